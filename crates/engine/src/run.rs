@@ -1,6 +1,7 @@
 //! One end of a test: prepare it, run it, report what was measured.
 
 use std::io;
+use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -24,6 +25,7 @@ use crate::meet::{self, Moved, Work};
 use crate::path;
 use crate::record;
 use crate::report::EndReport;
+use crate::role::{Client, Role, Server};
 use crate::sendfile;
 use crate::series::{self, Watched};
 use crate::stop::{AlarmStop, Ended, control_has_ended};
@@ -31,7 +33,8 @@ use crate::timing;
 
 /// One end of a test, ready to run once.
 #[derive(Debug)]
-pub struct TestEnd {
+pub struct TestEnd<N> {
+    role: PhantomData<N>,
     pub(crate) work: Work,
     pub(crate) socket: Socket,
     pub(crate) placed: Placed,
@@ -55,7 +58,7 @@ struct SecondSocket {
     placed: Placed,
 }
 
-impl TestEnd {
+impl<N: Role> TestEnd<N> {
     /// Opens the data socket, derives sizes and makes the buffers. netserver listens.
     ///
     /// # Errors
@@ -69,7 +72,8 @@ impl TestEnd {
     /// # Errors
     /// As [`Self::prepare`].
     pub fn prepare_behind(handoff: Option<Socket>, mut job: EndJob) -> Result<Self, EngineError> {
-        let netperf = job.is_netperf();
+        debug_assert_eq!(job.role, N::ROLE);
+        let netperf = N::NETPERF;
         if !netperf && job.flows.is_some() && !netperf_model::refusal::serves(&job) {
             return Err(Operation::Listen.failed()(
                 io::ErrorKind::InvalidInput.into(),
@@ -121,6 +125,7 @@ impl TestEnd {
             listening(&job, opened.socket, handoff)?
         };
         Ok(Self {
+            role: PhantomData,
             stamping: end::stamping(&job.end),
             work: Work {
                 due: path::due_queue(&job),
@@ -171,6 +176,75 @@ impl TestEnd {
         self.placed.address.as_ref()
     }
 
+    /// Sets the first bytes of data, where it goes to the port of the control connection.
+    pub const fn set_token(&mut self, token: Token) {
+        self.work.job.token = Some(token);
+    }
+
+    /// Runs one flow; nothing where netserver's socket was not `reached`.
+    fn run_one(
+        self,
+        control: Option<BorrowedFd<'_>>,
+        live: &Live,
+        reached: bool,
+    ) -> Result<EndReport, EngineError> {
+        let Self {
+            mut work,
+            socket,
+            placed: _placed,
+            stamping,
+            ..
+        } = self;
+        let netperf = N::NETPERF;
+        let signals = if netperf {
+            Outside::Caught
+        } else {
+            Outside::Ignored
+        };
+        let alarm = Alarm::new(signals).map_err(Operation::Timer.failed())?;
+        let meter = end::meter(&work.job.end)?;
+        let mut stop = stop_of(&work.job, control, &alarm, live);
+        stop.metered_by(meter.as_ref());
+        let mut tally = Tally::default();
+        let start = clock::now();
+        alarm
+            .start(timing::first_schedule(&work.job))
+            .map_err(Operation::Timer.failed())?;
+        if let Some(due) = &work.due {
+            due.show(Some(live));
+        }
+        let watched = live.watch(work.job.end.series, netperf);
+        let moved = series::beside(watched, || {
+            if reached {
+                meet::run::<N>(&mut work, socket, &mut stop, &mut tally)
+            } else {
+                Ok(Moved::nothing(Ended::Abandoned))
+            }
+        })?;
+        if netperf {
+            live.end();
+        }
+        drop(stamping);
+        let (moved, broke) = broken_off(moved, netperf, &tally)?;
+        alarm.stop();
+        let sampled = start.elapsed();
+        let unused = stop.waited() + timing::in_vain(&work.job, &moved, &stop);
+        let elapsed = sampled.saturating_sub(unused);
+        let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
+        if let Some((from_due, paced)) = work.due.take().map(crate::due::queue::DueQueue::balance) {
+            work.latency = Some(from_due);
+            work.paced = Some(paced);
+        }
+        let series = watched.and_then(Watched::series);
+        let mut report = report(work, moved, tally, elapsed, cpu);
+        report.result.series = series;
+        report.lost = stop.gone().or(report.lost);
+        report.broke = broke;
+        Ok(report)
+    }
+}
+
+impl TestEnd<Client> {
     /// Address of the second data socket, where there is one and it is bound.
     #[must_use]
     pub fn second_address(&self) -> Option<&Address> {
@@ -180,28 +254,6 @@ impl TestEnd {
     /// Sets where the connections lead to that data comes from, where it has its own.
     pub fn set_second_remotes(&mut self, remotes: Vec<Address>) {
         self.second_remotes = remotes;
-    }
-
-    /// Sets the first bytes of data, where it goes to the port of the control connection.
-    pub const fn set_token(&mut self, token: Token) {
-        self.work.job.token = Some(token);
-    }
-
-    /// Runs netserver's end: to be called right after the response was sent.
-    ///
-    /// # Errors
-    /// When the data connection cannot be accepted or breaks.
-    pub fn serve(mut self, control: Option<BorrowedFd<'_>>) -> Result<EndResult, EngineError> {
-        if let Some(handoff) = self.handoff.take() {
-            self = self.found(&handoff, control)?;
-        }
-        if self.work.job.flows.is_some() {
-            let controls: Vec<_> = control.into_iter().collect();
-            let none = Targets::default();
-            return Ok(flows::run(self, &none, &controls, &Live::default())?.result);
-        }
-        let report = self.run_one(control, &Live::default(), true)?;
-        Ok(report.result)
     }
 
     /// Runs netperf's end against the data sockets at `remotes`, which flows take in turn;
@@ -252,67 +304,24 @@ impl TestEnd {
         each.collect::<io::Result<_>>()
             .map_err(Operation::Connect.failed())
     }
+}
 
-    /// Runs one flow; nothing where netserver's socket was not `reached`.
-    fn run_one(
-        self,
-        control: Option<BorrowedFd<'_>>,
-        live: &Live,
-        reached: bool,
-    ) -> Result<EndReport, EngineError> {
-        let Self {
-            mut work,
-            socket,
-            placed: _placed,
-            stamping,
-            ..
-        } = self;
-        let netperf = work.job.is_netperf();
-        let signals = if netperf {
-            Outside::Caught
-        } else {
-            Outside::Ignored
-        };
-        let alarm = Alarm::new(signals).map_err(Operation::Timer.failed())?;
-        let meter = end::meter(&work.job.end)?;
-        let mut stop = stop_of(&work.job, control, &alarm, live);
-        stop.metered_by(meter.as_ref());
-        let mut tally = Tally::default();
-        let start = clock::now();
-        alarm
-            .start(timing::first_schedule(&work.job))
-            .map_err(Operation::Timer.failed())?;
-        if let Some(due) = &work.due {
-            due.show(Some(live));
+impl TestEnd<Server> {
+    /// Runs netserver's end: to be called right after the response was sent.
+    ///
+    /// # Errors
+    /// When the data connection cannot be accepted or breaks.
+    pub fn serve(mut self, control: Option<BorrowedFd<'_>>) -> Result<EndResult, EngineError> {
+        if let Some(handoff) = self.handoff.take() {
+            self = self.found(&handoff, control)?;
         }
-        let watched = live.watch(work.job.end.series, netperf);
-        let moved = series::beside(watched, || {
-            if reached {
-                meet::run(&mut work, socket, &mut stop, &mut tally)
-            } else {
-                Ok(Moved::nothing(Ended::Abandoned))
-            }
-        })?;
-        if netperf {
-            live.end();
+        if self.work.job.flows.is_some() {
+            let controls: Vec<_> = control.into_iter().collect();
+            let none = Targets::default();
+            return Ok(flows::run(self, &none, &controls, &Live::default())?.result);
         }
-        drop(stamping);
-        let (moved, broke) = broken_off(moved, netperf, &tally)?;
-        alarm.stop();
-        let sampled = start.elapsed();
-        let unused = stop.waited() + timing::in_vain(&work.job, &moved, &stop);
-        let elapsed = sampled.saturating_sub(unused);
-        let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
-        if let Some((from_due, paced)) = work.due.take().map(crate::due::queue::DueQueue::balance) {
-            work.latency = Some(from_due);
-            work.paced = Some(paced);
-        }
-        let series = watched.and_then(Watched::series);
-        let mut report = report(work, moved, tally, elapsed, cpu);
-        report.result.series = series;
-        report.lost = stop.gone().or(report.lost);
-        report.broke = broke;
-        Ok(report)
+        let report = self.run_one(control, &Live::default(), true)?;
+        Ok(report.result)
     }
 
     /// Takes the sockets that netperf's have found, where datagrams come in by the port of

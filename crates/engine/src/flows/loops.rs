@@ -180,20 +180,20 @@ fn finish<E: OnSocket, M>(flow: &mut FlowState<E, M>, poller: &Poller) -> io::Re
     poller.remove(flow.endpoint.fd())
 }
 
-/// netperf's end of request/response: keeps `burst` and one requests in flight on each
-/// flow. When the time is over the responses to those in flight are collected.
+/// netperf's end of request/response: keeps `in_flight` requests without a response on
+/// each flow. When the time is over the responses to those in flight are collected.
 pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
     flows: &mut [FlowState<E, R::Mark>],
     by: &mut LoopEvents<'_>,
     (requests, responses): (&mut Ring, &mut Ring),
-    burst: usize,
+    in_flight: usize,
     state: &mut WorkerState<'_, R>,
 ) -> io::Result<Ended> {
     let mut active = flows.len();
     let mut ended = Ended::TimeOver;
     for (token, flow) in flows.iter_mut().enumerate() {
         state.starts();
-        let message = fill((flow, token), requests, burst, by.pacing, state)?;
+        let message = fill((flow, token), requests, in_flight, by.pacing, state)?;
         active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
     }
     state.publish();
@@ -207,7 +207,7 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
                 continue;
             };
             flow.parked = false;
-            let message = fill((flow, token), requests, burst, by.pacing, state)?;
+            let message = fill((flow, token), requests, in_flight, by.pacing, state)?;
             active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
         }
         // The flows whose turn it was may all have ended.
@@ -235,7 +235,7 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
                 }
             }
             if message != MessageProgress::End {
-                message = fill((flow, token), requests, burst, by.pacing, state)?;
+                message = fill((flow, token), requests, in_flight, by.pacing, state)?;
             }
             active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
         }
@@ -249,14 +249,14 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
 fn fill<E: FlowEndpoint, R: WorkerRecorder>(
     (flow, token): (&mut FlowState<E, R::Mark>, usize),
     requests: &mut Ring,
-    burst: usize,
+    in_flight: usize,
     pacing: &mut Pacing,
     state: &mut WorkerState<'_, R>,
 ) -> io::Result<MessageProgress> {
     loop {
         if flow.sent == 0 && !flow.blocked {
             // Nothing is begun that was not begun before the end.
-            if flow.in_flight > burst || flow.left == 0 || flow.parked || !state.goes_on() {
+            if flow.in_flight >= in_flight || flow.left == 0 || flow.parked || !state.goes_on() {
                 return Ok(MessageProgress::Whole);
             }
             if !pacing.may(token) {

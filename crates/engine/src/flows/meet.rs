@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,10 +30,12 @@ use super::{no_flows, to_usize};
 use crate::early::{StopReceiver, StopReceiverSlot};
 use crate::error::{EngineError, Operation};
 use crate::path::{self, DataPath, PathClass};
+use crate::role::Role;
 
 /// The flows of a run.
 #[derive(Clone, Copy)]
-pub(super) struct FlowSet<'r> {
+pub(super) struct FlowSet<'r, N> {
+    pub(super) role: PhantomData<N>,
     pub(super) job: &'r EndJob,
     pub(super) flows: u32,
     pub(super) threads: u32,
@@ -48,8 +51,8 @@ pub(super) struct FlowSet<'r> {
 }
 
 /// The flows of a run, to be matched with the transport's types.
-pub(super) struct OpenFlows<'r, F> {
-    pub(super) set: FlowSet<'r>,
+pub(super) struct OpenFlows<'r, N, F> {
+    pub(super) set: FlowSet<'r, N>,
     /// netserver's further sockets without connections.
     pub(super) further: Vec<Socket>,
     /// The main thread's part.
@@ -62,7 +65,7 @@ type Conduct<T> = Result<(Vec<Result<WorkerReport, EngineError>>, T), EngineErro
 /// Opens the flows of a thread.
 type Opener<'r, E> = Box<dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync + 'r>;
 
-impl<T, F: FnOnce() -> T> Visitor for OpenFlows<'_, F> {
+impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
     type Out = Conduct<T>;
 
     #[expect(
@@ -93,7 +96,7 @@ impl<T, F: FnOnce() -> T> Visitor for OpenFlows<'_, F> {
         }
         let ends = ConnectionEnds::of::<C>(job.transport);
         let open = self.set.opener(&how)?;
-        Ok(common.run(&open, &share(job), &ends, self.conduct))
+        Ok(common.run::<N, _, _>(&open, &share(job), &ends, self.conduct))
     }
 
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
@@ -103,9 +106,9 @@ impl<T, F: FnOnce() -> T> Visitor for OpenFlows<'_, F> {
             conduct,
         } = self;
         let FlowSet { job, common, .. } = set;
-        if job.is_netperf() {
+        if N::NETPERF {
             let open = |index: u32| set.asking(&how, index);
-            return Ok(common.run(&open, &share(job), &DatagramEnds, conduct));
+            return Ok(common.run::<N, _, _>(&open, &share(job), &DatagramEnds, conduct));
         }
         let first = set.listener.try_clone();
         let first = first.map_err(Operation::Create.failed())?;
@@ -117,7 +120,7 @@ impl<T, F: FnOnce() -> T> Visitor for OpenFlows<'_, F> {
         let endpoints: io::Result<Vec<_>> = endpoints.collect();
         let endpoints = endpoints.map_err(Operation::Create.failed())?;
         let open = dealt(endpoints, set.threads);
-        Ok(common.run(&open, &share(job), &DatagramEnds, conduct))
+        Ok(common.run::<N, _, _>(&open, &share(job), &DatagramEnds, conduct))
     }
 
     fn addressed<A: Addresses>(self, _: A) -> Self::Out {
@@ -129,13 +132,13 @@ impl<T, F: FnOnce() -> T> Visitor for OpenFlows<'_, F> {
     }
 }
 
-impl<'r, T, F: FnOnce() -> T> OpenFlows<'r, F> {
+impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
     /// Opens a connection for every transaction.
     fn transactions<C: Connects>(self) -> Conduct<T> {
         let Self { set, conduct, .. } = self;
         let FlowSet { job, common, .. } = set;
         let make = C::OF_SOCKET.ok_or_else(|| no_flows(Operation::Connect))?;
-        if !job.is_netperf() {
+        if !N::NETPERF {
             let listener = set.listener;
             listener
                 .set_nonblocking(true)
@@ -191,7 +194,7 @@ impl<'r, T, F: FnOnce() -> T> OpenFlows<'r, F> {
             made.map_err(Operation::Create.failed())
         };
         let share = share(job);
-        let (mut reports, conducted) = common.run(&open, &share, &ends, conduct);
+        let (mut reports, conducted) = common.run::<N, _, _>(&open, &share, &ends, conduct);
         if let Some(Ok(first)) = reports.first_mut() {
             first.cipher = locked(&cipher).take();
         }
@@ -199,7 +202,7 @@ impl<'r, T, F: FnOnce() -> T> OpenFlows<'r, F> {
     }
 }
 
-impl<'r> FlowSet<'r> {
+impl<'r, N: Role> FlowSet<'r, N> {
     /// netserver's listener, and the addresses it accepts.
     fn gate(&self) -> AcceptFilter<'r> {
         AcceptFilter {
@@ -233,7 +236,7 @@ impl<'r> FlowSet<'r> {
     where
         C::Endpoint: 'r,
     {
-        if self.job.is_netperf() {
+        if N::NETPERF {
             return Ok(Box::new(self.connects(how)));
         }
         let accepted = self.accepted(how)?;
@@ -249,7 +252,7 @@ impl<'r> FlowSet<'r> {
     fn connects<C: Connects + Sync>(
         &self,
         connects: &'r C,
-    ) -> impl Fn(u32) -> Result<Vec<C::Endpoint>, EngineError> + Sync + use<'r, C> {
+    ) -> impl Fn(u32) -> Result<Vec<C::Endpoint>, EngineError> + Sync + use<'r, C, N> {
         let (job, flows, threads) = (self.job, self.flows, self.threads);
         let shared = self.common.shared;
         let opening = FlowOpener::new();

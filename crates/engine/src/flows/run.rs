@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::marker::PhantomData;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ use crate::finish::{AT_MOST, Drained};
 use crate::live::{Counts, Live};
 use crate::meet::Work;
 use crate::report::EndReport;
+use crate::role::Role;
 use crate::run::TestEnd;
 use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
@@ -48,8 +50,8 @@ pub(crate) struct Targets {
 }
 
 /// Runs all flows of an end.
-pub(crate) fn run(
-    end: TestEnd,
+pub(crate) fn run<N: Role>(
+    end: TestEnd<N>,
     targets: &Targets,
     controls: &[BorrowedFd<'_>],
     live: &Live,
@@ -62,7 +64,7 @@ pub(crate) fn run(
         ..
     } = end;
     let job = &work.job;
-    let netperf = job.is_netperf();
+    let netperf = N::NETPERF;
     let flows = job.flows.clone().unwrap_or_default();
     // As far as it can be: opening flows fails where that is not enough.
     let _limit = netperf_os::process::raise_open_files();
@@ -79,7 +81,7 @@ pub(crate) fn run(
     let common = WorkerSetup {
         live: netperf.then_some(live),
         series: watched,
-        ..common(&work, &flows, &shared, &counts)
+        ..common::<N>(&work, &flows, &shared, &counts)
     };
     let receivers = StopReceiverSlot::default();
     let meter = RefCell::new(CpuMeter::new(&job.end, flows.has_margins()));
@@ -90,7 +92,8 @@ pub(crate) fn run(
         associations: job.associations,
         exchange: job.is_request_response(),
     };
-    let set = FlowSet {
+    let set = FlowSet::<'_, N> {
+        role: PhantomData,
         job,
         flows: flows.count,
         threads,
@@ -132,7 +135,7 @@ pub(crate) fn run(
     Ok(report)
 }
 
-fn common<'a>(
+fn common<'a, N: Role>(
     work: &'a Work,
     flows: &'a EndFlows,
     shared: &'a SharedRun,
@@ -143,7 +146,7 @@ fn common<'a>(
         shared,
         counts,
         workers: &flows.workers,
-        work: loop_of(job),
+        work: loop_of::<N>(job),
         asking: job.is_netperf(),
         flows: flows.count,
         end: &job.end,
@@ -180,8 +183,8 @@ fn usable(
 }
 
 /// The loop of an end.
-fn loop_of(job: &EndJob) -> FlowLoop {
-    let netperf = job.is_netperf();
+fn loop_of<N: Role>(job: &EndJob) -> FlowLoop {
+    let netperf = N::NETPERF;
     if let Some(over) = job.duplex {
         FlowLoop::Exchange {
             apart: netperf && over == Duplex::Separate,
@@ -189,13 +192,10 @@ fn loop_of(job: &EndJob) -> FlowLoop {
             ends_both: !netperf
                 && matches!(job.limit, LimitPlan::Time(_) | LimitPlan::UntilStopped),
         }
-    } else if job.is_request_response() && !netperf {
-        FlowLoop::Answer
-    } else if job.is_request_response() && job.end.rate.is_some() {
-        FlowLoop::AskAtTimes
     } else if job.is_request_response() {
-        FlowLoop::Ask {
-            burst: to_usize(job.burst),
+        let keeps = netperf && job.end.rate.is_none();
+        FlowLoop::Transactions {
+            in_flight: if keeps { to_usize(job.burst) + 1 } else { 0 },
         }
     } else if job.sends {
         FlowLoop::Push

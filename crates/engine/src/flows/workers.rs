@@ -20,18 +20,16 @@ use crate::finish::Drained;
 use crate::live::{Counts, Live};
 use crate::record::{LatencyRecorder, NoRecorder};
 use crate::ring::Ring;
+use crate::role::Role;
 use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
 
 /// Loop of the threads of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlowLoop {
-    /// netperf's end of request/response, with this many extra requests in flight.
-    Ask { burst: usize },
-    /// The same with requests that are sent when they are due.
-    AskAtTimes,
-    /// netserver's.
-    Answer,
+    /// Request/response. `in_flight` is the number of requests that netperf keeps without a
+    /// response, 0 where requests are sent when they are due.
+    Transactions { in_flight: usize },
     /// Send.
     Push,
     /// Receive.
@@ -49,8 +47,8 @@ impl FlowLoop {
     /// Requests that may be without a response at the same time.
     const fn in_flight(self) -> usize {
         match self {
-            Self::Ask { burst } => burst + 1,
-            Self::AskAtTimes | Self::Answer | Self::Push | Self::Pull | Self::Exchange { .. } => 0,
+            Self::Transactions { in_flight } => in_flight,
+            Self::Push | Self::Pull | Self::Exchange { .. } => 0,
         }
     }
 
@@ -58,11 +56,7 @@ impl FlowLoop {
     const fn watch(self) -> Watch {
         match self {
             Self::Push => Watch::Write,
-            Self::Ask { .. }
-            | Self::AskAtTimes
-            | Self::Answer
-            | Self::Pull
-            | Self::Exchange { .. } => Watch::Read,
+            Self::Transactions { .. } | Self::Pull | Self::Exchange { .. } => Watch::Read,
         }
     }
 }
@@ -141,7 +135,7 @@ impl<'a> WorkerSetup<'a> {
     /// Runs a part of the flows in a thread for each, beside `conduct`, which opens the
     /// gate. `endpoints` opens the flows of a part, `share` is how much a flow may do,
     /// `ends` brings them to their end.
-    pub(super) fn run<E: FlowEndpoint, T>(
+    pub(super) fn run<N: Role, E: FlowEndpoint, T>(
         self,
         endpoints: &(dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync),
         share: &(dyn Fn(u32) -> u64 + Sync),
@@ -158,7 +152,7 @@ impl<'a> WorkerSetup<'a> {
                 counts: state,
                 index,
             };
-            part.with_recorder(&|place| share(index + place * threads), ends)
+            part.with_recorder::<N>(&|place| share(index + place * threads), ends)
         };
         self.in_threads(&part, conduct)
     }
@@ -294,10 +288,8 @@ impl<'a> WorkerSetup<'a> {
 
     /// Queue of due requests of a thread, in an open loop.
     fn queue(self, index: u32) -> Option<DueQueue> {
-        let rate = self
-            .end
-            .rate
-            .filter(|_| self.work == FlowLoop::AskAtTimes)?;
+        let due = matches!(self.work, FlowLoop::Transactions { in_flight: 0 }) && self.asking;
+        let rate = self.end.rate.filter(|_| due)?;
         let queue = DueQueue::of_thread(&rate, self.flows, index, self.threads());
         queue.show(self.live);
         Some(queue)
@@ -336,17 +328,17 @@ struct ThreadFlows<'a, E> {
 
 impl<E: FlowEndpoint> ThreadFlows<'_, E> {
     /// Most tests have loops with a fixed recorder; others check at run time.
-    fn with_recorder(
+    fn with_recorder<N: Role>(
         self,
         share: &dyn Fn(u32) -> u64,
         ends: &dyn CloseFlows<E>,
     ) -> Result<WorkerReport, EngineError> {
         if !E::OWN_LOOPS {
-            self.run::<Option<LatencyRecorder>>(share, ends)
+            self.run::<N, Option<LatencyRecorder>>(share, ends)
         } else if self.common.latency {
-            self.run::<LatencyRecorder>(share, ends)
+            self.run::<N, LatencyRecorder>(share, ends)
         } else {
-            self.run::<NoRecorder>(share, ends)
+            self.run::<N, NoRecorder>(share, ends)
         }
     }
 
@@ -365,7 +357,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         }
     }
 
-    fn run<R: WorkerRecorder>(
+    fn run<N: Role, R: WorkerRecorder>(
         self,
         share: &dyn Fn(u32) -> u64,
         ends: &dyn CloseFlows<E>,
@@ -420,7 +412,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
             ),
             tell: |endpoint: &mut E| ends.tell(endpoint),
         };
-        let looped = looped(work, &rules, &mut flows, by, &mut rings, &mut state);
+        let looped = looped::<N, E, R>(work, &rules, &mut flows, by, &mut rings, &mut state);
         let spaced = pacing.paced(state.tally.bytes_sent, state.tally.send_calls);
         drop(poller);
         if let Some(watched) = common.series {
@@ -451,7 +443,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
 }
 
 /// The loop that the work asks for.
-fn looped<E: FlowEndpoint, R: WorkerRecorder>(
+fn looped<N: Role, E: FlowEndpoint, R: WorkerRecorder>(
     (work, queue): (FlowLoop, Option<&mut DueQueue>),
     rules: &EndRules<impl Fn(&mut E)>,
     flows: &mut [FlowState<E, R::Mark>],
@@ -462,21 +454,14 @@ fn looped<E: FlowEndpoint, R: WorkerRecorder>(
     use crate::meet::needed;
     let Rings { send, recv } = rings;
     match work {
-        FlowLoop::Ask { burst } => {
-            let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
-            loops::ask(flows, by, rings, burst, state).map_err(Operation::Receive.failed())
-        }
-        FlowLoop::AskAtTimes => {
-            let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
-            let Some(queue) = queue else {
-                // This loop always has one.
-                return Ok(Ended::Complete);
+        FlowLoop::Transactions { in_flight } => {
+            let (send, recv): (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
+            let ended = match queue {
+                _ if !N::NETPERF => loops::answer(flows, by, (recv, send), state),
+                Some(queue) => loops::ask_at_times(flows, by, (send, recv), queue, state),
+                None => loops::ask(flows, by, (send, recv), in_flight, state),
             };
-            loops::ask_at_times(flows, by, rings, queue, state).map_err(Operation::Receive.failed())
-        }
-        FlowLoop::Answer => {
-            let rings: (&mut Ring, &mut Ring) = (needed(recv)?, needed(send)?);
-            loops::answer(flows, by, rings, state).map_err(Operation::Receive.failed())
+            ended.map_err(Operation::Receive.failed())
         }
         FlowLoop::Push => {
             loops::push(flows, by, needed(send)?, state).map_err(Operation::Send.failed())

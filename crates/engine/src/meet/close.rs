@@ -7,9 +7,10 @@ use netperf_transport::{Endpoint, dccp, socket};
 
 use super::{ConnectionFacts, Moved, OneFlow};
 use crate::finish::{self, Drained};
+use crate::role::Role;
 use crate::stop::{Ended, Lost};
 
-impl OneFlow<'_, '_> {
+impl<N: Role> OneFlow<'_, '_, N> {
     /// Reads the counts underneath the messages, once the kernel has returned what it
     /// borrowed. netserver closes first, so it waits until everything has arrived.
     pub(super) fn settled<E: Endpoint>(&mut self, endpoint: &mut E) {

@@ -13,13 +13,14 @@ use netperf_transport::{one_port, socket};
 use super::{ConnectionFacts, Moved, OneFlow, accept, gate};
 use crate::error::{EngineError, Operation};
 use crate::quiet::ActivityWatch;
+use crate::role::Role;
 use crate::run::placed;
 use crate::stop::{AlarmStop, Ended, Phase, Stop};
 use crate::timing::IDLE;
 use crate::workload;
 use crate::workload::connect::{self, Exchange, NextConnection};
 
-impl OneFlow<'_, '_> {
+impl<N: Role> OneFlow<'_, '_, N> {
     /// Transactions with a connection each.
     pub(super) fn connections<C: Connects>(
         self,
@@ -44,6 +45,7 @@ impl OneFlow<'_, '_> {
             tally,
             recorder,
             hooks,
+            role: _,
         } = self;
         let (job, rings) = (&work.job, &mut work.rings);
         let mut seen = None;

@@ -16,11 +16,12 @@ use crate::duplex::{self, BothEnded, Failed, Inward, LOOK, Patience};
 use crate::error::{EngineError, Operation};
 use crate::finish::{AT_MOST, Drained, NO_PROGRESS};
 use crate::limit::RunLimit;
+use crate::role::Role;
 use crate::stop::{Ended, Lost, Phase, Stop};
 use crate::timing::{GRACE, PAD, patience};
 use crate::workload;
 
-impl OneFlow<'_, '_> {
+impl<N: Role> OneFlow<'_, '_, N> {
     /// Over one connection, or over two at netperf. netserver closes it when both directions
     /// are over, and that tells netperf that all has been read.
     pub(super) fn both_ways<C: Connects>(
@@ -146,7 +147,7 @@ impl OneFlow<'_, '_> {
     fn patience(&self, silence: Duration, at_most: Duration) -> Patience {
         let job = &self.work.job;
         let untimed = job.time().is_none().then(|| patience(job));
-        if !job.is_netperf() {
+        if !N::NETPERF {
             return Patience {
                 untimed,
                 silence: PAD,
@@ -183,7 +184,7 @@ impl OneFlow<'_, '_> {
             setup,
             patience,
             // At netserver netperf's end ends what has no other end: not an amount.
-            ends_both: !job.is_netperf()
+            ends_both: !N::NETPERF
                 && matches!(job.limit, LimitPlan::Time(_) | LimitPlan::UntilStopped),
             amount,
         };

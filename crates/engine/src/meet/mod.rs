@@ -11,6 +11,7 @@ pub(crate) use connections::{Dialler, port_is_taken};
 
 use std::fs::File;
 use std::io;
+use std::marker::PhantomData;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
@@ -40,6 +41,7 @@ use crate::limit::RunLimit;
 use crate::path::{self, DataPath, PathClass};
 use crate::record::LatencyRecorder;
 use crate::ring::Ring;
+use crate::role::Role;
 use crate::stop::{AlarmStop, Ended, Stop};
 use crate::timing;
 use crate::workload;
@@ -116,7 +118,7 @@ impl ConnectionFacts {
 }
 
 /// Runs one flow with the loop that its job asks for.
-pub(crate) fn run(
+pub(crate) fn run<N: Role>(
     work: &mut Work,
     data: Socket,
     stop: &mut AlarmStop<'_>,
@@ -128,7 +130,8 @@ pub(crate) fn run(
         stop.keeps(kept.watched());
     }
     let mut hooks = PlannedHooks::of_end(&work.job.end, &work.setup, work.job.sends);
-    let flow = OneFlow {
+    let flow = OneFlow::<'_, '_, N> {
+        role: PhantomData,
         limit: limit(work),
         work: &mut *work,
         stop,
@@ -191,7 +194,8 @@ fn blame(job: &EndJob) -> impl FnOnce(io::Error) -> EngineError + use<> {
 }
 
 /// One flow of an end, under way.
-struct OneFlow<'a, 's> {
+struct OneFlow<'a, 's, N> {
+    role: PhantomData<N>,
     work: &'a mut Work,
     limit: RunLimit,
     stop: &'a mut AlarmStop<'s>,
@@ -201,12 +205,12 @@ struct OneFlow<'a, 's> {
 }
 
 /// A flow and its socket, to be matched with the transport's types.
-struct OnTransport<'a, 's> {
-    flow: OneFlow<'a, 's>,
+struct OnTransport<'a, 's, N> {
+    flow: OneFlow<'a, 's, N>,
     data: Socket,
 }
 
-impl Visitor for OnTransport<'_, '_> {
+impl<N: Role> Visitor for OnTransport<'_, '_, N> {
     type Out = Result<Moved, EngineError>;
 
     fn stream<C: Connects>(self, how: C) -> Self::Out {
@@ -249,7 +253,7 @@ impl Visitor for OnTransport<'_, '_> {
     fn addressed<A: Addresses>(self, how: A) -> Self::Out {
         let Self { flow, data } = self;
         let job = &flow.work.job;
-        if job.is_netperf() {
+        if N::NETPERF {
             let endpoint = flow.asking(&how, data)?;
             flow.begin()?;
             flow.addressed(endpoint)
@@ -268,7 +272,7 @@ impl Visitor for OnTransport<'_, '_> {
     }
 }
 
-impl<'s> OneFlow<'_, 's> {
+impl<'s, N: Role> OneFlow<'_, 's, N> {
     fn visit(self, data: Socket) -> Result<Moved, EngineError> {
         let job = &self.work.job;
         let (transport, options) = (job.transport, job.end.socket.clone());
@@ -280,8 +284,9 @@ impl<'s> OneFlow<'_, 's> {
         registry::visit(transport, asked, OnTransport { flow: self, data })
     }
 
+    #[expect(clippy::unused_self, reason = "a property of the end")]
     fn is_netperf(&self) -> bool {
-        self.work.job.is_netperf()
+        N::NETPERF
     }
 
     /// Splits the state for a loop into buffers and the rest.
@@ -449,7 +454,7 @@ impl<'s> OneFlow<'_, 's> {
         let job = &self.work.job;
         // netperf closes an unreliable connection when its time is over, and what is still on
         // its way is refused.
-        let may_be_gone = !job.is_netperf() && !job.transport.row().reliable;
+        let may_be_gone = !N::NETPERF && !job.transport.row().reliable;
         let ended = match ended {
             Err(error) if may_be_gone && is_gone(&error) => Ended::ByPeer,
             other => other.map_err(blame(job))?,
@@ -492,10 +497,10 @@ impl<'s> OneFlow<'_, 's> {
     /// Requests and responses: netperf asks, netserver answers.
     fn request_response<E: Endpoint>(&mut self, endpoint: &mut E) -> Result<Ended, EngineError> {
         let job = &self.work.job;
-        let (netperf, burst, blame) = (job.is_netperf(), job.burst, blame(job));
+        let (burst, blame) = (job.burst, blame(job));
         let (rings, run) = self.parts();
         let (send, recv) = (needed(&mut rings.send)?, needed(&mut rings.recv)?);
-        let ended = if netperf {
+        let ended = if N::NETPERF {
             loops::ask(endpoint, (send, recv), burst, run)
         } else {
             loops::answer(endpoint, (recv, send), run)

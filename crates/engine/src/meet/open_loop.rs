@@ -11,10 +11,11 @@ use netperf_transport::udp::Aimed;
 use super::{Moved, OneFlow, blame, needed};
 use crate::due::clock::Polling;
 use crate::error::{EngineError, Operation};
+use crate::role::Role;
 use crate::stop::Ended;
 use crate::workload::open;
 
-impl OneFlow<'_, '_> {
+impl<N: Role> OneFlow<'_, '_, N> {
     /// Requests and responses over a connection.
     pub(super) fn open_loop<E: Endpoint + OnSocket>(
         &mut self,

@@ -24,9 +24,10 @@ use crate::due::hooks::Hooks;
 use crate::early::StopReceiver;
 use crate::error::{EngineError, Operation};
 use crate::path::{self, DataPath, by_method, by_polling, no_ring, no_stamps};
+use crate::role::Role;
 use crate::stop::Ended;
 
-impl OneFlow<'_, '_> {
+impl<N: Role> OneFlow<'_, '_, N> {
     /// Runs the loop over a connected byte stream.
     pub(super) fn over_stream(
         &mut self,
@@ -75,7 +76,7 @@ impl OneFlow<'_, '_> {
                 self.send(endpoint.map_err(Operation::Send.failed())?)
             }
             DataPath::Stamped(by) => {
-                let endpoint = Stamped::stream(data, job.is_netperf(), by);
+                let endpoint = Stamped::stream(data, N::NETPERF, by);
                 self.over(endpoint.map_err(no_stamps(by))?)
             }
             _ if job.use_write => self.over(Written(data)),
@@ -92,8 +93,8 @@ impl OneFlow<'_, '_> {
         data: Socket,
     ) -> Result<Moved, EngineError> {
         let job = &self.work.job;
-        let asks = job.is_netperf() || job.only_sends();
-        if job.is_netperf() {
+        let asks = N::NETPERF || job.only_sends();
+        if N::NETPERF {
             let to = self.target()?;
             self.stop.aimed(data.as_fd(), &to);
         } else if asks && job.end.until {
@@ -248,7 +249,7 @@ impl OneFlow<'_, '_> {
     /// Ends a socket without a connection.
     pub(super) fn parted<E: Parts>(self, mut endpoint: E, ended: Ended) -> Moved {
         let job = &self.work.job;
-        let (netperf, only_sends) = (job.is_netperf(), job.only_sends());
+        let (netperf, only_sends) = (N::NETPERF, job.only_sends());
         let tells = if netperf {
             // netserver, which alone sends, may not have received the end.
             job.sends || (job.stops_sender && ended != Ended::ByPeer)

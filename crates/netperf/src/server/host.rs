@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use netperf_engine::{EngineError, TestEnd};
+use netperf_engine::{EngineError, Server, TestEnd};
 use netperf_measure::device_stamps;
 use netperf_model::{
     Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndResult, FactsWanted, Feature, Flow, Stamper,
@@ -36,7 +36,7 @@ pub(super) struct EngineHost<'a> {
 
 /// A prepared end with the name of its run.
 pub(super) struct Prepared {
-    server: TestEnd,
+    server: TestEnd<Server>,
     transport: TransportId,
     flow: Flow,
     /// Token registration, for data through the listener's port.

@@ -123,7 +123,7 @@ fn end<R: WorkerRecorder>(
             pacing: &mut pacing,
         };
         match role {
-            LoopRole::Ask { burst } => ask(flows, by, (&mut first, &mut second), burst, state),
+            LoopRole::Ask { burst } => ask(flows, by, (&mut first, &mut second), burst + 1, state),
             LoopRole::AskAtTimes => {
                 ask_at_times(flows, by, (&mut first, &mut second), &mut queue, state)
             }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use netperf_engine::{EndReport, TestEnd};
+use netperf_engine::{Client, EndReport, TestEnd};
 use netperf_model::{Address, Duplex, EndPlan, EndResult, EndSetup, Flow, Hosts, TestId, TestPlan};
 use netperf_session::offer::{self, Agreement, LocalEnd};
 
@@ -77,7 +77,7 @@ impl TestRun<'_> {
     /// Prepares netserver for the direction from it, if that has a separate session.
     pub(super) fn agree_beside(
         &mut self,
-        end: &TestEnd,
+        end: &TestEnd<Client>,
         hosts: &Hosts,
     ) -> Result<Option<Agreement>, Failure> {
         let plan = self.plan();

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use netperf_engine::{EndReport, TestEnd};
+use netperf_engine::{Client, EndReport, TestEnd};
 use netperf_measure::cpu;
 use netperf_model::{Address, ControlPlan, CpuUsage, EndResult, Feature, Hosts, TestPlan};
 use netperf_session::SessionError;
@@ -100,7 +100,7 @@ impl TestRun<'_> {
 
     pub(super) fn agree(
         &mut self,
-        end: &TestEnd,
+        end: &TestEnd<Client>,
         hosts: &Hosts,
     ) -> Result<Option<Agreement>, Failure> {
         let plan = self.plan();

@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use netperf_model::{Duplex, Limit as LimitPlan, Quality};
+use netperf_model::{Duplex, Limit as LimitPlan};
 use netperf_os::Socket;
 use netperf_os::wait::{Interest, ready};
 use netperf_transport::Endpoint;
@@ -202,17 +202,6 @@ impl<N: Role> OneFlow<'_, '_, N> {
         })?;
         self.work.quality = ended.quality;
         Ok(ended)
-    }
-}
-
-/// The quality of both directions, where each datagram had a number.
-pub(super) fn of_both(own: Option<Quality>, got: Option<Quality>) -> Option<Quality> {
-    match (own, got) {
-        (Some(own), Some(got)) => Some(Quality {
-            sent: own.sent,
-            ..got
-        }),
-        (own, got) => own.or(got),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod close;
 mod connections;
+mod datagrams;
 mod duplex;
 mod loops;
 mod open_loop;
@@ -145,10 +146,21 @@ pub(crate) fn run<N: Role>(
         work.paced = hooks.paced(tally);
         let ended = moved.as_ref().map(|moved| moved.ended);
         let own = ended.ok().and_then(|ended| hooks.quality(tally, ended));
-        work.quality = duplex::of_both(own, work.quality);
+        work.quality = of_both(own, work.quality);
     }
     work.latency = recorder.map(|kept| kept.latency());
     moved
+}
+
+/// The quality of both directions, where each datagram had a number.
+fn of_both(own: Option<Quality>, got: Option<Quality>) -> Option<Quality> {
+    match (own, got) {
+        (Some(own), Some(got)) => Some(Quality {
+            sent: own.sent,
+            ..got
+        }),
+        (own, got) => own.or(got),
+    }
 }
 
 /// The amount that ends the run.

@@ -6,12 +6,25 @@
 //! that moves the bytes and the [`stop::Stop`] that interrupts it; nothing is chosen, allocated
 //! or formatted inside it.
 
+#![cfg_attr(
+    not(all(feature = "flows", feature = "paths")),
+    allow(
+        dead_code,
+        reason = "the queue of due requests, the time series and the stop serve every build"
+    )
+)]
+
 pub mod due;
+#[cfg(feature = "paths")]
 mod duplex;
 mod early;
 mod end;
 pub mod error;
 mod finish;
+#[cfg(feature = "flows")]
+pub mod flows;
+#[cfg(not(feature = "flows"))]
+#[path = "flows/absent.rs"]
 pub mod flows;
 pub mod limit;
 pub mod live;

@@ -136,8 +136,26 @@ fn first<const N: usize>(paths: [(bool, DataPath); N]) -> Option<DataPath> {
     found.map(|(_, path)| path)
 }
 
+/// Runs `$go` with an endpoint whose calls block.
+#[cfg(not(feature = "paths"))]
+macro_rules! by_method {
+    ($job:expr, $patience:expr, $endpoint:expr, |$ready:ident| $go:expr) => {
+        by_polling!($job, $endpoint, |$ready| $go)
+    };
+}
+#[cfg(not(feature = "paths"))]
+macro_rules! by_polling {
+    ($job:expr, $endpoint:expr, |$ready:ident| $go:expr) => {{
+        let $ready = $endpoint;
+        $go
+    }};
+}
+#[cfg(not(feature = "paths"))]
+pub(crate) use {by_method, by_polling};
+
 /// Runs `$go` with an endpoint that waits as its plan says. A receive follows every send at
 /// once where `$pairs` is true.
+#[cfg(feature = "paths")]
 macro_rules! by_method {
     ($job:expr, $patience:expr, $endpoint:expr, |$ready:ident| $go:expr) => {{
         use netperf_transport::io::{Again, ByRing};
@@ -164,9 +182,11 @@ macro_rules! by_method {
         }
     }};
 }
+#[cfg(feature = "paths")]
 pub(crate) use by_method;
 
 /// The same for an endpoint that a ring does not serve.
+#[cfg(feature = "paths")]
 macro_rules! by_polling {
     ($job:expr, $endpoint:expr, |$ready:ident| $go:expr) => {{
         use netperf_transport::io::Again;
@@ -187,6 +207,7 @@ macro_rules! by_polling {
         }
     }};
 }
+#[cfg(feature = "paths")]
 pub(crate) use by_polling;
 
 /// A size that preparing derived.
@@ -263,6 +284,12 @@ pub(crate) fn pairs(job: &EndJob) -> bool {
 pub(crate) fn due_queue(job: &EndJob) -> Option<DueQueue> {
     let rate = job.end.rate.as_ref().filter(|_| job.is_open_loop())?;
     Some(DueQueue::of_one(rate))
+}
+
+/// Reports a data path that this build does not contain.
+#[cfg(not(all(feature = "flows", feature = "paths")))]
+pub(crate) fn not_built() -> EngineError {
+    Operation::Create.failed()(io::ErrorKind::Unsupported.into())
 }
 
 /// Wraps the refusal of time stamps.

@@ -12,8 +12,10 @@ use netperf_model::{
 };
 use netperf_os::alarm::{self, Alarm, Outside};
 use netperf_os::{SockAddr, Socket};
+use netperf_transport::io as io_paths;
 use netperf_transport::one_port;
 use netperf_transport::place::{self, PlaceRequest, Placed};
+use netperf_transport::registry;
 use netperf_transport::socket::{self, Side};
 
 use crate::end::{self, DirectionUse, Rings};
@@ -79,6 +81,7 @@ impl<N: Role> TestEnd<N> {
                 io::ErrorKind::InvalidInput.into(),
             ));
         }
+        check_built(&job)?;
         end::prepare_cpu(&job.end)?;
         record::prepare(job.latency);
         place::check(job.transport, &job.end.place).map_err(Operation::Create.failed())?;
@@ -402,6 +405,18 @@ fn report(
             )
         },
     }
+}
+
+/// Refuses what this build does not contain.
+fn check_built(job: &EndJob) -> Result<(), EngineError> {
+    for feature in job.end.features() {
+        io_paths::check_built(feature).map_err(Operation::Extra(feature).failed())?;
+    }
+    let flows = job
+        .flows
+        .as_ref()
+        .map_or(Ok(()), |_| registry::check_flows());
+    flows.map_err(Operation::Create.failed())
 }
 
 fn no_target() -> EngineError {

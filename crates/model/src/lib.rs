@@ -47,7 +47,9 @@ pub use host::{
 };
 pub use io::{Feature, IoCounts, IoMethod, IoPlan};
 pub use latency::{Decades, Latency};
-pub use many::{Crew, FlowCarrier, FlowCounts, FlowThere, Flows, Many, Placement, Window, Workers};
+pub use many::{
+    Crew, FlowCarrier, FlowCounts, FlowThere, Flows, Many, Placement, Window, Workers, share_of,
+};
 pub use one_way::{ClockOffset, DeviceStamp, OneWay, Part, Spread, Stamp, Stamper, Stamps};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
 pub use plan::{

@@ -38,6 +38,13 @@ impl Many {
     }
 }
 
+/// Units for the flow of this index: an even share of the units of all flows.
+#[must_use]
+pub fn share_of(units: u64, flows: u32, index: u32) -> u64 {
+    let flows = u64::from(flows.max(1));
+    units / flows + u64::from(u64::from(index) < units % flows)
+}
+
 /// What carries a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowCarrier {
@@ -439,6 +446,15 @@ mod tests {
         for port in [0, 9] {
             ours.pair(Flow::RR, &[there(None, port, 4), there(None, 7, 4)]);
             assert_eq!((done(&ours), ours.fairness_there), (vec![], Some(1.0)));
+        }
+    }
+
+    #[test]
+    fn the_shares_of_all_flows_are_the_whole() {
+        for (units, flows) in [(10, 3), (3, 10), (64, 64), (0, 5)] {
+            let share = |index| share_of(units, flows, index);
+            assert_eq!((0..flows).map(share).sum::<u64>(), units);
+            assert!((0..flows).all(|index| share(0) - share(index) <= 1));
         }
     }
 

@@ -78,12 +78,29 @@ const fn feature(transport: TransportId) -> Option<(&'static str, bool)> {
 /// `Unsupported`, with the name of the missing cargo feature.
 pub fn check_built(transport: TransportId) -> Result<(), Error> {
     match feature(transport) {
-        Some((name, false)) => Err(Error::new(
-            std::io::ErrorKind::Unsupported,
-            format!("this program is built without the feature '{name}'"),
-        )),
+        Some((name, false)) => Err(not_built(name)),
         Some((_, true)) | None => Ok(()),
     }
+}
+
+/// Reports many flows in a build that does not contain them.
+///
+/// # Errors
+/// `Unsupported`, with the name of the missing cargo feature.
+pub fn check_flows() -> Result<(), Error> {
+    if cfg!(feature = "flows") {
+        Ok(())
+    } else {
+        Err(not_built("flows"))
+    }
+}
+
+/// Names the cargo feature that this build lacks.
+pub(crate) fn not_built(name: &str) -> Error {
+    Error::new(
+        std::io::ErrorKind::Unsupported,
+        format!("this program is built without the feature '{name}'"),
+    )
 }
 
 /// Transports whose sockets this host can open. Does not test anything beyond socket(2).
@@ -100,9 +117,12 @@ pub fn abilities() -> Abilities {
 /// Descriptors reserved for uses other than flows.
 const OTHER_DESCRIPTORS: u64 = 64;
 
-/// Largest number of open flows per process; `None` if unknown.
+/// Largest number of open flows per process, 0 without them in this build; `None` if unknown.
 #[must_use]
 pub fn most_flows() -> Option<u32> {
+    if check_flows().is_err() {
+        return Some(0);
+    }
     let limit = netperf_os::process::raise_open_files().ok()?;
     let left = limit.saturating_sub(OTHER_DESCRIPTORS);
     Some(u32::try_from(left).unwrap_or(u32::MAX))

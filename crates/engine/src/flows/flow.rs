@@ -92,24 +92,9 @@ impl<E, M: Copy> FlowState<E, M> {
     }
 }
 
-/// A share of all units for each of `flows`: as even as can be, all of them together.
-pub(super) fn shares(units: u64, flows: u32) -> impl Fn(u32) -> u64 {
-    let flows = u64::from(flows.max(1));
-    move |index| units / flows + u64::from(u64::from(index) < units % flows)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_shares_of_all_flows_are_the_whole() {
-        for (units, flows) in [(10, 3), (3, 10), (64, 64), (0, 5)] {
-            let share = shares(units, flows);
-            assert_eq!((0..flows).map(&share).sum::<u64>(), units);
-            assert!((0..flows).all(|index| share(0) - share(index) <= 1));
-        }
-    }
 
     #[test]
     fn responses_are_matched_with_requests_in_order() {

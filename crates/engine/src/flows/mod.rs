@@ -26,12 +26,6 @@ pub(crate) use run::{Targets, run};
 
 use crate::error::{EngineError, Operation};
 
-/// How many of all units are for the flow of this index.
-#[must_use]
-pub fn share(units: u64, flows: u32, index: u32) -> u64 {
-    flow::shares(units, flows)(index)
-}
-
 /// A transport that has no flows, although somebody asked for them.
 fn no_flows(operation: Operation) -> EngineError {
     operation.failed()(std::io::ErrorKind::Unsupported.into())

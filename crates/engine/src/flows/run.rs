@@ -10,7 +10,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::Meter;
 use netperf_model::{
     CpuUsage, Duplex, EndFlows, EndJob, EndPlan, FlowThere, Flows, Latency, Limit as LimitPlan,
-    Paced, Tally, Window,
+    Paced, Tally, Window, share_of,
 };
 use netperf_os::{SockAddr, alarm};
 use netperf_transport::meeting::EndMark;
@@ -18,7 +18,6 @@ use netperf_transport::registry::{self, Asked};
 use netperf_transport::socket;
 
 use super::coordinator::{Conducted, StagePlan, conduct};
-use super::flow::shares;
 use super::meet::{FlowSet, OpenFlows};
 use super::shared::{RunStage, SharedRun};
 use super::to_usize;
@@ -221,8 +220,12 @@ pub(super) fn share(job: &EndJob) -> impl Fn(u32) -> u64 + use<> {
     };
     let receives = job.is_netperf() && job.only_receives() && !job.connects;
     let margin = if receives { RECEIVED_MARGIN } else { 0 };
-    let of = shares(units.unwrap_or(0), job.flow_count());
-    move |flow| units.map_or(u64::MAX, |_| of(flow).saturating_add(margin))
+    let flows = job.flow_count();
+    move |flow| {
+        units.map_or(u64::MAX, |units| {
+            share_of(units, flows, flow).saturating_add(margin)
+        })
+    }
 }
 
 /// When the stages of a run begin, and what else ends it.

@@ -3,11 +3,16 @@
 mod close;
 mod connections;
 mod datagrams;
+#[cfg(feature = "paths")]
 mod duplex;
+#[cfg(feature = "paths")]
+mod fast;
 mod loops;
+#[cfg(feature = "paths")]
 mod open_loop;
 mod paths;
 
+#[cfg(feature = "flows")]
 pub(crate) use connections::{Dialler, port_is_taken};
 
 use std::fs::File;
@@ -230,7 +235,9 @@ impl<N: Role> Visitor for OnTransport<'_, '_, N> {
         let path = path::choose(&flow.work.job, PathClass::Stream);
         if path == DataPath::Connections {
             return flow.connections(&how, data);
-        } else if path == DataPath::BothWays {
+        }
+        #[cfg(feature = "paths")]
+        if path == DataPath::BothWays {
             return flow.both_ways(&how, data);
         }
         let (endpoint, seen) = match flow.open(&how, data)? {
@@ -256,6 +263,7 @@ impl<N: Role> Visitor for OnTransport<'_, '_, N> {
 
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
         let path = path::choose(&self.flow.work.job, PathClass::Datagrams);
+        #[cfg(feature = "paths")]
         if path == DataPath::BothWays {
             return self.flow.both_ways_in_datagrams::<E>(&how, self.data);
         }
@@ -445,9 +453,11 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
         &mut self,
         endpoint: E,
     ) -> Result<(Ended, Socket), EngineError> {
+        #[cfg(feature = "paths")]
         if self.work.due.is_some() {
-            self.open_loop(endpoint)
-        } else if self.work.job.is_request_response() {
+            return self.open_loop(endpoint);
+        }
+        if self.work.job.is_request_response() {
             self.exchange(endpoint)
         } else if self.work.job.receives {
             self.receive(endpoint)

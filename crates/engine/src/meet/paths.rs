@@ -1,25 +1,19 @@
 //! The endpoints of the data paths.
 
-#![expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "paths that a class of transports lacks are calls"
-)]
-
 use std::io;
 use std::os::fd::AsFd as _;
 
-use netperf_os::{SockAddr, Socket};
-use netperf_transport::io::{
-    BatchedRecv, BatchedSend, Discarding, RingRecv, RingSend, RingZeroCopy, Stamped, ZeroCopy,
-};
-use netperf_transport::meeting::{Addresses, Parts};
+use netperf_os::Socket;
+use netperf_transport::meeting::{Addresses as _, Parts as _};
 use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
 use netperf_transport::udp::{Aimed, Udp};
 
 use super::{Moved, OneFlow};
 use crate::early::StopReceiver;
 use crate::error::{EngineError, Operation};
-use crate::path::{self, DataPath, by_method, by_polling, no_ring, no_stamps};
+#[cfg(not(feature = "paths"))]
+use crate::path;
+use crate::path::{DataPath, by_method, by_polling};
 use crate::role::Role;
 use crate::stop::Ended;
 
@@ -44,40 +38,14 @@ impl<N: Role> OneFlow<'_, '_, N> {
                 if !job.only_receives() {
                     return self.over(spliced);
                 }
-                by_polling!(job, spliced, |endpoint| self.receive(endpoint))
+                by_polling!(&self.work.job, spliced, |endpoint| self.receive(endpoint))
             }
-            DataPath::RingRecv => {
-                let endpoint = self.ring_recv(data, false)?;
-                self.receive(endpoint)
-            }
-            DataPath::RingSend => {
-                let endpoint = self.ring_send(data, None)?;
-                self.send(endpoint)
-            }
-            DataPath::Discard => {
-                // Only netserver and netperf promise to end the connection.
-                let endpoint = if job.has_peer {
-                    Discarding::gathering(data)
-                } else {
-                    Discarding(data)
-                };
-                by_method!(job, None, endpoint, |endpoint| self.receive(endpoint))
-            }
-            DataPath::RingZeroCopy => {
-                let endpoint = RingZeroCopy::new(data, self.work.setup.send_width);
-                self.send(endpoint.map_err(no_ring())?)
-            }
-            DataPath::ZeroCopy => {
-                let endpoint = ZeroCopy::new(data, self.work.setup.send_width);
-                self.send(endpoint.map_err(Operation::Send.failed())?)
-            }
-            DataPath::Stamped(by) => {
-                let endpoint = Stamped::stream(data, N::NETPERF, by);
-                self.over(endpoint.map_err(no_stamps(by))?)
-            }
-            _ if job.use_write => self.over(Written(data)),
-            DataPath::OpenLoop => self.open_loop(Tcp(data)),
-            _ => by_method!(job, None, Tcp(data), |endpoint| self.over(endpoint)),
+            DataPath::Write => self.over(Written(data)),
+            DataPath::Call => by_method!(job, None, Tcp(data), |endpoint| self.over(endpoint)),
+            #[cfg(feature = "paths")]
+            other => self.over_stream_by(other, data),
+            #[cfg(not(feature = "paths"))]
+            _ => Err(path::not_built()),
         }
     }
 
@@ -102,33 +70,19 @@ impl<N: Role> OneFlow<'_, '_, N> {
             return self.over_datagrams_of_any(path, how, data);
         }
         let endpoint = self.asking(how, data)?;
-        let job = &self.work.job;
         match path {
-            DataPath::Stamped(by) => {
-                let (socket, to) = endpoint.into_parts();
-                let endpoint = Stamped::asking(socket, to, by).map_err(no_stamps(by))?;
-                self.addressed(endpoint)
+            DataPath::Call => {
+                by_method!(
+                    &self.work.job,
+                    self.work.job.recv_timeout,
+                    endpoint,
+                    |endpoint| self.addressed(endpoint)
+                )
             }
-            DataPath::OpenLoop => self.open_messages(endpoint),
-            DataPath::RingSend => {
-                let (socket, to) = endpoint.into_parts();
-                let endpoint = self.ring_send(socket, to)?;
-                self.send_messages(endpoint)
-            }
-            DataPath::BatchSend => {
-                let endpoint = self.batched_send(endpoint.into_parts())?;
-                by_polling!(job, endpoint, |endpoint| self.send_messages(endpoint))
-            }
-            DataPath::RingRecv => {
-                let endpoint = self.ring_recv(endpoint.into_parts().0, true)?;
-                self.receive_messages(endpoint)
-            }
-            DataPath::BatchRecv => {
-                let endpoint = self.batched_recv(endpoint.into_parts().0)?;
-                by_polling!(job, endpoint, |endpoint| self.receive_messages(endpoint))
-            }
-            _ => by_method!(job, job.recv_timeout, endpoint, |endpoint| self
-                .addressed(endpoint)),
+            #[cfg(feature = "paths")]
+            other => self.over_datagrams_by(other, endpoint),
+            #[cfg(not(feature = "paths"))]
+            _ => Err(path::not_built()),
         }
     }
 
@@ -141,51 +95,16 @@ impl<N: Role> OneFlow<'_, '_, N> {
     ) -> Result<Moved, EngineError> {
         let job = &self.work.job;
         match path {
-            DataPath::RingRecv => {
-                let endpoint = self.ring_recv(data, true)?;
-                self.receive_messages(endpoint)
-            }
-            DataPath::BatchRecv => {
-                let endpoint = self.batched_recv(data)?;
-                by_polling!(job, endpoint, |endpoint| self.receive_messages(endpoint))
-            }
-            DataPath::Stamped(by) => {
-                let endpoint = Stamped::answering(data, by).map_err(no_stamps(by))?;
-                self.answers(endpoint)
-            }
-            _ => {
+            DataPath::Call => {
                 let mut endpoint = how.answering(data).map_err(Operation::Create.failed())?;
                 endpoint.take_only_from(&job.sources);
                 by_method!(job, None, endpoint, |endpoint| self.answers(endpoint))
             }
+            #[cfg(feature = "paths")]
+            other => self.over_datagrams_of_any_by(other, data),
+            #[cfg(not(feature = "paths"))]
+            _ => Err(path::not_built()),
         }
-    }
-
-    fn ring_send(&self, socket: Socket, to: Option<SockAddr>) -> Result<RingSend, EngineError> {
-        let size = path::size(self.work.setup.send_size);
-        RingSend::new(socket, to, path::width(&self.work.job.end.io), size).map_err(no_ring())
-    }
-
-    fn ring_recv(&self, socket: Socket, tells: bool) -> Result<RingRecv, EngineError> {
-        let io = &self.work.job.end.io;
-        let room = path::trains(io).slot(path::size(self.work.setup.recv_size));
-        RingRecv::new(socket, path::width(io), room, tells).map_err(no_ring())
-    }
-
-    fn batched_send(
-        &self,
-        (socket, to): (Socket, Option<SockAddr>),
-    ) -> Result<BatchedSend, EngineError> {
-        let trains = path::trains(&self.work.job.end.io);
-        let datagram = path::size(self.work.setup.send_size);
-        BatchedSend::new(socket, to, trains, datagram).map_err(Operation::Send.failed())
-    }
-
-    fn batched_recv(&self, socket: Socket) -> Result<BatchedRecv, EngineError> {
-        let io = &self.work.job.end.io;
-        let room = path::size(self.work.setup.recv_size);
-        BatchedRecv::new(socket, path::trains(io), room, io.discard)
-            .map_err(Operation::Receive.failed())
     }
 }
 

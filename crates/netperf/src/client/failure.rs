@@ -146,6 +146,11 @@ pub(super) fn unable(feature: Feature, host: Option<&str>) -> Failure {
     Failure::stderr(UNSUPPORTED, &line)
 }
 
+/// An option for what this build does not contain.
+pub(super) fn not_built(option: &str, error: &io::Error) -> Failure {
+    Failure::stderr(UNSUPPORTED, &format!("netperf: {option}: {error}"))
+}
+
 /// Something that a test has no place for.
 pub(super) fn out_of_place(refusal: &Refusal) -> Failure {
     Failure::stderr(UNSUPPORTED, &format!("netperf: {refusal}"))

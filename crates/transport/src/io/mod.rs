@@ -22,13 +22,39 @@ use netperf_os::uring::Uring;
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::{settings, socket};
+use crate::{registry, settings, socket};
 
 /// Features of this kernel, probed on sockets that are never connected.
 #[must_use]
 pub fn features() -> Vec<Feature> {
     let works = |feature: &Feature| try_out(*feature).is_ok();
     Feature::all().filter(works).collect()
+}
+
+/// Reports a feature that this build does not contain.
+///
+/// # Errors
+/// `Unsupported`, with the name of the missing cargo feature.
+pub fn check_built(feature: Feature) -> io::Result<()> {
+    let is_path = matches!(
+        feature,
+        Feature::Poll
+            | Feature::Epoll
+            | Feature::Uring
+            | Feature::ZeroCopy
+            | Feature::Discard
+            | Feature::Batch
+            | Feature::Segments
+            | Feature::Timestamps
+            | Feature::DeviceStamps
+            | Feature::Rate
+            | Feature::Splice
+            | Feature::Duplex
+    );
+    if is_path && !cfg!(feature = "paths") {
+        return Err(registry::not_built("paths"));
+    }
+    Ok(())
 }
 
 /// Probes a feature. A refusal that depends on the user or on values appears only when the
@@ -39,6 +65,7 @@ fn try_out(feature: Feature) -> io::Result<()> {
         let socket = socket::any(transport)?;
         sockopt::set(socket.as_fd(), option, value)
     };
+    check_built(feature)?;
     match feature {
         Feature::Poll
         | Feature::Epoll

@@ -11,7 +11,6 @@ use netperf_transport::tcp::Tcp;
 
 use super::*;
 use crate::error::Operation;
-use crate::flows::flow::shares;
 use crate::flows::poller::{Poller, Waits};
 use crate::flows::shared::SharedRun;
 use crate::flows::worker::WorkerReport;
@@ -56,7 +55,8 @@ fn asks(
     counts: &Counts,
 ) -> WorkerReport {
     let mut state: WorkerState<'_, LatencyRecorder> = WorkerState::new(shared, counts, false, true);
-    let mut flows = slots(flows, shares(units, u32::try_from(flows).unwrap()));
+    let count = u32::try_from(flows).unwrap();
+    let mut flows = slots(flows, |index| netperf_model::share_of(units, count, index));
     let mut poller =
         Poller::new(waits, std::iter::empty(), Watch::Changes, &shared.wakeup).unwrap();
     let mut pacing = Pacing::new(None, flows.len());

@@ -13,7 +13,6 @@ use netperf_transport::tcp::Tcp;
 use super::*;
 use crate::due::pacing::{PaceRule, Pacing, Sharing};
 use crate::due::queue::DueQueue;
-use crate::flows::flow::shares;
 use crate::flows::poller::{Poller, Waits};
 use crate::flows::shared::SharedRun;
 use crate::flows::worker::WorkerReport;
@@ -76,7 +75,8 @@ fn end<R: WorkerRecorder>(
 ) -> WorkerReport {
     let mut state: WorkerState<'_, R> = WorkerState::new(shared, counts, units.is_none(), true);
     let mark = state.recorder().begin();
-    let share = shares(units.unwrap_or(0), u32::try_from(sockets.len()).unwrap());
+    let count = u32::try_from(sockets.len()).unwrap();
+    let share = |index| netperf_model::share_of(units.unwrap_or(0), count, index);
     let mut flows: Vec<FlowState<Tcp, R::Mark>> = (0..)
         .zip(sockets)
         .map(|(place, socket)| {

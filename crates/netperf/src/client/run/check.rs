@@ -16,7 +16,10 @@ pub(super) fn can_be(plan: &TestPlan) -> Result<(), Failure> {
     }
     let known = netperf_transport::io::features();
     match asked.into_iter().find(|feature| !known.contains(feature)) {
-        Some(feature) => Err(failure::unable(feature, None)),
+        Some(feature) => Err(match netperf_transport::io::check_built(feature) {
+            Ok(()) => failure::unable(feature, None),
+            Err(error) => failure::not_built(feature.option(), &error),
+        }),
         None => Ok(()),
     }
 }

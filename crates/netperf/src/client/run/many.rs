@@ -9,6 +9,7 @@ use netperf_measure::cpus;
 use netperf_model::many::cpu_list_text;
 use netperf_model::{
     Abilities, EndJob, EndResult, FlowCounts, FlowThere, Hosts, Limit, Many, TestPlan, Workers,
+    share_of,
 };
 use netperf_session::offer::{self, Agreement, LocalEnd};
 use netperf_transport::registry;
@@ -43,6 +44,7 @@ pub(crate) fn check(plan: &TestPlan) -> Result<(), Failure> {
     if cpu_list_text(&many.remote.cpus).len() > ItemKind::Cpus.room() {
         return Err(unsupported("--remote-cpus: the list is too long"));
     }
+    registry::check_flows().map_err(|error| failure::not_built("--flows", &error))?;
     match registry::most_flows() {
         Some(most) if most < many.flows => Err(unsupported(&format!(
             "--flows: this host lets a program have {most} flows at most: raise its limit of open files \
@@ -314,7 +316,7 @@ fn plan_of(plan: &TestPlan, many: &Many, index: u32, together: bool) -> TestPlan
         return asked;
     }
     if let Limit::Units(units) = plan.limit {
-        asked.limit = Limit::Units(netperf_engine::flows::share(units, many.flows, index));
+        asked.limit = Limit::Units(share_of(units, many.flows, index));
     }
     if index > 0 {
         asked.remote.cpu = None;

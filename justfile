@@ -49,6 +49,13 @@ clippy:
 features names="parquet,postgres":
     cargo test -p netperf-history --features {{ names }}
 
+# The small build for routers: the size of its netserver, and both programs against netperf 2.7.0.
+classic:
+    cargo build --release -p netperf --no-default-features --features classic --target-dir target/classic
+    strip -o target/classic/netserver.stripped target/classic/release/netserver
+    test "$(stat -c %s target/classic/netserver.stripped)" -lt 1500000
+    NETPERF_STAND_IN_DIR="$PWD/target/classic/release" cargo test -p netperf --test it interop::
+
 # Licences, sources and versions of all dependencies; duplicate versions are reported.
 deny:
     cargo deny check --hide-inclusion-graph bans licenses sources

@@ -267,6 +267,9 @@ pub(super) fn session(error: &SessionError) -> Failure {
 /// A transport that this host, or netserver's, cannot do.
 pub(super) fn unsupported(transport: TransportId, host: Option<&str>) -> Failure {
     let row = transport.row();
+    if let (None, Err(error)) = (host, netperf_transport::registry::check_built(transport)) {
+        return not_built(&format!("-T {}", row.option), &error);
+    }
     let whose = host.map_or_else(
         || "this host".to_owned(),
         |host| format!("netserver on {host}"),

@@ -62,6 +62,9 @@ pub(super) fn served(
 ) -> Result<FlowSessions, Failure> {
     let remote = &many.remote;
     match abilities.and_then(|abilities| abilities.flows) {
+        Some(0) => Err(unsupported(&format!(
+            "--flows: netserver on {host} is built without the feature 'flows'"
+        ))),
         Some(most) if most < many.flows => Err(unsupported(&format!(
             "--flows: netserver on {host} can have {most} flows at most: raise its limit of open files \
              (ulimit -n)"

@@ -4,12 +4,7 @@
 //! rest; older ones and builds without OMNI send classic requests for all.
 
 mod classic;
-mod dlpi;
-mod inet;
 mod omni;
-mod sctp;
-mod unix;
-mod xti;
 
 use std::net::IpAddr;
 
@@ -111,15 +106,6 @@ mod to_wire {
     )]
     pub(super) const fn wrapping(count: u64) -> u32 {
         count as u32
-    }
-
-    /// A 32-bit counter that some messages take for signed: it wraps into what is below 0.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the field wraps by definition"
-    )]
-    pub(super) const fn wrapping_signed(count: u64) -> i32 {
-        count as i32
     }
 
     /// A value of at most 31 bits.

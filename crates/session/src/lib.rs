@@ -13,6 +13,7 @@ pub mod driver;
 pub mod errno;
 pub mod error;
 mod extension;
+mod fields;
 mod flows;
 pub mod offer;
 mod one_port;

@@ -55,6 +55,52 @@ pub struct FieldLayout {
     pub kind: FieldKind,
 }
 
+impl FieldLayout {
+    /// Writes a value in the encoding of the field: a count as a word, which wraps, or as a
+    /// float. Bytes that do not fit are left out.
+    pub(crate) fn put(&self, value: &FieldValue, frame: &mut Frame) {
+        let mut writer = frame.at_mut(self.offset);
+        match (value, self.kind) {
+            (FieldValue::Counter(count), FieldKind::Word) => wrapped(*count).write(&mut writer),
+            (FieldValue::Counter(count), FieldKind::Double) => rounded(*count).write(&mut writer),
+            (FieldValue::Counter(count), FieldKind::DoubleLowWordFirst) => {
+                LowWordFirst(rounded(*count)).write(&mut writer);
+            }
+            (FieldValue::Counter(count), _) => count.write(&mut writer),
+            (FieldValue::Signed(number), _) => number.write(&mut writer),
+            (FieldValue::Unsigned(number), _) => number.write(&mut writer),
+            (FieldValue::Single(number), _) => number.write(&mut writer),
+            (FieldValue::Double(number), FieldKind::DoubleLowWordFirst) => {
+                LowWordFirst(*number).write(&mut writer);
+            }
+            (FieldValue::Double(number), _) => number.write(&mut writer),
+            (FieldValue::Address(words), _) => words.write(&mut writer),
+            (FieldValue::Text(bytes) | FieldValue::Bytes(bytes), kind) => {
+                let mut bytes = bytes.clone();
+                bytes.resize(self.len, 0);
+                if kind != FieldKind::Text {
+                    bytes.chunks_mut(4).for_each(<[u8]>::reverse);
+                }
+                writer.put_all(&bytes);
+            }
+        }
+    }
+}
+
+/// The low 32 bits of a count.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the field wraps by definition"
+)]
+const fn wrapped(count: u64) -> u32 {
+    count as u32
+}
+
+/// A count as a float.
+const fn rounded(count: u64) -> f64 {
+    count as f64
+}
+
 /// Encoding of the bytes of a field (control-protocol.md 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {

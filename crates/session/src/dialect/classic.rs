@@ -1,34 +1,36 @@
-//! The common parts of classic requests at netserver (control-protocol.md 2.7).
+//! Classic requests at netserver (control-protocol.md 2.7), read and answered by the names of
+//! their fields.
+//!
+//! A stock client of a Unix-domain test asks for buffers of 0 unless its user says otherwise,
+//! and a stock server really asks the kernel for them, so that it measures with the smallest
+//! buffers that there are. Here 0 is no wish, and the kernel's default stays: results are better
+//! than a stock server's for that reason alone. DG_STREAM's wish, which a stock server never
+//! looks at, counts as well.
+//!
+//! No exchange of an SCTP, SDP, XTI or link-level test was captured. XTI requests name no
+//! address family: there was IPv4 only. An SDP socket has a separate family, over IPv4 unless
+//! the request says otherwise.
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    CpuPlan, EndJob, EndPlan, EndResult, Family, Flow, Limit, RingPlan, SocketPlan, Tally,
-    TransportId,
+    Address, CpuPlan, EndJob, EndResult, Ending, Family, Flow, Limit, PlacePlan, RingPlan,
+    SocketKind, SocketPlan, TestId, TransportId,
 };
-use netperf_wire::messages::{
-    DgRrRequest, DgStreamRequest, DlpiClRrRequest, DlpiClStreamRequest, DlpiCoRrRequest,
-    DlpiCoStreamRequest, MaertsRequest, RrRequest, SctpRrRequest, SctpStreamRequest, StreamRequest,
-    StreamRrRequest, StreamStreamRequest, UdpStreamRequest, XtiRrRequest, XtiTcpStreamRequest,
-    XtiUdpStreamRequest,
+use netperf_wire::messages::SctpStreamRequest;
+use netperf_wire::{
+    FieldValue, Frame, Header, RemoteErrno, RequestKind, Stage, SwappedStr, WireFamily, messages,
 };
-use netperf_wire::{Frame, Message, RemoteErrno, RequestKind};
 
-use super::{Ready, from_wire, to_wire};
+use super::{Ready, decode, from_wire, to_wire};
+use crate::fields::{Fields, test_of};
 use crate::{errno, extension};
 
-/// A classic request that was understood, and how it is answered.
-#[derive(Clone, Debug)]
+/// A classic request that was understood; the answers repeat some of its fields.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Classic {
     kind: RequestKind,
-    said: RepeatedFields,
-    form: &'static Form,
-}
-
-impl PartialEq for Classic {
-    /// The form follows from the kind.
-    fn eq(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.said == other.said
-    }
+    test: TestId,
+    asked: Fields,
 }
 
 impl Classic {
@@ -38,17 +40,10 @@ impl Classic {
     /// The error number to answer with.
     pub(super) fn understand(frame: &Frame) -> Option<Result<(Self, EndJob), RemoteErrno>> {
         let kind = frame.request();
-        let form = form(kind)?;
-        let understood = (form.understand)(kind, frame);
-        Some(understood.map(|(said, mut job)| {
-            // The one thing that a netperf of ours says behind a classic request.
-            let method =
-                extension::of_request(frame).and_then(|asked| extension::cpu_method(&asked));
-            if let (Some(cpu), Some(method)) = (&mut job.end.cpu, method) {
-                cpu.method = method;
-            }
-            (Self { kind, said, form }, job)
-        }))
+        let test = test_of(kind)?;
+        let asked = Fields::read(kind, Stage::Request, frame)?;
+        let classic = Self { kind, test, asked };
+        Some(classic.job(frame).map(|job| (classic, job)))
     }
 
     /// The request's number.
@@ -56,301 +51,295 @@ impl Classic {
         self.kind
     }
 
+    /// The job of netserver.
+    ///
+    /// A client that sends a byte count as a positive number ends the connection long before
+    /// that many seconds are over.
+    fn job(&self, frame: &Frame) -> Result<EndJob, RemoteErrno> {
+        let asked = &self.asked;
+        let (transport, flow) = (self.test.row().transport, self.test.row().flow);
+        let limit = from_wire::limit(asked.or_zero("test_length"));
+        let (limit, ending) = self.ending(limit)?;
+        let mut job = EndJob::new(transport, self.family()?, flow, limit);
+        job.ending = ending;
+        job.port = self.port(frame)?;
+        job.end.socket = self.socket()?;
+        if let Some(ring) = self.ring("send_size", "send_alignment", "send_offset")? {
+            job.end.send = ring;
+        }
+        let size = if asked.integer("message_size").is_some() {
+            "message_size"
+        } else {
+            "receive_size"
+        };
+        if let Some(ring) = self.ring(size, "recv_alignment", "recv_offset")? {
+            job.end.recv = ring;
+        }
+        if job.is_request_response() {
+            job.request = Some(self.message("request_size")?);
+            job.response = Some(self.message("response_size")?);
+        }
+        job.end.touch = TouchPlan {
+            dirty: self.touched("dirty_count"),
+            clean: self.touched("clean_count"),
+        };
+        let avoids = matches!(self.kind, RequestKind::TcpStream | RequestKind::SdpStream);
+        job.end.copy_avoidance = avoids && asked.or_zero("so_rcvavoid") == 1;
+        job.end.place = self.place()?;
+        // The one thing that a netperf of ours says behind a classic request.
+        let method = extension::of_request(frame).and_then(|asked| extension::cpu_method(&asked));
+        job.end.cpu = (asked.or_zero("measure_cpu") != 0).then(|| CpuPlan {
+            rate: Some(asked.float("cpu_rate")),
+            method: method.unwrap_or(CpuPlan::default().method),
+        });
+        Ok(job)
+    }
+
+    /// The limit and the end of a run.
+    fn ending(&self, limit: Limit) -> Result<(Limit, Ending), RemoteErrno> {
+        use RequestKind as Kind;
+        if matches!(self.kind, Kind::UdpStream | Kind::XtiUdpStream) {
+            let size = self.message("message_size")?;
+            return Ok((limit, Ending::OddDatagram(size)));
+        }
+        // A stock client does not mark its end. A count below 0 is as good as no time.
+        if matches!(self.kind, Kind::DgStream | Kind::DlpiClStream) {
+            let size = self.message("message_size")?;
+            let limit = match limit {
+                Limit::Units(_) | Limit::Messages(_) => Limit::UntilStopped,
+                Limit::Time(_) | Limit::UntilStopped => limit,
+            };
+            return Ok((limit, Ending::Silence(Some(size))));
+        }
+        // A stock client keeps its Unix-domain socket open while it waits for the results;
+        // its server of SCTP ends by time.
+        let silence = matches!(
+            self.kind,
+            Kind::StreamRr
+                | Kind::DgRr
+                | Kind::SctpRr
+                | Kind::SctpRrMany
+                | Kind::DlpiCoRr
+                | Kind::DlpiClRr
+        );
+        let ending = if silence {
+            Ending::Silence(None)
+        } else {
+            Ending::Omni
+        };
+        Ok((limit, ending))
+    }
+
+    fn family(&self) -> Result<Family, RemoteErrno> {
+        let transport = self.test.row().transport;
+        let Some(code) = self.asked.word("ipfamily") else {
+            return Ok(if transport.is_inet() {
+                Family::V4
+            } else {
+                Family::Unspecified
+            });
+        };
+        let family = from_wire::family(WireFamily::from_code(code));
+        if transport == TransportId::Sdp {
+            return Ok(family.unwrap_or(Family::V4));
+        }
+        family
+    }
+
+    /// The port for the data socket, 0 for any.
+    fn port(&self, frame: &Frame) -> Result<u16, RemoteErrno> {
+        use RequestKind as Kind;
+        let twice = matches!(
+            self.kind,
+            Kind::SctpStream | Kind::SctpStreamMany | Kind::SdpStream
+        );
+        let port = if twice {
+            decode::<SctpStreamRequest>(frame)?.wanted_port()
+        } else {
+            self.asked.or_zero("port")
+        };
+        u16::try_from(port).map_err(|_| errno::INVALID)
+    }
+
+    fn socket(&self) -> Result<SocketPlan, RemoteErrno> {
+        let transport = self.test.row().transport;
+        let buffer = |name| {
+            let size = self.asked.integer(name).unwrap_or(-1);
+            if transport.is_inet() {
+                from_wire::size(size)
+            } else {
+                from_wire::derived(size)
+            }
+        };
+        let datagrams = transport.row().kind == SocketKind::Datagram;
+        Ok(SocketPlan {
+            send_buffer: buffer("send_buf_size")?,
+            recv_buffer: buffer("recv_buf_size")?,
+            nodelay: !datagrams && self.asked.or_zero("no_delay") != 0,
+            non_blocking: self.asked.or_zero("non_blocking") != 0,
+            connected_datagram: self.asked.or_zero("recv_connected") != 0,
+            ..SocketPlan::default()
+        })
+    }
+
+    /// A buffer ring of calls of a size, 0 where netserver derives it; `None` where the request
+    /// has none.
+    fn ring(&self, size: &str, align: &str, offset: &str) -> Result<Option<RingPlan>, RemoteErrno> {
+        let Some(align) = self.asked.integer(align) else {
+            return Ok(None);
+        };
+        let size = from_wire::derived(self.asked.or_zero(size))?;
+        from_wire::ring(size, 0, align, self.asked.or_zero(offset)).map(Some)
+    }
+
+    /// The size of a message: there must be one.
+    fn message(&self, name: &str) -> Result<u32, RemoteErrno> {
+        from_wire::derived(self.asked.or_zero(name))?.ok_or(errno::INVALID)
+    }
+
+    /// Bytes touched in each buffer; classic requests count integers of four bytes. Counts below
+    /// 0 come from clients that have no such thing.
+    fn touched(&self, name: &str) -> u32 {
+        let integers = u32::try_from(self.asked.or_zero(name)).unwrap_or(0);
+        integers.saturating_mul(4)
+    }
+
+    /// Location of netserver's end in XTI and link-level tests.
+    fn place(&self) -> Result<PlacePlan, RemoteErrno> {
+        let asked = &self.asked;
+        let device = asked.text("xti_device").or(asked.text("dlpi_device"));
+        let device = device.filter(|name| !name.is_empty());
+        // A window of 0 frames would block all data: it stands for no request.
+        let window = |name| {
+            let frames = u32::try_from(asked.integer(name)?).ok();
+            frames.filter(|frames| *frames > 0)
+        };
+        let sap = asked.integer("sap").map(u8::try_from).transpose();
+        Ok(PlacePlan {
+            device: device.map(|name| String::from_utf8_lossy(name).into_owned()),
+            unit: asked.integer("ppa"),
+            sap: sap.map_err(|_| errno::INVALID)?,
+            window: window("send_win_size"),
+            recv_window: window("recv_win_size"),
+            ..PlacePlan::default()
+        })
+    }
+
+    /// A record of an answer.
+    fn answer(
+        &self,
+        stage: Stage,
+        header: Header,
+        value: impl Fn(&str) -> Option<FieldValue>,
+    ) -> Frame {
+        match messages::find(self.kind, stage) {
+            Some(row) => row.build(header, value),
+            None => Frame::new(header),
+        }
+    }
+
     /// The answer that says netserver is ready.
     pub(super) fn response(&self, ready: &Ready) -> Frame {
-        (self.form.response)(self.kind, &self.said, ready)
+        self.answer(Stage::Response, Header::response(self.kind), |field| {
+            self.responded(field, ready)
+        })
+    }
+
+    /// The value of a field of a response.
+    fn responded(&self, field: &str, ready: &Ready) -> Option<FieldValue> {
+        let setup = &ready.setup;
+        let measures = self.asked.or_zero("measure_cpu") != 0;
+        Some(FieldValue::Signed(match field {
+            "send_buf_size" => to_wire::size(setup.send_buffer),
+            "recv_buf_size" => to_wire::size(setup.recv_buffer),
+            "send_size" => to_wire::size(setup.send_size),
+            "receive_size" => to_wire::size(setup.recv_size),
+            "no_delay" => i32::from(setup.nodelay),
+            "measure_cpu" => i32::from(measures),
+            "cpu_rate" if measures => return Some(FieldValue::Single(ready.cpu_rate)),
+            "so_rcvavoid" | "so_sndavoid" => i32::from(self.asked.or_zero(field) == 1),
+            "test_length" if self.repeats_length() => self.asked.or_zero(field),
+            "data_port_number" => to_wire::signed(ready.data_port),
+            // DLPI_CL_STREAM has no window to send.
+            "recv_win_size" | "send_win_size" => self.asked.integer(field).unwrap_or(-1),
+            "unix_path" => return socket_path(ready),
+            "station_addr_len" => i32::from(station(ready).map_or(0, |_| 6_u8)),
+            "station_addr" => return Some(FieldValue::Bytes(station(ready)?.to_vec())),
+            _ => return None,
+        }))
+    }
+
+    /// True if the response repeats the length of the test (control-protocol.md 2.7).
+    fn repeats_length(&self) -> bool {
+        use RequestKind as Kind;
+        !matches!(
+            self.kind,
+            Kind::TcpStream
+                | Kind::TcpMaerts
+                | Kind::XtiTcpStream
+                | Kind::SctpStream
+                | Kind::SctpStreamMany
+                | Kind::SdpStream
+                | Kind::SdpMaerts
+                | Kind::StreamStream
+                | Kind::StreamRr
+                | Kind::DgRr
+        )
     }
 
     /// The answer that tells what netserver measured.
     pub(super) fn results(&self, result: &EndResult) -> Frame {
-        (self.form.results)(self.kind, result)
-    }
-}
-
-/// The message of a classic request, and the answers to it.
-pub(super) trait ClassicRequest: Message {
-    /// The fields that the answers repeat.
-    fn said(&self) -> RepeatedFields;
-
-    /// The job of netserver.
-    ///
-    /// # Errors
-    /// The error number to answer with.
-    fn job(&self, kind: RequestKind) -> Result<EndJob, RemoteErrno>;
-
-    /// The answer that says netserver is ready.
-    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame;
-
-    /// The answer that tells what netserver measured.
-    fn results(kind: RequestKind, result: &EndResult) -> Frame;
-}
-
-/// Result of reading a request.
-type Understood = Result<(RepeatedFields, EndJob), RemoteErrno>;
-
-/// The functions of a [`ClassicRequest`], without its type.
-#[derive(Debug)]
-struct Form {
-    understand: fn(RequestKind, &Frame) -> Understood,
-    response: fn(RequestKind, &RepeatedFields, &Ready) -> Frame,
-    results: fn(RequestKind, &EndResult) -> Frame,
-}
-
-impl Form {
-    const fn of<M: ClassicRequest>() -> Self {
-        Self {
-            understand: |kind, frame| {
-                let request: M = super::decode(frame)?;
-                Ok((request.said(), request.job(kind)?))
-            },
-            response: M::response,
-            results: M::results,
-        }
-    }
-}
-
-/// The form of each classic request.
-fn form(kind: RequestKind) -> Option<&'static Form> {
-    Some(match kind {
-        RequestKind::TcpStream => const { &Form::of::<StreamRequest>() },
-        RequestKind::TcpMaerts | RequestKind::SdpMaerts => const { &Form::of::<MaertsRequest>() },
-        RequestKind::TcpRr | RequestKind::TcpCrr | RequestKind::TcpCc | RequestKind::UdpRr => {
-            const { &Form::of::<RrRequest>() }
-        }
-        RequestKind::UdpStream => const { &Form::of::<UdpStreamRequest>() },
-        RequestKind::StreamStream => const { &Form::of::<StreamStreamRequest>() },
-        RequestKind::StreamRr => const { &Form::of::<StreamRrRequest>() },
-        RequestKind::DgStream => const { &Form::of::<DgStreamRequest>() },
-        RequestKind::DgRr => const { &Form::of::<DgRrRequest>() },
-        RequestKind::SctpStream | RequestKind::SctpStreamMany | RequestKind::SdpStream => {
-            const { &Form::of::<SctpStreamRequest>() }
-        }
-        RequestKind::SctpRr
-        | RequestKind::SctpRrMany
-        | RequestKind::SdpRr
-        | RequestKind::SdpCrr
-        | RequestKind::SdpCc => const { &Form::of::<SctpRrRequest>() },
-        RequestKind::XtiTcpStream => const { &Form::of::<XtiTcpStreamRequest>() },
-        RequestKind::XtiTcpRr | RequestKind::XtiUdpRr | RequestKind::XtiTcpCrr => {
-            const { &Form::of::<XtiRrRequest>() }
-        }
-        RequestKind::XtiUdpStream => const { &Form::of::<XtiUdpStreamRequest>() },
-        RequestKind::DlpiCoStream => const { &Form::of::<DlpiCoStreamRequest>() },
-        RequestKind::DlpiCoRr => const { &Form::of::<DlpiCoRrRequest>() },
-        RequestKind::DlpiClStream => const { &Form::of::<DlpiClStreamRequest>() },
-        RequestKind::DlpiClRr => const { &Form::of::<DlpiClRrRequest>() },
-        RequestKind::Omni
-        | RequestKind::DebugOn
-        | RequestKind::DebugOff
-        | RequestKind::NodeIdentify
-        | RequestKind::CpuCalibrate
-        | RequestKind::Passphrase
-        | RequestKind::SysInfo
-        | RequestKind::Unknown(_) => return None,
-    })
-}
-
-/// The fields of every classic request that the answers repeat.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct RepeatedFields {
-    pub(super) measure_cpu: i32,
-    pub(super) cpu_rate: f32,
-    pub(super) test_length: i32,
-    pub(super) so_rcvavoid: i32,
-    pub(super) so_sndavoid: i32,
-    /// The windows of a link-level test in frames, to receive and to send; -1 where the
-    /// request has none.
-    pub(super) windows: (i32, i32),
-}
-
-/// [`RepeatedFields`] of any classic request: they all have the fields, under the same names.
-macro_rules! said {
-    ($request:expr) => {
-        $crate::dialect::classic::RepeatedFields {
-            measure_cpu: $request.measure_cpu,
-            cpu_rate: $request.cpu_rate,
-            test_length: $request.test_length,
-            so_rcvavoid: $request.so_rcvavoid,
-            so_sndavoid: $request.so_sndavoid,
-            windows: (-1, -1),
-        }
-    };
-}
-pub(super) use said;
-
-/// Gives a job the buffers of a classic request/response request, and its sizes unless the
-/// connections carry nothing: all these requests have the fields, under the same names.
-macro_rules! exchange {
-    ($job:ident, $request:expr) => {
-        $job.end.send =
-            $crate::dialect::classic::ring(0, $request.send_alignment, $request.send_offset)?;
-        $job.end.recv =
-            $crate::dialect::classic::ring(0, $request.recv_alignment, $request.recv_offset)?;
-        if $job.is_request_response() {
-            $job.request = Some($crate::dialect::classic::message($request.request_size)?);
-            $job.response = Some($crate::dialect::classic::message($request.response_size)?);
-        }
-    };
-}
-pub(super) use exchange;
-
-/// The record of a response. The fields that all classic responses have, under the same names,
-/// are filled here.
-macro_rules! response {
-    ($kind:expr, $said:expr, $ready:expr => $message:ident { $($fields:tt)* }) => {
-        netperf_wire::Message::encode(
-            &$message {
-                measure_cpu: $said.measures_cpu(),
-                cpu_rate: $said.rate($ready),
-                so_rcvavoid: $said.avoids_on_receive(),
-                so_sndavoid: $said.avoids_on_send(),
-                $($fields)*
-            },
-            netperf_wire::Header::response($kind),
-        )
-    };
-}
-pub(super) use response;
-
-/// The record of results. The fields that all classic results have, under the same names, are
-/// filled here.
-macro_rules! results {
-    ($kind:expr, $result:expr, $cpu:expr => $message:ident { $($fields:tt)* }) => {
-        netperf_wire::Message::encode(
-            &$message {
-                elapsed_time: $crate::dialect::to_wire::float($result.elapsed),
-                cpu_util: $cpu.util,
-                num_cpus: $cpu.count,
-                $($fields)*
-            },
-            netperf_wire::Header::results($kind),
-        )
-    };
-}
-pub(super) use results;
-
-impl RepeatedFields {
-    /// The job as far as it follows from here.
-    ///
-    /// A client that sends a byte count as a positive number ends the connection long
-    /// before that many seconds are over.
-    pub(super) fn job(&self, transport: TransportId, flow: Flow, family: Family) -> EndJob {
-        EndJob {
-            end: EndPlan {
-                cpu: (self.measure_cpu != 0).then_some(CpuPlan {
-                    rate: Some(self.cpu_rate),
-                    ..CpuPlan::default()
-                }),
-                ..EndPlan::default()
-            },
-            ..EndJob::new(transport, family, flow, from_wire::limit(self.test_length))
-        }
-    }
-
-    /// 1 if CPU utilisation is measured, 0 otherwise.
-    pub(super) fn measures_cpu(&self) -> i32 {
-        i32::from(self.measure_cpu != 0)
-    }
-
-    /// The calibration rate; 0 when CPU is not measured.
-    pub(super) const fn rate(&self, ready: &Ready) -> f32 {
-        if self.measure_cpu == 0 {
-            0.0
-        } else {
-            ready.cpu_rate
-        }
-    }
-
-    /// Copy avoidance on receive.
-    pub(super) fn avoids_on_receive(&self) -> i32 {
-        i32::from(self.so_rcvavoid == 1)
-    }
-
-    /// Copy avoidance on send.
-    pub(super) fn avoids_on_send(&self) -> i32 {
-        i32::from(self.so_sndavoid == 1)
-    }
-}
-
-/// A time that has no number of units: counts below 0 are as good as no time.
-pub(super) const fn time_only(limit: Limit) -> Limit {
-    match limit {
-        Limit::Units(_) | Limit::Messages(_) => Limit::UntilStopped,
-        Limit::Time(_) | Limit::UntilStopped => limit,
-    }
-}
-
-/// Socket options that most requests have; a buffer size of -1 leaves the default.
-pub(super) fn socket(send: i32, recv: i32, no_delay: i32) -> Result<SocketPlan, RemoteErrno> {
-    Ok(SocketPlan {
-        send_buffer: from_wire::size(send)?,
-        recv_buffer: from_wire::size(recv)?,
-        nodelay: no_delay != 0,
-        ..SocketPlan::default()
-    })
-}
-
-/// A buffer ring of calls of `size` bytes, 0 where netserver derives it.
-pub(super) fn ring(size: i32, align: i32, offset: i32) -> Result<RingPlan, RemoteErrno> {
-    from_wire::ring(from_wire::derived(size)?, 0, align, offset)
-}
-
-/// The size of a message: there must be one.
-pub(super) fn message(size: i32) -> Result<u32, RemoteErrno> {
-    from_wire::derived(size)?.ok_or(errno::INVALID)
-}
-
-/// A port, 0 for any.
-pub(super) fn port(port: i32) -> Result<u16, RemoteErrno> {
-    u16::try_from(port).map_err(|_| errno::INVALID)
-}
-
-/// Bytes touched in each buffer; classic requests count integers of four bytes.
-pub(super) fn touch(dirty: i32, clean: i32) -> TouchPlan {
-    // Counts below 0 come from clients that have no such thing.
-    let bytes = |integers: i32| u32::try_from(integers).unwrap_or(0).saturating_mul(4);
-    TouchPlan {
-        dirty: bytes(dirty),
-        clean: bytes(clean),
-    }
-}
-
-/// A name of a device; `None` where the request has none.
-pub(super) fn device(bytes: &[u8]) -> Option<String> {
-    (!bytes.is_empty()).then(|| String::from_utf8_lossy(bytes).into_owned())
-}
-
-/// CPU utilisation as classic results have it, zeros when not measured.
-#[derive(Default)]
-pub(super) struct CpuFields {
-    pub(super) util: f32,
-    pub(super) method: i32,
-    pub(super) count: i32,
-}
-
-impl CpuFields {
-    pub(super) fn of(result: &EndResult) -> Self {
-        result.cpu.map_or_else(Self::default, |cpu| Self {
-            util: to_wire::float(cpu.busy),
-            method: to_wire::signed(cpu.method.code()),
-            count: to_wire::signed(cpu.cpus),
+        self.answer(Stage::Results, Header::results(self.kind), |field| {
+            self.measured(field, result)
         })
     }
 
-    /// The same for the tests that say "not measured" with -1.
-    pub(super) fn or_minus_one(result: &EndResult) -> Self {
-        match result.cpu {
-            Some(_) => Self::of(result),
-            None => Self {
-                util: -1.0,
-                ..Self::default()
-            },
-        }
+    /// The value of a field of results. Counts of bytes in request/response results are those of
+    /// both directions (control-protocol.md 2.7.3 and 2.7.5).
+    fn measured(&self, field: &str, result: &EndResult) -> Option<FieldValue> {
+        let row = self.test.row();
+        let tally = &result.tally;
+        let datagrams = row.transport.row().kind == SocketKind::Datagram;
+        let both = if row.flow.counts_transactions() {
+            tally.bytes_sent
+        } else {
+            0
+        };
+        Some(match field {
+            "bytes_received" => FieldValue::Counter(tally.bytes_received.wrapping_add(both)),
+            "bytes_sent" => FieldValue::Counter(tally.bytes_sent),
+            "recv_calls" | "messages_recvd" => FieldValue::Counter(tally.recv_calls),
+            "send_calls" => FieldValue::Counter(tally.send_calls),
+            "trans_received" => FieldValue::Counter(tally.transactions),
+            "recv_buf_size" => FieldValue::Signed(to_wire::size(result.recv_buffer_end)),
+            "send_buf_size" => FieldValue::Signed(to_wire::size(result.send_buffer_end)),
+            "elapsed_time" => FieldValue::Single(to_wire::float(result.elapsed)),
+            "cpu_util" => FieldValue::Single(match result.cpu {
+                Some(cpu) => to_wire::float(cpu.busy),
+                // Tests of datagrams that go one way say "not measured" with -1.
+                None if row.flow == Flow::SEND && datagrams => -1.0,
+                None => 0.0,
+            }),
+            "cpu_method" => FieldValue::Signed(to_wire::signed(result.cpu?.method.code())),
+            "num_cpus" => FieldValue::Signed(to_wire::signed(result.cpu?.cpus)),
+            _ => return None,
+        })
     }
 }
 
-/// The bytes of request/response results, which count both directions
-/// (control-protocol.md 2.7.3 and 2.7.5).
-pub(super) const fn both_directions(tally: &Tally) -> u64 {
-    tally.bytes_received.wrapping_add(tally.bytes_sent)
+/// The path of netserver's data socket, with space for a NUL behind it.
+fn socket_path(ready: &Ready) -> Option<FieldValue> {
+    let Some(Address::Unix(path)) = &ready.address else {
+        return None;
+    };
+    let path = SwappedStr::<32>::from_bytes_truncated(path.as_os_str().as_encoded_bytes());
+    Some(FieldValue::Text(path.as_bytes().to_vec()))
+}
+
+/// The address of netserver's station.
+fn station(ready: &Ready) -> Option<[u8; 6]> {
+    match ready.address {
+        Some(Address::Link { station, .. }) => Some(station),
+        _ => None,
+    }
 }

@@ -5,16 +5,15 @@
 //! 2.6), and OMNI reports more. The tests over Unix-domain sockets and SCTP travel as
 //! their classic requests, which every server that has these tests understands.
 
+mod classic;
 mod omni;
-mod sctp;
-mod unix;
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use netperf_model::{
-    Address, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Family, HostFacts, Limit, Suite,
-    Tally, TestPlan, Token,
+    Address, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Family, HostFacts, Suite, Tally,
+    TestPlan, Token,
 };
 use netperf_wire::messages::{Extension, HeaderOnly};
 use netperf_wire::{Frame, Header, Message, RequestKind, Stage, WireFamily};
@@ -27,10 +26,8 @@ use crate::extension;
 pub enum Travels {
     /// OMNI, with the extension where that cannot say it all.
     Omni,
-    /// The classic requests of the Unix-domain tests.
-    Unix,
-    /// The classic requests of the SCTP tests.
-    Sctp,
+    /// This classic request, of a Unix-domain or SCTP test.
+    Classic(RequestKind),
 }
 
 /// The messages of a test: its classic request, if the test is the one that its name says and
@@ -42,17 +39,10 @@ pub fn travels(plan: &TestPlan) -> Travels {
     if !as_its_name_says || !plan.remote.features().is_empty() || plan.many.is_some() {
         return Travels::Omni;
     }
-    match row.suite {
-        Suite::Unix => Travels::Unix,
-        Suite::Sctp => Travels::Sctp,
-        Suite::Omni
-        | Suite::Sockets
-        | Suite::Sdp
-        | Suite::Xti
-        | Suite::Dlpi
-        | Suite::Fore
-        | Suite::Hippi
-        | Suite::Control => Travels::Omni,
+    let mut kinds = RequestKind::NAMED.iter();
+    match kinds.find(|kind| kind.name() == row.name) {
+        Some(kind) if matches!(row.suite, Suite::Unix | Suite::Sctp) => Travels::Classic(*kind),
+        Some(_) | None => Travels::Omni,
     }
 }
 
@@ -111,8 +101,7 @@ pub struct Agreement {
 pub fn request(plan: &TestPlan, local: &LocalEnd) -> Result<Frame, SessionError> {
     match travels(plan) {
         Travels::Omni => omni::request(plan, local),
-        Travels::Unix => unix::request(plan, local),
-        Travels::Sctp => sctp::request(plan, local),
+        Travels::Classic(kind) => classic::request(kind, plan, local),
     }
 }
 
@@ -123,8 +112,7 @@ pub fn request(plan: &TestPlan, local: &LocalEnd) -> Result<Frame, SessionError>
 pub fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, SessionError> {
     match travels(plan) {
         Travels::Omni => omni::agreement(plan, frame),
-        Travels::Unix => unix::agreement(plan, frame),
-        Travels::Sctp => sctp::agreement(plan, frame),
+        Travels::Classic(kind) => classic::agreement(kind, plan, frame),
     }
 }
 
@@ -138,8 +126,7 @@ pub fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, SessionErr
 pub fn results(plan: &TestPlan, cpu: bool, frame: &Frame) -> Result<EndResult, SessionError> {
     match travels(plan) {
         Travels::Omni => omni::results(plan, cpu, frame),
-        Travels::Unix => unix::results(plan, cpu, frame),
-        Travels::Sctp => sctp::results(plan, cpu, frame),
+        Travels::Classic(kind) => classic::results(kind, plan, cpu, frame),
     }
 }
 
@@ -147,8 +134,8 @@ pub fn results(plan: &TestPlan, cpu: bool, frame: &Frame) -> Result<EndResult, S
 #[must_use]
 pub fn reconciled(plan: &TestPlan, own: &Tally, result: EndResult) -> EndResult {
     match travels(plan) {
-        Travels::Omni | Travels::Sctp => result,
-        Travels::Unix => unix::reconciled(plan, own, result),
+        Travels::Omni => result,
+        Travels::Classic(_) => classic::reconciled(plan, own, result),
     }
 }
 
@@ -217,56 +204,6 @@ fn cpu_usage(method: CpuMethod, busy: f32, cpus: i32) -> CpuUsage {
         cpus: u32::try_from(cpus).unwrap_or(0),
         peak_id: -1,
         peak_busy: 0.0,
-    }
-}
-
-/// True if netserver measures its CPU. The field holds residue unless this was requested.
-fn measures_cpu(plan: &TestPlan, measure_cpu: i32) -> bool {
-    plan.remote.cpu.is_some() && measure_cpu != 0
-}
-
-/// Results of requests and responses, which tell one count that matters: their field for
-/// bytes wraps, and that for calls no stock server sets.
-///
-/// A message is taken for one call at either end, as it is where messages keep their
-/// boundaries and wherever they fit the socket's buffer.
-fn transactions(plan: &TestPlan, count: u32) -> Tally {
-    let transactions = u64::from(count);
-    let bytes = |size: Option<u32>| transactions.saturating_mul(u64::from(size.unwrap_or(0)));
-    Tally {
-        bytes_sent: bytes(plan.response),
-        bytes_received: bytes(plan.request),
-        send_calls: transactions,
-        recv_calls: transactions,
-        failed_sends: 0,
-        transactions,
-    }
-}
-
-/// The length of a one-way test in a classic request: seconds, or a byte count as a positive
-/// number, of all associations together where there are several.
-fn time_or_bytes(plan: &TestPlan, local: &LocalEnd) -> i32 {
-    let bytes = |bytes: u64| i32::try_from(bytes).unwrap_or(i32::MAX);
-    match plan.limit {
-        Limit::Time(time) => seconds(time),
-        Limit::Units(count) => bytes(count),
-        Limit::Messages(count) => {
-            let size = local.send_size.or(plan.local.send.size).unwrap_or(1);
-            bytes(count.saturating_mul(u64::from(size)))
-        }
-        Limit::UntilStopped => 0,
-    }
-}
-
-/// The length of a test of requests and responses in a classic request: seconds, or minus the
-/// number of transactions, of all associations together where there are several.
-fn time_or_transactions(limit: Limit) -> i32 {
-    match limit {
-        Limit::Time(time) => seconds(time),
-        Limit::Units(count) | Limit::Messages(count) => {
-            i32::try_from(count).map_or(i32::MIN, |count| -count)
-        }
-        Limit::UntilStopped => 0,
     }
 }
 

@@ -11,7 +11,7 @@ use netperf_model::{
 use netperf_session::SessionError;
 use netperf_session::driver::{Conversation, LinkEvent};
 use netperf_session::offer::{self, LocalEnd, Travels};
-use netperf_wire::{Frame, Header};
+use netperf_wire::{Frame, Header, RequestKind};
 use proptest::prelude::*;
 
 /// The tests that travel as classic requests.
@@ -46,12 +46,16 @@ fn sending(size: u32) -> LocalEnd {
     }
 }
 
+fn kind_of(name: &str) -> RequestKind {
+    let mut kinds = RequestKind::NAMED.iter();
+    *kinds.find(|kind| kind.name() == name).unwrap()
+}
+
 #[test]
 fn unix_and_sctp_tests_travel_as_their_classic_requests_and_all_others_as_omni() {
     for row in netperf_model::catalog::tests::TESTS {
         let expected = match row.suite {
-            Suite::Unix => Travels::Unix,
-            Suite::Sctp => Travels::Sctp,
+            Suite::Unix | Suite::Sctp => Travels::Classic(kind_of(row.name)),
             Suite::Omni
             | Suite::Sockets
             | Suite::Sdp
@@ -145,7 +149,7 @@ fn our_own_server_tells_our_own_client_where_its_socket_is_and_what_it_counted()
         plan.remote.cpu = Some(CpuPlan::default());
         let (agreement, result) = talked(&plan, much());
         assert!(agreement.measures_cpu);
-        let unix = offer::travels(&plan) == Travels::Unix;
+        let unix = !plan.transport.is_inet();
         let path = unix.then(|| Address::Unix(PATH.into()));
         assert_eq!(agreement.address, path);
         assert_eq!(agreement.data_port, if unix { 0 } else { 4242 });

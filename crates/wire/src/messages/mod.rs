@@ -37,9 +37,9 @@ pub use unix::{
 pub use xti::{XtiRrRequest, XtiTcpStreamRequest, XtiTcpStreamResults, XtiUdpStreamRequest};
 
 use crate::codec::DecodeError;
-use crate::frame::Frame;
+use crate::frame::{Frame, Header};
 use crate::kind::{RequestKind, Stage};
-use crate::layout::{FieldLayout, Message, Values};
+use crate::layout::{FieldLayout, FieldValue, Message, Values};
 
 /// Declares a message as the wire document's table does: where, what, of which type.
 ///
@@ -115,6 +115,19 @@ pub struct MessageRow {
     pub reencode: fn(&Frame) -> Result<Frame, DecodeError>,
     /// Decodes a record and makes another from zeros, with the same header.
     pub rebuild: fn(&Frame) -> Result<Frame, DecodeError>,
+}
+
+impl MessageRow {
+    /// The record with these values of fields, zeros in the others.
+    pub fn build(&self, header: Header, value: impl Fn(&str) -> Option<FieldValue>) -> Frame {
+        let mut frame = Frame::new(header);
+        for field in self.layout {
+            if let Some(value) = value(field.name) {
+                field.put(&value, &mut frame);
+            }
+        }
+        frame
+    }
 }
 
 /// Every message. Round-trip tests, captured exchanges and the fuzzer go through it.

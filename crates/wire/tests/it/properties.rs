@@ -42,6 +42,20 @@ proptest! {
     }
 
     #[test]
+    fn a_record_built_from_values_has_these_values(frame in any_frame()) {
+        for row in messages::ALL {
+            let values = (row.values)(&frame).expect(row.name);
+            let built = row.build(frame.header(), |name| {
+                let value = values.iter().find(|(field, _)| *field == name)?;
+                Some(value.1.clone())
+            });
+            let again = (row.values)(&built).expect(row.name);
+            // As text, because a float may be NaN.
+            prop_assert_eq!(format!("{again:?}"), format!("{values:?}"), "{}", row.name);
+        }
+    }
+
+    #[test]
     fn a_header_survives_and_leaves_the_rest_alone(frame in any_frame(), kind: u32, word1: i32) {
         let mut changed = frame.clone();
         changed.set_header(Header { kind, word1 });

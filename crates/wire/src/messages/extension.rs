@@ -66,274 +66,147 @@ pub enum NoRoom {
     },
 }
 
-/// Kind of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ItemKind {
-    /// Request: the answers that are wanted, a set of bits.
-    Wants,
-    /// Request: the address that netperf sends data to, 4 or 16 bytes.
-    DataAddress,
-    /// Request: the code of the CPU method to use, one byte.
-    CpuMethod,
-    /// Response: the fields that a stock server never sets are set; no bytes.
-    FieldsSet,
-    /// Response: the operating system's name.
-    Sysname,
-    /// Response: its release.
-    Release,
-    /// Response: its version.
-    Version,
-    /// Response: the hardware's name.
-    Machine,
-    /// Response: the interface's name.
-    Interface,
-    /// Response: vendor, device, subvendor and subdevice, two bytes each.
-    PciIds,
-    /// Response: the interface's slot.
-    Slot,
-    /// Response: the driver's name.
-    Driver,
-    /// Response: the driver's version.
-    DriverVersion,
-    /// Response: the firmware's version.
-    Firmware,
-    /// Response: where the driver says that the device is.
-    Bus,
-    /// Both: the name of a transport that OMNI itself cannot name; a response repeats it.
-    Transport,
-    /// Both: the address of the sender's data socket, as text.
-    SocketAddress,
-    /// Request: the device that netserver's data socket is on.
-    Device,
-    /// Request: the number of that device, four bytes.
-    Unit,
-    /// Request: the service access point, one byte.
-    AccessPoint,
-    /// Request: the windows of a link-level connection in frames, four bytes for sending
-    /// and four for receiving; 0 leaves the system's choice.
-    Window,
-    /// Answer to a greeting: the transports that netserver's host can do, with blanks
-    /// between them.
-    Transports,
-    /// Answer to a greeting: the most flows at once, four bytes.
-    MostFlows,
-    /// Request: how many flows come, four bytes.
-    Flows,
-    /// Request: how many threads serve them, four bytes. Results: how many did.
-    Threads,
-    /// Request: the CPUs they run on, as text. Results: those they ran on.
-    Cpus,
-    /// Request: the rule by which they are placed on CPUs.
-    Placement,
-    /// Response: the ports of the data sockets of many flows, in order, two bytes for the
-    /// first of some that follow each other and two for their number.
-    Ports,
-    /// Request: what netserver counts on each flow is wanted as an appendix.
-    FlowCounts,
-    /// Answer to a greeting: what else netserver and its host can do.
-    Features,
-    /// Request: how netserver is to move its bytes, six bytes.
-    DataPath,
-    /// Request: options of netserver's socket, five bytes each.
-    SocketOptions,
-    /// Request: the interface that netserver's data must pass.
-    BindDevice,
-    /// Response: all that was asked for by the three before this is in force; five bytes for
-    /// each socket option that was read back.
-    AsAsked,
-    /// Results: what went on underneath netserver's messages, six counts of eight bytes.
-    PathCounts,
-    /// Results: what can be had besides in pages, five bytes for each: its kind, and how
-    /// many bytes it has.
-    Appendices,
-    /// Request for pages: the kind, the first page and how many, seven bytes.
-    PagesWanted,
-    /// Request: microseconds from one sample of a connection to the next, and how many
-    /// connections at most, four bytes each.
-    Series,
-    /// Request: the rate that netserver is to keep to when it sends, nine bytes.
-    Rate,
-    /// Results: what keeping to it came to, ten numbers of eight bytes.
-    Paced,
-    /// Both: the connection is to be, or will be, encrypted, in this way, one byte.
-    Secure,
-    /// Response: why netserver refuses, as text.
-    Refusal,
-    /// Request: stamp the messages of transactions; one byte, by which clock.
-    Timestamps,
-    /// Request: datagrams carry numbers; one byte, the version of their layout.
-    Sequence,
-    /// Results: what the numbers told, twelve numbers of eight bytes.
-    Quality,
-    /// Request: the data socket carries bulk data both ways at once; no bytes.
-    Duplex,
-    /// Request: data comes in by the port of the control connection; one byte, in which way.
-    OnePort,
-    /// Response: what that data begins with, sixteen bytes.
-    Token,
-    /// Request: netperf may end the run before its time; no bytes.
-    Until,
-    /// Response: the kinds of the request that are kept for a coordinator, which this
-    /// netserver does not serve; one byte each.
-    NotOffered,
+/// Declares [`ItemKind`], so that a kind stands in one place: its number, which never changes,
+/// and the longest value that is written, in bytes.
+macro_rules! items {
+    ($($(#[$doc:meta])* $kind:ident = $number:literal, $room:literal;)*) => {
+        /// Kind of an item.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ItemKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl ItemKind {
+            /// Every kind.
+            pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
+
+            /// Its number, which never changes.
+            #[must_use]
+            pub const fn number(self) -> u8 {
+                match self {
+                    $(Self::$kind => $number,)*
+                }
+            }
+
+            /// The longest value that is written, in bytes: what one record may hold fits then.
+            #[must_use]
+            pub const fn room(self) -> usize {
+                match self {
+                    $(Self::$kind => $room,)*
+                }
+            }
+        }
+    };
 }
 
-impl ItemKind {
-    /// Every kind.
-    pub const ALL: [Self; 50] = [
-        Self::Wants,
-        Self::DataAddress,
-        Self::CpuMethod,
-        Self::FieldsSet,
-        Self::Sysname,
-        Self::Release,
-        Self::Version,
-        Self::Machine,
-        Self::Interface,
-        Self::PciIds,
-        Self::Slot,
-        Self::Driver,
-        Self::DriverVersion,
-        Self::Firmware,
-        Self::Bus,
-        Self::Transport,
-        Self::SocketAddress,
-        Self::Device,
-        Self::Unit,
-        Self::AccessPoint,
-        Self::Window,
-        Self::Transports,
-        Self::MostFlows,
-        Self::Flows,
-        Self::Threads,
-        Self::Cpus,
-        Self::Placement,
-        Self::Ports,
-        Self::FlowCounts,
-        Self::Features,
-        Self::DataPath,
-        Self::SocketOptions,
-        Self::BindDevice,
-        Self::AsAsked,
-        Self::PathCounts,
-        Self::Appendices,
-        Self::PagesWanted,
-        Self::Series,
-        Self::Rate,
-        Self::Paced,
-        Self::Secure,
-        Self::Refusal,
-        Self::Timestamps,
-        Self::Sequence,
-        Self::Quality,
-        Self::Duplex,
-        Self::OnePort,
-        Self::Token,
-        Self::Until,
-        Self::NotOffered,
-    ];
-
-    /// Its number, which never changes.
-    #[must_use]
-    pub const fn number(self) -> u8 {
-        match self {
-            Self::Wants => 0x01,
-            Self::DataAddress => 0x02,
-            Self::CpuMethod => 0x03,
-            Self::FieldsSet => 0x10,
-            Self::Sysname => 0x11,
-            Self::Release => 0x12,
-            Self::Version => 0x13,
-            Self::Machine => 0x14,
-            Self::Interface => 0x20,
-            Self::PciIds => 0x21,
-            Self::Slot => 0x22,
-            Self::Driver => 0x23,
-            Self::DriverVersion => 0x24,
-            Self::Firmware => 0x25,
-            Self::Bus => 0x26,
-            Self::Transport => 0x40,
-            Self::SocketAddress => 0x41,
-            Self::Device => 0x42,
-            Self::Unit => 0x43,
-            Self::AccessPoint => 0x44,
-            Self::Window => 0x45,
-            Self::Transports => 0x50,
-            Self::MostFlows => 0x70,
-            Self::Flows => 0x71,
-            Self::Threads => 0x72,
-            Self::Cpus => 0x73,
-            Self::Placement => 0x74,
-            Self::Ports => 0x75,
-            Self::FlowCounts => 0x76,
-            Self::Features => 0x51,
-            Self::Until => 0x54,
-            Self::DataPath => 0x60,
-            Self::SocketOptions => 0x61,
-            Self::BindDevice => 0x62,
-            Self::AsAsked => 0x63,
-            Self::PathCounts => 0x64,
-            Self::Appendices => 0x90,
-            Self::PagesWanted => 0x91,
-            Self::Series => 0x92,
-            Self::Rate => 0x80,
-            Self::Paced => 0x81,
-            Self::Secure => 0xa0,
-            Self::Refusal => 0xa1,
-            Self::OnePort => 0xa2,
-            Self::Token => 0xa3,
-            Self::Timestamps => 0x93,
-            Self::Sequence => 0x84,
-            Self::Quality => 0x85,
-            Self::Duplex => 0x86,
-            Self::NotOffered => 0xef,
-        }
-    }
-
-    /// The longest value that is written, in bytes: what one record may hold fits then.
-    #[must_use]
-    pub const fn room(self) -> usize {
-        match self {
-            Self::Wants | Self::Unit | Self::MostFlows | Self::Flows | Self::Threads => 4,
-            Self::Window | Self::Series => 8,
-            Self::DataAddress
-            | Self::Sysname
-            | Self::Machine
-            | Self::Interface
-            | Self::Transport
-            | Self::Placement
-            | Self::Token
-            | Self::NotOffered => 16,
-            Self::Timestamps
-            | Self::CpuMethod
-            | Self::AccessPoint
-            | Self::Secure
-            | Self::OnePort
-            | Self::Sequence => 1,
-            Self::FieldsSet | Self::Duplex | Self::FlowCounts | Self::Until => 0,
-            Self::Release => 64,
-            Self::Version => 72,
-            Self::PciIds => 8,
-            Self::Slot => 24,
-            Self::Driver | Self::DriverVersion | Self::Firmware | Self::Bus | Self::Device => 32,
-            Self::SocketAddress => 40,
-            Self::Cpus => 128,
-            Self::Transports => 180,
-            Self::Features => 240,
-            Self::Ports => 240,
-            Self::DataPath => 6,
-            // Twelve options.
-            Self::SocketOptions | Self::AsAsked => 60,
-            Self::BindDevice => 15,
-            Self::PathCounts => 48,
-            Self::Appendices => 40,
-            Self::PagesWanted => 7,
-            Self::Rate => 9,
-            Self::Paced => 80,
-            Self::Refusal => 200,
-            Self::Quality => 96,
-        }
-    }
+items! {
+    /// Request: the answers that are wanted, a set of bits.
+    Wants = 0x01, 4;
+    /// Request: the address that netperf sends data to, 4 or 16 bytes.
+    DataAddress = 0x02, 16;
+    /// Request: the code of the CPU method to use, one byte.
+    CpuMethod = 0x03, 1;
+    /// Response: the fields that a stock server never sets are set; no bytes.
+    FieldsSet = 0x10, 0;
+    /// Response: the operating system's name.
+    Sysname = 0x11, 16;
+    /// Response: its release.
+    Release = 0x12, 64;
+    /// Response: its version.
+    Version = 0x13, 72;
+    /// Response: the hardware's name.
+    Machine = 0x14, 16;
+    /// Response: the interface's name.
+    Interface = 0x20, 16;
+    /// Response: vendor, device, subvendor and subdevice, two bytes each.
+    PciIds = 0x21, 8;
+    /// Response: the interface's slot.
+    Slot = 0x22, 24;
+    /// Response: the driver's name.
+    Driver = 0x23, 32;
+    /// Response: the driver's version.
+    DriverVersion = 0x24, 32;
+    /// Response: the firmware's version.
+    Firmware = 0x25, 32;
+    /// Response: where the driver says that the device is.
+    Bus = 0x26, 32;
+    /// Both: the name of a transport that OMNI itself cannot name; a response repeats it.
+    Transport = 0x40, 16;
+    /// Both: the address of the sender's data socket, as text.
+    SocketAddress = 0x41, 40;
+    /// Request: the device that netserver's data socket is on.
+    Device = 0x42, 32;
+    /// Request: the number of that device, four bytes.
+    Unit = 0x43, 4;
+    /// Request: the service access point, one byte.
+    AccessPoint = 0x44, 1;
+    /// Request: the windows of a link-level connection in frames, four bytes for sending
+    /// and four for receiving; 0 leaves the system's choice.
+    Window = 0x45, 8;
+    /// Answer to a greeting: the transports that netserver's host can do, with blanks
+    /// between them.
+    Transports = 0x50, 180;
+    /// Answer to a greeting: the most flows at once, four bytes.
+    MostFlows = 0x70, 4;
+    /// Request: how many flows come, four bytes.
+    Flows = 0x71, 4;
+    /// Request: how many threads serve them, four bytes. Results: how many did.
+    Threads = 0x72, 4;
+    /// Request: the CPUs they run on, as text. Results: those they ran on.
+    Cpus = 0x73, 128;
+    /// Request: the rule by which they are placed on CPUs.
+    Placement = 0x74, 16;
+    /// Response: the ports of the data sockets of many flows, in order, two bytes for the
+    /// first of some that follow each other and two for their number.
+    Ports = 0x75, 240;
+    /// Request: what netserver counts on each flow is wanted as an appendix.
+    FlowCounts = 0x76, 0;
+    /// Answer to a greeting: what else netserver and its host can do.
+    Features = 0x51, 240;
+    /// Request: how netserver is to move its bytes, six bytes.
+    DataPath = 0x60, 6;
+    /// Request: options of netserver's socket, five bytes each.
+    SocketOptions = 0x61, 60;
+    /// Request: the interface that netserver's data must pass.
+    BindDevice = 0x62, 15;
+    /// Response: all that was asked for by the three before this is in force; five bytes for
+    /// each socket option that was read back.
+    AsAsked = 0x63, 60;
+    /// Results: what went on underneath netserver's messages, six counts of eight bytes.
+    PathCounts = 0x64, 48;
+    /// Results: what can be had besides in pages, five bytes for each: its kind, and how
+    /// many bytes it has.
+    Appendices = 0x90, 40;
+    /// Request for pages: the kind, the first page and how many, seven bytes.
+    PagesWanted = 0x91, 7;
+    /// Request: microseconds from one sample of a connection to the next, and how many
+    /// connections at most, four bytes each.
+    Series = 0x92, 8;
+    /// Request: the rate that netserver is to keep to when it sends, nine bytes.
+    Rate = 0x80, 9;
+    /// Results: what keeping to it came to, ten numbers of eight bytes.
+    Paced = 0x81, 80;
+    /// Both: the connection is to be, or will be, encrypted, in this way, one byte.
+    Secure = 0xa0, 1;
+    /// Response: why netserver refuses, as text.
+    Refusal = 0xa1, 200;
+    /// Request: stamp the messages of transactions; one byte, by which clock.
+    Timestamps = 0x93, 1;
+    /// Request: datagrams carry numbers; one byte, the version of their layout.
+    Sequence = 0x84, 1;
+    /// Results: what the numbers told, twelve numbers of eight bytes.
+    Quality = 0x85, 96;
+    /// Request: the data socket carries bulk data both ways at once; no bytes.
+    Duplex = 0x86, 0;
+    /// Request: data comes in by the port of the control connection; one byte, in which way.
+    OnePort = 0xa2, 1;
+    /// Response: what that data begins with, sixteen bytes.
+    Token = 0xa3, 16;
+    /// Request: netperf may end the run before its time; no bytes.
+    Until = 0x54, 0;
+    /// Response: the kinds of the request that are kept for a coordinator, which this
+    /// netserver does not serve; one byte each.
+    NotOffered = 0xef, 16;
 }
 
 impl Extension {
@@ -562,7 +435,7 @@ mod tests {
         assert!(longest(&greeting) <= room(Stage::Response));
         // The facts, behind the transport, the address and no socket options.
         let in_response = |kind: &ItemKind| matches!(kind.number(), 0x10..=0x41);
-        let facts: Vec<ItemKind> = ItemKind::ALL.into_iter().filter(in_response).collect();
+        let facts: Vec<ItemKind> = ItemKind::ALL.iter().copied().filter(in_response).collect();
         assert!(longest(&facts) + 2 <= room(Stage::Response));
         assert!(ItemKind::ALL.iter().all(|kind| kind.room() <= LONGEST));
     }

@@ -3,8 +3,9 @@
 //! A value is here only if the file has it. `None` and empty lists are what the page
 //! says is missing.
 
-use crate::unit::Quantity;
-use crate::unit::Unit;
+use std::net::IpAddr;
+
+use crate::unit::{Quantity, Unit};
 
 /// One result.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -128,6 +129,17 @@ pub struct RecordEnd {
     pub cpu: Option<CpuLoad>,
 }
 
+/// True for a loopback address.
+pub(crate) fn is_loopback(address: Option<&str>) -> bool {
+    address.is_some_and(|text| text.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()))
+}
+
+/// The facts that are known, by their names.
+pub(crate) fn known<const N: usize>(facts: [(&str, Option<String>); N]) -> Vec<(String, String)> {
+    let named = |(name, fact): (&str, Option<String>)| Some((name.to_owned(), fact?));
+    facts.into_iter().filter_map(named).collect()
+}
+
 /// CPU utilisation of one end in percent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CpuLoad {
@@ -167,6 +179,18 @@ pub struct Track {
     pub unit: Unit,
     /// Its values in the order of time.
     pub samples: Vec<Sample>,
+}
+
+impl Track {
+    /// A track; `None` without samples.
+    pub(crate) fn new(name: &str, unit: Unit, samples: Vec<Sample>) -> Option<Self> {
+        let name = name.to_owned();
+        (!samples.is_empty()).then_some(Self {
+            name,
+            unit,
+            samples,
+        })
+    }
 }
 
 /// The value of an interval.

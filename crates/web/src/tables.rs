@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::chart::Body;
 use crate::escape::{csv as cell, markdown as escaped};
-use crate::record::{Record, RecordEnd, Track};
+use crate::record::{Record, RecordEnd, Track, known};
 use crate::table::Table;
 use crate::{figures, words};
 
@@ -115,25 +115,21 @@ pub(crate) fn facts_table(record: &Record) -> Table {
 
 /// Facts about a run that are neither end's.
 pub(crate) fn run_facts(record: &Record) -> Vec<(String, String)> {
-    let known = [
+    let mut facts = known([
         ("title", record.title.clone()),
         ("written by", Some(record.origin.to_owned())),
         ("program", record.program.clone()),
         ("began", record.started.and_then(crate::unit::date)),
-    ];
-    let known = known
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    known.chain(record.facts.iter().cloned()).collect()
+    ]);
+    facts.extend_from_slice(&record.facts);
+    facts
 }
 
 /// Facts about an end.
 pub(crate) fn end_facts(end: &RecordEnd) -> Vec<(String, String)> {
-    let known = [("host", end.name.clone()), ("address", end.address.clone())];
-    let known = known
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    known.chain(end.facts.iter().cloned()).collect()
+    let mut facts = known([("host", end.name.clone()), ("address", end.address.clone())]);
+    facts.extend_from_slice(&end.facts);
+    facts
 }
 
 /// Every number of every figure as CSV, in one long table: which result, which figure,

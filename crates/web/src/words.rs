@@ -1,6 +1,6 @@
 //! A result in words, and its figures in a row.
 
-use crate::record::{ReachedPrecision, Record, RecordEnd};
+use crate::record::{ReachedPrecision, Record, RecordEnd, known};
 use crate::table::Table;
 use crate::unit::{Quantity, Unit, figure, whole};
 
@@ -148,18 +148,14 @@ pub(crate) fn until_facts(until: &ReachedPrecision) -> Vec<(String, String)> {
             "nothing".to_owned()
         }
     });
-    let rows = [
+    known([
         ("asked for", asked),
         ("judged", took),
         ("left out as warm-up", warm_up),
         ("course", until.course.clone()),
         ("correlation of neighbours", until.correlation.map(figure)),
         ("would take", until.would_take.map(long)),
-    ];
-    let known = rows
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    known.collect()
+    ])
 }
 
 /// A time of which only the size matters.
@@ -174,17 +170,12 @@ fn long(seconds: f64) -> String {
 pub(crate) fn until_table(label: &str, until: &ReachedPrecision) -> Table {
     let caption = format!("How well {label} is known");
     let mut table = Table::new(&caption, 1, &["figure", "value", "±", "± in %"]);
-    let shown = |value: &Option<Quantity>| {
-        value
-            .as_ref()
-            .map_or_else(|| NOTHING.to_owned(), Quantity::to_string)
-    };
     for known in &until.figures {
         table.rows.push(vec![
             known.name.clone(),
-            shown(&known.value),
-            shown(&known.half_width),
-            known.percent.map_or_else(|| NOTHING.to_owned(), figure),
+            shown(known.value.as_ref()),
+            shown(known.half_width.as_ref()),
+            shown(known.percent.map(figure)),
         ]);
     }
     table
@@ -192,6 +183,11 @@ pub(crate) fn until_table(label: &str, until: &ReachedPrecision) -> Table {
 
 /// The text for a missing value.
 const NOTHING: &str = "–";
+
+/// A value, or the text for a missing one.
+pub(crate) fn shown(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
+}
 
 /// Figures by name, each with one value for every record.
 pub(crate) fn key_figures(records: &[Record]) -> Vec<(String, Vec<String>)> {

@@ -58,59 +58,23 @@ impl Bars {
     }
 
     fn axis(&self, scene: &mut Scene, scale: &AxisScale, top: f64, bottom: f64, size: Size) {
-        let wanted = if size.width < 500.0 { 4 } else { 8 };
-        let text = |at, anchor, role, text| SceneItem::Text {
-            at,
-            anchor,
-            role,
-            text,
-        };
-        for tick in scale.ticks(wanted, &self.unit) {
-            let places = vec![(tick.at, top), (tick.at, bottom)];
-            scene.items.push(SceneItem::Line {
-                places,
-                ink: Ink::Grid,
-                dash: 0,
-            });
-            let half = width_of(&tick.text) / 2.0;
-            let middle = tick.at.min(size.width - half).max(half);
-            scene.items.push(text(
-                (middle, bottom + LINE - 2.0),
-                Anchor::Middle,
-                TextRole::Tick,
-                tick.text,
-            ));
+        for tick in scale.ticks(size.ticks(), &self.unit) {
+            scene.line([(tick.at, top), (tick.at, bottom)], Ink::Grid);
+            scene.tick_label(tick.at, bottom + LINE - 2.0, &tick.text);
         }
         let (_, sign) = scale.unit(&self.unit);
         let at = (size.width - 14.0, bottom + 2.0 * LINE);
         let name = format!("{}, {sign}", self.unit.quantity());
-        scene
-            .items
-            .push(text(at, Anchor::End, TextRole::Axis, name));
+        scene.text(at, Anchor::End, TextRole::Axis, name);
     }
 
     fn bar(&self, scene: &mut Scene, scale: &AxisScale, bar: &Bar, y: f64, width: f64) {
         let total = Quantity::new(bar.total, self.unit.clone()).to_string();
         let room = width - width_of(&total) - 24.0;
-        let text = |at, anchor, role, text| SceneItem::Text {
-            at,
-            anchor,
-            role,
-            text,
-        };
         let base = y + LINE - 3.0;
-        scene.items.push(text(
-            (1.0, base),
-            Anchor::Start,
-            TextRole::Label,
-            fitted(&bar.name, room),
-        ));
-        scene.items.push(text(
-            (width - 14.0, base),
-            Anchor::End,
-            TextRole::Value,
-            total,
-        ));
+        let name = fitted(&bar.name, room);
+        scene.text((1.0, base), Anchor::Start, TextRole::Label, name);
+        scene.text((width - 14.0, base), Anchor::End, TextRole::Value, total);
         let mut begin = 0.0;
         for (colour, value) in bar
             .parts

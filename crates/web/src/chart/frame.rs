@@ -2,11 +2,14 @@
 
 use super::Size;
 use super::scale::{AxisScale, Law, Tick};
-use super::scene::{Anchor, Ink, Scene, SceneItem, TextRole, width_of};
+use super::scene::{Anchor, Ink, Scene, TextRole, width_of};
 use crate::unit::Unit;
 
 /// Height of a line of text.
 pub(super) const LINE: f64 = 18.0;
+
+/// Ticks of the vertical axis, about.
+const ROWS: usize = 5;
 
 /// The geometry of a frame.
 #[derive(Clone, Debug)]
@@ -65,8 +68,7 @@ pub(super) fn framed(
     let (x_title, y_title) = (x.title(), y.title());
     let (x_unit, y_unit) = (x.unit, y.unit);
     let nines = x.law == Law::Nines;
-    let rows = 5;
-    let measured = y.scale.clone().between(0.0, 1.0).ticks(rows, y_unit);
+    let measured = y.scale.clone().between(0.0, 1.0).ticks(ROWS, y_unit);
     let widest = measured
         .iter()
         .map(|tick| width_of(&tick.text))
@@ -82,66 +84,26 @@ pub(super) fn framed(
     };
     scene.width = size.width;
     scene.height = frame.bottom + 2.0 * LINE + 8.0;
-    let text = |at, anchor, role, text: &str| SceneItem::Text {
-        at,
-        anchor,
-        role,
-        text: text.to_owned(),
-    };
-    scene.items.push(text(
-        (0.0, top - 10.0),
-        Anchor::Start,
-        TextRole::Axis,
-        &y_title,
-    ));
-    for tick in frame.y.ticks(rows, y_unit) {
-        let places = vec![(frame.left, tick.at), (frame.right, tick.at)];
-        scene.items.push(SceneItem::Line {
-            places,
-            ink: Ink::Grid,
-            dash: 0,
-        });
+    scene.text((0.0, top - 10.0), Anchor::Start, TextRole::Axis, y_title);
+    for tick in frame.y.ticks(ROWS, y_unit) {
+        scene.line([(frame.left, tick.at), (frame.right, tick.at)], Ink::Grid);
         let at = (frame.left - 7.0, tick.at + 4.0);
-        scene
-            .items
-            .push(text(at, Anchor::End, TextRole::Tick, &tick.text));
+        scene.text(at, Anchor::End, TextRole::Tick, tick.text);
     }
-    let wanted = if size.width < 500.0 { 4 } else { 8 };
-    for tick in apart(frame.x.ticks(wanted, x_unit)) {
+    for tick in apart(frame.x.ticks(size.ticks(), x_unit)) {
         if nines {
-            let places = vec![(tick.at, frame.top), (tick.at, frame.bottom)];
-            scene.items.push(SceneItem::Line {
-                places,
-                ink: Ink::Grid,
-                dash: 0,
-            });
+            scene.line([(tick.at, frame.top), (tick.at, frame.bottom)], Ink::Grid);
         }
-        let places = vec![(tick.at, frame.bottom), (tick.at, frame.bottom + 5.0)];
-        scene.items.push(SceneItem::Line {
-            places,
-            ink: Ink::Axis,
-            dash: 0,
-        });
-        // A text at an edge stays within the picture.
-        let half = width_of(&tick.text) / 2.0;
-        let middle = tick.at.min(size.width - half).max(half);
-        scene.items.push(text(
-            (middle, frame.bottom + LINE),
-            Anchor::Middle,
-            TextRole::Tick,
-            &tick.text,
-        ));
+        scene.line(
+            [(tick.at, frame.bottom), (tick.at, frame.bottom + 5.0)],
+            Ink::Axis,
+        );
+        scene.tick_label(tick.at, frame.bottom + LINE, &tick.text);
     }
-    let places = vec![(frame.left, frame.bottom), (frame.right, frame.bottom)];
-    scene.items.push(SceneItem::Line {
-        places,
-        ink: Ink::Axis,
-        dash: 0,
-    });
+    let base = [(frame.left, frame.bottom), (frame.right, frame.bottom)];
+    scene.line(base, Ink::Axis);
     let at = (frame.right, frame.bottom + 2.0 * LINE + 2.0);
-    scene
-        .items
-        .push(text(at, Anchor::End, TextRole::Axis, &x_title));
+    scene.text(at, Anchor::End, TextRole::Axis, x_title);
     frame
 }
 

@@ -122,14 +122,8 @@ fn tip(y: &AxisScale, from: f64, to: f64, row: usize, rows: usize, count: f64) -
 
 /// Draws the key of the colours; returns its height.
 fn key(scene: &mut Scene) -> f64 {
-    let text = |at, text: &str| SceneItem::Text {
-        at,
-        anchor: Anchor::Start,
-        role: TextRole::Label,
-        text: text.to_owned(),
-    };
     let few = "few operations";
-    scene.items.push(text((0.0, 14.0), few));
+    scene.text((0.0, 14.0), Anchor::Start, TextRole::Label, few);
     let left = width_of(few) + 8.0;
     for level in 0..LEVELS {
         let at = (left + 18.0 * number::of(level), 4.0);
@@ -140,8 +134,7 @@ fn key(scene: &mut Scene) -> f64 {
             tip: None,
         });
     }
-    scene
-        .items
-        .push(text((left + 18.0 * number::of(LEVELS) + 8.0, 14.0), "many"));
+    let right = left + 18.0 * number::of(LEVELS) + 8.0;
+    scene.text((right, 14.0), Anchor::Start, TextRole::Label, "many");
     24.0
 }

@@ -55,12 +55,8 @@ pub(super) fn drawn(scene: &mut Scene, width: f64, entries: &[(String, Ink, Sign
                 tip: None,
             }),
         }
-        scene.items.push(SceneItem::Text {
-            at: (x + sign_width, middle + 4.0),
-            anchor: Anchor::Start,
-            role: TextRole::Label,
-            text: name,
-        });
+        let at = (x + sign_width, middle + 4.0);
+        scene.text(at, Anchor::Start, TextRole::Label, name);
         x += taken + 18.0;
     }
     if entries.is_empty() {

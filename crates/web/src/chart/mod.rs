@@ -62,6 +62,11 @@ impl Size {
         }
     }
 
+    /// About how many ticks fit on a horizontal axis.
+    pub(crate) fn ticks(&self) -> usize {
+        if self.width < 500.0 { 4 } else { 8 }
+    }
+
     /// For a page in a hand.
     #[must_use]
     pub fn narrow(points: usize) -> Self {

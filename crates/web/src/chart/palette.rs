@@ -3,8 +3,8 @@
 
 use super::scene::Ink;
 
-/// A colour as red, green and blue.
-pub type Rgb = [u8; 3];
+/// A colour: red, green and blue in the lower three bytes.
+pub type Rgb = u32;
 
 /// The colours of one theme.
 #[derive(Debug)]
@@ -27,52 +27,24 @@ pub struct Theme {
 
 /// By day.
 pub static LIGHT: Theme = Theme {
-    ground: [0xff, 0xff, 0xff],
-    text: [0x1b, 0x21, 0x28],
-    quiet: [0x5a, 0x65, 0x72],
-    grid: [0xe3, 0xe7, 0xec],
-    axis: [0x8a, 0x94, 0xa0],
-    series: [
-        [0x00, 0x67, 0xa5],
-        [0xc8, 0x4e, 0x00],
-        [0x00, 0x7f, 0x5c],
-        [0xa4, 0x3f, 0x86],
-        [0x8a, 0x65, 0x00],
-        [0x6b, 0x75, 0x82],
-    ],
-    heat: [
-        [0xd3, 0xe6, 0xf5],
-        [0xa6, 0xcb, 0xe8],
-        [0x6d, 0xaa, 0xd7],
-        [0x38, 0x85, 0xbd],
-        [0x12, 0x5f, 0x98],
-        [0x08, 0x36, 0x66],
-    ],
+    ground: 0xffffff,
+    text: 0x1b2128,
+    quiet: 0x5a6572,
+    grid: 0xe3e7ec,
+    axis: 0x8a94a0,
+    series: [0x0067a5, 0xc84e00, 0x007f5c, 0xa43f86, 0x8a6500, 0x6b7582],
+    heat: [0xd3e6f5, 0xa6cbe8, 0x6daad7, 0x3885bd, 0x125f98, 0x083666],
 };
 
 /// By night.
 pub static DARK: Theme = Theme {
-    ground: [0x15, 0x19, 0x1f],
-    text: [0xe8, 0xec, 0xf1],
-    quiet: [0x9d, 0xa8, 0xb5],
-    grid: [0x2a, 0x31, 0x3a],
-    axis: [0x6d, 0x78, 0x85],
-    series: [
-        [0x5a, 0xb4, 0xf0],
-        [0xff, 0x8f, 0x50],
-        [0x43, 0xcf, 0xa0],
-        [0xe8, 0x8f, 0xcb],
-        [0xe0, 0xb8, 0x40],
-        [0x9a, 0xa5, 0xb2],
-    ],
-    heat: [
-        [0x1b, 0x33, 0x47],
-        [0x1f, 0x4c, 0x70],
-        [0x2a, 0x6d, 0x9e],
-        [0x4a, 0x93, 0xc8],
-        [0x86, 0xbd, 0xe6],
-        [0xd2, 0xea, 0xfb],
-    ],
+    ground: 0x15191f,
+    text: 0xe8ecf1,
+    quiet: 0x9da8b5,
+    grid: 0x2a313a,
+    axis: 0x6d7885,
+    series: [0x5ab4f0, 0xff8f50, 0x43cfa0, 0xe88fcb, 0xe0b840, 0x9aa5b2],
+    heat: [0x1b3347, 0x1f4c70, 0x2a6d9e, 0x4a93c8, 0x86bde6, 0xd2eafb],
 };
 
 impl Theme {
@@ -88,33 +60,26 @@ impl Theme {
         }
     }
 
-    /// All colours by the names that style sheets use.
+    /// All colours, as the variables of style sheets.
     #[must_use]
-    pub fn named(&self) -> Vec<(String, Rgb)> {
-        let own = [
-            ("ground", self.ground),
-            ("text", self.text),
-            ("quiet", self.quiet),
-            ("grid", self.grid),
-            ("axis", self.axis),
-        ];
-        let numbered = |letter: &'static str, colours: [Rgb; 6]| {
-            let numbers = colours.into_iter().enumerate();
-            numbers.map(move |(index, colour)| (format!("{letter}{index}"), colour))
-        };
-        let own = own
-            .into_iter()
-            .map(|(name, colour)| (name.to_owned(), colour));
-        own.chain(numbered("s", self.series))
-            .chain(numbered("h", self.heat))
-            .collect()
+    pub fn css(&self) -> String {
+        let mut css = format!(
+            "--ground:#{:06x};--text:#{:06x};--quiet:#{:06x};--grid:#{:06x};--axis:#{:06x}",
+            self.ground, self.text, self.quiet, self.grid, self.axis
+        );
+        for (letter, colours) in [('s', self.series), ('h', self.heat)] {
+            for (index, colour) in colours.into_iter().enumerate() {
+                css.push_str(&format!(";--{letter}{index}:#{colour:06x}"));
+            }
+        }
+        css
     }
 }
 
-/// As style sheets write it.
-#[must_use]
-pub fn hex([red, green, blue]: Rgb) -> String {
-    format!("#{red:02x}{green:02x}{blue:02x}")
+/// Red, green and blue.
+pub(super) fn bytes(colour: Rgb) -> [u8; 3] {
+    let [_, red, green, blue] = colour.to_be_bytes();
+    [red, green, blue]
 }
 
 /// Lengths of dashes and gaps, by pattern; the first is solid.
@@ -133,7 +98,7 @@ mod tests {
     /// Relative luminance and contrast as WCAG 2 defines them.
     fn contrast(one: Rgb, other: Rgb) -> f64 {
         let luminance = |colour: Rgb| -> f64 {
-            let linear = colour.map(|part| {
+            let linear = bytes(colour).map(|part| {
                 let part = f64::from(part) / 255.0;
                 if part <= 0.040_45 {
                     part / 12.92
@@ -153,10 +118,10 @@ mod tests {
             assert!(contrast(theme.text, theme.ground) > 12.0);
             assert!(contrast(theme.quiet, theme.ground) > 4.5);
             for colour in theme.series {
-                assert!(contrast(colour, theme.ground) > 3.0, "{}", hex(colour));
+                assert!(contrast(colour, theme.ground) > 3.0, "{colour:06x}");
             }
             for pair in theme.heat.windows(2) {
-                assert!(contrast(pair[0], pair[1]) > 1.2, "{}", hex(pair[1]));
+                assert!(contrast(pair[0], pair[1]) > 1.2, "{:06x}", pair[1]);
             }
         }
     }

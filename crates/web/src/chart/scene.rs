@@ -12,6 +12,40 @@ pub struct Scene {
     pub items: Vec<SceneItem>,
 }
 
+impl Scene {
+    /// Adds a solid line.
+    pub(super) fn line(&mut self, places: [Place; 2], ink: Ink) {
+        self.items.push(SceneItem::Line {
+            places: places.to_vec(),
+            ink,
+            dash: 0,
+        });
+    }
+
+    /// Adds a line of text.
+    pub(super) fn text(
+        &mut self,
+        at: Place,
+        anchor: Anchor,
+        role: TextRole,
+        text: impl Into<String>,
+    ) {
+        self.items.push(SceneItem::Text {
+            at,
+            anchor,
+            role,
+            text: text.into(),
+        });
+    }
+
+    /// Adds the label of a tick on a horizontal axis. It stays within the picture.
+    pub(super) fn tick_label(&mut self, x: f64, y: f64, text: &str) {
+        let half = width_of(text) / 2.0;
+        let middle = x.min(self.width - half).max(half);
+        self.text((middle, y), Anchor::Middle, TextRole::Tick, text);
+    }
+}
+
 /// A place.
 pub type Place = (f64, f64);
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Chart;
-use super::palette::{DARK, DASHES, LIGHT, Theme, hex};
+use super::palette::{DARK, DASHES, LIGHT};
 use super::scene::{Anchor, Ink, Place, Scene, SceneItem, TextRole};
 use crate::escape::markup;
 
@@ -68,18 +68,11 @@ const HEADING: &str = ".heading{font-size:15px;font-weight:600;fill:var(--text)}
     .ground{fill:var(--ground)}\n";
 
 fn style() -> String {
-    let colours = |theme: &Theme| {
-        let named = theme.named();
-        let parts = named
-            .iter()
-            .map(|(name, colour)| format!("--{name}:{}", hex(*colour)));
-        parts.collect::<Vec<_>>().join(";")
-    };
     format!(
         ":root{{{}}}\n@media (prefers-color-scheme:dark){{:root{{{}}}}}\n\
          text{{font:12px/1 system-ui,sans-serif}}\n{HEADING}{RULES}",
-        colours(&LIGHT),
-        colours(&DARK)
+        LIGHT.css(),
+        DARK.css()
     )
 }
 

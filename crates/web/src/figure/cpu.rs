@@ -5,6 +5,7 @@ use crate::chart::{Bar, Bars, Body, Chart};
 use crate::record::{CpuLoad, Record};
 use crate::table::Table;
 use crate::unit::{Quantity, Unit};
+use crate::words::shown;
 
 /// Busy time outside the named parts.
 const REST: &str = "other";
@@ -100,12 +101,8 @@ fn bar(name: String, cpu: &CpuLoad) -> Bar {
 }
 
 fn row(name: String, cpu: &CpuLoad) -> Vec<String> {
-    let percent = |value: Option<f64>| {
-        value.map_or_else(
-            || "–".to_owned(),
-            |value| Quantity::new(value, Unit::Percent).to_string(),
-        )
-    };
+    let percent =
+        |value: Option<f64>| shown(value.map(|value| Quantity::new(value, Unit::Percent)));
     let of = match cpu.cpus {
         Some(count) => format!("{} ({count})", cpu.of),
         None => cpu.of.to_owned(),
@@ -116,6 +113,6 @@ fn row(name: String, cpu: &CpuLoad) -> Vec<String> {
     let peak = cpu
         .peak
         .map(|(which, busy)| format!("CPU {which}, {}", percent(Some(busy))));
-    row.push(peak.unwrap_or_else(|| "–".to_owned()));
+    row.push(shown(peak));
     row
 }

@@ -5,6 +5,7 @@ use crate::chart::{Body, Chart, HeatMap, Line, Lines, Point, Thin, X};
 use crate::record::{Distribution, Record};
 use crate::table::Table;
 use crate::unit::{Quantity, Unit, whole};
+use crate::words::shown;
 
 /// Percentiles of the table.
 pub(crate) const PERCENTILES: [(f64, &str); 7] = [
@@ -115,12 +116,6 @@ fn table(records: &[Record]) -> Table {
     let mut table = Table::new("Latency by percentile", 1, &head);
     for record in records {
         for spread in &record.spreads {
-            let seconds = |value: Option<f64>| {
-                value.map_or_else(
-                    || "–".to_owned(),
-                    |value| Quantity::new(value, Unit::Seconds).to_string(),
-                )
-            };
             let own = name(records, record, &spread.name);
             let mut row = vec![if own.is_empty() {
                 "result".to_owned()
@@ -136,6 +131,10 @@ fn table(records: &[Record]) -> Table {
         }
     }
     table
+}
+
+fn seconds(value: Option<f64>) -> String {
+    shown(value.map(|value| Quantity::new(value, Unit::Seconds)))
 }
 
 /// The identifier of the heat maps of a page.
@@ -210,12 +209,6 @@ fn heat_table(title: &str, heat: &crate::record::Heat) -> Table {
         let spread = Distribution {
             ranges,
             ..Distribution::default()
-        };
-        let seconds = |value: Option<f64>| {
-            value.map_or_else(
-                || "–".to_owned(),
-                |value| Quantity::new(value, Unit::Seconds).to_string(),
-            )
         };
         let end = group.last().map(|column| column.1);
         let median = spread.percentile(50.0);

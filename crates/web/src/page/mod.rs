@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use thiserror::Error;
 
-use crate::chart::palette::{DARK, LIGHT, Theme, hex};
+use crate::chart::palette::{DARK, LIGHT};
 use crate::chart::{Chart, Size, svg};
 use crate::escape::markup;
 use crate::figure::{self, Figure, figures};
@@ -166,14 +166,7 @@ fn head(text: &mut String, title: &str) {
 /// Both themes: that of the system, unless one of the two is chosen on the page. Paper is
 /// white, whatever is chosen: browsers leave grounds out when they print.
 fn colours() -> String {
-    let all = |theme: &Theme| {
-        let named = theme.named();
-        let parts = named
-            .iter()
-            .map(|(name, colour)| format!("--{name}:{}", hex(*colour)));
-        parts.collect::<Vec<_>>().join(";")
-    };
-    let (light, dark) = (all(&LIGHT), all(&DARK));
+    let (light, dark) = (LIGHT.css(), DARK.css());
     format!(
         ":root{{color-scheme:light;{light}}}\n\
          @media screen and (prefers-color-scheme:dark){{:root{{color-scheme:dark;{dark}}}}}\n\

@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::ONE_HOST;
 use super::field::{at, facts, list, number, text};
 use crate::number;
-use crate::record::{Distribution, Heat, Range, Record, RecordEnd, Sample, Track};
+use crate::record::{Distribution, Heat, Range, Record, RecordEnd, Sample, Track, is_loopback};
 use crate::unit::{Quantity, Unit};
 
 /// The version of the format that is understood.
@@ -173,12 +174,14 @@ fn add(record: &mut Record, series: &Series<'_>) {
             .extend(track(series, Unit::Seconds, 1e-3)),
         (name, _) if name.starts_with("tcp_") => {}
         (_, "Mbits/s") => {
-            if let Some(mean) = series.mean.filter(|_| computed) {
+            let mean = series.mean.map(|mean| {
                 let mean = Quantity::new(mean * 1e6, Unit::BitsPerSecond);
-                record.figures.push((series.name.to_owned(), mean));
-            }
-            if !computed {
-                flow(record, series);
+                (series.name.to_owned(), mean)
+            });
+            if computed {
+                record.figures.extend(mean);
+            } else {
+                record.flows.extend(mean);
             }
             record.rates.extend(track(series, Unit::BitsPerSecond, 1e6));
         }
@@ -204,19 +207,7 @@ fn track(series: &Series<'_>, unit: Unit, factor: f64) -> Option<Track> {
         joined = value.is_some();
         before = Some(*x);
     }
-    let name = series.name.to_owned();
-    (!samples.is_empty()).then_some(Track {
-        name,
-        unit,
-        samples,
-    })
-}
-
-fn flow(record: &mut Record, series: &Series<'_>) {
-    if let Some(mean) = series.mean {
-        let mean = Quantity::new(mean * 1e6, Unit::BitsPerSecond);
-        record.flows.push((series.name.to_owned(), mean));
-    }
+    Track::new(series.name, unit, samples)
 }
 
 fn times(record: &mut Record, series: &Series<'_>) {
@@ -306,15 +297,8 @@ fn doubts(meta: &Value, record: &mut Record) {
             "{failed} of the programs that flent started failed."
         ));
     }
-    let host = record
-        .remote
-        .name
-        .as_deref()
-        .and_then(|text| text.parse::<std::net::IpAddr>().ok());
-    if host.is_some_and(|address| address.is_loopback()) {
-        record
-            .doubts
-            .push("Both ends are on one host: this says nothing of a network.".to_owned());
+    if is_loopback(record.remote.name.as_deref()) {
+        record.doubts.push(ONE_HOST.to_owned());
     }
 }
 

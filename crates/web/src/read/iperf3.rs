@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::ONE_HOST;
 use super::field::{at, facts, list, number, text, truth, whole};
-use crate::record::{CpuLoad, Record, RecordEnd, Sample, Track};
+use crate::record::{CpuLoad, Record, RecordEnd, Sample, Track, is_loopback};
 use crate::unit::{Quantity, Unit, figure};
 
 /// The sums of an interval and of the end, with what each is called.
@@ -195,14 +196,14 @@ fn flows(document: &Value) -> Vec<(String, Quantity)> {
 fn series(document: &Value, record: &mut Record) {
     let intervals = list(document, "intervals");
     for (sum, name) in WAYS {
-        let samples = samples(intervals, sum, "bits_per_second", 1.0);
+        let rates = samples(intervals, sum, "bits_per_second");
         record
             .rates
-            .extend(track(name, Unit::BitsPerSecond, samples));
-        let resent = samples_of_count(intervals, sum);
+            .extend(Track::new(name, Unit::BitsPerSecond, rates));
+        let resent = samples(intervals, sum, "retransmits");
         record
             .retransmissions
-            .extend(track(name, Unit::Count("segments"), resent));
+            .extend(Track::new(name, Unit::Count("segments"), resent));
     }
     let mut sockets: Vec<u64> = Vec::new();
     for stream in intervals
@@ -220,21 +221,14 @@ fn series(document: &Value, record: &mut Record) {
             String::new()
         };
         let windows = stream_samples(intervals, socket, "snd_cwnd", 1.0);
-        record.windows.extend(track(&name, Unit::Bytes, windows));
+        record
+            .windows
+            .extend(Track::new(&name, Unit::Bytes, windows));
         let trips = stream_samples(intervals, socket, "rtt", 1e-6);
         record
             .round_trips
-            .extend(track(&name, Unit::Seconds, trips));
+            .extend(Track::new(&name, Unit::Seconds, trips));
     }
-}
-
-fn track(name: &str, unit: Unit, samples: Vec<Sample>) -> Option<Track> {
-    let name = name.to_owned();
-    (!samples.is_empty()).then_some(Track {
-        name,
-        unit,
-        samples,
-    })
 }
 
 /// The sample of an interval's sum or stream; `joined` is for the caller to know.
@@ -248,16 +242,12 @@ fn sample(part: &Value, field: &str, factor: f64, joined: bool) -> Option<Sample
     })
 }
 
-fn samples(intervals: &[Value], sum: &str, field: &str, factor: f64) -> Vec<Sample> {
+fn samples(intervals: &[Value], sum: &str, field: &str) -> Vec<Sample> {
     let parts = intervals.iter().filter_map(|interval| at(interval, sum));
     let samples = parts
         .enumerate()
-        .filter_map(|(index, part)| sample(part, field, factor, index > 0));
+        .filter_map(|(index, part)| sample(part, field, 1.0, index > 0));
     samples.collect()
-}
-
-fn samples_of_count(intervals: &[Value], sum: &str) -> Vec<Sample> {
-    samples(intervals, sum, "retransmits", 1.0)
 }
 
 fn stream_samples(intervals: &[Value], socket: u64, field: &str, factor: f64) -> Vec<Sample> {
@@ -284,15 +274,8 @@ fn doubts(document: &Value, record: &mut Record) {
             .doubts
             .push(format!("{lost}\u{a0}% of the datagrams were lost."));
     }
-    let loopback = record
-        .remote
-        .address
-        .as_deref()
-        .and_then(|text| text.parse::<std::net::IpAddr>().ok());
-    if loopback.is_some_and(|address| address.is_loopback()) {
-        record
-            .doubts
-            .push("Both ends are on one host: this says nothing of a network.".to_owned());
+    if is_loopback(record.remote.address.as_deref()) {
+        record.doubts.push(ONE_HOST.to_owned());
     }
     let omitted = list(document, "intervals")
         .iter()

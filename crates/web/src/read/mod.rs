@@ -16,6 +16,9 @@ use crate::record::Record;
 /// The most that a compressed file may hold. A day of flent's points is a few megabytes.
 const LARGEST: u64 = 256 << 20;
 
+/// A doubt about a test without a network.
+const ONE_HOST: &str = "Both ends are on one host: this says nothing of a network.";
+
 /// A file that is not a result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::number;
-use crate::record::Record;
+use crate::record::{self, Record};
 use crate::unit::{Quantity, Unit};
 
 /// The document of `--json`.
@@ -269,15 +269,7 @@ fn facts(document: &Document) -> Vec<(String, String)> {
         ),
         ("confidence interval", confidence(document)),
     ];
-    named(known)
-}
-
-/// The facts that are known.
-fn named<const N: usize>(facts: [(&str, Option<String>); N]) -> Vec<(String, String)> {
-    let known = facts
-        .into_iter()
-        .filter_map(|(name, fact)| Some((name.to_owned(), fact?)));
-    known.collect()
+    record::known(known)
 }
 
 fn confidence(document: &Document) -> Option<String> {

@@ -3,7 +3,7 @@
 use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
 use ab_glyph_rasterizer::Rasterizer;
 
-use crate::chart::palette::Rgb;
+use crate::chart::palette::{Rgb, bytes};
 use crate::chart::scene::Place;
 use crate::number;
 
@@ -15,7 +15,7 @@ pub(super) struct Canvas {
     width: usize,
     height: usize,
     origin: Place,
-    dots: Vec<Rgb>,
+    dots: Vec<[u8; 3]>,
 }
 
 #[expect(
@@ -31,7 +31,7 @@ impl Canvas {
     pub(super) fn new(size: Place, origin: Place, ground: Rgb) -> Self {
         let width = number::index(size.0 * DENSITY).clamp(1, 8192);
         let height = number::index(size.1 * DENSITY).clamp(1, 32_768);
-        let dots = vec![ground; width * height];
+        let dots = vec![bytes(ground); width * height];
         Self {
             width,
             height,
@@ -48,7 +48,7 @@ impl Canvas {
 
     /// Rows of bytes.
     pub(super) fn rows(&self) -> impl Iterator<Item = Vec<u8>> {
-        self.dots.chunks(self.width).map(<[Rgb]>::concat)
+        self.dots.chunks(self.width).map(<[_]>::concat)
     }
 
     fn dot(&self, place: Place) -> Place {
@@ -66,7 +66,7 @@ impl Canvas {
             return;
         };
         let share = f64::from(share.clamp(0.0, 1.0));
-        for (part, own) in dot.iter_mut().zip(colour) {
+        for (part, own) in dot.iter_mut().zip(bytes(colour)) {
             let mixed = f64::from(*part) * (1.0 - share) + f64::from(own) * share;
             *part = u8::try_from(number::floor(mixed + 0.5)).unwrap_or(u8::MAX);
         }

@@ -4,7 +4,7 @@ use netperf_model::figures::count;
 use netperf_report::document::{Document, MeasuredEnd};
 
 use super::text;
-use crate::record::Record;
+use crate::record::{Record, is_loopback};
 use crate::unit::{Quantity, Unit, figure};
 
 /// A utilisation from which on a CPU may be the bottleneck, in percent.
@@ -70,12 +70,6 @@ fn lost(document: &Document) -> Option<String> {
 }
 
 fn on_one_host(record: &Record) -> bool {
-    let loopback = |address: &Option<String>| {
-        let address = address
-            .as_deref()
-            .and_then(|text| text.parse::<std::net::IpAddr>().ok());
-        address.is_some_and(|address| address.is_loopback())
-    };
     let same = record.local.address.is_some() && record.local.address == record.remote.address;
-    same || loopback(&record.remote.address)
+    same || is_loopback(record.remote.address.as_deref())
 }

@@ -4,8 +4,8 @@ use netperf_model::CpuUsage;
 use netperf_model::fields::MeasuredFigure;
 use netperf_report::document::{Document, EndDocument, IterationDocument, MeasuredEnd};
 
-use super::{mean, named, text};
-use crate::record::{CpuLoad, RecordEnd};
+use super::{mean, text};
+use crate::record::{CpuLoad, RecordEnd, known};
 
 /// One end of a document.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ pub(super) fn end(document: &Document, side: DocumentSide) -> RecordEnd {
     let last = last.and_then(|run| side.measured(run));
     let mut facts = facts(own);
     let control = last.and_then(|end| end.congestion_control.as_deref());
-    facts.extend(named([("congestion control", control.and_then(text))]));
+    facts.extend(known([("congestion control", control.and_then(text))]));
     RecordEnd {
         role: side.role(),
         name: own.name.as_deref().and_then(text),
@@ -63,7 +63,7 @@ fn facts(end: &EndDocument) -> Vec<(String, String)> {
     };
     let kind = security.kind.map(netperf_model::SecurityKind::label);
     let mode = security.mode.map(netperf_model::SecurityMode::label);
-    let mut facts = named([
+    let mut facts = known([
         ("system", word(&host.sysname)),
         ("kernel", word(&host.release)),
         ("kernel version", word(&host.version)),

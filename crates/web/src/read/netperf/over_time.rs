@@ -81,30 +81,23 @@ pub(super) fn add(document: &Document, record: &mut Record) {
         resent_before = resent;
     }
     let [windows, trips, resent] = tcp;
-    let mut rates = track(unit, rates);
+    let mut rates = Track::new("", unit, rates);
     // The result is what arrived, the intervals are what was sent.
     if let Some(track) = rates.as_mut().filter(|_| may_be_lost(document)) {
         "sent".clone_into(&mut track.name);
     }
     record.rates.extend(rates);
-    record.windows.extend(track(Unit::Bytes, windows));
-    record.round_trips.extend(track(Unit::Seconds, trips));
+    record.windows.extend(Track::new("", Unit::Bytes, windows));
+    record
+        .round_trips
+        .extend(Track::new("", Unit::Seconds, trips));
     record
         .retransmissions
-        .extend(track(Unit::Count("segments"), resent));
+        .extend(Track::new("", Unit::Count("segments"), resent));
 }
 
 /// True if data can be lost and nothing comes back.
 fn may_be_lost(document: &Document) -> bool {
     let test = &document.test;
     test.socket_type == "Datagram" && test.sends && !test.receives
-}
-
-fn track(unit: Unit, samples: Vec<Sample>) -> Option<Track> {
-    let name = String::new();
-    (!samples.is_empty()).then_some(Track {
-        name,
-        unit,
-        samples,
-    })
 }

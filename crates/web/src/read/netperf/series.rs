@@ -57,15 +57,7 @@ pub(super) fn add(document: &Document, begin: Option<f64>, record: &mut Record) 
     record.round_trips.clear();
     record.retransmissions.clear();
     for lines in all {
-        let name = lines.name;
-        let track = |unit, samples: Vec<Sample>| {
-            let name = name.clone();
-            (!samples.is_empty()).then_some(Track {
-                name,
-                unit,
-                samples,
-            })
-        };
+        let track = |unit, samples| Track::new(&lines.name, unit, samples);
         record.windows.extend(track(Unit::Bytes, lines.windows));
         record.round_trips.extend(track(Unit::Seconds, lines.trips));
         record

@@ -7,6 +7,8 @@ mod elsewhere;
 mod facts;
 mod failure;
 #[cfg(feature = "results")]
+mod files;
+#[cfg(feature = "results")]
 mod history;
 mod hosts;
 mod interim;
@@ -30,8 +32,6 @@ mod unbuilt;
 mod until;
 #[cfg(feature = "results")]
 mod versus;
-#[cfg(feature = "results")]
-mod written;
 
 pub(crate) use run::many::placed;
 
@@ -99,7 +99,7 @@ fn run_as_asked(argv: &[OsString]) -> ExitCode {
             out(&text);
             return ExitCode::SUCCESS;
         }
-        Err(error) => Err(unreadable(&error)),
+        Err(error) => Err(error.into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -118,7 +118,7 @@ fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
         Ok(Subcommand::Sweep(args)) => sweep::run(&args),
         Ok(Subcommand::History(verb, args)) => history::run(verb, &args),
         Ok(Subcommand::Usage(usage)) => Ok(output::usage(&usage)),
-        Err(error) => Err(unreadable(&error)),
+        Err(error) => Err(error.into()),
     };
     Some(done.unwrap_or_else(|failure| failure.report()))
 }
@@ -135,18 +135,13 @@ fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Failure for an invalid command line.
-fn unreadable(error: &CliError) -> Failure {
-    let text = error.to_string();
-    match error.stream() {
-        OutputStream::Stdout => Failure::stdout(error.exit(), &text),
-        OutputStream::Stderr => Failure::stderr(error.exit(), &text),
+impl From<CliError> for Failure {
+    fn from(error: CliError) -> Self {
+        match error.stream() {
+            OutputStream::Stdout => Self::stdout(error.exit(), error),
+            OutputStream::Stderr => Self::stderr(error.exit(), error),
+        }
     }
-}
-
-/// Reports an invalid command line.
-pub(crate) fn cli_failure(error: &CliError) -> ExitCode {
-    unreadable(error).report()
 }
 
 /// Returns true if only JSON may go to standard output.
@@ -238,9 +233,7 @@ fn test(mut run: RunCommand) -> ExitCode {
 
 fn measure(run: &mut RunCommand, begun: RunStart, done: &mut RunSoFar) -> Result<(), Failure> {
     secure::give_key(&mut run.plan)?;
-    let needs = netperf_report::needs(&run.plan, &run.report).map_err(|error| {
-        Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())
-    })?;
+    let needs = netperf_report::needs(&run.plan, &run.report)?;
     run.plan.latency |= needs.latency;
     draw_seed(&mut run.plan);
     show::check(run)?;

@@ -1,5 +1,6 @@
 //! Output to the standard streams, and exit statuses.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -156,6 +157,15 @@ pub(crate) fn notices(notices: &[Notice], json: bool) {
     }
 }
 
+/// Exit status of most failures.
+pub(crate) const FAILED: u8 = 1;
+/// Exit status for an invalid command line or an unreadable file.
+pub(crate) const INVALID: u8 = 2;
+/// Exit status when a host or this build lacks a requirement.
+pub(crate) const UNSUPPORTED: u8 = 3;
+/// Exit status when netserver refuses a test, or a host is not found or not reached.
+pub(crate) const REFUSED: u8 = 255;
+
 /// A failure that ends the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Failure {
@@ -172,7 +182,7 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// Lines on standard output.
-    pub(crate) fn stdout(exit: u8, lines: &str) -> Self {
+    pub(crate) fn stdout(exit: u8, lines: impl Display) -> Self {
         Self {
             stdout: format!("{lines}\n"),
             exit,
@@ -181,12 +191,37 @@ impl Failure {
     }
 
     /// Lines on standard error.
-    pub(crate) fn stderr(exit: u8, lines: &str) -> Self {
+    pub(crate) fn stderr(exit: u8, lines: impl Display) -> Self {
         Self {
             stderr: format!("{lines}\n"),
             exit,
             ..Self::default()
         }
+    }
+
+    /// A line of netperf on standard error, for most failures.
+    pub(crate) fn failed(line: impl Display) -> Self {
+        Self::stderr(FAILED, format_args!("netperf: {line}"))
+    }
+
+    /// The same when the command line is invalid.
+    pub(crate) fn invalid(line: impl Display) -> Self {
+        Self::stderr(INVALID, format_args!("netperf: {line}"))
+    }
+
+    /// The same when a host or this build lacks a requirement.
+    pub(crate) fn unsupported(line: impl Display) -> Self {
+        Self::stderr(UNSUPPORTED, format_args!("netperf: {line}"))
+    }
+
+    /// The same when netserver refuses the test.
+    pub(crate) fn refused(line: impl Display) -> Self {
+        Self::stderr(REFUSED, format_args!("netperf: {line}"))
+    }
+
+    /// A line of netserver on standard error.
+    pub(crate) fn netserver(exit: u8, line: impl Display) -> Self {
+        Self::stderr(exit, format_args!("netserver: {line}"))
     }
 
     /// All lines.

@@ -32,7 +32,7 @@ use session_log::{ProcessEnd, SessionLog};
 use supervisor::Supervisor;
 
 use crate::key;
-use crate::output::{self, err, out};
+use crate::output::{self, FAILED, Failure, INVALID, out};
 
 /// Runs netserver.
 #[must_use]
@@ -45,14 +45,16 @@ pub fn main(argv: &[OsString]) -> ExitCode {
             // Daemonising changes the working directory.
             let files = args.operations.files.take();
             args.operations.files = files.and_then(|files| std::path::absolute(files).ok());
-            with_key(*args, argv)
+            with_key(*args)
+                .and_then(|args| serve(&args, argv))
+                .unwrap_or_else(|failure| failure.report())
         }
         Ok(ServerCommand::Usage(usage)) => output::usage(&usage),
         Ok(ServerCommand::Version(text)) => {
             out(&format!("{text}sandbox: {}\n", Means::find().described()));
             ExitCode::SUCCESS
         }
-        Err(error) => crate::client::cli_failure(&error),
+        Err(error) => Failure::from(error).report(),
     }
 }
 
@@ -91,31 +93,25 @@ impl Environment {
     }
 }
 
-/// Loads the key, if one is configured, and serves.
-fn with_key(mut args: ServerArgs, argv: &[OsString]) -> ExitCode {
-    let secret = if key::variable(session_process::RECORDS).is_some() {
+/// Loads the key, if one is configured.
+fn with_key(mut args: ServerArgs) -> Result<ServerArgs, Failure> {
+    args.access.secret = if key::variable(session_process::RECORDS).is_some() {
         // The listener has read it.
-        Ok(key::variable(session_process::SECRET).and_then(|digits| Secret::from_hex(&digits)))
+        key::variable(session_process::SECRET).and_then(|digits| Secret::from_hex(&digits))
     } else {
         key::load(args.access.key_file.as_deref())
+            .map_err(|line| Failure::netserver(FAILED, line))?
     };
-    match secret {
-        Ok(secret) => args.access.secret = secret,
-        Err(line) => {
-            output::err(&format!("netserver: {line}\n"));
-            return ExitCode::FAILURE;
-        }
-    }
     if args.require() == Require::Key && args.access.secret.is_none() {
-        output::err("netserver: require is key, but there is none: give one with key-file\n");
-        return ExitCode::FAILURE;
+        let line = "require is key, but there is none: give one with key-file";
+        return Err(Failure::netserver(FAILED, line));
     }
-    serve(&args, argv)
+    Ok(args)
 }
 
 /// Runs a session if descriptor 0 is a control connection from inetd or from the netserver
 /// listener; otherwise runs the listener.
-fn serve(args: &ServerArgs, argv: &[OsString]) -> ExitCode {
+fn serve(args: &ServerArgs, argv: &[OsString]) -> Result<ExitCode, Failure> {
     let environment = Environment::look(argv);
     let trace = |line: &str| {
         if args.debug > 0 {
@@ -128,35 +124,22 @@ fn serve(args: &ServerArgs, argv: &[OsString]) -> ExitCode {
     }
     let inetd = !args.standalone && !environment.supervisor.listens();
     if inetd && netperf_os::process::standard_input_is_socket() {
-        let Some(control) = netperf_os::process::take_standard_input() else {
-            return ExitCode::FAILURE;
+        return match netperf_os::process::take_standard_input() {
+            Some(control) => one_session(control.into(), args, &environment),
+            None => Ok(ExitCode::FAILURE),
         };
-        return one_session(control.into(), args, &environment);
     }
     trace("setup_listens");
     listen::run(args, &environment)
 }
 
-/// Exit status for an invalid option value.
-const INVALID_VALUE: u8 = 2;
-
 /// Queries /health of the netserver at an address.
-fn health(asked: &str) -> ExitCode {
-    let Some(at) = metrics_server::address(asked) else {
-        err(&format!(
-            "netserver: --health {asked}: {}\n",
-            metrics_server::EXPECTED
-        ));
-        return ExitCode::from(INVALID_VALUE);
-    };
-    match metrics_server::ask(at) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let why = output::system_text(&error);
-            err(&format!("netserver: --health {asked}: {why}\n"));
-            ExitCode::FAILURE
-        }
-    }
+fn health(asked: &str) -> Result<ExitCode, Failure> {
+    let wrong = |exit, why: &str| Failure::netserver(exit, format_args!("--health {asked}: {why}"));
+    let at =
+        metrics_server::address(asked).ok_or_else(|| wrong(INVALID, metrics_server::EXPECTED))?;
+    metrics_server::ask(at).map_err(|error| wrong(FAILED, &output::system_text(&error)))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Exit status of a session that could not be sandboxed.
@@ -182,27 +165,31 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
 }
 
 /// Serves the session of this process and reports it to the listener or to a log.
-fn one_session(control: Socket, args: &ServerArgs, environment: &Environment) -> ExitCode {
+fn one_session(
+    control: Socket,
+    args: &ServerArgs,
+    environment: &Environment,
+) -> Result<ExitCode, Failure> {
     if environment.records {
-        return serve_for_listener(control, args, environment);
+        return Ok(serve_for_listener(control, args, environment));
     }
     // inetd may connect all three standard streams to the client, which must not read the log.
     let to_client = netperf_os::process::standard_error_is_socket() && !environment.journal;
-    let mut log = match ServerLog::open(args, environment.journal) {
-        Ok(log) if args.operations.log_file.is_some() || !to_client => log,
-        Ok(log) => log.silent(),
-        Err(error) => return listen::no_log(args, &error),
-    };
+    let log = ServerLog::open(args, environment.journal);
+    let mut log = log.map_err(|error| listen::no_log(args, &error))?;
+    if to_client && args.operations.log_file.is_none() {
+        log = log.silent();
+    }
     let peer = control
         .peer_addr()
         .map(|peer| accept_loop::described(&peer));
     if let Err(error) = confine(args, environment) {
         let fields = [("error", LogValue::Text(error.to_string()))];
         log.say(LogLevel::Error, "sandbox", &fields);
-        return ExitCode::from(UNCONFINED);
+        return Ok(ExitCode::from(UNCONFINED));
     }
     let mut session_log = SessionLog::new(peer.unwrap_or_default());
     session::serve(control, args, None, &mut |record| session_log.enter(record));
     session_log.write(ProcessEnd::Exit(0), &mut log);
-    ExitCode::SUCCESS
+    Ok(ExitCode::SUCCESS)
 }

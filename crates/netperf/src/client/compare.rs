@@ -1,23 +1,22 @@
 //! `netperf compare`: two sets of results in, a verdict out.
 
-use std::path::{Path, PathBuf};
+use std::fmt::Display;
 use std::process::ExitCode;
 
 use netperf_campaign::{ChangeOutcome, Comparison, Design, Judgement, Set, Wish};
 use netperf_cli::CompareArgs;
-use netperf_web::Record;
 
-use crate::output::{Failure, out, system_text};
+use super::files;
 
-/// The exit status when a file is no result, or results cannot be compared.
-const UNREADABLE: u8 = 2;
+use crate::output::{Failure, INVALID, out};
+
 /// The exit status when a figure got worse.
 const WORSE: u8 = 4;
 /// The exit status when there are too few runs to tell.
 const UNKNOWN: u8 = 5;
 
-fn failure(problem: &str) -> Failure {
-    Failure::stderr(UNREADABLE, &format!("netperf compare: {problem}"))
+fn failure(problem: impl Display) -> Failure {
+    Failure::stderr(INVALID, format_args!("netperf compare: {problem}"))
 }
 
 /// Runs `netperf compare`.
@@ -29,8 +28,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         Design::Apart
     };
     let wish = wish(args, design);
-    let comparison = netperf_campaign::compare(&first, &second, wish)
-        .map_err(|error| failure(&error.to_string()))?;
+    let comparison = netperf_campaign::compare(&first, &second, wish).map_err(failure)?;
     print(&comparison, args);
     Ok(exit(&comparison))
 }
@@ -68,19 +66,11 @@ pub(super) fn exit(comparison: &Comparison) -> ExitCode {
 
 /// The runs of files and of folders.
 fn set(names: &[String]) -> Result<Set, Failure> {
-    let mut runs = Vec::new();
-    for name in names {
-        if Path::new(name).is_dir() {
-            for file in files(Path::new(name))? {
-                runs.push(record(&file.to_string_lossy())?);
-            }
-        } else {
-            runs.push(record(name)?);
-        }
-    }
+    let files = files::with_folders(names).map_err(failure)?;
+    let runs = files.iter().map(|name| files::record(name));
     Ok(Set {
         name: netperf_web::escape::line(&set_name(names)),
-        runs,
+        runs: runs.collect::<Result<_, _>>().map_err(failure)?,
     })
 }
 
@@ -90,30 +80,4 @@ fn set_name(names: &[String]) -> String {
         [first, .., last] => format!("{first} ... {last}"),
         _ => names.concat(),
     }
-}
-
-fn record(name: &str) -> Result<Record, Failure> {
-    let bytes = super::report::bytes(name).map_err(|error| unreadable(name, &error))?;
-    netperf_web::read(name, &bytes).map_err(|error| failure(&error.to_string()))
-}
-
-fn unreadable(name: &str, error: &std::io::Error) -> Failure {
-    let name = netperf_web::escape::line(name);
-    failure(&format!("{name}: {}", system_text(error)))
-}
-
-/// The files of a folder that may be results, by name.
-pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let name = folder.to_string_lossy();
-    let listed = std::fs::read_dir(folder).map_err(|error| unreadable(&name, &error))?;
-    let paths = listed.map(|entry| entry.map(|entry| entry.path()));
-    let mut files = paths
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| unreadable(&name, &error))?;
-    files.retain(|path| {
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        path.is_file() && ending.is_some_and(|ending| matches!(ending, "json" | "jsonl" | "gz"))
-    });
-    files.sort();
-    Ok(files)
 }

@@ -10,15 +10,12 @@ use netperf_os::{Domain, Protocol, Socket, Type, address};
 use netperf_transport::socket::wildcard;
 
 use super::private;
-use crate::output::{Failure, system_text};
+use crate::output::{Failure, REFUSED, system_text};
 
 /// Time limit of a connection attempt to one address.
 const CONNECT: Duration = Duration::from_secs(30);
 /// A resolver that asks to be tried again gets this many tries, a second apart.
 const TRIES: u32 = 6;
-
-/// The exit status when netserver cannot be reached.
-const UNREACHED: u8 = 255;
 
 /// An established control connection.
 #[derive(Debug)]
@@ -121,7 +118,7 @@ fn over_vsock(cid: u32, port: &str) -> Result<ControlConnection, Failure> {
                 "establish control: are you sure there is a netserver listening on vsock:{cid} at \
                  port {port}? {why}; start it with: netserver -L vsock:any"
             );
-            Err(Failure::stdout(UNREACHED, &line))
+            Err(Failure::stdout(REFUSED, line))
         }
     }
 }
@@ -209,7 +206,7 @@ impl Described<'_> {
             remote.port,
             self.attempt()
         );
-        Failure::stdout(UNREACHED, &lines)
+        Failure::stdout(REFUSED, lines)
     }
 
     fn unresolved(&self, host: &DataAddress, family: Family, error: &ResolveError) -> Failure {
@@ -218,7 +215,7 @@ impl Described<'_> {
             not_resolved(&host.host, &host.port, family, error),
             self.attempt()
         );
-        Failure::stdout(UNREACHED, &lines)
+        Failure::stdout(REFUSED, lines)
     }
 }
 
@@ -227,7 +224,7 @@ fn unknown_host(host: &str, family: Family, error: &ResolveError) -> Failure {
         "{}\nNetperf could not resolve {host} as a host name",
         not_resolved(host, "(null)", family, error)
     );
-    Failure::stdout(UNREACHED, &lines)
+    Failure::stdout(REFUSED, lines)
 }
 
 fn not_resolved(host: &str, port: &str, family: Family, error: &ResolveError) -> String {

@@ -5,17 +5,10 @@ use std::io;
 use netperf_engine::{EngineError, Lost, Operation};
 use netperf_measure::device_stamps::Lacking;
 use netperf_model::{Family, Feature, Refusal, TestPlan, TransportId, Workers};
+use netperf_report::SelectionError;
 use netperf_session::SessionError;
 
-use crate::output::{Failure, system_text};
-
-/// Exit status of most run-time failures.
-const FAILED: u8 = 1;
-/// Exit status when netserver refuses the test.
-const REFUSED: u8 = 255;
-
-/// Exit status when a host lacks what a test needs.
-const UNSUPPORTED: u8 = 3;
+use crate::output::{FAILED, Failure, REFUSED, system_text};
 
 /// `ENODEV`: an address family without anything behind it.
 const NO_DEVICE: i32 = 19;
@@ -37,52 +30,45 @@ const fn is_lacking(number: i32) -> bool {
 pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family) -> Failure {
     let text = system_text(&error.error);
     let number = error.error.raw_os_error().unwrap_or(0);
-    match &error.operation {
+    let line = match &error.operation {
         Operation::Extra(feature) => {
             let hint = unable(*feature, None);
-            Failure {
+            return Failure {
                 stderr: because(&hint, &text),
                 ..hint
-            }
+            };
         }
-        Operation::Create => not_created(transport, family, number, &text),
+        Operation::Create => return not_created(transport, family, number, &text),
         Operation::Bind | Operation::Connect if is_empty_family(number) => {
-            unsupported(transport, None)
+            return unsupported(transport, None);
         }
-        Operation::Connect => Failure::stderr(
-            FAILED,
-            &format!("netperf: send_omni: connect_data_socket failed: {text}"),
-        ),
-        Operation::Send => Failure {
-            stdout: format!("send_data: data send error: {text} (errno {number})\n"),
-            stderr: format!("netperf: send_omni: send_data failed: {text}\n"),
-            exit: FAILED,
-            ..Failure::default()
-        },
+        Operation::Send => {
+            return Failure {
+                stdout: format!("send_data: data send error: {text} (errno {number})\n"),
+                stderr: format!("netperf: send_omni: send_data failed: {text}\n"),
+                exit: FAILED,
+                ..Failure::default()
+            };
+        }
+        Operation::Fill(_) => {
+            let line = format!("Could not open requested fill file: {text}");
+            return Failure::stdout(FAILED, line);
+        }
+        Operation::Connect => format!("netperf: send_omni: connect_data_socket failed: {text}"),
         Operation::SendFile(_) if error.error.kind() == io::ErrorKind::UnexpectedEof => {
-            Failure::stderr(
-                FAILED,
-                "alloc_sendfile_buf_ring: specified file too small.\n\
-                 file must be larger than send_width * send_size",
-            )
+            "alloc_sendfile_buf_ring: specified file too small.\n\
+             file must be larger than send_width * send_size"
+                .to_owned()
         }
-        Operation::SendFile(_) => Failure::stderr(
-            FAILED,
-            &format!("alloc_sendfile_buf_ring: Could not open requested file: {text}"),
-        ),
-        Operation::Fill(_) => Failure::stdout(
-            FAILED,
-            &format!("Could not open requested fill file: {text}"),
-        ),
-        Operation::Probe if error.error.kind() == io::ErrorKind::TimedOut => Failure::stderr(
-            FAILED,
+        Operation::SendFile(_) => {
+            format!("alloc_sendfile_buf_ring: Could not open requested file: {text}")
+        }
+        Operation::Probe if error.error.kind() == io::ErrorKind::TimedOut => {
             "netperf: --one-port: no datagram arrives: the path must also permit UDP to the port \
-             of the control connection",
-        ),
-        Operation::Warmup => Failure::stderr(
-            FAILED,
-            &format!("netperf: {}: nothing was measured", error.operation),
-        ),
+             of the control connection"
+                .to_owned()
+        }
+        Operation::Warmup => format!("netperf: {}: nothing was measured", error.operation),
         Operation::Bind
         | Operation::Listen
         | Operation::Probe
@@ -91,16 +77,15 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
         | Operation::Buffers
         | Operation::Timer
         | Operation::Thread
-        | Operation::Cpu => {
-            Failure::stderr(FAILED, &format!("netperf: {}: {text}", error.operation))
-        }
-    }
+        | Operation::Cpu => format!("netperf: {}: {text}", error.operation),
+    };
+    Failure::stderr(FAILED, line)
 }
 
 /// There is no data socket: in the original's words, where it knows the transport or the
 /// kernel does.
 fn not_created(transport: TransportId, family: Family, number: i32, text: &str) -> Failure {
-    let original = || Failure::stdout(FAILED, &cannot_create(transport, family, number, text));
+    let original = || Failure::stdout(FAILED, cannot_create(transport, family, number, text));
     match (is_lacking(number), transport.row().stock) {
         (false, _) => original(),
         (true, true) => with_hint(original(), unsupported(transport, None), text),
@@ -130,45 +115,48 @@ fn protocol_constant(protocol: u16) -> String {
     }
 }
 
-/// Something that this host, or netserver's, cannot do.
-pub(super) fn unable(feature: Feature, host: Option<&str>) -> Failure {
+/// A requirement of the test that this host, or netserver on `host`, lacks.
+fn cannot_do(host: Option<&str>, what: &str, remedy: &str) -> Failure {
     let whose = host.map_or_else(
         || "this host".to_owned(),
         |host| format!("netserver on {host}"),
     );
-    let needs = match (feature.needs(), feature.instead()) {
-        ("", "") => String::new(),
-        ("", instead) => format!(": {instead}"),
-        (needs, _) => format!(": it takes {needs}"),
-    };
-    let option = feature.option();
-    let line = format!("netperf: {whose} cannot do {option}{needs}");
-    Failure::stderr(UNSUPPORTED, &line)
+    let colon = if remedy.is_empty() { "" } else { ": " };
+    Failure::unsupported(format_args!("{whose} cannot do {what}{colon}{remedy}"))
 }
 
 /// An option for what this build does not contain.
 pub(super) fn not_built(option: &str, error: &io::Error) -> Failure {
-    Failure::stderr(UNSUPPORTED, &format!("netperf: {option}: {error}"))
+    Failure::unsupported(format_args!("{option}: {error}"))
 }
 
-/// Something that a test has no place for.
-pub(super) fn out_of_place(refusal: &Refusal) -> Failure {
-    Failure::stderr(UNSUPPORTED, &format!("netperf: {refusal}"))
+fn it_takes(needs: &str) -> String {
+    if needs.is_empty() {
+        return String::new();
+    }
+    format!("it takes {needs}")
+}
+
+/// An option that this host, or netserver's, cannot do.
+pub(super) fn unable(feature: Feature, host: Option<&str>) -> Failure {
+    let remedy = match feature.needs() {
+        "" => feature.instead().to_owned(),
+        needs => it_takes(needs),
+    };
+    cannot_do(host, feature.option(), &remedy)
 }
 
 /// The device of this host that is to stamp cannot.
 pub(super) fn does_not_stamp(lacking: &Lacking) -> Failure {
-    let line = format!("netperf: --timestamps hardware: {lacking}");
-    Failure::stderr(UNSUPPORTED, &line)
+    Failure::unsupported(format_args!("--timestamps hardware: {lacking}"))
 }
 
 /// A device said that it stamps and did not.
 pub(super) fn did_not_stamp(end: &str) -> Failure {
-    let line = format!(
-        "netperf: --timestamps hardware: the device at {end}'s end supports timestamps but \
+    Failure::unsupported(format_args!(
+        "--timestamps hardware: the device at {end}'s end supports timestamps but \
          delivered none"
-    );
-    Failure::stderr(UNSUPPORTED, &line)
+    ))
 }
 
 /// netserver refused a test over this transport, or the conversation failed.
@@ -199,13 +187,10 @@ pub(super) fn flows_refused(
     if !(placed && not_placed) {
         return refused(error, plan, host);
     }
-    Failure::stderr(
-        UNSUPPORTED,
-        &format!(
-            "netperf: netserver on {host} cannot place threads as requested by --remote-cpus or \
+    Failure::unsupported(format_args!(
+        "netserver on {host} cannot place threads as requested by --remote-cpus or \
              --place: use CPUs of its host"
-        ),
-    )
+    ))
 }
 
 /// netserver's error numbers for a CPU list or rule that its host cannot follow: EINVAL and
@@ -230,12 +215,31 @@ fn because(failure: &Failure, why: &str) -> String {
 /// A connection test over a transport that has no connections.
 pub(super) fn no_connections(transport: TransportId) -> Failure {
     let label = transport.row().label;
-    let line = format!("netperf: {label} has no connections to open and close: leave out -c");
-    Failure::stderr(UNSUPPORTED, &line)
+    Failure::unsupported(format_args!(
+        "{label} has no connections to open and close: leave out -c"
+    ))
+}
+
+impl From<SelectionError> for Failure {
+    fn from(error: SelectionError) -> Self {
+        Self::stdout(SelectionError::EXIT, error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::unsupported(refusal)
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        session(&error)
+    }
 }
 
 /// The control conversation failed.
-pub(super) fn session(error: &SessionError) -> Failure {
+fn session(error: &SessionError) -> Failure {
     match error {
         SessionError::Remote(errno) => {
             let text = match errno.private_meaning() {
@@ -249,18 +253,20 @@ pub(super) fn session(error: &SessionError) -> Failure {
                 ..Failure::default()
             }
         }
-        SessionError::Denied(_) => Failure::stderr(REFUSED, &format!("netperf: {error}")),
-        SessionError::Closed { .. } => Failure::stderr(FAILED, &format!("recv_response: {error}")),
+        SessionError::Denied(_) => Failure::refused(error),
+        SessionError::Closed { .. } => {
+            Failure::stderr(FAILED, format_args!("recv_response: {error}"))
+        }
         SessionError::Unsupported(_)
         | SessionError::Unable(_)
         | SessionError::CpuMethod(_)
         | SessionError::Coordination(_)
         | SessionError::NoRoom(_)
-        | SessionError::NotConfirmed => Failure::stderr(UNSUPPORTED, &format!("netperf: {error}")),
+        | SessionError::NotConfirmed => Failure::unsupported(error),
         SessionError::NoAnswer(_)
         | SessionError::Broken(_)
         | SessionError::Malformed(_)
-        | SessionError::OutOfTurn { .. } => Failure::stderr(FAILED, &format!("netperf: {error}")),
+        | SessionError::OutOfTurn { .. } => Failure::failed(error),
     }
 }
 
@@ -270,38 +276,22 @@ pub(super) fn unsupported(transport: TransportId, host: Option<&str>) -> Failure
     if let (None, Err(error)) = (host, netperf_transport::registry::check_built(transport)) {
         return not_built(&format!("-T {}", row.option), &error);
     }
-    let whose = host.map_or_else(
-        || "this host".to_owned(),
-        |host| format!("netserver on {host}"),
-    );
-    let needs = if row.needs.is_empty() {
-        String::new()
-    } else {
-        format!(": it takes {}", row.needs)
-    };
-    let line = format!(
-        "netperf: {whose} cannot do {} (-T {}){needs}",
-        row.label, row.option
-    );
-    Failure::stderr(UNSUPPORTED, &line)
+    let what = format!("{} (-T {})", row.label, row.option);
+    cannot_do(host, &what, &it_takes(row.needs))
 }
 
 /// A host that is reached by vsock(7), and a transport that is one of IP.
 pub(super) fn only_vsock(host: &str, transport: TransportId) -> Failure {
     let label = transport.row().label;
-    let line = format!(
-        "netperf: {label} does not lead to {host}: run -t OMNI -- -T vsock, or name a host for \
+    Failure::unsupported(format_args!(
+        "{label} does not lead to {host}: run -t OMNI -- -T vsock, or name a host for \
          the data with --data-host"
-    );
-    Failure::stderr(UNSUPPORTED, &line)
+    ))
 }
 
 /// The peer was lost during the test.
 pub(super) fn lost(lost: &Lost, host: &str) -> Failure {
-    Failure::stderr(
-        FAILED,
-        &format!("netperf: lost netserver on {host}: {lost}"),
-    )
+    Failure::failed(format_args!("lost netserver on {host}: {lost}"))
 }
 
 #[cfg(test)]
@@ -326,9 +316,8 @@ mod tests {
         assert!(here.stdout.contains("create_data_socket: socket: errno 93"));
         assert_eq!(
             here.on_stderr(),
-            Failure::stderr(
-                UNSUPPORTED,
-                "netperf: this host cannot do SCTP (-T sctp): it takes the kernel module sctp \
+            Failure::unsupported(
+                "this host cannot do SCTP (-T sctp): it takes the kernel module sctp \
                  (modprobe sctp): Protocol not supported"
             )
         );
@@ -348,9 +337,8 @@ mod tests {
         assert_eq!(there.stdout, "netperf: remote error 93");
         assert_eq!(
             there.on_stderr(),
-            Failure::stderr(
-                UNSUPPORTED,
-                "netperf: netserver on there cannot do SCTP (-T sctp): it takes the kernel \
+            Failure::unsupported(
+                "netserver on there cannot do SCTP (-T sctp): it takes the kernel \
                  module sctp (modprobe sctp): Protocol not supported"
             )
         );

@@ -1,5 +1,6 @@
 //! `netperf history`: results kept, and questions to them.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -13,16 +14,9 @@ use netperf_history::{
 };
 use serde_json::{Value, json};
 
-use super::written;
-use crate::output::{self, Failure, err, out, system_text};
+use super::files;
+use crate::output::{self, FAILED, Failure, INVALID, UNSUPPORTED, err, out};
 
-/// The exit status when something is wrong with a word or a file.
-const UNREADABLE: u8 = 2;
-/// The exit status for what this netperf was built without.
-#[cfg(not(feature = "parquet"))]
-const UNSUPPORTED: u8 = 3;
-/// The exit status when the store fails, or something cannot be written.
-const FAILED: u8 = 1;
 /// Rows that are shown when nothing is asked for.
 const ROWS: u32 = 20;
 /// Results that are saved with one wait for the disk.
@@ -30,22 +24,24 @@ const AT_ONCE: usize = 100;
 /// Results of a configuration that a table of several shows as bars.
 const BARS: u32 = 600;
 
-fn failure(exit: u8, problem: &str) -> Failure {
-    Failure::stderr(exit, &format!("netperf history: {problem}"))
+fn failure(exit: u8, problem: impl Display) -> Failure {
+    Failure::stderr(exit, format_args!("netperf history: {problem}"))
 }
 
-pub(super) fn trouble(trouble: &HistoryError) -> Failure {
-    let exit = match trouble {
-        HistoryError::Store { .. } => FAILED,
-        HistoryError::Absent(_)
-        | HistoryError::Foreign(_)
-        | HistoryError::Newer { .. }
-        | HistoryError::Place(_)
-        | HistoryError::Document(_)
-        | HistoryError::Unknown(_)
-        | HistoryError::Ambiguous(_) => UNREADABLE,
-    };
-    failure(exit, &trouble.to_string())
+impl From<HistoryError> for Failure {
+    fn from(error: HistoryError) -> Self {
+        let exit = match error {
+            HistoryError::Store { .. } => FAILED,
+            HistoryError::Absent(_)
+            | HistoryError::Foreign(_)
+            | HistoryError::Newer { .. }
+            | HistoryError::Place(_)
+            | HistoryError::Document(_)
+            | HistoryError::Unknown(_)
+            | HistoryError::Ambiguous(_) => INVALID,
+        };
+        failure(exit, error)
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
@@ -74,7 +70,7 @@ pub(super) fn now() -> i64 {
 pub(super) fn run(verb: HistoryVerb, args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let filter = filter(args)?;
     let make = verb == HistoryVerb::Add;
-    let mut store = open(args.place.as_deref(), make).map_err(|error| trouble(&error))?;
+    let mut store = open(args.place.as_deref(), make)?;
     match verb {
         HistoryVerb::Add => return add(&mut store, args),
         HistoryVerb::List => list(&mut store, &filter, args),
@@ -92,9 +88,9 @@ fn filter(args: &HistoryArgs) -> Result<Filter, Failure> {
     let when = |name: &str, text: &Option<String>| {
         let read = |text: &String| {
             time::read(text, now()).ok_or_else(|| {
-                let expected = "expected a date such as 2026-11-21 or an age such as 30d";
                 let text = netperf_web::escape::line(text);
-                failure(UNREADABLE, &format!("--{name} {text}: {expected}"))
+                let expected = "expected a date such as 2026-11-21 or an age such as 30d";
+                failure(INVALID, format_args!("--{name} {text}: {expected}"))
             })
         };
         text.as_ref().map(read).transpose()
@@ -112,16 +108,7 @@ fn filter(args: &HistoryArgs) -> Result<Filter, Failure> {
 /// Keeps files, and goes on behind one that is no result: the others are not its fault.
 fn add(store: &mut Store, args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let mut refused = 0;
-    let mut names = Vec::new();
-    for word in &args.words {
-        if Path::new(word).is_dir() {
-            let files = super::compare::files(Path::new(word))
-                .map_err(|error| failure(UNREADABLE, error.lines().trim_end()))?;
-            names.extend(files.iter().map(|file| file.to_string_lossy().into_owned()));
-        } else {
-            names.push(word.clone());
-        }
-    }
+    let names = files::with_folders(&args.words).map_err(|line| failure(INVALID, line))?;
     for names in names.chunks(AT_ONCE) {
         let mut entries = Vec::new();
         for name in names {
@@ -133,9 +120,7 @@ fn add(store: &mut Store, args: &HistoryArgs) -> Result<ExitCode, Failure> {
                 }
             }
         }
-        let added = store
-            .add(&entries, now())
-            .map_err(|error| trouble(&error))?;
+        let added = store.add(&entries, now())?;
         for (entry, added) in entries.iter().zip(added) {
             let word = if added.known { "known" } else { "saved" };
             out(&told(entry, added.id, word, args.json));
@@ -144,19 +129,12 @@ fn add(store: &mut Store, args: &HistoryArgs) -> Result<ExitCode, Failure> {
     Ok(if refused == 0 {
         ExitCode::SUCCESS
     } else {
-        ExitCode::from(UNREADABLE)
+        ExitCode::from(INVALID)
     })
 }
 
 fn entry(name: &str, label: Option<&str>) -> Result<HistoryEntry, String> {
-    let bytes = super::report::bytes(name).map_err(|error| {
-        format!(
-            "{}: {}",
-            netperf_web::escape::line(name),
-            system_text(&error)
-        )
-    })?;
-    HistoryEntry::read(name, bytes, label).map_err(|error| error.to_string())
+    HistoryEntry::read(name, files::read(name)?, label).map_err(|error| error.to_string())
 }
 
 /// A line about a result that is on the disk.
@@ -176,9 +154,7 @@ fn told(entry: &HistoryEntry, id: i64, word: &str, as_json: bool) -> String {
 }
 
 fn list(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), Failure> {
-    let results = store
-        .list(filter, Some(args.limit.unwrap_or(ROWS)))
-        .map_err(|error| trouble(&error))?;
+    let results = store.list(filter, Some(args.limit.unwrap_or(ROWS)))?;
     if args.json {
         print(&text::list_json(&results));
     } else {
@@ -193,10 +169,7 @@ fn print(document: &Value) {
 
 fn show(store: &mut Store, args: &HistoryArgs) -> Result<(), Failure> {
     let name = args.words.concat();
-    let document = store
-        .find(&name)
-        .and_then(|id| store.document(id))
-        .map_err(|error| trouble(&error))?;
+    let document = store.find(&name).and_then(|id| store.document(id))?;
     output::out_bytes(&document);
     Ok(())
 }
@@ -208,15 +181,11 @@ fn chosen(
     filter: &Filter,
     args: &HistoryArgs,
 ) -> Result<Vec<(Configuration, FigureKind)>, Failure> {
-    let found = store
-        .configurations(filter)
-        .map_err(|error| trouble(&error))?;
+    let found = store.configurations(filter)?;
     let mut chosen = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for configuration in found {
-        let kinds = store
-            .kinds(&configuration)
-            .map_err(|error| trouble(&error))?;
+        let kinds = store.kinds(&configuration)?;
         let wanted =
             |kind: &&FigureKind| args.figure.as_ref().is_none_or(|name| *name == kind.name);
         if let Some(kind) = kinds.iter().find(wanted) {
@@ -233,7 +202,7 @@ fn chosen(
         } else {
             format!("there is no figure {name}; there is {}", names.join(", "))
         };
-        return Err(failure(UNREADABLE, &line));
+        return Err(failure(INVALID, line));
     }
     Ok(chosen)
 }
@@ -248,9 +217,7 @@ fn trend(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), F
     let hidden = chosen.len() - shown.min(chosen.len());
     let mut trends = Vec::new();
     for (configuration, kind) in chosen.into_iter().take(shown) {
-        let points = store
-            .series(&kind, filter, Some(last))
-            .map_err(|error| trouble(&error))?;
+        let points = store.series(&kind, filter, Some(last))?;
         trends.push(Trend {
             configuration,
             kind,
@@ -281,7 +248,7 @@ fn changes(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(),
     let mut found: Vec<Changes> = Vec::new();
     for (configuration, kind) in chosen(store, filter, args)? {
         let changes = change::find(store, (&configuration, &kind), filter, last, chance);
-        found.push(changes.map_err(|error| trouble(&error))?);
+        found.push(changes?);
     }
     if args.json {
         let all: Vec<Value> = found.iter().map(text::changes_json).collect();
@@ -312,20 +279,17 @@ fn forget(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), 
         (None, Some(text)) => {
             let age = time::age(text).ok_or_else(|| {
                 let text = netperf_web::escape::line(text);
-                let line = format!("--older-than {text}: expected an age such as 90d or 2y");
-                failure(UNREADABLE, &line)
+                let expected = "expected an age such as 90d or 2y";
+                failure(INVALID, format_args!("--older-than {text}: {expected}"))
             })?;
             Forget::Before(now() - age)
         }
         (None, None) => {
             let ids = args.words.iter().map(|name| store.find(name));
-            let ids: Result<Vec<i64>, HistoryError> = ids.collect();
-            Forget::Results(ids.map_err(|error| trouble(&error))?)
+            Forget::Results(ids.collect::<Result<_, _>>()?)
         }
     };
-    let ids = store
-        .forget(&what, filter, args.dry_run)
-        .map_err(|error| trouble(&error))?;
+    let ids = store.forget(&what, filter, args.dry_run)?;
     if args.json {
         let word = if args.dry_run {
             "would_forget"
@@ -350,7 +314,7 @@ fn forget(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), 
 
 fn export(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), Failure> {
     apart(args)?;
-    let table = ExportTable::of(store, filter).map_err(|error| trouble(&error))?;
+    let table = ExportTable::of(store, filter)?;
     if let Some(path) = &args.csv {
         write(path, table.csv().as_bytes())?;
     }
@@ -362,7 +326,7 @@ fn export(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), 
 
 #[cfg(feature = "parquet")]
 fn parquet(table: &ExportTable) -> Result<Vec<u8>, Failure> {
-    table.parquet().map_err(|error| trouble(&error))
+    Ok(table.parquet()?)
 }
 
 #[cfg(not(feature = "parquet"))]
@@ -373,7 +337,7 @@ fn parquet(_: &ExportTable) -> Result<Vec<u8>, Failure> {
 }
 
 fn check(store: &mut Store) -> Result<(), Failure> {
-    let wrong = store.check().map_err(|error| trouble(&error))?;
+    let wrong = store.check()?;
     if wrong.is_empty() {
         out("Nothing is damaged.\n");
         return Ok(());
@@ -382,16 +346,16 @@ fn check(store: &mut Store) -> Result<(), Failure> {
         .iter()
         .map(|line| format!("netperf history: {}", netperf_web::escape::line(line)))
         .collect();
-    Err(Failure::stderr(FAILED, &lines.join("\n")))
+    Err(Failure::stderr(FAILED, lines.join("\n")))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    written::write(path, bytes).map_err(|line| failure(FAILED, &line))
+    files::write(path, bytes).map_err(|line| failure(FAILED, line))
 }
 
 /// Refuses a table that would be written over the history itself, or over the other table.
 fn apart(args: &HistoryArgs) -> Result<(), Failure> {
     let outputs = [args.csv.as_deref(), args.parquet.as_deref()];
-    let place = place(args.place.as_deref()).map_err(|error| trouble(&error))?;
-    written::apart(&outputs, &place.files()).map_err(|line| failure(UNREADABLE, &line))
+    let place = place(args.place.as_deref())?;
+    files::apart(&outputs, &place.files()).map_err(|line| failure(INVALID, line))
 }

@@ -8,10 +8,7 @@ use netperf_os::Type;
 use netperf_os::resolve::ResolveError;
 
 use super::control::{self, ControlConnection, family_of, look_up};
-use crate::output::Failure;
-
-/// The exit status when a data host does not resolve.
-const UNRESOLVED: u8 = 255;
+use crate::output::{Failure, REFUSED};
 
 /// Resolves both data hosts.
 pub(super) fn data_hosts(
@@ -113,7 +110,7 @@ fn unresolved(asked: &DataAddress, name: &str, family: Family, error: &ResolveEr
         error.code,
         error.text
     );
-    Failure::stdout(UNRESOLVED, &lines)
+    Failure::stdout(REFUSED, lines)
 }
 
 /// A host's address with a port.

@@ -4,7 +4,7 @@ use netperf_cli::RunCommand;
 use netperf_history::{HistoryEntry, HistoryError};
 use netperf_model::{Format, Outcome, ReportPlan};
 
-use super::history::{now, open, trouble};
+use super::history::{now, open};
 use crate::output::{Failure, err};
 
 /// The place that was named, if one was.
@@ -18,12 +18,12 @@ pub(super) fn check(run: &RunCommand) -> Result<(), Failure> {
         return Ok(());
     };
     if !run.plan.test.moves_data() {
-        let line = "netperf: --history: this test has no result to keep";
-        return Err(Failure::stderr(2, line));
+        return Err(Failure::invalid(
+            "--history: this test has no result to keep",
+        ));
     }
-    open(named(place), true)
-        .map(drop)
-        .map_err(|why| trouble(&why))
+    open(named(place), true)?;
+    Ok(())
 }
 
 /// Keeps it, and says under which number.
@@ -36,10 +36,9 @@ pub(super) fn keep(run: &RunCommand, outcome: &Outcome) -> Result<(), Failure> {
         ..run.report.clone()
     };
     let document = netperf_report::final_report(outcome, &report)
-        .map_err(|error| trouble(&HistoryError::Document(error.to_string())))?;
-    let kept = HistoryEntry::read("the result", document.into_bytes(), None)
-        .and_then(|entry| open(named(place), true)?.add(&[entry], now()));
-    for added in kept.map_err(|why| trouble(&why))? {
+        .map_err(|error| HistoryError::Document(error.to_string()))?;
+    let entry = HistoryEntry::read("the result", document.into_bytes(), None)?;
+    for added in open(named(place), true)?.add(&[entry], now())? {
         err(&format!("netperf: kept as result {}\n", added.id));
     }
     Ok(())

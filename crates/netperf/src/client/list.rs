@@ -8,7 +8,7 @@ use netperf_report::list::{List, Support, SupportRow, json, table};
 use netperf_transport::registry;
 
 use super::run::LEAVE;
-use super::{control, failure, run};
+use super::{control, run};
 use crate::output::{Failure, out, system_text};
 
 /// Capabilities of netserver's host.
@@ -37,7 +37,7 @@ fn ask(plan: &TestPlan) -> Result<Option<RemoteAbilities>, Failure> {
         return Ok(None);
     };
     let mut talk = run::open(plan, control::establish(control)?)?;
-    let abilities = talk.greet().map_err(|error| failure::session(&error))?;
+    let abilities = talk.greet()?;
     talk.finish(LEAVE);
     Ok(Some(
         abilities.map_or(RemoteAbilities::Stock, RemoteAbilities::Told),

@@ -68,7 +68,7 @@ pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut RunSoFar) -> Re
     let _switched_back_at_the_end = stamps::switched(plan, hosts.remote.address)?;
     // A caller that reads the banner may send a signal at once.
     alarm::catch_signals()
-        .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
+        .map_err(|error| Failure::failed(format_args!("cannot catch signals: {error}")))?;
     if let Some(banner) = netperf_report::banner(plan, &run.report, &hosts) {
         out(&banner);
     }
@@ -77,9 +77,7 @@ pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut RunSoFar) -> Re
     let mut test = TestRun::begin(run, begun, hosts, control, done)?;
     test.greet()?;
     let outcome = test.iterate()?;
-    let text = netperf_report::final_report(&outcome, &run.report).map_err(|error| {
-        Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())
-    })?;
+    let text = netperf_report::final_report(&outcome, &run.report)?;
     show::close();
     out(&text);
     for talk in test.talk.into_iter().chain(test.beside) {

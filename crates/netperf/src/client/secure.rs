@@ -7,23 +7,17 @@ use netperf_session::driver::{Link, LinkEvent};
 use netperf_session::{SessionError, access, client};
 use netperf_transport::secure::{Channel, NoChannel};
 
-use super::failure;
 use crate::key;
 use crate::link::ControlLink;
 use crate::output::{Failure, system_text};
 
-/// Exit status where netserver cannot do it.
-const UNSUPPORTED: u8 = 3;
-/// Exit status where it refuses, or is refused.
-const REFUSED: u8 = 255;
 /// Time limit of the authentication.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Reads the key that a plan names, or the environment.
 pub(super) fn give_key(plan: &mut TestPlan) -> Result<(), Failure> {
     if let Some(control) = &mut plan.control {
-        control.secret = key::load(control.key_file.as_deref())
-            .map_err(|line| Failure::stderr(1, &format!("netperf: {line}")))?;
+        control.secret = key::load(control.key_file.as_deref()).map_err(Failure::failed)?;
     }
     Ok(())
 }
@@ -31,25 +25,21 @@ pub(super) fn give_key(plan: &mut TestPlan) -> Result<(), Failure> {
 /// Encrypts a connection and finds out whether netserver has the key. Nothing has been said
 /// over it.
 pub(super) fn enter(link: &mut ControlLink, secret: &Secret, host: &str) -> Result<(), Failure> {
-    let broken =
-        |error: std::io::Error| failure::session(&SessionError::Broken(system_text(&error)));
+    let broken = |error: std::io::Error| SessionError::Broken(system_text(&error));
     link.send(&access::greeting()).map_err(broken)?;
     let can = match link.receive(client::ANSWER).map_err(broken)? {
-        LinkEvent::Frame(frame) => {
-            access::is_answer(&frame).map_err(|error| failure::session(&error))?
-        }
+        LinkEvent::Frame(frame) => access::is_answer(&frame)?,
         // A netserver that requires only a passphrase closes without an answer.
         LinkEvent::Closed(_) => false,
         LinkEvent::TimedOut => {
-            return Err(failure::session(&SessionError::NoAnswer(client::ANSWER)));
+            return Err(SessionError::NoAnswer(client::ANSWER).into());
         }
     };
     if !can {
-        let line = format!(
-            "netperf: netserver on {host} has no key, or is a stock netserver: start it with \
+        return Err(Failure::unsupported(format_args!(
+            "netserver on {host} has no key, or is a stock netserver: start it with \
              --key-file, or omit the key here"
-        );
-        return Err(Failure::stderr(UNSUPPORTED, &line));
+        )));
     }
     link.encrypt(|fd| Channel::connect(fd, secret, HANDSHAKE))
         .map_err(|why| refused(&why, host))
@@ -70,5 +60,5 @@ fn refused(why: &NoChannel, host: &str) -> Failure {
             system_text(error)
         ),
     };
-    Failure::stderr(REFUSED, &format!("netperf: {line}"))
+    Failure::refused(line)
 }

@@ -22,8 +22,6 @@ use self::ticker::LiveTicker;
 use super::environment;
 use crate::output::{self, Failure, err};
 
-/// Exit status for a terminal that is not there.
-const UNSUPPORTED: u8 = 3;
 /// Time from one picture to the next.
 const EVERY: Duration = Duration::from_millis(250);
 /// Largest number of flows to observe; a screen does not have space for more.
@@ -57,9 +55,7 @@ fn shown() -> MutexGuard<'static, Option<Shown>> {
 
 /// Refuses beforehand what cannot be shown.
 pub(super) fn check(run: &RunCommand) -> Result<(), Failure> {
-    wanted(run)
-        .map(drop)
-        .map_err(|why| Failure::stderr(UNSUPPORTED, &format!("netperf: {why}")))
+    wanted(run).map(drop).map_err(Failure::unsupported)
 }
 
 /// The requested display and terminal; `None` if there is none.

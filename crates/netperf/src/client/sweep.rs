@@ -1,5 +1,6 @@
 //! `netperf sweep`: one command line with many values, and the curve.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read as _, Write as _};
 use std::os::fd::AsFd as _;
@@ -15,12 +16,10 @@ use netperf_os::lock;
 use netperf_os::signals::{self, Signal, Signals};
 
 use super::itself;
-use crate::output::{Failure, err, out, system_text};
+use crate::output::{Failure, INVALID, err, out, system_text};
 
 /// The exit status when a run failed, or not all were made.
 const INCOMPLETE: u8 = 1;
-/// The exit status when the command line, the plan or the folder is wrong.
-const FAILED: u8 = 2;
 /// The file with the plan.
 const PLAN: &str = "sweep.json";
 /// Lock file of the process that works in the folder.
@@ -30,13 +29,13 @@ const RUNS: &str = "runs";
 /// Letters of the bar that shows how far it is.
 const BAR: usize = 20;
 
-fn failure(problem: &str) -> Failure {
-    let problem = netperf_web::escape::line(problem);
-    Failure::stderr(FAILED, &format!("netperf sweep: {problem}"))
+fn failure(problem: impl Display) -> Failure {
+    let problem = netperf_web::escape::line(&problem.to_string());
+    Failure::stderr(INVALID, format_args!("netperf sweep: {problem}"))
 }
 
 fn io_failure(path: &Path, error: &std::io::Error) -> Failure {
-    failure(&format!("{}: {}", path.display(), system_text(error)))
+    failure(format_args!("{}: {}", path.display(), system_text(error)))
 }
 
 /// Runs `netperf sweep`.
@@ -44,7 +43,7 @@ pub(super) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
     let folder = args.folder.clone().unwrap_or_default();
     let sweep = Sweep::open(args, folder)?;
     let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
-        .map_err(|error| failure(&format!("signals: {}", system_text(&error))))?;
+        .map_err(|error| failure(format_args!("signals: {}", system_text(&error))))?;
     let interrupted = sweep.run(&signals)?;
     let complete = sweep.report()?;
     if interrupted {
@@ -76,7 +75,7 @@ fn asked(args: &SweepArgs) -> Result<Option<Plan>, Failure> {
         Some(file) => {
             let text = std::fs::read_to_string(file).map_err(|error| io_failure(file, &error))?;
             read = netperf_cli::sweep_file(&text)
-                .map_err(|fault| failure(&format!("{}: {fault}", file.display())))?;
+                .map_err(|fault| failure(format_args!("{}: {fault}", file.display())))?;
             &read
         }
         None if args.plan.command.is_empty() => return Ok(None),
@@ -88,7 +87,7 @@ fn asked(args: &SweepArgs) -> Result<Option<Plan>, Failure> {
         words.repeat.unwrap_or(1),
     )
     .map(Some)
-    .map_err(|fault| failure(&fault.to_string()))
+    .map_err(failure)
 }
 
 /// The plan that a folder holds, if it holds one.
@@ -96,7 +95,7 @@ fn kept(path: &Path) -> Result<Option<Plan>, Failure> {
     match std::fs::read_to_string(path) {
         Ok(text) => Plan::of_text(&text)
             .map(Some)
-            .map_err(|fault| failure(&format!("{}: {fault}", path.display()))),
+            .map_err(|fault| failure(format_args!("{}: {fault}", path.display()))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(io_failure(path, &error)),
     }
@@ -129,7 +128,7 @@ fn locked(folder: &Path) -> Result<File, Failure> {
         let read = file.take(20).read_to_string(&mut who);
         let known = read.is_ok_and(|length| length > 0);
         let who = known.then(|| format!(" (process {})", who.trim_end()));
-        return Err(failure(&format!(
+        return Err(failure(format_args!(
             "{} is in use by another netperf sweep{}; wait for it, or give another folder to -o",
             folder.display(),
             who.unwrap_or_default()
@@ -147,7 +146,7 @@ impl Sweep {
         let path = folder.join(PLAN);
         let asked = asked(args)?;
         if asked.is_none() && !path.exists() {
-            return Err(failure(&format!(
+            return Err(failure(format_args!(
                 "{} contains no sweep: give --over and a command to start one",
                 folder.display()
             )));
@@ -158,7 +157,7 @@ impl Sweep {
         let kept = kept(&path)?;
         if let (Some(kept), Some(asked)) = (&kept, &asked) {
             if let Some(difference) = kept.differs(asked) {
-                return Err(failure(&format!(
+                return Err(failure(format_args!(
                     "{} contains another sweep: {difference}; give another folder to -o",
                     folder.display()
                 )));
@@ -166,7 +165,7 @@ impl Sweep {
         }
         let is_new = asked.is_some() && asked != kept;
         let Some(plan) = asked.or(kept) else {
-            return Err(failure(&format!("{} is gone", path.display())));
+            return Err(failure(format_args!("{} is gone", path.display())));
         };
         if is_new {
             write(&path, plan.text().as_bytes())?;
@@ -234,7 +233,7 @@ impl Sweep {
         signals: &Signals,
     ) -> Result<RunState, Failure> {
         let finished = itself::run(self.plan.command_of(values))
-            .map_err(|error| failure(&format!("netperf: {}", system_text(&error))))?;
+            .map_err(|error| failure(format_args!("netperf: {}", system_text(&error))))?;
         // A run interrupted by a signal is repeated.
         if signals.next().is_some() {
             return Ok(RunState::Interrupted);
@@ -297,9 +296,7 @@ impl Sweep {
         };
         let names: Vec<&str> = self.plan.over.iter().map(|one| one.name.as_str()).collect();
         let title = format!("{test} over {}", names.join(", "));
-        let page = curve
-            .page(&title, first)
-            .map_err(|error| failure(&error.to_string()))?;
+        let page = curve.page(&title, first).map_err(failure)?;
         write(&self.folder.join("report.html"), page.as_bytes())?;
         write(&self.folder.join("points.md"), curve.markdown().as_bytes())?;
         write(

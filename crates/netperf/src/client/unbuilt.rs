@@ -2,12 +2,10 @@
 
 use crate::output::Failure;
 
-/// Exit status for what this build does not contain.
-const UNSUPPORTED: u8 = 3;
-
 fn missing(what: &str, feature: &str) -> Failure {
-    let line = format!("netperf: {what}: this program is built without the feature '{feature}'");
-    Failure::stderr(UNSUPPORTED, &line)
+    Failure::unsupported(format_args!(
+        "{what}: this program is built without the feature '{feature}'"
+    ))
 }
 
 /// The subcommands that read or keep results, and `--history`.

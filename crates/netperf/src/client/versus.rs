@@ -1,5 +1,6 @@
 //! `netperf run`: two configurations in turn, compared pair by pair.
 
+use std::fmt::Display;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,21 +11,18 @@ use netperf_os::signals::{self, Signal, Signals};
 use netperf_web::Record;
 
 use super::{compare, itself};
-use crate::output::{Failure, err, system_text};
+use crate::output::{Failure, INVALID, err, system_text};
 
 /// Default number of runs of each configuration; the simulation of the statistics uses the same
 /// number.
 const PAIRS: u32 = 20;
-/// The exit status when something cannot be started or written, or when results cannot
-/// be compared.
-const FAILED: u8 = 2;
 
-fn failure(exit: u8, problem: &str) -> Failure {
-    Failure::stderr(exit, &format!("netperf run: {problem}"))
+fn failure(exit: u8, problem: impl Display) -> Failure {
+    Failure::stderr(exit, format_args!("netperf run: {problem}"))
 }
 
 fn io_failure(what: &str, error: &std::io::Error) -> Failure {
-    failure(FAILED, &format!("{what}: {}", system_text(error)))
+    failure(INVALID, format_args!("{what}: {}", system_text(error)))
 }
 
 /// Names of the two configurations in result files.
@@ -48,7 +46,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let pairs = pairs(args, &signals)?;
     let wish = compare::wish(args, Design::Paired);
     let comparison = netperf_campaign::compare(&pairs.first, &pairs.second, wish)
-        .map_err(|error| failure(FAILED, &error.to_string()))?;
+        .map_err(|error| failure(INVALID, error))?;
     compare::print(&comparison, args);
     Ok(compare::exit(&comparison))
 }
@@ -69,7 +67,7 @@ fn empty(folder: &Path) -> Result<(), Failure> {
         {
             let name = netperf_web::escape::line(&name);
             let line = format!("{name} has results already; give another folder to --keep");
-            return Err(failure(FAILED, &line));
+            return Err(failure(INVALID, line));
         }
     }
     Ok(())
@@ -151,7 +149,7 @@ fn one(args: &CompareArgs, name: &str, words: &[String]) -> Result<Vec<u8>, Fail
         .code()
         .and_then(|code| u8::try_from(code).ok());
     let line = format!("run {name}.json failed: {}", said.trim_end());
-    Err(failure(exit.unwrap_or(FAILED), &line))
+    Err(failure(exit.unwrap_or(INVALID), line))
 }
 
 fn keep(args: &CompareArgs, name: &str, document: &[u8]) -> Result<(), Failure> {
@@ -163,5 +161,5 @@ fn keep(args: &CompareArgs, name: &str, document: &[u8]) -> Result<(), Failure> 
 }
 
 fn read(name: &str, document: &[u8]) -> Result<Record, Failure> {
-    netperf_web::read(name, document).map_err(|error| failure(FAILED, &error.to_string()))
+    netperf_web::read(name, document).map_err(|error| failure(INVALID, error))
 }

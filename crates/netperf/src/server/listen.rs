@@ -12,96 +12,62 @@ use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Domain, Protocol, Socket, Type, address};
 
+use super::Environment;
 use super::accept_loop::AcceptLoop;
 use super::log::ServerLog;
 use super::metrics_server::{self, MetricsServer};
 use super::one_port;
 use super::sandbox::Means;
-use super::{Environment, INVALID_VALUE};
-use crate::output::{err, out, system_text};
+use crate::output::{FAILED, Failure, INVALID, UNSUPPORTED, out, system_text};
 
 /// Host in the start message without `-L`.
 const ANY_HOST: &str = "IN(6)ADDR_ANY";
 const BACKLOG: i32 = 1024;
-/// Exit status for options that the kernel does not support.
-const CANNOT: u8 = 3;
 
 /// Opens the listeners and serves until a signal.
-pub(super) fn run(args: &ServerArgs, environment: &Environment) -> ExitCode {
-    let log = match ServerLog::open(args, environment.journal) {
-        Ok(log) => log,
-        Err(error) => return no_log(args, &error),
-    };
-    let user = match checked(args) {
-        Ok(user) => user,
-        Err((exit, line)) => {
-            err(&format!("netserver: {line}\n"));
-            return ExitCode::from(exit);
-        }
-    };
+pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let failed = |line: std::fmt::Arguments<'_>| Failure::netserver(FAILED, line);
+    let log = ServerLog::open(args, environment.journal).map_err(|error| no_log(args, &error))?;
+    let user = checked(args)?;
     let described = described(args);
-    let metrics_server = match metrics_server(args) {
-        Ok(metrics_server) => metrics_server,
-        Err((exit, line)) => {
-            err(&format!("netserver: {line}\n"));
-            return ExitCode::from(exit);
-        }
-    };
+    let metrics_server = metrics_server(args)?;
     let supervised = environment.supervisor.listens();
     let listeners = if supervised {
         environment.supervisor.listeners()
     } else {
         listeners(args)
     };
+    if listeners.is_empty() && supervised {
+        let line = "none of the supervisor's sockets (LISTEN_FDS) listens";
+        return Err(Failure::netserver(FAILED, line));
+    }
     if listeners.is_empty() {
-        let line = if supervised {
-            "netserver: none of the supervisor's sockets (LISTEN_FDS) listens\n".to_owned()
-        } else {
-            format!("Unable to start netserver with  {described}\n")
-        };
-        err(&line);
-        return ExitCode::FAILURE;
+        let line = format!("Unable to start netserver with  {described}");
+        return Err(Failure::stderr(FAILED, line));
     }
-    if let Some(Err(error)) = user.map(become_user) {
-        err(&format!(
-            "netserver: cannot switch to the user (--user): {error}\n"
-        ));
-        return ExitCode::FAILURE;
-    }
-    if let Some((exit, line)) = no_datagrams(args, &listeners) {
-        err(&format!("netserver: {line}\n"));
-        return ExitCode::from(exit);
-    }
+    user.map_or(Ok(()), become_user)
+        .map_err(|error| failed(format_args!("cannot switch to the user (--user): {error}")))?;
+    check_datagrams(args, &listeners)?;
     if supervised {
         out("Starting netserver with the sockets of its supervisor (LISTEN_FDS)\n");
     } else {
         out(&format!("Starting netserver with host {described}\n"));
     }
     if !args.foreground && !supervised {
-        match detach() {
-            Ok(Forked::Parent) => return ExitCode::SUCCESS,
-            Ok(Forked::Child) => {}
-            Err(error) => {
-                err(&format!(
-                    "netserver: cannot go to the background: {error}; use -D\n"
-                ));
-                return ExitCode::FAILURE;
-            }
+        let side = detach().map_err(|error| {
+            failed(format_args!("cannot go to the background: {error}; use -D"))
+        })?;
+        if side == Forked::Parent {
+            return Ok(ExitCode::SUCCESS);
         }
     }
     if args.debug > 0 {
         out("accept_connections: enter\n");
     }
-    match AcceptLoop::open(&environment.argv, args, listeners, (log, metrics_server)) {
-        Ok(accept_loop) => {
-            environment.supervisor.tell("READY=1\nSTATUS=serving");
-            accept_loop.serve(&environment.supervisor)
-        }
-        Err(error) => {
-            err(&format!("netserver: cannot listen: {error}\n"));
-            ExitCode::FAILURE
-        }
-    }
+    let accept_loop = AcceptLoop::open(&environment.argv, args, listeners, (log, metrics_server))
+        .map_err(|error| failed(format_args!("cannot listen: {error}")))?;
+    environment.supervisor.tell("READY=1\nSTATUS=serving");
+    Ok(accept_loop.serve(&environment.supervisor))
 }
 
 /// Start message, in the words of the original.
@@ -111,58 +77,53 @@ fn described(args: &ServerArgs) -> String {
     format!("'{host}' port '{}' and family {family}", args.port())
 }
 
-/// Checks the options on this machine. Returns the user to switch to, or an exit status and a
-/// line.
-fn checked(args: &ServerArgs) -> Result<Option<User>, (u8, String)> {
+/// Checks the options on this machine. Returns the user to switch to.
+fn checked(args: &ServerArgs) -> Result<Option<User>, Failure> {
     let operations = &args.operations;
     if operations.sandbox == SandboxArg::Require {
         if args.no_fork {
             let line = "--sandbox require takes a process for each session, and -f has none";
-            return Err((1, line.to_owned()));
+            return Err(Failure::netserver(FAILED, line));
         }
         if let Some(missing) = Means::find().missing() {
             let line = format!("--sandbox require: this kernel has no {missing}");
-            return Err((CANNOT, line));
+            return Err(Failure::netserver(UNSUPPORTED, line));
         }
     }
-    if let Some(folder) = operations
-        .files
-        .as_deref()
-        .filter(|folder| !folder.is_dir())
-    {
+    let files = operations.files.as_deref();
+    if let Some(folder) = files.filter(|folder| !folder.is_dir()) {
         let line = format!("--files: {} is not a folder", folder.display());
-        return Err((1, line));
+        return Err(Failure::netserver(FAILED, line));
     }
     let user = operations.user.as_deref().map(privileges::user);
     user.transpose()
-        .map_err(|error| (1, format!("--user: {error}")))
+        .map_err(|error| Failure::netserver(FAILED, format_args!("--user: {error}")))
 }
 
 /// Opens the metrics server, if configured.
-fn metrics_server(args: &ServerArgs) -> Result<Option<MetricsServer>, (u8, String)> {
+fn metrics_server(args: &ServerArgs) -> Result<Option<MetricsServer>, Failure> {
     let Some(text) = &args.operations.metrics else {
         return Ok(None);
     };
-    let at = metrics_server::address(text).ok_or_else(|| {
-        (
-            INVALID_VALUE,
-            format!("--metrics {text}: {}", metrics_server::EXPECTED),
-        )
-    })?;
+    let wrong = |exit, why: &str| Failure::netserver(exit, format_args!("--metrics {text}: {why}"));
+    let at =
+        metrics_server::address(text).ok_or_else(|| wrong(INVALID, metrics_server::EXPECTED))?;
     let metrics_server = MetricsServer::open(at);
     metrics_server
         .map(Some)
-        .map_err(|error| (1, format!("--metrics {text}: {}", system_text(&error))))
+        .map_err(|error| wrong(FAILED, &system_text(&error)))
 }
 
 /// Checks that datagrams can arrive through the listener's port, if requested explicitly.
 /// Sessions bind to the same port later, as the user that netserver has switched to.
-fn no_datagrams(args: &ServerArgs, listeners: &[Socket]) -> Option<(u8, String)> {
+fn check_datagrams(args: &ServerArgs, listeners: &[Socket]) -> Result<(), Failure> {
     if args.access.one_port != Some(OnePort::On) || args.no_fork {
-        return None;
+        return Ok(());
     }
     let mut sockets = listeners.iter().map(one_port::beside);
-    let error = sockets.find_map(Result::err)?;
+    let Some(error) = sockets.find_map(Result::err) else {
+        return Ok(());
+    };
     let kind = error.kind();
     let way_out = if kind == io::ErrorKind::PermissionDenied {
         " (as this user); use a port from 1024 on"
@@ -171,12 +132,12 @@ fn no_datagrams(args: &ServerArgs, listeners: &[Socket]) -> Option<(u8, String)>
     } else {
         "; use another address"
     };
-    let port = args.port();
     let line = format!(
-        "--one-port on: port {port} cannot receive datagrams: {}{way_out}, or --one-port tcp",
+        "--one-port on: port {} cannot receive datagrams: {}{way_out}, or --one-port tcp",
+        args.port(),
         system_text(&error)
     );
-    Some((CANNOT, line))
+    Err(Failure::netserver(UNSUPPORTED, line))
 }
 
 fn become_user(user: User) -> io::Result<()> {
@@ -184,14 +145,14 @@ fn become_user(user: User) -> io::Result<()> {
     privileges::no_new_privileges()
 }
 
-/// Reports that the log cannot be opened.
-pub(super) fn no_log(args: &ServerArgs, error: &io::Error) -> ExitCode {
+/// Failure to open the log.
+pub(super) fn no_log(args: &ServerArgs, error: &io::Error) -> Failure {
     let file = args.operations.log_file.as_deref().unwrap_or(Path::new(""));
     let file = file.display();
-    err(&format!(
-        "netserver: cannot write the log to {file}: {error}\n"
-    ));
-    ExitCode::FAILURE
+    Failure::netserver(
+        FAILED,
+        format_args!("cannot write the log to {file}: {error}"),
+    )
 }
 
 /// All listeners that can be opened: on each address of the host, or on the IPv6 wildcard

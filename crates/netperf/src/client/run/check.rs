@@ -2,14 +2,14 @@
 
 use std::net::SocketAddr;
 
-use netperf_model::{Feature, TestPlan};
+use netperf_model::{Feature, Refusal, TestPlan};
 
 use crate::client::failure;
 use crate::output::Failure;
 
 /// Checks that the addresses are valid and that this host supports the test.
 pub(super) fn can_be(plan: &TestPlan) -> Result<(), Failure> {
-    netperf_model::refusal::check(plan).map_err(|refusal| failure::out_of_place(&refusal))?;
+    netperf_model::refusal::check(plan)?;
     let asked = plan.local.features();
     if asked.is_empty() {
         return Ok(());
@@ -40,10 +40,8 @@ pub(super) fn one_port(plan: &TestPlan, control: Option<SocketAddr>) -> Result<(
     } else {
         return Ok(());
     };
-    let option = Feature::OnePort.option();
-    let why = why.into();
-    Err(failure::out_of_place(&netperf_model::Refusal {
-        option,
-        why,
+    Err(Failure::from(Refusal {
+        option: Feature::OnePort.option(),
+        why: why.into(),
     }))
 }

@@ -20,9 +20,6 @@ use super::{IterationResult, TestRun, agreed, both, drawn, failure, interim, unt
 use crate::client::control;
 use crate::output::{Failure, err};
 
-/// Exit status for what this host, netserver's, or the engine cannot do.
-const UNSUPPORTED: u8 = 3;
-
 /// Distribution of many flows over sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlowSessions {
@@ -33,7 +30,7 @@ pub(super) enum FlowSessions {
 }
 
 fn unsupported(text: &str) -> Failure {
-    Failure::stderr(UNSUPPORTED, &format!("netperf: {text}"))
+    Failure::unsupported(text)
 }
 
 /// Refuses beforehand what this end cannot do.

@@ -45,7 +45,7 @@ pub(crate) fn open<'a>(
             secure::enter(&mut link, secret, &asked.remote.host)?;
         }
     }
-    Conversation::open(plan, link, passphrase).map_err(|error| failure::session(&error))
+    Ok(Conversation::open(plan, link, passphrase)?)
 }
 
 impl TestRun<'_> {
@@ -61,10 +61,10 @@ impl TestRun<'_> {
         if netperf_transport::registry::missing(transport).is_some() {
             return Err(failure::unsupported(transport, None));
         }
-        let abilities = talk.greet().map_err(|error| failure::session(&error))?;
+        let abilities = talk.greet()?;
         let host = &self.hosts.remote.name;
         if let (None, Some(method)) = (&abilities, offer::unusual_method(plan)) {
-            return Err(failure::session(&SessionError::CpuMethod(method)));
+            return Err(SessionError::CpuMethod(method).into());
         }
         if let Some(many) = &plan.many {
             self.served = many::served(many, abilities.as_ref(), host)?;
@@ -83,7 +83,7 @@ impl TestRun<'_> {
                 let unknown = SessionError::Unsupported(transport);
                 let unable = plan.remote.features().first().copied();
                 let error = unable.map_or(unknown, SessionError::Unable);
-                Err(failure::session(&error))
+                Err(error.into())
             }
             Some(abilities) if !abilities.transports.contains(&transport) => {
                 Err(failure::unsupported(transport, Some(host)))
@@ -211,7 +211,7 @@ pub(super) fn results(
     match results {
         Ok(result) => Ok(Some(result)),
         Err(_) if ran.stopped_by_user => Ok(None),
-        Err(error) => Err(failure::session(&error)),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -10,7 +10,7 @@ use netperf_os::alarm;
 
 use super::session::{LEAVE, open};
 use super::trace::Trace;
-use super::{TestRun, control, data_hosts, failure};
+use super::{TestRun, control, data_hosts};
 use crate::client::{RunSoFar, RunStart};
 use crate::output::{Failure, out};
 
@@ -23,8 +23,6 @@ const WORTH: f64 = 1.05;
 /// Amount of data for netserver to send, if an amount ends the trial: in the first trial, and
 /// at most.
 const AMOUNTS: (u64, u64) = (1 << 20, 1 << 33);
-/// Exit status for what cannot be.
-const UNSUPPORTED: u8 = 3;
 
 /// A method for each end.
 type IoMethods = (IoMethod, IoMethod);
@@ -37,8 +35,9 @@ pub(crate) fn settle(run: &mut RunCommand, begun: RunStart) -> Result<(), Failur
         return Ok(());
     }
     if plan.control.is_none() {
-        let line = "netperf: --io auto: the trials need netserver: leave out -N";
-        return Err(Failure::stderr(UNSUPPORTED, line));
+        return Err(Failure::unsupported(
+            "--io auto: the trials need netserver: leave out -N",
+        ));
     }
     let trace = Trace::of(run);
     let (candidates, round_trip) = candidates(plan)?;
@@ -104,15 +103,12 @@ impl Candidates {
 /// Methods that both ends support, and the round-trip time.
 fn candidates(plan: &TestPlan) -> Result<(Candidates, Duration), Failure> {
     let Some(control) = &plan.control else {
-        return Err(Failure::stderr(
-            UNSUPPORTED,
-            "netperf: --io auto: no netserver",
-        ));
+        return Err(Failure::unsupported("--io auto: no netserver"));
     };
     let mut talk = open(plan, control::establish(control)?)?;
     let round_trip = talk.link().round_trip();
     let remote = if plan.remote.auto_io {
-        let abilities = talk.greet().map_err(|error| failure::session(&error))?;
+        let abilities = talk.greet()?;
         // A stock netserver uses blocking calls.
         let known = abilities.map(|abilities| abilities.features);
         possible(plan, &known.unwrap_or_default(), |plan, method| {
@@ -220,10 +216,7 @@ impl Trials<'_> {
     /// One trial.
     fn measured(&self, (local, remote): IoMethods) -> Result<Iteration, Failure> {
         if alarm::stopped_by_user() {
-            return Err(Failure::stderr(
-                1,
-                "netperf: ended by a signal before the test began",
-            ));
+            return Err(Failure::failed("ended by a signal before the test began"));
         }
         let mut run = self.run.clone();
         let plan = &mut run.plan;
@@ -278,7 +271,7 @@ fn once(run: &RunCommand, begun: RunStart) -> Result<Iteration, Failure> {
     let control = plan.control.as_ref().map(control::establish).transpose()?;
     let hosts = data_hosts(plan, control.as_ref())?;
     alarm::catch_signals()
-        .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
+        .map_err(|error| Failure::failed(format_args!("cannot catch signals: {error}")))?;
     let mut done = RunSoFar::default();
     let mut test = TestRun {
         trace: Trace(None),

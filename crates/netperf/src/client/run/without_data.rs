@@ -8,8 +8,8 @@ use netperf_report::format::json;
 
 use super::identifier;
 use super::session::{LEAVE, open};
-use crate::client::{RunStart, control, failure};
-use crate::output::{Failure, out, system_text};
+use crate::client::{RunStart, control};
+use crate::output::{FAILED, Failure, out, system_text};
 
 /// Runs a test without data and prints what it found out.
 pub(crate) fn without_data(run: &RunCommand, begun: RunStart) -> Result<(), Failure> {
@@ -19,18 +19,17 @@ pub(crate) fn without_data(run: &RunCommand, begun: RunStart) -> Result<(), Fail
     let answer = RatePrinter { run, begun };
     match (plan.test, &mut talk) {
         (TestId::RemCpu, Some(talk)) => {
-            let (rate, cpus) = talk.calibrate().map_err(|error| failure::session(&error))?;
+            let (rate, cpus) = talk.calibrate()?;
             // No CPU does nothing in a second.
             if rate <= 0.0 {
-                let why = "netperf: netserver could not calibrate its CPUs";
-                return Err(Failure::stderr(1, why));
+                return Err(Failure::failed("netserver could not calibrate its CPUs"));
             }
             let cpus = u32::try_from(cpus).unwrap_or(0);
             answer.rate(Whose::Remote, f64::from(rate), cpus);
         }
         (TestId::RemCpu, None) => {
             return Err(Failure::stderr(
-                1,
+                FAILED,
                 "send_request: send call failure: Bad file descriptor",
             ));
         }
@@ -77,6 +76,6 @@ fn calibration(plan: &TestPlan) -> Result<f64, Failure> {
     let method = plan.local.cpu.unwrap_or_default().method;
     cpu::calibrate(method).map_err(|error| {
         let why = system_text(&error);
-        Failure::stderr(1, &format!("netperf: cannot calibrate the CPUs: {why}"))
+        Failure::failed(format_args!("cannot calibrate the CPUs: {why}"))
     })
 }

@@ -1,14 +1,15 @@
-//! Files that are asked for by name: none is written over what was read, or over another.
+//! Files that the command line names. No output replaces an input or another output.
 
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use netperf_web::escape;
+use netperf_web::{Record, escape};
 
 use crate::output::{out_bytes, system_text};
 
 /// Standard input or standard output, in place of a file.
-pub(super) const STANDARD: &str = "-";
+const STANDARD: &str = "-";
 
 /// Identity of a file, to compare two names.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,11 +87,60 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
         out_bytes(bytes);
         return Ok(());
     }
-    std::fs::write(path, bytes).map_err(|error| unwritable(path, &error))
+    std::fs::write(path, bytes).map_err(|why| error(&path.to_string_lossy(), &why))
 }
 
-/// A line about what cannot be written.
-pub(super) fn unwritable(path: &Path, error: &std::io::Error) -> String {
-    let name = escape::line(&path.to_string_lossy());
-    format!("{name}: {}", system_text(error))
+/// A line about a file that cannot be read or written.
+pub(super) fn error(name: &str, error: &io::Error) -> String {
+    format!("{}: {}", escape::line(name), system_text(error))
+}
+
+/// Contents of a file; `-` is standard input.
+///
+/// # Errors
+/// One line that names the file.
+pub(super) fn read(name: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = if name == STANDARD {
+        io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(name)
+    };
+    read.map_err(|why| error(name, &why))
+}
+
+/// The result in a file.
+///
+/// # Errors
+/// One line that names the file.
+pub(super) fn record(name: &str) -> Result<Record, String> {
+    netperf_web::read(name, &read(name)?).map_err(|error| error.to_string())
+}
+
+/// The files that are named, each folder replaced by those in it that may be results, by name.
+///
+/// # Errors
+/// One line that names the folder that cannot be read.
+pub(super) fn with_folders(names: &[String]) -> Result<Vec<String>, String> {
+    let mut files = Vec::new();
+    for name in names {
+        if Path::new(name).is_dir() {
+            files.extend(folder(name).map_err(|why| error(name, &why))?);
+        } else {
+            files.push(name.clone());
+        }
+    }
+    Ok(files)
+}
+
+fn folder(name: &str) -> io::Result<Vec<String>> {
+    let paths = std::fs::read_dir(name)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut files = paths.collect::<io::Result<Vec<_>>>()?;
+    files.retain(|path| {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        path.is_file() && ending.is_some_and(|ending| matches!(ending, "json" | "jsonl" | "gz"))
+    });
+    files.sort();
+    let names = files.iter().map(|path| path.to_string_lossy().into_owned());
+    Ok(names.collect())
 }

@@ -5,6 +5,8 @@ use std::{fs, io};
 
 use socket2::SockAddr;
 
+use super::call::checked;
+
 /// `VMADDR_CID_ANY` and `VMADDR_PORT_ANY`.
 pub const VSOCK_ANY: u32 = libc::VMADDR_CID_ANY;
 /// `VMADDR_CID_LOCAL`: this machine, whatever its context id.
@@ -36,10 +38,6 @@ pub fn local_cid() -> io::Result<u32> {
     let device = fs::File::open("/dev/vsock")?;
     let mut cid: libc::c_uint = 0;
     // SAFETY: the request writes one unsigned int, which `cid` is.
-    let result = unsafe { libc::ioctl(device.as_raw_fd(), GET_LOCAL_CID, &raw mut cid) };
-    if result == 0 {
-        Ok(cid)
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::ioctl(device.as_raw_fd(), GET_LOCAL_CID, &raw mut cid) })?;
+    Ok(cid)
 }

@@ -13,6 +13,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
 
+use super::call;
+
 /// Interval of the alarm after the end of the run time.
 pub const REPEAT_EVERY: Duration = Duration::from_millis(5);
 
@@ -260,13 +262,10 @@ fn create_timer() -> io::Result<libc::timer_t> {
     event.sigev_notify_thread_id = unsafe { libc::gettid() };
     let mut timer: libc::timer_t = std::ptr::null_mut();
     // SAFETY: both pointers are valid for the call.
-    let result =
-        unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) };
-    if result == 0 {
-        Ok(timer)
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    call::checked(unsafe {
+        libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer)
+    })?;
+    Ok(timer)
 }
 
 /// timer_settime(2). Safe in a signal handler.
@@ -276,12 +275,7 @@ fn arm(timer: libc::timer_t, first: Duration, every: Duration) -> io::Result<()>
         it_interval: timespec(every),
     };
     // SAFETY: the timer exists while a `Alarm` does, and `spec` outlives the call.
-    let result = unsafe { libc::timer_settime(timer, 0, &raw const spec, std::ptr::null_mut()) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    call::checked(unsafe { libc::timer_settime(timer, 0, &raw const spec, std::ptr::null_mut()) })
 }
 
 pub(super) fn timespec(time: Duration) -> libc::timespec {
@@ -298,9 +292,7 @@ fn install(signal: libc::c_int) -> io::Result<()> {
     action.sa_sigaction = on_signal as *const () as usize;
     // SAFETY: `on_signal` has the signature that SA_SIGINFO asks for and does only
     // what a signal handler may.
-    if unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    call::checked(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })?;
     unblock(signal);
     Ok(())
 }
@@ -324,12 +316,7 @@ fn unblock(signal: libc::c_int) {
 
 /// The monotonic clock in nanoseconds, for the handler: clock_gettime(2) is safe there.
 fn now() -> i64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is valid for writing.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    let time = call::clock(libc::CLOCK_MONOTONIC);
     time.tv_sec
         .saturating_mul(1_000_000_000)
         .saturating_add(time.tv_nsec)

@@ -1,9 +1,11 @@
 //! Permanent virtual circuits of ATM (linux/atm.h).
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
 use socket2::{SockAddr, SockAddrStorage};
+
+use super::call::set_option;
 
 /// The protocol of AAL5, `ATM_AAL5`.
 pub const AAL5: u8 = 5;
@@ -85,22 +87,7 @@ pub fn ask_for_quality(fd: BorrowedFd<'_>, largest: u16) -> io::Result<()> {
         adaptation_layer: AAL5,
         pad: [0; 3],
     };
-    let len = libc::socklen_t::try_from(size_of_val(&quality)).unwrap_or(0);
-    // SAFETY: `quality` is laid out as an atm_qos of `len` bytes and outlives the call.
-    let result = unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            SOL_ATM,
-            SO_ATMQOS,
-            (&raw const quality).cast(),
-            len,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    set_option(fd, SOL_ATM, SO_ATMQOS, &quality)
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use super::call::{checked, number};
+
 /// Both directions and the peer's end, by edge. The last is the sign bit.
 #[expect(clippy::cast_sign_loss, reason = "the kernel has the bits unsigned")]
 const EVENTS: u32 = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET) as u32;
@@ -19,10 +21,7 @@ impl SocketEpoll {
     /// Whatever epoll_create1(2) and epoll_ctl(2) report.
     pub fn new(fd: BorrowedFd<'_>) -> io::Result<Self> {
         // SAFETY: epoll_create1 takes no pointers.
-        let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-        if epoll < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let epoll = number(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
         // SAFETY: the descriptor is new and nobody else's.
         let epoll = unsafe { OwnedFd::from_raw_fd(epoll) };
         let mut event = libc::epoll_event {
@@ -30,19 +29,15 @@ impl SocketEpoll {
             u64: 0,
         };
         // SAFETY: both descriptors are open and `event` outlives the call.
-        let result = unsafe {
+        checked(unsafe {
             libc::epoll_ctl(
                 epoll.as_raw_fd(),
                 libc::EPOLL_CTL_ADD,
                 fd.as_raw_fd(),
                 &raw mut event,
             )
-        };
-        if result == 0 {
-            Ok(Self(epoll))
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        })?;
+        Ok(Self(epoll))
     }
 
     /// epoll_wait(2), until something changes or so many milliseconds are over: false

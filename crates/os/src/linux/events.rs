@@ -4,6 +4,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
+use super::call::{checked, number, waited};
+
 /// Condition to wait for on a descriptor. The end of a connection is always reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
@@ -55,10 +57,7 @@ impl Epoll {
     /// `EMFILE` or `ENFILE` when there are too many open files.
     pub fn new() -> io::Result<Self> {
         // SAFETY: epoll_create1 takes no pointers.
-        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let fd = number(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
         // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
@@ -99,19 +98,14 @@ impl Epoll {
             u64: token,
         };
         // SAFETY: both descriptors are open, and the event outlives the call.
-        let result = unsafe {
+        checked(unsafe {
             libc::epoll_ctl(
                 self.0.as_raw_fd(),
                 operation,
                 fd.as_raw_fd(),
                 &raw mut event,
             )
-        };
-        if result == 0 {
-            Ok(())
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        })
     }
 
     /// epoll_wait(2): fills `events`, and says how many there are. None when the time is
@@ -150,35 +144,23 @@ impl Epoll {
         };
         let time = super::alarm::timespec(within);
         // SAFETY: both pointers are to values that outlive the call, and there is no mask.
-        let result = unsafe { libc::ppoll(&raw mut polled, 1, &raw const time, std::ptr::null()) };
-        let error = io::Error::last_os_error();
-        if result < 0 && error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-        Ok(())
+        waited(unsafe { libc::ppoll(&raw mut polled, 1, &raw const time, std::ptr::null()) })
+            .map(drop)
     }
 
     #[inline]
     fn wait_millis(&self, events: &mut Events, millis: i32) -> io::Result<usize> {
         // SAFETY: the pointer and the number describe the list, which nothing else can
         // see during the call.
-        let count = unsafe {
+        let count = waited(unsafe {
             libc::epoll_wait(
                 self.0.as_raw_fd(),
                 events.0.as_mut_ptr(),
                 i32::try_from(events.0.len()).unwrap_or(i32::MAX),
                 millis,
             )
-        };
-        if let Ok(count) = usize::try_from(count) {
-            return Ok(count);
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() == io::ErrorKind::Interrupted {
-            Ok(0)
-        } else {
-            Err(error)
-        }
+        })?;
+        Ok(count.and_then(|count| count.try_into().ok()).unwrap_or(0))
     }
 }
 
@@ -193,10 +175,7 @@ impl Wakeup {
     /// `EMFILE` or `ENFILE` when there are too many open files.
     pub fn new() -> io::Result<Self> {
         // SAFETY: eventfd takes no pointers.
-        let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let fd = number(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
         // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }

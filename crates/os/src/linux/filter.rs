@@ -4,6 +4,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use super::call::{checked, set_option};
+
 /// Width of a comparison; big endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
@@ -63,23 +65,7 @@ pub fn attach(fd: BorrowedFd<'_>, matches: &[Match]) -> io::Result<()> {
         len: u16::try_from(program.len()).unwrap_or(u16::MAX),
         filter: program.as_mut_ptr(),
     };
-    let len = libc::socklen_t::try_from(size_of_val(&filter)).unwrap_or(0);
-    // SAFETY: `filter` is a sock_fprog of `len` bytes that points to `program`; both
-    // outlive the call, which copies them.
-    let result = unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_ATTACH_FILTER,
-            (&raw const filter).cast(),
-            len,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    set_option(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter)
 }
 
 fn instruction(code: u16, jf: u8, k: u32) -> libc::sock_filter {
@@ -112,7 +98,7 @@ pub fn attached(fd: BorrowedFd<'_>) -> io::Result<Vec<Match>> {
     // The kernel counts instructions here, not bytes (SO_GET_FILTER).
     let mut len = libc::socklen_t::try_from(MOST).unwrap_or(0);
     // SAFETY: `program` has space for `len` instructions and both outlive the call.
-    let result = unsafe {
+    checked(unsafe {
         libc::getsockopt(
             fd.as_raw_fd(),
             libc::SOL_SOCKET,
@@ -120,10 +106,7 @@ pub fn attached(fd: BorrowedFd<'_>) -> io::Result<Vec<Match>> {
             program.as_mut_ptr().cast(),
             &raw mut len,
         )
-    };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    })?;
     let used = program
         .get(..usize::try_from(len).unwrap_or(0))
         .unwrap_or_default();

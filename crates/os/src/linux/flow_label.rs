@@ -2,7 +2,9 @@
 
 use std::io;
 use std::net::Ipv6Addr;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
+
+use super::call::set_option;
 
 // linux/in6.h, which libc does not have.
 const IPV6_FLOWLABEL_MGR: libc::c_int = 32;
@@ -45,26 +47,6 @@ impl FlowLabelRequest {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "sizes of 32 and 4 bytes")]
-fn set<T>(fd: BorrowedFd<'_>, option: libc::c_int, value: &T) -> io::Result<()> {
-    let len = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the value is plain data that outlives the call, and `len` its size.
-    let result = unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            libc::IPPROTO_IPV6,
-            option,
-            std::ptr::from_ref(value).cast(),
-            len,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
-}
-
 /// Leases a flow label, so that a socket can send packets with it to addresses that carry it
 /// ([`flow_info`]).
 ///
@@ -72,12 +54,13 @@ fn set<T>(fd: BorrowedFd<'_>, option: libc::c_int, value: &T) -> io::Result<()> 
 /// `ENOPROTOOPT` for an IPv4 socket, `EPERM` for a label that another process leases
 /// exclusively.
 pub fn lease(fd: BorrowedFd<'_>, label: u32) -> io::Result<()> {
-    set(
+    set_option(
         fd,
+        libc::IPPROTO_IPV6,
         IPV6_FLOWLABEL_MGR,
         &FlowLabelRequest::new(label, CREATE),
     )?;
-    set(fd, IPV6_FLOWINFO_SEND, &1_i32)
+    set_option(fd, libc::IPPROTO_IPV6, IPV6_FLOWINFO_SEND, &1_i32)
 }
 
 /// Makes the connections of a TCP listener send with the label that they received.
@@ -85,7 +68,12 @@ pub fn lease(fd: BorrowedFd<'_>, label: u32) -> io::Result<()> {
 /// # Errors
 /// `EPERM` unless `net.ipv6.flowlabel_consistency` is 0.
 pub fn reflect(fd: BorrowedFd<'_>) -> io::Result<()> {
-    set(fd, IPV6_FLOWLABEL_MGR, &FlowLabelRequest::new(0, REFLECT))
+    set_option(
+        fd,
+        libc::IPPROTO_IPV6,
+        IPV6_FLOWLABEL_MGR,
+        &FlowLabelRequest::new(0, REFLECT),
+    )
 }
 
 /// A label as socket addresses have it (`sin6_flowinfo`), in the order of the network.
@@ -100,6 +88,7 @@ mod tests {
     use crate::io::Source;
     use std::net::{SocketAddr, UdpSocket};
     use std::os::fd::AsFd;
+    use std::os::fd::AsRawFd;
 
     const LABEL: u32 = 0x12345;
     const IPV6_FLOWINFO: libc::c_int = 11;
@@ -142,10 +131,10 @@ mod tests {
         let ask = |packet| crate::io::send_to(client.as_fd(), packet, &SocketAddr::V6(to).into());
         ask(b"first").unwrap();
         crate::io::recv_from(server.as_fd(), &mut buf, &mut source).unwrap();
-        set(server.as_fd(), IPV6_FLOWINFO, &1_i32).unwrap();
+        set_option(server.as_fd(), libc::IPPROTO_IPV6, IPV6_FLOWINFO, &1_i32).unwrap();
         ask(b"second").unwrap();
         assert_eq!(arriving(server.as_fd()), LABEL);
-        set(client.as_fd(), IPV6_FLOWINFO, &1_i32).unwrap();
+        set_option(client.as_fd(), libc::IPPROTO_IPV6, IPV6_FLOWINFO, &1_i32).unwrap();
         source.set_flow_info(flow_info(LABEL));
         crate::io::send_back(server.as_fd(), b"answer", &source).unwrap();
         assert_eq!(arriving(client.as_fd()), LABEL);

@@ -6,6 +6,7 @@ use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 
+use super::call::checked;
 use super::net::{RawRequest, ethtool, interface_name};
 
 /// `ETHTOOL_GET_TS_INFO` (linux/ethtool.h).
@@ -122,12 +123,7 @@ fn call(interface: &str, what: libc::c_ulong, setting: &mut Setting) -> io::Resu
     let what = what.try_into().map_err(io::Error::other)?;
     // SAFETY: the request is laid out as an ifreq whose data points to a hwtstamp_config;
     // both outlive the call.
-    let result = unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut request) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut request) })
 }
 
 #[cfg(test)]

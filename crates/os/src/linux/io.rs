@@ -6,6 +6,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use socket2::SockAddr;
 
+use super::call::checked;
+
 /// A call's result: a count, or the error in `errno`.
 #[inline]
 pub(super) fn counted(result: libc::ssize_t) -> io::Result<usize> {
@@ -176,12 +178,7 @@ pub fn set_patience(fd: BorrowedFd<'_>, patience: Option<std::time::Duration>) -
 /// Whatever shutdown(2) reports, such as a connection that is gone.
 pub fn half_close(fd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: shutdown takes no pointers.
-    let result = unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) })
 }
 
 /// recv(2) of one byte without waiting and without taking it: 0 at the end.
@@ -481,12 +478,7 @@ fn destination(message: &libc::msghdr) -> Option<IpAddr> {
 /// Whatever connect(2) reports.
 pub fn connect_back(fd: BorrowedFd<'_>, to: &Source) -> io::Result<()> {
     // SAFETY: the kernel filled `len` bytes of `storage`.
-    let result = unsafe { libc::connect(fd.as_raw_fd(), (&raw const to.storage).cast(), to.len) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::connect(fd.as_raw_fd(), (&raw const to.storage).cast(), to.len) })
 }
 
 /// sendfile(2): bytes of `file` from `offset` to a socket, without a copy to user space.

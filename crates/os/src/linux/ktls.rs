@@ -1,7 +1,9 @@
 //! TLS records made by the kernel (Documentation/networking/tls.rst, linux/tls.h).
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
+
+use super::call::set_option;
 
 /// `SOL_TLS`.
 const SOL_TLS: libc::c_int = 282;
@@ -79,7 +81,7 @@ impl KtlsSecrets {
 /// `ENOENT` when the kernel has no TLS or its module is not loaded and cannot be,
 /// `ENOTCONN` before the socket is connected.
 pub fn attach(fd: BorrowedFd<'_>) -> io::Result<()> {
-    set(fd, libc::IPPROTO_TCP, libc::TCP_ULP, b"tls")
+    set_option(fd, libc::IPPROTO_TCP, libc::TCP_ULP, b"tls")
 }
 
 /// Makes the kernel encrypt sent data, or decrypt received data, from now on.
@@ -91,19 +93,7 @@ pub fn give(fd: BorrowedFd<'_>, direction: KtlsDirection, secrets: &KtlsSecrets)
         KtlsDirection::Send => 1,
         KtlsDirection::Receive => 2,
     };
-    set(fd, SOL_TLS, name, &secrets.crypto_info())
-}
-
-fn set(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, value: &[u8]) -> io::Result<()> {
-    let len = libc::socklen_t::try_from(value.len()).unwrap_or(0);
-    // SAFETY: pointer and length describe `value`, which outlives the call.
-    let result =
-        unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, value.as_ptr().cast(), len) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    set_option(fd, SOL_TLS, name, secrets.crypto_info().as_slice())
 }
 
 #[cfg(test)]

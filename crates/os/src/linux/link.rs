@@ -8,6 +8,8 @@ use std::os::fd::AsRawFd;
 
 use socket2::{SockAddr, SockAddrStorage};
 
+use super::call::checked;
+
 /// A station's address (IEEE 802 MAC-48).
 pub type Station = [u8; 6];
 
@@ -91,12 +93,8 @@ fn asked(name: &str, what: libc::Ioctl) -> io::Result<libc::ifreq> {
         *to = libc::c_char::from_ne_bytes([from]);
     }
     // SAFETY: the request is an ifreq with a NUL-terminated name and outlives the call.
-    let result = unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut request) };
-    if result == 0 {
-        Ok(request)
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut request) })?;
+    Ok(request)
 }
 
 /// Local address of a packet socket, or destination of a frame.

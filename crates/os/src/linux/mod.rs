@@ -4,6 +4,7 @@ pub mod address;
 pub mod alarm;
 pub mod atm;
 pub mod batch;
+mod call;
 pub mod epoll;
 pub mod events;
 pub mod filter;

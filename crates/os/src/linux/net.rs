@@ -5,6 +5,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 
+use super::call::checked;
+
 /// The Linux request that asks for [`DriverInfo`] (linux/ethtool.h).
 const ETHTOOL_GDRVINFO: u32 = 3;
 /// ioctl(2) of SIOCETHTOOL (linux/sockios.h).
@@ -94,9 +96,7 @@ pub struct DriverInfo {
 pub fn interface_addresses() -> io::Result<Vec<InterfaceAddress>> {
     let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
     // SAFETY: `list` is where the call puts its result.
-    if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::getifaddrs(&raw mut list) })?;
     let mut found = Vec::new();
     let mut next = list;
     // SAFETY: the list ends with NULL and lives until freeifaddrs.
@@ -227,12 +227,7 @@ pub(super) unsafe fn ethtool(
     };
     // SAFETY: the request is laid out as an ifreq whose data points to what the caller
     // promises; both outlive the call.
-    let result = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) })
 }
 
 /// Interface name of an ifreq: at most 15 bytes and the NUL.

@@ -4,6 +4,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use super::call::number;
 use super::io::counted;
 
 /// Two sockets that are joined and keep messages apart (`SOCK_SEQPACKET`), closed on exec.
@@ -149,10 +150,7 @@ fn descriptor(message: &libc::msghdr) -> Option<OwnedFd> {
 /// Whatever fcntl(2) reports.
 pub fn keep_on_exec(fd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: F_SETFD takes a number.
-    if unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, 0) } == -1 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
+    number(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, 0) }).map(drop)
 }
 
 /// Takes a descriptor that the parent process left open and sets close-on-exec. `None` if it is

@@ -3,6 +3,8 @@
 use std::ffi::CString;
 use std::io;
 
+use super::call::checked;
+
 /// A user to switch to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
@@ -171,10 +173,7 @@ pub fn keep_few_capabilities() -> io::Result<()> {
     };
     let mut sets = [CapSets::default(); 2];
     // SAFETY: version 3 has two sets; both arguments outlive the call.
-    let got = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, sets.as_mut_ptr()) };
-    if got != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::syscall(libc::SYS_capget, &raw mut header, sets.as_mut_ptr()) })?;
     let kept = KEPT.iter().fold(0_u32, |kept, bit| kept | (1 << bit));
     for (set, kept) in sets.iter_mut().zip([kept, 0]) {
         set.effective &= kept;
@@ -182,12 +181,7 @@ pub fn keep_few_capabilities() -> io::Result<()> {
         set.inheritable = 0;
     }
     // SAFETY: as above.
-    let done = unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) };
-    if done == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) })
 }
 
 /// A limit on what a process uses (getrlimit(2)).
@@ -227,14 +221,6 @@ pub fn limit(limit: ResourceLimit, most: u64) -> io::Result<()> {
     now.rlim_max = now.rlim_max.min(most);
     // SAFETY: `now` outlives the call.
     checked(unsafe { libc::setrlimit(resource, &raw const now) })
-}
-
-fn checked(result: libc::c_int) -> io::Result<()> {
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::call::{checked, number};
+
 /// Side of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forked {
@@ -45,11 +47,7 @@ fn threads() -> io::Result<usize> {
 /// `EPERM` when this process leads a process group already.
 pub fn new_session() -> io::Result<()> {
     // SAFETY: setsid takes no arguments.
-    if unsafe { libc::setsid() } == -1 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
+    number(unsafe { libc::setsid() }).map(drop)
 }
 
 /// Points the three standard streams at the null device.
@@ -63,9 +61,7 @@ pub fn close_standard_streams() -> io::Result<()> {
         .open("/dev/null")?;
     for stream in 0..=2 {
         // SAFETY: both are descriptors of this process; dup2 closes the old one.
-        if unsafe { libc::dup2(null.as_raw_fd(), stream) } == -1 {
-            return Err(io::Error::last_os_error());
-        }
+        number(unsafe { libc::dup2(null.as_raw_fd(), stream) })?;
     }
     Ok(())
 }
@@ -140,13 +136,7 @@ pub fn bind_to_cpu(cpu: u32) -> io::Result<()> {
     // SAFETY: `cpu` was checked to lie inside the set.
     unsafe { libc::CPU_SET(cpu as usize, &mut set) };
     // SAFETY: the set outlives the call and its size is given.
-    let result =
-        unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) })
 }
 
 /// sched_getaffinity(2): CPUs that this thread may run on, in order.
@@ -157,10 +147,7 @@ pub fn allowed_cpus() -> io::Result<Vec<u32>> {
     // SAFETY: cpu_set_t is plain bits for which all zeros is the empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     // SAFETY: the set outlives the call and its size is given.
-    let result = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) })?;
     let room = u32::try_from(size_of::<libc::cpu_set_t>() * 8).unwrap_or(0);
     // SAFETY: every number lies inside the set.
     let allowed = |cpu: &u32| unsafe { libc::CPU_ISSET(*cpu as usize, &set) };
@@ -178,15 +165,11 @@ pub fn raise_open_files() -> io::Result<u64> {
         rlim_max: 0,
     };
     // SAFETY: the limit is valid for writing.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) })?;
     if limit.rlim_cur < limit.rlim_max {
         limit.rlim_cur = limit.rlim_max;
         // SAFETY: the limit outlives the call.
-        if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        checked(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) })?;
     }
     Ok(limit.rlim_cur)
 }
@@ -243,9 +226,7 @@ pub fn set_name(name: &CStr) {
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends: [libc::c_int; 2] = [-1; 2];
     // SAFETY: `ends` has space for the two descriptors.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
     let [reader, writer] = ends;
     // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
     let reader = unsafe { OwnedFd::from_raw_fd(reader) };
@@ -260,10 +241,7 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 /// `EMFILE` or `ENFILE` when there are too many open files.
 pub fn memory_file(name: &CStr) -> io::Result<OwnedFd> {
     // SAFETY: the name is NUL-terminated and outlives the call.
-    let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let fd = number(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) })?;
     // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

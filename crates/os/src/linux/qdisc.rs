@@ -1,7 +1,10 @@
 //! Queueing disciplines (rtnetlink(7), tc(8)).
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, Socket, Type};
 
 use super::link;
 
@@ -27,7 +30,7 @@ pub fn root_of(interface: &str) -> io::Result<String> {
     ask(&socket)?;
     for _ in 0..MOST_ANSWERS {
         let mut answer = vec![0_u8; ANSWER];
-        let length = receive(&socket, &mut answer)?;
+        let length = super::io::recv(socket.as_fd(), &mut answer)?;
         match find(answer.get(..length).unwrap_or_default(), index) {
             QdiscReply::Name(name) => return Ok(name),
             QdiscReply::NotYet => {}
@@ -37,39 +40,15 @@ pub fn root_of(interface: &str) -> io::Result<String> {
     Err(io::Error::from_raw_os_error(libc::ENOENT))
 }
 
-fn open() -> io::Result<OwnedFd> {
-    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-    // SAFETY: no pointers are passed.
-    let fd = unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new and nobody else's.
-    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    let patience = libc::timeval {
-        tv_sec: 1,
-        tv_usec: 0,
-    };
-    let length = libc::socklen_t::try_from(size_of::<libc::timeval>()).unwrap_or(0);
-    // SAFETY: the pointer is that of a timeval, with its length.
-    let set = unsafe {
-        libc::setsockopt(
-            fd,
-            libc::SOL_SOCKET,
-            libc::SO_RCVTIMEO,
-            (&raw const patience).cast(),
-            length,
-        )
-    };
-    if set == 0 {
-        Ok(socket)
-    } else {
-        Err(io::Error::last_os_error())
-    }
+fn open() -> io::Result<Socket> {
+    let protocol = Protocol::from(libc::NETLINK_ROUTE);
+    let socket = Socket::new(Domain::from(libc::AF_NETLINK), Type::RAW, Some(protocol))?;
+    socket.set_read_timeout(Some(Duration::from_secs(1)))?;
+    Ok(socket)
 }
 
-/// `RTM_GETQDISC`: all disciplines, please.
-fn ask(socket: &OwnedFd) -> io::Result<()> {
+/// `RTM_GETQDISC`: requests all disciplines.
+fn ask(socket: &Socket) -> io::Result<()> {
     let length = u32::try_from(HEADER + MESSAGE).unwrap_or(0);
     let flags = u16::try_from(libc::NLM_F_REQUEST | libc::NLM_F_DUMP).unwrap_or(0);
     let mut request = Vec::with_capacity(HEADER + MESSAGE);
@@ -77,32 +56,7 @@ fn ask(socket: &OwnedFd) -> io::Result<()> {
     request.extend(libc::RTM_GETQDISC.to_ne_bytes());
     request.extend(flags.to_ne_bytes());
     request.resize(HEADER + MESSAGE, 0);
-    // SAFETY: the pointer is that of a buffer with this many bytes.
-    let sent = unsafe {
-        libc::send(
-            socket.as_raw_fd(),
-            request.as_ptr().cast(),
-            request.len(),
-            0,
-        )
-    };
-    if sent < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
-}
-
-fn receive(socket: &OwnedFd, answer: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the pointer is that of a buffer with this many bytes.
-    let got = unsafe {
-        libc::recv(
-            socket.as_raw_fd(),
-            answer.as_mut_ptr().cast(),
-            answer.len(),
-            0,
-        )
-    };
-    usize::try_from(got).map_err(|_| io::Error::last_os_error())
+    socket.send(&request).map(drop)
 }
 
 /// Parsed netlink answer.

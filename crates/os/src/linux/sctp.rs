@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
+use super::call::{get_option, set_option};
 use super::io::{STORAGE_LEN, Source, counted};
 
 const SCTP_EVENTS: libc::c_int = 11;
@@ -192,45 +193,8 @@ impl AssociationChange {
 pub fn notify_of_changes(fd: BorrowedFd<'_>) -> io::Result<()> {
     // struct sctp_event_subscribe up to the association event: data_io, association.
     let events: [u8; 2] = [0, 1];
-    // SAFETY: the value is two bytes that outlive the call; a kernel takes any length up
-    // to its own structure's.
-    let result = unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            libc::IPPROTO_SCTP,
-            SCTP_EVENTS,
-            events.as_ptr().cast(),
-            2,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
-}
-
-/// getsockopt(2) into a value that begins as the request.
-///
-/// # Safety
-/// `T` must be plain data, valid for any bytes.
-unsafe fn ask<T>(fd: BorrowedFd<'_>, name: libc::c_int, value: &mut T) -> io::Result<()> {
-    let mut len = libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0);
-    // SAFETY: `value` has space for `len` bytes and both outlive the call.
-    let result = unsafe {
-        libc::getsockopt(
-            fd.as_raw_fd(),
-            libc::IPPROTO_SCTP,
-            name,
-            std::ptr::from_mut(value).cast(),
-            &raw mut len,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    // A kernel takes any length up to its own structure's.
+    set_option(fd, libc::IPPROTO_SCTP, SCTP_EVENTS, &events)
 }
 
 /// `struct sctp_status` with its `struct sctp_paddrinfo`, which is packed to 4 bytes.
@@ -277,7 +241,7 @@ pub fn status(fd: BorrowedFd<'_>, association: AssociationId) -> io::Result<Stat
     let mut raw: RawStatus = unsafe { std::mem::zeroed() };
     raw.association = association.0;
     // SAFETY: it is valid for any bytes, too.
-    unsafe { ask(fd, SCTP_STATUS, &mut raw) }?;
+    unsafe { get_option(fd, libc::IPPROTO_SCTP, SCTP_STATUS, &mut raw) }?;
     let millis = u64::from(raw.primary_round_trip);
     Ok(Status {
         fragmentation_point: raw.fragmentation_point,
@@ -311,7 +275,7 @@ pub fn retransmissions(fd: BorrowedFd<'_>, association: AssociationId) -> io::Re
     let mut raw: RawStatistics = unsafe { std::mem::zeroed() };
     raw.association = association.0;
     // SAFETY: it is valid for any bytes, too.
-    unsafe { ask(fd, SCTP_GET_ASSOC_STATS, &mut raw) }?;
+    unsafe { get_option(fd, libc::IPPROTO_SCTP, SCTP_GET_ASSOC_STATS, &mut raw) }?;
     Ok(raw.retransmitted)
 }
 
@@ -330,7 +294,7 @@ struct RawIds {
 pub fn only_association(fd: BorrowedFd<'_>) -> io::Result<AssociationId> {
     let mut raw = RawIds { count: 0, first: 0 };
     // SAFETY: the structure is plain data, valid for any bytes.
-    unsafe { ask(fd, SCTP_GET_ASSOC_ID_LIST, &mut raw) }?;
+    unsafe { get_option(fd, libc::IPPROTO_SCTP, SCTP_GET_ASSOC_ID_LIST, &mut raw) }?;
     if raw.count == 0 {
         return Err(io::ErrorKind::NotConnected.into());
     }

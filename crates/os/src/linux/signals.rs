@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use super::call::checked;
 use super::process::pipe;
 
 /// A signal that can be watched.
@@ -83,12 +84,7 @@ fn install(number: libc::c_int) -> io::Result<()> {
     action.sa_flags = libc::SA_RESTART;
     // SAFETY: the action outlives the call; the handler does nothing that is forbidden
     // in one.
-    let result = unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) })
 }
 
 /// Ends this process by the signal, as if it had not been caught, so that the parent sees the

@@ -1,7 +1,9 @@
 //! Socket options that `socket2` does not have (socket(7), ip(7), ipv6(7), tcp(7)).
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
+
+use super::call::{get_option, set_option};
 
 /// An option whose value is one `int`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,30 +149,13 @@ const SOL_LLC: libc::c_int = 268;
 const LLC_OPT_TX_WIN: libc::c_int = 7;
 const LLC_OPT_RX_WIN: libc::c_int = 8;
 
-#[expect(clippy::cast_possible_truncation, reason = "the size of an int is 4")]
-const INT_LEN: libc::socklen_t = size_of::<libc::c_int>() as libc::socklen_t;
-
 /// setsockopt(2) with an `int`.
 ///
 /// # Errors
 /// Whatever setsockopt(2) reports.
 pub fn set(fd: BorrowedFd<'_>, option: IntOption, value: i32) -> io::Result<()> {
     let (level, name) = option.level_and_name();
-    // SAFETY: the value is an int that outlives the call, and INT_LEN its size.
-    let result = unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            level,
-            name,
-            (&raw const value).cast(),
-            INT_LEN,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    set_option(fd, level, name, &value)
 }
 
 /// getsockopt(2) of an `int`.
@@ -180,22 +165,9 @@ pub fn set(fd: BorrowedFd<'_>, option: IntOption, value: i32) -> io::Result<()> 
 pub fn fetch(fd: BorrowedFd<'_>, option: IntOption) -> io::Result<i32> {
     let (level, name) = option.level_and_name();
     let mut value: libc::c_int = 0;
-    let mut len = INT_LEN;
-    // SAFETY: `value` has space for `len` bytes and both outlive the call.
-    let result = unsafe {
-        libc::getsockopt(
-            fd.as_raw_fd(),
-            level,
-            name,
-            (&raw mut value).cast(),
-            &raw mut len,
-        )
-    };
-    if result == 0 {
-        Ok(value)
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    // SAFETY: an int is plain data.
+    unsafe { get_option(fd, level, name, &mut value) }?;
+    Ok(value)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use socket2::SockAddr;
 
+use super::call::{clock, set_option};
 use super::io::{STORAGE_LEN, Source, counted};
 
 /// Destination or source of a message.
@@ -58,13 +59,7 @@ struct StampControl<const N: usize>([u8; N]);
 #[inline]
 #[must_use]
 pub fn now() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` outlives the call. It cannot fail with this clock.
-    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut time) };
-    nanos(time).unwrap_or(0)
+    nanos(clock(libc::CLOCK_REALTIME)).unwrap_or(0)
 }
 
 /// Has every arrival stamped, and those departures that [`send`] asks for. Whether a device
@@ -86,21 +81,7 @@ pub fn enable(fd: BorrowedFd<'_>, by: StampSource) -> io::Result<()> {
                 | libc::SOF_TIMESTAMPING_OPT_TX_SWHW
         }
     };
-    // SAFETY: `flags` is an int's worth of bytes and outlives the call.
-    let result = unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_TIMESTAMPING,
-            (&raw const flags).cast(),
-            LEN_OF_FLAGS,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    set_option(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags)
 }
 
 /// Waits until the kernel stamps arrivals: it begins with that a while after the first

@@ -4,6 +4,8 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
+use super::call::{checked, get_option};
+
 /// The figures of `TCP_INFO` that are reported. Times are as the kernel gives them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
@@ -47,20 +49,8 @@ pub fn info(fd: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     // SAFETY: tcp_info is plain data for which all zeros is valid; a kernel that
     // knows fewer fields leaves the rest zero.
     let mut raw: libc::tcp_info = unsafe { std::mem::zeroed() };
-    let mut len = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).unwrap_or(0);
-    // SAFETY: `raw` has space for `len` bytes and both outlive the call.
-    let result = unsafe {
-        libc::getsockopt(
-            fd.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            (&raw mut raw).cast(),
-            &raw mut len,
-        )
-    };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    // SAFETY: as above, it is valid for any bytes.
+    unsafe { get_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw) }?;
     Ok(TcpInfo {
         rto: raw.tcpi_rto,
         ato: raw.tcpi_ato,
@@ -145,21 +135,8 @@ const INFO_LEN: usize = 232;
 /// `EOPNOTSUPP` or `ENOPROTOOPT` on sockets that are not TCP.
 pub fn detail(fd: BorrowedFd<'_>) -> io::Result<TcpDetail> {
     let mut raw = [0_u8; INFO_LEN];
-    let mut len = libc::socklen_t::try_from(INFO_LEN).unwrap_or(0);
-    // SAFETY: `raw` has space for `len` bytes and both outlive the call.
-    let result = unsafe {
-        libc::getsockopt(
-            fd.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            raw.as_mut_ptr().cast(),
-            &raw mut len,
-        )
-    };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let known = usize::try_from(len).unwrap_or(0);
+    // SAFETY: bytes are plain data.
+    let known = unsafe { get_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw) }?;
     Ok(read(raw.get(..known).unwrap_or(&raw)))
 }
 
@@ -209,10 +186,7 @@ fn read(raw: &[u8]) -> TcpDetail {
 pub fn unacknowledged(fd: BorrowedFd<'_>) -> io::Result<u32> {
     let mut queued: libc::c_int = 0;
     // SAFETY: SIOCOUTQ (TIOCOUTQ) writes one int, and `queued` is one.
-    let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCOUTQ, &raw mut queued) };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCOUTQ, &raw mut queued) })?;
     Ok(u32::try_from(queued).unwrap_or(0))
 }
 
@@ -228,24 +202,13 @@ const MPTCP_INFO: libc::c_int = 1;
 pub fn is_multipath(fd: BorrowedFd<'_>) -> io::Result<bool> {
     // The beginning of struct mptcp_info: only whether the kernel has one matters.
     let mut begin = [0_u8; 4];
-    let mut len: libc::socklen_t = 4;
-    // SAFETY: `begin` has space for `len` bytes and both outlive the call.
-    let result = unsafe {
-        libc::getsockopt(
-            fd.as_raw_fd(),
-            SOL_MPTCP,
-            MPTCP_INFO,
-            begin.as_mut_ptr().cast(),
-            &raw mut len,
-        )
-    };
-    if result == 0 {
-        return Ok(true);
-    }
-    let error = io::Error::last_os_error();
-    match error.raw_os_error() {
-        Some(libc::EOPNOTSUPP | libc::ENOPROTOOPT) => Ok(false),
-        _ => Err(error),
+    // SAFETY: bytes are plain data.
+    match unsafe { get_option(fd, SOL_MPTCP, MPTCP_INFO, &mut begin) } {
+        Ok(_) => Ok(true),
+        Err(error) => match error.raw_os_error() {
+            Some(libc::EOPNOTSUPP | libc::ENOPROTOOPT) => Ok(false),
+            _ => Err(error),
+        },
     }
 }
 

@@ -9,6 +9,8 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 
+use super::call::checked;
+
 /// The alternate screen, without a cursor.
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l";
 /// Nothing left on the screen, for terminals without an alternate one; the cursor, and the
@@ -82,21 +84,14 @@ fn modes(fd: BorrowedFd<'_>) -> io::Result<libc::termios> {
     // SAFETY: termios is plain data for which all zeros is valid.
     let mut modes: libc::termios = unsafe { std::mem::zeroed() };
     // SAFETY: `modes` is valid for writing.
-    if unsafe { libc::tcgetattr(fd.as_raw_fd(), &raw mut modes) } == 0 {
-        Ok(modes)
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::tcgetattr(fd.as_raw_fd(), &raw mut modes) })?;
+    Ok(modes)
 }
 
 /// tcsetattr(3), at once.
 fn set_modes(fd: libc::c_int, modes: &libc::termios) -> io::Result<()> {
     // SAFETY: `modes` outlives the call.
-    if unsafe { libc::tcsetattr(fd, libc::TCSANOW, modes) } == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::tcsetattr(fd, libc::TCSANOW, modes) })
 }
 
 /// Makes a signal restore the terminal before it ends the process. An ignored signal, as with
@@ -108,17 +103,12 @@ fn leave_on(signal: libc::c_int) -> io::Result<()> {
     let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = on_kill as *const () as usize;
     // SAFETY: without a new action the call only writes `before`.
-    if unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut before) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut before) })?;
     if before.sa_sigaction != libc::SIG_DFL {
         return Ok(());
     }
     // SAFETY: `on_kill` is a handler of one argument and does only what one may.
-    if unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
+    checked(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })
 }
 
 extern "C" fn on_kill(signal: libc::c_int) {

@@ -4,6 +4,9 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
+use super::alarm::timespec;
+use super::call::{clock, waited};
+
 /// Condition to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
@@ -20,11 +23,7 @@ pub enum Interest {
 /// # Errors
 /// Whatever poll(2) reports, `EINTR` aside.
 pub fn ready(fd: BorrowedFd<'_>, interest: Interest, within: Duration) -> io::Result<bool> {
-    let mut polled = libc::pollfd {
-        fd: fd.as_raw_fd(),
-        events: events(interest),
-        revents: 0,
-    };
+    let mut polled = polled(fd, events(interest));
     let found = poll(std::slice::from_mut(&mut polled), within)?;
     Ok(found && polled.revents != 0)
 }
@@ -38,11 +37,7 @@ pub fn readable_of<const N: usize>(
     fds: [BorrowedFd<'_>; N],
     within: Duration,
 ) -> io::Result<[bool; N]> {
-    let mut polled = fds.map(|fd| libc::pollfd {
-        fd: fd.as_raw_fd(),
-        events: events(Interest::Read),
-        revents: 0,
-    });
+    let mut polled = fds.map(|fd| polled(fd, libc::POLLIN));
     let found = poll(&mut polled, within)?;
     Ok(polled.map(|polled| found && polled.revents != 0))
 }
@@ -53,11 +48,7 @@ pub fn readable_of<const N: usize>(
 /// # Errors
 /// Whatever poll(2) reports, `EINTR` aside.
 pub fn is_half_closed(fd: BorrowedFd<'_>) -> io::Result<bool> {
-    let mut polled = libc::pollfd {
-        fd: fd.as_raw_fd(),
-        events: libc::POLLRDHUP,
-        revents: 0,
-    };
+    let mut polled = polled(fd, libc::POLLRDHUP);
     let found = poll(std::slice::from_mut(&mut polled), Duration::ZERO)?;
     Ok(found && polled.revents == libc::POLLRDHUP)
 }
@@ -66,6 +57,15 @@ pub fn is_half_closed(fd: BorrowedFd<'_>) -> io::Result<bool> {
 pub fn until_error(fd: BorrowedFd<'_>, within: Duration) {
     // The next read of the queue shows what happened.
     drop(ready(fd, Interest::Error, within));
+}
+
+/// A descriptor for poll(2).
+fn polled(fd: BorrowedFd<'_>, events: libc::c_short) -> libc::pollfd {
+    libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events,
+        revents: 0,
+    }
 }
 
 const fn events(interest: Interest) -> libc::c_short {
@@ -82,16 +82,8 @@ fn poll(polled: &mut [libc::pollfd], within: Duration) -> io::Result<bool> {
     let millis = i32::try_from(within.as_millis()).unwrap_or(i32::MAX);
     let count = libc::nfds_t::try_from(polled.len()).unwrap_or(0);
     // SAFETY: `polled` holds `count` entries and outlives the call.
-    let result = unsafe { libc::poll(polled.as_mut_ptr(), count, millis) };
-    if result >= 0 {
-        return Ok(true);
-    }
-    let error = io::Error::last_os_error();
-    if error.kind() == io::ErrorKind::Interrupted {
-        Ok(false)
-    } else {
-        Err(error)
-    }
+    let found = waited(unsafe { libc::poll(polled.as_mut_ptr(), count, millis) })?;
+    Ok(found.is_some())
 }
 
 /// ppoll(2) on one descriptor, for input and, with `room`, for space to write, with a time-out
@@ -101,26 +93,12 @@ fn poll(polled: &mut [libc::pollfd], within: Duration) -> io::Result<bool> {
 /// Whatever ppoll(2) reports, `EINTR` aside.
 pub fn readable_within(fd: BorrowedFd<'_>, room: bool, within: Duration) -> io::Result<bool> {
     let write = if room { libc::POLLOUT } else { 0 };
-    let mut polled = libc::pollfd {
-        fd: fd.as_raw_fd(),
-        events: libc::POLLIN | write,
-        revents: 0,
-    };
-    let time = libc::timespec {
-        tv_sec: libc::time_t::try_from(within.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: libc::c_long::from(within.subsec_nanos()),
-    };
+    let mut polled = polled(fd, libc::POLLIN | write);
+    let time = timespec(within);
     // SAFETY: both outlive the call; without a mask of signals nothing is masked.
-    let result = unsafe { libc::ppoll(&raw mut polled, 1, &raw const time, std::ptr::null()) };
-    if result >= 0 {
-        return Ok(true);
-    }
-    let error = io::Error::last_os_error();
-    if error.kind() == io::ErrorKind::Interrupted {
-        Ok(false)
-    } else {
-        Err(error)
-    }
+    let found =
+        waited(unsafe { libc::ppoll(&raw mut polled, 1, &raw const time, std::ptr::null()) });
+    Ok(found?.is_some())
 }
 
 /// Asks the kernel to end this thread's sleeps on time, rather than up to 50 microseconds
@@ -153,14 +131,9 @@ impl Countdown {
     }
 }
 
-/// clock_gettime(2) of the monotonic clock.
+/// The monotonic clock (clock_gettime(2)).
 fn monotonic() -> Duration {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is valid for writing; this clock is always there.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    let time = clock(libc::CLOCK_MONOTONIC);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }
@@ -174,14 +147,8 @@ pub fn any_ready(
     interest: Interest,
     within: Duration,
 ) -> io::Result<Option<usize>> {
-    let mut polled: Vec<libc::pollfd> = fds
-        .iter()
-        .map(|fd| libc::pollfd {
-            fd: fd.as_raw_fd(),
-            events: events(interest),
-            revents: 0,
-        })
-        .collect();
+    let wanted = fds.iter().map(|fd| polled(*fd, events(interest)));
+    let mut polled: Vec<libc::pollfd> = wanted.collect();
     if !poll(&mut polled, within)? {
         return Ok(None);
     }
@@ -194,14 +161,7 @@ pub fn any_ready(
 /// # Errors
 /// Whatever poll(2) reports, `EINTR` aside.
 pub fn all_ready(fds: &[BorrowedFd<'_>], within: Duration) -> io::Result<Vec<bool>> {
-    let mut polled: Vec<libc::pollfd> = fds
-        .iter()
-        .map(|fd| libc::pollfd {
-            fd: fd.as_raw_fd(),
-            events: events(Interest::Read),
-            revents: 0,
-        })
-        .collect();
+    let mut polled: Vec<libc::pollfd> = fds.iter().map(|fd| polled(*fd, libc::POLLIN)).collect();
     if !poll(&mut polled, within)? {
         return Ok(vec![false; fds.len()]);
     }
@@ -210,10 +170,7 @@ pub fn all_ready(fds: &[BorrowedFd<'_>], within: Duration) -> io::Result<Vec<boo
 
 /// nanosleep(2): sleeps until the time is over or a signal comes.
 pub fn sleep(time: Duration) {
-    let request = libc::timespec {
-        tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: libc::c_long::from(time.subsec_nanos()),
-    };
+    let request = timespec(time);
     // SAFETY: the request outlives the call; a null remainder is allowed. A sleep
     // that a signal cuts short is what the caller expects.
     unsafe { libc::nanosleep(&raw const request, std::ptr::null_mut()) };
@@ -227,13 +184,13 @@ impl Deadline {
     /// This long from now.
     #[must_use]
     pub fn after(time: Duration) -> Self {
-        Self(since_boot().saturating_add(time))
+        Self(monotonic().saturating_add(time))
     }
 
     /// The time left; zero when it is over.
     #[must_use]
     pub fn left(&self) -> Duration {
-        self.0.saturating_sub(since_boot())
+        self.0.saturating_sub(monotonic())
     }
 
     /// poll(2) on one descriptor until it is ready or the time is over, signals or not.
@@ -253,18 +210,6 @@ impl Deadline {
             }
         }
     }
-}
-
-/// The monotonic clock (clock_gettime(2)).
-fn since_boot() -> Duration {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is valid for writing.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 #[cfg(test)]

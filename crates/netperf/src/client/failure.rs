@@ -4,7 +4,7 @@ use std::io;
 
 use netperf_engine::{EngineError, Lost, Operation};
 use netperf_measure::device_stamps::Lacking;
-use netperf_model::{Family, Feature, Refusal, TestPlan, TransportId, Workers};
+use netperf_model::{Family, Feature, Many, Refusal, TestPlan, TransportId};
 use netperf_report::SelectionError;
 use netperf_session::SessionError;
 
@@ -162,6 +162,14 @@ pub(super) fn did_not_stamp(end: &str) -> Failure {
 /// netserver refused a test over this transport, or the conversation failed.
 pub(super) fn refused(error: &SessionError, plan: &TestPlan, host: &str) -> Failure {
     let (plain, transport) = (session(error), plan.transport);
+    let places = |many: &Many| !many.remote.cpus.is_empty() || many.remote.place.is_some();
+    let not_placed = matches!(error, SessionError::Remote(errno) if NOT_PLACED.contains(&errno.0));
+    if not_placed && plan.many.as_ref().is_some_and(places) {
+        return Failure::unsupported(format_args!(
+            "netserver on {host} cannot place threads as requested by --remote-cpus or --place: \
+             use CPUs of its host"
+        ));
+    }
     if !matches!(error, SessionError::Remote(errno) if is_lacking(errno.0)) {
         return plain;
     }
@@ -173,24 +181,6 @@ pub(super) fn refused(error: &SessionError, plan: &TestPlan, host: &str) -> Fail
     };
     let why = plain.stderr.trim_end().to_owned();
     with_hint(plain, hint, &why)
-}
-
-/// netserver refused many flows: where their threads were to be placed, that is why.
-pub(super) fn flows_refused(
-    error: &SessionError,
-    plan: &TestPlan,
-    workers: &Workers,
-    host: &str,
-) -> Failure {
-    let placed = !workers.cpus.is_empty() || workers.place.is_some();
-    let not_placed = matches!(error, SessionError::Remote(errno) if NOT_PLACED.contains(&errno.0));
-    if !(placed && not_placed) {
-        return refused(error, plan, host);
-    }
-    Failure::unsupported(format_args!(
-        "netserver on {host} cannot place threads as requested by --remote-cpus or \
-             --place: use CPUs of its host"
-    ))
 }
 
 /// netserver's error numbers for a CPU list or rule that its host cannot follow: EINVAL and

@@ -51,7 +51,6 @@ pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut RunSoFar) -> Re
         return Err(failure::no_connections(plan.transport));
     }
     check::can_be(plan)?;
-    many::check(plan)?;
     let trace = Trace::of(run);
     let control = plan.control.as_ref().map(control::establish).transpose()?;
     if let Some(plan) = &plan.control {
@@ -176,48 +175,50 @@ impl<'a> TestRun<'a> {
         figures::unit_in_force(self.plan(), self.run.report.unit)
     }
 
-    /// One iteration.
+    /// One iteration, with one flow or many.
     fn once(&mut self, number: usize) -> Result<IterationResult, Failure> {
         let plan = self.plan();
-        if let Some(many) = &plan.many {
-            return self.once_many(many, number);
-        }
         let hosts = drawn(plan, &self.hosts);
         let family = hosts.remote.family();
         let failed = |error| failure::engine(&error, plan.transport, family);
-        let mut end = TestEnd::prepare(EndJob::of_plan(plan, &hosts, None)).map_err(failed)?;
+        let many = plan.many.as_ref();
+        let workers = many.map(|many| many::workers(many, &hosts)).transpose()?;
+        let mut end = TestEnd::prepare(EndJob::of_plan(plan, &hosts, workers)).map_err(failed)?;
         let local = *end.setup();
-        let agreement = self.agree(&end, &hosts)?;
-        let agreement = agreement.as_ref();
-        if let Some(token) = agreement.and_then(|agreement| agreement.token) {
+        let agreements = self.agree(&end, &hosts)?;
+        if let Some(token) = agreements.first().and_then(|first| first.token) {
             end.set_token(token);
         }
-        let beside = self.agree_beside(&end, &hosts)?;
-        self.data_port = agreement.and_then(|agreement| u16::try_from(agreement.data_port).ok());
-        let data_port = self.data_port.unwrap_or(hosts.remote.port);
         wait(plan.wait);
         self.trace.timer(plan);
-        let remote = self.data_address(agreement, &hosts, data_port);
-        if let Some(beside) = &beside {
-            end.set_second_remotes(vec![both::address(beside, &hosts)]);
-        }
+        let (there, back) = agreements.split_at(self.sessions().min(agreements.len()));
+        let remotes = self.data_addresses(there, &hosts);
+        end.set_second_remotes(self.data_addresses(back, &hosts));
         let live = interim::live(self.run);
-        let control: Vec<_> = self.talk.iter().map(|talk| talk.link().fd()).collect();
+        let talks = self.talk.iter().chain(&self.beside);
+        let controls: Vec<_> = talks.map(|talk| talk.link().fd()).collect();
         let about = (self.unit(), &local);
         let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
             until::beside(plan, about, &live, &mut self.done.until, || {
-                end.run(&[remote], &control, &live)
+                end.run(&remotes, &controls, &live)
             })
         });
         let mut ran = ran.map_err(failed)?;
         trace::dump_tcp_info(plan, &ran);
-        let collected = self.collect(&mut ran);
         self.keep(ran.latency.take());
-        let remote = match collected {
-            Ok(remote) => numbered(&ran.result, remote),
+        let end_mark = ran.end_mark.take();
+        let results = match self.cut_short(&ran) {
+            None => self.results(&ran, end_mark),
+            Some(failure) => Err(failure),
+        };
+        let (remote, counted) = match results {
+            Ok((results, counted)) => (numbered(&ran.result, results), counted),
             Err(failure) => return Err(self.broken_off(ran, failure)),
         };
-        let agreed = agreed(local, agreement, beside.as_ref(), data_port);
+        if let (Some(flows), Some(counted)) = (&mut ran.many, counted) {
+            counted.pair(flows, plan.flow);
+        }
+        let agreed = agreed(local, there.first(), back.first(), hosts.remote.port);
         let one_way = stamps::one_way(plan, &ran.result, remote.as_ref())?;
         Ok(IterationResult::of(agreed, ran, remote, one_way))
     }

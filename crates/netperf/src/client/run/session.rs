@@ -4,14 +4,16 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use netperf_engine::{Client, EndReport, TestEnd};
+use netperf_engine::{Client, EndMark, EndReport, TestEnd};
 use netperf_measure::cpu;
 use netperf_model::{Address, ControlPlan, CpuUsage, EndResult, Feature, Hosts, TestPlan};
 use netperf_session::SessionError;
 use netperf_session::driver::Conversation;
 use netperf_session::offer::{self, Agreement, LocalEnd};
 
-use super::{TestRun, both, many};
+use super::both::{self, SessionDirection};
+use super::many::{self, FlowSessions, ServerCounts};
+use super::{TestRun, control};
 use crate::client::control::ControlConnection;
 use crate::client::hosts::socket_address;
 use crate::client::{failure, secure};
@@ -98,36 +100,75 @@ impl TestRun<'_> {
         }
     }
 
+    /// Sessions for each direction of the data.
+    pub(super) fn sessions(&self) -> usize {
+        match (&self.run.plan.many, self.served) {
+            (Some(many), FlowSessions::Apart) => usize::try_from(many.flows).unwrap_or(usize::MAX),
+            (Some(_) | None, _) => 1,
+        }
+    }
+
+    /// Opens control connections until there are so many.
+    fn open_beside(&mut self, sessions: usize) -> Result<(), Failure> {
+        let plan = self.plan();
+        let Some(control) = &plan.control else {
+            return Ok(());
+        };
+        while self.beside.len() + 1 < sessions {
+            self.beside.push(open(plan, control::establish(control)?)?);
+        }
+        Ok(())
+    }
+
+    /// Prepares netserver in every session. Those of the direction to netserver, or of both
+    /// directions together, come first.
     pub(super) fn agree(
         &mut self,
         end: &TestEnd<Client>,
         hosts: &Hosts,
-    ) -> Result<Option<Agreement>, Failure> {
+    ) -> Result<Vec<Agreement>, Failure> {
         let plan = self.plan();
+        let many = plan.many.as_ref();
+        let apart = self.served == FlowSessions::Apart;
+        let (ways, sessions) = (both::ways(plan), self.sessions());
+        self.open_beside(sessions.saturating_mul(ways.len()))?;
         let own = self.own_address(hosts);
-        let Some(talk) = &mut self.talk else {
-            return Ok(None);
-        };
-        let request = offer::request(
-            &both::asked(plan, both::SessionDirection::There),
-            &LocalEnd {
+        let mut agreements: Vec<Agreement> = Vec::new();
+        let each = ways
+            .iter()
+            .flat_map(|way| (0..).take(sessions).map(move |index| (*way, index)));
+        let talks = self.talk.iter_mut().chain(&mut self.beside);
+        for ((way, index), talk) in each.zip(talks) {
+            let is_first = agreements.is_empty();
+            let socket = match way {
+                SessionDirection::There => end.address(),
+                SessionDirection::Back => end.second_address(),
+            };
+            let known_port = self.data_port.unwrap_or(hosts.remote.port);
+            let local = LocalEnd {
                 family: hosts.remote.family(),
                 address: own,
-                socket: end.address().cloned(),
-                data_port: self.data_port.unwrap_or(hosts.remote.port),
-                send_size: end.setup().send_size,
-                facts_of: self.facts.then_some(hosts.remote.address),
-                all_flows: false,
-            },
-        );
-        let mut agreement = request
-            .and_then(|request| talk.agree(request))
-            .map_err(|error| failure::refused(&error, plan, &hosts.remote.name))?;
-        self.trace.say("remote listen done.");
-        self.trace
-            .say(&format!("remote port is {}", agreement.data_port));
-        self.remote_host = agreement.host.take().map(|host| *host);
-        Ok(Some(agreement))
+                socket: socket.filter(|_| many.is_none()).cloned(),
+                data_port: if is_first { known_port } else { 0 },
+                send_size: end.setup().send_size.filter(|_| is_first && many.is_none()),
+                facts_of: (is_first && self.facts).then_some(hosts.remote.address),
+                all_flows: many.is_some() && !apart,
+            };
+            let agreement = offer::request(&many::asked(plan, way, index, apart), &local)
+                .and_then(|request| talk.agree(request))
+                .map_err(|error| failure::refused(&error, plan, &hosts.remote.name))?;
+            many::check_ports(plan, apart, &agreement)?;
+            agreements.push(agreement);
+        }
+        if let Some(first) = agreements.first_mut() {
+            self.trace.say("remote listen done.");
+            self.trace
+                .say(&format!("remote port is {}", first.data_port));
+            self.remote_host = first.host.take().map(|host| *host);
+            let port = u16::try_from(first.data_port).ok();
+            self.data_port = port.filter(|_| many.is_none());
+        }
+        Ok(agreements)
     }
 
     /// Local address to announce to netserver: that of the bound data socket, else that of the
@@ -138,48 +179,78 @@ impl TestRun<'_> {
         bound.or_else(|| self.control_local.filter(family))
     }
 
-    /// Address of netserver's data socket. With `--one-port` it is the peer address of the
+    /// Addresses of netserver's data sockets. With `--one-port` it is the peer address of the
     /// control connection.
-    pub(super) fn data_address(
-        &self,
-        agreement: Option<&Agreement>,
-        hosts: &Hosts,
-        port: u16,
-    ) -> Address {
-        match (
-            agreement.and_then(|agreement| agreement.token),
-            self.control_peer,
-        ) {
-            (Some(_), Some(peer)) => Address::Inet(peer),
-            (Some(_) | None, _) => data_address(agreement, hosts, port),
+    pub(super) fn data_addresses(&self, agreements: &[Agreement], hosts: &Hosts) -> Vec<Address> {
+        if self.talk.is_none() {
+            return vec![Address::Inet(socket_address(
+                &hosts.remote,
+                hosts.remote.port,
+            ))];
         }
+        let of_session = |agreement: &Agreement| {
+            let one = u16::try_from(agreement.data_port).unwrap_or(hosts.remote.port);
+            let ports = match agreement.ports.as_slice() {
+                [] => vec![one],
+                ports => ports.to_vec(),
+            };
+            let at = |port| match (agreement.token, self.control_peer) {
+                (Some(_), Some(peer)) => Address::Inet(peer),
+                (Some(_) | None, _) => data_address(agreement, hosts, port),
+            };
+            ports.into_iter().map(at).collect::<Vec<_>>()
+        };
+        agreements.iter().flat_map(of_session).collect()
     }
 
-    /// netserver's results, as far as they can be had.
-    pub(super) fn collect(&mut self, ran: &mut EndReport) -> Result<Option<EndResult>, Failure> {
+    /// netserver's results of all sessions put together, and its counters of each of many flows;
+    /// none where the user did not wait for them.
+    pub(super) fn results(
+        &mut self,
+        ran: &EndReport,
+        end_mark: Option<EndMark>,
+    ) -> Result<(Option<EndResult>, Option<ServerCounts>), Failure> {
         let plan = self.plan();
-        let end_mark = ran.end_mark.take();
-        if let Some(failure) = self.cut_short(ran) {
-            return Err(failure);
+        let is_one = plan.many.is_none();
+        // A session of a flow alone counts that flow.
+        let apart = self.served == FlowSessions::Apart && !plan.flow.connects;
+        let sessions = self.sessions();
+        let (mut all, mut counted): (Option<EndResult>, _) = (None, ServerCounts::default());
+        // Repeated while the first session is waited for: the mark is that of all flows.
+        if let Some(talk) = &mut self.talk {
+            talk.link_mut().repeat_while_waiting(end_mark);
         }
-        let Some(talk) = &mut self.talk else {
-            return Ok(None);
-        };
-        talk.link_mut().repeat_while_waiting(end_mark);
-        let Some(result) = results(plan, talk, ran)? else {
-            return Ok(None);
-        };
-        self.trace.say("remote results obtained");
-        let result = offer::reconciled(plan, &ran.result.tally, result);
-        let result = self.with_results_beside(result, ran)?;
-        Ok(Some(with_cpus(result)))
+        for (index, talk) in self.talk.iter_mut().chain(&mut self.beside).enumerate() {
+            let Some(mut result) = results(plan, talk, ran)? else {
+                return Ok((None, None));
+            };
+            if is_one && index == 0 {
+                result = offer::reconciled(plan, &ran.result.tally, result);
+            }
+            if let Some(way) = both::ways(plan).get(index / sessions).filter(|_| !is_one) {
+                counted.note(*way, index % sessions, apart, &mut result);
+            }
+            match &mut all {
+                Some(all) if index == sessions => {
+                    // The first that sends.
+                    all.send_buffer_end = result.send_buffer_end;
+                    all.congestion = result.congestion.take();
+                    many::add(all, &result);
+                }
+                Some(all) => many::add(all, &result),
+                None => all = Some(with_cpus(result)),
+            }
+        }
+        if all.is_some() {
+            self.trace.say("remote results obtained");
+        }
+        Ok((all, Some(counted)))
     }
 }
 
 /// Address of netserver's data socket.
-pub(super) fn data_address(agreement: Option<&Agreement>, hosts: &Hosts, port: u16) -> Address {
-    let told = agreement.and_then(|agreement| agreement.address.clone());
-    match (told, hosts.remote.vsock) {
+fn data_address(agreement: &Agreement, hosts: &Hosts, port: u16) -> Address {
+    match (agreement.address.clone(), hosts.remote.vsock) {
         // By which number this host knows that one is for this host to say.
         (Some(Address::Vsock { port, .. }), Some(cid)) => Address::Vsock { cid, port },
         (Some(address), _) => address,
@@ -198,7 +269,7 @@ pub(super) fn numbered(own: &EndResult, remote: Option<EndResult>) -> Option<End
 
 /// The results of a session; `None` where the user did not wait for the end, so that
 /// netserver may not have noticed it.
-pub(super) fn results(
+fn results(
     plan: &TestPlan,
     talk: &mut Talk<'_>,
     ran: &EndReport,
@@ -227,7 +298,7 @@ fn results_within(plan: &TestPlan, ran: &EndReport, link: &ControlLink) -> Durat
 }
 
 /// An old netserver that does not count its CPUs means: as many as here.
-pub(super) fn with_cpus(mut result: EndResult) -> EndResult {
+fn with_cpus(mut result: EndResult) -> EndResult {
     if let Some(cpu) = &mut result.cpu {
         if cpu.cpus == 0 {
             *cpu = CpuUsage {

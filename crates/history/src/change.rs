@@ -1,6 +1,6 @@
 //! Level changes of a figure, and the facts that changed with them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use netperf_stats::moments::median;
 use netperf_stats::shift::shifts;
@@ -93,26 +93,24 @@ pub fn find(
         .zip(ends)
         .filter_map(|(begin, end)| points.get(begin..end))
         .collect();
+    let mut ids: Vec<i64> = points.iter().map(|point| point.manifest).collect();
+    ids.sort_unstable();
+    ids.dedup();
     let facts = if cuts.is_empty() {
-        std::collections::HashMap::new()
+        HashMap::new()
     } else {
-        let mut ids: Vec<i64> = points.iter().map(|point| point.manifest).collect();
-        ids.sort_unstable();
-        ids.dedup();
         store.manifests(&ids)?
     };
-    let sides: Vec<Vec<(ManifestFacts, usize)>> = parts
-        .iter()
-        .map(|part| {
-            let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
-            part.iter()
-                .for_each(|point| *counts.entry(point.manifest).or_default() += 1);
-            let known = counts
-                .into_iter()
-                .filter_map(|(id, count)| Some((facts.get(&id)?.clone(), count)));
-            known.collect()
-        })
-        .collect();
+    let side = |part: &&[TrendPoint]| {
+        let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
+        for point in *part {
+            *counts.entry(point.manifest).or_default() += 1;
+        }
+        let known = counts.into_iter();
+        let known = known.filter_map(|(id, count)| Some((facts.get(&id)?.clone(), count)));
+        known.collect()
+    };
+    let sides: Vec<Vec<(ManifestFacts, usize)>> = parts.iter().map(side).collect();
     let pairs = parts.windows(2).zip(sides.windows(2)).zip(&cuts);
     let changes = pairs.filter_map(|((parts, sides), cut)| {
         let ([before, after], [one, other]) = (parts, sides) else {

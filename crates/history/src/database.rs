@@ -73,10 +73,9 @@ pub(crate) fn within<T>(
     database: &mut dyn Database,
     work: impl FnOnce(&mut dyn Database) -> Result<T, HistoryError>,
 ) -> Result<T, HistoryError> {
-    let begun = database.dialect().begin.iter();
-    let begun = begun.map(|statement| database.run(statement, &[]));
-    let begun: Result<Vec<u64>, HistoryError> = begun.collect();
-    let done = begun.and_then(|_| work(database));
+    let mut begin = database.dialect().begin.iter();
+    let begun = begin.try_for_each(|statement| database.run(statement, &[]).map(drop));
+    let done = begun.and_then(|()| work(database));
     match done {
         Ok(value) => {
             database.run("COMMIT", &[])?;
@@ -101,37 +100,33 @@ impl SqlRow {
 
     /// The next value as a whole number; 0 for a missing one, which the tables exclude.
     pub(crate) fn whole(&mut self) -> i64 {
-        match self.0.next() {
-            Some(SqlValue::Whole(value)) => value,
-            Some(SqlValue::Null | SqlValue::Real(_) | SqlValue::Text(_) | SqlValue::Bytes(_))
-            | None => 0,
-        }
+        let Some(SqlValue::Whole(value)) = self.0.next() else {
+            return 0;
+        };
+        value
     }
 
     /// The next value as a number.
     pub(crate) fn real(&mut self) -> f64 {
-        match self.0.next() {
-            Some(SqlValue::Real(value)) => value,
-            Some(SqlValue::Null | SqlValue::Whole(_) | SqlValue::Text(_) | SqlValue::Bytes(_))
-            | None => f64::NAN,
-        }
+        let Some(SqlValue::Real(value)) = self.0.next() else {
+            return f64::NAN;
+        };
+        value
     }
 
     /// The next value as text.
     pub(crate) fn text(&mut self) -> String {
-        match self.0.next() {
-            Some(SqlValue::Text(value)) => value,
-            Some(SqlValue::Null | SqlValue::Whole(_) | SqlValue::Real(_) | SqlValue::Bytes(_))
-            | None => String::new(),
-        }
+        let Some(SqlValue::Text(value)) = self.0.next() else {
+            return String::new();
+        };
+        value
     }
 
     /// The next value as bytes.
     pub(crate) fn bytes(&mut self) -> Vec<u8> {
-        match self.0.next() {
-            Some(SqlValue::Bytes(value)) => value,
-            Some(SqlValue::Null | SqlValue::Whole(_) | SqlValue::Real(_) | SqlValue::Text(_))
-            | None => Vec::new(),
-        }
+        let Some(SqlValue::Bytes(value)) = self.0.next() else {
+            return Vec::new();
+        };
+        value
     }
 }

@@ -28,7 +28,7 @@ pub mod time;
 
 pub use entry::HistoryEntry;
 pub use error::HistoryError;
-pub use location::{Location, Surroundings};
+pub use location::{Location, Variables};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresAddress;
 pub use store::{Added, Filter, Forget, Store};

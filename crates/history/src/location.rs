@@ -14,18 +14,8 @@ const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
 /// The default file, in the user's data directory.
 const FILE: &str = "netperf/history.sqlite";
 
-/// Access to the environment.
-#[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
-    /// The value of a variable; an empty one counts as unset.
-    pub variable: &'a dyn Fn(&str) -> Option<String>,
-}
-
-impl fmt::Debug for Surroundings<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Surroundings").finish_non_exhaustive()
-    }
-}
+/// The value of a variable of the environment; an empty one counts as unset.
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The location of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,13 +41,11 @@ impl Location {
     /// The location from an option, the environment, or the default.
     ///
     /// # Errors If an address is invalid, or there is no default location.
-    pub fn find(asked: Option<&str>, around: Surroundings<'_>) -> Result<Self, HistoryError> {
-        let named = asked
-            .map(str::to_owned)
-            .or_else(|| (around.variable)(VARIABLE));
+    pub fn find(asked: Option<&str>, variables: Variables<'_>) -> Result<Self, HistoryError> {
+        let named = asked.map(str::to_owned).or_else(|| variables(VARIABLE));
         match named {
-            Some(text) => Self::read(&text, around),
-            None => usual(around).map(Self::File),
+            Some(text) => Self::read(&text, variables),
+            None => usual(variables).map(Self::File),
         }
     }
 
@@ -77,9 +65,9 @@ impl Location {
         vec![path.clone(), beside("-wal"), beside("-shm")]
     }
 
-    fn read(text: &str, around: Surroundings<'_>) -> Result<Self, HistoryError> {
+    fn read(text: &str, variables: Variables<'_>) -> Result<Self, HistoryError> {
         match text.split_once("://") {
-            Some((scheme, rest)) if SCHEMES.contains(&scheme) => on_server(rest, around),
+            Some((scheme, rest)) if SCHEMES.contains(&scheme) => on_server(rest, variables),
             Some((scheme, _)) => {
                 let scheme = netperf_web::escape::line(scheme);
                 Err(HistoryError::Place(format!(
@@ -92,23 +80,23 @@ impl Location {
 }
 
 #[cfg(feature = "postgres")]
-fn on_server(rest: &str, around: Surroundings<'_>) -> Result<Location, HistoryError> {
-    let address = PostgresAddress::read(rest, around)?;
+fn on_server(rest: &str, variables: Variables<'_>) -> Result<Location, HistoryError> {
+    let address = PostgresAddress::read(rest, variables)?;
     Ok(Location::Postgres(Box::new(address)))
 }
 
 #[cfg(not(feature = "postgres"))]
-fn on_server(_: &str, _: Surroundings<'_>) -> Result<Location, HistoryError> {
+fn on_server(_: &str, _: Variables<'_>) -> Result<Location, HistoryError> {
     let why = "this netperf is built without PostgreSQL: build one with --features postgres, or \
                name a file";
     Err(HistoryError::Place(why.to_owned()))
 }
 
 /// `$XDG_DATA_HOME/netperf/history.sqlite` (XDG Base Directory Specification).
-fn usual(around: Surroundings<'_>) -> Result<PathBuf, HistoryError> {
+fn usual(variables: Variables<'_>) -> Result<PathBuf, HistoryError> {
     // The specification requires that relative paths be ignored.
     let folder = |name: &str| {
-        let path = (around.variable)(name).map(PathBuf::from);
+        let path = variables(name).map(PathBuf::from);
         path.filter(|path| path.is_absolute())
     };
     let data = folder("XDG_DATA_HOME")
@@ -129,12 +117,7 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        Location::find(
-            asked,
-            Surroundings {
-                variable: &variable,
-            },
-        )
+        Location::find(asked, &variable)
     }
 
     #[cfg(not(feature = "postgres"))]

@@ -61,20 +61,16 @@ pub(crate) fn of_document(document: &Value) -> (ManifestFacts, ManifestFacts) {
 
 /// The same for the document of another program, as far as it has them.
 pub(crate) fn of_record(record: &Record) -> (ManifestFacts, ManifestFacts) {
-    let mut asked = ManifestFacts::new();
-    let mut say = |name: String, value: &str| asked.insert(name, value.to_owned());
-    for (at, (_, command)) in record.commands.iter().enumerate() {
-        say(format!("command.{at}"), command);
-    }
+    let commands = record.commands.iter().enumerate();
+    let commands = commands.map(|(at, (_, line))| (format!("command.{at}"), line.clone()));
+    let mut asked: ManifestFacts = commands.collect();
     for (name, value) in [
         ("test", &record.test),
         ("protocol", &record.protocol),
         ("direction", &record.direction),
         ("limit", &record.limit),
     ] {
-        if let Some(value) = value {
-            say(name.to_owned(), value);
-        }
+        asked.extend(value.clone().map(|value| (name.to_owned(), value)));
     }
     let mut manifest = asked.clone();
     if let Some(program) = &record.program {
@@ -116,27 +112,12 @@ fn flatten(name: &str, value: &Value, facts: &mut ManifestFacts) {
 
 /// As stored text.
 pub(crate) fn written(facts: &ManifestFacts) -> String {
-    let fields = facts
-        .iter()
-        .map(|(name, value)| (name.clone(), Value::from(value.as_str())));
-    Value::Object(fields.collect()).to_string()
+    serde_json::to_string(facts).unwrap_or_default()
 }
 
 /// From stored text; unreadable text has no facts.
 pub(crate) fn read(text: &str) -> ManifestFacts {
-    let Ok(Value::Object(fields)) = serde_json::from_str(text) else {
-        return ManifestFacts::new();
-    };
-    let text = |value: Value| match value {
-        Value::String(text) => text,
-        other @ (Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::Array(_)
-        | Value::Object(_)) => other.to_string(),
-    };
-    let facts = fields.into_iter().map(|(name, value)| (name, text(value)));
-    facts.collect()
+    serde_json::from_str(text).unwrap_or_default()
 }
 
 /// A fact with two values.

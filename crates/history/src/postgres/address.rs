@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::HistoryError;
-use crate::location::Surroundings;
+use crate::location::Variables;
 
 /// The default port.
 const PORT: u16 = 5432;
@@ -88,11 +88,11 @@ struct UrlParts {
 
 impl PostgresAddress {
     /// Parses the part after `postgres://`.
-    pub(crate) fn read(rest: &str, around: Surroundings<'_>) -> Result<Self, HistoryError> {
+    pub(crate) fn read(rest: &str, variables: Variables<'_>) -> Result<Self, HistoryError> {
         let parts = parts(rest)?;
-        let variable = |own: Option<String>, name: &str| own.or_else(|| (around.variable)(name));
+        let variable = |own: Option<String>, name: &str| own.or_else(|| variables(name));
         let user = variable(parts.user, "PGUSER")
-            .or_else(|| (around.variable)("USER"))
+            .or_else(|| variables("USER"))
             .ok_or_else(|| wrong("names no user, and neither do PGUSER and USER"))?;
         let port = match variable(parts.port, "PGPORT") {
             Some(port) => port.parse().map_err(|_| wrong("has a port that is none"))?,
@@ -116,16 +116,16 @@ impl PostgresAddress {
         let password = variable(parts.password, "PGPASSWORD");
         address.password = match password {
             Some(password) => Some(Password(password)),
-            None => address.in_password_file(around)?,
+            None => address.in_password_file(variables)?,
         };
         Ok(address)
     }
 
     /// The password in `PGPASSFILE` or ~/.pgpass (PostgreSQL manual, 34.16 The Password
     /// File). A file that other users can read is refused.
-    fn in_password_file(&self, around: Surroundings<'_>) -> Result<Option<Password>, HistoryError> {
-        let home = || (around.variable)("HOME").map(|home| Path::new(&home).join(".pgpass"));
-        let named = (around.variable)("PGPASSFILE").map(PathBuf::from);
+    fn in_password_file(&self, variables: Variables<'_>) -> Result<Option<Password>, HistoryError> {
+        let home = || variables("HOME").map(|home| Path::new(&home).join(".pgpass"));
+        let named = variables("PGPASSFILE").map(PathBuf::from);
         let Some(path) = named.or_else(home) else {
             return Ok(None);
         };
@@ -282,12 +282,7 @@ mod tests {
 
     fn read(rest: &str) -> Result<PostgresAddress, HistoryError> {
         let variable = |name: &str| (name == "USER").then(|| "me".to_owned());
-        PostgresAddress::read(
-            rest,
-            Surroundings {
-                variable: &variable,
-            },
-        )
+        PostgresAddress::read(rest, &variable)
     }
 
     #[test]
@@ -351,14 +346,7 @@ mod tests {
         std::fs::write(&path, "h:5432:d:u:geheim\n").unwrap();
         let variable =
             |name: &str| (name == "PGPASSFILE").then(|| path.to_string_lossy().into_owned());
-        let read = || {
-            PostgresAddress::read(
-                "u@h/d",
-                Surroundings {
-                    variable: &variable,
-                },
-            )
-        };
+        let read = || PostgresAddress::read("u@h/d", &variable);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
         assert!(read().unwrap_err().to_string().contains("chmod 600"));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
@@ -15,7 +15,7 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config, NoTls};
 
 use super::address::{PostgresAddress, ServerHost, TlsMode};
-use super::login::{Carrier, LoginCheck};
+use super::login::LoginCheck;
 use super::tls;
 use crate::database::{SqlRow, SqlValue};
 
@@ -27,6 +27,10 @@ const SILENCE: Duration = Duration::from_secs(70);
 const CLOSE: Duration = Duration::from_secs(1);
 /// Asks whether the server can do TLS (PostgreSQL manual, 55.7, SSLRequest).
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+
+/// A stream of bytes to the server and back.
+trait Carrier: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Carrier for T {}
 
 /// A connection that is ready for a statement.
 #[derive(Debug)]
@@ -55,8 +59,11 @@ impl Connection {
         }
         let connected = runtime.block_on(async {
             let (carrier, is_authenticated) = carrier(address).await?;
-            let carrier = LoginCheck::new(carrier, is_authenticated, address.password.is_some());
-            let (client, messages) = patient(config.connect_raw(carrier, NoTls)).await?;
+            let (reader, writer) = tokio::io::split(carrier);
+            let has_password = address.password.is_some();
+            let reader = LoginCheck::new(reader, is_authenticated, has_password);
+            let stream = tokio::io::join(reader, writer);
+            let (client, messages) = patient(config.connect_raw(stream, NoTls)).await?;
             // The client hears of a broken connection with its next statement.
             let messages = tokio::spawn(async { drop(messages.await) });
             Ok::<_, String>((client, messages))

@@ -7,19 +7,15 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 
 /// Type, length and code of an authentication request (PostgreSQL manual, 55.7).
 const REQUEST: usize = 9;
 
-/// A stream of bytes to the server.
-pub(super) trait Carrier: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Carrier for T {}
-
-/// A stream that fails where the server's first message asks for a password in an unsafe
+/// The bytes of a server. Reading fails where the server's first message asks for a password in an unsafe
 /// way. Only the first message can ask: tokio-postgres takes no other before it.
-pub(super) struct LoginCheck {
-    carrier: Box<dyn Carrier>,
+pub(super) struct LoginCheck<R> {
+    bytes: R,
     /// True if the server cannot be another one: its certificate was verified, or it owns a
     /// socket in a directory of this host.
     is_authenticated: bool,
@@ -28,14 +24,10 @@ pub(super) struct LoginCheck {
     request: Vec<u8>,
 }
 
-impl LoginCheck {
-    pub(super) fn new(
-        carrier: Box<dyn Carrier>,
-        is_authenticated: bool,
-        has_password: bool,
-    ) -> Self {
+impl<R> LoginCheck<R> {
+    pub(super) fn new(bytes: R, is_authenticated: bool, has_password: bool) -> Self {
         Self {
-            carrier,
+            bytes,
             is_authenticated,
             has_password,
             request: Vec::with_capacity(REQUEST),
@@ -64,14 +56,14 @@ impl LoginCheck {
     }
 }
 
-impl AsyncRead for LoginCheck {
+impl<R: AsyncRead + Unpin> AsyncRead for LoginCheck<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.carrier).poll_read(context, buffer))?;
+        ready!(Pin::new(&mut self.bytes).poll_read(context, buffer))?;
         let missing = REQUEST - self.request.len();
         if missing > 0 {
             let bytes = buffer.filled().iter().skip(before).take(missing);
@@ -86,24 +78,6 @@ impl AsyncRead for LoginCheck {
     }
 }
 
-impl AsyncWrite for LoginCheck {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.carrier).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.carrier).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.carrier).poll_shutdown(context)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,21 +85,15 @@ mod tests {
 
     /// The error for a request with this code, which comes in two parts.
     fn refused(code: u8, is_authenticated: bool, has_password: bool) -> Option<String> {
-        let (one, other) = ([b'R', 0, 0, 0, 8, 0], [0, 0, code]);
-        let carrier = parts(&one, &other);
-        let mut checked = LoginCheck::new(carrier, is_authenticated, has_password);
+        let (one, other) = (&[b'R', 0, 0, 0, 8, 0][..], [0, 0, code]);
+        let bytes = one.chain(other.as_slice());
+        let mut checked = LoginCheck::new(bytes, is_authenticated, has_password);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();
         let mut read = Vec::new();
         let error = runtime.block_on(checked.read_to_end(&mut read)).err();
         error.map(|error| error.to_string())
-    }
-
-    fn parts(one: &[u8], other: &[u8]) -> Box<dyn Carrier> {
-        let one = io::Cursor::new(one.to_vec());
-        let other = io::Cursor::new(other.to_vec());
-        Box::new(tokio::io::join(one.chain(other), tokio::io::sink()))
     }
 
     #[test]

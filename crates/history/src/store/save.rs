@@ -1,7 +1,6 @@
 //! Storage of results.
 
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::io::Write as _;
 
 use flate2::Compression;
@@ -22,14 +21,9 @@ pub struct Added {
     pub known: bool,
 }
 
-/// Numbers of shared rows, valid for one transaction: after it another process may delete
-/// them.
-#[derive(Default)]
-struct SharedRows {
-    configurations: HashMap<String, i64>,
-    manifests: HashMap<String, i64>,
-    kinds: HashMap<(i64, String, String), i64>,
-}
+/// Numbers of shared rows by table and key, valid for one transaction: after it another
+/// process may delete them.
+type SharedRows = HashMap<(&'static str, String), i64>;
 
 impl Store {
     /// Stores all of the results, or none on failure. When this returns, they are on the
@@ -61,32 +55,58 @@ fn save(
     entry: &HistoryEntry,
     now: i64,
 ) -> Result<Added, HistoryError> {
-    let configuration = configuration(database, shared, entry)?;
-    let manifest = manifest_of(database, shared, entry)?;
-    let headline = entry.figures.first();
-    let id = numbered(
-        database,
-        "INSERT INTO results (digest, configuration, manifest, started, saved, origin, command, \
-         value, unit) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
+    let configuration = shared_row(
+        (database, shared),
+        ("configurations", 1),
         &[
-            entry.digest.as_str().into(),
-            configuration.into(),
-            manifest.into(),
-            entry.started.into(),
-            now.into(),
-            entry.origin.into(),
-            entry.command.as_str().into(),
-            headline.map_or(0.0, |figure| figure.quantity.value).into(),
-            headline
-                .map_or("", |figure| figure.quantity.unit.sign())
-                .into(),
+            ("key", entry.configuration.as_str().into()),
+            ("test", entry.test.as_str().into()),
+            ("host", entry.host.as_str().into()),
+            ("label", entry.label.as_str().into()),
+            ("command", entry.command.as_str().into()),
+        ],
+    )?;
+    let facts = deflated(manifest::written(&entry.manifest).as_bytes());
+    let manifest = shared_row(
+        (database, shared),
+        ("manifests", 1),
+        &[
+            ("key", entry.manifest_key().as_str().into()),
+            ("facts", facts.into()),
+        ],
+    )?;
+    let headline = entry.figures.first();
+    let value = headline.map_or(0.0, |figure| figure.quantity.value);
+    let unit = headline.map_or("", |figure| figure.quantity.unit.sign());
+    let id = insert(
+        database,
+        "results",
+        &[
+            ("digest", entry.digest.as_str().into()),
+            ("configuration", configuration.into()),
+            ("manifest", manifest.into()),
+            ("started", entry.started.into()),
+            ("saved", now.into()),
+            ("origin", entry.origin.into()),
+            ("command", entry.command.as_str().into()),
+            ("value", value.into()),
+            ("unit", unit.into()),
         ],
     )?;
     let length = i64::try_from(entry.document.len()).unwrap_or(i64::MAX);
     let values = [id.into(), length.into(), deflated(&entry.document).into()];
     database.run("INSERT INTO documents VALUES ($1, $2, $3)", &values)?;
     for figure in &entry.figures {
-        let kind = kind(database, shared, configuration, figure)?;
+        let kind = shared_row(
+            (database, shared),
+            ("kinds", 3),
+            &[
+                ("configuration", configuration.into()),
+                ("name", figure.name.as_str().into()),
+                ("unit", figure.quantity.unit.sign().into()),
+                ("better", entry::better(figure.better).into()),
+            ],
+        )?;
         let values = [
             kind.into(),
             entry.started.into(),
@@ -100,101 +120,48 @@ fn save(
     Ok(Added { id, known: false })
 }
 
-fn configuration(
-    database: &mut dyn Database,
-    shared: &mut SharedRows,
-    entry: &HistoryEntry,
+/// The number of a shared row. The first `keys` columns identify it; it is inserted if there
+/// is none.
+fn shared_row(
+    (database, shared): (&mut dyn Database, &mut SharedRows),
+    (table, keys): (&'static str, usize),
+    columns: &[(&str, SqlValue)],
 ) -> Result<i64, HistoryError> {
-    let values = [entry.configuration.as_str().into()];
-    let find = ("SELECT id FROM configurations WHERE key = $1", &values[..]);
-    let key = entry.configuration.clone();
-    known_or_made(
-        database,
-        &mut shared.configurations,
-        (key, find),
-        |database| {
-            numbered(
-                database,
-                "INSERT INTO configurations (key, test, host, label, command) \
-             VALUES ($1, $2, $3, $4, $5) RETURNING id",
-                &[
-                    entry.configuration.as_str().into(),
-                    entry.test.as_str().into(),
-                    entry.host.as_str().into(),
-                    entry.label.as_str().into(),
-                    entry.command.as_str().into(),
-                ],
-            )
-        },
-    )
-}
-
-fn manifest_of(
-    database: &mut dyn Database,
-    shared: &mut SharedRows,
-    entry: &HistoryEntry,
-) -> Result<i64, HistoryError> {
-    let key = entry.manifest_key();
-    let values = [key.as_str().into()];
-    let find = ("SELECT id FROM manifests WHERE key = $1", &values[..]);
-    let own = key.clone();
-    known_or_made(database, &mut shared.manifests, (own, find), |database| {
-        numbered(
-            database,
-            "INSERT INTO manifests (key, facts) VALUES ($1, $2) RETURNING id",
-            &[
-                key.as_str().into(),
-                deflated(manifest::written(&entry.manifest).as_bytes()).into(),
-            ],
-        )
-    })
-}
-
-fn kind(
-    database: &mut dyn Database,
-    shared: &mut SharedRows,
-    configuration: i64,
-    figure: &netperf_campaign::RunFigure,
-) -> Result<i64, HistoryError> {
-    let (name, unit) = (figure.name.as_str(), figure.quantity.unit.sign());
-    let values: [SqlValue; 3] = [configuration.into(), name.into(), unit.into()];
-    let find = (
-        "SELECT id FROM kinds WHERE configuration = $1 AND name = $2 AND unit = $3",
-        &values[..],
-    );
-    let key = (configuration, name.to_owned(), unit.to_owned());
-    known_or_made(database, &mut shared.kinds, (key, find), |database| {
-        numbered(
-            database,
-            "INSERT INTO kinds (configuration, name, unit, better) VALUES ($1, $2, $3, $4) \
-             RETURNING id",
-            &[
-                configuration.into(),
-                name.into(),
-                unit.into(),
-                entry::better(figure.better).into(),
-            ],
-        )
-    })
-}
-
-/// The number of a shared row: known from earlier in this transaction, found by a query, or
-/// inserted.
-fn known_or_made<K: Hash + Eq>(
-    database: &mut dyn Database,
-    known: &mut HashMap<K, i64>,
-    (key, (statement, values)): (K, (&str, &[SqlValue])),
-    make: impl FnOnce(&mut dyn Database) -> Result<i64, HistoryError>,
-) -> Result<i64, HistoryError> {
-    if let Some(id) = known.get(&key) {
+    let keys = columns.get(..keys).unwrap_or_default();
+    let key = (table, format!("{keys:?}"));
+    if let Some(id) = shared.get(&key) {
         return Ok(*id);
     }
-    let id = match one(database, statement, values)? {
+    let conditions = keys.iter().zip(1..);
+    let conditions = conditions.map(|((name, _), number)| format!("{name} = ${number}"));
+    let conditions = conditions.collect::<Vec<_>>().join(" AND ");
+    let statement = format!("SELECT id FROM {table} WHERE {conditions}");
+    let values: Vec<SqlValue> = keys.iter().map(|(_, value)| value.clone()).collect();
+    let id = match one(database, &statement, &values)? {
         Some(id) => id,
-        None => make(database)?,
+        None => insert(database, table, columns)?,
     };
-    known.insert(key, id);
+    shared.insert(key, id);
     Ok(id)
+}
+
+/// Inserts a row; returns its number.
+fn insert(
+    database: &mut dyn Database,
+    table: &str,
+    columns: &[(&str, SqlValue)],
+) -> Result<i64, HistoryError> {
+    let (names, values): (Vec<&str>, Vec<SqlValue>) = columns.iter().cloned().unzip();
+    let places: Vec<String> = (1..=names.len())
+        .map(|number| format!("${number}"))
+        .collect();
+    let statement = format!(
+        "INSERT INTO {table} ({}) VALUES ({}) RETURNING id",
+        names.join(", "),
+        places.join(", ")
+    );
+    let id = one(database, &statement, &values)?;
+    id.ok_or_else(|| HistoryError::Document("the store gave a new row no number".to_owned()))
 }
 
 /// The number in the only row, if there is one.
@@ -205,16 +172,6 @@ fn one(
 ) -> Result<Option<i64>, HistoryError> {
     let mut rows = database.rows(statement, values)?;
     Ok(rows.first_mut().map(|row| row.whole()))
-}
-
-/// The number of a new row.
-fn numbered(
-    database: &mut dyn Database,
-    statement: &str,
-    values: &[SqlValue],
-) -> Result<i64, HistoryError> {
-    let id = one(database, statement, values)?;
-    id.ok_or_else(|| HistoryError::Document("the store gave a new row no number".to_owned()))
 }
 
 fn deflated(bytes: &[u8]) -> Vec<u8> {

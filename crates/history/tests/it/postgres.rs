@@ -4,17 +4,11 @@ use std::time::Duration;
 
 use crate::behaviours::{NOW, behaves, result};
 use crate::cluster::{Cluster, PASSWORD, USER};
-use netperf_history::{Filter, Location, Store, Surroundings};
+use netperf_history::{Filter, Location, Store};
 use netperf_testkit::eventually;
 
 fn place(url: &str) -> Location {
-    Location::find(
-        Some(url),
-        Surroundings {
-            variable: &|_| None,
-        },
-    )
-    .expect("a place")
+    Location::find(Some(url), &|_| None).expect("a place")
 }
 
 fn refused(url: &str) -> String {

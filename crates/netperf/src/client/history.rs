@@ -9,9 +9,7 @@ use netperf_history::change::{self, Changes};
 use netperf_history::export::ExportTable;
 use netperf_history::store::{Configuration, FigureKind};
 use netperf_history::text::{self, Trend};
-use netperf_history::{
-    Filter, Forget, HistoryEntry, HistoryError, Location, Store, Surroundings, time,
-};
+use netperf_history::{Filter, Forget, HistoryEntry, HistoryError, Location, Store, time};
 use serde_json::{Value, json};
 
 use super::files;
@@ -55,10 +53,7 @@ pub(super) fn open(asked: Option<&str>, make: bool) -> Result<Store, HistoryErro
 }
 
 fn place(asked: Option<&str>) -> Result<Location, HistoryError> {
-    let around = Surroundings {
-        variable: &variable,
-    };
-    Location::find(asked, around)
+    Location::find(asked, &variable)
 }
 
 /// Now, in microseconds since 1970.

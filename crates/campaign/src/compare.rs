@@ -53,17 +53,17 @@ pub enum Incomparable {
     Nothing,
 }
 
-/// Change of a figure from one set to the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Change of a figure from one set to the other, in order of its weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChangeOutcome {
-    /// It got better.
-    Better,
-    /// It got worse.
-    Worse,
     /// No difference was found.
     Same,
     /// So few runs cannot tell.
     Unknown,
+    /// It got better.
+    Better,
+    /// It got worse.
+    Worse,
 }
 
 /// A figure of both sets.
@@ -105,7 +105,8 @@ pub fn compare(a: &Set, b: &Set, wish: Wish) -> Result<Comparison, Incomparable>
     if wish.design == Design::Paired && a.runs.len() != b.runs.len() {
         return Err(Incomparable::Unpaired(a.runs.len(), b.runs.len()));
     }
-    let (a_runs, b_runs) = (all_figures(a), all_figures(b));
+    let all = |set: &Set| -> Vec<Vec<RunFigure>> { set.runs.iter().map(figures::of).collect() };
+    let (a_runs, b_runs) = (all(a), all(b));
     let level = 1.0 - wish.judgement.chance;
     let first = a_runs.first().map(Vec::as_slice).unwrap_or_default();
     let (names, changes): (Vec<&RunFigure>, Vec<Change>) = first
@@ -152,10 +153,6 @@ fn one_test(a: &Set, b: &Set) -> Result<String, Incomparable> {
     Ok(test.unwrap_or_default())
 }
 
-fn all_figures(set: &Set) -> Vec<Vec<RunFigure>> {
-    set.runs.iter().map(figures::of).collect()
-}
-
 /// The values of a figure in every run; `None` when one has it not, or in another unit.
 fn series(runs: &[Vec<RunFigure>], wanted: &RunFigure) -> Option<Vec<f64>> {
     let of = |run: &Vec<RunFigure>| {
@@ -191,16 +188,8 @@ impl Comparison {
     /// first, the result itself, decides whether there are too few runs.
     #[must_use]
     pub fn outcome(&self) -> ChangeOutcome {
-        let any = |outcome: ChangeOutcome| self.rows.iter().any(|row| row.outcome == outcome);
-        if any(ChangeOutcome::Worse) {
-            ChangeOutcome::Worse
-        } else if any(ChangeOutcome::Better) {
-            ChangeOutcome::Better
-        } else if any(ChangeOutcome::Unknown) {
-            ChangeOutcome::Unknown
-        } else {
-            ChangeOutcome::Same
-        }
+        let outcomes = self.rows.iter().map(|row| row.outcome);
+        outcomes.max().unwrap_or(ChangeOutcome::Same)
     }
 
     /// As a document.
@@ -227,7 +216,7 @@ impl ComparedFigure {
         json!({
             "name": self.name,
             "unit": self.unit.sign(),
-            "better_when": match self.better { Better::More => "higher", Better::Less => "lower" },
+            "better_when": self.better.word(),
             "first_runs": change.runs.0,
             "second_runs": change.runs.1,
             "first_median": change.medians.0,

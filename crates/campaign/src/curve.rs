@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use netperf_stats::moments::median;
+use netperf_stats::moments::{median, range};
 use netperf_web::Record;
 use netperf_web::curve::{Curve, CurveLine, Drawing, Spot};
 use netperf_web::escape;
@@ -64,10 +64,11 @@ fn columns(points: usize, runs: &[SweepRun]) -> Vec<SweepColumn> {
 }
 
 fn spot(values: &[f64]) -> Option<Spot> {
+    let (low, high) = range(values)?;
     Some(Spot {
         median: median(values)?,
-        low: values.iter().copied().fold(f64::INFINITY, f64::min),
-        high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        low,
+        high,
         runs: values.len(),
     })
 }
@@ -132,19 +133,17 @@ fn lines(
 fn drawings(plan: &Plan, points: &[Vec<String>], columns: &[SweepColumn]) -> Vec<Drawing> {
     let mut drawings = Vec::new();
     let drawing = |name: &str, unit: &Unit, lines: Vec<CurveLine>| Drawing {
-        title: format!("{} over {}", capital(name), axis_name(plan)),
+        title: format!("{} over {}", escape::capital(name), axis_name(plan)),
         y_name: name.to_owned(),
         unit: unit.clone(),
         lines,
     };
-    let latencies = LATENCIES
-        .iter()
-        .enumerate()
-        .flat_map(|(dash, (name, own))| {
-            let column = columns.iter().find(|column| column.name == *name);
-            column.map_or_else(Vec::new, |column| lines(plan, points, column, (own, dash)))
-        });
-    let latencies: Vec<CurveLine> = latencies.collect();
+    let mut latencies = Vec::new();
+    for (dash, (name, own)) in LATENCIES.iter().enumerate() {
+        if let Some(column) = columns.iter().find(|column| column.name == *name) {
+            latencies.extend(lines(plan, points, column, (own, dash)));
+        }
+    }
     for column in columns.iter().filter(|one| !one.name.contains("latency")) {
         let lines = lines(plan, points, column, ("", 0));
         drawings.push(drawing(&column.name, &column.unit, lines));
@@ -158,12 +157,6 @@ fn drawings(plan: &Plan, points: &[Vec<String>], columns: &[SweepColumn]) -> Vec
 
 fn axis_name(plan: &Plan) -> &str {
     plan.over.first().map_or("", |axis| axis.name.as_str())
-}
-
-fn capital(name: &str) -> String {
-    let mut letters = name.chars();
-    let first = letters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }
 
 /// All points with their results and the middle and the end of their latency.

@@ -12,6 +12,17 @@ pub enum Better {
     Less,
 }
 
+impl Better {
+    /// Its word in documents.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::More => "higher",
+            Self::Less => "lower",
+        }
+    }
+}
+
 /// Percentiles that are compared, in percent.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
@@ -30,42 +41,40 @@ pub struct RunFigure {
 #[must_use]
 pub fn of(record: &Record) -> Vec<RunFigure> {
     let mut figures = Vec::new();
+    let mut add = |name: String, better: Better, quantity: Quantity| {
+        figures.push(RunFigure {
+            name,
+            better,
+            quantity,
+        });
+    };
     if let Some(headline) = &record.headline {
         let name = if headline.unit == Unit::TransactionsPerSecond {
             "transaction rate"
         } else {
             "throughput"
         };
-        figures.push(figure(name.to_owned(), Better::More, headline.clone()));
+        add(name.to_owned(), Better::More, headline.clone());
     }
     for spread in &record.spreads {
         let of = match spread.name.as_str() {
             "" => String::new(),
             name => format!("{name}, "),
         };
-        let percentiles = PERCENTILES.iter().filter_map(|percent| {
-            let seconds = spread.percentile(*percent)?;
-            Some((format!("{of}latency p{percent}"), seconds))
-        });
-        let mean = spread.mean.map(|mean| (format!("{of}latency mean"), mean));
-        for (name, seconds) in mean.into_iter().chain(percentiles) {
-            let time = Quantity::new(seconds, Unit::Seconds);
-            figures.push(figure(name, Better::Less, time));
+        let percentile = |percent: &f64| (format!("p{percent}"), spread.percentile(*percent));
+        let mean = ("mean".to_owned(), spread.mean);
+        for (name, seconds) in std::iter::once(mean).chain(PERCENTILES.iter().map(percentile)) {
+            if let Some(seconds) = seconds {
+                let time = Quantity::new(seconds, Unit::Seconds);
+                add(format!("{of}latency {name}"), Better::Less, time);
+            }
         }
     }
-    // Rates and times of the run are above; what remains is what it cost.
-    let costs = record
-        .figures
-        .iter()
-        .filter(|(name, _)| name.starts_with("CPU"));
-    figures.extend(costs.map(|(name, cost)| figure(name.clone(), Better::Less, cost.clone())));
-    figures
-}
-
-fn figure(name: String, better: Better, quantity: Quantity) -> RunFigure {
-    RunFigure {
-        name,
-        better,
-        quantity,
+    // Rates and times of the run are above; what remains is the CPU that it took.
+    for (name, cost) in &record.figures {
+        if name.starts_with("CPU") {
+            add(name.clone(), Better::Less, cost.clone());
+        }
     }
+    figures
 }

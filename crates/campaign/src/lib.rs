@@ -11,3 +11,4 @@ pub mod compare;
 pub use compare::{ChangeOutcome, ComparedFigure, Comparison, Incomparable, Set, Wish, compare};
 pub use figures::{Better, RunFigure, of as figures};
 pub use netperf_stats::compare::{Design, Judgement};
+pub use text::percent;

@@ -1,16 +1,25 @@
 //! A sweep: one command line with places for values, and the values.
 
-use serde_json::{Value, json};
+use std::borrow::Cow;
 
-/// The format of the file of a plan.
-const FORMAT: &str = "netperf-sweep-1";
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// The file of a plan.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "format")]
+enum PlanFile<'p> {
+    #[serde(rename = "netperf-sweep-1")]
+    Sweep(Cow<'p, Plan>),
+}
+
 /// The most runs of a sweep.
 pub const MOST_RUNS: usize = 100_000;
 /// The most values of one parameter.
 const MOST_VALUES: usize = 10_000;
 
 /// A parameter that is varied.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameter {
     /// Its name, as it stands between braces.
     pub name: String,
@@ -19,7 +28,7 @@ pub struct Parameter {
 }
 
 /// The runs of a sweep.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The words behind `netperf`, with `{name}` where values go.
     pub command: Vec<String>,
@@ -258,18 +267,8 @@ impl Plan {
     /// The plan as a file.
     #[must_use]
     pub fn text(&self) -> String {
-        let over: Vec<Value> = self
-            .over
-            .iter()
-            .map(|parameter| json!({"name": parameter.name, "values": parameter.values}))
-            .collect();
-        let plan = json!({
-            "format": FORMAT,
-            "command": self.command,
-            "over": over,
-            "repeat": self.repeat,
-        });
-        format!("{plan:#}\n")
+        let file = json!(PlanFile::Sweep(Cow::Borrowed(self)));
+        format!("{file:#}\n")
     }
 
     /// The plan that a file holds.
@@ -277,35 +276,10 @@ impl Plan {
     /// # Errors
     /// When it is none.
     pub fn of_text(text: &str) -> Result<Self, BadPlan> {
-        let none = || BadPlan("this is no plan of a sweep".to_owned());
-        let plan: Value = serde_json::from_str(text).map_err(|_| none())?;
-        let texts = |value: &Value| -> Option<Vec<String>> {
-            let all = value.as_array()?.iter();
-            all.map(|text| text.as_str().map(str::to_owned)).collect()
-        };
-        let parameter = |value: &Value| {
-            Some(Parameter {
-                name: value["name"].as_str()?.to_owned(),
-                values: texts(&value["values"])?,
-            })
-        };
-        let read = || {
-            if plan["format"] != FORMAT {
-                return None;
-            }
-            Some(Self {
-                command: texts(&plan["command"])?,
-                over: plan["over"]
-                    .as_array()?
-                    .iter()
-                    .map(parameter)
-                    .collect::<Option<_>>()?,
-                repeat: u32::try_from(plan["repeat"].as_u64()?).ok()?,
-            })
-        };
-        let plan = read().ok_or_else(none)?;
+        let PlanFile::Sweep(plan) = serde_json::from_str(text)
+            .map_err(|_| BadPlan("this is no plan of a sweep".to_owned()))?;
         plan.check()?;
-        Ok(plan)
+        Ok(plan.into_owned())
     }
 
     /// The difference that prevents a sweep of this plan from continuing with `other`, in

@@ -116,11 +116,16 @@ impl ComparedFigure {
     }
 }
 
-fn percent(ratio: f64) -> String {
-    if ratio.is_infinite() {
-        return "+∞ %".to_owned();
+/// A ratio as a change in percent; empty if there is none.
+#[must_use]
+pub fn percent(ratio: f64) -> String {
+    if ratio.is_finite() {
+        format!("{:+.2} %", 100.0 * (ratio - 1.0))
+    } else if ratio.is_infinite() {
+        "+∞ %".to_owned()
+    } else {
+        String::new()
     }
-    format!("{:+.2} %", 100.0 * (ratio - 1.0))
 }
 
 fn probability(value: f64) -> String {

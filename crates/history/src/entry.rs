@@ -1,6 +1,6 @@
 //! A stored result.
 
-use netperf_campaign::{Better, RunFigure};
+use netperf_campaign::RunFigure;
 use netperf_web::Record;
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
@@ -94,14 +94,6 @@ impl HistoryEntry {
     /// The key of its manifest: equal facts have equal keys.
     pub(crate) fn manifest_key(&self) -> String {
         key(&[&manifest::written(&self.manifest)])
-    }
-}
-
-/// The better direction of a figure, in one word.
-pub(crate) const fn better(better: Better) -> &'static str {
-    match better {
-        Better::More => "higher",
-        Better::Less => "lower",
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use netperf_web::Record;
+use serde::Serialize;
 use serde_json::Value;
 
 /// Facts by name. Unknown and disabled settings have no entry, so that an option of a later
@@ -121,7 +122,7 @@ pub(crate) fn read(text: &str) -> ManifestFacts {
 }
 
 /// A fact with two values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// Its name.
     pub name: String,

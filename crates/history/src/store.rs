@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io::Read as _;
 
 use flate2::read::DeflateDecoder;
+use serde::Serialize;
 
 use crate::database::{Database, SqlRow, SqlValue};
 use crate::entry;
@@ -17,6 +18,7 @@ use crate::manifest::{self, ManifestFacts};
 use crate::postgres::Postgres;
 use crate::schema;
 use crate::sqlite::Sqlite;
+use crate::time;
 
 pub use forget::Forget;
 pub use save::Added;
@@ -60,13 +62,14 @@ pub struct Filter {
 }
 
 /// A result in a list.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Listed {
     /// Its number.
     pub id: i64,
     /// The digest of its document.
     pub digest: String,
     /// Its start, in microseconds since 1970.
+    #[serde(rename = "started_unix_seconds", serialize_with = "time::in_seconds")]
     pub started: i64,
     /// The key of its configuration.
     pub configuration: String,
@@ -77,6 +80,7 @@ pub struct Listed {
     /// The label.
     pub label: String,
     /// The command line.
+    #[serde(rename = "command_line")]
     pub command: String,
     /// The result itself.
     pub value: f64,
@@ -85,9 +89,10 @@ pub struct Listed {
 }
 
 /// Comparable results.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Configuration {
     /// Its number in the store.
+    #[serde(skip)]
     id: i64,
     /// Its key.
     pub key: String,
@@ -98,36 +103,43 @@ pub struct Configuration {
     /// The label.
     pub label: String,
     /// A command line of it.
+    #[serde(rename = "command_line")]
     pub command: String,
     /// The number of results.
     pub results: i64,
     /// The start of the first, in microseconds since 1970.
+    #[serde(skip)]
     pub first: i64,
     /// The start of the last.
+    #[serde(skip)]
     pub last: i64,
 }
 
 /// A figure of a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FigureKind {
     /// Its number in the store.
+    #[serde(skip)]
     id: i64,
     /// Its name.
     pub name: String,
     /// The sign of its unit.
     pub unit: String,
     /// `higher` or `lower`.
+    #[serde(rename = "better_when")]
     pub better: String,
 }
 
 /// A figure of one result.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TrendPoint {
     /// The start of the result, in microseconds since 1970.
+    #[serde(rename = "started_unix_seconds", serialize_with = "time::in_seconds")]
     pub started: i64,
     /// The number of the result.
     pub result: i64,
     /// The number of its manifest.
+    #[serde(skip)]
     pub manifest: i64,
     /// The figure.
     pub value: f64,

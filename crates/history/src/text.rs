@@ -1,5 +1,7 @@
 //! Answers of a history as text and as JSON.
 
+use netperf_campaign::percent;
+use netperf_stats::moments::{median, range};
 use netperf_web::unit::{Quantity, Unit};
 use serde_json::{Value, json};
 
@@ -48,21 +50,7 @@ pub fn list(results: &[Listed]) -> String {
 /// The same as a document.
 #[must_use]
 pub fn list_json(results: &[Listed]) -> Value {
-    let results = results.iter().map(|result| {
-        json!({
-            "id": result.id,
-            "digest": result.digest,
-            "started_unix_seconds": time::seconds(result.started),
-            "test": result.test,
-            "host": result.host,
-            "label": result.label,
-            "configuration": result.configuration,
-            "command_line": result.command,
-            "value": result.value,
-            "unit": result.unit,
-        })
-    });
-    json!({"schema": SCHEMA, "results": results.collect::<Vec<_>>()})
+    json!({"schema": SCHEMA, "results": results})
 }
 
 /// A figure of a configuration over time.
@@ -89,7 +77,7 @@ impl Trend {
                 bars(&values),
                 shown(low),
                 shown(high),
-                netperf_stats::moments::median(&values).map_or_else(String::new, shown),
+                median(&values).map_or_else(String::new, shown),
             ));
         }
         let skipped = self.points.len().saturating_sub(rows);
@@ -118,11 +106,10 @@ impl Trend {
     /// As a document.
     #[must_use]
     pub fn json(&self) -> Value {
-        let points = self.points.iter().map(point);
         json!({
-            "configuration": configuration(&self.configuration),
-            "figure": kind(&self.kind),
-            "points": points.collect::<Vec<_>>(),
+            "configuration": self.configuration,
+            "figure": self.kind,
+            "points": self.points,
         })
     }
 }
@@ -210,15 +197,8 @@ fn one_change(change: &LevelChange, kind: &FigureKind) -> String {
 #[must_use]
 pub fn changes_json(found: &Changes) -> Value {
     let changes = found.changes.iter().map(|change| {
-        let differences = change.differences.iter().map(|difference| {
-            json!({
-                "name": difference.name,
-                "before": difference.before,
-                "after": difference.after,
-            })
-        });
         json!({
-            "first": point(&change.first),
+            "first": change.first,
             "results_before": change.before.results,
             "results_after": change.after.results,
             "median_before": change.before.median,
@@ -226,12 +206,12 @@ pub fn changes_json(found: &Changes) -> Value {
             "ratio": change.ratio(),
             "probability": change.probability,
             "outcome": change.word(&found.kind.better),
-            "differences": differences.collect::<Vec<_>>(),
+            "differences": change.differences,
         })
     });
     json!({
-        "configuration": configuration(&found.configuration),
-        "figure": kind(&found.kind),
+        "configuration": found.configuration,
+        "figure": found.kind,
         "results": found.points.len(),
         "false_alarm_chance": found.chance,
         "changes": changes.collect::<Vec<_>>(),
@@ -261,29 +241,6 @@ fn heading(of: &Configuration, kind: &FigureKind, points: &[TrendPoint]) -> Stri
     format!("{text}\n{}\n\n", of.command)
 }
 
-fn configuration(of: &Configuration) -> Value {
-    json!({
-        "key": of.key,
-        "test": of.test,
-        "host": of.host,
-        "label": of.label,
-        "command_line": of.command,
-        "results": of.results,
-    })
-}
-
-fn kind(kind: &FigureKind) -> Value {
-    json!({"name": kind.name, "unit": kind.unit, "better_when": kind.better})
-}
-
-fn point(point: &TrendPoint) -> Value {
-    json!({
-        "result": point.result,
-        "started_unix_seconds": time::seconds(point.started),
-        "value": point.value,
-    })
-}
-
 /// The unit that a sign stands for.
 fn unit(sign: &str) -> Unit {
     let known = [
@@ -303,29 +260,10 @@ pub fn value(value: f64, sign: &str) -> String {
     Quantity::new(value, unit(sign)).to_string()
 }
 
-fn percent(ratio: f64) -> String {
-    if ratio.is_finite() {
-        format!("{:+.2} %", 100.0 * (ratio - 1.0))
-    } else if ratio.is_infinite() {
-        "+∞ %".to_owned()
-    } else {
-        String::new()
-    }
-}
-
-fn range(values: &[f64]) -> Option<(f64, f64)> {
-    let low = values.iter().copied().reduce(f64::min)?;
-    let high = values.iter().copied().reduce(f64::max)?;
-    Some((low, high))
-}
-
 /// A bar for each value, or for the medians of groups so that all fit into one line.
 fn bars(values: &[f64]) -> String {
     let each = values.len().div_ceil(BARS).max(1);
-    let medians: Vec<f64> = values
-        .chunks(each)
-        .filter_map(netperf_stats::moments::median)
-        .collect();
+    let medians: Vec<f64> = values.chunks(each).filter_map(median).collect();
     let Some((low, high)) = range(&medians) else {
         return String::new();
     };

@@ -26,6 +26,12 @@ pub fn seconds(micros: i64) -> f64 {
     micros as f64 / 1e6
 }
 
+/// Writes seconds since 1970 into a document.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+pub(crate) fn in_seconds<S: serde::Serializer>(micros: &i64, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(seconds(*micros))
+}
+
 /// Date and time of day in UTC to the second.
 #[must_use]
 pub fn shown(micros: i64) -> String {

@@ -62,6 +62,14 @@ pub fn t_probability(t: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(1.0, |of| 2.0 * of.cdf(-t.abs()))
 }
 
+/// The smallest and the largest value; `None` of nothing.
+#[must_use]
+pub fn range(values: &[f64]) -> Option<(f64, f64)> {
+    let low = values.iter().copied().reduce(f64::min)?;
+    let high = values.iter().copied().reduce(f64::max)?;
+    Some((low, high))
+}
+
 /// The median; `None` of nothing.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {

@@ -33,6 +33,14 @@ pub fn line(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
+/// The text with a capital in front.
+#[must_use]
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
 /// For a cell of a Markdown table.
 #[must_use]
 pub fn markdown(text: &str) -> String {

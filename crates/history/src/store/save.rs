@@ -8,7 +8,7 @@ use flate2::write::DeflateEncoder;
 
 use super::Store;
 use crate::database::{Database, SqlValue, within};
-use crate::entry::{self, HistoryEntry};
+use crate::entry::HistoryEntry;
 use crate::error::HistoryError;
 use crate::manifest;
 
@@ -104,7 +104,7 @@ fn save(
                 ("configuration", configuration.into()),
                 ("name", figure.name.as_str().into()),
                 ("unit", figure.quantity.unit.sign().into()),
-                ("better", entry::better(figure.better).into()),
+                ("better", figure.better.word().into()),
             ],
         )?;
         let values = [

@@ -8,9 +8,9 @@ use thiserror::Error;
 
 use crate::chart::palette::{DARK, LIGHT};
 use crate::chart::{Chart, Size, svg};
-use crate::escape::markup;
+use crate::escape::{capital, markup};
 use crate::figure::{self, Figure, figures};
-use crate::record::{Record, RecordEnd};
+use crate::record::Record;
 use crate::table::Table;
 use crate::{tables, words};
 
@@ -329,18 +329,11 @@ fn hosts(text: &mut String, records: &[Record]) {
         text.push_str("<div class=\"facts\">");
         facts(text, "The run", &tables::run_facts(record));
         for end in [&record.local, &record.remote] {
-            facts(text, &heading(end), &tables::end_facts(end));
+            facts(text, &capital(end.role), &tables::end_facts(end));
         }
         text.push_str("</div></details>\n");
     }
     text.push_str("</section>\n");
-}
-
-/// The name of an end with a capital in front.
-fn heading(end: &RecordEnd) -> String {
-    let mut letters = end.role.chars();
-    let first = letters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }
 
 fn facts(text: &mut String, heading: &str, facts: &[(String, String)]) {

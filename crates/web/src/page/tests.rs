@@ -2,7 +2,7 @@ use std::process::{Command, Stdio};
 
 use super::*;
 use crate::chart::scene::{Ink, SceneItem};
-use crate::record::{Heat, Range, Sample, Track};
+use crate::record::{Heat, Range, RecordEnd, Sample, Track};
 use crate::unit::{Quantity, Unit};
 
 /// A result with a little of most things.

@@ -4,6 +4,10 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
+use netperf_model::plan::TouchPlan;
+
+use crate::due::hooks::touch;
+
 /// Default contents, repeated from buffer to buffer.
 const PATTERN: &[u8; 8] = b"netperf\0";
 
@@ -36,6 +40,7 @@ pub struct Ring {
     stride: usize,
     /// Offset of the next buffer.
     next: usize,
+    touch: TouchPlan,
 }
 
 impl Ring {
@@ -68,6 +73,7 @@ impl Ring {
             last: first + (width - 1) * stride,
             stride,
             next: first,
+            touch: TouchPlan::default(),
         };
         match fill {
             Some(path) => ring.fill_from(path)?,
@@ -93,6 +99,22 @@ impl Ring {
             start + self.stride
         };
         &mut self.bytes[start..start + self.size]
+    }
+
+    /// Touches every buffer that [`Self::advance_touched`] hands out.
+    pub(crate) const fn touch_with(&mut self, touch: TouchPlan) {
+        self.touch = touch;
+    }
+
+    /// The next buffer, touched as planned (`-k` and `-K`).
+    #[inline]
+    pub(crate) fn advance_touched(&mut self) -> &mut [u8] {
+        let plan = self.touch;
+        let buffer = self.advance();
+        if plan != TouchPlan::default() {
+            touch(plan, buffer);
+        }
+        buffer
     }
 
     /// The buffer that was handed out last.

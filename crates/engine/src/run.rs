@@ -21,7 +21,7 @@ use netperf_transport::socket::{self, Side};
 use crate::end::{self, DirectionUse, Rings};
 use crate::error::{EngineError, Operation, refused};
 use crate::finish::Drained;
-use crate::flows::{self, Targets};
+use crate::flows;
 use crate::live::Live;
 use crate::meet::{self, Moved, Work};
 use crate::path;
@@ -58,6 +58,15 @@ pub struct TestEnd<N> {
 struct SecondSocket {
     socket: Socket,
     placed: Placed,
+}
+
+/// Addresses that netperf's flows connect to.
+#[derive(Debug, Default)]
+pub(crate) struct Targets {
+    /// netserver's sockets, which flows take in turn.
+    pub(crate) there: Vec<SockAddr>,
+    /// Addresses for connections that only receive, where they are separate.
+    pub(crate) back: Vec<SockAddr>,
 }
 
 impl<N: Role> TestEnd<N> {

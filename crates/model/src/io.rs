@@ -109,6 +109,17 @@ pub struct IoCounts {
 }
 
 impl IoCounts {
+    /// The counts of both.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            send_calls: self.send_calls + other.send_calls,
+            recv_calls: self.recv_calls + other.recv_calls,
+            zerocopy_done: self.zerocopy_done + other.zerocopy_done,
+            zerocopy_copied: self.zerocopy_copied + other.zerocopy_copied,
+        }
+    }
+
     /// The share of sends that were really without a copy, from 0 to 1; `None` when
     /// there was none to tell of.
     #[must_use]

@@ -204,7 +204,7 @@ impl Hooks for Option<PlannedHooks> {
 
 /// Writes the first bytes of a buffer and reads the next ones, so that the CPU's cache has
 /// them, dirty or clean, when the kernel takes the buffer.
-fn touch(plan: TouchPlan, buffer: &mut [u8]) {
+pub(crate) fn touch(plan: TouchPlan, buffer: &mut [u8]) {
     let dirty = usize::try_from(plan.dirty).unwrap_or(0).min(buffer.len());
     let (dirtied, rest) = buffer.split_at_mut(dirty);
     for byte in dirtied {

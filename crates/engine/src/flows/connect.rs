@@ -254,7 +254,7 @@ fn give<E: FlowEndpoint, R: WorkerRecorder>(
     else {
         return Ok(ExchangeProgress::Done);
     };
-    let message = ring.advance();
+    let message = ring.advance_touched();
     while let Some(rest) = message.get(flow.sent..).filter(|rest| !rest.is_empty()) {
         match sent(connection.send(rest))? {
             CallResult::Moved(count) => {

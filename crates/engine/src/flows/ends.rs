@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use netperf_model::TransportId;
+use netperf_model::{IoCounts, TransportId};
 use netperf_os::{Socket, io as calls};
 use netperf_transport::meeting::{Connects, EndMark, OnSocket, Parted, Parting, Parts};
 use netperf_transport::socket::{self, SocketFacts};
@@ -20,6 +20,8 @@ pub(super) struct EndedFlows {
     pub(super) drained: Option<Drained>,
     pub(super) marks: Vec<EndMark>,
     pub(super) facts: SocketFacts,
+    /// Counts of the calls underneath the messages, of all flows.
+    pub(super) counts: Option<IoCounts>,
 }
 
 /// Closes the flows of one kind.
@@ -58,11 +60,15 @@ impl<E: Endpoint + OnSocket> CloseFlows<E> for ConnectionEnds {
         for endpoint in &mut endpoints {
             endpoint.reclaim();
         }
+        let counts = counts(&endpoints);
         let sockets: Vec<Socket> = endpoints.into_iter().map(OnSocket::into_socket).collect();
         // TCP has its facts after the end, other transports only before.
         let late = self.parting == Parting::HalfClose;
         let early = (!late).then(|| facts(self.transport, &sockets));
-        let mut left = EndedFlows::default();
+        let mut left = EndedFlows {
+            counts,
+            ..EndedFlows::default()
+        };
         match self.parting {
             _ if !tells => {}
             Parting::HalfClose => left.drained = Some(close(&sockets, shared)?),
@@ -106,6 +112,7 @@ pub(super) struct DatagramEnds;
 impl<E: Parts> CloseFlows<E> for DatagramEnds {
     fn end(&self, endpoints: Vec<E>, _: &SharedRun, tells: bool) -> io::Result<EndedFlows> {
         let known = endpoints.first().and_then(Parts::facts);
+        let counts = counts(&endpoints);
         let marks = if tells {
             let parted = endpoints.into_iter().map(Parts::part);
             parted.filter_map(Parted::mark).collect()
@@ -116,6 +123,7 @@ impl<E: Parts> CloseFlows<E> for DatagramEnds {
             drained: None,
             marks,
             facts: known.unwrap_or_default(),
+            counts,
         })
     }
 
@@ -125,6 +133,12 @@ impl<E: Parts> CloseFlows<E> for DatagramEnds {
             let _gone = endpoint.send(&[]);
         }
     }
+}
+
+/// The counts of all endpoints that count calls.
+fn counts<E: Endpoint>(endpoints: &[E]) -> Option<IoCounts> {
+    let each = endpoints.iter().filter_map(Endpoint::counts);
+    each.reduce(IoCounts::plus)
 }
 
 /// Facts of the first socket, with the retransmissions of all.

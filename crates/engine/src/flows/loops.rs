@@ -266,7 +266,7 @@ fn fill<E: FlowEndpoint, R: WorkerRecorder>(
             let mark = state.recorder().begin();
             flow.asked(mark);
         }
-        match send(flow, requests.advance(), state)? {
+        match send(flow, requests.advance_touched(), state)? {
             MessageProgress::Whole => {
                 flow.in_flight += 1;
                 flow.left -= 1;
@@ -365,7 +365,7 @@ fn respond<E: FlowEndpoint, R: WorkerRecorder>(
             .change(flow.endpoint.fd(), token, Watch::Nothing)?;
         return Ok(MessageProgress::Part);
     }
-    let message = send(flow, responses.advance(), state)?;
+    let message = send(flow, responses.advance_touched(), state)?;
     if message == MessageProgress::Whole {
         flow.counts.transactions += 1;
         state.tally.transactions += 1;
@@ -484,7 +484,7 @@ fn push_some<E: FlowEndpoint, R: WorkerRecorder>(
     ring: &mut Ring,
     state: &mut WorkerState<'_, R>,
 ) -> io::Result<Pushed> {
-    let buffer = ring.advance();
+    let buffer = ring.advance_touched();
     let room = usize::try_from(flow.left).map_or(buffer.len(), |left| left.min(buffer.len()));
     // A message that may be lost goes whole, or it would be another one.
     let room = if E::KEEPS_BOUNDARIES {
@@ -555,7 +555,7 @@ pub(super) fn pull<E: FlowEndpoint, R: WorkerRecorder>(
                 continue;
             };
             let mark = state.recorder().begin();
-            match received(flow.endpoint.recv(ring.advance()))? {
+            match received(flow.endpoint.recv(ring.advance_touched()))? {
                 CallResult::Moved(count) => {
                     state.recorder().end(mark);
                     if flow.counts.bytes_received == 0 {

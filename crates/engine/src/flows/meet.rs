@@ -9,11 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use netperf_model::EndJob;
 use netperf_os::{SockAddr, Socket};
-use netperf_transport::io::Discarding;
+use netperf_transport::io::{BatchedRecv, BatchedSend, Discarding, ZeroCopy};
 use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, OnSocket, Parts as _};
 use netperf_transport::one_port::Passed;
 use netperf_transport::registry::Visitor;
-use netperf_transport::tcp::{FromFile, Tcp, Written};
+use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
 use netperf_transport::udp::{Aimed, Udp};
 use netperf_transport::{one_port, socket};
 
@@ -21,7 +21,7 @@ use super::accept::{accept, accept_each};
 use super::ends::{ConnectionEnds, DatagramEnds};
 use super::loops::FlowEndpoint;
 use super::open::{FlowOpener, How, deal, open, open_each};
-use super::run::{Targets, share};
+use super::run::share;
 use super::shared::RunStage;
 use super::transactions::{TransactionConnects, answers, asks};
 use super::worker::WorkerReport;
@@ -31,6 +31,7 @@ use crate::early::{StopReceiver, StopReceiverSlot};
 use crate::error::{EngineError, Operation};
 use crate::path::{self, DataPath, PathClass};
 use crate::role::Role;
+use crate::run::Targets;
 
 /// The flows of a run.
 #[derive(Clone, Copy)]
@@ -84,6 +85,11 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
                 })
             }
             DataPath::Discard => self.over_sockets(&how, |socket| Ok(Discarding(socket))),
+            DataPath::Splice => self.over_sockets(&how, Spliced::new),
+            DataPath::ZeroCopy => {
+                let width = self.set.common.setup.send_width;
+                self.over_sockets(&how, |socket| ZeroCopy::new(socket, width))
+            }
             _ if job.use_write => self.over_sockets(&how, |socket| Ok(Written(socket))),
             _ => self.over_sockets(&how, |socket| Ok(Tcp(socket))),
         }
@@ -106,21 +112,45 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             conduct,
         } = self;
         let FlowSet { job, common, .. } = set;
+        let (io, ends) = (&job.end.io, DatagramEnds);
+        let (trains, setup) = (path::trains(io), common.setup);
+        let path = path::choose(job, PathClass::Datagrams);
+        let batched = |(socket, to)| {
+            BatchedSend::new(socket, to, trains, path::size(setup.send_size))
+                .map_err(Operation::Send.failed())
+        };
         if N::NETPERF {
-            let open = |index: u32| set.asking(&how, index);
-            return Ok(common.run::<N, _, _>(&open, &share(job), &DatagramEnds, conduct));
+            let asking = |index: u32| set.asking(&how, index);
+            if path == DataPath::BatchSend {
+                let batching = |index: u32| {
+                    let each = asking(index)?.into_iter().map(E::into_parts);
+                    each.map(batched).collect()
+                };
+                return Ok(common.run::<N, BatchedSend, _>(&batching, &share(job), &ends, conduct));
+            }
+            return Ok(common.run::<N, E, _>(&asking, &share(job), &ends, conduct));
         }
         let first = set.listener.try_clone();
         let first = first.map_err(Operation::Create.failed())?;
-        let endpoints = std::iter::once(first).chain(further).map(|socket| {
+        let sockets = std::iter::once(first).chain(further);
+        if path == DataPath::BatchRecv {
+            let room = path::size(setup.recv_size);
+            let sockets = dealt(sockets.collect(), set.threads);
+            let batching = |socket| {
+                BatchedRecv::new(socket, trains, room, io.discard)
+                    .map_err(Operation::Receive.failed())
+            };
+            let open = |index: u32| sockets(index)?.into_iter().map(batching).collect();
+            return Ok(common.run::<N, BatchedRecv, _>(&open, &share(job), &ends, conduct));
+        }
+        let endpoints = sockets.map(|socket| {
             let mut endpoint = how.answering(socket)?;
             endpoint.take_only_from(&job.sources);
             Ok(endpoint)
         });
-        let endpoints: io::Result<Vec<_>> = endpoints.collect();
-        let endpoints = endpoints.map_err(Operation::Create.failed())?;
-        let open = dealt(endpoints, set.threads);
-        Ok(common.run::<N, _, _>(&open, &share(job), &DatagramEnds, conduct))
+        let endpoints = endpoints.collect::<io::Result<Vec<_>>>();
+        let open = dealt(endpoints.map_err(Operation::Create.failed())?, set.threads);
+        Ok(common.run::<N, _, _>(&open, &share(job), &ends, conduct))
     }
 
     fn addressed<A: Addresses>(self, _: A) -> Self::Out {

@@ -22,7 +22,7 @@ mod worker;
 mod workers;
 
 pub(crate) use accept::further;
-pub(crate) use run::{Targets, run};
+pub(crate) use run::run;
 
 use crate::error::{EngineError, Operation};
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::Meter;
 use netperf_model::{
-    CpuUsage, Duplex, EndFlows, EndJob, EndPlan, FlowThere, Flows, Latency, Limit as LimitPlan,
-    Paced, Tally, Window, share_of,
+    CpuUsage, Duplex, EndFlows, EndJob, EndPlan, FlowThere, Flows, IoCounts, Latency,
+    Limit as LimitPlan, Paced, Tally, Window, share_of,
 };
-use netperf_os::{SockAddr, alarm};
+use netperf_os::alarm;
 use netperf_transport::meeting::EndMark;
 use netperf_transport::registry::{self, Asked};
 use netperf_transport::socket;
@@ -31,22 +31,13 @@ use crate::live::{Counts, Live};
 use crate::meet::Work;
 use crate::report::EndReport;
 use crate::role::Role;
-use crate::run::TestEnd;
+use crate::run::{Targets, TestEnd};
 use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
 use crate::timing::{GRACE, IDLE, PAD, patience};
 
 /// Bytes that a sender may add to its amount by whole messages, which are shorter.
 const RECEIVED_MARGIN: u64 = 1 << 32;
-
-/// Addresses that netperf's flows connect to.
-#[derive(Debug, Default)]
-pub(crate) struct Targets {
-    /// netserver's sockets, which flows take in turn.
-    pub(crate) there: Vec<SockAddr>,
-    /// Addresses for connections that only receive, where they are separate.
-    pub(crate) back: Vec<SockAddr>,
-}
 
 /// Runs all flows of an end.
 pub(crate) fn run<N: Role>(
@@ -386,6 +377,8 @@ impl FinishedRun<'_> {
         let elapsed = self.elapsed(reports, conducted);
         let cpu = meter.usage(elapsed)?;
         let facts = facts(reports);
+        let counts = reports.iter().filter_map(|report| report.counts);
+        let counts = counts.reduce(IoCounts::plus);
         let cleanly = |report: &WorkerReport| {
             report.ended != Ended::Abandoned && report.drained == Drained::Closed
         };
@@ -395,7 +388,7 @@ impl FinishedRun<'_> {
             facts.clone(),
             moved(reports),
             elapsed,
-            (cpu, None),
+            (cpu, counts),
         );
         result.crew = Some(workers::crew(&self.flows.workers, self.threads));
         result.paced = paced(reports);

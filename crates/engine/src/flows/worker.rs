@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::HistogramView;
-use netperf_model::{FlowCounts, Latency, Paced, Tally};
+use netperf_model::{FlowCounts, IoCounts, Latency, Paced, Tally};
 use netperf_transport::meeting::EndMark;
 use netperf_transport::socket::SocketFacts;
 
@@ -256,6 +256,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
             marks: Vec::new(),
             cipher: None,
             facts: SocketFacts::default(),
+            counts: None,
             segment_size: None,
             connected: over,
             broke: None,
@@ -310,6 +311,8 @@ pub(super) struct WorkerReport {
     pub(super) cipher: Option<String>,
     /// Facts of the first flow's socket; retransmissions are those of all flows.
     pub(super) facts: SocketFacts,
+    /// Counts of the calls underneath the messages.
+    pub(super) counts: Option<IoCounts>,
     pub(super) segment_size: Option<u32>,
     /// When the last of its connections stood.
     pub(super) connected: Moment,

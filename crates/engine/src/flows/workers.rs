@@ -309,7 +309,11 @@ impl<'a> WorkerSetup<'a> {
             self.work,
             FlowLoop::Push | FlowLoop::Pull | FlowLoop::Exchange { .. }
         );
-        end::rings(self.end, self.setup, bulk, self.end.fill.as_deref())
+        let mut rings = end::rings(self.end, self.setup, bulk, self.end.fill.as_deref())?;
+        for ring in [&mut rings.send, &mut rings.recv].into_iter().flatten() {
+            ring.touch_with(self.end.touch);
+        }
+        Ok(rings)
     }
 }
 
@@ -434,6 +438,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         report.drained = left.drained.unwrap_or(Drained::Closed);
         report.marks = left.marks;
         report.facts = left.facts;
+        report.counts = left.counts;
         report.closed = clock::now();
         report.segment_size = segment_size;
         report.cipher = cipher;

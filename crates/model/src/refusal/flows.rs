@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 
 use super::{Refusal, is_empty};
-use crate::catalog::settings::Setting;
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::end_job::EndJob;
 use crate::io::Feature;
 use crate::many::{FlowCarrier, Many, Workers};
-use crate::plan::{Duplex, EndPlan, Limit, TestPlan, TouchPlan};
+use crate::plan::{Duplex, EndPlan, Limit, TestPlan};
 
 /// A reason against many flows: the end of a sentence that begins with "many flows".
 type Reason = (fn(&TestPlan) -> bool, &'static str);
@@ -19,6 +18,10 @@ const HAVE: &[Feature] = &[
     Feature::Poll,
     Feature::Epoll,
     Feature::Discard,
+    Feature::Splice,
+    Feature::ZeroCopy,
+    Feature::Batch,
+    Feature::Segments,
     Feature::Pages,
     Feature::Series,
     Feature::Rate,
@@ -39,7 +42,7 @@ const CONNECT: &[TransportId] = &[
     TransportId::VsockSeqPacket,
 ];
 
-/// Reasons that come before those of features.
+/// Reasons against many flows in a test.
 const TESTS: &[Reason] = &[
     (
         |plan| plan.control.is_none(),
@@ -87,26 +90,6 @@ const TESTS: &[Reason] = &[
     (is_empty, "have requests and responses of a byte at least"),
 ];
 
-/// Reasons that come after those of features.
-const WAYS: &[Reason] = &[
-    (
-        |plan| any_end(plan, |end| end.touch != TouchPlan::default()),
-        "do not touch their buffers: leave out -k and -K",
-    ),
-    (
-        |plan| any_end(plan, |end| end.auto_io),
-        "have no trials before them: leave out --io auto",
-    ),
-    (
-        |plan| plan.local.copy_avoidance,
-        "are received with a copy: leave out -V",
-    ),
-    (
-        |plan| any_end(plan, |end| end.io.discard) && plan.transport != TransportId::Tcp,
-        "are thrown away in the kernel over TCP only: leave out --discard",
-    ),
-];
-
 /// Checks that many flows go together with the rest of a plan, where it has them.
 pub(super) fn check(plan: &TestPlan) -> Result<(), Refusal> {
     let Some(many) = &plan.many else {
@@ -130,10 +113,8 @@ fn why_not(plan: &TestPlan, many: &Many) -> Option<Cow<'static, str>> {
         let why = format!("over this transport have a thread each: use --threads {flows}");
         return Some(why.into());
     }
-    let reason = |reasons: &[Reason]| {
-        let found = reasons.iter().find(|(is, _)| is(plan));
-        found.map(|(_, why)| Cow::Borrowed(*why))
-    };
+    let reason = TESTS.iter().find(|(is, _)| is(plan));
+    let reason = reason.map(|(_, why)| Cow::Borrowed(*why));
     let mut features = [&plan.local, &plan.remote]
         .into_iter()
         .flat_map(EndPlan::features);
@@ -142,15 +123,12 @@ fn why_not(plan: &TestPlan, many: &Many) -> Option<Cow<'static, str>> {
         let option = lacking.option();
         Some(format!("are moved by the usual calls: leave out {option}").into())
     };
-    reason(TESTS).or_else(feature).or_else(|| reason(WAYS))
+    reason.or_else(feature)
 }
 
 /// Whether flows have a feature.
 fn have(feature: Feature) -> bool {
-    if let Feature::Setting(setting) = feature {
-        return setting != Setting::FlowLabel;
-    }
-    HAVE.contains(&feature)
+    matches!(feature, Feature::Setting(_)) || HAVE.contains(&feature)
 }
 
 /// The option that makes a test one of many flows, the plainest first.
@@ -177,13 +155,9 @@ pub fn serves(job: &EndJob) -> bool {
     let alone = carrier == FlowCarrier::Datagrams && !job.test_flow().sends;
     let connects = !job.connects || CONNECT.contains(&job.transport);
     let known = job.end.features().into_iter().all(have);
-    connects && !alone && known && !job.end.copy_avoidance
+    connects && !alone && known
 }
 
 fn datagrams(plan: &TestPlan) -> bool {
     FlowCarrier::of(plan.transport) == Some(FlowCarrier::Datagrams)
-}
-
-fn any_end(plan: &TestPlan, is: fn(&EndPlan) -> bool) -> bool {
-    is(&plan.local) || is(&plan.remote)
 }

@@ -8,6 +8,7 @@ use netperf_testkit::{
     Finished, Invocation, Netserver, Place, Programs, Running, Scratch, Values, eventually,
     machine, ours, require,
 };
+use serde_json::Value;
 
 /// Exit status for what an end cannot do.
 const UNSUPPORTED: i32 = 3;
@@ -432,10 +433,8 @@ fn only_the_middle_counts_between_warm_up_and_cool_down() {
 fn what_many_flows_cannot_do_is_refused_in_one_line() {
     let server = ours!().serve();
     for (words, why) in [
-        ("-t TCP_STREAM --zerocopy --flows 2", "leave out --zerocopy"),
-        ("-t UDP_STREAM --batch 8 --flows 2", "leave out --batch"),
+        ("-t UDP_STREAM --sequence --flows 2", "leave out --sequence"),
         ("-t TCP_RR --io uring --flows 2", "leave out --io uring"),
-        ("-t TCP_RR --io auto --flows 2", "leave out --io auto"),
         ("-t TCP_RR -l -100 --warmup 1", "where a time ends the test"),
         ("-t TCP_RR --cpus 100000", "no CPU 100000"),
         ("-t TCP_RR --place node:4000", "no NUMA node 4000"),
@@ -515,4 +514,70 @@ fn a_killed_client_leaves_no_session_behind() {
         drop(running.finish());
         assert!(nobody_is_served(&server));
     }
+}
+
+#[test]
+fn flows_use_the_data_paths_of_one_flow() {
+    let server = ours!().serve();
+    for (options, sends) in [
+        ("-t TCP_STREAM -l 1 --zerocopy", true),
+        ("-t TCP_STREAM -l 1 --splice", true),
+        ("-t TCP_MAERTS -l 1 --splice", false),
+        ("-t TCP_STREAM -l 1 --io auto", true),
+        ("-t TCP_STREAM -l 1 -k 64,64", true),
+    ] {
+        let words = format!("{options} --flows 3 --threads 2 -- -k {SELECTION}");
+        let finished = run(&server, &words).expect_clean();
+        agree(&finished.values(), sends, !sends, &finished.account());
+    }
+    for options in ["-V", "-r 10,20"] {
+        let words = format!("-t TCP_RR -l -600 --flows 3 -k 64,64 -- {options} -k {SELECTION}");
+        let finished = run(&server, &words).expect_clean();
+        agree(&finished.values(), true, true, &finished.account());
+    }
+}
+
+#[test]
+fn each_of_many_flows_sends_batches_and_both_ends_count_datagrams() {
+    let server = ours!().serve();
+    for option in [
+        "--batch 8",
+        "--segment-offload on",
+        "--batch 2 --segment-offload on",
+    ] {
+        let words = format!("-t UDP_STREAM -l -400000 --flows 2 {option} --json -- -m 1000");
+        let finished = run(&server, &words).expect_clean();
+        let (document, account) = (document(&finished), finished.account());
+        let [local, remote] = ["local", "remote"].map(|end| &document["iterations"][0][end]);
+        assert_eq!(local["send_calls"], 400, "{account}");
+        assert_eq!(local["sent_bytes"], 400_000, "{account}");
+        let calls = local["io"]["send_system_calls"].as_u64();
+        assert!(calls.is_some_and(|calls| calls < 400), "{account}");
+        let received = [&remote["recv_calls"], &remote["received_bytes"]].map(Value::as_u64);
+        let [Some(datagrams @ 1..), Some(bytes)] = received else {
+            panic!("{account}");
+        };
+        assert_eq!(bytes, datagrams * 1000, "{account}");
+    }
+}
+
+#[test]
+fn both_ends_of_many_flows_have_a_flow_label() {
+    if !ipv6() {
+        return;
+    }
+    let server = ours!().serve();
+    for test in ["UDP_STREAM", "UDP_RR"] {
+        let words = format!("-t {test} -l 1 --flows 2 --flow-label 74565 --json");
+        let finished = client(&server, "::1", &words).run().expect_clean();
+        let document = document(&finished);
+        for end in ["local", "remote"] {
+            let options = &document[end]["agreed"]["socket_options"];
+            assert_eq!(options["flow_label"], 74_565, "{}", finished.account());
+        }
+    }
+}
+
+fn document(finished: &Finished) -> Value {
+    serde_json::from_str(&finished.stdout).expect("JSON")
 }

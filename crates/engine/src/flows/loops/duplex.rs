@@ -146,7 +146,7 @@ fn pull_some<E: FlowEndpoint, R: WorkerRecorder, T>(
     state: &mut WorkerState<'_, R>,
     ended: &mut Ended,
 ) -> io::Result<bool> {
-    match received(flow.endpoint.recv(ring.advance()))? {
+    match received(flow.endpoint.recv(ring.advance_touched()))? {
         CallResult::Moved(count) => {
             let first = flow.counts.bytes_received == 0;
             flow.counts.bytes_received += count as u64;

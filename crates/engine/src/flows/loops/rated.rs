@@ -109,7 +109,7 @@ fn send_due<E: FlowEndpoint, R: WorkerRecorder>(
         return Ok(false);
     }
     let message = if fresh {
-        requests.advance()
+        requests.advance_touched()
     } else {
         requests.latest()
     };

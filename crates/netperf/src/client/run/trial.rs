@@ -140,9 +140,7 @@ fn possible(
         };
         let mut with = plan.clone();
         set(&mut with, *method);
-        plan.many.is_none()
-            && known.contains(&feature)
-            && netperf_model::refusal::check(&with).is_ok()
+        known.contains(&feature) && netperf_model::refusal::check(&with).is_ok()
     };
     IoMethod::ALL.into_iter().filter(fits).collect()
 }
@@ -225,6 +223,9 @@ impl Trials<'_> {
         plan.limit = self.amount.map_or(Limit::Time(self.length), Limit::Units);
         (plan.confidence, plan.interim, plan.latency) = (None, None, false);
         (plan.until, plan.remote.until) = (None, false);
+        if let Some(many) = &mut plan.many {
+            (many.warmup, many.cooldown) = (Duration::ZERO, Duration::ZERO);
+        }
         (plan.local.cpu, plan.remote.cpu) = (None, None);
         (plan.wait, plan.dump_tcp_info) = (Duration::ZERO, false);
         run.show = Show {

@@ -51,128 +51,87 @@ impl<'de> Deserialize<'de> for MeasuredFigure {
     }
 }
 
-/// A figure that is -1 if it was not measured, written as [`MeasuredFigure`].
-#[derive(Clone, Copy, Debug)]
-pub struct AsMeasured;
+/// Declares an encoding of a field: the type of the field, that of its JSON, the schema, and the
+/// conversion each way.
+macro_rules! encodings {
+    ($($(#[$doc:meta])* $name:ident: $field:ty => $json:ty,
+        schema: { $($schema:tt)+ },
+        write: $write:expr,
+        read: $read:expr;
+    )*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
 
-inline_schema!(AsMeasured, { "type": ["number", "null"], "minimum": 0 });
+        inline_schema!($name, { $($schema)+ });
 
-impl AsMeasured {
-    pub(crate) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-        MeasuredFigure::of(*value).serialize(to)
-    }
+        impl $name {
+            /// Writes the value.
+            ///
+            /// # Errors
+            /// Those of the serializer.
+            pub fn serialize<S: Serializer>(value: &$field, to: S) -> Result<S::Ok, S::Error> {
+                let write: fn($field) -> $json = $write;
+                write(*value).serialize(to)
+            }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        Ok(MeasuredFigure::deserialize(from)?.0.unwrap_or(-1.0))
-    }
+            /// Reads the value.
+            ///
+            /// # Errors
+            /// When there is a value of another type.
+            pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<$field, D::Error> {
+                let read: fn($json) -> $field = $read;
+                <$json>::deserialize(from).map(read)
+            }
+        }
+    )*};
 }
 
-/// A figure that is null if it is not finite.
-#[derive(Clone, Copy, Debug)]
-pub struct AsFinite;
-
-inline_schema!(AsFinite, { "type": ["number", "null"] });
-
-impl AsFinite {
-    pub(crate) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-        Some(value).filter(|value| value.is_finite()).serialize(to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
-    }
-}
-
-/// A share, written in percent.
-#[derive(Clone, Copy, Debug)]
-pub struct AsPercent;
-
-inline_schema!(AsPercent, { "type": ["number", "null"], "minimum": 0 });
-
-impl AsPercent {
-    pub(crate) fn serialize<S: Serializer>(share: &f64, to: S) -> Result<S::Ok, S::Error> {
-        MeasuredFigure::of(share * 100.0).serialize(to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        Ok(MeasuredFigure::deserialize(from)?.0.unwrap_or(0.0) / 100.0)
-    }
-}
-
-/// A span of time, or a time since 1970, written in seconds.
-#[derive(Clone, Copy, Debug)]
-pub struct AsSeconds;
-
-inline_schema!(AsSeconds, { "type": "number", "minimum": 0 });
-
-impl AsSeconds {
-    /// Writes the number of seconds.
-    ///
-    /// # Errors
-    /// The errors of `to`.
-    pub fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
-        time.as_secs_f64().serialize(to)
-    }
-
-    /// Reads a number of seconds; null and a number that is no time are 0.
-    ///
-    /// # Errors
-    /// When there is something else.
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-        let seconds = Option::<f64>::deserialize(from)?.unwrap_or(0.0);
-        Ok(Duration::try_from_secs_f64(seconds).unwrap_or_default())
-    }
-}
-
-/// Microseconds, written in seconds.
-#[derive(Clone, Copy, Debug)]
-pub struct MicrosAsSeconds;
-
-inline_schema!(MicrosAsSeconds, { "type": "number", "minimum": 0 });
-
-impl MicrosAsSeconds {
-    pub(crate) fn serialize<S: Serializer>(micros: &u64, to: S) -> Result<S::Ok, S::Error> {
-        AsSeconds::serialize(&Duration::from_micros(*micros), to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-        let time = AsSeconds::deserialize(from)?;
+encodings! {
+    /// A figure that is -1 if it was not measured, written as [`MeasuredFigure`].
+    AsMeasured: f64 => MeasuredFigure,
+        schema: { "type": ["number", "null"], "minimum": 0 },
+        write: MeasuredFigure::of,
+        read: |figure| figure.0.unwrap_or(-1.0);
+    /// A figure that is null if it is not finite.
+    AsFinite: f64 => Option<f64>,
+        schema: { "type": ["number", "null"] },
+        write: |value| Some(value).filter(|value| value.is_finite()),
+        read: |value| value.unwrap_or(f64::NAN);
+    /// A share, written in percent.
+    AsPercent: f64 => MeasuredFigure,
+        schema: { "type": ["number", "null"], "minimum": 0 },
+        write: |share| MeasuredFigure::of(share * 100.0),
+        read: |percent| percent.0.unwrap_or(0.0) / 100.0;
+    /// A span of time, or a time since 1970, written in seconds; null and a number that is no
+    /// time are 0.
+    AsSeconds: Duration => Option<f64>,
+        schema: { "type": "number", "minimum": 0 },
+        write: |time| Some(time.as_secs_f64()),
+        read: seconds;
+    /// Microseconds, written in seconds.
+    MicrosAsSeconds: u64 => Option<f64>,
+        schema: { "type": "number", "minimum": 0 },
+        write: |micros| Some(Duration::from_micros(micros).as_secs_f64()),
         // Seconds as a binary fraction can lie just below a whole number of microseconds.
-        let micros = time.saturating_add(Duration::from_nanos(500)).as_micros();
-        Ok(u64::try_from(micros).unwrap_or(u64::MAX))
-    }
+        read: |number| {
+            let micros = seconds(number).saturating_add(Duration::from_nanos(500)).as_micros();
+            u64::try_from(micros).unwrap_or(u64::MAX)
+        };
+    /// A value that is negative if it was not asked for or refused, and then null.
+    NotNegative: i32 => Option<i32>,
+        schema: { "type": ["integer", "null"], "minimum": 0 },
+        write: |value| Some(value).filter(|value| *value >= 0),
+        read: |value| value.unwrap_or(-1);
+    /// A port that is 0 if there is none, and then null.
+    PortOrNull: u16 => Option<u16>,
+        schema: { "type": ["integer", "null"], "minimum": 1 },
+        write: |port| Some(port).filter(|port| *port > 0),
+        read: |port| port.unwrap_or(0);
 }
 
-/// A value that is negative if it was not asked for or refused, and then null.
-#[derive(Clone, Copy, Debug)]
-pub struct NotNegative;
-
-inline_schema!(NotNegative, { "type": ["integer", "null"], "minimum": 0 });
-
-impl NotNegative {
-    pub(crate) fn serialize<S: Serializer>(value: &i32, to: S) -> Result<S::Ok, S::Error> {
-        Some(value).filter(|value| **value >= 0).serialize(to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<i32, D::Error> {
-        Ok(Option::deserialize(from)?.unwrap_or(-1))
-    }
-}
-
-/// A port that is 0 if there is none, and then null.
-#[derive(Clone, Copy, Debug)]
-pub struct PortOrNull;
-
-inline_schema!(PortOrNull, { "type": ["integer", "null"], "minimum": 1 });
-
-impl PortOrNull {
-    pub(crate) fn serialize<S: Serializer>(port: &u16, to: S) -> Result<S::Ok, S::Error> {
-        Some(port).filter(|port| **port > 0).serialize(to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u16, D::Error> {
-        Ok(Option::deserialize(from)?.unwrap_or(0))
-    }
+fn seconds(number: Option<f64>) -> Duration {
+    Duration::try_from_secs_f64(number.unwrap_or(0.0)).unwrap_or_default()
 }
 
 /// Texts by name, written as an object.

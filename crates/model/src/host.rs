@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fields::{NamedTexts, known};
+use crate::words::words;
 
 /// The text of a property that is known to be absent.
 pub const NONE: &str = "none";
@@ -103,57 +104,47 @@ pub struct SecurityFacts {
     pub specific: Option<String>,
 }
 
-/// The security frameworks that decide about every access.
-///
-/// The numbers are printed by `LOCAL_SECURITY_TYPE_ID` and travel between two ends of
-/// this program; they never change. 0 is a framework that could not be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum SecurityKind {
-    /// None of them.
-    #[serde(rename = "none")]
-    None,
-    /// SELinux.
-    #[serde(rename = "SELinux")]
-    SeLinux,
-    /// AppArmor.
-    AppArmor,
-    /// Smack.
-    Smack,
-    /// TOMOYO.
-    #[serde(rename = "TOMOYO")]
-    Tomoyo,
+words! {
+    /// The security frameworks that decide about every access.
+    ///
+    /// The numbers are printed by `LOCAL_SECURITY_TYPE_ID` and travel between two ends of
+    /// this program; they never change. 0 is a framework that could not be told.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum SecurityKind {
+        /// None of them.
+        #[serde(rename = "none")]
+        None = "none",
+        /// SELinux.
+        #[serde(rename = "SELinux")]
+        SeLinux = "SELinux",
+        /// AppArmor.
+        AppArmor = "AppArmor",
+        /// Smack.
+        Smack = "Smack",
+        /// TOMOYO.
+        #[serde(rename = "TOMOYO")]
+        Tomoyo = "TOMOYO",
+    }
 }
 
-/// Mode of a security framework; the numbers as of [`SecurityKind`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum SecurityMode {
-    /// It does nothing.
-    Disabled,
-    /// It complains and lets pass.
-    Permissive,
-    /// It refuses.
-    Enforcing,
+words! {
+    /// Mode of a security framework; the numbers as of [`SecurityKind`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum SecurityMode {
+        /// It does nothing.
+        Disabled = "Disabled",
+        /// It complains and lets pass.
+        Permissive = "Permissive",
+        /// It refuses.
+        Enforcing = "Enforcing",
+    }
 }
 
 impl SecurityKind {
-    const ALL: [Self; 5] = [
-        Self::None,
-        Self::SeLinux,
-        Self::AppArmor,
-        Self::Smack,
-        Self::Tomoyo,
-    ];
-
     /// Its number, from 1.
     #[must_use]
     pub const fn id(self) -> u8 {
-        match self {
-            Self::None => 1,
-            Self::SeLinux => 2,
-            Self::AppArmor => 3,
-            Self::Smack => 4,
-            Self::Tomoyo => 5,
-        }
+        self as u8 + 1
     }
 
     /// The framework with this number.
@@ -161,47 +152,19 @@ impl SecurityKind {
     pub fn from_id(id: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.id() == id)
     }
-
-    /// The text that selectors print.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::None => NONE,
-            Self::SeLinux => "SELinux",
-            Self::AppArmor => "AppArmor",
-            Self::Smack => "Smack",
-            Self::Tomoyo => "TOMOYO",
-        }
-    }
 }
 
 impl SecurityMode {
-    const ALL: [Self; 3] = [Self::Disabled, Self::Permissive, Self::Enforcing];
-
     /// Its number, from 1.
     #[must_use]
     pub const fn id(self) -> u8 {
-        match self {
-            Self::Disabled => 1,
-            Self::Permissive => 2,
-            Self::Enforcing => 3,
-        }
+        self as u8 + 1
     }
 
     /// The mode with this number.
     #[must_use]
     pub fn from_id(id: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.id() == id)
-    }
-
-    /// The text that selectors print.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Disabled => "Disabled",
-            Self::Permissive => "Permissive",
-            Self::Enforcing => "Enforcing",
-        }
     }
 }
 

@@ -1,42 +1,25 @@
 //! How an end moves its bytes, and what it takes of the system and of a peer.
 
 use crate::catalog::settings::Setting;
+use crate::words::words;
 
-/// What an end does while a call has nothing to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum IoMethod {
-    /// It sleeps in the call, as netperf always did.
-    #[default]
-    Blocking,
-    /// It makes the call again and again: calls return at once.
-    Poll,
-    /// It sleeps in epoll_wait(2).
-    Epoll,
-    /// It hands calls to io_uring(7) and sleeps there, in one system call.
-    Uring,
+words! {
+    /// What an end does while a call has nothing to do.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum IoMethod {
+        /// It sleeps in the call, as netperf always did.
+        #[default]
+        Blocking = "blocking",
+        /// It makes the call again and again: calls return at once.
+        Poll = "poll",
+        /// It sleeps in epoll_wait(2).
+        Epoll = "epoll",
+        /// It hands calls to io_uring(7) and sleeps there, in one system call.
+        Uring = "uring",
+    }
 }
 
 impl IoMethod {
-    /// Every method.
-    pub const ALL: [Self; 4] = [Self::Blocking, Self::Poll, Self::Epoll, Self::Uring];
-
-    /// Its name in options and output.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Blocking => "blocking",
-            Self::Poll => "poll",
-            Self::Epoll => "epoll",
-            Self::Uring => "uring",
-        }
-    }
-
-    /// The method of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|method| method.label() == name)
-    }
-
     /// What it takes of a host; `None` for blocking calls, which every one makes.
     #[must_use]
     pub const fn feature(self) -> Option<Feature> {
@@ -48,15 +31,10 @@ impl IoMethod {
         }
     }
 
-    /// Its number in messages, which never changes.
+    /// Its number in messages, which never changes: its place in the order of methods.
     #[must_use]
     pub const fn code(self) -> u8 {
-        match self {
-            Self::Blocking => 0,
-            Self::Poll => 1,
-            Self::Epoll => 2,
-            Self::Uring => 3,
-        }
+        self as u8
     }
 
     /// The method of this number.

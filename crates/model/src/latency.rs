@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::figures::count as figure;
+
 /// Operations with a time in one range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename = "bucket")]
@@ -121,29 +123,29 @@ impl Latency {
         if self.count == 0 {
             return None;
         }
-        let rank = (p.clamp(0.0, 1.0) * as_figure(self.count)).ceil().max(1.0);
+        let rank = (p.clamp(0.0, 1.0) * figure(self.count)).ceil().max(1.0);
         let mut seen = 0;
         for bucket in &self.buckets {
             seen += bucket.count;
-            if as_figure(seen) >= rank {
-                let middle = f64::midpoint(as_figure(bucket.from), as_figure(bucket.to));
-                return Some(middle.clamp(as_figure(self.min), as_figure(self.max)));
+            if figure(seen) >= rank {
+                let middle = f64::midpoint(figure(bucket.from), figure(bucket.to));
+                return Some(middle.clamp(figure(self.min), figure(self.max)));
             }
         }
-        Some(as_figure(self.max))
+        Some(figure(self.max))
     }
 
     /// The mean, nanoseconds; `None` without operations.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / as_figure(self.count))
+        (self.count > 0).then(|| self.sum / figure(self.count))
     }
 
     /// The standard deviation of the population, nanoseconds; `None` without operations.
     #[must_use]
     pub fn standard_deviation(&self) -> Option<f64> {
         let mean = self.mean()?;
-        let variance = self.sum_of_squares / as_figure(self.count) - mean * mean;
+        let variance = self.sum_of_squares / figure(self.count) - mean * mean;
         Some(variance.max(0.0).sqrt())
     }
 
@@ -206,14 +208,6 @@ fn place(micros: u64) -> Option<(usize, usize)> {
     None
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "exact up to 2^53, far beyond any run"
-)]
-fn as_figure(value: u64) -> f64 {
-    value as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,7 +215,7 @@ mod tests {
     fn of(times: &[u64]) -> Latency {
         let mut all = Latency::default();
         for time in times {
-            let figure = as_figure(*time);
+            let figure = figure(*time);
             all.merge(&Latency {
                 buckets: vec![Bucket {
                     from: *time,

@@ -30,6 +30,7 @@ pub mod series;
 pub mod token;
 pub mod units;
 pub mod until;
+mod words;
 
 pub use address::{Address, BadAddress};
 pub use agreed::{Agreed, EndSetup, Host, Hosts};

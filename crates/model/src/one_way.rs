@@ -12,30 +12,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fields::AsFinite;
+use crate::words::words;
 
-/// Source of timestamps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stamper {
-    /// The kernel.
-    #[default]
-    Kernel,
-    /// The network device, by its clock.
-    Device,
+words! {
+    /// Source of timestamps.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Stamper {
+        /// The kernel.
+        #[default]
+        Kernel = "software",
+        /// The network device, by its clock.
+        Device = "hardware",
+    }
 }
 
 impl Stamper {
-    /// The words of `--timestamps`.
-    pub const WORDS: &[&str] = &["software", "hardware"];
-
-    /// The word of `--timestamps`.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Kernel => "software",
-            Self::Device => "hardware",
-        }
-    }
-
     /// Feature that a host needs for it.
     #[must_use]
     pub const fn feature(self) -> crate::io::Feature {
@@ -43,14 +34,6 @@ impl Stamper {
             Self::Kernel => crate::io::Feature::Timestamps,
             Self::Device => crate::io::Feature::DeviceStamps,
         }
-    }
-
-    /// The one of this word.
-    #[must_use]
-    pub fn named(word: &str) -> Option<Self> {
-        [Self::Kernel, Self::Device]
-            .into_iter()
-            .find(|stamper| stamper.word() == word)
     }
 }
 
@@ -92,49 +75,24 @@ pub struct Stamps {
     pub each: Vec<Stamp>,
 }
 
-/// A part of a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// From netperf's send call to its device.
-    ClientSend,
-    /// From netperf's device to netserver's.
-    WireThere,
-    /// From netserver's device to behind its receive call.
-    ServerReceive,
-    /// From there to its send call.
-    ServerTurn,
-    /// From netserver's send call to its device.
-    ServerSend,
-    /// From netserver's device to netperf's.
-    WireBack,
-    /// From netperf's device to behind its receive call.
-    ClientReceive,
-}
-
-impl Part {
-    /// All, in the order of time.
-    pub const ALL: [Self; 7] = [
-        Self::ClientSend,
-        Self::WireThere,
-        Self::ServerReceive,
-        Self::ServerTurn,
-        Self::ServerSend,
-        Self::WireBack,
-        Self::ClientReceive,
-    ];
-
-    /// Its name, for people.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::ClientSend => "netperf's stack, sending",
-            Self::WireThere => "wire to netserver",
-            Self::ServerReceive => "netserver's stack, receiving",
-            Self::ServerTurn => "netserver's answer",
-            Self::ServerSend => "netserver's stack, sending",
-            Self::WireBack => "wire to netperf",
-            Self::ClientReceive => "netperf's stack, receiving",
-        }
+words! {
+    /// A part of a transaction.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Part {
+        /// From netperf's send call to its device.
+        ClientSend = "netperf's stack, sending",
+        /// From netperf's device to netserver's.
+        WireThere = "wire to netserver",
+        /// From netserver's device to behind its receive call.
+        ServerReceive = "netserver's stack, receiving",
+        /// From there to its send call.
+        ServerTurn = "netserver's answer",
+        /// From netserver's send call to its device.
+        ServerSend = "netserver's stack, sending",
+        /// From netserver's device to netperf's.
+        WireBack = "wire to netperf",
+        /// From netperf's device to behind its receive call.
+        ClientReceive = "netperf's stack, receiving",
     }
 }
 

@@ -12,84 +12,37 @@ use crate::catalog::settings::Setting;
 use crate::catalog::transports::Domain;
 use crate::end_job::EndJob;
 use crate::plan::Limit;
+use crate::words::words;
 
 mod network;
 
 pub use network::{BadNetwork, Network};
 
-/// Credential that a client must present.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Require {
-    /// Nothing.
-    #[default]
-    None,
-    /// The passphrase, in the clear, or the key.
-    Passphrase,
-    /// The key, over an encrypted connection.
-    Key,
-}
-
-impl Require {
-    /// Names of the levels, weakest first.
-    pub const WORDS: &'static [&'static str] = &["none", "passphrase", "key"];
-
-    /// Level with this name.
-    #[must_use]
-    pub fn named(word: &str) -> Option<Self> {
-        match word {
-            "none" => Some(Self::None),
-            "passphrase" => Some(Self::Passphrase),
-            "key" => Some(Self::Key),
-            _ => None,
-        }
-    }
-
-    /// Name of the level.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Passphrase => "passphrase",
-            Self::Key => "key",
-        }
+words! {
+    /// Credential that a client must present.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum Require {
+        /// Nothing.
+        #[default]
+        None = "none",
+        /// The passphrase, in the clear, or the key.
+        Passphrase = "passphrase",
+        /// The key, over an encrypted connection.
+        Key = "key",
     }
 }
 
-/// Data that netserver accepts on the port of the control connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum OnePort {
-    /// None.
-    Off,
-    /// Connections only.
-    Tcp,
-    /// Connections and datagrams.
-    #[default]
-    On,
-}
-
-impl OnePort {
-    /// Names of the settings.
-    pub const WORDS: &'static [&'static str] = &["off", "tcp", "on"];
-
-    /// Setting with this name.
-    #[must_use]
-    pub fn named(word: &str) -> Option<Self> {
-        match word {
-            "off" => Some(Self::Off),
-            "tcp" => Some(Self::Tcp),
-            "on" => Some(Self::On),
-            _ => None,
-        }
-    }
-
-    /// Name of the setting.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Tcp => "tcp",
-            Self::On => "on",
-        }
+words! {
+    /// Data that netserver accepts on the port of the control connection.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum OnePort {
+        /// None.
+        Off = "off",
+        /// Connections only.
+        Tcp = "tcp",
+        /// Connections and datagrams.
+        #[default]
+        On = "on",
     }
 }
 

@@ -6,29 +6,22 @@ use crate::figures::count;
 use crate::latency::Latency;
 use crate::outcome::{Iteration, Warning};
 use crate::plan::TestPlan;
+use crate::words::words;
 
-/// Unit of a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RateUnit {
-    /// Requests sent, in request/response tests.
-    Transactions,
-    /// Bits of data, in one-way tests.
-    Bits,
-    /// Messages, in one-way tests with messages.
-    Packets,
+words! {
+    /// Unit of a rate.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum RateUnit {
+        /// Requests sent, in request/response tests.
+        Transactions = "transactions",
+        /// Bits of data, in one-way tests.
+        Bits = "bits",
+        /// Messages, in one-way tests with messages.
+        Packets = "packets",
+    }
 }
 
 impl RateUnit {
-    /// Name in output, without "per second".
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Transactions => "transactions",
-            Self::Bits => "bits",
-            Self::Packets => "packets",
-        }
-    }
-
     /// Number in control messages; `None` for a unit that only netperf itself uses.
     #[must_use]
     pub const fn code(self) -> Option<u8> {
@@ -50,34 +43,15 @@ impl RateUnit {
     }
 }
 
-/// Distribution of the intervals between requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Arrival {
-    /// Constant intervals.
-    #[default]
-    Constant,
-    /// Exponentially distributed intervals, as between independent requests.
-    Poisson,
-}
-
-impl Arrival {
-    /// Names of the distributions.
-    pub const WORDS: [&'static str; 2] = ["constant", "poisson"];
-
-    /// Name of the distribution.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Constant => Self::WORDS[0],
-            Self::Poisson => Self::WORDS[1],
-        }
-    }
-
-    /// Distribution with this name.
-    #[must_use]
-    pub fn named(word: &str) -> Option<Self> {
-        let mut all = [Self::Constant, Self::Poisson].into_iter();
-        all.find(|arrival| arrival.label() == word)
+words! {
+    /// Distribution of the intervals between requests.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum Arrival {
+        /// Constant intervals.
+        #[default]
+        Constant = "constant",
+        /// Exponentially distributed intervals, as between independent requests.
+        Poisson = "poisson",
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::words::words;
+
 /// How well figures must be known before a run ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntilPlan {
@@ -84,26 +86,16 @@ impl Course {
     }
 }
 
-/// Whether a run went on for long enough.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UntilEnd {
-    /// Everything that was asked for is known.
-    Reached,
-    /// The longest time was over first: what was measured varies too much.
-    TooNoisy,
-    /// The run was over before anything could be judged.
-    TooShort,
-}
-
-impl UntilEnd {
-    /// Its name in output.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Reached => "reached",
-            Self::TooNoisy => "too noisy",
-            Self::TooShort => "too short",
-        }
+words! {
+    /// Whether a run went on for long enough.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum UntilEnd {
+        /// Everything that was asked for is known.
+        Reached = "reached",
+        /// The longest time was over first: what was measured varies too much.
+        TooNoisy = "too noisy",
+        /// The run was over before anything could be judged.
+        TooShort = "too short",
     }
 }
 

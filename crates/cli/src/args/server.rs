@@ -114,7 +114,7 @@ impl ServerArgs {
             ),
             (
                 "require",
-                access.require.map(|require| require.word().to_owned()),
+                access.require.map(|require| require.label().to_owned()),
             ),
             (
                 "data-peers",

@@ -24,7 +24,7 @@ pub(super) const RATE: Opt = Opt::named("rate", Group::Pacing)
     );
 
 pub(super) const ARRIVAL: Opt = Opt::named("arrival", Group::Pacing)
-    .takes("pattern", ValueKind::Word(&Arrival::WORDS))
+    .takes("pattern", ValueKind::Word(Arrival::WORDS))
     .set(|a, text| a.rate.arrival = Arrival::named(text))
     .help("distribution of requests at a rate: constant or poisson")
     .more(

@@ -1,5 +1,7 @@
 //! What moves in which direction.
 
+use crate::words::words;
+
 /// What moves in which direction, as seen by netperf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flow {
@@ -13,32 +15,14 @@ pub struct Flow {
     pub duplex: Option<Duplex>,
 }
 
-/// What carries the two directions of bulk data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Duplex {
-    /// One connection, or one socket at each end, for both.
-    Same,
-    /// One for each.
-    Separate,
-}
-
-impl Duplex {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Same, Self::Separate];
-
-    /// Its name in options and output.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Separate => "separate",
-        }
-    }
-
-    /// What has this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|duplex| duplex.label() == name)
+words! {
+    /// What carries the two directions of bulk data.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Duplex {
+        /// One connection, or one socket at each end, for both.
+        Same = "same",
+        /// One for each.
+        Separate = "separate",
     }
 }
 

@@ -272,7 +272,7 @@ fn the_kernel_or_the_loop_holds_what_is_sent_to_the_rate() {
 #[test]
 fn words_and_what_they_mean_are_the_same_there_and_back() {
     for word in Require::WORDS {
-        assert_eq!(Require::named(word).unwrap().word(), *word);
+        assert_eq!(Require::named(word).unwrap().label(), *word);
     }
     for text in ["same", "any", "10.0.0.0/8,2001:db8::/32"] {
         assert_eq!(text.parse::<DataPeers>().unwrap().to_string(), text);
@@ -305,6 +305,6 @@ fn what_comes_in_by_the_one_port_is_what_the_operator_lets_in() {
     let datagrams = permit(OnePort::Tcp, TransportId::Udp);
     assert_eq!(datagrams, Err(Denied::OnePortDatagrams));
     for word in OnePort::WORDS {
-        assert_eq!(OnePort::named(word).unwrap().word(), *word);
+        assert_eq!(OnePort::named(word).unwrap().label(), *word);
     }
 }

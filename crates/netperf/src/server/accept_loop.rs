@@ -132,7 +132,7 @@ impl AcceptLoop {
         let fields = [
             ("port", LogValue::Text(self.ports())),
             ("sandbox", LogValue::Text(sandbox)),
-            ("one_port", LogValue::from(self.one_port().word())),
+            ("one_port", LogValue::from(self.one_port().label())),
         ];
         self.log.say(LogLevel::Info, "listening", &fields);
         loop {

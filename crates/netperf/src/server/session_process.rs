@@ -81,7 +81,7 @@ impl SessionProcess {
         command.arg0("netserver").args(args.session_words());
         let operations = &args.operations;
         command.arg("--sandbox").arg(operations.sandbox.word());
-        command.arg("--one-port").arg(one_port.word());
+        command.arg("--one-port").arg(one_port.label());
         if let Some(files) = &operations.files {
             command.arg("--files").arg(files);
         }

@@ -321,7 +321,7 @@ impl AskedEnd {
                 splice: io.splice,
             },
             series: plan.series,
-            timestamps: plan.stamps.map(Stamper::word).map(str::to_owned),
+            timestamps: plan.stamps.map(Stamper::label).map(str::to_owned),
             pace: plan.pace.filter(|pace| pace.burst > 0),
             send_buffers: plan.send,
             recv_buffers: plan.recv,

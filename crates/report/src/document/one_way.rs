@@ -59,7 +59,7 @@ impl OneWayResult {
             None => Stamper::Kernel,
         };
         Self {
-            clock: stamper.word().to_owned(),
+            clock: stamper.label().to_owned(),
             transactions: found.transactions,
             discarded: found.discarded,
             sampled_every: found.every,

@@ -8,7 +8,7 @@
 //! window of frames in flight (docs/decisions).
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use netperf_os::sockopt::{self, IntOption};
@@ -16,7 +16,7 @@ use netperf_os::wait::Deadline;
 use netperf_os::{SockAddr, Socket, io as calls, link, parts};
 
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
-use crate::meeting::{AcceptFilter, Connects, GiveUp, Met, OnSocket, Parting, accept, connect};
+use crate::meeting::{AcceptFilter, Connects, GiveUp, Met, Parting, accept, connect, on_socket};
 
 /// Destination and source service access point and two control bytes of each frame.
 const LLC_HEADER: usize = 4;
@@ -292,15 +292,7 @@ impl Endpoint for Records {
     }
 }
 
-impl OnSocket for Records {
-    fn fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
-
-    fn into_socket(self) -> Socket {
-        self.socket
-    }
-}
+on_socket!(Records: socket);
 
 /// Sends an empty record, which marks the end of data. Blocks while earlier frames fill the
 /// window.

@@ -26,6 +26,22 @@ pub trait OnSocket: Sized {
     }
 }
 
+/// Implements [`OnSocket`] for endpoints with the socket in this field.
+macro_rules! on_socket {
+    ($($endpoint:ty: $field:tt),+ $(,)?) => {$(
+        impl $crate::meeting::OnSocket for $endpoint {
+            fn fd(&self) -> std::os::fd::BorrowedFd<'_> {
+                std::os::fd::AsFd::as_fd(&self.$field)
+            }
+
+            fn into_socket(self) -> netperf_os::Socket {
+                self.$field
+            }
+        }
+    )+};
+}
+pub(crate) use on_socket;
+
 /// Result of waiting for a connection.
 #[derive(Debug)]
 pub enum Met<T> {

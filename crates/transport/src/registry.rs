@@ -3,7 +3,9 @@
 use std::io::Error;
 
 use netperf_model::catalog::transports::TRANSPORTS;
-use netperf_model::{Abilities, Family, Setting, SocketPlan, TransportId, TransportRow};
+use netperf_model::{
+    Abilities, Family, Setting, SocketKind, SocketPlan, TransportId, TransportRow,
+};
 
 use crate::io;
 use crate::meeting::{Addresses, Connects, Plain};
@@ -45,31 +47,35 @@ pub trait Visitor {
     fn absent(self, error: Error) -> Self::Out;
 }
 
+/// The cargo features that a build may lack: name, presence and transports.
+const OPTIONAL: [(&str, bool, &[TransportId]); 2] = [
+    (
+        "tls",
+        cfg!(feature = "tls"),
+        &[TransportId::Tls, TransportId::Ktls],
+    ),
+    (
+        "suites",
+        cfg!(feature = "suites"),
+        &[
+            TransportId::Sctp,
+            TransportId::SctpMany,
+            TransportId::Dccp,
+            TransportId::XtiTcp,
+            TransportId::XtiUdp,
+            TransportId::Llc1,
+            TransportId::Llc2,
+            TransportId::Packet,
+            TransportId::Atm,
+        ],
+    ),
+];
+
 /// The cargo feature that a transport takes; `None` for those that every build has.
-const fn feature(transport: TransportId) -> Option<(&'static str, bool)> {
-    match transport {
-        TransportId::Tls | TransportId::Ktls => Some(("tls", cfg!(feature = "tls"))),
-        TransportId::Sctp
-        | TransportId::SctpMany
-        | TransportId::Dccp
-        | TransportId::XtiTcp
-        | TransportId::XtiUdp
-        | TransportId::Llc1
-        | TransportId::Llc2
-        | TransportId::Packet
-        | TransportId::Atm => Some(("suites", cfg!(feature = "suites"))),
-        TransportId::Tcp
-        | TransportId::IpDefault
-        | TransportId::Mptcp
-        | TransportId::Sdp
-        | TransportId::Udp
-        | TransportId::UdpLite
-        | TransportId::UnixStream
-        | TransportId::UnixSeqPacket
-        | TransportId::UnixDatagram
-        | TransportId::Vsock
-        | TransportId::VsockSeqPacket => None,
-    }
+fn feature(transport: TransportId) -> Option<(&'static str, bool)> {
+    let mut optional = OPTIONAL.iter();
+    let (name, built, _) = optional.find(|(_, _, members)| members.contains(&transport))?;
+    Some((name, *built))
 }
 
 /// Reports a transport that this build does not contain.
@@ -152,30 +158,21 @@ pub struct Asked<'a> {
 
 /// Calls the method of `visitor` for the class of a transport, with its type.
 pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -> V::Out {
-    let plan = asked.socket;
-    match transport {
-        TransportId::Tcp
-        | TransportId::IpDefault
-        | TransportId::Mptcp
-        | TransportId::Sdp
-        | TransportId::UnixStream
-        | TransportId::Vsock => visitor.stream(Plain::<Tcp>::new()),
-        TransportId::UnixSeqPacket | TransportId::VsockSeqPacket => {
+    match feature(transport) {
+        None => plain(transport, asked.socket, visitor),
+        Some(("tls", _)) => encrypted::visit(transport, asked, visitor),
+        Some(_) => suites::visit(transport, asked, visitor),
+    }
+}
+
+/// Calls the method of `visitor` for the class of a transport that every build has.
+fn plain<V: Visitor>(transport: TransportId, plan: &SocketPlan, visitor: V) -> V::Out {
+    match transport.row().kind {
+        SocketKind::Stream => visitor.stream(Plain::<Tcp>::new()),
+        SocketKind::SeqPacket | SocketKind::Dccp => {
             visitor.connection(Plain::<ConnectedUdp>::new())
         }
-        TransportId::Udp | TransportId::UdpLite | TransportId::UnixDatagram => {
-            datagrams(plan, visitor)
-        }
-        TransportId::Tls | TransportId::Ktls => encrypted::visit(transport, asked, visitor),
-        TransportId::Sctp
-        | TransportId::SctpMany
-        | TransportId::Dccp
-        | TransportId::XtiTcp
-        | TransportId::XtiUdp
-        | TransportId::Llc1
-        | TransportId::Llc2
-        | TransportId::Packet
-        | TransportId::Atm => suites::visit(transport, asked, visitor),
+        SocketKind::Datagram => datagrams(plan, visitor),
     }
 }
 
@@ -184,12 +181,10 @@ fn datagrams<V: Visitor>(plan: &SocketPlan, visitor: V) -> V::Out {
         connect: plan.connected_datagram,
         answer_from_there: plan.packet_info,
     };
+    let label = plan.settings.number(Setting::FlowLabel);
     if plan.connected_datagram {
-        visitor.datagrams(
-            Udp::<ConnectedUdp>::new(first).labelled(plan.settings.number(Setting::FlowLabel)),
-        )
+        visitor.datagrams(Udp::<ConnectedUdp>::new(first).labelled(label))
     } else {
-        visitor
-            .datagrams(Udp::<ToPeer>::new(first).labelled(plan.settings.number(Setting::FlowLabel)))
+        visitor.datagrams(Udp::<ToPeer>::new(first).labelled(label))
     }
 }

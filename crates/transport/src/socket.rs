@@ -114,8 +114,7 @@ pub(crate) fn any(transport: TransportId) -> io::Result<Socket> {
 pub fn open(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Result<OpenedSocket> {
     let socket = create(transport, family)?;
     set_options(&socket, transport, family, plan)?;
-    let priority = set_priority(&socket, plan);
-    let tos = set_tos(&socket, family, plan);
+    let (priority, tos) = set_marks(&socket, family, plan);
     let (send_buffer, recv_buffer) = buffers(&socket);
     Ok(OpenedSocket {
         socket,
@@ -132,10 +131,7 @@ pub fn open(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Re
 /// As [`open`].
 pub fn open_again(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Result<Socket> {
     let socket = create(transport, family)?;
-    set_options(&socket, transport, family, plan)?;
-    set_extras(&socket, plan, Side::Asks).map_err(|(_, error)| error)?;
-    set_priority(&socket, plan);
-    set_tos(&socket, family, plan);
+    set_all(&socket, transport, family, plan, Side::Asks)?;
     Ok(socket)
 }
 
@@ -150,10 +146,19 @@ pub(crate) fn equip(
     family: Family,
     plan: &SocketPlan,
 ) -> io::Result<()> {
+    set_all(socket, transport, family, plan, Side::Answers)
+}
+
+fn set_all(
+    socket: &Socket,
+    transport: TransportId,
+    family: Family,
+    plan: &SocketPlan,
+    side: Side,
+) -> io::Result<()> {
     set_options(socket, transport, family, plan)?;
-    set_extras(socket, plan, Side::Answers).map_err(|(_, error)| error)?;
-    set_priority(socket, plan);
-    set_tos(socket, family, plan);
+    set_extras(socket, plan, side).map_err(|(_, error)| error)?;
+    set_marks(socket, family, plan);
     Ok(())
 }
 
@@ -218,24 +223,27 @@ fn set_sctp_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
 
 fn set_datagram_options(socket: &Socket, family: Family, plan: &SocketPlan) -> io::Result<()> {
     let fd = socket.as_fd();
-    let v6 = family == Family::V6;
     if plan.no_fragmentation {
-        let option = if v6 {
-            IntOption::MtuDiscoverV6
-        } else {
-            IntOption::MtuDiscoverV4
-        };
+        let option = by_family(family, IntOption::MtuDiscoverV4, IntOption::MtuDiscoverV6);
         sockopt::set(fd, option, sockopt::PMTU_DISCOVERY_DO)?;
     }
     if let Some(ttl) = plan.multicast_ttl {
-        let option = if v6 {
-            IntOption::MulticastHopsV6
-        } else {
-            IntOption::MulticastTtlV4
-        };
+        let option = by_family(
+            family,
+            IntOption::MulticastTtlV4,
+            IntOption::MulticastHopsV6,
+        );
         sockopt::set(fd, option, i32::from(ttl))?;
     }
     Ok(())
+}
+
+/// The option of a family; an unspecified one is IPv4.
+const fn by_family(family: Family, v4: IntOption, v6: IntOption) -> IntOption {
+    match family {
+        Family::V4 | Family::Unspecified => v4,
+        Family::V6 => v6,
+    }
 }
 
 fn set_common_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
@@ -267,27 +275,21 @@ pub fn labelled(to: SockAddr, plan: &SocketPlan) -> SockAddr {
     }
 }
 
-fn set_priority(socket: &Socket, plan: &SocketPlan) -> i32 {
-    let Some(priority) = plan.priority else {
-        return NOT_ASKED;
+/// Sets priority and type of service; returns the values in force, or the reason why not.
+fn set_marks(socket: &Socket, family: Family, plan: &SocketPlan) -> (i32, i32) {
+    let in_force = |option: IntOption, value: Option<i32>| {
+        let Some(value) = value else {
+            return NOT_ASKED;
+        };
+        sockopt::set(socket.as_fd(), option, value)
+            .and_then(|()| sockopt::fetch(socket.as_fd(), option))
+            .unwrap_or(REFUSED)
     };
-    sockopt::set(socket.as_fd(), IntOption::Priority, priority)
-        .and_then(|()| sockopt::fetch(socket.as_fd(), IntOption::Priority))
-        .unwrap_or(REFUSED)
-}
-
-fn set_tos(socket: &Socket, family: Family, plan: &SocketPlan) -> i32 {
-    let Some(tos) = plan.tos else {
-        return NOT_ASKED;
-    };
-    let option = if family == Family::V6 {
-        IntOption::TrafficClassV6
-    } else {
-        IntOption::TosV4
-    };
-    sockopt::set(socket.as_fd(), option, i32::from(tos))
-        .and_then(|()| sockopt::fetch(socket.as_fd(), option))
-        .unwrap_or(REFUSED)
+    let tos = by_family(family, IntOption::TosV4, IntOption::TrafficClassV6);
+    (
+        in_force(IntOption::Priority, plan.priority),
+        in_force(tos, plan.tos.map(i32::from)),
+    )
 }
 
 fn clamp(value: u32) -> i32 {
@@ -313,11 +315,7 @@ pub fn buffers(socket: &Socket) -> (Option<u32>, Option<u32>) {
 /// # Errors
 /// Whatever setsockopt(2) reports.
 pub fn report_send_errors(socket: &Socket, family: Family) -> io::Result<()> {
-    let option = if family == Family::V6 {
-        IntOption::RecvErrV6
-    } else {
-        IntOption::RecvErrV4
-    };
+    let option = by_family(family, IntOption::RecvErrV4, IntOption::RecvErrV6);
     sockopt::set(socket.as_fd(), option, 1)
 }
 

@@ -2,14 +2,14 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 use netperf_os::Socket;
 use netperf_os::io as calls;
 
 use crate::dccp;
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
-use crate::meeting::OnSocket;
+use crate::meeting::on_socket;
 use crate::udp::{ConnectedUdp, ToPeer, UdpResponder};
 
 /// A connection moved by send(2) and recv(2).
@@ -73,12 +73,6 @@ impl FromFile {
             next: 0,
         }
     }
-
-    /// Returns the socket after the run.
-    #[must_use]
-    pub fn into_socket(self) -> Socket {
-        self.socket
-    }
 }
 
 impl Endpoint for FromFile {
@@ -130,12 +124,6 @@ impl Spliced {
         })
     }
 
-    /// Returns the socket after the run.
-    #[must_use]
-    pub fn into_socket(self) -> Socket {
-        self.socket
-    }
-
     /// Discards the `count` bytes in the pipe.
     fn discard(&self, count: usize) -> io::Result<()> {
         let mut left = count;
@@ -170,19 +158,6 @@ impl Endpoint for Spliced {
         }
         Ok(got)
     }
-}
-
-macro_rules! on_socket {
-    ($($endpoint:ty: $field:tt),+ $(,)?) => {$(
-        impl OnSocket for $endpoint {
-            fn fd(&self) -> BorrowedFd<'_> {
-                self.$field.as_fd()
-            }
-            fn into_socket(self) -> Socket {
-                self.$field
-            }
-        }
-    )+};
 }
 
 impl From<Socket> for Tcp {

@@ -3,7 +3,7 @@
 use std::io;
 use std::marker::PhantomData;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use netperf_model::Sources;
 use netperf_os::flow_label::flow_info;
@@ -73,16 +73,31 @@ pub(crate) fn mark_the_end(mut send: impl FnMut() + Send + 'static) -> Parted {
     Parted::Repeat(EndMark::new(send))
 }
 
+/// Sends an empty datagram to an address, or to the connected peer.
+pub(crate) fn send_mark(fd: BorrowedFd<'_>, to: Option<&SockAddr>) {
+    // An error here and below means that the peer is gone and needs no mark.
+    let _gone = match to {
+        Some(to) => calls::send_to(fd, &[], to),
+        None => calls::send(fd, &[]),
+    };
+}
+
+/// Sends an empty datagram to the source of the last datagram, if there was one.
+pub(crate) fn send_mark_back(fd: BorrowedFd<'_>, source: &Source) {
+    if source.is_known() {
+        let _gone = calls::send_back(fd, &[], source);
+    }
+}
+
 impl Parts for ToPeer {
-    fn part(mut self) -> Parted {
-        // An error here and below means that the peer is gone and needs no mark.
-        mark_the_end(move || drop(self.send(&[])))
+    fn part(self) -> Parted {
+        mark_the_end(move || send_mark(self.socket.as_fd(), Some(&self.to)))
     }
 }
 
 impl Parts for ConnectedUdp {
-    fn part(mut self) -> Parted {
-        mark_the_end(move || drop(self.send(&[])))
+    fn part(self) -> Parted {
+        mark_the_end(move || send_mark(self.0.as_fd(), None))
     }
 }
 
@@ -91,8 +106,8 @@ impl Parts for UdpResponder {
         self.sources = (!sources.is_anybody()).then(|| sources.clone());
     }
 
-    fn part(mut self) -> Parted {
-        mark_the_end(move || self.send_end_mark())
+    fn part(self) -> Parted {
+        mark_the_end(move || send_mark_back(self.socket.as_fd(), &self.source))
     }
 }
 
@@ -314,14 +329,6 @@ impl UdpResponder {
         bound.bind(&SocketAddr::new(address, port).into())?;
         self.socket = bound;
         Ok(())
-    }
-
-    /// Tells the last sender that no more responses follow.
-    fn send_end_mark(&mut self) {
-        if self.source.is_known() {
-            // An error means that the peer is gone and needs no mark.
-            let _gone = calls::send_back(self.socket.as_fd(), &[], &self.source);
-        }
     }
 }
 

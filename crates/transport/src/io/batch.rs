@@ -1,7 +1,7 @@
 //! Batched datagram calls in one direction.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 
 use netperf_model::IoCounts;
 use netperf_os::batch::Batch;
@@ -10,8 +10,8 @@ use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
-use crate::meeting::{OnSocket, Parted, Parts};
-use crate::udp::mark_the_end;
+use crate::meeting::{Parted, Parts, on_socket};
+use crate::udp::{mark_the_end, send_mark, send_mark_back};
 
 /// Largest number of segments per send that every kernel supports (`UDP_MAX_SEGMENTS`).
 const MOST_SEGMENTS: usize = 64;
@@ -157,13 +157,7 @@ impl Endpoint for BatchedSend {
 impl Parts for BatchedSend {
     fn part(self) -> Parted {
         let Self { socket, to, .. } = self;
-        mark_the_end(move || {
-            // An error means that the peer is gone and needs no mark.
-            let _gone = match &to {
-                Some(to) => calls::send_to(socket.as_fd(), &[], to),
-                None => calls::send(socket.as_fd(), &[]),
-            };
-        })
+        mark_the_end(move || send_mark(socket.as_fd(), to.as_ref()))
     }
 }
 
@@ -251,29 +245,11 @@ impl Parts for BatchedRecv {
     fn part(self) -> Parted {
         let Self { socket, batch, .. } = self;
         let source = batch.source().clone();
-        mark_the_end(move || {
-            if source.is_known() {
-                // An error means that the peer is gone and needs no mark.
-                let _gone = calls::send_back(socket.as_fd(), &[], &source);
-            }
-        })
+        mark_the_end(move || send_mark_back(socket.as_fd(), &source))
     }
 }
 
-macro_rules! on_socket {
-    ($($endpoint:ty),+) => {$(
-        impl OnSocket for $endpoint {
-            fn fd(&self) -> BorrowedFd<'_> {
-                self.socket.as_fd()
-            }
-            fn into_socket(self) -> Socket {
-                self.socket
-            }
-        }
-    )+};
-}
-
-on_socket!(BatchedSend, BatchedRecv);
+on_socket!(BatchedSend: socket, BatchedRecv: socket);
 
 #[cfg(test)]
 mod tests {

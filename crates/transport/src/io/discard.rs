@@ -1,14 +1,14 @@
 //! Receiving a byte stream without copying it: the kernel counts and frees the bytes.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 
 use netperf_os::Socket;
 use netperf_os::io as calls;
 use netperf_os::sockopt::{self, IntOption};
 
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
-use crate::meeting::OnSocket;
+use crate::meeting::on_socket;
 
 /// A TCP connection whose received bytes are never copied (`MSG_TRUNC`, tcp(7)).
 #[derive(Debug)]
@@ -43,15 +43,7 @@ impl Endpoint for Discarding {
     }
 }
 
-impl OnSocket for Discarding {
-    fn fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-
-    fn into_socket(self) -> Socket {
-        self.0
-    }
-}
+on_socket!(Discarding: 0);
 
 #[cfg(test)]
 mod tests {

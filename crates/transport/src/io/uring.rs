@@ -12,10 +12,10 @@ use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received, stream_sent};
 use crate::io::Discarding;
-use crate::meeting::{OnSocket, Parted, Parts};
+use crate::meeting::{OnSocket, Parted, Parts, on_socket};
 use crate::socket::SocketFacts;
 use crate::tcp::Tcp;
-use crate::udp::{ConnectedUdp, ToPeer, UdpResponder, mark_the_end};
+use crate::udp::{ConnectedUdp, ToPeer, UdpResponder, mark_the_end, send_mark, send_mark_back};
 
 /// Time-out of one wait for outstanding completions after the run.
 const LOOK: Duration = Duration::from_millis(50);
@@ -43,67 +43,53 @@ impl RingCaller {
 
 /// An endpoint whose calls can go through a ring.
 pub trait OnRing: Endpoint + OnSocket {
+    /// True if received data is thrown away.
+    const DISCARDS: bool = false;
+
+    /// Destination of messages.
+    #[inline]
+    fn to(&self) -> To<'_> {
+        To::Peer
+    }
+
     /// [`Endpoint::send`] through the ring.
     ///
     /// # Errors
     /// As [`Endpoint::send`].
-    fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent>;
+    #[inline]
+    fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent> {
+        let sent = ring_caller.send(self.fd(), buf, self.to());
+        if Self::KEEPS_BOUNDARIES {
+            datagram_sent(sent)
+        } else {
+            stream_sent(sent)
+        }
+    }
 
     /// [`Endpoint::recv`] through the ring.
     ///
     /// # Errors
     /// As [`Endpoint::recv`].
-    fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received>;
-}
-
-impl OnRing for Tcp {
-    #[inline]
-    fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent> {
-        stream_sent(ring_caller.send(self.0.as_fd(), buf, To::Peer))
-    }
-
     #[inline]
     fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received> {
-        received(ring_caller.ring.recv(self.0.as_fd(), buf, false))
+        received(ring_caller.ring.recv(self.fd(), buf, Self::DISCARDS))
     }
 }
+
+impl OnRing for Tcp {}
 
 impl OnRing for Discarding {
-    #[inline]
-    fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent> {
-        stream_sent(ring_caller.send(self.0.as_fd(), buf, To::Peer))
-    }
-
-    #[inline]
-    fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received> {
-        received(ring_caller.ring.recv(self.0.as_fd(), buf, true))
-    }
+    const DISCARDS: bool = true;
 }
 
 impl OnRing for ToPeer {
     #[inline]
-    fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent> {
-        let to = To::Address(&self.to);
-        datagram_sent(ring_caller.send(self.socket.as_fd(), buf, to))
-    }
-
-    #[inline]
-    fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received> {
-        received(ring_caller.ring.recv(self.socket.as_fd(), buf, false))
+    fn to(&self) -> To<'_> {
+        To::Address(&self.to)
     }
 }
 
-impl OnRing for ConnectedUdp {
-    #[inline]
-    fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent> {
-        datagram_sent(ring_caller.send(self.0.as_fd(), buf, To::Peer))
-    }
-
-    #[inline]
-    fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received> {
-        received(ring_caller.ring.recv(self.0.as_fd(), buf, false))
-    }
-}
+impl OnRing for ConnectedUdp {}
 
 impl OnRing for UdpResponder {
     #[inline]
@@ -238,14 +224,6 @@ impl RingSend {
             last: 0,
         })
     }
-
-    fn send_end_mark(&self) {
-        // An error means that the peer is gone and needs no mark.
-        let _gone = match &self.to {
-            Some(to) => calls::send_to(self.socket.as_fd(), &[], to),
-            None => calls::send(self.socket.as_fd(), &[]),
-        };
-    }
 }
 
 impl Endpoint for RingSend {
@@ -283,7 +261,7 @@ impl Endpoint for RingSend {
 
 impl Parts for RingSend {
     fn part(self) -> Parted {
-        mark_the_end(move || self.send_end_mark())
+        mark_the_end(move || send_mark(self.socket.as_fd(), self.to.as_ref()))
     }
 }
 
@@ -366,12 +344,7 @@ impl Endpoint for RingRecv {
 
 impl Parts for RingRecv {
     fn part(self) -> Parted {
-        mark_the_end(move || {
-            if self.source.is_known() {
-                // An error means that the peer is gone and needs no mark.
-                let _gone = calls::send_back(self.socket.as_fd(), &[], &self.source);
-            }
-        })
+        mark_the_end(move || send_mark_back(self.socket.as_fd(), &self.source))
     }
 }
 
@@ -448,20 +421,7 @@ impl Endpoint for RingZeroCopy {
     }
 }
 
-macro_rules! on_socket {
-    ($($endpoint:ty),+) => {$(
-        impl OnSocket for $endpoint {
-            fn fd(&self) -> BorrowedFd<'_> {
-                self.socket.as_fd()
-            }
-            fn into_socket(self) -> Socket {
-                self.socket
-            }
-        }
-    )+};
-}
-
-on_socket!(RingSend, RingRecv, RingZeroCopy);
+on_socket!(RingSend: socket, RingRecv: socket, RingZeroCopy: socket);
 
 #[cfg(test)]
 mod tests {

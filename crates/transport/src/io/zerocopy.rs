@@ -1,7 +1,7 @@
 //! Zero-copy sends on a byte stream, with counts of completions and copies.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use netperf_model::IoCounts;
@@ -12,7 +12,7 @@ use netperf_os::wait::{Interest, ready};
 use netperf_os::zerocopy::completion;
 
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
-use crate::meeting::OnSocket;
+use crate::meeting::on_socket;
 
 /// Time-out of one wait for outstanding completions after the run.
 const LOOK: Duration = Duration::from_millis(50);
@@ -143,15 +143,7 @@ impl Endpoint for ZeroCopy {
     }
 }
 
-impl OnSocket for ZeroCopy {
-    fn fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
-
-    fn into_socket(self) -> Socket {
-        self.socket
-    }
-}
+on_socket!(ZeroCopy: socket);
 
 #[cfg(test)]
 mod tests {

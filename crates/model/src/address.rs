@@ -1,4 +1,4 @@
-//! Where a data socket is, whatever its transport.
+//! Addresses of data sockets of every transport.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -123,7 +123,7 @@ pub fn parse_circuit(text: &str) -> Option<Address> {
 }
 
 impl Address {
-    /// What kind of address it is.
+    /// The kind of address.
     #[must_use]
     pub const fn domain(&self) -> Domain {
         match self {

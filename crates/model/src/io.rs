@@ -1,26 +1,26 @@
-//! How an end moves its bytes, and what it takes of the system and of a peer.
+//! Methods by which an end moves its bytes, and the features of host and peer that they need.
 
 use crate::catalog::settings::Setting;
 use crate::words::words;
 
 words! {
-    /// What an end does while a call has nothing to do.
+    /// Method of waiting while a call has nothing to do.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub enum IoMethod {
-        /// It sleeps in the call, as netperf always did.
+        /// The call sleeps, as in the original.
         #[default]
         Blocking = "blocking",
-        /// It makes the call again and again: calls return at once.
+        /// The call returns at once and is repeated.
         Poll = "poll",
-        /// It sleeps in epoll_wait(2).
+        /// The end sleeps in epoll_wait(2).
         Epoll = "epoll",
-        /// It hands calls to io_uring(7) and sleeps there, in one system call.
+        /// io_uring(7): submits calls and sleeps in one system call.
         Uring = "uring",
     }
 }
 
 impl IoMethod {
-    /// What it takes of a host; `None` for blocking calls, which every one makes.
+    /// The feature that a host needs; `None` for blocking calls.
     #[must_use]
     pub const fn feature(self) -> Option<Feature> {
         match self {
@@ -44,21 +44,21 @@ impl IoMethod {
     }
 }
 
-/// How an end moves its bytes. The default is one blocking call for each message.
+/// Data path of an end. The default is one blocking call for each message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoPlan {
-    /// What it does while there is nothing to do.
+    /// Method of waiting.
     pub method: IoMethod,
-    /// Sends leave their bytes where they are (`MSG_ZEROCOPY`).
+    /// Sends without a copy (`MSG_ZEROCOPY`).
     pub zerocopy: bool,
-    /// What is received is counted and thrown away in the kernel (`MSG_TRUNC`).
+    /// The kernel counts received data and discards it (`MSG_TRUNC`).
     pub discard: bool,
     /// Messages per call (sendmmsg(2), recvmmsg(2)); `None` is one.
     pub batch: Option<u32>,
     /// The kernel cuts one long datagram into many and puts many together again
     /// (`UDP_SEGMENT`, `UDP_GRO`).
     pub segments: bool,
-    /// What is received goes through a pipe into the null device (splice(2)).
+    /// Received data goes through a pipe into the null device (splice(2)).
     pub splice: bool,
 }
 
@@ -66,23 +66,23 @@ impl IoPlan {
     /// The most messages that one call can move (`UIO_MAXIOV`).
     pub const MOST_MESSAGES: u32 = 1024;
 
-    /// Whether one call moves many datagrams.
+    /// True if one call moves many datagrams.
     #[must_use]
     pub const fn is_batched(&self) -> bool {
         self.batch.is_some() || self.segments
     }
 }
 
-/// What went on underneath the messages of a run that did not move them one by one.
+/// Counts of system calls and completions of a run whose calls move several messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoCounts {
     /// System calls that sent something.
     pub send_calls: u64,
     /// System calls that received something.
     pub recv_calls: u64,
-    /// Sends of which the kernel said that it needs their bytes no more.
+    /// Zero-copy sends that the kernel reported as complete.
     pub zerocopy_done: u64,
-    /// Of these, the ones whose bytes it copied after all.
+    /// Zero-copy sends of these whose bytes the kernel copied after all.
     pub zerocopy_copied: u64,
 }
 
@@ -98,8 +98,7 @@ impl IoCounts {
         }
     }
 
-    /// The share of sends that were really without a copy, from 0 to 1; `None` when
-    /// there was none to tell of.
+    /// The share of zero-copy sends that were not copied, from 0 to 1; `None` without any.
     #[must_use]
     pub fn zerocopy_share(&self) -> Option<f64> {
         let real = self.zerocopy_done.saturating_sub(self.zerocopy_copied);
@@ -112,7 +111,7 @@ impl IoCounts {
 /// Declares [`Feature`], so that a feature stands in one place.
 macro_rules! features {
     ($($(#[$doc:meta])* $id:ident: $word:literal, $option:literal, $needs:literal;)*) => {
-        /// Something that not every netserver and not every kernel can do.
+        /// A capability that some netservers and kernels lack.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Feature {
             $($(#[$doc])* $id,)*
@@ -145,7 +144,7 @@ macro_rules! features {
                 }
             }
 
-            /// What a host needs for it; empty where every Linux of today has it.
+            /// Requirements of a host; empty where every current Linux has it.
             #[must_use]
             pub fn needs(self) -> &'static str {
                 match self {
@@ -205,7 +204,7 @@ impl Feature {
         Self::all().find(|feature| feature.word() == word)
     }
 
-    /// Whether it takes both ends.
+    /// True if both ends must have it.
     #[must_use]
     pub const fn takes_both(self) -> bool {
         matches!(
@@ -214,7 +213,7 @@ impl Feature {
         )
     }
 
-    /// What to ask for instead; empty where there is nothing in particular.
+    /// Alternative to ask for; empty where there is none in particular.
     #[must_use]
     pub const fn instead(self) -> &'static str {
         if matches!(self, Self::Until) {

@@ -1,4 +1,4 @@
-//! What a network test is, as plain data.
+//! Plan, results and catalogues of a network test, as plain data.
 //!
 //! A [`TestPlan`] says what will be done, [`Agreed`] what each end really got
 //! after negotiation, and an [`Outcome`] what was measured. The catalogues list

@@ -45,7 +45,7 @@ pub fn share_of(units: u64, flows: u32, index: u32) -> u64 {
     units / flows + u64::from(u64::from(index) < units % flows)
 }
 
-/// What carries a flow.
+/// Carrier of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowCarrier {
     /// A connection whose socket tells what can be done: a thread has many.

@@ -128,12 +128,12 @@ impl<'a> EndCase<'a> {
         }
     }
 
-    /// Whether the transport is one of these.
+    /// True if the transport is one of these.
     fn over(&self, transports: &[TransportId]) -> bool {
         transports.contains(&self.plan.transport)
     }
 
-    /// Whether the test is this one.
+    /// True if the test is this one.
     fn is(&self, test: TestId) -> bool {
         self.plan.test == test
     }
@@ -142,13 +142,13 @@ impl<'a> EndCase<'a> {
 const TCP: &[TransportId] = &[TransportId::Tcp, TransportId::IpDefault];
 const UDP: &[TransportId] = &[TransportId::Udp];
 
-/// Whether TCP is underneath, and tells of its connections (`TCP_INFO`).
+/// True if the transport uses TCP and its sockets have `TCP_INFO`.
 #[must_use]
 pub fn tells_of_tcp(transport: TransportId) -> bool {
     conditions::TELLS_OF_TCP.contains(&transport)
 }
 
-/// Whether requests or responses are empty, so that they look like an end.
+/// True if requests or responses are empty, so that they look like an end.
 fn is_empty(plan: &TestPlan) -> bool {
     [plan.request, plan.response].contains(&Some(0))
 }

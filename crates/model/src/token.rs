@@ -1,4 +1,4 @@
-//! What ties data that comes in by the control connection's port to a session.
+//! Token that ties data at the port of the control connection to a session.
 
 use std::fmt;
 

@@ -1,10 +1,10 @@
-//! Going on until figures are known well enough, and what that came to.
+//! Runs that continue until figures are precise enough, and their outcome.
 
 use std::time::Duration;
 
 use crate::words::words;
 
-/// How well figures must be known before a run ends.
+/// Precision that ends a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntilPlan {
     /// Half the width of an interval as a share of its figure: 0.01 for 1 %.
@@ -16,13 +16,13 @@ pub struct UntilPlan {
 }
 
 impl UntilPlan {
-    /// The level of confidence unless something else is asked for.
+    /// Default level of confidence.
     pub const LEVEL: f64 = 0.95;
-    /// The longest that a run goes on unless something else is asked for.
+    /// Default limit of the time of a run.
     pub const LONGEST: Duration = Duration::from_secs(120);
 }
 
-/// A figure, and how sure it is.
+/// A figure with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Known {
     /// The figure: bytes or transactions per second, or nanoseconds.
@@ -31,7 +31,7 @@ pub struct Known {
     pub half_width: f64,
     /// Values taken together, so that they are no longer related.
     pub batch: usize,
-    /// How many such batches there were.
+    /// Number of such batches.
     pub batches: usize,
 }
 
@@ -44,16 +44,16 @@ impl Known {
     }
 }
 
-/// A percentile, and how sure it is.
+/// A percentile with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KnownPercentile {
     /// Which one, as a share: 0.99.
     pub percentile: f64,
-    /// The time in nanoseconds; `None` where there was too little to tell.
+    /// The time in nanoseconds; `None` if there are too few values.
     pub known: Option<Known>,
 }
 
-/// What a series looks like.
+/// Shape of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Course {
     /// Too few values to tell.
@@ -62,7 +62,7 @@ pub enum Course {
     Stable,
     /// Its level changes steadily, by this share of the mean from the beginning to the end.
     Drifting(f64),
-    /// It goes to and fro between two levels.
+    /// It alternates between two levels.
     Bimodal {
         /// The lower level.
         low: f64,
@@ -87,19 +87,19 @@ impl Course {
 }
 
 words! {
-    /// Whether a run went on for long enough.
+    /// Outcome of waiting for the precision.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum UntilEnd {
-        /// Everything that was asked for is known.
+        /// All figures reached the precision.
         Reached = "reached",
-        /// The longest time was over first: what was measured varies too much.
+        /// The time limit was reached first: the values vary too much.
         TooNoisy = "too noisy",
-        /// The run was over before anything could be judged.
+        /// The run ended before there were enough values.
         TooShort = "too short",
     }
 }
 
-/// What going on until figures are known came to.
+/// Result of a run that continues until figures are precise enough.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Until {
     /// The time from one value to the next.
@@ -108,28 +108,28 @@ pub struct Until {
     pub values: usize,
     /// Values at the beginning that were left out.
     pub warm_up: usize,
-    /// What netperf's end moved: bytes, or transactions, per second.
+    /// Throughput of netperf's end: bytes, or transactions, per second.
     pub throughput: Option<Known>,
     /// The percentiles that were asked for.
     pub percentiles: Vec<KnownPercentile>,
     /// The correlation of each value with the next.
     pub correlation: f64,
-    /// What the values look like.
+    /// Shape of the values.
     pub course: Course,
-    /// Whether that was enough.
+    /// Outcome.
     pub end: UntilEnd,
-    /// About how long it would have taken; `None` where it was enough, or nobody can tell.
+    /// Estimate of the time that would have sufficed; `None` if it sufficed, or is unknown.
     pub would_take: Option<Duration>,
 }
 
 impl Until {
-    /// Whether anything is judged: of a run that was too short there are no intervals.
+    /// True if there are intervals; a run that was too short has none.
     #[must_use]
     pub fn is_judged(&self) -> bool {
         self.end != UntilEnd::TooShort
     }
 
-    /// The time that was looked at.
+    /// The time that the values cover.
     #[must_use]
     pub fn looked_at(&self) -> Duration {
         times(self.every, self.values)

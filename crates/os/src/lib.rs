@@ -18,7 +18,7 @@
 //! - [`tcp`]: TCP connection information
 //! - [`sctp`]: associations: partial messages, notifications, status
 //! - [`ktls`]: kernel TLS
-//! - [`bell`]: end a run on time by interrupting a blocked call
+//! - [`alarm`]: end a run on time by interrupting a blocked call
 //! - [`resolve`]: names to addresses
 //! - [`lock`]: lock a file against other processes
 //! - [`wait`]: wait for a descriptor, with a deadline

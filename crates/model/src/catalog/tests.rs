@@ -66,7 +66,7 @@ pub struct TestRow {
     pub banner: &'static str,
     /// The transport unless an option says otherwise.
     pub transport: TransportId,
-    /// What moves in which direction unless an option says otherwise.
+    /// Direction of data unless an option says otherwise.
     pub flow: Flow,
 }
 
@@ -169,20 +169,19 @@ impl TestId {
             .map(|row| row.id)
     }
 
-    /// Whether the test moves data at all.
+    /// True if the test moves data.
     #[must_use]
     pub const fn moves_data(self) -> bool {
         !matches!(self, Self::LocCpu | Self::RemCpu | Self::Uuid)
     }
 
-    /// Whether the test opens and closes connections and its result is their rate, in
-    /// whatever unit.
+    /// True if the result of the test is the rate of opened and closed connections.
     #[must_use]
     pub const fn counts_connections(self) -> bool {
         matches!(self, Self::TcpCc | Self::SdpCc | Self::XtiTcpCc)
     }
 
-    /// Whether results are printed as transactions per second unless `-f` says otherwise.
+    /// True if results are transactions per second unless `-f` says otherwise.
     ///
     /// The original decides by the letters `RR` in the name.
     #[must_use]

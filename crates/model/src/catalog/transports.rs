@@ -1,6 +1,6 @@
 //! The transports that data can travel over.
 
-/// How a transport's sockets behave; the code is the one of the OMNI request.
+/// Kind of a transport's sockets, named in the OMNI request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SocketKind {
     /// A byte stream without message boundaries (`SOCK_STREAM`).
@@ -37,7 +37,7 @@ impl SocketKind {
     }
 }
 
-/// What kind of address a transport's sockets have.
+/// Kind of address of a transport's sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Domain {
     /// An IP address and a port (ip(7), ipv6(7)).
@@ -52,7 +52,7 @@ pub enum Domain {
     Atm,
 }
 
-/// How the ends of a transport come together.
+/// Method by which the ends of a transport meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Meeting {
     /// netserver listens, netperf connects.
@@ -107,15 +107,15 @@ pub struct TransportRow {
     pub protocol: u16,
     /// The kind of socket.
     pub kind: SocketKind,
-    /// What kind of address it has.
+    /// Kind of address.
     pub domain: Domain,
-    /// How the ends come together.
+    /// Method by which the ends meet.
     pub meeting: Meeting,
-    /// Whether everything that was sent arrives as long as the connection stands.
+    /// True if all sent data arrives while the connection is up.
     pub reliable: bool,
-    /// Whether the OMNI request of netperf 2.7 can name it by socket type and protocol.
+    /// True if the OMNI request of netperf 2.7 can name it by socket type and protocol.
     pub stock: bool,
-    /// What the kernel must have, and how to get it; empty where every Linux has it.
+    /// Requirements of the kernel, and how to meet them; empty where every Linux has it.
     pub needs: &'static str,
 }
 
@@ -154,7 +154,7 @@ transports! {
         reliable: false, stock: true,
         needs: "the kernel modules dccp, dccp_ipv4 and dccp_ipv6 (modprobe dccp_ipv4 dccp_ipv6; gone since Linux 6.16)"
     }
-    /// Whatever the kernel picks for a stream socket when no protocol is named.
+    /// The kernel's default protocol of a stream socket.
     IpDefault {
         "ip", "IP Default", protocol: 0, Stream, Inet, Connection,
         reliable: true, stock: true, needs: ""
@@ -280,15 +280,14 @@ impl TransportId {
         TRANSPORTS.iter().find(alike).map(|row| row.id)
     }
 
-    /// Whether netperf connects to netserver before data moves.
+    /// True if netperf connects to netserver before data moves.
     #[must_use]
     pub fn is_connected(self) -> bool {
         self.row().meeting == Meeting::Connection
     }
 
-    /// Whether an end that alone sends can be told that the other has had enough: the other
-    /// ends its own direction of a connection, and takes in what comes all the same, or sends
-    /// an empty datagram.
+    /// True if the receiver can tell the only sender to stop: it ends its direction of a
+    /// connection and continues to receive, or sends an empty datagram.
     #[must_use]
     pub const fn hears_of_an_end(self) -> bool {
         matches!(
@@ -309,14 +308,14 @@ impl TransportId {
         )
     }
 
-    /// Whether a receive returns what one send sent.
+    /// True if a receive returns the data of one send.
     #[must_use]
     pub fn keeps_boundaries(self) -> bool {
         self.row().kind != SocketKind::Stream
     }
 
-    /// Whether the kernel holds its connections to a rate (`SO_MAX_PACING_RATE`, socket(7)),
-    /// which they take over from the socket that listens.
+    /// True if the kernel paces its connections (`SO_MAX_PACING_RATE`, socket(7)), which inherit
+    /// the rate from the listening socket.
     #[must_use]
     pub const fn paces_itself(self) -> bool {
         matches!(
@@ -325,7 +324,7 @@ impl TransportId {
         )
     }
 
-    /// Whether its sockets are those of an IP protocol.
+    /// True if its sockets are those of an IP protocol.
     #[must_use]
     pub fn is_inet(self) -> bool {
         self.row().domain == Domain::Inet

@@ -1,10 +1,9 @@
 //! Moments by the clock of a network device, seen from the clock of its system.
 //!
-//! A device has a clock that nobody may have set. Of each packet there are two stamps, the
-//! kernel's and the device's: a packet leaves the kernel before the device, and arrives at
-//! the device before the kernel. That bounds the offset of the two clocks as requests and
-//! responses bound that of two hosts, and it takes no privilege, other than reading the
-//! device's clock.
+//! The clock of a device may never have been set. Each packet has two stamps, the kernel's and
+//! the device's: a packet leaves the kernel before the device, and arrives at the device before
+//! the kernel. That bounds the offset of the two clocks, as requests and responses bound that of
+//! two hosts. Unlike reading the device's clock, it takes no privilege.
 
 use super::{OffsetLine, Pair, Stamp, Stamps, best, between, real, whole};
 

@@ -1,22 +1,22 @@
-//! What moves in which direction.
+//! Directions of data.
 
 use crate::words::words;
 
-/// What moves in which direction, as seen by netperf.
+/// Directions of data, as seen by netperf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flow {
     /// netperf sends.
     pub sends: bool,
     /// netperf receives.
     pub receives: bool,
-    /// Every operation opens and closes a connection of its own.
+    /// Every operation opens and closes a connection.
     pub connects: bool,
     /// Bulk data goes both ways at once, over this.
     pub duplex: Option<Duplex>,
 }
 
 words! {
-    /// What carries the two directions of bulk data.
+    /// Sockets of the two directions of bulk data.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum Duplex {
         /// One connection, or one socket at each end, for both.
@@ -74,13 +74,13 @@ impl Flow {
         }
     }
 
-    /// Whether data goes one way and is answered the other.
+    /// True for requests and responses.
     #[must_use]
     pub const fn is_request_response(self) -> bool {
         self.sends && self.receives && self.duplex.is_none()
     }
 
-    /// Whether an operation is a transaction rather than a number of bytes.
+    /// True if an operation is a transaction rather than a number of bytes.
     #[must_use]
     pub const fn counts_transactions(self) -> bool {
         self.connects || self.is_request_response()

@@ -1,9 +1,9 @@
-//! What is printed, and how.
+//! Form of the output.
 
 use super::ConfidencePlan;
 use crate::units::Unit;
 
-/// How the outcome is printed.
+/// Form of the output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportPlan {
     /// The shape of the output.
@@ -18,21 +18,21 @@ pub struct ReportPlan {
     pub brand: Option<String>,
     /// argv joined by blanks.
     pub command_line: String,
-    /// Whether `-T` was given at all: the banner says so.
+    /// True if `-T` was given: the banner says so.
     pub cpu_bind_shown: bool,
-    /// Whether test-specific `-V` was given: the banner says so.
+    /// True if test-specific `-V` was given: the banner says so.
     pub copy_avoidance_shown: bool,
     /// Confidence as asked for: the banner shows it even for the tests that never
     /// repeat, whose [`TestPlan::confidence`](super::TestPlan::confidence) is `None`.
     pub confidence_shown: Option<ConfidencePlan>,
-    /// How often `-d` was given: unknown selectors are then left out altogether.
+    /// Number of `-d` options: with any, unknown selectors are left out.
     pub debug: u32,
 }
 
 /// The shape of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Titles and rows as netperf has always printed.
+    /// Titles and rows of the original.
     Classic,
     /// `-O`: columns.
     Columns(SelectionSource),
@@ -47,14 +47,14 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether standard output is for programs and holds JSON alone.
+    /// True if standard output holds JSON alone.
     #[must_use]
     pub const fn is_json(&self) -> bool {
         matches!(self, Self::Json | Self::JsonStream)
     }
 }
 
-/// Where the selection of output values comes from.
+/// Source of the selection of output values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectionSource {
     /// The default for the test's direction.

@@ -28,7 +28,7 @@ pub enum BadNetwork {
 }
 
 impl Network {
-    /// Whether an address is in it. IPv4 in IPv6 clothes is IPv4.
+    /// True if an address is in it. An IPv4-mapped IPv6 address is IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
@@ -44,7 +44,7 @@ impl Network {
         }
     }
 
-    /// How many bits count: the more, the smaller it is.
+    /// Number of leading bits that identify the network.
     #[must_use]
     pub const fn prefix(&self) -> u8 {
         self.bits

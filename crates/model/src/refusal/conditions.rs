@@ -50,7 +50,7 @@ pub(super) fn other_calls(case: &EndCase<'_>) -> bool {
     case.plan.use_write || case.end.copy_avoidance || case.is(TestId::TcpSendfile)
 }
 
-/// Whether a socket looks at the addresses of datagrams, or has a single peer.
+/// True if a socket reads the addresses of datagrams, or has a single peer.
 pub(super) fn is_particular(end: &EndPlan) -> bool {
     end.socket.connected_datagram || end.socket.packet_info
 }
@@ -71,7 +71,7 @@ pub(super) fn any_end(case: &EndCase<'_>, is: fn(&EndPlan) -> bool) -> bool {
     is(&case.plan.local) || is(&case.plan.remote)
 }
 
-/// Whether an end makes the plain calls, however it waits for them.
+/// True if an end makes the plain calls, with any method of waiting but a ring.
 pub(super) fn makes_plain_calls(io: &IoPlan) -> bool {
     let plain = IoPlan {
         method: io.method,
@@ -84,12 +84,12 @@ pub(super) fn rate<'a>(case: &EndCase<'a>) -> Option<&'a RatePlan> {
     case.end.rate.as_ref()
 }
 
-/// Whether a rate is one of requests.
+/// True if a rate is one of requests.
 pub(super) fn asks(case: &EndCase<'_>) -> bool {
     case.plan.flow.counts_transactions()
 }
 
-/// Whether messages are due often enough that their absence means an end.
+/// True if messages are due often enough that their absence means an end.
 pub(super) fn is_often_enough(case: &EndCase<'_>, rate: &RatePlan) -> bool {
     /// Seconds.
     const SELDOM: f64 = 10.0;

@@ -126,7 +126,7 @@ fn why_not(plan: &TestPlan, many: &Many) -> Option<Cow<'static, str>> {
     reason.or_else(feature)
 }
 
-/// Whether flows have a feature.
+/// True if flows have a feature.
 fn have(feature: Feature) -> bool {
     matches!(feature, Feature::Setting(_)) || HAVE.contains(&feature)
 }
@@ -146,7 +146,7 @@ fn option(many: &Many) -> &'static str {
     found.map_or("--threads", |(_, option)| option)
 }
 
-/// Whether netserver can do its part of many flows.
+/// True if netserver can do its part of many flows.
 #[must_use]
 pub fn serves(job: &EndJob) -> bool {
     let Some(carrier) = FlowCarrier::of(job.transport) else {

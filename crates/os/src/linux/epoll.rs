@@ -22,7 +22,7 @@ impl SocketEpoll {
     pub fn new(fd: BorrowedFd<'_>) -> io::Result<Self> {
         // SAFETY: epoll_create1 takes no pointers.
         let epoll = number(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-        // SAFETY: the descriptor is new and nobody else's.
+        // SAFETY: the descriptor is new and has no other owner.
         let epoll = unsafe { OwnedFd::from_raw_fd(epoll) };
         let mut event = libc::epoll_event {
             events: EVENTS,

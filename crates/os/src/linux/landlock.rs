@@ -14,7 +14,7 @@ const FILES: ABI = ABI::V5;
 /// Flag of landlock_create_ruleset(2): return the version instead of a rule set.
 const ONLY_VERSION: libc::c_uint = 1;
 
-/// What stays allowed. A path that does not exist needs no right.
+/// The rights that remain. A path that does not exist needs none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allowed {
     /// Files to read, and folders to read with all files in them.

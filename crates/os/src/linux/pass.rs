@@ -164,7 +164,7 @@ pub fn take_inherited(number: i32) -> Option<OwnedFd> {
     }
     // SAFETY: F_SETFD takes a number; a descriptor that is not open fails.
     let open = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == 0;
-    // SAFETY: it is open, was before this program began, as whoever started it says, and the
+    // SAFETY: it is open, was before this program began, as its parent says, and the
     // flag above makes this its only owner.
     open.then(|| unsafe { OwnedFd::from_raw_fd(number) })
 }

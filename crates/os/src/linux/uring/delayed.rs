@@ -79,7 +79,7 @@ impl DelayedSends {
             std::ptr::null()
         } else {
             let len = usize::try_from(len).ok()?.min(size_of_val(&slot.to));
-            // SAFETY: both are valid for `len` bytes, and the slot is nobody else's.
+            // SAFETY: both are valid for `len` bytes, and the slot has no other user.
             unsafe {
                 std::ptr::copy_nonoverlapping(address.cast::<u8>(), (&raw mut slot.to).cast(), len);
             }

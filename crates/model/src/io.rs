@@ -31,6 +31,12 @@ impl IoMethod {
         }
     }
 
+    /// Whether a thread makes calls that return at once again and again, instead of sleeping.
+    #[must_use]
+    pub const fn spins(self) -> bool {
+        matches!(self, Self::Poll)
+    }
+
     /// Its number in messages, which never changes: its place in the order of methods.
     #[must_use]
     pub const fn code(self) -> u8 {

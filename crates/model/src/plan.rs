@@ -17,7 +17,7 @@ use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::cpu::CpuMethod;
 use crate::fields::{AsPercent, AsSeconds};
-use crate::io::{Feature, IoMethod, IoPlan};
+use crate::io::{Feature, IoPlan};
 use crate::many::Many;
 use crate::one_way::Stamper;
 use crate::rate::RatePlan;
@@ -281,9 +281,6 @@ impl EndPlan {
         let io = &self.io;
         let settings = self.socket.settings.iter();
         let asked = [
-            (Feature::Poll, io.method == IoMethod::Poll),
-            (Feature::Epoll, io.method == IoMethod::Epoll),
-            (Feature::Uring, io.method == IoMethod::Uring),
             (Feature::ZeroCopy, io.zerocopy),
             (Feature::Discard, io.discard),
             (Feature::Batch, io.batch.is_some()),
@@ -302,9 +299,11 @@ impl EndPlan {
             (Feature::OnePort, self.one_port),
             (Feature::Until, self.until),
         ];
-        asked
+        let asked = asked
             .into_iter()
-            .filter_map(|(feature, asked)| asked.then_some(feature))
+            .filter_map(|(feature, asked)| asked.then_some(feature));
+        (io.method.feature().into_iter())
+            .chain(asked)
             .chain(settings.map(|(setting, _)| Feature::Setting(setting)))
             .collect()
     }

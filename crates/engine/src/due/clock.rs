@@ -30,7 +30,7 @@ impl DueClock {
         Self {
             began: clock::now(),
             fired: alarm::fired(),
-            spins: method == IoMethod::Poll,
+            spins: method.spins(),
         }
     }
 

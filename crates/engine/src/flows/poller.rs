@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use netperf_model::IoMethod;
 use netperf_os::events::{Epoll, Events, Wakeup, Watch};
 use netperf_os::io as calls;
 
@@ -24,6 +25,17 @@ pub(super) enum Waits {
     /// For its only flow, whose own calls wait and come back after a while, or at once
     /// where the worker is to spin. That spares the call that waits for many.
     Alone { spins: bool },
+}
+
+impl Waits {
+    /// The wait of a thread for all its flows.
+    pub(super) const fn together(method: IoMethod) -> Self {
+        if method.spins() {
+            Self::Spinning
+        } else {
+            Self::Sleeping
+        }
+    }
 }
 
 /// Says which flows can go on. One type for all ways to wait: a round asks it twice, and a

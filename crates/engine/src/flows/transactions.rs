@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Mutex;
 
 use netperf_measure::clock;
-use netperf_model::{EndJob, IoMethod};
+use netperf_model::EndJob;
 use netperf_os::events::Watch;
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::meeting::AcceptFilter;
@@ -114,10 +114,7 @@ fn part<E: FlowEndpoint>(
     shares: &[u64],
     does: impl TransactionLoop<E>,
 ) -> Result<WorkerReport, EngineError> {
-    let waits = match common.end.io.method {
-        IoMethod::Poll => Waits::Spinning,
-        IoMethod::Blocking | IoMethod::Epoll | IoMethod::Uring => Waits::Sleeping,
-    };
+    let waits = Waits::together(common.end.io.method);
     let counts = common.moved_in(index)?;
     let mut rings = common.rings()?;
     let shared = common.shared;

@@ -353,11 +353,13 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         // A call that waits to send keeps from receiving.
         let both = matches!(self.common.work, FlowLoop::Exchange { .. });
         let alone = self.endpoints.len() == 1 && !keeps_time && !both;
-        match end.io.method {
-            IoMethod::Poll if alone => Waits::Alone { spins: true },
-            IoMethod::Poll => Waits::Spinning,
-            IoMethod::Blocking if alone => Waits::Alone { spins: false },
-            IoMethod::Blocking | IoMethod::Epoll | IoMethod::Uring => Waits::Sleeping,
+        let method = end.io.method;
+        if alone && (method.spins() || method == IoMethod::Blocking) {
+            Waits::Alone {
+                spins: method.spins(),
+            }
+        } else {
+            Waits::together(method)
         }
     }
 

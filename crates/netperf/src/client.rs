@@ -27,6 +27,7 @@ mod show;
 mod stamps;
 #[cfg(feature = "results")]
 mod sweep;
+mod ticker;
 #[cfg(not(all(feature = "results", feature = "live")))]
 mod unbuilt;
 mod until;
@@ -126,13 +127,6 @@ fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
 #[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
 fn environment_has(name: &str) -> bool {
     std::env::var_os(name).is_some()
-}
-
-/// A non-empty environment variable.
-#[cfg(feature = "live")]
-#[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
-fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 impl From<CliError> for Failure {

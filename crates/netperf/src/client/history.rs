@@ -13,6 +13,7 @@ use netperf_history::{Filter, Forget, HistoryEntry, HistoryError, Location, Stor
 use serde_json::{Value, json};
 
 use super::files;
+use crate::key::variable;
 use crate::output::{self, FAILED, Failure, INVALID, UNSUPPORTED, err, out};
 
 /// Rows that are shown when nothing is asked for.
@@ -40,12 +41,6 @@ impl From<HistoryError> for Failure {
         };
         failure(exit, error)
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
-fn variable(name: &str) -> Option<String> {
-    let value = std::env::var_os(name)?.into_string().ok()?;
-    (!value.is_empty()).then_some(value)
 }
 
 pub(super) fn open(asked: Option<&str>, make: bool) -> Result<Store, HistoryError> {

@@ -1,7 +1,6 @@
 //! Interim results: another thread looks at the loop's counts and prints.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::ops::ControlFlow;
 
 use netperf_cli::RunCommand;
 use netperf_engine::live::Live;
@@ -10,7 +9,7 @@ use netperf_model::{Interim, Latency, Tally, Unit, figures};
 use netperf_report::{interim_line, interim_work};
 
 use super::run::tcp_facts;
-use super::show;
+use super::{show, ticker};
 use crate::output::out;
 
 /// State between interim lines.
@@ -55,23 +54,6 @@ impl InterimPrinter<'_> {
         let before = std::mem::replace(&mut self.times, all);
         Some(self.times.since(&before))
     }
-
-    /// A line at every interval, on a grid that keeps its phase, until told to stop.
-    fn tick(&mut self, interval: Duration, live: &Live, stop: &Receiver<()>) {
-        let mut due = self.last.0.plus(interval);
-        loop {
-            match stop.recv_timeout(due.left()) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
-            }
-            let now = clock::now();
-            self.print(now, live.read(), live);
-            due = due.plus(interval);
-            if due.left().is_zero() {
-                due = now.plus(interval);
-            }
-        }
-    }
 }
 
 /// Counts for a run whose intervals may be wanted: only JSON shows TCP's view of them.
@@ -104,7 +86,7 @@ pub(super) fn beside<T>(
     };
     let unit = figures::unit_in_force(&run.plan, run.report.unit);
     let last = (clock::now(), Tally::default());
-    let mut ticker = InterimPrinter {
+    let mut printer = InterimPrinter {
         run,
         unit,
         iteration,
@@ -112,25 +94,14 @@ pub(super) fn beside<T>(
         last,
         times: Latency::default(),
     };
-    let done = std::thread::scope(|scope| {
-        let (stop, stopped): (Sender<()>, Receiver<()>) = channel();
-        let printing = scope.spawn(|| {
-            let stopped = stopped;
-            ticker.tick(interval, live, &stopped);
-        });
-        let done = work();
-        drop(stop);
-        wait_for(printing);
-        done
-    });
+    let tick = || {
+        printer.print(clock::now(), live.read(), live);
+        ControlFlow::Continue(())
+    };
+    let done = ticker::beside((last.0, interval), tick, work);
     let tally = live.read();
-    if tally != ticker.last.1 {
-        ticker.print(live.over().unwrap_or_else(clock::now), tally, live);
+    if tally != printer.last.1 {
+        printer.print(live.over().unwrap_or_else(clock::now), tally, live);
     }
     done
-}
-
-fn wait_for(printing: std::thread::ScopedJoinHandle<'_, ()>) {
-    // A printer that panicked has said so; the result is not its affair.
-    let _panicked = printing.join();
 }

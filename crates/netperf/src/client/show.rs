@@ -19,7 +19,7 @@ use netperf_os::{process, terminal, wait};
 use netperf_tui::{Capabilities, LiveView, ScreenSize, Term};
 
 use self::ticker::LiveTicker;
-use super::environment;
+use crate::key::variable;
 use crate::output::{self, Failure, err};
 
 /// Time from one picture to the next.
@@ -87,7 +87,7 @@ fn in_nobodys_way(run: &RunCommand) -> bool {
 
 /// Returns true if the terminal supports cursor control.
 fn can_be_drawn_on() -> bool {
-    environment("TERM").is_some_and(|kind| kind != "dumb")
+    variable("TERM").is_some_and(|kind| kind != "dumb")
 }
 
 /// The terminal that a screen is drawn on.
@@ -198,7 +198,7 @@ fn open(run: &RunCommand) -> Option<Shown> {
 fn has_unicode() -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
-        .find_map(environment);
+        .find_map(variable);
     locale.is_some_and(|locale| {
         let locale = locale.to_ascii_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")

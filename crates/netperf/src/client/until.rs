@@ -4,7 +4,7 @@
 mod feed;
 mod sections;
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use netperf_engine::live::Live;
@@ -13,6 +13,7 @@ use netperf_model::{EndSetup, Limit, Tally, TestPlan, Unit, Until, UntilEnd, Unt
 use netperf_os::alarm;
 use netperf_report::interim_work;
 
+use super::ticker;
 use feed::Feed;
 
 /// The time from one value to the next, and its limits: a judgement takes so many values
@@ -48,30 +49,19 @@ struct Watcher<'a> {
     plan: &'a TestPlan,
     unit: Unit,
     live: &'a Live,
-    every: Duration,
     last: (Moment, Tally),
     feed: Feed<'a>,
 }
 
 impl Watcher<'_> {
-    /// Looks on a grid that keeps its phase, until the run is over or everything is known.
-    fn watch(&mut self, stop: &Receiver<()>) {
-        let mut due = self.last.0.plus(self.every);
-        loop {
-            match stop.recv_timeout(due.left()) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
-            }
-            // This also tells the other end that the user has ended the run.
-            if self.look() || alarm::stopped_by_user() {
-                self.live.end_early();
-                return;
-            }
-            due = due.plus(self.every);
-            if due.left().is_zero() {
-                due = clock::now().plus(self.every);
-            }
+    /// Ends the run early once everything is known, or the user has ended it, so that the
+    /// other end learns of it.
+    fn watch(&mut self) -> ControlFlow<()> {
+        if self.look() || alarm::stopped_by_user() {
+            self.live.end_early();
+            return ControlFlow::Break(());
         }
+        ControlFlow::Continue(())
     }
 
     /// Takes in what happened since the last look; whether everything is known now.
@@ -108,22 +98,11 @@ pub(super) fn beside<T>(
         plan,
         unit,
         live,
-        every,
         last: (clock::now(), Tally::default()),
         feed: Feed::new(wanted, every, operation(plan, setup)),
     };
-    let done = std::thread::scope(|scope| {
-        let (stop, stopped): (Sender<()>, Receiver<()>) = channel();
-        let watching = scope.spawn(|| {
-            let stopped = stopped;
-            watcher.watch(&stopped);
-        });
-        let done = work();
-        drop(stop);
-        // A panic has already been reported and does not affect the result.
-        let _panicked = watching.join();
-        done
-    });
+    let grid = (watcher.last.0, every);
+    let done = ticker::beside(grid, || watcher.watch(), work);
     *found = Some(watcher.feed.found());
     done
 }

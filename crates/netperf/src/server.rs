@@ -22,7 +22,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use log::{LogValue, ServerLog};
+use log::ServerLog;
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
 use netperf_model::{Require, Secret};
 use netperf_os::{Socket, pass};
@@ -184,7 +184,7 @@ fn one_session(
         .peer_addr()
         .map(|peer| accept_loop::described(&peer));
     if let Err(error) = confine(args, environment) {
-        let fields = [("error", LogValue::Text(error.to_string()))];
+        let fields = [("error", error.to_string().into())];
         log.say(LogLevel::Error, "sandbox", &fields);
         return Ok(ExitCode::from(UNCONFINED));
     }

@@ -21,7 +21,7 @@ use netperf_os::{Socket, process};
 use netperf_session::server::PASSPHRASE;
 
 use super::admission::Admission;
-use super::log::{LogValue, ServerLog};
+use super::log::ServerLog;
 use super::metrics::{Gauges, Metrics};
 use super::metrics_server::MetricsServer;
 use super::one_port::DataArrivals;
@@ -130,9 +130,9 @@ impl AcceptLoop {
             SandboxArg::Auto | SandboxArg::Require => Means::find().described(),
         };
         let fields = [
-            ("port", LogValue::Text(self.ports())),
-            ("sandbox", LogValue::Text(sandbox)),
-            ("one_port", LogValue::from(self.one_port().label())),
+            ("port", self.ports().into()),
+            ("sandbox", sandbox.into()),
+            ("one_port", self.one_port().label().into()),
         ];
         self.log.say(LogLevel::Info, "listening", &fields);
         loop {
@@ -146,7 +146,7 @@ impl AcceptLoop {
             }
             self.expire();
             if self.is_over() {
-                let lost = [("lines_lost", LogValue::Count(self.log.lost()))];
+                let lost = [("lines_lost", self.log.lost().into())];
                 self.log.say(LogLevel::Info, "stopped", &lost);
                 signals::end_of(Signal::Terminate);
                 return ExitCode::SUCCESS;
@@ -203,9 +203,9 @@ impl AcceptLoop {
                     }
                 }
                 PollToken::ArrivingData(number) => {
-                    let Self { data_arrivals, .. } = self;
                     let unclaimed =
-                        data_arrivals.hear(number, *ended, &mut self.sessions, &self.poller);
+                        self.data_arrivals
+                            .hear(number, *ended, &mut self.sessions, &self.poller);
                     self.log_unclaimed(unclaimed);
                 }
                 PollToken::Listener(number) => self.accept_from(number),
@@ -255,17 +255,11 @@ impl AcceptLoop {
             draining: self.draining.is_some(),
             lines_lost: self.log.lost(),
         };
-        let Self {
-            metrics_server,
-            metrics,
-            poller,
-            ..
-        } = self;
-        let Some(metrics_server) = metrics_server else {
+        let Some(metrics_server) = &mut self.metrics_server else {
             return;
         };
-        metrics_server.serve(poller, |path| match path {
-            "/metrics" => ("200 OK", metrics.text(now)),
+        metrics_server.serve(&self.poller, |path| match path {
+            "/metrics" => ("200 OK", self.metrics.text(now)),
             "/health" if now.draining => ("503 Service Unavailable", "draining\n".to_owned()),
             "/health" => ("200 OK", "serving\n".to_owned()),
             _ => ("404 Not Found", "/metrics or /health\n".to_owned()),
@@ -346,7 +340,7 @@ impl AcceptLoop {
             // Other commands do not serve.
             Ok(ServerCommand::Usage(_) | ServerCommand::Version(_)) => {}
             Err(error) => {
-                let fields = [("error", LogValue::Text(error.to_string()))];
+                let fields = [("error", error.to_string().into())];
                 self.log.say(LogLevel::Error, "reload", &fields);
             }
         }
@@ -359,10 +353,7 @@ impl AcceptLoop {
         read.operations = std::mem::take(&mut self.args.operations);
         if read.require() == Require::Key && read.access.secret.is_none() {
             self.args.operations = read.operations;
-            let fields = [(
-                "error",
-                LogValue::from("a key is required, but none is configured"),
-            )];
+            let fields = [("error", "a key is required, but none is configured".into())];
             return self.log.say(LogLevel::Error, "reload", &fields);
         }
         self.admission.change(read.policy());
@@ -381,8 +372,8 @@ impl AcceptLoop {
         let next_timeout = self.args.operations.drain();
         self.draining = Some(clock::now().plus(next_timeout));
         let fields = [
-            ("sessions", count(self.sessions.len())),
-            ("seconds", LogValue::Number(next_timeout.as_secs_f64())),
+            ("sessions", self.sessions.len().into()),
+            ("seconds", next_timeout.as_secs_f64().into()),
         ];
         self.log.say(LogLevel::Info, "draining", &fields);
     }
@@ -453,10 +444,6 @@ impl AcceptLoop {
         self.metrics.failed(what);
         self.log.fail(what, error);
     }
-}
-
-fn count(number: usize) -> LogValue {
-    LogValue::Count(u64::try_from(number).unwrap_or(u64::MAX))
 }
 
 /// Address in log format.

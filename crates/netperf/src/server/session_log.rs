@@ -4,7 +4,7 @@ use netperf_cli::LogLevel;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::Denied;
 
-use super::log::{LogField, LogValue, ServerLog};
+use super::log::{LogField, ServerLog};
 use super::record::{Ran, SessionEnd, SessionRecord};
 
 /// Summary of a session for the log.
@@ -117,43 +117,38 @@ impl SessionLog {
 
     fn fields(&self, end: ProcessEnd) -> Vec<LogField> {
         let mut fields = vec![
-            ("peer", LogValue::Text(self.peer.clone())),
-            ("tests", LogValue::Count(self.ran)),
+            ("peer", self.peer.clone().into()),
+            ("tests", self.ran.into()),
         ];
         if let Some(last) = &self.last {
-            fields.push(("test", LogValue::Text(last.name())));
+            fields.push(("test", last.name().into()));
             if let Some((result, unit)) = last.result() {
-                fields.push(("result", LogValue::Number(result)));
-                fields.push(("unit", LogValue::from(unit)));
+                fields.push(("result", result.into()));
+                fields.push(("unit", unit.into()));
             }
         }
         for (name, count) in [("refused", self.refused), ("failed", self.failed)] {
             if count > 0 {
-                fields.push((name, LogValue::Count(count)));
+                fields.push((name, count.into()));
             }
         }
         if let Some(errno) = self.errno {
             let text = std::io::Error::from_raw_os_error(errno).to_string();
-            fields.push(("error", LogValue::Text(text)));
+            fields.push(("error", text.into()));
         }
         if let Some(word) = self.denied {
-            fields.push(("denied", LogValue::from(word)));
+            fields.push(("denied", word.into()));
         }
         fields.extend([
-            ("bytes_sent", LogValue::Count(self.bytes.0)),
-            ("bytes_received", LogValue::Count(self.bytes.1)),
-            (
-                "seconds",
-                LogValue::Number(self.since.elapsed().as_secs_f64()),
-            ),
-            ("end", LogValue::from(self.word(end))),
+            ("bytes_sent", self.bytes.0.into()),
+            ("bytes_received", self.bytes.1.into()),
+            ("seconds", self.since.elapsed().as_secs_f64().into()),
+            ("end", self.word(end).into()),
         ]);
         match end {
-            ProcessEnd::Signal(number) => {
-                fields.push(("signal", LogValue::Text(number.to_string())))
-            }
+            ProcessEnd::Signal(number) => fields.push(("signal", number.to_string().into())),
             ProcessEnd::Exit(status) if status != 0 => {
-                fields.push(("status", LogValue::Text(status.to_string())));
+                fields.push(("status", status.to_string().into()));
             }
             ProcessEnd::Exit(_) | ProcessEnd::Drained => {}
         }

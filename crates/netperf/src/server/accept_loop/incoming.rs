@@ -9,7 +9,6 @@ use netperf_os::{SockAddr, Socket};
 
 use super::{AcceptLoop, MOST_SESSIONS, described};
 use crate::server::admission;
-use crate::server::log::LogValue;
 use crate::server::one_port::Unclaimed;
 use crate::server::pending::{self, FirstMessage, PendingConnection, PendingStage};
 use crate::server::poller::PollToken;
@@ -58,8 +57,8 @@ impl AcceptLoop {
         match pending::first_message(&one.control) {
             FirstMessage::Complete => self.begin(one),
             FirstMessage::Preamble => {
-                let Self { data_arrivals, .. } = self;
-                let unclaimed = data_arrivals.take(one, ended, &mut self.sessions, &self.poller);
+                let arrivals = &mut self.data_arrivals;
+                let unclaimed = arrivals.take(one, ended, &mut self.sessions, &self.poller);
                 self.log_unclaimed(unclaimed);
             }
             FirstMessage::Empty => self.keep(one, PendingStage::Silent),
@@ -113,9 +112,9 @@ impl AcceptLoop {
 
     fn note_denied(&mut self, peer: String, denied: &Denied) {
         let fields = [
-            ("peer", LogValue::Text(peer)),
-            ("denied", LogValue::from(denied.word())),
-            ("reason", LogValue::Text(denied.to_string())),
+            ("peer", peer.into()),
+            ("denied", denied.word().into()),
+            ("reason", denied.to_string().into()),
         ];
         self.metrics.denied(denied.word());
         self.log.deny(&fields);
@@ -160,7 +159,7 @@ impl AcceptLoop {
     }
 
     fn note_silent(&mut self, peer: String, why: &str) {
-        let fields = [("peer", LogValue::Text(peer)), ("end", LogValue::from(why))];
+        let fields = [("peer", peer.into()), ("end", why.into())];
         self.log.say(LogLevel::Debug, "unspoken", &fields);
     }
 

@@ -128,19 +128,21 @@ impl ControlLink {
             return;
         }
         let seconds = i32::try_from(idle.as_secs()).unwrap_or(i32::MAX).max(1);
-        // Best effort: without keep-alive a vanished peer is not detected.
-        let _best_effort = self.socket.set_keepalive(true);
-        let fd = self.socket.as_ref().as_fd();
-        for (option, value) in [
+        self.probe(&[
             (IntOption::KeepIdle, seconds),
             (IntOption::KeepInterval, (seconds / PROBES_PER_IDLE).max(1)),
             // Used when there is no user time-out.
             (IntOption::KeepCount, PROBES),
             (IntOption::UserTimeout, seconds.saturating_mul(GIVE_UP)),
-        ] {
-            // Best effort: stacks without these options, and sockets other than TCP, rely on
-            // the deadlines of each wait.
-            let _best_effort = sockopt::set(fd, option, value);
+        ]);
+    }
+
+    /// Enables keep-alive probes with these options. Best effort: stacks without the options,
+    /// and sockets other than TCP, rely on the deadlines of each wait.
+    fn probe(&self, options: &[(IntOption, i32)]) {
+        let _best_effort = self.socket.set_keepalive(true);
+        for (option, value) in options {
+            let _best_effort = sockopt::set(self.fd(), *option, *value);
         }
     }
 
@@ -150,18 +152,13 @@ impl ControlLink {
         let seconds = i32::try_from(round_trip.as_secs() * 2)
             .unwrap_or(i32::MAX)
             .max(1);
-        let _best_effort = self.socket.set_keepalive(true);
-        let fd = self.socket.as_ref().as_fd();
-        for (option, value) in [
+        self.probe(&[
             // A user time-out would override the probe count.
             (IntOption::UserTimeout, 0),
             (IntOption::KeepInterval, seconds),
             (IntOption::KeepCount, 2),
             (IntOption::KeepIdle, 1),
-        ] {
-            // Best effort: stacks without these options rely on the deadline of the wait.
-            let _best_effort = sockopt::set(fd, option, value);
-        }
+        ]);
     }
 
     /// Smoothed round-trip time of the connection; zero if unknown.

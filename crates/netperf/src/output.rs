@@ -28,20 +28,16 @@ fn overlay() -> MutexGuard<'static, Overlay> {
 
 /// Prints on standard output and flushes, so that the text survives a later kill.
 pub(crate) fn out(text: &str) {
-    beside_overlay(OutputStream::Stdout, text);
-}
-
-/// Prints raw bytes on standard output.
-pub(crate) fn out_bytes(bytes: &[u8]) {
-    print_out(bytes);
+    say(OutputStream::Stdout, text);
 }
 
 /// Prints on standard error.
 pub(crate) fn err(text: &str) {
-    beside_overlay(OutputStream::Stderr, text);
+    say(OutputStream::Stderr, text);
 }
 
-fn beside_overlay(stream: OutputStream, text: &str) {
+/// Prints on the given stream; a full screen delays what is for the terminal.
+pub(crate) fn say(stream: OutputStream, text: &str) {
     let mut overlay = overlay();
     match &mut *overlay {
         Overlay::Screen(waiting) if is_terminal(stream) => waiting.push((stream, text.to_owned())),
@@ -62,7 +58,7 @@ fn is_terminal(stream: OutputStream) -> bool {
 
 fn write(stream: OutputStream, text: &str) {
     match stream {
-        OutputStream::Stdout => print_out(text.as_bytes()),
+        OutputStream::Stdout => out_bytes(text.as_bytes()),
         OutputStream::Stderr => print(&mut io::stderr().lock(), text),
     }
 }
@@ -94,14 +90,6 @@ pub(crate) fn release() {
     }
 }
 
-/// Prints on the given stream.
-pub(crate) fn say(stream: OutputStream, text: &str) {
-    match stream {
-        OutputStream::Stdout => out(text),
-        OutputStream::Stderr => err(text),
-    }
-}
-
 /// Prints help and returns the exit status.
 pub(crate) fn usage(usage: &Usage) -> ExitCode {
     say(usage.stream, &usage.text);
@@ -120,7 +108,8 @@ fn written(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
 /// First write error of standard output.
 static LOST: OnceLock<String> = OnceLock::new();
 
-fn print_out(bytes: &[u8]) {
+/// Prints raw bytes on standard output.
+pub(crate) fn out_bytes(bytes: &[u8]) {
     match written(&mut io::stdout().lock(), bytes) {
         // A closed pipe is not an error: the reader has seen enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -66,8 +66,7 @@ pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut RunSoFar) -> Re
     }
     let _switched_back_at_the_end = stamps::switched(plan, hosts.remote.address)?;
     // A caller that reads the banner may send a signal at once.
-    alarm::catch_signals()
-        .map_err(|error| Failure::failed(format_args!("cannot catch signals: {error}")))?;
+    catch_signals()?;
     if let Some(banner) = netperf_report::banner(plan, &run.report, &hosts) {
         out(&banner);
     }
@@ -84,6 +83,11 @@ pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut RunSoFar) -> Re
     }
     done.unkept = keep::keep(run, &outcome).err();
     Ok(())
+}
+
+fn catch_signals() -> Result<(), Failure> {
+    alarm::catch_signals()
+        .map_err(|error| Failure::failed(format_args!("cannot catch signals: {error}")))
 }
 
 /// State shared by the iterations of a test.

@@ -251,7 +251,7 @@ impl SessionHost for EngineHost<'_> {
     }
 
     fn note(&mut self, denied: &Denied) {
-        (self.tell)(SessionRecord::Denied(denied.errno(), denied.word()));
+        (self.tell)(SessionRecord::denied(denied));
     }
 
     fn bind_to_cpu(&mut self, cpu: u32) {

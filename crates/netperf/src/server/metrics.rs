@@ -69,70 +69,39 @@ impl Metrics {
         let mut page = MetricsText::default();
         page.family("netserver_sessions_total", "counter", "Finished sessions.");
         for ((kind, end), number) in &self.sessions {
-            page.line(
-                "netserver_sessions_total",
-                &[("kind", kind), ("end", end)],
-                *number,
-            );
+            page.sample(&[("kind", kind), ("end", end)], *number);
         }
         page.family("netserver_tests_total", "counter", "Tests by result.");
         for (result, number) in ["ran", "refused", "failed"].iter().zip(self.tests) {
-            page.line("netserver_tests_total", &[("result", result)], number);
+            page.sample(&[("result", result)], number);
         }
-        page.family(
-            "netserver_bytes_total",
-            "counter",
-            "Test data of finished sessions.",
-        );
+        let help = "Test data of finished sessions.";
+        page.family("netserver_bytes_total", "counter", help);
         for (way, number) in [("sent", self.bytes.0), ("received", self.bytes.1)] {
-            page.line("netserver_bytes_total", &[("direction", way)], number);
+            page.sample(&[("direction", way)], number);
         }
-        page.counters(
-            "netserver_connections_unspoken_total",
-            "Connections that ended before their first message was complete.",
-            ("reason", &self.unspoken),
-        );
-        page.counters(
-            "netserver_connections_denied_total",
-            "Clients refused by the policy.",
-            ("reason", &self.denied),
-        );
-        page.counters(
-            "netserver_errors_total",
-            "Local failures of netserver.",
-            ("what", &self.errors),
-        );
+        let help = "Connections that ended before their first message was complete.";
+        page.family("netserver_connections_unspoken_total", "counter", help);
+        page.samples("reason", &self.unspoken);
+        let help = "Clients refused by the policy.";
+        page.family("netserver_connections_denied_total", "counter", help);
+        page.samples("reason", &self.denied);
+        let help = "Local failures of netserver.";
+        page.family("netserver_errors_total", "counter", help);
+        page.samples("what", &self.errors);
         let size = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        for (name, kind, help, number) in [
-            (
-                "netserver_sessions_active",
-                "gauge",
-                "Running sessions.",
-                size(now.sessions),
-            ),
-            (
-                "netserver_connections_waiting",
-                "gauge",
-                "Connections that wait for their first message or for a session.",
-                size(now.waiting),
-            ),
-            (
-                "netserver_draining",
-                "gauge",
-                "1 after a termination signal.",
-                u64::from(now.draining),
-            ),
-            (
-                "netserver_log_lines_lost_total",
-                "counter",
-                "Dropped log lines.",
-                now.lines_lost,
-            ),
-        ] {
-            page.family(name, kind, help);
-            page.line(name, &[], number);
-        }
-        page.0
+        page.family("netserver_sessions_active", "gauge", "Running sessions.");
+        page.sample(&[], size(now.sessions));
+        let help = "Connections that wait for their first message or for a session.";
+        page.family("netserver_connections_waiting", "gauge", help);
+        page.sample(&[], size(now.waiting));
+        let help = "1 after a termination signal.";
+        page.family("netserver_draining", "gauge", help);
+        page.sample(&[], now.draining.into());
+        let help = "Dropped log lines.";
+        page.family("netserver_log_lines_lost_total", "counter", help);
+        page.sample(&[], now.lines_lost);
+        page.text
     }
 }
 
@@ -141,37 +110,37 @@ fn count(counter: &mut u64, more: u64) {
 }
 
 #[derive(Default)]
-struct MetricsText(String);
+struct MetricsText {
+    text: String,
+    /// Name of the current family.
+    name: &'static str,
+}
 
 impl MetricsText {
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
-        self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+    /// Begins a family of samples.
+    fn family(&mut self, name: &'static str, kind: &str, help: &str) {
+        self.name = name;
+        _ = write!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
-    /// Writes the counters of one family, distinguished by a label.
-    fn counters(&mut self, name: &str, help: &str, (label, of): (&str, &BTreeMap<String, u64>)) {
-        self.family(name, "counter", help);
+    /// Writes a sample for each value of a label.
+    fn samples(&mut self, label: &str, of: &BTreeMap<String, u64>) {
         for (value, number) in of {
-            self.line(name, &[(label, value)], *number);
+            self.sample(&[(label, value)], *number);
         }
     }
 
     /// Writes one sample. Label values are fixed words and need no escapes.
-    fn line(&mut self, name: &str, labels: &[(&str, &str)], number: u64) {
-        let labels: Vec<String> = labels
+    fn sample(&mut self, labels: &[(&str, &str)], number: u64) {
+        let labels = labels
             .iter()
-            .map(|(name, value)| format!("{name}=\"{value}\""))
-            .collect();
-        if labels.is_empty() {
-            self.write(format_args!("{name} {number}\n"));
+            .map(|(name, value)| format!("{name}=\"{value}\""));
+        let labels = labels.collect::<Vec<_>>().join(",");
+        let name = self.name;
+        _ = if labels.is_empty() {
+            writeln!(self.text, "{name} {number}")
         } else {
-            self.write(format_args!("{name}{{{}}} {number}\n", labels.join(",")));
-        }
-    }
-
-    fn write(&mut self, text: std::fmt::Arguments<'_>) {
-        let written = self.0.write_fmt(text);
-        // Writing to a string cannot fail.
-        debug_assert!(written.is_ok());
+            writeln!(self.text, "{name}{{{labels}}} {number}")
+        };
     }
 }

@@ -151,10 +151,13 @@ pub(super) enum PendingStage {
 #[derive(Debug, Default)]
 pub(super) struct PendingConnections {
     next: u64,
-    silent: BTreeMap<u64, PendingConnection>,
-    begun: BTreeMap<u64, PendingConnection>,
-    whole: BTreeMap<u64, PendingConnection>,
+    silent: PendingStageList,
+    begun: PendingStageList,
+    whole: PendingStageList,
 }
+
+/// Connections of one stage, by number.
+type PendingStageList = BTreeMap<u64, PendingConnection>;
 
 impl PendingConnections {
     /// Number of connections.
@@ -162,7 +165,7 @@ impl PendingConnections {
         self.silent.len() + self.begun.len() + self.whole.len()
     }
 
-    const fn stage(&mut self, stage: PendingStage) -> &mut BTreeMap<u64, PendingConnection> {
+    const fn stage(&mut self, stage: PendingStage) -> &mut PendingStageList {
         match stage {
             PendingStage::Silent => &mut self.silent,
             PendingStage::Partial => &mut self.begun,
@@ -190,13 +193,8 @@ impl PendingConnections {
     }
 
     /// A pending connection.
-    pub(super) fn get(&self, stage: PendingStage, number: u64) -> Option<&PendingConnection> {
-        let of = match stage {
-            PendingStage::Silent => &self.silent,
-            PendingStage::Partial => &self.begun,
-            PendingStage::Complete => &self.whole,
-        };
-        of.get(&number)
+    pub(super) fn get(&mut self, stage: PendingStage, number: u64) -> Option<&PendingConnection> {
+        self.stage(stage).get(&number)
     }
 
     /// Removes the connection with this number, if its message is incomplete.
@@ -213,8 +211,7 @@ impl PendingConnections {
     /// Removes the connection without progress for the longest time, so that silent or slow
     /// clients do not block others. Complete ones are removed last.
     pub(super) fn take_stalest(&mut self) -> Option<PendingConnection> {
-        let since =
-            |of: &BTreeMap<u64, PendingConnection>| of.first_key_value().map(|(_, one)| one.since);
+        let since = |of: &PendingStageList| of.first_key_value().map(|(_, one)| one.since);
         let stage = match (since(&self.silent), since(&self.begun)) {
             (Some(silent), Some(begun)) if begun < silent => PendingStage::Partial,
             (Some(_), _) => PendingStage::Silent,
@@ -226,7 +223,7 @@ impl PendingConnections {
 
     /// The oldest connection of each stage: deadline, stage and the reason to log.
     fn firsts(&self, limits: WaitLimits) -> [Option<(Moment, PendingStage, &'static str)>; 3] {
-        let first = |of: &BTreeMap<u64, PendingConnection>, limits, stage, why| {
+        let first = |of: &PendingStageList, limits, stage, why| {
             let (_, one) = of.first_key_value()?;
             Some((one.since.plus(limits), stage, why))
         };
@@ -257,13 +254,9 @@ impl PendingConnections {
 
     /// Removes all connections.
     pub(super) fn clear(&mut self) {
-        for stage in [
-            PendingStage::Silent,
-            PendingStage::Partial,
-            PendingStage::Complete,
-        ] {
-            self.stage(stage).clear();
-        }
+        self.silent.clear();
+        self.begun.clear();
+        self.whole.clear();
     }
 }
 

@@ -138,6 +138,11 @@ fn real(count: u64) -> f64 {
 }
 
 impl SessionRecord {
+    /// The record of a refusal.
+    pub(super) const fn denied(denied: &Denied) -> Self {
+        Self::Denied(denied.errno(), denied.word())
+    }
+
     /// Encodes the record as a line, including the newline.
     pub(super) fn line(&self) -> String {
         match self {

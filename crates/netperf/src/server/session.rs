@@ -74,10 +74,7 @@ pub(super) fn serve(
 fn leave(control: &Socket, stopped: &Stopped, tell: &mut dyn FnMut(SessionRecord)) -> SessionEnd {
     match stopped {
         Stopped::Denied(denied) => refuse(control, denied, tell),
-        Stopped::WrongKey => {
-            let denied = Denied::WrongKey;
-            tell(SessionRecord::Denied(denied.errno(), denied.word()));
-        }
+        Stopped::WrongKey => tell(SessionRecord::denied(&Denied::WrongKey)),
         Stopped::Gone(ending) => return *ending,
     }
     SessionEnd::Broken
@@ -131,7 +128,7 @@ const REFUSAL_TIME: Duration = Duration::from_secs(5);
 
 /// Sends the reason to a refused client and waits until it closes.
 fn refuse(control: &Socket, denied: &Denied, tell: &mut dyn FnMut(SessionRecord)) {
-    tell(SessionRecord::Denied(denied.errno(), denied.word()));
+    tell(SessionRecord::denied(denied));
     if !admission::send_refusal(control, denied) {
         return;
     }

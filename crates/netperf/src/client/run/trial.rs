@@ -10,7 +10,7 @@ use netperf_os::alarm;
 
 use super::session::{LEAVE, open};
 use super::trace::Trace;
-use super::{TestRun, control, data_hosts};
+use super::{TestRun, catch_signals, control, data_hosts};
 use crate::client::{RunSoFar, RunStart};
 use crate::output::{Failure, out};
 
@@ -33,11 +33,6 @@ pub(crate) fn settle(run: &mut RunCommand, begun: RunStart) -> Result<(), Failur
     let autos = (plan.local.auto_io, plan.remote.auto_io);
     if autos == (false, false) {
         return Ok(());
-    }
-    if plan.control.is_none() {
-        return Err(Failure::unsupported(
-            "--io auto: the trials need netserver: leave out -N",
-        ));
     }
     let trace = Trace::of(run);
     let (candidates, round_trip) = candidates(plan)?;
@@ -103,7 +98,9 @@ impl Candidates {
 /// Methods that both ends support, and the round-trip time.
 fn candidates(plan: &TestPlan) -> Result<(Candidates, Duration), Failure> {
     let Some(control) = &plan.control else {
-        return Err(Failure::unsupported("--io auto: no netserver"));
+        return Err(Failure::unsupported(
+            "--io auto: the trials need netserver: leave out -N",
+        ));
     };
     let mut talk = open(plan, control::establish(control)?)?;
     let round_trip = talk.link().round_trip();
@@ -235,34 +232,18 @@ impl Trials<'_> {
         once(&run, self.begun)
     }
 
-    /// The pair that moved most, where that is worth it: one of blocking calls otherwise,
-    /// or the first.
+    /// The pair that moved most. It replaces the first pair, of blocking calls if there is
+    /// one, only if that is worth it.
     fn best(&self) -> IoMethods {
-        let most = |best: &(IoMethods, f64), next: &(IoMethods, f64)| {
-            let worth = if best.0 == self.plainest() {
-                WORTH
-            } else {
-                1.0
-            };
-            if next.1 > best.1 * worth {
-                *next
-            } else {
-                *best
-            }
-        };
         let first = self.rates.first().copied().unwrap_or_default();
-        self.rates
-            .iter()
-            .fold(first, |best, next| most(&best, next))
-            .0
-    }
-
-    /// The pair that comes first.
-    fn plainest(&self) -> IoMethods {
-        self.rates
-            .first()
-            .map(|(pair, _)| *pair)
-            .unwrap_or_default()
+        let mut best = first;
+        for next in &self.rates {
+            let worth = if best.0 == first.0 { WORTH } else { 1.0 };
+            if next.1 > best.1 * worth {
+                best = *next;
+            }
+        }
+        best.0
     }
 }
 
@@ -271,8 +252,7 @@ fn once(run: &RunCommand, begun: RunStart) -> Result<Iteration, Failure> {
     let plan = &run.plan;
     let control = plan.control.as_ref().map(control::establish).transpose()?;
     let hosts = data_hosts(plan, control.as_ref())?;
-    alarm::catch_signals()
-        .map_err(|error| Failure::failed(format_args!("cannot catch signals: {error}")))?;
+    catch_signals()?;
     let mut done = RunSoFar::default();
     let mut test = TestRun {
         trace: Trace(None),

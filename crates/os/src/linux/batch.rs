@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use socket2::SockAddr;
 
+use super::message::controls;
 use crate::io::{STORAGE_LEN, Source};
 
 /// Control buffer for the segment size of a train, aligned for the kernel.
@@ -238,15 +239,10 @@ fn segment_size(message: &libc::msghdr) -> Option<usize> {
     if message.msg_controllen == 0 {
         return None;
     }
-    // SAFETY: recvmmsg filled in the control data and its length.
-    let first = unsafe { libc::CMSG_FIRSTHDR(message) };
-    // SAFETY: a header that is not null lies inside the control data.
-    let header = unsafe { first.as_ref() }?;
-    if (header.cmsg_level, header.cmsg_type) != (libc::SOL_UDP, libc::UDP_GRO) {
+    let (level, kind, data) = controls(message).next()?;
+    if (level, kind) != (libc::SOL_UDP, libc::UDP_GRO) {
         return None;
     }
-    // SAFETY: the data follows the header.
-    let data = unsafe { libc::CMSG_DATA(header) };
     // SAFETY: data of this type is an int, wherever it lies.
     let size = unsafe { data.cast::<libc::c_int>().read_unaligned() };
     usize::try_from(size).ok()

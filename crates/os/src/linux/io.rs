@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use socket2::SockAddr;
 
 use super::call::checked;
+use super::message::{controls, message_from, received_part};
 
 /// A call's result: a count, or the error in `errno`.
 #[inline]
@@ -83,15 +84,19 @@ pub fn is_connected_already(error: &io::Error) -> bool {
 /// Whatever send(2) reports.
 #[inline]
 pub fn send(fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<usize> {
+    send_with(fd, buf, libc::MSG_NOSIGNAL)
+}
+
+#[inline]
+fn send_with(fd: BorrowedFd<'_>, buf: &[u8], flags: libc::c_int) -> io::Result<usize> {
     // SAFETY: the pointer and length describe `buf`, which outlives the call.
-    counted(unsafe {
-        libc::send(
-            fd.as_raw_fd(),
-            buf.as_ptr().cast(),
-            buf.len(),
-            libc::MSG_NOSIGNAL,
-        )
-    })
+    counted(unsafe { libc::send(fd.as_raw_fd(), buf.as_ptr().cast(), buf.len(), flags) })
+}
+
+#[inline]
+fn recv_with(fd: BorrowedFd<'_>, buf: &mut [u8], flags: libc::c_int) -> io::Result<usize> {
+    // SAFETY: the pointer and length describe `buf`, which nothing else can see during the call.
+    counted(unsafe { libc::recv(fd.as_raw_fd(), buf.as_mut_ptr().cast(), buf.len(), flags) })
 }
 
 /// write(2).
@@ -110,8 +115,7 @@ pub fn write(fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<usize> {
 /// Whatever recv(2) reports.
 #[inline]
 pub fn recv(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the pointer and length describe `buf`, which nothing else can see during the call.
-    counted(unsafe { libc::recv(fd.as_raw_fd(), buf.as_mut_ptr().cast(), buf.len(), 0) })
+    recv_with(fd, buf, 0)
 }
 
 /// send(2) that leaves the bytes where they are until a completion says otherwise
@@ -121,17 +125,9 @@ pub fn recv(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
 /// Whatever send(2) reports; `ENOBUFS` while too much is held.
 #[inline]
 pub fn send_zero_copy(fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<usize> {
-    // SAFETY: the pointer and length describe `buf`. The kernel holds the pages
-    // themselves, not the mapping: memory that is written or freed meanwhile changes
-    // what is sent, and nothing else.
-    counted(unsafe {
-        libc::send(
-            fd.as_raw_fd(),
-            buf.as_ptr().cast(),
-            buf.len(),
-            libc::MSG_NOSIGNAL | libc::MSG_ZEROCOPY,
-        )
-    })
+    // The kernel holds the pages themselves, not the mapping: memory that is written or freed
+    // meanwhile changes what is sent, and nothing else.
+    send_with(fd, buf, libc::MSG_NOSIGNAL | libc::MSG_ZEROCOPY)
 }
 
 /// recv(2) of a byte stream, of which the kernel throws away as much as `buf` could hold
@@ -141,16 +137,8 @@ pub fn send_zero_copy(fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<usize> {
 /// Whatever recv(2) reports.
 #[inline]
 pub fn discard(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the pointer and length describe `buf`, which nothing else can see during
-    // the call. Linux does not write to it; a stack preloaded in front of it may.
-    counted(unsafe {
-        libc::recv(
-            fd.as_raw_fd(),
-            buf.as_mut_ptr().cast(),
-            buf.len(),
-            libc::MSG_TRUNC,
-        )
-    })
+    // Linux does not write to the buffer; a stack preloaded in front of it may.
+    recv_with(fd, buf, libc::MSG_TRUNC)
 }
 
 /// Has calls on a socket return at once, or block again (`O_NONBLOCK`).
@@ -186,16 +174,7 @@ pub fn half_close(fd: BorrowedFd<'_>) -> io::Result<()> {
 /// # Errors
 /// Whatever recv(2) reports.
 pub fn peek(fd: BorrowedFd<'_>) -> io::Result<usize> {
-    let mut byte = [0_u8; 1];
-    // SAFETY: the pointer and length describe `byte`.
-    counted(unsafe {
-        libc::recv(
-            fd.as_raw_fd(),
-            byte.as_mut_ptr().cast(),
-            byte.len(),
-            libc::MSG_PEEK | libc::MSG_DONTWAIT,
-        )
-    })
+    peek_at(fd, &mut [0; 1])
 }
 
 /// recv(2) without waiting and without taking anything: 0 at the end.
@@ -203,15 +182,7 @@ pub fn peek(fd: BorrowedFd<'_>) -> io::Result<usize> {
 /// # Errors
 /// Whatever recv(2) reports.
 pub fn peek_at(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the pointer and length describe `buf`, which nothing else can see during the call.
-    counted(unsafe {
-        libc::recv(
-            fd.as_raw_fd(),
-            buf.as_mut_ptr().cast(),
-            buf.len(),
-            libc::MSG_PEEK | libc::MSG_DONTWAIT,
-        )
-    })
+    recv_with(fd, buf, libc::MSG_PEEK | libc::MSG_DONTWAIT)
 }
 
 /// recv(2) without waiting.
@@ -219,15 +190,7 @@ pub fn peek_at(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
 /// # Errors
 /// Whatever recv(2) reports.
 pub fn recv_now(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the pointer and length describe `buf`, which nothing else can see during the call.
-    counted(unsafe {
-        libc::recv(
-            fd.as_raw_fd(),
-            buf.as_mut_ptr().cast(),
-            buf.len(),
-            libc::MSG_DONTWAIT,
-        )
-    })
+    recv_with(fd, buf, libc::MSG_DONTWAIT)
 }
 
 /// sendto(2), never raising `SIGPIPE`.
@@ -290,36 +253,39 @@ impl Source {
         self.len != 0
     }
 
+    /// The address as a sockaddr_in6; `None` for one of another family.
+    #[inline]
+    fn v6(&self) -> Option<&libc::sockaddr_in6> {
+        let is_v6 = libc::c_int::from(self.storage.ss_family) == libc::AF_INET6;
+        // SAFETY: the storage is larger than a sockaddr_in6, aligned for any address, and plain
+        // data.
+        is_v6.then(|| unsafe { &*(&raw const self.storage).cast() })
+    }
+
     /// Its IP address; `None` for an address that has none.
     #[must_use]
     pub fn ip(&self) -> Option<std::net::IpAddr> {
-        match libc::c_int::from(self.storage.ss_family) {
-            _ if !self.is_known() => None,
-            libc::AF_INET => {
-                // SAFETY: the storage is larger than a sockaddr_in, aligned for any address,
-                // and plain data.
-                let address = unsafe { &*(&raw const self.storage).cast::<libc::sockaddr_in>() };
-                Some(std::net::Ipv4Addr::from_bits(u32::from_be(address.sin_addr.s_addr)).into())
-            }
-            libc::AF_INET6 => {
-                // SAFETY: the storage is larger than a sockaddr_in6, aligned for any address,
-                // and plain data.
-                let address = unsafe { &*(&raw const self.storage).cast::<libc::sockaddr_in6>() };
-                Some(std::net::Ipv6Addr::from(address.sin6_addr.s6_addr).into())
-            }
-            _ => None,
+        if !self.is_known() {
+            return None;
         }
+        if let Some(v6) = self.v6() {
+            return Some(Ipv6Addr::from(v6.sin6_addr.s6_addr).into());
+        }
+        if libc::c_int::from(self.storage.ss_family) != libc::AF_INET {
+            return None;
+        }
+        // SAFETY: the storage is larger than a sockaddr_in, aligned for any address, and plain
+        // data.
+        let v4 = unsafe { &*(&raw const self.storage).cast::<libc::sockaddr_in>() };
+        Some(Ipv4Addr::from_bits(u32::from_be(v4.sin_addr.s_addr)).into())
     }
 
     /// Address, port and scope; `None` for an address that is not one of IP.
     #[must_use]
     pub fn address(&self) -> Option<std::net::SocketAddr> {
         let mut address = std::net::SocketAddr::new(self.ip()?, self.port());
-        if let std::net::SocketAddr::V6(v6) = &mut address {
-            // SAFETY: the storage is larger than a sockaddr_in6, aligned for any address,
-            // and plain data.
-            let own = unsafe { &*(&raw const self.storage).cast::<libc::sockaddr_in6>() };
-            v6.set_scope_id(own.sin6_scope_id);
+        if let (std::net::SocketAddr::V6(address), Some(own)) = (&mut address, self.v6()) {
+            address.set_scope_id(own.sin6_scope_id);
         }
         Some(address)
     }
@@ -425,16 +391,8 @@ pub fn recv_with_destination(
     source: &mut Source,
 ) -> io::Result<(usize, Option<IpAddr>)> {
     let mut control = RecvControl([0; 64]);
-    let mut part = libc::iovec {
-        iov_base: buf.as_mut_ptr().cast(),
-        iov_len: buf.len(),
-    };
-    // SAFETY: msghdr is plain data for which all zeros is valid.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_name = (&raw mut source.storage).cast();
-    message.msg_namelen = STORAGE_LEN;
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
+    let mut part = [received_part(buf)];
+    let mut message = message_from(&mut part, source);
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = control.0.len();
     // SAFETY: every pointer in `message` describes memory that outlives the call.
@@ -445,31 +403,19 @@ pub fn recv_with_destination(
 
 /// The first packet information among the control data of a received message.
 fn destination(message: &libc::msghdr) -> Option<IpAddr> {
-    // SAFETY: recvmsg filled in the control data and its length.
-    let mut next = unsafe { libc::CMSG_FIRSTHDR(message) };
-    // SAFETY: a header that is not null lies inside the control data.
-    while let Some(header) = unsafe { next.as_ref() } {
-        // SAFETY: as above; the data follows the header.
-        let data = unsafe { libc::CMSG_DATA(header) };
-        match (header.cmsg_level, header.cmsg_type) {
-            (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
-                // SAFETY: data of this type is an in_pktinfo, wherever it lies.
-                let info: libc::in_pktinfo =
-                    unsafe { data.cast::<libc::in_pktinfo>().read_unaligned() };
-                return Some(Ipv4Addr::from(u32::from_be(info.ipi_addr.s_addr)).into());
-            }
-            (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
-                // SAFETY: data of this type is an in6_pktinfo, wherever it lies.
-                let info: libc::in6_pktinfo =
-                    unsafe { data.cast::<libc::in6_pktinfo>().read_unaligned() };
-                return Some(Ipv6Addr::from(info.ipi6_addr.s6_addr).into());
-            }
-            _ => {}
+    controls(message).find_map(|(level, kind, data)| match (level, kind) {
+        (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
+            // SAFETY: data of this type is an in_pktinfo, wherever it lies.
+            let info = unsafe { data.cast::<libc::in_pktinfo>().read_unaligned() };
+            Some(Ipv4Addr::from(u32::from_be(info.ipi_addr.s_addr)).into())
         }
-        // SAFETY: both describe the same control data.
-        next = unsafe { libc::CMSG_NXTHDR(message, header) };
-    }
-    None
+        (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
+            // SAFETY: data of this type is an in6_pktinfo, wherever it lies.
+            let info = unsafe { data.cast::<libc::in6_pktinfo>().read_unaligned() };
+            Some(Ipv6Addr::from(info.ipi6_addr.s6_addr).into())
+        }
+        _ => None,
+    })
 }
 
 /// connect(2) to the source of an earlier datagram.

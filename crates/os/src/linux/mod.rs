@@ -15,6 +15,7 @@ pub mod ktls;
 pub mod landlock;
 pub mod link;
 pub mod lock;
+mod message;
 pub mod net;
 pub mod parts;
 pub mod pass;

@@ -4,27 +4,20 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use super::io::counted;
+use super::message::{message, received_part, sent_part};
+
 /// sendmsg(2) of two parts on a bound or connected socket, never raising `SIGPIPE`.
 ///
 /// # Errors
 /// Whatever sendmsg(2) reports.
 #[inline]
 pub fn send(fd: BorrowedFd<'_>, first: &[u8], second: &[u8]) -> io::Result<usize> {
-    let mut parts = [
-        libc::iovec {
-            iov_base: first.as_ptr().cast_mut().cast(),
-            iov_len: first.len(),
-        },
-        libc::iovec {
-            iov_base: second.as_ptr().cast_mut().cast(),
-            iov_len: second.len(),
-        },
-    ];
+    let mut parts = [sent_part(first), sent_part(second)];
     let message = message(&mut parts);
     // SAFETY: the parts describe `first` and `second`, which outlive the call; sendmsg
     // only reads from them.
-    let result = unsafe { libc::sendmsg(fd.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
-    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+    counted(unsafe { libc::sendmsg(fd.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) })
 }
 
 /// recvmsg(2) into two parts: the second is used when the first is full.
@@ -33,31 +26,11 @@ pub fn send(fd: BorrowedFd<'_>, first: &[u8], second: &[u8]) -> io::Result<usize
 /// Whatever recvmsg(2) reports.
 #[inline]
 pub fn recv(fd: BorrowedFd<'_>, first: &mut [u8], second: &mut [u8]) -> io::Result<usize> {
-    let mut parts = [
-        libc::iovec {
-            iov_base: first.as_mut_ptr().cast(),
-            iov_len: first.len(),
-        },
-        libc::iovec {
-            iov_base: second.as_mut_ptr().cast(),
-            iov_len: second.len(),
-        },
-    ];
+    let mut parts = [received_part(first), received_part(second)];
     let mut message = message(&mut parts);
     // SAFETY: the parts describe `first` and `second`, which nothing else can see during
     // the call.
-    let result = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) };
-    usize::try_from(result).map_err(|_| io::Error::last_os_error())
-}
-
-/// A message without an address or control data; valid as long as `parts`.
-#[inline]
-fn message(parts: &mut [libc::iovec; 2]) -> libc::msghdr {
-    // SAFETY: msghdr is plain data for which all zeros is valid.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = parts.as_mut_ptr();
-    message.msg_iovlen = 2;
-    message
+    counted(unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) })
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::call::number;
 use super::io::counted;
+use super::message::{message, received_part, sent_part};
 
 /// Two sockets that are joined and keep messages apart (`SOCK_SEQPACKET`), closed on exec.
 ///
@@ -27,11 +28,8 @@ const ONE: libc::c_uint = size_of::<libc::c_int>() as libc::c_uint;
 struct PassControl([u8; 64]);
 
 /// A message for one buffer and this control data.
-fn message(part: &mut libc::iovec, control: &mut PassControl, room: usize) -> libc::msghdr {
-    // SAFETY: msghdr is plain data for which all zeros is valid.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = part;
-    message.msg_iovlen = 1;
+fn with_control(part: &mut [libc::iovec], control: &mut PassControl, room: usize) -> libc::msghdr {
+    let mut message = message(part);
     if room > 0 {
         message.msg_control = control.0.as_mut_ptr().cast();
         message.msg_controllen = room;
@@ -47,14 +45,10 @@ fn message(part: &mut libc::iovec, control: &mut PassControl, room: usize) -> li
 /// descriptors are on their way, or whatever else sendmsg(2) reports.
 pub fn send(to: BorrowedFd<'_>, bytes: &[u8], with: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut control = PassControl([0; 64]);
-    // sendmsg only reads what this points to.
-    let mut part = libc::iovec {
-        iov_base: bytes.as_ptr().cast_mut().cast(),
-        iov_len: bytes.len(),
-    };
+    let mut part = [sent_part(bytes)];
     // SAFETY: CMSG_SPACE only computes.
     let room = unsafe { libc::CMSG_SPACE(ONE) } as usize;
-    let message = message(&mut part, &mut control, with.map_or(0, |_| room));
+    let message = with_control(&mut part, &mut control, with.map_or(0, |_| room));
     if let Some(with) = with {
         // SAFETY: the control data has space for a header, and is zeros.
         let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
@@ -97,13 +91,10 @@ pub fn receive(
     wait: PassWait,
 ) -> io::Result<(usize, Option<OwnedFd>)> {
     let mut control = PassControl([0; 64]);
-    let mut part = libc::iovec {
-        iov_base: buf.as_mut_ptr().cast(),
-        iov_len: buf.len(),
-    };
+    let mut part = [received_part(buf)];
     // SAFETY: CMSG_SPACE only computes.
     let room = unsafe { libc::CMSG_SPACE(ONE) } as usize;
-    let mut message = message(&mut part, &mut control, room);
+    let mut message = with_control(&mut part, &mut control, room);
     let flags = match wait {
         PassWait::AsSet => libc::MSG_CMSG_CLOEXEC,
         PassWait::Never => libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT,

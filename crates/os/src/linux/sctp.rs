@@ -8,7 +8,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
 use super::call::{get_option, set_option};
-use super::io::{STORAGE_LEN, Source, counted};
+use super::io::{Source, counted};
+use super::message::{message, message_from, received_part, sent_part};
 
 const SCTP_EVENTS: libc::c_int = 11;
 const SCTP_STATUS: libc::c_int = 14;
@@ -58,16 +59,8 @@ impl MessagePart {
 /// Whatever recvmsg(2) reports.
 #[inline]
 pub fn recv(fd: BorrowedFd<'_>, buf: &mut [u8], source: &mut Source) -> io::Result<MessagePart> {
-    let mut part = libc::iovec {
-        iov_base: buf.as_mut_ptr().cast(),
-        iov_len: buf.len(),
-    };
-    // SAFETY: msghdr is plain data for which all zeros is valid.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_name = (&raw mut source.storage).cast();
-    message.msg_namelen = STORAGE_LEN;
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
+    let mut part = [received_part(buf)];
+    let mut message = message_from(&mut part, source);
     // SAFETY: every pointer in `message` describes memory that outlives the call.
     let count = counted(unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) })?;
     source.len = message.msg_namelen;
@@ -134,15 +127,10 @@ fn send_with(
             association: association.0,
         },
     };
-    let mut part = libc::iovec {
-        iov_base: buf.as_ptr().cast_mut().cast(),
-        iov_len: buf.len(),
-    };
-    // SAFETY: msghdr is plain data for which all zeros is valid.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    if !buf.is_empty() {
-        message.msg_iov = &raw mut part;
-        message.msg_iovlen = 1;
+    let mut part = [sent_part(buf)];
+    let mut message = message(&mut part);
+    if buf.is_empty() {
+        message.msg_iovlen = 0;
     }
     message.msg_control = (&raw mut control).cast();
     message.msg_controllen = size_of::<SctpControl>() as _;

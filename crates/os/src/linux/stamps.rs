@@ -9,6 +9,7 @@ use socket2::SockAddr;
 
 use super::call::{clock, set_option};
 use super::io::{STORAGE_LEN, Source, counted};
+use super::message::{controls, message, received_part, sent_part};
 
 /// Destination or source of a message.
 #[derive(Debug)]
@@ -120,14 +121,8 @@ pub fn send(
     peer: &Peer<'_>,
     stamped: Option<StampSource>,
 ) -> io::Result<usize> {
-    let mut part = libc::iovec {
-        iov_base: buf.as_ptr().cast_mut().cast(),
-        iov_len: buf.len(),
-    };
-    // SAFETY: msghdr is plain data for which all zeros is valid.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
+    let mut part = [sent_part(buf)];
+    let mut message = message(&mut part);
     match peer {
         Peer::Connected => {}
         Peer::At(address) => {
@@ -187,15 +182,9 @@ pub fn recv(
     buf: &mut [u8],
     source: Option<&mut Source>,
 ) -> io::Result<(usize, RxStamp)> {
-    let mut part = libc::iovec {
-        iov_base: buf.as_mut_ptr().cast(),
-        iov_len: buf.len(),
-    };
+    let mut part = [received_part(buf)];
     let mut control = StampControl([0; 128]);
-    // SAFETY: msghdr is plain data for which all zeros is valid.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
+    let mut message = message(&mut part);
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = control.0.len();
     let mut source = source;
@@ -220,8 +209,7 @@ pub fn recv(
 pub fn tx_stamp(fd: BorrowedFd<'_>) -> io::Result<Option<TxStamp>> {
     loop {
         let mut control = StampControl([0; 256]);
-        // SAFETY: msghdr is plain data for which all zeros is valid.
-        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        let mut message = message(&mut []);
         message.msg_control = control.0.as_mut_ptr().cast();
         message.msg_controllen = control.0.len();
         let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
@@ -265,13 +253,8 @@ impl StampMessage {
 
 fn parse_control(message: &libc::msghdr) -> StampMessage {
     let mut parsed = StampMessage::default();
-    // SAFETY: recvmsg filled in the control data and its length.
-    let mut next = unsafe { libc::CMSG_FIRSTHDR(message) };
-    // SAFETY: a header that is not null lies inside the control data.
-    while let Some(header) = unsafe { next.as_ref() } {
-        // SAFETY: the data follows the header.
-        let data = unsafe { libc::CMSG_DATA(header) };
-        match (header.cmsg_level, header.cmsg_type) {
+    for (level, kind, data) in controls(message) {
+        match (level, kind) {
             (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => {
                 // SAFETY: data of this type is three times (struct scm_timestamping).
                 let [kernel, _, device] =
@@ -290,8 +273,6 @@ fn parse_control(message: &libc::msghdr) -> StampMessage {
             }
             _ => {}
         }
-        // SAFETY: `header` is one of this message's.
-        next = unsafe { libc::CMSG_NXTHDR(message, header) };
     }
     parsed
 }

@@ -4,6 +4,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use super::message::{controls, message};
+
 /// Completed zero-copy sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completed {
@@ -29,8 +31,7 @@ struct CompletionControl([u8; 128]);
 /// completion.
 pub fn completion(fd: BorrowedFd<'_>) -> io::Result<Option<Completed>> {
     let mut control = CompletionControl([0; 128]);
-    // SAFETY: msghdr is plain data for which all zeros is valid.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    let mut message = message(&mut []);
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = control.0.len();
     // SAFETY: every pointer in `message` describes memory that outlives the call.
@@ -56,20 +57,13 @@ pub fn completion(fd: BorrowedFd<'_>) -> io::Result<Option<Completed>> {
 
 /// The first control message, if it is an extended error.
 fn extended_error(message: &libc::msghdr) -> Option<libc::sock_extended_err> {
-    // SAFETY: recvmsg filled in the control data and its length.
-    let first = unsafe { libc::CMSG_FIRSTHDR(message) };
-    // SAFETY: a header that is not null lies inside the control data.
-    let header = unsafe { first.as_ref() }?;
-    let kind = (header.cmsg_level, header.cmsg_type);
-    if kind != (libc::IPPROTO_IP, libc::IP_RECVERR)
-        && kind != (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
-    {
-        return None;
-    }
-    // SAFETY: the data follows the header.
-    let data = unsafe { libc::CMSG_DATA(header) };
+    let (level, kind, data) = controls(message).next()?;
+    let is_error = matches!(
+        (level, kind),
+        (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
+    );
     // SAFETY: data of this type begins with a sock_extended_err, wherever it lies.
-    Some(unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() })
+    is_error.then(|| unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() })
 }
 
 #[cfg(test)]

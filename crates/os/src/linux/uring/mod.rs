@@ -20,7 +20,8 @@ use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 use socket2::SockAddr;
 
-use crate::io::{STORAGE_LEN, Source};
+use crate::io::Source;
+use crate::linux::message::{message_from, received_part};
 use crate::wait::Countdown;
 use delayed::DelayedSends;
 
@@ -192,16 +193,8 @@ impl Uring {
         buf: &mut [u8],
         source: &mut Source,
     ) -> io::Result<usize> {
-        let mut part = libc::iovec {
-            iov_base: buf.as_mut_ptr().cast(),
-            iov_len: buf.len(),
-        };
-        // SAFETY: msghdr is plain data for which all zeros is valid.
-        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-        message.msg_name = (&raw mut source.storage).cast();
-        message.msg_namelen = STORAGE_LEN;
-        message.msg_iov = &raw mut part;
-        message.msg_iovlen = 1;
+        let mut part = [received_part(buf)];
+        let mut message = message_from(&mut part, source);
         let entry = opcode::RecvMsg::new(Fd(fd.as_raw_fd()), &raw mut message).build();
         let patience = self.patience;
         // SAFETY: the message and all that it points to outlive the call, which is over

@@ -3,96 +3,46 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Format of log lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LogFormat {
-    /// Words, for people.
-    #[default]
-    Text,
-    /// An object of JSON in each line.
-    Json,
-}
-
-/// Log level; each level includes those above it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LogLevel {
-    /// Nothing.
-    None,
-    /// Failures that affect service.
-    Error,
-    /// Unusual events.
-    Warn,
-    /// Each session.
-    Info,
-    /// Each connection.
-    Debug,
-}
-
-impl LogFormat {
-    /// Their words.
-    pub(crate) const WORDS: &'static [&'static str] = &["text", "json"];
-
-    pub(crate) fn named(word: &str) -> Option<Self> {
-        match word {
-            "text" => Some(Self::Text),
-            "json" => Some(Self::Json),
-            _ => None,
-        }
+netperf_model::words! {
+    /// Format of log lines.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum LogFormat {
+        /// Words, for people.
+        #[default]
+        Text = "text",
+        /// An object of JSON in each line.
+        Json = "json",
     }
 }
 
-impl LogLevel {
-    /// Their words.
-    pub(crate) const WORDS: &'static [&'static str] = &["none", "error", "warn", "info", "debug"];
-    const ALL: [Self; 5] = [Self::None, Self::Error, Self::Warn, Self::Info, Self::Debug];
-
-    /// Its word.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
-        }
-    }
-
-    pub(crate) fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.word() == word)
+netperf_model::words! {
+    /// Log level; each level includes those above it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum LogLevel {
+        /// Nothing.
+        None = "none",
+        /// Failures that affect service.
+        Error = "error",
+        /// Unusual events.
+        Warn = "warn",
+        /// Each session.
+        Info = "info",
+        /// Each connection.
+        Debug = "debug",
     }
 }
 
-/// Sandboxing of sessions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SandboxArg {
-    /// By what the kernel has.
-    #[default]
-    Auto,
-    /// By all of it, or netserver does not start.
-    Require,
-    /// Not at all.
-    Off,
-}
-
-impl SandboxArg {
-    /// Their words.
-    pub(crate) const WORDS: &'static [&'static str] = &["auto", "require", "off"];
-
-    /// Its word.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Require => "require",
-            Self::Off => "off",
-        }
-    }
-
-    pub(crate) fn named(word: &str) -> Option<Self> {
-        [Self::Auto, Self::Require, Self::Off]
-            .into_iter()
-            .find(|one| one.word() == word)
+netperf_model::words! {
+    /// Sandboxing of sessions.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum SandboxArg {
+        /// With the mechanisms that the kernel has.
+        #[default]
+        Auto = "auto",
+        /// With all mechanisms; netserver does not start if one is missing.
+        Require = "require",
+        /// None.
+        Off = "off",
     }
 }
 

@@ -212,16 +212,18 @@ pub struct Show {
     pub progress: Progress,
 }
 
-/// When a line of progress is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Progress {
-    /// If it does not disturb other output.
-    #[default]
-    Auto,
-    /// Never.
-    Never,
-    /// Wherever there is a terminal.
-    Always,
+netperf_model::words! {
+    /// When a line of progress is shown.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Progress {
+        /// If it does not disturb other output.
+        #[default]
+        Auto = "auto",
+        /// Never.
+        Never = "never",
+        /// Wherever there is a terminal.
+        Always = "always",
+    }
 }
 
 /// The options about a rate to keep to.

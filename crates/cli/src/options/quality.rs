@@ -21,7 +21,7 @@ pub(super) const SEQUENCE: Opt = Opt::named("sequence", Group::Test)
     );
 
 pub(super) const BIDIRECTIONAL: Opt = Opt::named("bidirectional", Group::Test)
-    .takes("same|separate", ValueKind::Word(&["same", "separate"]))
+    .takes("same|separate", ValueKind::Word(Duplex::WORDS))
     .set(|a, text| a.bidirectional = Duplex::named(text))
     .help("send bulk data in both directions at once")
     .more(

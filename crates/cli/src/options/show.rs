@@ -19,19 +19,11 @@ pub(super) const LIVE: Opt = Opt::named("live", Group::Output)
     );
 
 pub(super) const PROGRESS: Opt = Opt::named("progress", Group::Output)
-    .takes("when", ValueKind::Word(&["auto", "never", "always"]))
-    .set(|a, text| a.show.progress = progress(text))
+    .takes("when", ValueKind::Word(Progress::WORDS))
+    .set(|a, text| a.show.progress = Progress::named(text).unwrap_or_default())
     .help("show a progress line on the terminal: auto, never or always")
     .more(
         "On standard error, erased after the test. auto (default) shows it if standard input and \
          error are a terminal and the result goes elsewhere: to a file, to a pipe, or as one JSON \
          document at the end. always shows it whenever standard error is a terminal.",
     );
-
-fn progress(text: &str) -> Progress {
-    match text {
-        "never" => Progress::Never,
-        "always" => Progress::Always,
-        _ => Progress::Auto,
-    }
-}

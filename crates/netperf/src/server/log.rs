@@ -256,7 +256,7 @@ fn time() -> String {
 }
 
 fn text(level: LogLevel, event: &str, fields: &[LogField]) -> String {
-    let mut line = format!("{} {} {event}", time(), level.word());
+    let mut line = format!("{} {} {event}", time(), level.label());
     for (name, value) in fields {
         _ = match (value.as_str(), value.as_f64()) {
             (Some(text), _) if plain(text) => write!(line, " {name}={text}"),
@@ -276,7 +276,7 @@ fn plain(text: &str) -> bool {
 }
 
 fn json(level: LogLevel, event: &str, fields: &[LogField]) -> String {
-    let (time, level, event) = (time().into(), level.word().into(), event.into());
+    let (time, level, event) = (time().into(), level.label().into(), event.into());
     let fixed: [LogField; 3] = [("time", time), ("level", level), ("event", event)];
     let fields = fixed.iter().chain(fields);
     let fields: Vec<String> = fields

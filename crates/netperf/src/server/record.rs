@@ -35,43 +35,22 @@ pub(super) struct Ran {
     pub(super) elapsed: f64,
 }
 
-/// Reason for the end of a session, as the session sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum SessionEnd {
-    /// The client closed the connection between two messages.
-    Finished,
-    /// The client closed the connection while a test ran.
-    Abandoned,
-    /// The client was silent for too long.
-    Silent,
-    /// The connection broke, or ended in the middle of a message.
-    Cut,
-    /// The client broke the protocol, or did not know the passphrase.
-    Broken,
-    /// The sandbox could not be set up, so nothing was served.
-    Unconfined,
-}
-
-impl SessionEnd {
-    const ALL: [Self; 6] = [
-        Self::Finished,
-        Self::Abandoned,
-        Self::Silent,
-        Self::Cut,
-        Self::Broken,
-        Self::Unconfined,
-    ];
-
-    /// Word in logs and metrics.
-    pub(super) const fn word(self) -> &'static str {
-        match self {
-            Self::Finished => "finished",
-            Self::Abandoned => "abandoned",
-            Self::Silent => "silent",
-            Self::Cut => "cut",
-            Self::Broken => "broken",
-            Self::Unconfined => "unconfined",
-        }
+netperf_model::words! {
+    /// Reason for the end of a session, as the session sees it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(super) enum SessionEnd {
+        /// The client closed the connection between two messages.
+        Finished = "finished",
+        /// The client closed the connection while a test ran.
+        Abandoned = "abandoned",
+        /// The client was silent for too long.
+        Silent = "silent",
+        /// The connection broke, or ended in the middle of a message.
+        Cut = "cut",
+        /// The client broke the protocol, or did not know the passphrase.
+        Broken = "broken",
+        /// The sandbox could not be set up, so nothing was served.
+        Unconfined = "unconfined",
     }
 }
 
@@ -158,7 +137,7 @@ impl SessionRecord {
             Self::Refused(errno) => format!("refused {errno}\n"),
             Self::Denied(errno, word) => format!("denied {errno} {word}\n"),
             Self::Failed(errno) => format!("failed {errno}\n"),
-            Self::Ended(ending) => format!("ended {}\n", ending.word()),
+            Self::Ended(ending) => format!("ended {}\n", ending.label()),
         }
     }
 
@@ -203,10 +182,7 @@ impl SessionRecord {
                 Some(Self::Denied(errno.parse().ok()?, word))
             }
             ["failed", errno] => Some(Self::Failed(errno.parse().ok()?)),
-            ["ended", word] => SessionEnd::ALL
-                .into_iter()
-                .find(|ending| ending.word() == *word)
-                .map(Self::Ended),
+            ["ended", word] => SessionEnd::named(word).map(Self::Ended),
             _ => None,
         }
     }

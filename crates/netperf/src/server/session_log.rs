@@ -89,7 +89,7 @@ impl SessionLog {
             (ProcessEnd::Drained, _) => "drained",
             (ProcessEnd::Signal(_), _) => "killed",
             (ProcessEnd::Exit(0), Some(ending))
-            | (ProcessEnd::Exit(_), Some(ending @ SessionEnd::Unconfined)) => ending.word(),
+            | (ProcessEnd::Exit(_), Some(ending @ SessionEnd::Unconfined)) => ending.label(),
             (ProcessEnd::Exit(_), _) => "crashed",
         }
     }

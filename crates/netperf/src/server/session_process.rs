@@ -80,7 +80,7 @@ impl SessionProcess {
         let mut command = Command::new(process::own_file());
         command.arg0("netserver").args(args.session_words());
         let operations = &args.operations;
-        command.arg("--sandbox").arg(operations.sandbox.word());
+        command.arg("--sandbox").arg(operations.sandbox.label());
         command.arg("--one-port").arg(one_port.label());
         if let Some(files) = &operations.files {
             command.arg("--files").arg(files);

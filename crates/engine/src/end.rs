@@ -208,6 +208,7 @@ pub(crate) fn result(
     let socket = &plan.socket;
     EndResult {
         tally,
+        sends_unknown: false,
         elapsed: elapsed.as_secs_f64(),
         cpu,
         send_buffer_end: end(

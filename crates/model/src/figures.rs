@@ -184,12 +184,12 @@ pub fn per_call(bytes: u64, calls: u64) -> f64 {
     }
 }
 
-/// An end's rates by direction: sent, received, in the data unit of `unit`.
+/// An end's rates by direction: sent (`None` if unknown), received, in the data unit of `unit`.
 #[must_use]
-pub fn directional(unit: Unit, end: &EndResult, elapsed: f64) -> (f64, f64) {
+pub fn directional(unit: Unit, end: &EndResult, elapsed: f64) -> (Option<f64>, f64) {
     let unit = data_unit(unit);
     (
-        unit.rate(count(end.tally.bytes_sent), elapsed),
+        end.of_sends(|tally| unit.rate(count(tally.bytes_sent), elapsed)),
         unit.rate(count(end.tally.bytes_received), elapsed),
     )
 }

@@ -21,14 +21,11 @@ use crate::series::Series;
 use crate::until::Until;
 
 /// Counts kept by the loop of one end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Bytes handed to the kernel.
-    #[serde(rename = "sent_bytes")]
     pub bytes_sent: u64,
     /// Bytes got from the kernel.
-    #[serde(rename = "received_bytes")]
     pub bytes_received: u64,
     /// Sends that moved data.
     pub send_calls: u64,
@@ -73,6 +70,8 @@ impl Tally {
 pub struct EndResult {
     /// The counts.
     pub tally: Tally,
+    /// True if the counts of sends are unknown; those in `tally` are incomplete.
+    pub sends_unknown: bool,
     /// This end's own idea of the length of the run, seconds.
     pub elapsed: f64,
     /// CPU utilisation; `None` when not measured.
@@ -104,6 +103,13 @@ pub struct EndResult {
     pub paced: Option<Paced>,
     /// Numbered datagrams; `None` if they had no numbers.
     pub quality: Option<Quality>,
+}
+
+impl EndResult {
+    /// A figure of the sends; `None` if they are unknown.
+    pub fn of_sends<T>(&self, pick: impl FnOnce(&Tally) -> T) -> Option<T> {
+        (!self.sends_unknown).then(|| pick(&self.tally))
+    }
 }
 
 /// State of a TCP connection at one moment (tcp(7), `TCP_INFO`).

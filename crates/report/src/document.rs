@@ -28,8 +28,8 @@ pub use asked::{AskedControl, AskedEnd, AskedIo, AskedLimit, AskedTest, EndDocum
 pub use flows::{FlowResult, FlowsResult};
 pub use latency::{IntervalLatency, LatencySummary, PercentileTime};
 pub use measured::{
-    DatagramCounts, DemandFigures, IntervalResult, IterationDocument, MeanResult, MeasuredEnd,
-    SystemCalls, ThroughputFigures, TransferRates,
+    DatagramCounts, DemandFigures, EndCounts, IntervalResult, IterationDocument, MeanResult,
+    MeasuredEnd, SystemCalls, ThroughputFigures, TransferRates,
 };
 pub use one_way::OneWayResult;
 pub use rate::RateResult;

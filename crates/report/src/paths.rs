@@ -3,7 +3,7 @@
 //! They count wherever names are read; `all` and `?`, which scripts know, leave them out.
 
 use netperf_model::figures::count;
-use netperf_model::{Duplex, IoCounts};
+use netperf_model::{Duplex, IoCounts, Tally};
 
 use crate::selectors::{Need, SelectorRow, end_row, row};
 use crate::values::{NOT_MEASURED, Value, text};
@@ -48,11 +48,11 @@ fn share(end: EndView<'_>) -> Value {
 }
 
 fn per_call(end: EndView<'_>) -> Value {
-    let Some((io, result)) = counts(end).zip(end.result) else {
+    let messages = |tally: &Tally| tally.send_calls + tally.recv_calls;
+    let Some((io, messages)) = counts(end).zip(end.sends(messages)) else {
         return NOT_MEASURED;
     };
     let calls = io.send_calls + io.recv_calls;
-    let messages = result.tally.send_calls + result.tally.recv_calls;
     if calls == 0 {
         NOT_MEASURED
     } else {

@@ -113,6 +113,12 @@ impl From<u32> for Value {
     }
 }
 
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Self::Count(value)
+    }
+}
+
 /// A missing value was not measured.
 impl<T: Into<Self>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {
@@ -214,15 +220,15 @@ pub(crate) fn destination_family(v: &View<'_>) -> Family {
     }
 }
 
-/// Bytes sent and received. Without a control connection, netperf's own bytes stand for
+/// Bytes sent and received, if both are known. Without a control connection, netperf's own bytes stand for
 /// netserver's.
 pub(crate) fn transferred(v: &View<'_>, end: EndView<'_>) -> Value {
-    let sent = |end: EndView<'_>| count(end.count(|end| end.tally.bytes_sent));
+    let sent = |end: EndView<'_>| end.sends(|tally| count(tally.bytes_sent));
     if !end.known {
-        return Value::Real(sent(v.local()));
+        return sent(v.local()).into();
     }
     let received = end.count(|end| end.tally.bytes_received);
-    Value::Real(sent(end) + count(received))
+    sent(end).map(|sent| sent + count(received)).into()
 }
 
 pub(crate) fn width(end: EndView<'_>, pick: fn(EndSetup) -> u32) -> Value {

@@ -119,10 +119,11 @@ impl<'a> View<'a> {
         self.unit == Unit::Transactions
     }
 
-    /// Throughputs by direction of one end in the last iteration: sent, received.
+    /// Throughputs by direction of one end in the last iteration: sent (`None` if unknown),
+    /// received.
     #[must_use]
-    pub fn directional(&self, end: EndView<'_>) -> (f64, f64) {
-        end.result.map_or((0.0, 0.0), |result| {
+    pub fn directional(&self, end: EndView<'_>) -> (Option<f64>, f64) {
+        end.result.map_or((Some(0.0), 0.0), |result| {
             figures::directional(self.unit, result, self.last.elapsed)
         })
     }
@@ -196,6 +197,12 @@ impl<'a> EndView<'a> {
             let (bytes, calls) = pick(&result.tally);
             figures::per_call(bytes, calls)
         })
+    }
+
+    /// A figure of this end's sends: 0 without a result, `None` if unknown.
+    pub(crate) fn sends<T: Default>(&self, pick: fn(&Tally) -> T) -> Option<T> {
+        self.result
+            .map_or_else(|| Some(T::default()), |result| result.of_sends(pick))
     }
 
     /// A count of this end, 0 when it has none.

@@ -38,6 +38,18 @@ impl Values {
         }
     }
 
+    /// netserver's count of bytes sent is -1, or at least what netperf received. It has no
+    /// count if it has no result at all, which a loaded machine may cause.
+    #[track_caller]
+    pub fn sends_of_netserver_are_known_or_missing(&self) {
+        if self.count("REMOTE_BYTES_RECVD") == 0 {
+            return;
+        }
+        let sent = self.count("REMOTE_BYTES_SENT");
+        let received = self.count("LOCAL_BYTES_RECVD");
+        assert!(received > 0 && (sent == -1 || sent >= received), "{self:?}");
+    }
+
     /// The number of a key, which must be there and be one.
     pub fn number(&self, key: &str) -> f64 {
         let text = self.text(key);

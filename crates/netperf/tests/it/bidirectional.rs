@@ -127,6 +127,19 @@ fn a_signal_ends_both_directions_in_an_orderly_way() {
 }
 
 #[test]
+fn a_signal_leaves_the_sends_of_netserver_unknown_and_not_zero() {
+    let server = ours!().serve();
+    let words = format!("-t TCP_STREAM -l 60 -D 0.05 -- -k {SELECTED}");
+    let mut running = invocation(&server, "separate", &words).spawn();
+    let patience = netperf_testkit::process::PATIENCE;
+    assert!(running.prints("INTERIM_RESULT[3]", patience));
+    running.signal("INT");
+    let values = Values::parse(&running.finish().stdout);
+    values.sends_of_netserver_are_known_or_missing();
+    the_sum_is_of_both(&values);
+}
+
+#[test]
 fn what_cannot_go_both_ways_is_refused() {
     let server = ours!().serve();
     for (options, reason) in [

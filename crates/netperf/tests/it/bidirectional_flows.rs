@@ -174,6 +174,8 @@ fn a_signal_ends_all_flows_in_an_orderly_way() {
         // A netserver that sends by itself does not hear of the end at once.
         if over == "same" {
             values.arrived_both_ways();
+        } else {
+            values.sends_of_netserver_are_known_or_missing();
         }
     }
 }

@@ -56,6 +56,7 @@ impl FlowsResult {
     pub(super) fn of(flow: Flow, run: &Iteration, flows: &Flows) -> Self {
         let seconds = run.timed();
         let rate = |amount: u64| Unit::Bytes.rate(count(amount), seconds);
+        let sends_unknown = run.remote.as_ref().is_some_and(|end| end.sends_unknown);
         let there = flows.there.iter().map(Some).chain(std::iter::repeat(None));
         let each = flows.each.iter().zip(there).map(|(counts, there)| {
             let transactions = flow.counts_transactions();
@@ -68,7 +69,9 @@ impl FlowsResult {
                 transactions_per_second: MeasuredFigure::of(
                     transactions.then(|| rate(counts.transactions)),
                 ),
-                remote_sent_bytes: there.map(|there| there.bytes_sent),
+                remote_sent_bytes: there
+                    .filter(|_| !sends_unknown)
+                    .map(|there| there.bytes_sent),
                 remote_received_bytes: there.map(|there| there.bytes_received),
                 remote_transactions: there.map(|there| there.transactions),
             }

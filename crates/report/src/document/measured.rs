@@ -113,11 +113,11 @@ pub struct MeasuredEnd {
     pub elapsed_seconds: MeasuredFigure,
     /// The counts.
     #[serde(flatten)]
-    pub tally: Tally,
+    pub counts: EndCounts,
     /// The rates.
     #[serde(flatten)]
     pub rates: TransferRates,
-    /// The mean bytes of a send. Null without sends.
+    /// The mean bytes of a send. Null without sends, and if unknown.
     pub bytes_per_send: MeasuredFigure,
     /// The mean bytes of a receive. Null without receives.
     pub bytes_per_recv: MeasuredFigure,
@@ -139,6 +139,24 @@ pub struct MeasuredEnd {
     pub workers: Option<Crew>,
     /// Samples of TCP connections. Null without --series, and at an end that took none.
     pub series: Option<Series>,
+}
+
+/// Counts of one end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct EndCounts {
+    /// Bytes handed to the kernel. Null if unknown: netserver's count did not arrive.
+    pub sent_bytes: Option<u64>,
+    /// Bytes got from the kernel.
+    pub received_bytes: u64,
+    /// Sends that moved data. Null if unknown, as above.
+    pub send_calls: Option<u64>,
+    /// Receives that returned data.
+    pub recv_calls: u64,
+    /// Sends dropped because a local queue was full. Null if unknown, as above.
+    pub failed_sends: Option<u64>,
+    /// Transactions or connections completed.
+    pub transactions: u64,
 }
 
 /// System calls that moved messages.
@@ -195,9 +213,9 @@ pub struct DatagramCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TransferRates {
-    /// The rate of sending in bits.
+    /// The rate of sending in bits. Null if unknown.
     pub sent_bits_per_second: MeasuredFigure,
-    /// The rate of sending in bytes.
+    /// The rate of sending in bytes. Null if unknown.
     pub sent_bytes_per_second: MeasuredFigure,
     /// The rate of receiving in bits.
     pub received_bits_per_second: MeasuredFigure,
@@ -378,8 +396,12 @@ impl MeasuredEnd {
         let quality = result.quality;
         Self {
             elapsed_seconds: MeasuredFigure::of(result.elapsed),
-            tally: *tally,
-            rates: TransferRates::of(tally, elapsed),
+            counts: EndCounts::of(result),
+            rates: TransferRates::of(
+                result.of_sends(|tally| tally.bytes_sent),
+                tally.bytes_received,
+                elapsed,
+            ),
             bytes_per_send: ratio(tally.bytes_sent, tally.send_calls),
             bytes_per_recv: ratio(tally.bytes_received, tally.recv_calls),
             final_send_buffer_bytes: result.send_buffer_end,
@@ -391,6 +413,20 @@ impl MeasuredEnd {
             cpu: result.cpu,
             workers: result.crew.clone(),
             series: result.series.clone(),
+        }
+    }
+}
+
+impl EndCounts {
+    fn of(result: &EndResult) -> Self {
+        let tally = &result.tally;
+        Self {
+            sent_bytes: result.of_sends(|tally| tally.bytes_sent),
+            received_bytes: tally.bytes_received,
+            send_calls: result.of_sends(|tally| tally.send_calls),
+            recv_calls: tally.recv_calls,
+            failed_sends: result.of_sends(|tally| tally.failed_sends),
+            transactions: tally.transactions,
         }
     }
 }
@@ -439,9 +475,9 @@ impl DatagramCounts {
 }
 
 impl TransferRates {
-    fn of(tally: &Tally, elapsed: f64) -> Self {
-        let sent = rate(tally.bytes_sent, elapsed);
-        let received = rate(tally.bytes_received, elapsed);
+    fn of(sent: Option<u64>, received: u64, elapsed: f64) -> Self {
+        let sent = sent.map_or(MeasuredFigure(None), |sent| rate(sent, elapsed));
+        let received = rate(received, elapsed);
         Self {
             sent_bits_per_second: in_bits(sent.0),
             sent_bytes_per_second: sent,
@@ -476,7 +512,11 @@ impl IntervalResult {
             } else {
                 MeasuredFigure(None)
             },
-            rates: TransferRates::of(counts, interim.seconds),
+            rates: TransferRates::of(
+                Some(counts.bytes_sent),
+                counts.bytes_received,
+                interim.seconds,
+            ),
             tcp: interim.tcp,
             latency: interim.times.as_ref().map(IntervalLatency::of),
         }

@@ -1,5 +1,7 @@
 //! Block 3 of `all`: each end.
 
+use netperf_model::figures::per_call;
+
 use super::{Need, SelectorRow, end_row, row};
 use crate::values::{Value, destination_family, fact, host_text, peak, text, transferred, width};
 
@@ -8,7 +10,7 @@ use crate::values::{Value, destination_family, fact, host_text, peak, text, tran
 pub(super) static ROWS: &[&[SelectorRow]] = &[
     &[
         end_row("{END}_SEND_THROUGHPUT", ["{End}", "Send", "Throughput", ""], "see THROUGHPUT_UNITS", "%.2f", Need::Nothing,
-            |v, end| Value::Real(v.directional(end).0),
+            |v, end| v.directional(end).0.into(),
             "rate of bytes sent by {end}, last iteration"),
         end_row("{END}_RECV_THROUGHPUT", ["{End}", "Recv", "Throughput", ""], "see THROUGHPUT_UNITS", "%.2f", Need::Nothing,
             |v, end| Value::Real(v.directional(end).1),
@@ -56,7 +58,7 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
     ],
     &[
         end_row("{END}_SEND_CALLS", ["{End}", "Send", "Calls", ""], "count", "%u", Need::Nothing,
-            |_, end| Value::Count(end.count(|end| end.tally.send_calls)),
+            |_, end| end.sends(|tally| tally.send_calls).into(),
             "successful sends by {end}, last iteration"),
         end_row("{END}_RECV_CALLS", ["{End}", "Recv", "Calls", ""], "count", "%u", Need::Nothing,
             |_, end| Value::Count(end.count(|end| end.tally.recv_calls)),
@@ -65,10 +67,10 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
             |_, end| end.mean(|tally| (tally.bytes_received, tally.recv_calls)).into(),
             "mean bytes per receive by {end}; 0.00 if there was none"),
         end_row("{END}_BYTES_PER_SEND", ["{End}", "Bytes", "Per", "Send"], "bytes", "%.2f", Need::Nothing,
-            |_, end| end.mean(|tally| (tally.bytes_sent, tally.send_calls)).into(),
+            |_, end| end.sends(|tally| per_call(tally.bytes_sent, tally.send_calls)).into(),
             "mean bytes per send by {end}; 0.00 if there was none"),
         end_row("{END}_BYTES_SENT", ["{End}", "Bytes", "Sent", ""], "bytes", "%u", Need::Nothing,
-            |_, end| Value::Count(end.count(|end| end.tally.bytes_sent)),
+            |_, end| end.sends(|tally| tally.bytes_sent).into(),
             "bytes sent by {end}, last iteration"),
         end_row("{END}_BYTES_RECVD", ["{End}", "Bytes", "Received", ""], "bytes", "%u", Need::Nothing,
             |_, end| Value::Count(end.count(|end| end.tally.bytes_received)),

@@ -8,3 +8,4 @@ mod layouts;
 mod printf;
 mod robust;
 mod suites;
+mod unknown_sends;

@@ -274,6 +274,7 @@ pub(super) fn results(
         .and_then(|told| paths::counts(told, &mut tally));
     Ok(EndResult {
         tally,
+        sends_unknown: false,
         elapsed: f64::from(results.elapsed_time),
         cpu: cpu.then(|| cpu_usage(&results)),
         send_buffer_end: u32::try_from(results.send_buf_size).ok(),

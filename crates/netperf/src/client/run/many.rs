@@ -7,7 +7,7 @@ use std::io;
 use netperf_measure::cpus;
 use netperf_model::many::cpu_list_text;
 use netperf_model::{
-    Abilities, EndResult, Flow, FlowCounts, FlowThere, Flows, Hosts, Limit, Many, TestPlan,
+    Abilities, Duplex, EndResult, Flow, FlowCounts, FlowThere, Flows, Hosts, Limit, Many, TestPlan,
     Workers, share_of,
 };
 use netperf_session::offer::Agreement;
@@ -158,11 +158,22 @@ impl ServerCounts {
         }
     }
 
+    /// Drops the counters of the sessions in which netserver sends.
+    pub(super) fn forget_sends(&mut self) {
+        self.back = None;
+    }
+
     /// Adds the counters to netperf's flows.
     pub(super) fn pair(self, flows: &mut Flows, flow: Flow) {
         match (self.there, self.back) {
             (Some(there), Some(back)) => flows.pair_both(flow, &there, &back),
-            (Some(there), None) => flows.pair(flow, &there),
+            (Some(there), None) => {
+                flows.pair(flow, &there);
+                if flow.duplex == Some(Duplex::Separate) {
+                    // It includes what netserver sent, which is unknown.
+                    flows.fairness_there = None;
+                }
+            }
             (None, _) => {}
         }
     }

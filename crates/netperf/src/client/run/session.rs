@@ -204,7 +204,8 @@ impl TestRun<'_> {
     }
 
     /// netserver's results of all sessions put together, and its counters of each of many flows;
-    /// none where the user did not wait for them.
+    /// none if the user did not wait for them. Its sends are unknown if the user did not wait
+    /// for the sessions in which it sends.
     pub(super) fn results(
         &mut self,
         ran: &EndReport,
@@ -222,7 +223,13 @@ impl TestRun<'_> {
         }
         for (index, talk) in self.talk.iter_mut().chain(&mut self.beside).enumerate() {
             let Some(mut result) = results(plan, talk, ran)? else {
-                return Ok((None, None));
+                // The sessions in which netserver receives come first.
+                let Some(there) = all.as_mut().filter(|_| index >= sessions) else {
+                    return Ok((None, None));
+                };
+                there.sends_unknown = true;
+                counted.forget_sends();
+                break;
             };
             if is_one && index == 0 {
                 result = offer::reconciled(plan, &ran.result.tally, result);

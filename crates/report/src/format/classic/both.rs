@@ -61,21 +61,21 @@ fn lines(view: &View<'_>) -> String {
     there + &back + &sum + &cpu(view)
 }
 
-/// What was sent and received in the part of the run that counts, at netperf and at
-/// netserver, which knows only of all of it.
+/// Rates of sending and receiving in the part of the run that counts, at netperf and at
+/// netserver; `None` where unknown. netserver counts the whole run only.
 fn rates(view: &View<'_>) -> ([Option<f64>; 2], [Option<f64>; 2]) {
-    let both = |(sent, received)| [Some(sent), Some(received)];
+    let whole = |end: EndView<'_>| {
+        let (sent, received) = view.directional(end);
+        end.result.map_or([None; 2], |_| [sent, Some(received)])
+    };
     let Some(window) = view.last.window() else {
-        return (
-            both(view.directional(view.local())),
-            both(view.directional(view.remote())),
-        );
+        return (whole(view.local()), whole(view.remote()));
     };
     let unit = figures::data_unit(view.unit);
     let rate = |bytes| unit.rate(figures::count(bytes), window.seconds);
     let tally = &window.tally;
-    let ours = both((rate(tally.bytes_sent), rate(tally.bytes_received)));
-    (ours, [None, None])
+    let ours = [tally.bytes_sent, tally.bytes_received].map(|bytes| Some(rate(bytes)));
+    (ours, [None; 2])
 }
 
 /// Utilisation of each end, for both directions together.

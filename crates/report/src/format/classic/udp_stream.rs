@@ -51,7 +51,7 @@ pub(super) fn pair(
         elapsed,
         Arg::Uint(local.count(|end| end.tally.send_calls)),
         Arg::Uint(local.count(|end| end.tally.failed_sends)),
-        Arg::Float(sent),
+        Arg::Float(sent.unwrap_or_default()),
     ];
     let mut second = vec![
         recv_room(view, remote),
@@ -76,5 +76,5 @@ pub(super) fn sent_figure(view: &View<'_>, with_cpu: ClassicRow, cpu: bool) -> S
         return line(with_cpu, &[Arg::Float(demand(view).0), letter]);
     }
     let (sent, _) = view.directional(view.local());
-    line(rows::V0, &[Arg::Float(sent)])
+    line(rows::V0, &[Arg::Float(sent.unwrap_or_default())])
 }

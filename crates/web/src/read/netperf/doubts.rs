@@ -57,8 +57,8 @@ fn lost(document: &Document) -> Option<String> {
         } else {
             (remote, local)
         };
-        sent += count(from.tally.bytes_sent);
-        received += count(to.tally.bytes_received);
+        sent += count(from.counts.sent_bytes?);
+        received += count(to.counts.received_bytes);
     }
     let missing = sent - received;
     let percent = missing / sent * 100.0;

@@ -56,20 +56,14 @@ impl Handshakes {
         intake: Intake,
         give_up: GiveUp<'_>,
     ) -> io::Result<Met<(Socket, Session)>> {
-        if self.client.get().is_none() {
-            // No other thread can have set it.
-            let _set = self.client.set(config::client(self.cipher.as_deref())?);
-        }
-        let Some(config) = self.client.get() else {
-            return Err(io::Error::other("no configuration"));
-        };
+        let config = made(&self.client, || config::client(self.cipher.as_deref()))?;
         let Met::Connected(()) = meeting::connect(&socket, to, give_up)? else {
             return Ok(Met::GivenUp);
         };
         ready(&socket, intake)?;
         let peer = to.as_socket().ok_or(io::ErrorKind::Unsupported)?;
         let name = ServerName::IpAddress(peer.ip().into());
-        let mut session = Session::client(Arc::clone(config), name)?;
+        let mut session = Session::client(config, name)?;
         let met = session.handshake(socket.as_fd(), intake, give_up)?;
         met.and_then(|()| Ok(Met::Connected((socket, session))))
     }
@@ -80,23 +74,28 @@ impl Handshakes {
         intake: Intake,
         give_up: GiveUp<'_>,
     ) -> io::Result<Met<(Socket, Session)>> {
-        if self.server.get().is_none() {
-            // No other thread can have set it.
-            let _set = self.server.set(config::server(self.cipher.as_deref())?);
-        }
-        let Some(config) = self.server.get() else {
-            return Err(io::Error::other("no configuration"));
-        };
+        let config = made(&self.server, || config::server(self.cipher.as_deref()))?;
         let Met::Connected(socket) = meeting::accept(gate, give_up)? else {
             return Ok(Met::GivenUp);
         };
         ready(&socket, intake)?;
-        let mut session = Session::server(Arc::clone(config))?;
+        let mut session = Session::server(config)?;
         // A failed handshake aborts this connection; the next one may succeed.
         let aborted = |error| io::Error::new(io::ErrorKind::ConnectionAborted, error);
         let met = session.handshake(socket.as_fd(), intake, give_up);
         met.map_err(aborted)?
             .and_then(|()| Ok(Met::Connected((socket, session))))
+    }
+}
+
+/// The configuration, made when it is needed first.
+fn made<T>(
+    cell: &OnceLock<Arc<T>>,
+    make: impl FnOnce() -> io::Result<Arc<T>>,
+) -> io::Result<Arc<T>> {
+    match cell.get() {
+        Some(config) => Ok(Arc::clone(config)),
+        None => make().map(|config| Arc::clone(cell.get_or_init(|| config))),
     }
 }
 

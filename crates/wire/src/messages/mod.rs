@@ -130,60 +130,73 @@ impl MessageRow {
     }
 }
 
-/// Every message. Round-trip tests, captured exchanges and the fuzzer go through it.
-pub static ALL: &[MessageRow] = &[
-    row::<OmniRequest>(Stage::Request, |k| k == RequestKind::Omni),
-    row::<OmniResponse>(Stage::Response, |k| k == RequestKind::Omni),
-    row::<OmniResults>(Stage::Results, |k| k == RequestKind::Omni),
-    row::<StreamRequest>(Stage::Request, |k| k == RequestKind::TcpStream),
-    row::<StreamResponse>(Stage::Response, is_tcp_stream),
-    row::<StreamResults>(Stage::Results, |k| k == RequestKind::TcpStream),
-    row::<MaertsRequest>(Stage::Request, is_maerts),
-    row::<MaertsResponse>(Stage::Response, is_maerts),
-    row::<MaertsResults>(Stage::Results, is_maerts),
-    row::<RrRequest>(Stage::Request, is_rr),
-    row::<RrResponse>(Stage::Response, has_rr_response),
-    row::<RrResults>(Stage::Results, has_rr_results),
-    row::<UdpStreamRequest>(Stage::Request, |k| k == RequestKind::UdpStream),
-    row::<UdpStreamResponse>(Stage::Response, is_udp_stream),
-    row::<UdpStreamResults>(Stage::Results, is_udp_stream),
-    row::<StreamStreamRequest>(Stage::Request, |k| k == RequestKind::StreamStream),
-    row::<StreamStreamResponse>(Stage::Response, |k| k == RequestKind::StreamStream),
-    row::<StreamStreamResults>(Stage::Results, |k| k == RequestKind::StreamStream),
-    row::<StreamRrRequest>(Stage::Request, |k| k == RequestKind::StreamRr),
-    row::<StreamRrResponse>(Stage::Response, |k| k == RequestKind::StreamRr),
-    row::<StreamRrResults>(Stage::Results, |k| k == RequestKind::StreamRr),
-    row::<DgStreamRequest>(Stage::Request, |k| k == RequestKind::DgStream),
-    row::<DgStreamResponse>(Stage::Response, |k| k == RequestKind::DgStream),
-    row::<DgStreamResults>(Stage::Results, |k| k == RequestKind::DgStream),
-    row::<DgRrRequest>(Stage::Request, |k| k == RequestKind::DgRr),
-    row::<DgRrResponse>(Stage::Response, |k| k == RequestKind::DgRr),
-    row::<DgRrResults>(Stage::Results, |k| k == RequestKind::DgRr),
-    row::<SctpStreamRequest>(Stage::Request, is_sctp_stream),
-    row::<SctpRrRequest>(Stage::Request, is_sctp_rr),
-    row::<XtiTcpStreamRequest>(Stage::Request, |k| k == RequestKind::XtiTcpStream),
-    row::<XtiRrRequest>(Stage::Request, is_xti_rr),
-    row::<XtiUdpStreamRequest>(Stage::Request, |k| k == RequestKind::XtiUdpStream),
-    row::<DlpiCoStreamRequest>(Stage::Request, |k| k == RequestKind::DlpiCoStream),
-    row::<DlpiCoStreamResponse>(Stage::Response, |k| k == RequestKind::DlpiCoStream),
-    row::<DlpiCoStreamResults>(Stage::Results, |k| k == RequestKind::DlpiCoStream),
-    row::<DlpiCoRrRequest>(Stage::Request, |k| k == RequestKind::DlpiCoRr),
-    row::<DlpiCoRrResponse>(Stage::Response, has_dlpi_co_rr_response),
-    row::<DlpiRrResults>(Stage::Results, is_dlpi_rr),
-    row::<DlpiClStreamRequest>(Stage::Request, |k| k == RequestKind::DlpiClStream),
-    row::<DlpiClStreamResults>(Stage::Results, |k| k == RequestKind::DlpiClStream),
-    row::<DlpiClRrRequest>(Stage::Request, |k| k == RequestKind::DlpiClRr),
-    row::<DlpiClRrResponse>(Stage::Response, |k| k == RequestKind::DlpiClRr),
-    row::<SctpStreamResponse>(Stage::Response, is_sctp_stream),
-    row::<SctpStreamResults>(Stage::Results, is_sctp_stream),
-    row::<SctpRrResponse>(Stage::Response, is_sctp_rr),
-    row::<XtiTcpStreamResults>(Stage::Results, |k| k == RequestKind::XtiTcpStream),
-    row::<Passphrase>(Stage::Request, |k| k == RequestKind::Passphrase),
-    row::<CpuCalibrateReply>(Stage::Response, |k| k == RequestKind::CpuCalibrate),
-    row::<SysInfoReply>(Stage::Response, |k| k == RequestKind::SysInfo),
-    row::<HeaderOnly>(Stage::Request, is_bare_request),
-    row::<HeaderOnly>(Stage::Response, has_bare_reply),
-];
+/// Declares [`ALL`]: the stage of a message, its type, and the requests in whose exchange it is.
+macro_rules! rows {
+    ($($stage:ident $message:ident: $kinds:pat,)*) => {
+        /// Every message. Round-trip tests, captured exchanges and the fuzzer go through it.
+        pub static ALL: &[MessageRow] = &[$(
+            row::<$message>(Stage::$stage, |kind| {
+                use RequestKind::*;
+                matches!(kind, $kinds)
+            }),
+        )*];
+    };
+}
+
+rows! {
+    Request OmniRequest: Omni,
+    Response OmniResponse: Omni,
+    Results OmniResults: Omni,
+    Request StreamRequest: TcpStream,
+    Response StreamResponse: TcpStream | XtiTcpStream,
+    Results StreamResults: TcpStream,
+    Request MaertsRequest: TcpMaerts | SdpMaerts,
+    Response MaertsResponse: TcpMaerts | SdpMaerts,
+    Results MaertsResults: TcpMaerts | SdpMaerts,
+    Request RrRequest: TcpRr | TcpCrr | TcpCc | UdpRr,
+    Response RrResponse: TcpRr | TcpCrr | TcpCc | UdpRr | XtiTcpRr | XtiUdpRr | XtiTcpCrr,
+    Results RrResults: TcpRr | TcpCrr | TcpCc | UdpRr | XtiTcpRr | XtiUdpRr | XtiTcpCrr
+            | SctpRr | SctpRrMany | SdpRr | SdpCrr | SdpCc,
+    Request UdpStreamRequest: UdpStream,
+    Response UdpStreamResponse: UdpStream | XtiUdpStream,
+    Results UdpStreamResults: UdpStream | XtiUdpStream,
+    Request StreamStreamRequest: StreamStream,
+    Response StreamStreamResponse: StreamStream,
+    Results StreamStreamResults: StreamStream,
+    Request StreamRrRequest: StreamRr,
+    Response StreamRrResponse: StreamRr,
+    Results StreamRrResults: StreamRr,
+    Request DgStreamRequest: DgStream,
+    Response DgStreamResponse: DgStream,
+    Results DgStreamResults: DgStream,
+    Request DgRrRequest: DgRr,
+    Response DgRrResponse: DgRr,
+    Results DgRrResults: DgRr,
+    Request SctpStreamRequest: SctpStream | SctpStreamMany | SdpStream,
+    Request SctpRrRequest: SctpRr | SctpRrMany | SdpRr | SdpCrr | SdpCc,
+    Request XtiTcpStreamRequest: XtiTcpStream,
+    Request XtiRrRequest: XtiTcpRr | XtiUdpRr | XtiTcpCrr,
+    Request XtiUdpStreamRequest: XtiUdpStream,
+    Request DlpiCoStreamRequest: DlpiCoStream,
+    Response DlpiCoStreamResponse: DlpiCoStream,
+    Results DlpiCoStreamResults: DlpiCoStream,
+    Request DlpiCoRrRequest: DlpiCoRr,
+    Response DlpiCoRrResponse: DlpiCoRr | DlpiClStream,
+    Results DlpiRrResults: DlpiCoRr | DlpiClRr,
+    Request DlpiClStreamRequest: DlpiClStream,
+    Results DlpiClStreamResults: DlpiClStream,
+    Request DlpiClRrRequest: DlpiClRr,
+    Response DlpiClRrResponse: DlpiClRr,
+    Response SctpStreamResponse: SctpStream | SctpStreamMany | SdpStream,
+    Results SctpStreamResults: SctpStream | SctpStreamMany | SdpStream,
+    Response SctpRrResponse: SctpRr | SctpRrMany | SdpRr | SdpCrr | SdpCc,
+    Results XtiTcpStreamResults: XtiTcpStream,
+    Request Passphrase: Passphrase,
+    Response CpuCalibrateReply: CpuCalibrate,
+    Response SysInfoReply: SysInfo,
+    Request HeaderOnly: CpuCalibrate | SysInfo | DebugOn | DebugOff | NodeIdentify | Unknown(_),
+    Response HeaderOnly: DebugOn | DebugOff | NodeIdentify | Unknown(_),
+}
 
 /// The message that a record of this request holds; none if there is no such record.
 #[must_use]
@@ -207,79 +220,4 @@ const fn row<M: Message>(stage: Stage, carries: fn(RequestKind) -> bool) -> Mess
         },
         rebuild: |frame| Ok(M::decode(frame)?.encode(frame.header())),
     }
-}
-
-const fn is_rr(kind: RequestKind) -> bool {
-    matches!(
-        kind,
-        RequestKind::TcpRr | RequestKind::TcpCrr | RequestKind::TcpCc | RequestKind::UdpRr
-    )
-}
-
-/// Responses of XTI are those of the tests without it.
-const fn is_tcp_stream(kind: RequestKind) -> bool {
-    matches!(kind, RequestKind::TcpStream | RequestKind::XtiTcpStream)
-}
-
-const fn is_udp_stream(kind: RequestKind) -> bool {
-    matches!(kind, RequestKind::UdpStream | RequestKind::XtiUdpStream)
-}
-
-const fn has_rr_response(kind: RequestKind) -> bool {
-    is_rr(kind) || is_xti_rr(kind)
-}
-
-const fn has_rr_results(kind: RequestKind) -> bool {
-    has_rr_response(kind) || is_sctp_rr(kind)
-}
-
-const fn is_maerts(kind: RequestKind) -> bool {
-    matches!(kind, RequestKind::TcpMaerts | RequestKind::SdpMaerts)
-}
-
-const fn is_sctp_stream(kind: RequestKind) -> bool {
-    matches!(
-        kind,
-        RequestKind::SctpStream | RequestKind::SctpStreamMany | RequestKind::SdpStream
-    )
-}
-
-const fn is_sctp_rr(kind: RequestKind) -> bool {
-    matches!(
-        kind,
-        RequestKind::SctpRr
-            | RequestKind::SctpRrMany
-            | RequestKind::SdpRr
-            | RequestKind::SdpCrr
-            | RequestKind::SdpCc
-    )
-}
-
-const fn is_xti_rr(kind: RequestKind) -> bool {
-    matches!(
-        kind,
-        RequestKind::XtiTcpRr | RequestKind::XtiUdpRr | RequestKind::XtiTcpCrr
-    )
-}
-
-const fn has_dlpi_co_rr_response(kind: RequestKind) -> bool {
-    matches!(kind, RequestKind::DlpiCoRr | RequestKind::DlpiClStream)
-}
-
-const fn is_dlpi_rr(kind: RequestKind) -> bool {
-    matches!(kind, RequestKind::DlpiCoRr | RequestKind::DlpiClRr)
-}
-
-const fn is_bare_request(kind: RequestKind) -> bool {
-    matches!(kind, RequestKind::CpuCalibrate | RequestKind::SysInfo) || has_bare_reply(kind)
-}
-
-const fn has_bare_reply(kind: RequestKind) -> bool {
-    matches!(
-        kind,
-        RequestKind::DebugOn
-            | RequestKind::DebugOff
-            | RequestKind::NodeIdentify
-            | RequestKind::Unknown(_)
-    )
 }

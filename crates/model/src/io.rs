@@ -204,6 +204,9 @@ features! {
 }
 
 impl Feature {
+    /// Methods of waiting beside the calls of every transport that has plain ones.
+    pub const WAITS: &[Self] = &[Self::Poll, Self::Epoll];
+
     /// The feature of this name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {

@@ -71,7 +71,7 @@ fn of_setting(case: &EndCase<'_>, feature: Feature) -> Option<&'static str> {
 
 const PLACES: &[Place] = &[
     Place {
-        features: &[Feature::Poll, Feature::Epoll],
+        features: Feature::WAITS,
         parts: STAYING,
         not_in_part: CONNECTS,
         transports: PLAIN,

@@ -2,7 +2,9 @@
 
 use std::io;
 
-use netperf_model::{EndJob, EndPlan, EndSetup, Ending, Feature, IoMethod, IoPlan, Stamper};
+use netperf_model::{
+    EndJob, EndPlan, EndSetup, Ending, Feature, IoMethod, IoPlan, Stamper, TestId,
+};
 use netperf_transport::io::batch::Trains;
 
 use crate::due::queue::DueQueue;
@@ -83,8 +85,8 @@ fn of_stream(job: &EndJob) -> DataPath {
     let splices = job.end.copy_avoidance && job.receives && !job.is_netperf();
     let by_uring = io.method == IoMethod::Uring;
     let paths = [
-        (job.only_opens, DataPath::OpenOnly),
-        (job.sends_file, DataPath::File),
+        (job.test == TestId::TcpMss, DataPath::OpenOnly),
+        (job.test == TestId::TcpSendfile, DataPath::File),
         (splices, DataPath::Splice),
         (
             job.only_receives() && (job.end.copy_avoidance || io.splice),
@@ -410,8 +412,8 @@ mod tests {
             });
         }),
         ("-I", |job| job.use_write = true),
-        ("TCP_SENDFILE", |job| job.sends_file = true),
-        ("TCP_MSS", |job| job.only_opens = true),
+        ("TCP_SENDFILE", |job| job.test = TestId::TcpSendfile),
+        ("TCP_MSS", |job| job.test = TestId::TcpMss),
         ("classic UDP_STREAM", |job| {
             job.ending = Ending::OddDatagram(64);
         }),

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, CpuUsage, Domain, Duplex, EndJob, EndResult, EndSetup, Meeting, PacePlan, Tally, Token,
+    Address, CpuUsage, Domain, Duplex, EndJob, EndResult, EndSetup, Meeting, PacePlan, Tally,
+    TestId, Token,
 };
 use netperf_os::alarm::{self, Alarm, Outside};
 use netperf_os::{SockAddr, Socket};
@@ -112,9 +113,10 @@ impl<N: Role> TestEnd<N> {
         let setup = end::setup(&share, &opened, largest, sends, receives);
         hold_back(&mut job, setup.send_size);
         // A file is sent as it is, and not copied into the buffers.
-        let file = job.sends_file.then(|| sendfile::source(&job, &setup));
+        let sends_file = job.test == TestId::TcpSendfile;
+        let file = sends_file.then(|| sendfile::source(&job, &setup));
         let file = file.transpose()?;
-        let fill = job.end.fill.as_deref().filter(|_| !job.sends_file);
+        let fill = job.end.fill.as_deref().filter(|_| !sends_file);
         let rings = if netperf && job.flows.is_some() {
             // Each thread makes its own.
             Rings {

@@ -115,10 +115,9 @@ pub struct EndJob {
     pub recv_timeout: Option<Duration>,
     /// Keep statistics of how long each operation takes.
     pub latency: bool,
-    /// Only open the connection, to ask for its segment size (TCP_MSS).
-    pub only_opens: bool,
-    /// Send a file (TCP_SENDFILE).
-    pub sends_file: bool,
+    /// The test, where netperf's end does something that transport and direction do not tell
+    /// (TCP_MSS, TCP_SENDFILE); netserver always has OMNI.
+    pub test: TestId,
     /// True if the other end is a netserver or a netperf; false with `-N`.
     pub has_peer: bool,
     /// True if this end only receives and may end the run early.
@@ -159,8 +158,7 @@ impl EndJob {
             use_write: false,
             recv_timeout: None,
             latency: false,
-            only_opens: false,
-            sends_file: false,
+            test: TestId::Omni,
             has_peer: true,
             stops_sender: false,
         }
@@ -202,8 +200,7 @@ impl EndJob {
             use_write: plan.use_write,
             recv_timeout: plan.recv_timeout,
             latency: plan.latency,
-            only_opens: plan.test == TestId::TcpMss,
-            sends_file: plan.test == TestId::TcpSendfile,
+            test: plan.test,
             has_peer: plan.control.is_some(),
             stops_sender: plan.remote.until,
             ..Self::new(plan.transport, family, plan.flow, plan.limit)

@@ -2,15 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::chart::{Bar, Bars, Body, Chart, Line, Lines, Point, Thin, X};
+use crate::chart::{Bar, Bars, Body, Chart, Line, Lines, Point, Thin, X, is_wide};
 use crate::escape::{markdown as escaped, markup};
+use crate::figure::or_result;
 use crate::page::{self, TooLarge};
 use crate::record::Record;
 use crate::table::Table;
 use crate::unit::{Quantity, Unit};
-
-/// Ratio of the largest to the smallest value from which the axis is logarithmic.
-const WIDE: f64 = 8.0;
 
 /// Figures over a varied value.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,26 +66,18 @@ pub struct Spot {
     pub runs: usize,
 }
 
-fn is_wide(values: impl Iterator<Item = f64> + Clone) -> bool {
-    let least = values.clone().fold(f64::INFINITY, f64::min);
-    let greatest = values.fold(0.0, f64::max);
-    least > 0.0 && least.is_finite() && greatest / least >= WIDE
-}
-
 impl Curve {
     /// Its charts, each with a table of the same.
     #[must_use]
     pub fn charts(&self) -> Vec<(Chart, Table)> {
         let drawings = self.drawings.iter().enumerate();
         let chart = |(index, drawing): (usize, &Drawing)| {
-            let chart = Chart {
-                id: format!("curve-{}", index + 1),
-                title: drawing.title.clone(),
-                body: match &self.numbers {
-                    Some(numbers) => Body::Lines(self.lines(drawing, numbers)),
-                    None => Body::Bars(self.bars(drawing)),
-                },
+            let body = match &self.numbers {
+                Some(numbers) => Body::Lines(self.lines(drawing, numbers)),
+                None => Body::Bars(self.bars(drawing)),
             };
+            let id = format!("curve-{}", index + 1);
+            let chart = Chart::new(&id, 0, drawing.title.as_str(), body);
             (chart, self.table(drawing))
         };
         drawings.map(chart).collect()
@@ -163,16 +153,11 @@ impl Curve {
         let head = ["of", &self.x_name, "median", "least", "greatest", "runs"];
         let mut table = Table::new(&drawing.title, 1, &head);
         for line in &drawing.lines {
-            let named = if line.name.is_empty() {
-                "result"
-            } else {
-                &line.name
-            };
             for (place, spot) in self.places.iter().zip(&line.spots) {
                 let Some(spot) = spot else { continue };
                 let text = |value| Quantity::new(value, drawing.unit.clone()).to_string();
                 table.rows.push(vec![
-                    named.to_owned(),
+                    or_result(&line.name),
                     place.clone(),
                     text(spot.median),
                     text(spot.low),

@@ -110,9 +110,7 @@ impl Quantity {
     pub fn new(value: f64, unit: Unit) -> Self {
         Self { value, unit }
     }
-}
 
-impl Quantity {
     /// Without trailing zeros, for a value that the user gave.
     #[must_use]
     pub fn brief(&self) -> String {

@@ -320,18 +320,13 @@ impl Lines {
             String::new()
         };
         let medians = !line.spreads.is_empty();
-        let spread = match self.thin {
-            Thin::Mean | Thin::Shape if drawn.of > 1 && (medians || self.thin == Thin::Mean) => {
-                let of = |value| Quantity::new(value, self.unit.clone());
-                let middle = if medians { "median" } else { "mean" };
-                format!(
-                    " ({middle} of {}, from {} to {})",
-                    drawn.of,
-                    of(drawn.low),
-                    of(drawn.high)
-                )
-            }
-            Thin::Mean | Thin::Shape => String::new(),
+        let spread = if drawn.of > 1 && (medians || self.thin == Thin::Mean) {
+            let of = |value| Quantity::new(value, self.unit.clone());
+            let middle = if medians { "median" } else { "mean" };
+            let (low, high) = (of(drawn.low), of(drawn.high));
+            format!(" ({middle} of {}, from {low} to {high})", drawn.of)
+        } else {
+            String::new()
         };
         format!("{name}{value} at {place}{spread}")
     }

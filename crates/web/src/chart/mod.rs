@@ -79,6 +79,16 @@ impl Size {
 }
 
 impl Chart {
+    /// The chart `number`, from 0, of those that share the identifier `id`.
+    pub(crate) fn new(id: &str, number: usize, title: impl Into<String>, body: Body) -> Self {
+        let id = match number {
+            0 => id.to_owned(),
+            number => format!("{id}-{}", number + 1),
+        };
+        let title = title.into();
+        Self { id, title, body }
+    }
+
     /// Draws it.
     #[must_use]
     pub fn drawn(&self, size: Size) -> Scene {
@@ -88,6 +98,16 @@ impl Chart {
             Body::Heat(map) => map.drawn(size),
         }
     }
+}
+
+/// Ratio of the largest to the smallest value from which an axis is logarithmic.
+const WIDE: f64 = 8.0;
+
+/// True if an axis for these values is logarithmic.
+pub(crate) fn is_wide(values: impl Iterator<Item = f64> + Clone) -> bool {
+    let least = values.clone().fold(f64::INFINITY, f64::min);
+    let greatest = values.fold(0.0, f64::max);
+    least > 0.0 && least.is_finite() && greatest / least >= WIDE
 }
 
 /// The largest number that is drawn: what is beyond is no measurement, and the space

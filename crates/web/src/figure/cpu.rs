@@ -62,11 +62,7 @@ pub(super) fn figure(records: &[Record]) -> Figure {
             bars,
             reach: 100.0,
         };
-        let chart = Chart {
-            id: "cpu".to_owned(),
-            title: title.to_owned(),
-            body: Body::Bars(bars),
-        };
+        let chart = Chart::new("cpu", 0, title, Body::Bars(bars));
         charts.push((chart, table));
     }
     let of = if kinds.is_empty() {

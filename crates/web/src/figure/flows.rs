@@ -1,26 +1,16 @@
 //! The results of each flow.
 
-use super::{Figure, look, name};
+use super::{Figure, distinct, look, name};
 use crate::chart::{Bar, Bars, Body, Chart};
 use crate::record::Record;
 use crate::table::Table;
 use crate::unit::{Quantity, Unit};
 
 pub(super) fn figure(records: &[Record]) -> Figure {
-    let mut units: Vec<&Unit> = Vec::new();
-    for (_, rate) in records.iter().flat_map(|record| &record.flows) {
-        if !units.contains(&&rate.unit) {
-            units.push(&rate.unit);
-        }
-    }
-    let charts = units.iter().enumerate().map(|(index, unit)| {
-        let number = if index == 0 {
-            String::new()
-        } else {
-            format!("-{}", index + 1)
-        };
-        one(records, unit, format!("flows{number}"))
-    });
+    let rates = records.iter().flat_map(|record| &record.flows);
+    let units = distinct(rates.map(|(_, rate)| &rate.unit));
+    let charts = units.into_iter().enumerate();
+    let charts = charts.map(|(number, unit)| one(records, unit, number));
     let charts: Vec<_> = charts.collect();
     let missing = if charts.is_empty() {
         vec!["No file tells several flows apart.".to_owned()]
@@ -36,7 +26,7 @@ pub(super) fn figure(records: &[Record]) -> Figure {
     }
 }
 
-fn one(records: &[Record], unit: &Unit, id: String) -> (Chart, Table) {
+fn one(records: &[Record], unit: &Unit, index: usize) -> (Chart, Table) {
     let mut bars = Vec::new();
     let mut table = Table::new("Flows", 1, &["flow", "rate", "share"]);
     for (number, record) in records.iter().enumerate() {
@@ -65,13 +55,5 @@ fn one(records: &[Record], unit: &Unit, id: String) -> (Chart, Table) {
         bars,
         reach: 0.0,
     };
-    let title = "Flows".to_owned();
-    (
-        Chart {
-            id,
-            title,
-            body: Body::Bars(bars),
-        },
-        table,
-    )
+    (Chart::new("flows", index, "Flows", Body::Bars(bars)), table)
 }

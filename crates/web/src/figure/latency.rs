@@ -1,7 +1,7 @@
 //! Latencies: by percentile, and over time.
 
-use super::{Figure, chart, look, missing, name};
-use crate::chart::{Body, Chart, HeatMap, Line, Lines, Point, Thin, X};
+use super::{Figure, chart, lines, missing, name, or_result};
+use crate::chart::{Body, Chart, HeatMap, Lines, Point, Thin, X, is_wide};
 use crate::record::{Distribution, Record};
 use crate::table::Table;
 use crate::unit::{Quantity, Unit, whole};
@@ -17,9 +17,6 @@ pub(crate) const PERCENTILES: [(f64, &str); 7] = [
     (99.99, "99.99\u{a0}%"),
     (99.999, "99.999\u{a0}%"),
 ];
-
-/// From how many times the shortest on the longest is drawn by logarithms.
-const WIDE: f64 = 8.0;
 
 const ADVICE: &str = "netperf keeps the times of operations with -j";
 
@@ -39,36 +36,17 @@ pub(super) fn spectrum(records: &[Record]) -> Figure {
             ADVICE,
         ),
     };
-    let lines = records.iter().enumerate().flat_map(|(number, record)| {
-        record
-            .spreads
-            .iter()
-            .enumerate()
-            .map(move |(index, spread)| {
-                let (colour, dash) = look(records, number, index);
-                Line {
-                    name: name(records, record, &spread.name),
-                    colour,
-                    dash,
-                    points: points(spread),
-                    spreads: Vec::new(),
-                }
-            })
-    });
-    let lines: Vec<Line> = lines.filter(|line| !line.points.is_empty()).collect();
+    let mut lines = lines(
+        records,
+        |record| &record.spreads,
+        |spread: &Distribution| (spread.name.as_str(), points(spread)),
+    );
+    lines.retain(|line| !line.points.is_empty());
     if lines.is_empty() {
         return figure;
     }
-    let values = || {
-        lines
-            .iter()
-            .flat_map(|line| &line.points)
-            .map(|point| point.y)
-    };
-    let least = values()
-        .filter(|value| *value > 0.0)
-        .fold(f64::INFINITY, f64::min);
-    let log = values().fold(0.0, f64::max) / least > WIDE && values().all(|value| value > 0.0);
+    let values = lines.iter().flat_map(|line| &line.points);
+    let log = is_wide(values.map(|point| point.y));
     let lines = Lines {
         x: X::Shares,
         x_name: "share of operations that took no longer".to_owned(),
@@ -78,7 +56,7 @@ pub(super) fn spectrum(records: &[Record]) -> Figure {
         lines,
         thin: Thin::Shape,
     };
-    let (chart, _) = chart("latency".to_owned(), "Latency by percentile", lines);
+    let (chart, _) = chart(("latency", 0), "Latency by percentile", lines);
     figure.charts.push((chart, table(records)));
     figure
 }
@@ -117,11 +95,7 @@ fn table(records: &[Record]) -> Table {
     for record in records {
         for spread in &record.spreads {
             let own = name(records, record, &spread.name);
-            let mut row = vec![if own.is_empty() {
-                "result".to_owned()
-            } else {
-                own
-            }];
+            let mut row = vec![or_result(&own)];
             row.push(whole(spread.count()));
             row.push(seconds(spread.shortest));
             row.push(seconds(spread.mean));
@@ -163,18 +137,11 @@ pub(super) fn heat(records: &[Record]) -> Figure {
             } else {
                 format!(": {own}")
             };
-            let number = if charts.is_empty() {
-                String::new()
-            } else {
-                format!("-{}", charts.len() + 1)
-            };
-            let chart = Chart {
-                id: format!("{HEAT}{number}"),
-                title: format!("Latency over time{of}"),
-                body: Body::Heat(HeatMap {
-                    columns: heat.columns.clone(),
-                }),
-            };
+            let body = Body::Heat(HeatMap {
+                columns: heat.columns.clone(),
+            });
+            let title = format!("Latency over time{of}");
+            let chart = Chart::new(HEAT, charts.len(), title, body);
             let table = heat_table(&chart.title, heat);
             charts.push((chart, table));
         }

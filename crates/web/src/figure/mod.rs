@@ -64,6 +64,46 @@ fn look(records: &[Record], record: usize, own: usize) -> (usize, usize) {
     }
 }
 
+/// The units, each once.
+fn distinct<'u>(all: impl Iterator<Item = &'u Unit>) -> Vec<&'u Unit> {
+    let mut units = Vec::new();
+    for unit in all {
+        if !units.contains(&unit) {
+            units.push(unit);
+        }
+    }
+    units
+}
+
+/// A line for each of the tracks that `pick` gives, with the name and the points of `own`.
+fn lines<'r, T: 'r, P: IntoIterator<Item = &'r T>>(
+    records: &'r [Record],
+    pick: impl Fn(&'r Record) -> P,
+    own: impl Fn(&'r T) -> (&'r str, Vec<Point>),
+) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (number, record) in records.iter().enumerate() {
+        for (index, track) in pick(record).into_iter().enumerate() {
+            let (colour, dash) = look(records, number, index);
+            let (own, points) = own(track);
+            lines.push(Line {
+                name: name(records, record, own),
+                colour,
+                dash,
+                points,
+                spreads: Vec::new(),
+            });
+        }
+    }
+    lines
+}
+
+/// The name of a line, or `result` for one without a name.
+pub(crate) fn or_result(name: &str) -> String {
+    let name = if name.is_empty() { "result" } else { name };
+    name.to_owned()
+}
+
 /// One chart for each unit among the tracks that `pick` gives.
 fn over_time(
     records: &[Record],
@@ -72,34 +112,13 @@ fn over_time(
     y_name: &str,
     pick: fn(&Record) -> &[Track],
 ) -> Vec<(Chart, Table)> {
-    let mut units: Vec<&Unit> = Vec::new();
-    for track in records.iter().flat_map(pick) {
-        if !units.contains(&&track.unit) {
-            units.push(&track.unit);
-        }
-    }
-    let charts = units.iter().enumerate().map(|(index, unit)| {
-        let lines = records.iter().enumerate().flat_map(|(number, record)| {
-            let own = pick(record).iter().filter(|track| track.unit == **unit);
-            let own = own
-                .enumerate()
-                .map(move |(index, track)| (number, record, index, track));
-            own.map(|(number, record, index, track)| {
-                let (colour, dash) = look(records, number, index);
-                Line {
-                    name: name(records, record, &track.name),
-                    colour,
-                    dash,
-                    points: settled(&track.samples).iter().map(point).collect(),
-                    spreads: Vec::new(),
-                }
-            })
+    let units = distinct(records.iter().flat_map(pick).map(|track| &track.unit));
+    let charts = units.into_iter().enumerate().map(|(number, unit)| {
+        let own = |record| pick(record).iter().filter(|track| track.unit == *unit);
+        let lines = lines(records, own, |track: &Track| {
+            let points = settled(&track.samples).iter().map(point).collect();
+            (track.name.as_str(), points)
         });
-        let number = if index == 0 {
-            String::new()
-        } else {
-            format!("-{}", index + 1)
-        };
         let y_name = if y_name.is_empty() {
             unit.quantity()
         } else {
@@ -108,13 +127,13 @@ fn over_time(
         let lines = Lines {
             x: X::Seconds,
             x_name: "time".to_owned(),
-            unit: (*unit).clone(),
+            unit: unit.clone(),
             y_name: y_name.to_owned(),
             log: false,
-            lines: lines.collect(),
+            lines,
             thin: Thin::Mean,
         };
-        chart(format!("{id}{number}"), title, lines)
+        chart((id, number), title, lines)
     });
     charts.collect()
 }
@@ -148,17 +167,9 @@ fn point(sample: &Sample) -> Point {
     }
 }
 
-fn chart(id: String, title: &str, lines: Lines) -> (Chart, Table) {
+fn chart((id, number): (&str, usize), title: &str, lines: Lines) -> (Chart, Table) {
     let table = table(title, &lines);
-    let title = title.to_owned();
-    (
-        Chart {
-            id,
-            title,
-            body: Body::Lines(lines),
-        },
-        table,
-    )
+    (Chart::new(id, number, title, Body::Lines(lines)), table)
 }
 
 /// The points of all lines, thinned where there are many.
@@ -177,14 +188,13 @@ fn table(title: &str, lines: &Lines) -> Table {
     };
     let mut table = Table::new(&caption, 1, &["of", "time", &lines.y_name]);
     for line in &lines.lines {
-        let named = if line.name.is_empty() {
-            "result"
-        } else {
-            &line.name
-        };
         for point in line.points.iter().step_by(every) {
             let value = Quantity::new(point.y, lines.unit.clone());
-            let row = [named.to_owned(), lines.x_text(point.x), value.to_string()];
+            let row = [
+                or_result(&line.name),
+                lines.x_text(point.x),
+                value.to_string(),
+            ];
             table.rows.push(row.to_vec());
         }
     }

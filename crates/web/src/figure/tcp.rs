@@ -1,8 +1,8 @@
 //! TCP_INFO of the connection over time.
 
-use super::{Figure, chart, look, missing, name, over_time, undrawable};
-use crate::chart::{Line, Lines, Point, Thin, X};
-use crate::record::Record;
+use super::{Figure, chart, lines, missing, over_time, undrawable};
+use crate::chart::{Lines, Point, Thin, X};
+use crate::record::{Record, Track};
 use crate::unit::Unit;
 
 pub(super) fn figure(records: &[Record]) -> Figure {
@@ -50,39 +50,30 @@ pub(super) fn figure(records: &[Record]) -> Figure {
 
 /// Segments sent again since the beginning, so that several points can be drawn as one.
 fn resent(records: &[Record]) -> (crate::chart::Chart, crate::table::Table) {
-    let lines = records.iter().enumerate().flat_map(|(number, record)| {
-        record
-            .retransmissions
-            .iter()
-            .enumerate()
-            .map(move |(index, track)| {
-                let (colour, dash) = look(records, number, index);
-                let mut total = 0.0;
-                let points = track.samples.iter().map(|sample| {
-                    total += sample.value;
-                    Point {
-                        x: sample.at,
-                        y: total,
-                        joined: sample.joined,
-                    }
-                });
-                Line {
-                    name: name(records, record, &track.name),
-                    colour,
-                    dash,
-                    points: points.collect(),
-                    spreads: Vec::new(),
+    let lines = lines(
+        records,
+        |record| &record.retransmissions,
+        |track: &Track| {
+            let mut total = 0.0;
+            let points = track.samples.iter().map(|sample| {
+                total += sample.value;
+                Point {
+                    x: sample.at,
+                    y: total,
+                    joined: sample.joined,
                 }
-            })
-    });
+            });
+            (track.name.as_str(), points.collect())
+        },
+    );
     let lines = Lines {
         x: X::Seconds,
         x_name: "time".to_owned(),
         unit: Unit::Count("segments"),
         y_name: "sent again so far".to_owned(),
         log: false,
-        lines: lines.collect(),
+        lines,
         thin: Thin::Shape,
     };
-    chart("tcp-sent-again".to_owned(), "Segments sent again", lines)
+    chart(("tcp-sent-again", 0), "Segments sent again", lines)
 }

@@ -46,17 +46,19 @@ pub fn page(records: &[Record]) -> Result<String, TooLarge> {
     })
 }
 
+/// The page, if it is small enough.
+fn checked(page: String) -> Result<String, TooLarge> {
+    let bytes = page.len();
+    if bytes <= LARGEST {
+        Ok(page)
+    } else {
+        Err(TooLarge { bytes })
+    }
+}
+
 /// The page with as many points as let it stay small enough.
 fn fitting(records: &[Record], figures: &[Figure]) -> Result<String, TooLarge> {
-    let at = |points| {
-        let page = written(records, figures, points);
-        let bytes = page.len();
-        if bytes <= LARGEST {
-            Ok(page)
-        } else {
-            Err(TooLarge { bytes })
-        }
-    };
+    let at = |points| checked(written(records, figures, points));
     let [most, between @ .., fewest] = POINTS;
     at(most).or_else(|_| {
         // If the smallest number does not fit, no other does.
@@ -67,38 +69,26 @@ fn fitting(records: &[Record], figures: &[Figure]) -> Result<String, TooLarge> {
 }
 
 fn written(records: &[Record], figures: &[Figure], points: usize) -> String {
-    let title = title(records);
-    let mut text = String::new();
-    head(&mut text, &title);
-    text.push_str("<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n");
+    let mut main = String::new();
+    summary(&mut main, records);
+    until::section(&mut main, records);
+    for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
+        section(&mut main, figure, points);
+    }
+    not_here(&mut main, figures);
+    hosts(&mut main, records);
     let count = match records.len() {
         1 => "One result",
         2 => "Two results",
         // The title says it.
         _ => "",
     };
-    header(
-        &mut text,
-        (&title, count),
-        figures,
-        until::is_there(records),
-    );
-    text.push_str("<main id=\"main\">\n");
-    summary(&mut text, records);
-    until::section(&mut text, records);
-    for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
-        section(&mut text, figure, points);
-    }
-    not_here(&mut text, figures);
-    hosts(&mut text, records);
-    text.push_str("</main>\n");
-    footer(&mut text);
-    _ = writeln!(text, "<script>{SCRIPT}</script>\n</body>\n</html>");
-    text
+    let has_until = until::is_there(records);
+    document((&title(records), count), figures, has_until, &main)
 }
 
 /// A page of curves: `summary` is the part in front of the charts, in HTML, and `record` one
-/// of the runs, which tells of the hosts.
+/// of the runs, for the facts about the hosts.
 pub(crate) fn of_curve(
     title: &str,
     summary: &str,
@@ -112,28 +102,27 @@ pub(crate) fn of_curve(
         charts: charts.to_vec(),
         missing: Vec::new(),
     };
-    let figures = std::slice::from_ref(&figure);
-    let mut text = String::new();
-    head(&mut text, title);
-    text.push_str("<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n");
-    header(&mut text, (title, "A sweep"), figures, false);
-    text.push_str("<main id=\"main\">\n");
-    text.push_str(summary);
+    let mut main = summary.to_owned();
     if charts.is_empty() {
-        text.push_str("<p class=\"missing\">No run has a figure.</p>");
+        main.push_str("<p class=\"missing\">No run has a figure.</p>");
     } else {
-        section(&mut text, &figure, usize::MAX);
+        section(&mut main, &figure, usize::MAX);
     }
-    hosts(&mut text, record.map_or(&[], std::slice::from_ref));
-    text.push_str("</main>\n");
+    hosts(&mut main, record.map_or(&[], std::slice::from_ref));
+    let figures = std::slice::from_ref(&figure);
+    checked(document((title, "A sweep"), figures, false, &main))
+}
+
+/// The document around the main part.
+fn document(title: (&str, &str), figures: &[Figure], has_until: bool, main: &str) -> String {
+    let mut text = String::new();
+    head(&mut text, title.0);
+    text.push_str("<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n");
+    header(&mut text, title, figures, has_until);
+    _ = writeln!(text, "<main id=\"main\">\n{main}</main>");
     footer(&mut text);
     _ = writeln!(text, "<script>{SCRIPT}</script>\n</body>\n</html>");
-    let bytes = text.len();
-    if bytes <= LARGEST {
-        Ok(text)
-    } else {
-        Err(TooLarge { bytes })
-    }
+    text
 }
 
 fn title(records: &[Record]) -> String {

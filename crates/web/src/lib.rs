@@ -21,6 +21,7 @@ pub mod record;
 pub mod table;
 mod tables;
 pub mod unit;
+mod until;
 mod words;
 
 pub use figure::{Figure, figures};

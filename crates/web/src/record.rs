@@ -5,6 +5,8 @@
 
 use std::net::IpAddr;
 
+use netperf_report::document::UntilResult;
+
 use crate::unit::{Quantity, Unit};
 
 /// One result.
@@ -57,61 +59,13 @@ pub struct Record {
     /// Segments sent again, over time.
     pub retransmissions: Vec<Track>,
     /// How well figures are known, of a run that went on until they were.
-    pub until: Option<ReachedPrecision>,
+    pub until: Option<UntilResult>,
     /// Facts about the run that are neither end's.
     pub facts: Vec<(String, String)>,
     /// Why the figures may be doubted.
     pub doubts: Vec<String>,
     /// Why there is no result.
     pub error: Option<String>,
-}
-
-/// What came of going on until figures are known.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ReachedPrecision {
-    /// Whether what was asked for was reached, in a word or two.
-    pub end: String,
-    /// The precision that was asked for: half the width of an interval, in percent.
-    pub wanted: Option<f64>,
-    /// The confidence of the intervals, in percent.
-    pub confidence: Option<f64>,
-    /// The time that was judged, in seconds, the warm-up included.
-    pub seconds: Option<f64>,
-    /// The time from one value to the next, in seconds.
-    pub every: Option<f64>,
-    /// How many values there were.
-    pub values: Option<u64>,
-    /// The time at the beginning that was left out, in seconds.
-    pub warm_up: Option<f64>,
-    /// What the values look like, in a sentence.
-    pub course: Option<String>,
-    /// The correlation of each value with the next.
-    pub correlation: Option<f64>,
-    /// What was to be known, the throughput first.
-    pub figures: Vec<KnownFigure>,
-    /// About how long it would have taken, in seconds.
-    pub would_take: Option<f64>,
-}
-
-impl ReachedPrecision {
-    /// Whether it was reached.
-    #[must_use]
-    pub fn is_reached(&self) -> bool {
-        self.end == "reached"
-    }
-}
-
-/// A figure, and how sure it is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct KnownFigure {
-    /// What it is.
-    pub name: String,
-    /// The figure.
-    pub value: Option<Quantity>,
-    /// Half the width of the interval around it.
-    pub half_width: Option<Quantity>,
-    /// The same in percent of it.
-    pub percent: Option<f64>,
 }
 
 /// One end of a measurement.

@@ -6,7 +6,7 @@ use crate::chart::Body;
 use crate::escape::{csv as cell, markdown as escaped};
 use crate::record::{Record, RecordEnd, Track, known};
 use crate::table::Table;
-use crate::{figures, words};
+use crate::{figures, until, words};
 
 /// Everything that the page says, as Markdown.
 #[must_use]
@@ -32,17 +32,15 @@ pub fn markdown(records: &[Record]) -> String {
         text.push_str("\n## Until the result is known\n");
     }
     for record in records {
-        let Some(until) = &record.until else { continue };
+        let Some(result) = &record.until else {
+            continue;
+        };
         let label = escaped(&record.label);
-        _ = write!(text, "\n### {label}\n\n{}\n", escaped(&until.end));
-        for (name, value) in words::until_facts(until) {
+        _ = write!(text, "\n### {label}\n\n{}\n", escaped(&result.end));
+        for (name, value) in until::facts(result) {
             _ = writeln!(text, "- {name}: {}", escaped(&value));
         }
-        _ = write!(
-            text,
-            "\n{}",
-            words::until_table(&record.label, until).markdown()
-        );
+        _ = write!(text, "\n{}", until::table(&record.label, result).markdown());
     }
     for figure in figures(records) {
         _ = write!(text, "\n## {}\n", figure.heading);
@@ -192,10 +190,10 @@ impl Rows<'_> {
 
     fn until(&mut self) {
         let record = self.record;
-        for known in record.until.iter().flat_map(|until| &until.figures) {
+        for known in record.until.iter().flat_map(until::figures) {
             let ends = [
-                ("known", &known.value),
-                ("known within, half the width", &known.half_width),
+                ("known", known.value),
+                ("known within, half the width", known.half_width),
             ];
             for (figure, value) in ends {
                 if let Some(value) = value {

@@ -1,7 +1,6 @@
 //! A result in words, and its figures in a row.
 
-use crate::record::{ReachedPrecision, Record, RecordEnd, known};
-use crate::table::Table;
+use crate::record::{Record, RecordEnd};
 use crate::unit::{Quantity, Unit, figure, whole};
 
 /// Sentences that say what was measured, between whom, and what came of it.
@@ -119,66 +118,6 @@ fn cpu(record: &Record) -> Option<String> {
         .filter_map(busy)
         .collect();
     (!both.is_empty()).then(|| format!("CPU utilisation was {}.", both.join(" and ")))
-}
-
-/// The requested precision of a run with `--until`, and the effort, each with its name.
-pub(crate) fn until_facts(until: &ReachedPrecision) -> Vec<(String, String)> {
-    let seconds = |value: f64| Quantity::new(value, Unit::Seconds).to_string();
-    let asked = until.wanted.map(|wanted| {
-        let confidence = until.confidence.map_or_else(String::new, |confidence| {
-            let confidence = Quantity::new(confidence, Unit::Percent);
-            format!(" with {} confidence", confidence.brief())
-        });
-        format!(
-            "±{}{confidence}",
-            Quantity::new(wanted, Unit::Percent).brief()
-        )
-    });
-    let values = until.values.zip(until.every);
-    let took = until.seconds.map(|time| match values {
-        Some((values, every)) => {
-            format!("{}: {values} values of {}", seconds(time), seconds(every))
-        }
-        None => seconds(time),
-    });
-    let warm_up = until.warm_up.map(|time| {
-        if time > 0.0 {
-            format!("the first {}", seconds(time))
-        } else {
-            "nothing".to_owned()
-        }
-    });
-    known([
-        ("asked for", asked),
-        ("judged", took),
-        ("left out as warm-up", warm_up),
-        ("course", until.course.clone()),
-        ("correlation of neighbours", until.correlation.map(figure)),
-        ("would take", until.would_take.map(long)),
-    ])
-}
-
-/// A time of which only the size matters.
-fn long(seconds: f64) -> String {
-    const UNITS: [(f64, &str); 3] = [(86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes")];
-    let fits = |(unit, _): &&(f64, &str)| seconds >= 3.0 * unit;
-    let (unit, name) = UNITS.iter().find(fits).unwrap_or(&(1.0, "s"));
-    format!("about {}\u{a0}{name}", whole((seconds / unit).ceil()))
-}
-
-/// The figures of a run with `--until`, and their precision.
-pub(crate) fn until_table(label: &str, until: &ReachedPrecision) -> Table {
-    let caption = format!("How well {label} is known");
-    let mut table = Table::new(&caption, 1, &["figure", "value", "±", "± in %"]);
-    for known in &until.figures {
-        table.rows.push(vec![
-            known.name.clone(),
-            shown(known.value.as_ref()),
-            shown(known.half_width.as_ref()),
-            shown(known.percent.map(figure)),
-        ]);
-    }
-    table
 }
 
 /// The text for a missing value.

@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
+use netperf_report::document::UntilResult;
+
 use crate::escape::markup;
-use crate::record::{ReachedPrecision, Record};
+use crate::record::Record;
 use crate::unit::{Quantity, figure};
-use crate::words;
+use crate::until;
 
 /// A bar that is so many times as long as what was asked for is full.
 const LONGEST: f64 = 2.0;
@@ -35,15 +37,15 @@ pub(super) fn section(text: &mut String, records: &[Record]) {
     text.push_str("</div></section>\n");
 }
 
-fn card(text: &mut String, colour: usize, label: &str, until: &ReachedPrecision) {
-    let none = if until.is_reached() { "" } else { " none" };
+fn card(text: &mut String, colour: usize, label: &str, until: &UntilResult) {
+    let none = if until.end == "reached" { "" } else { " none" };
     _ = write!(
         text,
         "<article class=\"card c{colour}\"><h3>{}</h3><p class=\"headline{none}\">{}</p><dl>",
         markup(label),
         markup(&until.end)
     );
-    for (name, value) in words::until_facts(until) {
+    for (name, value) in until::facts(until) {
         _ = write!(
             text,
             "<dt>{}</dt><dd>{}</dd>",
@@ -57,14 +59,14 @@ fn card(text: &mut String, colour: usize, label: &str, until: &ReachedPrecision)
 }
 
 /// Each figure, and how wide its interval is beside what was asked for.
-fn widths(text: &mut String, until: &ReachedPrecision) {
+fn widths(text: &mut String, until: &UntilResult) {
     text.push_str("<ul class=\"widths\">");
-    for known in &until.figures {
+    for known in until::figures(until) {
         let value = known.value.as_ref().map(Quantity::to_string);
         let width = known
             .percent
             .map(|percent| format!("±{}\u{a0}%", figure(percent)));
-        let wide = known.percent.zip(until.wanted);
+        let wide = known.percent.zip(until.wanted_percent.0);
         let class = match wide {
             Some((percent, wanted)) if percent > wanted => " class=\"wide\"",
             _ => "",

@@ -5,7 +5,6 @@ mod ends;
 mod over_time;
 mod series;
 mod times;
-mod until;
 
 use netperf_model::fields::MeasuredFigure;
 use netperf_report::document::{
@@ -118,7 +117,7 @@ fn record(document: &Document, origin: &'static str) -> Record {
             .as_ref()
             .and_then(|error| text(&error.message)),
         facts: facts(document),
-        until: document.until.as_ref().and_then(until::read),
+        until: document.until.clone().filter(|until| !until.end.is_empty()),
         flows: flows(document),
         ..Record::default()
     };
@@ -175,10 +174,7 @@ fn headline(result: &ThroughputFigures) -> Option<Quantity> {
 }
 
 fn figures(document: &Document) -> Vec<(String, Quantity)> {
-    let mut figures = Vec::new();
-    if let Some(result) = &document.result {
-        add_figures(result, &mut figures);
-    }
+    let mut figures = document.result.as_ref().map_or_else(Vec::new, of_result);
     if let Some(segments) = retransmitted(document) {
         let name = "segments sent again".to_owned();
         figures.push((name, Quantity::new(segments, Unit::Count("segments"))));
@@ -186,57 +182,54 @@ fn figures(document: &Document) -> Vec<(String, Quantity)> {
     figures
 }
 
-fn add_figures(result: &MeanResult, figures: &mut Vec<(String, Quantity)>) {
+fn of_result(result: &MeanResult) -> Vec<(String, Quantity)> {
     let (throughput, demand) = (&result.throughput, &result.demand);
     let in_transactions = throughput.transactions_per_second.0.is_some();
-    let mut add = |name: &str, value: MeasuredFigure, unit: Unit, applies: bool| {
-        if let Some(value) = value.0.filter(|_| applies) {
-            figures.push((name.to_owned(), Quantity::new(value, unit)));
-        }
-    };
-    let seconds = |micros: MeasuredFigure| MeasuredFigure(micros.0.map(|micros| micros * 1e-6));
-    add(
-        "payload, both directions",
-        throughput.throughput_bits_per_second,
-        Unit::BitsPerSecond,
-        in_transactions,
-    );
-    add(
-        "mean round trip, from the rate",
-        result.mean_round_trip_seconds,
-        Unit::Seconds,
-        true,
-    );
-    let hosts = [
+    let bits = throughput.throughput_bits_per_second.0;
+    let seconds = |micros: MeasuredFigure| micros.0.map(|micros| micros * 1e-6);
+    let per_kibibyte = |micros| seconds(micros).filter(|_| !in_transactions);
+    let (here, there) = ("netperf's host", "netserver's host");
+    let cpu = |host| format!("CPU of {host}");
+    let of_transaction = |host| format!("CPU time per transaction, {host}");
+    let of_kibibyte = |host| format!("CPU time per KiB, {host}");
+    let rows = [
         (
-            "netperf's host",
-            result.local_cpu_percent,
-            demand.local_demand_microseconds_per_transaction,
-            demand.local_demand_microseconds_per_kibibyte,
+            "payload, both directions".to_owned(),
+            bits.filter(|_| in_transactions),
+            Unit::BitsPerSecond,
         ),
         (
-            "netserver's host",
-            result.remote_cpu_percent,
-            demand.remote_demand_microseconds_per_transaction,
-            demand.remote_demand_microseconds_per_kibibyte,
+            "mean round trip, from the rate".to_owned(),
+            result.mean_round_trip_seconds.0,
+            Unit::Seconds,
+        ),
+        (cpu(here), result.local_cpu_percent.0, Unit::Percent),
+        (cpu(there), result.remote_cpu_percent.0, Unit::Percent),
+        (
+            of_transaction(here),
+            seconds(demand.local_demand_microseconds_per_transaction),
+            Unit::Seconds,
+        ),
+        (
+            of_transaction(there),
+            seconds(demand.remote_demand_microseconds_per_transaction),
+            Unit::Seconds,
+        ),
+        (
+            of_kibibyte(here),
+            per_kibibyte(demand.local_demand_microseconds_per_kibibyte),
+            Unit::Seconds,
+        ),
+        (
+            of_kibibyte(there),
+            per_kibibyte(demand.remote_demand_microseconds_per_kibibyte),
+            Unit::Seconds,
         ),
     ];
-    for (host, percent, ..) in hosts {
-        add(&format!("CPU of {host}"), percent, Unit::Percent, true);
-    }
-    for (host, _, per_transaction, _) in hosts {
-        let name = format!("CPU time per transaction, {host}");
-        add(&name, seconds(per_transaction), Unit::Seconds, true);
-    }
-    for (host, .., per_kibibyte) in hosts {
-        let name = format!("CPU time per KiB, {host}");
-        add(
-            &name,
-            seconds(per_kibibyte),
-            Unit::Seconds,
-            !in_transactions,
-        );
-    }
+    let known = rows
+        .into_iter()
+        .filter_map(|(name, value, unit)| Some((name, Quantity::new(value?, unit))));
+    known.collect()
 }
 
 /// Segments retransmitted by both ends in all iterations, as far as known.

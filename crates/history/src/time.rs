@@ -83,34 +83,14 @@ pub fn age(text: &str) -> Option<i64> {
 
 /// Days from 1970 to a date that exists.
 fn days(date: &str) -> Option<i64> {
-    let parts: Vec<i64> = date
+    let parts: Vec<u64> = date
         .split('-')
         .map(|part| part.parse().ok().filter(|_| part.len() >= 2))
         .collect::<Option<_>>()?;
     let &[year, month, day] = parts.as_slice() else {
         return None;
     };
-    let inside = (1970..=9999).contains(&year) && (1..=12).contains(&month) && day >= 1;
-    if !inside || day > length(year, month) {
-        return None;
-    }
-    // Years begin in March here, so that the leap day ends one.
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let of_year = (153 * month + 2) / 5 + day - 1;
-    Some(365 * year + year / 4 - year / 100 + year / 400 + of_year - 719_468)
-}
-
-fn length(year: i64, month: i64) -> i64 {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    match month {
-        2 => 28 + i64::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
+    i64::try_from(netperf_web::unit::days(year, month, day)?).ok()
 }
 
 /// Seconds since midnight of hh:mm or hh:mm:ss.

@@ -17,6 +17,22 @@ pub fn date(unix: f64) -> Option<String> {
     ))
 }
 
+/// The number of days from 1970 to a date; `None` for one that does not exist.
+#[must_use]
+pub fn days(year: u64, month: u64, day: u64) -> Option<u64> {
+    let exists = (1970..=9999).contains(&year) && (1..=12).contains(&month);
+    let (march_year, from_march) = if month > 2 {
+        (year, month.checked_sub(3)?)
+    } else {
+        (year.checked_sub(1)?, month + 9)
+    };
+    let day = day.checked_sub(1).filter(|day| exists && *day < 31)?;
+    let of_year = (153 * from_march + 2) / 5 + day;
+    let leap_days = march_year / 4 - march_year / 100 + march_year / 400;
+    let days = (365 * march_year + leap_days + of_year).checked_sub(719_468)?;
+    (civil(days) == (year, month, day + 1)).then_some(days)
+}
+
 /// Year, month and day of a number of days since 1970. Counts in eras of 400 years that begin
 /// in March, so that the leap day ends a year.
 fn civil(days: u64) -> (u64, u64, u64) {
@@ -39,6 +55,24 @@ fn civil(days: u64) -> (u64, u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_are_counted_to_dates_that_exist() {
+        for (date, expected) in [
+            ((1970, 1, 1), Some(0)),
+            ((2000, 2, 29), Some(11_016)),
+            ((9999, 12, 31), Some(2_932_896)),
+            ((2026, 2, 29), None),
+            ((2026, 13, 1), None),
+            ((2026, 1, 0), None),
+            ((1969, 12, 31), None),
+            ((u64::MAX, 1, 1), None),
+            ((2026, u64::MAX, 1), None),
+        ] {
+            let (year, month, day) = date;
+            assert_eq!(days(year, month, day), expected, "{date:?}");
+        }
+    }
 
     #[test]
     fn dates_are_those_of_the_calendar() {

@@ -4,7 +4,8 @@
 
 use netperf_model::{Crew, Flows};
 
-use crate::selectors::{Need, SelectorRow, end_row, row};
+use crate::selectors::SelectorValue::{End, Run};
+use crate::selectors::{Need, SelectorRow, row};
 use crate::values::Value;
 use crate::view::View;
 
@@ -12,26 +13,26 @@ use crate::view::View;
 #[rustfmt::skip]
 pub(crate) static FLOWS: &[&[SelectorRow]] = &[
     &[row("FLOWS", ["Flows", "", "", ""], "count", "%d", Need::Nothing,
-        |v| Value::Count(v.last.many.as_ref().map_or(1, |many| many.each.len() as u64)),
+        Run(|v| Value::Count(v.last.many.as_ref().map_or(1, |many| many.each.len() as u64))),
         "data connections at the same time")],
-    &[end_row("{END}_THREADS", ["{End}", "Threads", "", ""], "count", "%d", Need::Nothing,
-        |_, end| end.workers().map(|crew| crew.threads).into(),
+    &[row("{END}_THREADS", ["{End}", "Threads", "", ""], "count", "%d", Need::Nothing,
+        End(|_, end| end.workers().map(|crew| crew.threads).into()),
         "threads that served them at {end}")],
-    &[end_row("{END}_THREAD_CPUS", ["{End}", "Thread", "CPUs", ""], "", "%s", Need::Nothing,
-        |_, end| thread_cpus(end.workers()),
+    &[row("{END}_THREAD_CPUS", ["{End}", "Thread", "CPUs", ""], "", "%s", Need::Nothing,
+        End(|_, end| thread_cpus(end.workers())),
         "CPUs that {end}'s threads were put on, with blanks between them")],
     &[
         row("FAIRNESS", ["Fairness", "Index", "", ""], "1/n to 1", "%.4f", Need::Nothing,
-            |v| many(v, |flows| flows.fairness(v.plan().flow)),
+            Run(|v| many(v, |flows| flows.fairness(v.plan().flow))),
             "fairness of the flows: Jain's index, 1 if all did the same amount"),
         row("REMOTE_FAIRNESS", ["Remote", "Fairness", "Index", ""], "1/n to 1", "%.4f", Need::Nothing,
-            |v| many(v, |flows| flows.fairness_there),
+            Run(|v| many(v, |flows| flows.fairness_there)),
             "the same as netserver counted: at the end that receives what netperf sends"),
         row("START_SKEW_USEC", ["Start", "Skew", "Microseconds", ""], "microseconds", "%.0f", Need::Nothing,
-            |v| many(v, |flows| flows.skew.map(|seconds| seconds * 1e6)),
+            Run(|v| many(v, |flows| flows.skew.map(|seconds| seconds * 1e6))),
             "time from the first operation of the first flow to the first one of the last"),
         row("SETUP_USEC", ["Set-up", "Time", "Microseconds", ""], "microseconds", "%.0f", Need::Nothing,
-            |v| many(v, |flows| Some(flows.setup * 1e6)),
+            Run(|v| many(v, |flows| Some(flows.setup * 1e6))),
             "time in which all data connections were opened"),
     ],
 ];

@@ -6,6 +6,7 @@
 
 use netperf_model::{ClockOffset, OneWay, Part};
 
+use crate::selectors::SelectorValue::Run;
 use crate::selectors::{Need, SelectorRow, row};
 use crate::values::Value;
 use crate::view::View;
@@ -15,31 +16,31 @@ use crate::view::View;
 pub(crate) static ONE_WAY: &[&[SelectorRow]] = &[
     &[
         row("LOCAL_SEND_STACK_USEC", ["Local", "Send Stack", "", ""], "usec", "%.3f", Need::Nothing,
-            |v| median(v, Part::ClientSend),
+            Run(|v| median(v, Part::ClientSend)),
             "median time from netperf's send call to its device, last iteration; with --timestamps"),
         row("WIRE_THERE_USEC", ["Wire", "There", "", ""], "usec", "%.3f", Need::Nothing,
-            |v| median(v, Part::WireThere),
+            Run(|v| median(v, Part::WireThere)),
             "median time from netperf's device to netserver's, last iteration; with --timestamps"),
         row("REMOTE_RECV_STACK_USEC", ["Remote", "Recv Stack", "", ""], "usec", "%.3f", Need::Nothing,
-            |v| median(v, Part::ServerReceive),
+            Run(|v| median(v, Part::ServerReceive)),
             "median time from netserver's device to the return of its receive call, last iteration; with --timestamps"),
         row("REMOTE_TURNAROUND_USEC", ["Remote", "Turnaround", "", ""], "usec", "%.3f", Need::Nothing,
-            |v| median(v, Part::ServerTurn),
+            Run(|v| median(v, Part::ServerTurn)),
             "median time from netserver's receive call to its send call, last iteration; with --timestamps"),
         row("REMOTE_SEND_STACK_USEC", ["Remote", "Send Stack", "", ""], "usec", "%.3f", Need::Nothing,
-            |v| median(v, Part::ServerSend),
+            Run(|v| median(v, Part::ServerSend)),
             "median time from netserver's send call to its device, last iteration; with --timestamps"),
         row("WIRE_BACK_USEC", ["Wire", "Back", "", ""], "usec", "%.3f", Need::Nothing,
-            |v| median(v, Part::WireBack),
+            Run(|v| median(v, Part::WireBack)),
             "median time from netserver's device to netperf's, last iteration; with --timestamps"),
         row("LOCAL_RECV_STACK_USEC", ["Local", "Recv Stack", "", ""], "usec", "%.3f", Need::Nothing,
-            |v| median(v, Part::ClientReceive),
+            Run(|v| median(v, Part::ClientReceive)),
             "median time from netperf's device to the return of its receive call, last iteration; with --timestamps"),
         row("CLOCK_OFFSET_USEC", ["Clock", "Offset", "", ""], "usec", "%.3f", Need::Nothing,
-            |v| clock(v, |clock| micros_of(clock.nanos)),
+            Run(|v| clock(v, |clock| micros_of(clock.nanos))),
             "offset of netserver's clock from netperf's, last iteration; with --timestamps; -1 also without"),
         row("CLOCK_OFFSET_ERROR_USEC", ["Clock", "Offset", "Error", ""], "usec", "%.3f", Need::Nothing,
-            |v| clock(v, |clock| clock.error / 1e3),
+            Run(|v| clock(v, |clock| clock.error / 1e3)),
             "error of CLOCK_OFFSET_USEC; with --timestamps"),
     ],
 ];

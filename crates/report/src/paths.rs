@@ -5,28 +5,29 @@
 use netperf_model::figures::count;
 use netperf_model::{Duplex, IoCounts, Tally};
 
-use crate::selectors::{Need, SelectorRow, end_row, row};
+use crate::selectors::SelectorValue::{End, Run};
+use crate::selectors::{Need, SelectorRow, row};
 use crate::values::{NOT_MEASURED, Value, text};
 use crate::view::{EndView, View};
 
 /// Every one, in order.
 #[rustfmt::skip]
 pub(crate) static PATHS: &[&[SelectorRow]] = &[
-    &[end_row("{END}_IO_METHOD", ["{End}", "I/O", "Method", ""], "", "%s", Need::Nothing,
-        |_, end| text(end.plan.io.method.label()),
+    &[row("{END}_IO_METHOD", ["{End}", "I/O", "Method", ""], "", "%s", Need::Nothing,
+        End(|_, end| text(end.plan.io.method.label())),
         "waiting method of {end}: blocking, poll, epoll or uring")],
-    &[end_row("{END}_MESSAGES_PER_CALL", ["{End}", "Messages", "per", "Call"], "messages", "%.2f", Need::Nothing,
-        |_, end| per_call(end),
+    &[row("{END}_MESSAGES_PER_CALL", ["{End}", "Messages", "per", "Call"], "messages", "%.2f", Need::Nothing,
+        End(|_, end| per_call(end)),
         "messages that a system call moved at {end}, last iteration; with --batch, --segment-offload or --io uring")],
-    &[end_row("{END}_ZEROCOPY_SHARE", ["{End}", "Zero-copy", "Share", ""], "share from 0 to 1", "%.4f", Need::Nothing,
-        |_, end| share(end),
+    &[row("{END}_ZEROCOPY_SHARE", ["{End}", "Zero-copy", "Share", ""], "share from 0 to 1", "%.4f", Need::Nothing,
+        End(|_, end| share(end)),
         "share of {end}'s sends that were not copied, last iteration; with --zerocopy")],
     &[
         row("BIDIRECTIONAL", ["Both", "Ways", "", ""], "", "%s", Need::Nothing,
-            |v| text(v.plan().flow.duplex.map_or("no", Duplex::label)),
+            Run(|v| text(v.plan().flow.duplex.map_or("no", Duplex::label))),
             "connections of a bidirectional test: same, separate, or no for a one-way test"),
         row("TLS_CIPHER", ["TLS", "Cipher", "Suite", ""], "", "%s", Need::Nothing,
-            cipher,
+            Run(cipher),
             "version and cipher suite that encrypted the data, or none"),
     ],
 ];

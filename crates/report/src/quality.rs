@@ -6,6 +6,7 @@
 use netperf_model::Quality;
 use netperf_model::figures::count;
 
+use crate::selectors::SelectorValue::Run;
 use crate::selectors::{Need, SelectorRow, row};
 use crate::values::{NOT_MEASURED, Value};
 use crate::view::View;
@@ -67,13 +68,13 @@ macro_rules! of_each_receiver {
     ($(($name:literal, $head:literal, $unit:literal, $format:literal, $value:expr, $meaning:literal),)+) => {
         &[$(
             row(concat!("UDP_", $name), ["Datagrams", $head, "", ""], $unit, $format, Need::Nothing,
-                |v| value(v, Receiver::Any, $value),
+                Run(|v| value(v, Receiver::Any, $value)),
                 concat!($meaning, ", at the end that receives, last iteration; with --sequence")),
             row(concat!("LOCAL_UDP_", $name), ["Local", "Datagrams", $head, ""], $unit, $format, Need::Nothing,
-                |v| value(v, Receiver::Local, $value),
+                Run(|v| value(v, Receiver::Local, $value)),
                 concat!($meaning, ", at netperf, last iteration; with --sequence")),
             row(concat!("REMOTE_UDP_", $name), ["Remote", "Datagrams", $head, ""], $unit, $format, Need::Nothing,
-                |v| value(v, Receiver::Remote, $value),
+                Run(|v| value(v, Receiver::Remote, $value)),
                 concat!($meaning, ", at netserver, last iteration; with --sequence")),
         )+]
     };

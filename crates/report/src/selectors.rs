@@ -46,7 +46,7 @@ pub struct Selector {
 
 /// The value of a selector.
 #[derive(Clone, Copy, Debug)]
-enum SelectorValue {
+pub(crate) enum SelectorValue {
     /// Of the run.
     Run(fn(&View<'_>) -> Value),
     /// Of one end.
@@ -149,10 +149,10 @@ pub static BLOCKS: LazyLock<[Vec<Selector>; 4]> =
 #[rustfmt::skip]
 static FIRST_AND_LAST: LazyLock<Vec<Selector>> = LazyLock::new(|| selectors(&[&[
     row(OUTPUT_NONE, [" ", "", "", ""], "", "%s", Need::Nothing,
-        |_| Value::Text(" ".to_owned()),
+        SelectorValue::Run(|_| Value::Text(" ".to_owned())),
         "filler column holding one blank"),
     row(OUTPUT_END, ["This", "Is", "The", "End"], "", "%s", Need::Nothing,
-        |_| Value::Text(String::new()),
+        SelectorValue::Run(|_| Value::Text(String::new())),
         "ends the block it appears in; listed but never printed"),
 ]]));
 
@@ -188,17 +188,16 @@ pub fn by_name(name: &str) -> Option<&'static Selector> {
         .find(|row| row.name.eq_ignore_ascii_case(name))
 }
 
-/// A row of the run, column by column.
+/// A row, column by column.
 pub(crate) const fn row(
     name: &'static str,
     header: [&'static str; 4],
     unit: &'static str,
     format: &'static str,
     need: Need,
-    value: fn(&View<'_>) -> Value,
+    value: SelectorValue,
     meaning: &'static str,
 ) -> SelectorRow {
-    let value = SelectorValue::Run(value);
     SelectorRow {
         name,
         header,
@@ -206,28 +205,6 @@ pub(crate) const fn row(
         format,
         need,
         value,
-        meaning,
-    }
-}
-
-/// A row of both ends, column by column.
-pub(crate) const fn end_row(
-    name: &'static str,
-    header: [&'static str; 4],
-    unit: &'static str,
-    format: &'static str,
-    need: Need,
-    value: fn(&View<'_>, EndView<'_>) -> Value,
-    meaning: &'static str,
-) -> SelectorRow {
-    let value = SelectorValue::End(value);
-    SelectorRow {
-        value,
-        name,
-        header,
-        unit,
-        format,
-        need,
         meaning,
     }
 }

@@ -4,21 +4,22 @@
 
 use netperf_model::Series;
 
-use crate::selectors::{Need, SelectorRow, end_row};
+use crate::selectors::SelectorValue::End;
+use crate::selectors::{Need, SelectorRow, row};
 use crate::values::Value;
 use crate::view::EndView;
 
 /// Every one, in order.
 #[rustfmt::skip]
 pub(crate) static OVER_TIME: &[&[SelectorRow]] = &[
-    &[end_row("{END}_TCP_RTT_MIN", ["{End}", "TCP RTT", "Min", ""], "usec", "%d", Need::Nothing,
-        |_, end| of(end, least_trip),
+    &[row("{END}_TCP_RTT_MIN", ["{End}", "TCP RTT", "Min", ""], "usec", "%d", Need::Nothing,
+        End(|_, end| of(end, least_trip)),
         "smallest round trip that TCP measured at {end}, last iteration; with --series")],
-    &[end_row("{END}_TCP_RTT_MAX", ["{End}", "TCP RTT", "Max", ""], "usec", "%d", Need::Nothing,
-        |_, end| of(end, largest_trip),
+    &[row("{END}_TCP_RTT_MAX", ["{End}", "TCP RTT", "Max", ""], "usec", "%d", Need::Nothing,
+        End(|_, end| of(end, largest_trip)),
         "largest smoothed round trip in the samples of {end}'s connections, last iteration; with --series")],
-    &[end_row("{END}_TCP_CWND_MAX", ["{End}", "TCP Window", "Max", ""], "segments", "%d", Need::Nothing,
-        |_, end| of(end, largest_window),
+    &[row("{END}_TCP_CWND_MAX", ["{End}", "TCP Window", "Max", ""], "segments", "%d", Need::Nothing,
+        End(|_, end| of(end, largest_window)),
         "largest congestion window in the samples of {end}'s connections, last iteration; with --series")],
 ];
 

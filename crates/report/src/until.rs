@@ -7,6 +7,7 @@
 use netperf_model::until::percentile_name;
 use netperf_model::{Course, Until, UntilPlan};
 
+use crate::selectors::SelectorValue::Run;
 use crate::selectors::{Need, SelectorRow, row};
 use crate::values::{Value, text};
 use crate::view::View;
@@ -16,28 +17,28 @@ use crate::view::View;
 pub(crate) static UNTIL: &[&[SelectorRow]] = &[
     &[
         row("UNTIL_END", ["Until", "End", "", ""], "", "%s", Need::Nothing,
-            |v| found(v, |until| text(until.end.label())),
+            Run(|v| found(v, |until| text(until.end.label()))),
             "result of --until: reached, too noisy or too short"),
         row("UNTIL_PERCENT", ["Until", "Width", "+/-%", ""], "%", "%.3f", Need::Nothing,
-            |v| found(v, |until| share(judged(until, until.throughput.and_then(|known| known.relative())))),
+            Run(|v| found(v, |until| share(judged(until, until.throughput.and_then(|known| known.relative()))))),
             "half the width of the interval of the throughput, of its mean"),
         row("UNTIL_WORST_PERCENT", ["Until", "Worst", "+/-%", ""], "%", "%.3f", Need::Nothing,
-            |v| found(v, |until| share(judged(until, until.worst()))),
+            Run(|v| found(v, |until| share(judged(until, until.worst())))),
             "the same for the least precise of the requested figures"),
         row("UNTIL_CONFIDENCE", ["Until", "Confidence", "%", ""], "%", "%.0f", Need::Nothing,
-            |v| v.plan().until.as_ref().map(|plan| plan.level * 100.0).into(),
+            Run(|v| v.plan().until.as_ref().map(|plan| plan.level * 100.0).into()),
             "the confidence of these intervals"),
         row("UNTIL_THROUGHPUT", ["Until", "Throughput", "", ""], "of THROUGHPUT_UNITS", "%.2f", Need::Nothing,
-            |v| found(v, |until| until.throughput.map(|known| rate(v, known.value)).into()),
+            Run(|v| found(v, |until| until.throughput.map(|known| rate(v, known.value)).into())),
             "the throughput at netperf's end without the warm-up"),
         row("UNTIL_COURSE", ["Until", "Course", "", ""], "", "%s", Need::Nothing,
-            |v| found(v, |until| text(until.course.label())),
+            Run(|v| found(v, |until| text(until.course.label()))),
             "classification of the run: stable, drifting, bimodal or unknown"),
         row("UNTIL_WARM_UP", ["Until", "Warm-Up", "Seconds", ""], "seconds", "%.3f", Need::Nothing,
-            |v| found(v, |until| Value::Real(until.warmed_up_for().as_secs_f64())),
+            Run(|v| found(v, |until| Value::Real(until.warmed_up_for().as_secs_f64()))),
             "warm-up time that was excluded"),
         row("UNTIL_CORRELATION", ["Until", "Correlation", "", ""], "", "%.3f", Need::Nothing,
-            |v| found(v, |until| Value::Real(until.correlation)),
+            Run(|v| found(v, |until| Value::Real(until.correlation))),
             "the correlation of the throughput of an interval with that of the next"),
     ],
 ];

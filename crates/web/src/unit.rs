@@ -1,6 +1,6 @@
 //! Units, and numbers as people read them.
 
-pub use netperf_model::date::date;
+pub use netperf_model::date::{date, days};
 
 /// The unit of a number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

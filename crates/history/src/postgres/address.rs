@@ -1,6 +1,7 @@
 //! Address of a PostgreSQL database and its user: a URL (PostgreSQL manual, 34.1.1
 //! Connection Strings), completed from the environment.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -74,46 +75,50 @@ impl fmt::Display for PostgresAddress {
     }
 }
 
-/// The parts of a URL.
-#[derive(Default)]
-struct UrlParts {
-    host: Option<String>,
-    port: Option<String>,
-    user: Option<String>,
-    database: Option<String>,
-    password: Option<String>,
-    sslmode: Option<String>,
-    sslrootcert: Option<String>,
-}
+/// The parts of a URL by the names of its options.
+type UrlParts = HashMap<&'static str, String>;
+
+/// The names of options.
+const OPTIONS: [&str; 7] = [
+    "host",
+    "port",
+    "user",
+    "dbname",
+    "password",
+    "sslmode",
+    "sslrootcert",
+];
 
 impl PostgresAddress {
     /// Parses the part after `postgres://`.
     pub(crate) fn read(rest: &str, variables: Variables<'_>) -> Result<Self, HistoryError> {
-        let parts = parts(rest)?;
-        let variable = |own: Option<String>, name: &str| own.or_else(|| variables(name));
-        let user = variable(parts.user, "PGUSER")
+        let mut parts = parts(rest)?;
+        let mut part = |own: &str, name: &str| parts.remove(own).or_else(|| variables(name));
+        let user = part("user", "PGUSER")
             .or_else(|| variables("USER"))
             .ok_or_else(|| wrong("names no user, and neither do PGUSER and USER"))?;
-        let port = match variable(parts.port, "PGPORT") {
+        let port = match part("port", "PGPORT") {
             Some(port) => port.parse().map_err(|_| wrong("has a port that is none"))?,
             None => PORT,
         };
-        let host = variable(parts.host, "PGHOST").unwrap_or_else(|| FOLDER.to_owned());
+        let host = part("host", "PGHOST").unwrap_or_else(|| FOLDER.to_owned());
         let host = if host.starts_with('/') {
             ServerHost::Folder(PathBuf::from(host))
         } else {
             ServerHost::Name(host)
         };
-        let database = parts.database.unwrap_or_else(|| user.clone());
+        let password = part("password", "PGPASSWORD");
+        let (mode, roots) = (parts.remove("sslmode"), parts.remove("sslrootcert"));
+        let tls = tls(mode.as_deref(), roots)?;
+        let database = parts.remove("dbname").unwrap_or_else(|| user.clone());
         let mut address = Self {
-            tls: tls(parts.sslmode.as_deref(), parts.sslrootcert)?,
+            tls,
             host,
             port,
             user,
             database,
             password: None,
         };
-        let password = variable(parts.password, "PGPASSWORD");
         address.password = match password {
             Some(password) => Some(Password(password)),
             None => address.in_password_file(variables)?,
@@ -208,37 +213,28 @@ fn parts(rest: &str) -> Result<UrlParts, HistoryError> {
             None => (server, None),
         },
     };
-    let given = |text: &str| match text {
-        "" => Ok(None),
-        text => decoded(text).map(Some),
-    };
-    let mut parts = UrlParts {
-        host: given(host)?,
-        port: given(port.unwrap_or_default())?,
-        user: given(user)?,
-        database: given(database)?,
-        password: given(password.unwrap_or_default())?,
-        ..UrlParts::default()
-    };
+    let mut parts = UrlParts::new();
+    for (name, text) in [
+        ("host", host),
+        ("port", port.unwrap_or_default()),
+        ("user", user),
+        ("dbname", database),
+        ("password", password.unwrap_or_default()),
+    ] {
+        if !text.is_empty() {
+            parts.insert(name, decoded(text)?);
+        }
+    }
     for option in options.split('&').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
-        let value = Some(decoded(value)?);
-        match name {
-            "host" => parts.host = value,
-            "port" => parts.port = value,
-            "user" => parts.user = value,
-            "dbname" => parts.database = value,
-            "password" => parts.password = value,
-            "sslmode" => parts.sslmode = value,
-            "sslrootcert" => parts.sslrootcert = value,
-            _ => {
-                let name = netperf_web::escape::line(name);
-                return Err(wrong(&format!(
-                    "has an option {name}; there are host, port, user, dbname, password, \
-                     sslmode and sslrootcert"
-                )));
-            }
-        }
+        let Some(known) = OPTIONS.into_iter().find(|known| *known == name) else {
+            let name = netperf_web::escape::line(name);
+            return Err(wrong(&format!(
+                "has an option {name}; there are host, port, user, dbname, password, sslmode \
+                 and sslrootcert"
+            )));
+        };
+        parts.insert(known, decoded(value)?);
     }
     Ok(parts)
 }

@@ -1,12 +1,13 @@
 //! Reader of flent's files: series of values over a common time axis, and metadata.
 
+use netperf_model::figures::count;
 use serde_json::{Map, Value};
 
 use super::ONE_HOST;
 use super::field::{at, facts, list, number, text};
 use crate::number;
 use crate::record::{Distribution, Heat, Range, Record, RecordEnd, Sample, Track, is_loopback};
-use crate::unit::{Quantity, Unit};
+use crate::unit::{Quantity, Unit, days};
 
 /// The version of the format that is understood.
 const VERSIONS: std::ops::RangeInclusive<u64> = 1..=4;
@@ -305,29 +306,14 @@ fn doubts(meta: &Value, record: &mut Record) {
 /// Seconds since 1970 of `2026-11-21T14:45:03.108543Z`.
 fn unix_time(text: &str) -> Option<f64> {
     let (date, time) = text.trim_end_matches('Z').split_once('T')?;
-    let parts = |text: &str, separator: char| -> Option<[f64; 3]> {
-        let parts: Vec<f64> = text
-            .split(separator)
-            .map(str::parse)
-            .collect::<Result<_, _>>()
-            .ok()?;
-        parts.try_into().ok()
-    };
-    let [year, month, day] = parts(date, '-')?;
-    let [hour, minute, second] = parts(time, ':')?;
-    if !(1970.0..10_000.0).contains(&year) || !(1.0..13.0).contains(&month) {
-        return None;
-    }
-    // Days since March of year 0, so that the leap day ends a year.
-    let (year, month) = if month > 2.0 {
-        (year, month - 3.0)
-    } else {
-        (year - 1.0, month + 9.0)
-    };
-    let leaps = (year / 4.0).floor() - (year / 100.0).floor() + (year / 400.0).floor();
-    let days = year * 365.0 + leaps + ((153.0 * month + 2.0) / 5.0).floor() + day - 1.0 - 719_468.0;
-    let seconds = days * 86_400.0 + hour * 3600.0 + minute * 60.0 + second;
-    seconds.is_finite().then_some(seconds)
+    let mut date = date.split('-').map(|part| part.parse().ok());
+    let days = days(date.next()??, date.next()??, date.next()??)?;
+    let mut time = time.split(':').map(|part| part.parse::<f64>().ok());
+    let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
+    let of_day = hour * 3600.0 + minute * 60.0 + second;
+    of_day
+        .is_finite()
+        .then_some(count(days) * 86_400.0 + of_day)
 }
 
 #[cfg(test)]

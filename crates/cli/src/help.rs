@@ -154,62 +154,39 @@ fn tests(text: &mut String) {
     }
 }
 
-/// Tests that transport and direction do not explain.
-const SENTENCES: &[(TestId, &str)] = &[
-    (
-        TestId::Omni,
-        "anything: protocol and direction come from options",
-    ),
-    (TestId::LocCpu, "the CPU calibration rate of this host"),
-    (
-        TestId::RemCpu,
-        "the CPU calibration rate of netserver's host",
-    ),
-    (TestId::Uuid, "a unique identifier"),
-    (TestId::TcpMss, "the segment size of a TCP connection"),
-    (
-        TestId::TcpSendfile,
-        "data from a file to netserver over TCP",
-    ),
-    (
-        TestId::StreamStream,
-        "data to netserver over a Unix-domain stream",
-    ),
-    (
-        TestId::StreamRr,
-        "request/response over a Unix-domain stream",
-    ),
-    (TestId::DgStream, "Unix-domain datagrams to netserver"),
-    (TestId::DgRr, "request/response in Unix-domain datagrams"),
-    (
-        TestId::SctpStreamMany,
-        "data to netserver over several SCTP associations",
-    ),
-    (
-        TestId::SctpRrMany,
-        "request/response over several SCTP associations",
-    ),
-    (
-        TestId::ForeStream,
-        "AAL5 frames to netserver over an ATM circuit",
-    ),
-    (TestId::ForeRr, "request/response over an ATM circuit"),
-    (
-        TestId::HippiStream,
-        "frames of a network interface to netserver",
-    ),
-    (
-        TestId::HippiRr,
-        "request/response in frames of a network interface",
-    ),
-];
+/// Description of a test that transport and direction do not explain.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "transport and direction explain most tests"
+)]
+const fn special(test: TestId) -> Option<&'static str> {
+    Some(match test {
+        TestId::Omni => "anything: protocol and direction come from options",
+        TestId::LocCpu => "the CPU calibration rate of this host",
+        TestId::RemCpu => "the CPU calibration rate of netserver's host",
+        TestId::Uuid => "a unique identifier",
+        TestId::TcpMss => "the segment size of a TCP connection",
+        TestId::TcpSendfile => "data from a file to netserver over TCP",
+        TestId::StreamStream => "data to netserver over a Unix-domain stream",
+        TestId::StreamRr => "request/response over a Unix-domain stream",
+        TestId::DgStream => "Unix-domain datagrams to netserver",
+        TestId::DgRr => "request/response in Unix-domain datagrams",
+        TestId::SctpStreamMany => "data to netserver over several SCTP associations",
+        TestId::SctpRrMany => "request/response over several SCTP associations",
+        TestId::ForeStream => "AAL5 frames to netserver over an ATM circuit",
+        TestId::ForeRr => "request/response over an ATM circuit",
+        TestId::HippiStream => "frames of a network interface to netserver",
+        TestId::HippiRr => "request/response in frames of a network interface",
+        _ => return None,
+    })
+}
 
 /// Description of a test.
 pub(crate) fn sentence(row: &TestRow) -> String {
     let transport = row.transport.row().label;
     let flow = row.flow;
-    if let Some((_, sentence)) = SENTENCES.iter().find(|(test, _)| *test == row.id) {
-        return (*sentence).to_owned();
+    if let Some(sentence) = special(row.id) {
+        return sentence.to_owned();
     }
     match (flow.sends, flow.receives, flow.connects) {
         (true, true, true) => {

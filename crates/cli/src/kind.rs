@@ -265,11 +265,7 @@ impl ValueKind {
         ) {
             return None;
         }
-        let text: String = text
-            .chars()
-            .filter(|c| !c.is_whitespace())
-            .take(30)
-            .collect();
+        let text = compact(text);
         let ends = text
             .char_indices()
             .map(|(at, letter)| at + letter.len_utf8());
@@ -299,6 +295,12 @@ impl ValueKind {
             _ => Vec::new(),
         }
     }
+}
+
+/// The beginning of a text, without blanks.
+fn compact(text: &str) -> String {
+    let letters = text.chars().filter(|letter| !letter.is_whitespace());
+    letters.take(30).collect()
 }
 
 /// The network of an address that has bits behind those that count.
@@ -522,12 +524,7 @@ fn unit_in_seconds(unit: &str) -> Option<f64> {
 
 /// The time meant by units written out: `5sec`, `2 minutes`, `10S`.
 fn time_in_words(text: &str) -> Option<String> {
-    let text: String = text
-        .chars()
-        .filter(|c| !c.is_whitespace())
-        .take(30)
-        .collect();
-    let text = text.to_ascii_lowercase();
+    let text = compact(text).to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, unit) = text.split_at_checked(digits)?;
     let unit = match unit {

@@ -77,11 +77,10 @@ pub(super) fn report() -> String {
     page.section("OPTIONS");
     page.options(&entry::of(REPORT.table));
     page.section("EXIT STATUS");
-    page.item("0", "Everything was written.");
-    page.item("1", "An output could not be written.");
-    page.item(
-        "2",
-        "The command line is invalid, or a file cannot be read or is not a result; a line on \
+    page.items(
+        "0: Everything was written.\n\
+         1: An output could not be written.\n\
+         2: The command line is invalid, or a file cannot be read or is not a result; a line on \
          standard error gives the file and the reason. Nothing is written.",
     );
     page.section("EXAMPLES");
@@ -120,16 +119,12 @@ pub(super) fn history() -> String {
     page.section("OPTIONS");
     page.options(&entry::of(HISTORY.table));
     page.section("EXIT STATUS");
-    page.item("0", "Success.");
-    page.item(
-        "1",
-        "The store failed or is damaged, or an output could not be written.",
-    );
-    page.item(
-        "2",
-        "The command line is invalid, a file cannot be read or is not a result, or the history \
-         or result does not exist; a line on standard error gives the reason. Other files are \
-         added nevertheless.",
+    page.items(
+        "0: Success.\n\
+         1: The store failed or is damaged, or an output could not be written.\n\
+         2: The command line is invalid, a file cannot be read or is not a result, or the \
+         history or result does not exist; a line on standard error gives the reason. Other \
+         files are added nevertheless.",
     );
     page.section("EXAMPLES");
     page.example("netperf -H db1 -t TCP_RR --json | netperf history add -");
@@ -155,14 +150,10 @@ pub(super) fn netserver() -> String {
     page.section("OPTIONS");
     page.options(&entry::server());
     page.section("EXIT STATUS");
-    page.item("0", "netserver listens, or has served a connection.");
-    page.item(
-        "1",
-        "netserver cannot listen, or an option letter is invalid.",
-    );
-    page.item(
-        "2",
-        "A long option is invalid; a line on standard error gives the reason.",
+    page.items(
+        "0: netserver listens, or has served a connection.\n\
+         1: netserver cannot listen, or an option letter is invalid.\n\
+         2: A long option is invalid; a line on standard error gives the reason.",
     );
     page.section("SEE ALSO");
     page.text("netperf(1)");
@@ -171,24 +162,15 @@ pub(super) fn netserver() -> String {
 
 fn values(page: &mut Man) {
     page.section("VALUES");
-    page.item(
-        "sizes",
-        "A whole number, optionally with K, M or G (powers of 1024) or k, m or g (powers of 1000).",
-    );
-    page.item(
-        "pairs",
-        "Two comma-separated values. Either can be omitted and then keeps its value. A single \
-         value is for both, unless the option states otherwise.",
-    );
-    page.item(
-        "times",
-        "By name: a number of seconds, or numbers with the units h, m, s, ms, us or ns, such as \
-         1m30s.",
-    );
-    page.item(
-        "hosts",
-        "A name or an address, optionally with a comma and an address family: 4, 6, inet, inet6 \
-         or unspec.",
+    page.items(
+        "sizes: A whole number, optionally with K, M or G (powers of 1024) or k, m or g (powers \
+         of 1000).\n\
+         pairs: Two comma-separated values. Either can be omitted and then keeps its value. A \
+         single value is for both, unless the option states otherwise.\n\
+         times: By name: a number of seconds, or numbers with the units h, m, s, ms, us or ns, \
+         such as 1m30s.\n\
+         hosts: A name or an address, optionally with a comma and an address family: 4, 6, \
+         inet, inet6 or unspec.",
     );
 }
 
@@ -215,28 +197,20 @@ fn meanings(page: &mut Man) {
 
 fn ending(page: &mut Man) {
     page.section("EXIT STATUS");
-    page.item("0", "The test ran, also if a signal ended it early.");
-    page.item(
-        "1",
-        "An option letter is invalid, the test is unknown, or it failed.",
-    );
-    page.item(
-        "2",
-        "A long option is invalid; a line on standard error gives the reason.",
-    );
-    page.item(
-        "255",
-        "A host was not found, or netserver could not be reached.",
+    page.items(
+        "0: The test ran, also if a signal ended it early.\n\
+         1: An option letter is invalid, the test is unknown, or it failed.\n\
+         2: A long option is invalid; a line on standard error gives the reason.\n\
+         255: A host was not found, or netserver could not be reached.",
     );
     page.section("SIGNALS");
     page.text(
         "SIGINT and SIGALRM end a timed test; netperf prints the result as if the time were over.",
     );
     page.section("ENVIRONMENT");
-    page.item(
-        "DUMP_TCP_INFO",
-        "If set, TCP tests print the kernel's figures about the data connection on standard \
-         error when they end.",
+    page.items(
+        "DUMP_TCP_INFO: If set, TCP tests print the kernel's figures about the data connection \
+         on standard error when they end.",
     );
     page.section("EXAMPLES");
     page.example("netperf --host server --time 5s");
@@ -285,6 +259,14 @@ impl Man {
 
     fn item(&mut self, head: &str, words: &str) {
         _ = writeln!(self.text, ".TP\n.B {}\n{}", escaped(head), escaped(words));
+    }
+
+    /// A list of lines, each with a head and its explanation behind a colon.
+    fn items(&mut self, lines: &str) {
+        for line in lines.lines() {
+            let (head, words) = line.split_once(": ").unwrap_or((line, ""));
+            self.item(head, words);
+        }
     }
 
     fn example(&mut self, line: &str) {

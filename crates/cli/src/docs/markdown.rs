@@ -104,19 +104,23 @@ fn groups(text: &mut String, entries: &[OptionEntry]) {
     }
 }
 
+/// Forms of an option: the letter with its value, and the name with `value` behind it.
+fn forms(entry: &OptionEntry, value: &str) -> String {
+    let long = format!("`--{}{value}`", entry.long);
+    match (entry.letter, entry.value) {
+        (Some(letter), "") => format!("`-{letter}`, {long}"),
+        (Some(letter), of_letter) => format!("`-{letter} {of_letter}`, {long}"),
+        (None, _) => long,
+    }
+}
+
 fn option(text: &mut String, entry: &OptionEntry) {
     let value = match entry.value {
         "" => String::new(),
         value => format!(" {value}"),
     };
-    let letter = entry.letter.map(|letter| format!("`-{letter}{value}`, "));
-    _ = writeln!(
-        text,
-        "\n#### {}`--{}{value}`\n\n{}",
-        letter.unwrap_or_default(),
-        entry.long,
-        about(entry),
-    );
+    let forms = forms(entry, &value);
+    _ = writeln!(text, "\n#### {forms}\n\n{}", about(entry));
     let obvious = matches!(
         entry.kind,
         ValueKind::Nothing | ValueKind::Text | ValueKind::Selection
@@ -131,17 +135,9 @@ fn alike(text: &mut String, entries: &[OptionEntry]) {
     if entries.is_empty() {
         return;
     }
-    let form = |entry: &OptionEntry| {
-        let value = match entry.value {
-            "" => String::new(),
-            value => format!(" {value}"),
-        };
-        let letter = entry.letter.map(|letter| format!("`-{letter}{value}`, "));
-        format!("{}`--{}`", letter.unwrap_or_default(), entry.long)
-    };
     text.push_str("\n### As above\n\n");
     for entry in entries {
-        _ = writeln!(text, "- {}: {}", form(entry), entry.help);
+        _ = writeln!(text, "- {}: {}", forms(entry, ""), entry.help);
     }
 }
 

@@ -73,11 +73,12 @@ pub(crate) fn establish(plan: &ControlPlan) -> Result<ControlConnection, Failure
     };
     let remotes = look_up(&remote.host, &remote.port, family, Type::STREAM)
         .map_err(|error| described.unresolved(remote, family, &error))?;
-    let locals = local_addresses(&plan.local)
-        .map_err(|error| described.unresolved(&plan.local, plan.local.family, &error))?;
+    let local = &plan.local;
+    let locals = look_up(&local.host, &local.port, local.family, Type::STREAM)
+        .map_err(|error| described.unresolved(local, local.family, &error))?;
     let mut refused = false;
     for to in &remotes.addresses {
-        for from in locals.matching(*to) {
+        for from in matching(local, &locals.addresses, *to) {
             match connect(from, *to) {
                 Ok(control) => return Ok(control),
                 Err(error) => refused |= error.kind() == io::ErrorKind::ConnectionRefused,
@@ -139,34 +140,15 @@ fn connect(from: SocketAddr, to: SocketAddr) -> io::Result<ControlConnection> {
     })
 }
 
-/// Local addresses of the control connection.
-enum Locals {
-    /// The wildcard of whatever family the peer has, with this port.
-    Wildcard(u16),
-    /// These addresses.
-    Named(Vec<SocketAddr>),
-}
-
-impl Locals {
-    fn matching(&self, to: SocketAddr) -> Vec<SocketAddr> {
-        match self {
-            Self::Wildcard(port) => vec![SocketAddr::new(wildcard(family_of(&to)), *port)],
-            Self::Named(addresses) => addresses
-                .iter()
-                .copied()
-                .filter(|from| from.is_ipv4() == to.is_ipv4())
-                .collect(),
-        }
+/// Local addresses from which `to` can be reached: those of the named host, or the wildcard of
+/// the same family.
+fn matching(local: &DataAddress, found: &[SocketAddr], to: SocketAddr) -> Vec<SocketAddr> {
+    if local.named {
+        let same_family = |from: &&SocketAddr| from.is_ipv4() == to.is_ipv4();
+        return found.iter().filter(same_family).copied().collect();
     }
-}
-
-fn local_addresses(local: &DataAddress) -> Result<Locals, ResolveError> {
-    let found = look_up(&local.host, &local.port, local.family, Type::STREAM)?;
-    Ok(if local.named {
-        Locals::Named(found.addresses)
-    } else {
-        Locals::Wildcard(found.addresses.first().map_or(0, SocketAddr::port))
-    })
+    let port = found.first().map_or(0, SocketAddr::port);
+    vec![SocketAddr::new(wildcard(family_of(&to)), port)]
 }
 
 pub(crate) fn family_of(address: &SocketAddr) -> Family {

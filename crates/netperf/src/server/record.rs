@@ -55,28 +55,29 @@ netperf_model::words! {
 }
 
 /// Words for directions.
-const FLOWS: [(&str, Flow); 8] = [
+const FLOWS: [(&str, Flow); 9] = [
     ("both", Flow::both_ways(netperf_model::Duplex::Same)),
     ("stream", Flow::SEND),
     ("maerts", Flow::RECEIVE),
     ("rr", Flow::RR),
     ("crr", Flow::CRR),
     ("cc", Flow::CC),
-    (
-        "connect-stream",
-        Flow {
-            connects: true,
-            ..Flow::SEND
-        },
-    ),
-    (
-        "connect-maerts",
-        Flow {
-            connects: true,
-            ..Flow::RECEIVE
-        },
-    ),
+    ("connect-stream", connecting(Flow::SEND)),
+    ("connect-maerts", connecting(Flow::RECEIVE)),
+    ("none", NO_FLOW),
 ];
+
+const NO_FLOW: Flow = Flow {
+    connects: false,
+    ..Flow::CC
+};
+
+const fn connecting(flow: Flow) -> Flow {
+    Flow {
+        connects: true,
+        ..flow
+    }
+}
 
 fn flow_word(flow: Flow) -> &'static str {
     let row = FLOWS.iter().find(|(_, one)| *one == flow);
@@ -158,15 +159,7 @@ impl SessionRecord {
                 let elapsed: f64 = elapsed.parse().ok()?;
                 Some(Self::Ran(Ran {
                     transport: TransportId::from_option(transport)?,
-                    flow: flow.map_or(
-                        Flow {
-                            sends: false,
-                            receives: false,
-                            connects: false,
-                            duplex: None,
-                        },
-                        |(_, flow)| *flow,
-                    ),
+                    flow: flow.map_or(NO_FLOW, |(_, flow)| *flow),
                     tally: Tally {
                         bytes_sent: sent.parse().ok()?,
                         bytes_received: received.parse().ok()?,

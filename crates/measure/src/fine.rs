@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
+use netperf_model::figures::count as figure;
 use netperf_os::ticks;
 
 /// Calibration time; the longer one is used if the first result is not accurate enough.
@@ -170,14 +171,6 @@ fn watched(length: Duration) -> Option<TickRate> {
         counter: true,
         scale,
     })
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "nanoseconds of a run, below 2^53, and shares of them"
-)]
-fn figure(nanos: u64) -> f64 {
-    nanos as f64
 }
 
 #[cfg(test)]

@@ -232,12 +232,8 @@ fn busy(done: f64, possible: f64) -> f64 {
     (100.0 - 100.0 * done / possible).clamp(0.0, 100.0)
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "iterations of one run are far below 2^53"
-)]
 fn iterations(before: u64, after: u64) -> f64 {
-    after.saturating_sub(before) as f64
+    netperf_model::figures::count(after.saturating_sub(before))
 }
 
 #[cfg(test)]

@@ -12,59 +12,51 @@ const ETHTOOL_GDRVINFO: u32 = 3;
 /// ioctl(2) of SIOCETHTOOL (linux/sockios.h).
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 
-/// Work that a driver takes off the CPU, or does for many packets at once (ethtool(8),
-/// "--features").
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offload {
-    /// Checksums of what is received.
-    RxChecksum,
-    /// Checksums of what is sent.
-    TxChecksum,
-    /// Packets from several places in memory.
-    ScatterGather,
-    /// TCP segmentation.
-    Tso,
-    /// Segmentation right in front of the driver.
-    Gso,
-    /// Joining of what is received.
-    Gro,
+/// Declares [`Offload`], so that an offload stands in one place: its short name in ethtool(8),
+/// and the request that asks for it (linux/ethtool.h).
+macro_rules! offloads {
+    ($($(#[$doc:meta])* $offload:ident = $label:literal, $command:literal;)*) => {
+        /// Work that a driver takes off the CPU, or does for many packets at once (ethtool(8),
+        /// "--features").
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Offload {
+            $($(#[$doc])* $offload,)*
+        }
+
+        impl Offload {
+            /// Every offload.
+            pub const ALL: [Self; [$($label,)*].len()] = [$(Self::$offload,)*];
+
+            /// The short name in ethtool(8).
+            #[must_use]
+            pub const fn label(self) -> &'static str {
+                match self {
+                    $(Self::$offload => $label,)*
+                }
+            }
+
+            const fn command(self) -> u32 {
+                match self {
+                    $(Self::$offload => $command,)*
+                }
+            }
+        }
+    };
 }
 
-impl Offload {
-    /// Every one.
-    pub const ALL: [Self; 6] = [
-        Self::RxChecksum,
-        Self::TxChecksum,
-        Self::ScatterGather,
-        Self::Tso,
-        Self::Gso,
-        Self::Gro,
-    ];
-
-    /// Its short name in ethtool(8).
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::RxChecksum => "rx",
-            Self::TxChecksum => "tx",
-            Self::ScatterGather => "sg",
-            Self::Tso => "tso",
-            Self::Gso => "gso",
-            Self::Gro => "gro",
-        }
-    }
-
-    /// The request that asks for it (linux/ethtool.h).
-    const fn command(self) -> u32 {
-        match self {
-            Self::RxChecksum => 0x14,
-            Self::TxChecksum => 0x16,
-            Self::ScatterGather => 0x18,
-            Self::Tso => 0x1e,
-            Self::Gso => 0x23,
-            Self::Gro => 0x2b,
-        }
-    }
+offloads! {
+    /// Checksums of received data.
+    RxChecksum = "rx", 0x14;
+    /// Checksums of sent data.
+    TxChecksum = "tx", 0x16;
+    /// Packets from several places in memory.
+    ScatterGather = "sg", 0x18;
+    /// TCP segmentation.
+    Tso = "tso", 0x1e;
+    /// Segmentation right in front of the driver.
+    Gso = "gso", 0x23;
+    /// Joining of received packets.
+    Gro = "gro", 0x2b;
 }
 
 /// One address of one interface.

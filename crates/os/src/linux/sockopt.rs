@@ -5,88 +5,105 @@ use std::os::fd::BorrowedFd;
 
 use super::call::{get_option, set_option};
 
-/// An option whose value is one `int`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IntOption {
+/// Declares [`IntOption`], so that an option stands in one place: its level and its name.
+macro_rules! int_options {
+    ($($(#[$doc:meta])* $option:ident = $level:expr, $name:expr;)*) => {
+        /// An option whose value is one `int`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum IntOption {
+            $($(#[$doc])* $option,)*
+        }
+
+        impl IntOption {
+            const fn level_and_name(self) -> (libc::c_int, libc::c_int) {
+                match self {
+                    $(Self::$option => ($level, $name),)*
+                }
+            }
+        }
+    };
+}
+
+int_options! {
     /// `SO_DONTROUTE`.
-    DontRoute,
+    DontRoute = libc::SOL_SOCKET, libc::SO_DONTROUTE;
     /// `SO_DEBUG`.
-    Debug,
+    Debug = libc::SOL_SOCKET, libc::SO_DEBUG;
     /// `SO_PRIORITY`.
-    Priority,
+    Priority = libc::SOL_SOCKET, libc::SO_PRIORITY;
     /// `SO_MAX_PACING_RATE`, bytes per second.
-    MaxPacingRate,
+    MaxPacingRate = libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE;
     /// `IP_TOS`.
-    TosV4,
+    TosV4 = libc::IPPROTO_IP, libc::IP_TOS;
     /// `IPV6_TCLASS`.
-    TrafficClassV6,
+    TrafficClassV6 = libc::IPPROTO_IPV6, libc::IPV6_TCLASS;
     /// `IP_RECVERR`: report a full local queue to a datagram sender.
-    RecvErrV4,
+    RecvErrV4 = libc::IPPROTO_IP, libc::IP_RECVERR;
     /// `IPV6_RECVERR`.
-    RecvErrV6,
+    RecvErrV6 = libc::IPPROTO_IPV6, libc::IPV6_RECVERR;
     /// `IP_MTU_DISCOVER`.
-    MtuDiscoverV4,
+    MtuDiscoverV4 = libc::IPPROTO_IP, libc::IP_MTU_DISCOVER;
     /// `IPV6_MTU_DISCOVER`.
-    MtuDiscoverV6,
+    MtuDiscoverV6 = libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER;
     /// `IP_PKTINFO`: tell with a datagram which address it was sent to.
-    PacketInfoV4,
+    PacketInfoV4 = libc::IPPROTO_IP, libc::IP_PKTINFO;
     /// `IPV6_RECVPKTINFO`.
-    PacketInfoV6,
+    PacketInfoV6 = libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO;
     /// `IP_MULTICAST_TTL`.
-    MulticastTtlV4,
+    MulticastTtlV4 = libc::IPPROTO_IP, libc::IP_MULTICAST_TTL;
     /// `IPV6_MULTICAST_HOPS`.
-    MulticastHopsV6,
+    MulticastHopsV6 = libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_HOPS;
     /// `TCP_MAXSEG`.
-    SegmentSize,
+    SegmentSize = libc::IPPROTO_TCP, libc::TCP_MAXSEG;
     /// `TCP_CORK`.
-    Cork,
+    Cork = libc::IPPROTO_TCP, libc::TCP_CORK;
     /// `TCP_DEFER_ACCEPT`, seconds.
-    DeferAccept,
+    DeferAccept = libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT;
     /// `TCP_FASTOPEN` on a listener, queue length.
-    FastOpen,
+    FastOpen = libc::IPPROTO_TCP, libc::TCP_FASTOPEN;
     /// `TCP_FASTOPEN_CONNECT`: data goes with the connect.
-    FastOpenConnect,
+    FastOpenConnect = libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT;
     /// `TCP_QUICKACK`: acknowledge at once what waits to be acknowledged, and soon after.
-    QuickAck,
+    QuickAck = libc::IPPROTO_TCP, libc::TCP_QUICKACK;
     /// `TCP_KEEPIDLE`, seconds.
-    KeepIdle,
+    KeepIdle = libc::IPPROTO_TCP, libc::TCP_KEEPIDLE;
     /// `TCP_KEEPINTVL`, seconds.
-    KeepInterval,
+    KeepInterval = libc::IPPROTO_TCP, libc::TCP_KEEPINTVL;
     /// `TCP_KEEPCNT`.
-    KeepCount,
+    KeepCount = libc::IPPROTO_TCP, libc::TCP_KEEPCNT;
     /// `TCP_USER_TIMEOUT`, milliseconds; 0 for the kernel's own.
-    UserTimeout,
+    UserTimeout = libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT;
     /// `IP_MTU` of a connected socket, bytes.
-    PathMtuV4,
+    PathMtuV4 = libc::IPPROTO_IP, libc::IP_MTU;
     /// `IPV6_MTU` of a connected socket, bytes.
-    PathMtuV6,
+    PathMtuV6 = libc::IPPROTO_IPV6, libc::IPV6_MTU;
     /// `SCTP_NODELAY` (RFC 6458 section 8.1.5).
-    SctpNoDelay,
+    SctpNoDelay = libc::IPPROTO_SCTP, SCTP_NODELAY;
     /// `SCTP_FRAGMENT_INTERLEAVE` (RFC 6458 section 8.1.20).
-    SctpFragmentInterleave,
+    SctpFragmentInterleave = libc::IPPROTO_SCTP, SCTP_FRAGMENT_INTERLEAVE;
     /// `DCCP_SOCKOPT_QPOLICY_TXQLEN` of Linux: messages in the send queue, 0 for no limit
     /// but the socket buffer.
-    DccpQueueLength,
+    DccpQueueLength = libc::SOL_DCCP, DCCP_SOCKOPT_QPOLICY_TXQLEN;
     /// `DCCP_SOCKOPT_GET_CUR_MPS` of Linux: the largest message now, bytes.
-    DccpMessageSize,
+    DccpMessageSize = libc::SOL_DCCP, DCCP_SOCKOPT_GET_CUR_MPS;
     /// `LLC_OPT_TX_WIN`: frames sent before one must be acknowledged.
-    LlcSendWindow,
+    LlcSendWindow = SOL_LLC, LLC_OPT_TX_WIN;
     /// `LLC_OPT_RX_WIN`: frames received before one is acknowledged.
-    LlcRecvWindow,
+    LlcRecvWindow = SOL_LLC, LLC_OPT_RX_WIN;
     /// `SO_BUSY_POLL`, microseconds.
-    BusyPoll,
+    BusyPoll = libc::SOL_SOCKET, libc::SO_BUSY_POLL;
     /// `SO_MARK`.
-    Mark,
+    Mark = libc::SOL_SOCKET, libc::SO_MARK;
     /// `TCP_NOTSENT_LOWAT`, bytes.
-    NotSentLowAt,
+    NotSentLowAt = libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT;
     /// `SO_RCVLOWAT`: bytes that must be there before a reader is woken up.
-    RecvLowAt,
+    RecvLowAt = libc::SOL_SOCKET, libc::SO_RCVLOWAT;
     /// `SO_ZEROCOPY`: allow `MSG_ZEROCOPY`.
-    ZeroCopy,
+    ZeroCopy = libc::SOL_SOCKET, libc::SO_ZEROCOPY;
     /// `UDP_SEGMENT`: cut what is sent into datagrams of so many bytes.
-    Segment,
+    Segment = libc::SOL_UDP, libc::UDP_SEGMENT;
     /// `UDP_GRO`: hand over datagrams that belong together in one piece.
-    Reassemble,
+    Reassemble = libc::SOL_UDP, libc::UDP_GRO;
 }
 
 // From linux/sctp.h and linux/dccp.h, which libc does not have.
@@ -94,52 +111,6 @@ const SCTP_NODELAY: libc::c_int = 3;
 const SCTP_FRAGMENT_INTERLEAVE: libc::c_int = 18;
 const DCCP_SOCKOPT_GET_CUR_MPS: libc::c_int = 5;
 const DCCP_SOCKOPT_QPOLICY_TXQLEN: libc::c_int = 17;
-
-impl IntOption {
-    const fn level_and_name(self) -> (libc::c_int, libc::c_int) {
-        match self {
-            Self::DontRoute => (libc::SOL_SOCKET, libc::SO_DONTROUTE),
-            Self::Debug => (libc::SOL_SOCKET, libc::SO_DEBUG),
-            Self::Priority => (libc::SOL_SOCKET, libc::SO_PRIORITY),
-            Self::MaxPacingRate => (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE),
-            Self::TosV4 => (libc::IPPROTO_IP, libc::IP_TOS),
-            Self::TrafficClassV6 => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
-            Self::RecvErrV4 => (libc::IPPROTO_IP, libc::IP_RECVERR),
-            Self::RecvErrV6 => (libc::IPPROTO_IPV6, libc::IPV6_RECVERR),
-            Self::MtuDiscoverV4 => (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER),
-            Self::MtuDiscoverV6 => (libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER),
-            Self::PacketInfoV4 => (libc::IPPROTO_IP, libc::IP_PKTINFO),
-            Self::PacketInfoV6 => (libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO),
-            Self::MulticastTtlV4 => (libc::IPPROTO_IP, libc::IP_MULTICAST_TTL),
-            Self::MulticastHopsV6 => (libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_HOPS),
-            Self::SegmentSize => (libc::IPPROTO_TCP, libc::TCP_MAXSEG),
-            Self::Cork => (libc::IPPROTO_TCP, libc::TCP_CORK),
-            Self::DeferAccept => (libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT),
-            Self::FastOpen => (libc::IPPROTO_TCP, libc::TCP_FASTOPEN),
-            Self::FastOpenConnect => (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT),
-            Self::QuickAck => (libc::IPPROTO_TCP, libc::TCP_QUICKACK),
-            Self::KeepIdle => (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE),
-            Self::KeepInterval => (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL),
-            Self::KeepCount => (libc::IPPROTO_TCP, libc::TCP_KEEPCNT),
-            Self::UserTimeout => (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT),
-            Self::PathMtuV4 => (libc::IPPROTO_IP, libc::IP_MTU),
-            Self::PathMtuV6 => (libc::IPPROTO_IPV6, libc::IPV6_MTU),
-            Self::SctpNoDelay => (libc::IPPROTO_SCTP, SCTP_NODELAY),
-            Self::SctpFragmentInterleave => (libc::IPPROTO_SCTP, SCTP_FRAGMENT_INTERLEAVE),
-            Self::DccpQueueLength => (libc::SOL_DCCP, DCCP_SOCKOPT_QPOLICY_TXQLEN),
-            Self::DccpMessageSize => (libc::SOL_DCCP, DCCP_SOCKOPT_GET_CUR_MPS),
-            Self::LlcSendWindow => (SOL_LLC, LLC_OPT_TX_WIN),
-            Self::LlcRecvWindow => (SOL_LLC, LLC_OPT_RX_WIN),
-            Self::BusyPoll => (libc::SOL_SOCKET, libc::SO_BUSY_POLL),
-            Self::Mark => (libc::SOL_SOCKET, libc::SO_MARK),
-            Self::NotSentLowAt => (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT),
-            Self::RecvLowAt => (libc::SOL_SOCKET, libc::SO_RCVLOWAT),
-            Self::ZeroCopy => (libc::SOL_SOCKET, libc::SO_ZEROCOPY),
-            Self::Segment => (libc::SOL_UDP, libc::UDP_SEGMENT),
-            Self::Reassemble => (libc::SOL_UDP, libc::UDP_GRO),
-        }
-    }
-}
 
 /// `IP_PMTUDISC_DO` and its IPv6 twin: never fragment.
 pub const PMTU_DISCOVERY_DO: i32 = libc::IP_PMTUDISC_DO;

@@ -143,7 +143,7 @@ pub(crate) struct Inward<'a, E> {
     pub(crate) patience: Patience,
     /// The end of received data ends sending, too.
     pub(crate) ends_both: bool,
-    /// All that comes, where nothing else may tell of the end.
+    /// Amount that ends receiving, if the other end does not.
     pub(crate) amount: RunLimit,
 }
 

@@ -37,7 +37,7 @@ use crate::stop::{Ended, Lost};
 use crate::timing::{GRACE, IDLE, PAD, patience};
 
 /// Bytes that a sender may add to its amount by whole messages, which are shorter.
-const RECEIVED_MARGIN: u64 = 1 << 32;
+pub(super) const RECEIVED_MARGIN: u64 = 1 << 32;
 
 /// Runs all flows of an end.
 pub(crate) fn run<N: Role>(

@@ -10,6 +10,7 @@ use super::ends::CloseFlows;
 use super::flow::FlowState;
 use super::loops::{self, EndRules, FlowEndpoint, LoopEvents};
 use super::poller::{Poller, Waits};
+use super::run::RECEIVED_MARGIN;
 use super::shared::{RunStage, SharedRun};
 use super::worker::{WorkerRecorder, WorkerReport, WorkerState};
 use crate::due::pacing::{PaceRule, Pacing, Sharing};
@@ -416,6 +417,12 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
                     ..
                 }
             ),
+            // netperf takes no more than a correct peer sends: the first flow has the most.
+            most: if common.asking {
+                share(0).saturating_add(RECEIVED_MARGIN)
+            } else {
+                u64::MAX
+            },
             tell: |endpoint: &mut E| ends.tell(endpoint),
         };
         let looped = looped::<N, E, R>(work, &rules, &mut flows, by, &mut rings, &mut state);

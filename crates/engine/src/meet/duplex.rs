@@ -50,7 +50,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         let halves = (StreamHalf(outward.as_fd()), StreamHalf(receives.as_fd()));
         let (one, netperf) = (inward.is_none(), self.is_netperf());
         let patience = self.patience(NO_PROGRESS, AT_MOST);
-        let ended = self.both(halves, (patience, RunLimit::NONE), |half| {
+        let ended = self.both(halves, (patience, self.most_received()), |half| {
             if netperf {
                 // A connection that is gone already needs no end.
                 let _gone = netperf_os::io::half_close(half.0);
@@ -116,7 +116,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
             LimitPlan::Units(_)
             | LimitPlan::Time(_)
             | LimitPlan::Messages(_)
-            | LimitPlan::UntilStopped => RunLimit::NONE,
+            | LimitPlan::UntilStopped => self.most_received(),
         };
         let ended = self.both(halves, (patience, amount), |half| half.mark_the_end())?;
         if !netperf {
@@ -140,6 +140,16 @@ impl<N: Role> OneFlow<'_, '_, N> {
             if self.stop.phase() == Phase::Abandon {
                 return Ok(Some(Ended::Abandoned));
             }
+        }
+    }
+
+    /// Amount that netperf receives at most: a netserver of another kind may never stop.
+    fn most_received(&self) -> RunLimit {
+        let counted = matches!(self.work.job.limit, LimitPlan::Units(_));
+        if N::NETPERF && counted {
+            self.limit.exceeded()
+        } else {
+            RunLimit::NONE
         }
     }
 

@@ -25,6 +25,8 @@ pub(in crate::flows) struct EndRules<T> {
     pub(in crate::flows) asks: bool,
     /// The other end's end is the end of what is sent, too.
     pub(in crate::flows) ends_both: bool,
+    /// Bytes that end receiving on a flow, if the other end does not.
+    pub(in crate::flows) most: u64,
     /// Tells the other end that there is no more.
     pub(in crate::flows) tell: T,
 }
@@ -152,6 +154,10 @@ fn pull_some<E: FlowEndpoint, R: WorkerRecorder, T>(
             flow.counts.bytes_received += count as u64;
             state.tally.bytes_received += count as u64;
             state.tally.recv_calls += flow.endpoint.messages_received();
+            if flow.counts.bytes_received >= rules.most {
+                flow.heard = true;
+                return Ok(true);
+            }
             // An answer had nowhere to go before.
             Ok(first && E::KEEPS_BOUNDARIES)
         }

@@ -134,6 +134,7 @@ fn end<R: WorkerRecorder>(
                 let rules = EndRules {
                     asks,
                     ends_both,
+                    most: units.map_or(u64::MAX, |_| share(0) + 1_000_000),
                     tell: |endpoint: &mut Tcp| drop(calls::half_close(endpoint.fd())),
                 };
                 exchange(flows, by, (&mut first, &mut second), &rules, state)
@@ -395,6 +396,34 @@ fn only_what_happened_between_the_edges_counts() {
         assert_eq!(there.tally.bytes_received, here.tally.bytes_sent);
         assert!(here.latency.unwrap().count < here.tally.send_calls);
     }
+}
+
+#[test]
+fn flows_that_go_both_ways_end_if_the_other_end_never_stops_sending() {
+    let (here, there) = pairs(2);
+    let peers: Vec<_> = there
+        .into_iter()
+        .map(|socket| {
+            std::thread::spawn(move || {
+                let mut scrap = vec![0; 65_536];
+                // It ends when netperf has closed.
+                while let Ok(1..) = calls::send(socket.as_fd(), &[7; 4096]) {
+                    let _nothing = calls::recv_now(socket.as_fd(), &mut scrap);
+                }
+            })
+        })
+        .collect();
+    let shared = SharedRun::new(1, RunStage::Count).unwrap();
+    let counts = Live::default().of_workers(1);
+    shared.open();
+    let role = exchange_roles(false).0;
+    let netperf = (role, None, Waits::Sleeping);
+    let report = end::<NoRecorder>(netperf, here, Some(100_000), &shared, &counts[0]);
+    assert_eq!(report.ended, Ended::Complete);
+    assert_eq!(report.tally.bytes_sent, 100_000);
+    let enough = |flow: &FlowCounts| flow.bytes_received >= 1_050_000;
+    assert!(report.flows.iter().all(enough), "{:?}", report.flows);
+    peers.into_iter().for_each(|peer| peer.join().unwrap());
 }
 
 #[test]

@@ -74,31 +74,24 @@ impl AppendixKind {
         }
     }
 
-    /// Puts what its bytes say where it belongs.
+    /// Reads its bytes into a result.
     fn put(self, bytes: &[u8], result: &mut EndResult) -> Result<(), SessionError> {
         match self {
-            Self::Series => {
-                let series = series::decode(bytes)
-                    .ok_or_else(|| SessionError::Malformed("the series is cut".to_owned()))?;
-                result.series = Some(series);
-            }
-            Self::Stamps => {
-                let stamps = stamps::decode(bytes)
-                    .ok_or_else(|| SessionError::Malformed("the stamps are cut".to_owned()))?;
-                result.stamps = Some(stamps);
-            }
-            Self::Flows => {
-                let flows = flows::decode(bytes)
-                    .ok_or_else(|| SessionError::Malformed("the flows are cut".to_owned()))?;
-                result.flows = Some(flows);
-            }
+            Self::Series => result.series = whole(series::decode(bytes), "the series is cut")?,
+            Self::Stamps => result.stamps = whole(stamps::decode(bytes), "the stamps are cut")?,
+            Self::Flows => result.flows = whole(flows::decode(bytes), "the flows are cut")?,
             Self::Settings => {
-                let settings = settings::decode(bytes)
-                    .ok_or_else(|| SessionError::Malformed("the settings are cut".to_owned()))?;
-                result.settings = Some(settings);
+                result.settings = whole(settings::decode(bytes), "the settings are cut")?;
             }
         }
         Ok(())
+    }
+}
+
+fn whole<T>(decoded: Option<T>, otherwise: &str) -> Result<Option<T>, SessionError> {
+    match decoded {
+        Some(_) => Ok(decoded),
+        None => Err(SessionError::Malformed(otherwise.to_owned())),
     }
 }
 

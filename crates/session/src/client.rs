@@ -97,19 +97,26 @@ pub fn step(
     state: ClientState,
     input: ClientInput,
 ) -> (ClientState, Vec<ClientEffect>) {
+    next(plan, state, input)
+        .unwrap_or_else(|error| (ClientState::Closed, vec![ClientEffect::Fail(error)]))
+}
+
+/// The next state and its effects.
+type Transition = Result<(ClientState, Vec<ClientEffect>), SessionError>;
+
+fn next(plan: &TestPlan, state: ClientState, input: ClientInput) -> Transition {
     if let Some(refusal) = refused(&state, &input) {
-        return closed(refusal);
+        return Err(refusal);
     }
-    match (state, input) {
+    Ok(match (state, input) {
         (ClientState::Idle, ClientInput::Open(passphrase)) => (ClientState::Idle, open(passphrase)),
-        (ClientState::Idle, ClientInput::Calibrate(cpu)) => match offer::calibration(plan, cpu) {
-            Ok(request) => (ClientState::Calibrating, ask(request, CALIBRATION)),
-            Err(error) => closed(error),
-        },
-        (ClientState::Idle, ClientInput::Greet) => match offer::greeting() {
-            Ok(request) => (ClientState::Greeting, ask(request, CALIBRATION)),
-            Err(error) => closed(error),
-        },
+        (ClientState::Idle, ClientInput::Calibrate(cpu)) => (
+            ClientState::Calibrating,
+            ask(offer::calibration(plan, cpu)?, CALIBRATION),
+        ),
+        (ClientState::Idle, ClientInput::Greet) => {
+            (ClientState::Greeting, ask(offer::greeting()?, CALIBRATION))
+        }
         (ClientState::Greeting, ClientInput::Frame(frame)) => (
             ClientState::Idle,
             vec![ClientEffect::Greeted(extension::abilities(&frame))],
@@ -117,26 +124,23 @@ pub fn step(
         (ClientState::Idle, ClientInput::Offer(request)) => {
             (ClientState::Offered, ask(*request, ANSWER))
         }
-        (ClientState::Idle, ClientInput::Finish) => {
-            (ClientState::Closed, vec![ClientEffect::HalfClose])
-        }
-        (ClientState::Calibrating, ClientInput::Frame(frame)) => calibrated(&frame),
-        (ClientState::Offered, ClientInput::Frame(frame)) => agreed(plan, &frame),
+        (ClientState::Calibrating, ClientInput::Frame(frame)) => return calibrated(&frame),
+        (ClientState::Offered, ClientInput::Frame(frame)) => return agreed(plan, &frame),
         (ClientState::Running(agreement), ClientInput::RunEnded(within)) => (
             ClientState::AwaitingResults(agreement),
             vec![ClientEffect::Expect(within)],
         ),
         (ClientState::AwaitingResults(agreement), ClientInput::Frame(frame)) => {
-            measured(plan, &agreement, &frame)
+            return measured(plan, &agreement, &frame);
         }
         (ClientState::Fetching(fetching), ClientInput::Frame(frame)) => {
-            fetched(fetching.take(&frame))
+            fetched(fetching.take(&frame)?)
         }
-        (ClientState::Running(_), ClientInput::Finish) => {
+        (ClientState::Idle | ClientState::Running(_), ClientInput::Finish) => {
             (ClientState::Closed, vec![ClientEffect::HalfClose])
         }
-        (state, input) => fail(&state, &input),
-    }
+        (state, input) => return Err(failure(&state, &input)),
+    })
 }
 
 /// The refusal in an answer to any request.
@@ -173,91 +177,72 @@ fn ask(request: Frame, within: Duration) -> Vec<ClientEffect> {
     ]
 }
 
-fn calibrated(frame: &Frame) -> (ClientState, Vec<ClientEffect>) {
+fn calibrated(frame: &Frame) -> Transition {
     // Word 1 of this answer is residue: an error shows as a rate of 0.
-    match CpuCalibrateReply::decode(frame) {
-        Ok(reply) => {
-            let effect = ClientEffect::Calibrated {
-                rate: reply.cpu_rate,
-                cpus: reply.num_cpus,
-            };
-            (ClientState::Idle, vec![effect])
-        }
-        Err(error) => closed(SessionError::Malformed(error.to_string())),
-    }
+    let reply = CpuCalibrateReply::decode(frame);
+    let reply = reply.map_err(|error| SessionError::Malformed(error.to_string()))?;
+    let effect = ClientEffect::Calibrated {
+        rate: reply.cpu_rate,
+        cpus: reply.num_cpus,
+    };
+    Ok((ClientState::Idle, vec![effect]))
 }
 
-fn agreed(plan: &TestPlan, frame: &Frame) -> (ClientState, Vec<ClientEffect>) {
+/// Reports an error number, and an answer that is meant for a coordinator.
+fn check(stage: Stage, frame: &Frame) -> Result<(), SessionError> {
     if !frame.errno().is_ok() {
-        return closed(SessionError::Remote(frame.errno()));
+        return Err(SessionError::Remote(frame.errno()));
     }
-    if let Some(kind) = extension::campaigning(Stage::Response, frame) {
-        return closed(SessionError::Coordination(kind));
-    }
-    match offer::agreement(plan, frame) {
-        Ok(agreement) => (
-            ClientState::Running(agreement.clone()),
-            vec![ClientEffect::Agreed(Box::new(agreement))],
-        ),
-        Err(error) => closed(error),
+    match extension::campaigning(stage, frame) {
+        Some(kind) => Err(SessionError::Coordination(kind)),
+        None => Ok(()),
     }
 }
 
-fn measured(
-    plan: &TestPlan,
-    agreement: &Agreement,
-    frame: &Frame,
-) -> (ClientState, Vec<ClientEffect>) {
-    if !frame.errno().is_ok() {
-        return closed(SessionError::Remote(frame.errno()));
-    }
-    if let Some(kind) = extension::campaigning(Stage::Results, frame) {
-        return closed(SessionError::Coordination(kind));
-    }
-    match offer::results(plan, agreement.measures_cpu, frame) {
-        Ok(result) => match appendix::begin(plan, result, frame) {
-            Ok(Next::Done(result)) => (
-                ClientState::Idle,
-                vec![ClientEffect::Results(Box::new(result))],
-            ),
-            more => {
-                let (state, mut effects) = fetched(more);
-                effects.insert(0, ClientEffect::Hurry(Some(HANDING_OVER)));
-                (state, effects)
-            }
-        },
-        Err(error) => closed(error),
-    }
+fn agreed(plan: &TestPlan, frame: &Frame) -> Transition {
+    check(Stage::Response, frame)?;
+    let agreement = offer::agreement(plan, frame)?;
+    Ok((
+        ClientState::Running(agreement.clone()),
+        vec![ClientEffect::Agreed(Box::new(agreement))],
+    ))
 }
 
-/// The step after one more page.
-fn fetched(next: Result<Next, SessionError>) -> (ClientState, Vec<ClientEffect>) {
+fn measured(plan: &TestPlan, agreement: &Agreement, frame: &Frame) -> Transition {
+    check(Stage::Results, frame)?;
+    let result = offer::results(plan, agreement.measures_cpu, frame)?;
+    let next = appendix::begin(plan, result, frame);
+    if let Ok(Next::Done(result)) = next {
+        let result = ClientEffect::Results(Box::new(result));
+        return Ok((ClientState::Idle, vec![result]));
+    }
+    let (state, mut effects) = fetched(next?);
+    effects.insert(0, ClientEffect::Hurry(Some(HANDING_OVER)));
+    Ok((state, effects))
+}
+
+fn fetched(next: Next) -> (ClientState, Vec<ClientEffect>) {
     match next {
-        Ok(Next::Ask(request, fetching)) => (
+        Next::Ask(request, fetching) => (
             ClientState::Fetching(Box::new(fetching)),
             vec![ClientEffect::Send(request), ClientEffect::Expect(ANSWER)],
         ),
-        Ok(Next::Wait(fetching)) => (
+        Next::Wait(fetching) => (
             ClientState::Fetching(Box::new(fetching)),
             vec![ClientEffect::Expect(ANSWER)],
         ),
-        Ok(Next::Done(result)) => (
+        Next::Done(result) => (
             ClientState::Idle,
             vec![
                 ClientEffect::Hurry(None),
                 ClientEffect::Results(Box::new(result)),
             ],
         ),
-        Err(error) => closed(error),
     }
 }
 
-fn closed(error: SessionError) -> (ClientState, Vec<ClientEffect>) {
-    (ClientState::Closed, vec![ClientEffect::Fail(error)])
-}
-
-fn fail(state: &ClientState, input: &ClientInput) -> (ClientState, Vec<ClientEffect>) {
-    let error = match input {
+fn failure(state: &ClientState, input: &ClientInput) -> SessionError {
+    match input {
         ClientInput::Closed(got) => SessionError::Closed { got: *got },
         ClientInput::TimedOut(within) => SessionError::NoAnswer(*within),
         ClientInput::Open(_)
@@ -270,8 +255,7 @@ fn fail(state: &ClientState, input: &ClientInput) -> (ClientState, Vec<ClientEff
             state: state.name(),
             input: input.name(),
         },
-    };
-    closed(error)
+    }
 }
 
 impl ClientState {

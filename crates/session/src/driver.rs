@@ -95,13 +95,12 @@ impl<'a, L: Link> Conversation<'a, L> {
     /// # Errors
     /// When netserver refuses, breaks the protocol or does not answer.
     pub fn agree(&mut self, request: Frame) -> Result<Agreement, SessionError> {
-        match self.feed(client::ClientInput::Offer(Box::new(request)))? {
-            FeedOutcome::Agreed(agreement) => Ok(*agreement),
-            FeedOutcome::Nothing
-            | FeedOutcome::Results(_)
-            | FeedOutcome::Calibrated(..)
-            | FeedOutcome::Greeted(_) => Err(out_of_turn("an answer to the offer")),
-        }
+        let FeedOutcome::Agreed(agreement) =
+            self.feed(client::ClientInput::Offer(Box::new(request)))?
+        else {
+            return Err(out_of_turn("an answer to the offer"));
+        };
+        Ok(*agreement)
     }
 
     /// Waits for the results of the run that just ended at our end.
@@ -109,13 +108,10 @@ impl<'a, L: Link> Conversation<'a, L> {
     /// # Errors
     /// When netserver reports an error, breaks the protocol or does not answer in time.
     pub fn results(&mut self, within: Duration) -> Result<EndResult, SessionError> {
-        match self.feed(client::ClientInput::RunEnded(within))? {
-            FeedOutcome::Results(result) => Ok(*result),
-            FeedOutcome::Nothing
-            | FeedOutcome::Agreed(_)
-            | FeedOutcome::Calibrated(..)
-            | FeedOutcome::Greeted(_) => Err(out_of_turn("the results")),
-        }
+        let FeedOutcome::Results(result) = self.feed(client::ClientInput::RunEnded(within))? else {
+            return Err(out_of_turn("the results"));
+        };
+        Ok(*result)
     }
 
     /// Asks what netserver can do; `None` when it is a stock one.
@@ -123,13 +119,10 @@ impl<'a, L: Link> Conversation<'a, L> {
     /// # Errors
     /// When netserver breaks the protocol or does not answer.
     pub fn greet(&mut self) -> Result<Option<Abilities>, SessionError> {
-        match self.feed(client::ClientInput::Greet)? {
-            FeedOutcome::Greeted(abilities) => Ok(abilities),
-            FeedOutcome::Nothing
-            | FeedOutcome::Results(_)
-            | FeedOutcome::Agreed(_)
-            | FeedOutcome::Calibrated(..) => Err(out_of_turn("an answer to the greeting")),
-        }
+        let FeedOutcome::Greeted(abilities) = self.feed(client::ClientInput::Greet)? else {
+            return Err(out_of_turn("an answer to the greeting"));
+        };
+        Ok(abilities)
     }
 
     /// Asks for netserver's calibration rate and number of CPUs.
@@ -137,13 +130,12 @@ impl<'a, L: Link> Conversation<'a, L> {
     /// # Errors
     /// When netserver breaks the protocol or does not answer.
     pub fn calibrate(&mut self) -> Result<(f32, i32), SessionError> {
-        match self.feed(client::ClientInput::Calibrate(self.plan.remote.bind))? {
-            FeedOutcome::Calibrated(rate, cpus) => Ok((rate, cpus)),
-            FeedOutcome::Nothing
-            | FeedOutcome::Agreed(_)
-            | FeedOutcome::Results(_)
-            | FeedOutcome::Greeted(_) => Err(out_of_turn("the calibration")),
-        }
+        let FeedOutcome::Calibrated(rate, cpus) =
+            self.feed(client::ClientInput::Calibrate(self.plan.remote.bind))?
+        else {
+            return Err(out_of_turn("the calibration"));
+        };
+        Ok((rate, cpus))
     }
 
     /// Ends the conversation and waits for netserver to do the same.

@@ -6,7 +6,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use netperf_model::host::{
-    FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode, tidy,
+    FactsWanted, HostFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode, tidy,
 };
 use netperf_model::many::{Crew, Placement, Workers, cpu_list, cpu_list_text};
 use netperf_model::{Abilities, Address, CpuMethod, EndFlows, PlacePlan, TransportId};
@@ -363,7 +363,7 @@ pub(crate) fn tell(
     };
     message.encode_over(frame);
     extension.push(ItemKind::FieldsSet, &[]);
-    for (kind, text) in texts(facts) {
+    for (kind, text) in texts(&mut facts.clone()) {
         if let Some(text) = text {
             extension.push_optional(kind, text.as_bytes());
         }
@@ -375,19 +375,20 @@ pub(crate) fn tell(
     }
 }
 
-fn texts(facts: &HostFacts) -> [(ItemKind, &Option<String>); 10] {
-    let interface = &facts.interface;
+/// Facts that are texts, each in an item.
+fn texts(facts: &mut HostFacts) -> [(ItemKind, &mut Option<String>); 10] {
+    let interface = &mut facts.interface;
     [
-        (ItemKind::Sysname, &facts.sysname),
-        (ItemKind::Release, &facts.release),
-        (ItemKind::Version, &facts.version),
-        (ItemKind::Machine, &facts.machine),
-        (ItemKind::Interface, &interface.name),
-        (ItemKind::Slot, &interface.slot),
-        (ItemKind::Driver, &interface.driver),
-        (ItemKind::DriverVersion, &interface.driver_version),
-        (ItemKind::Firmware, &interface.firmware),
-        (ItemKind::Bus, &interface.bus),
+        (ItemKind::Sysname, &mut facts.sysname),
+        (ItemKind::Release, &mut facts.release),
+        (ItemKind::Version, &mut facts.version),
+        (ItemKind::Machine, &mut facts.machine),
+        (ItemKind::Interface, &mut interface.name),
+        (ItemKind::Slot, &mut interface.slot),
+        (ItemKind::Driver, &mut interface.driver),
+        (ItemKind::DriverVersion, &mut interface.driver_version),
+        (ItemKind::Firmware, &mut interface.firmware),
+        (ItemKind::Bus, &mut interface.bus),
     ]
 }
 
@@ -400,32 +401,23 @@ fn fixed<const N: usize>(text: Option<&str>) -> FixedStr<N> {
 pub(crate) fn told(message: &OmniResponse, frame: &Frame) -> Option<HostFacts> {
     let extension = Extension::decode(Stage::Response, frame).ok().flatten()?;
     extension.value(ItemKind::FieldsSet)?;
-    let text = |kind| extension.value(kind).and_then(told_text);
     let [_, kind, _, mode] = message.security_info.to_be_bytes();
-    Some(HostFacts {
-        sysname: text(ItemKind::Sysname),
-        release: text(ItemKind::Release),
-        version: text(ItemKind::Version),
-        machine: text(ItemKind::Machine),
+    let mut facts = HostFacts {
         system_model: told_text(message.system_model.as_bytes()),
         cpu_model: told_text(message.cpu_model.as_bytes()),
         cpu_frequency: Some(message.cpu_frequency).filter(|megahertz| *megahertz > 0),
-        interface: InterfaceFacts {
-            name: text(ItemKind::Interface),
-            pci: extension.value(ItemKind::PciIds).and_then(pci_ids),
-            slot: text(ItemKind::Slot),
-            driver: text(ItemKind::Driver),
-            driver_version: text(ItemKind::DriverVersion),
-            firmware: text(ItemKind::Firmware),
-            bus: text(ItemKind::Bus),
-        },
         security: SecurityFacts {
             kind: SecurityKind::from_id(kind),
             mode: SecurityMode::from_id(mode),
             specific: told_text(message.security_string.as_bytes()),
         },
-        settings: None,
-    })
+        ..HostFacts::default()
+    };
+    facts.interface.pci = extension.value(ItemKind::PciIds).and_then(pci_ids);
+    for (kind, fact) in texts(&mut facts) {
+        *fact = text(&extension, kind);
+    }
+    Some(facts)
 }
 
 /// A peer's text as one line; a character that was cut in two is a mark.

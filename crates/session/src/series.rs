@@ -51,7 +51,7 @@ pub(crate) fn encode(series: &Series) -> Vec<u8> {
         bytes.extend([0, 0]);
         bytes.extend(count(flow.samples.len()));
         for sample in &flow.samples {
-            put(&mut bytes, sample);
+            put(&mut bytes, *sample);
         }
     }
     bytes
@@ -61,33 +61,43 @@ fn count(count: usize) -> [u8; 4] {
     u32::try_from(count).unwrap_or(u32::MAX).to_be_bytes()
 }
 
-fn put(bytes: &mut Vec<u8>, sample: &TcpSample) {
+/// The words of a sample, in the order of the message.
+fn words(sample: &mut TcpSample) -> [&mut Option<u32>; 13] {
+    [
+        &mut sample.round_trip_micros,
+        &mut sample.round_trip_variation_micros,
+        &mut sample.min_round_trip_micros,
+        &mut sample.recv_round_trip_micros,
+        &mut sample.congestion_window_segments,
+        &mut sample.send_threshold_segments,
+        &mut sample.send_segment_bytes,
+        &mut sample.in_flight_segments,
+        &mut sample.lost_segments,
+        &mut sample.retransmitted_segments,
+        &mut sample.reordering_segments,
+        &mut sample.not_sent_bytes,
+        &mut sample.send_window_bytes,
+    ]
+}
+
+/// The numbers of eight bytes behind the words.
+fn longs(sample: &mut TcpSample) -> [&mut Option<u64>; 5] {
+    [
+        &mut sample.pacing_rate,
+        &mut sample.delivery_rate,
+        &mut sample.busy_micros,
+        &mut sample.window_limited_micros,
+        &mut sample.buffer_limited_micros,
+    ]
+}
+
+fn put(bytes: &mut Vec<u8>, mut sample: TcpSample) {
     bytes.extend(sample.at_micros.to_be_bytes());
-    for word in [
-        sample.round_trip_micros,
-        sample.round_trip_variation_micros,
-        sample.min_round_trip_micros,
-        sample.recv_round_trip_micros,
-        sample.congestion_window_segments,
-        sample.send_threshold_segments,
-        sample.send_segment_bytes,
-        sample.in_flight_segments,
-        sample.lost_segments,
-        sample.retransmitted_segments,
-        sample.reordering_segments,
-        sample.not_sent_bytes,
-        sample.send_window_bytes,
-    ] {
+    for word in words(&mut sample) {
         bytes.extend(word.unwrap_or(u32::MAX).to_be_bytes());
     }
     bytes.extend([0; 4]);
-    for long in [
-        sample.pacing_rate,
-        sample.delivery_rate,
-        sample.busy_micros,
-        sample.window_limited_micros,
-        sample.buffer_limited_micros,
-    ] {
+    for long in longs(&mut sample) {
         bytes.extend(long.unwrap_or(u64::MAX).to_be_bytes());
     }
 }
@@ -126,55 +136,18 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Series> {
 }
 
 fn get(mut bytes: AppendixReader<'_>) -> Option<TcpSample> {
-    let at_micros = bytes.long()?;
-    let mut words = [None; 13];
-    for word in &mut words {
+    let mut sample = TcpSample {
+        at_micros: bytes.long()?,
+        ..TcpSample::default()
+    };
+    for word in words(&mut sample) {
         *word = Some(bytes.word()?).filter(|word| *word != u32::MAX);
     }
     bytes.take::<4>()?;
-    let mut longs = [None; 5];
-    for long in &mut longs {
+    for long in longs(&mut sample) {
         *long = Some(bytes.long()?).filter(|long| *long != u64::MAX);
     }
-    let [trip, variation, least, recv, window, threshold, ..] = words;
-    let [
-        ..,
-        segment,
-        flight,
-        lost,
-        resent,
-        reordering,
-        waiting,
-        offered,
-    ] = words;
-    let [
-        pacing_rate,
-        delivery_rate,
-        busy,
-        window_limited,
-        buffer_limited,
-    ] = longs;
-    Some(TcpSample {
-        at_micros,
-        round_trip_micros: trip,
-        round_trip_variation_micros: variation,
-        min_round_trip_micros: least,
-        recv_round_trip_micros: recv,
-        congestion_window_segments: window,
-        send_threshold_segments: threshold,
-        send_segment_bytes: segment,
-        in_flight_segments: flight,
-        lost_segments: lost,
-        retransmitted_segments: resent,
-        reordering_segments: reordering,
-        not_sent_bytes: waiting,
-        send_window_bytes: offered,
-        pacing_rate,
-        delivery_rate,
-        busy_micros: busy,
-        window_limited_micros: window_limited,
-        buffer_limited_micros: buffer_limited,
-    })
+    Some(sample)
 }
 
 /// Numbers one after the other.
@@ -242,7 +215,7 @@ mod tests {
     #[test]
     fn a_sample_has_the_length_that_is_told() {
         let mut bytes = Vec::new();
-        put(&mut bytes, &sample(1));
+        put(&mut bytes, sample(1));
         assert_eq!(bytes.len(), usize::from(SAMPLE));
     }
 

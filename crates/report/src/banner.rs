@@ -23,8 +23,7 @@ const XTI_FEATURES: &str = " : histogram : interval : dirty data : XTI over sock
 
 const XTI_CONFIDENCE: &str = " : +/-%3.1f%% @ %2d%% conf.";
 
-/// What is printed before the run: the banner with its newline, and the titles of those
-/// tests that have them there. `None` with headers off and for tests without a banner.
+/// The text in front of the run: the banner with its newline, and the titles of some tests. `None` with headers off and for tests without a banner.
 #[must_use]
 pub fn banner(plan: &TestPlan, report: &ReportPlan, hosts: &Hosts) -> Option<String> {
     let shown = report.headers && !report.format.is_json();
@@ -114,7 +113,7 @@ fn party(host: &Host) -> String {
 
 /// The numeric address when it is short enough, else nothing.
 ///
-/// A slip of the original that scripts have seen for a decade: `()`.
+/// The original prints `()` for longer ones, and scripts rely on it.
 fn short_address(address: IpAddr) -> String {
     let text = address.to_string();
     if text.len() > LONGEST_ADDRESS {

@@ -1,6 +1,4 @@
-//! Selectors that the original does not have: many flows.
-//!
-//! They count wherever names are read; `all` and `?`, which scripts know, leave them out.
+//! Selectors of many flows, which the original does not have: `all` and `?` omit them.
 
 use netperf_model::{Crew, Flows};
 

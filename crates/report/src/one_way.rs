@@ -1,8 +1,7 @@
 //! Parts of transaction times: selectors that the original does not have, and the table of
 //! verbosity 2.
 //!
-//! The selectors count wherever names are read; `all` and `?`, which scripts know, leave
-//! them out.
+//! `all` and `?` omit the selectors.
 
 use netperf_model::{ClockOffset, OneWay, Part};
 

@@ -1,6 +1,4 @@
-//! Selectors that the original does not have: how each end moved its bytes.
-//!
-//! They count wherever names are read; `all` and `?`, which scripts know, leave them out.
+//! Selectors of data paths, which the original does not have: `all` and `?` omit them.
 
 use netperf_model::figures::count;
 use netperf_model::{Duplex, IoCounts, Tally};

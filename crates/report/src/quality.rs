@@ -1,7 +1,6 @@
 //! Numbered datagrams: selectors that the original does not have, and the lines of verbosity 2.
 //!
-//! The selectors count wherever names are read; `all` and `?`, which scripts know, leave
-//! them out.
+//! `all` and `?` omit the selectors.
 
 use netperf_model::Quality;
 use netperf_model::figures::count;

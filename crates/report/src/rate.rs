@@ -1,6 +1,4 @@
-//! Selectors that the original does not have: keeping to a rate, and what came of it.
-//!
-//! They count wherever names are read; `all` and `?`, which scripts know, leave them out.
+//! Selectors of a requested rate, which the original does not have: `all` and `?` omit them.
 
 use netperf_model::rate::{asked, over_all};
 use netperf_model::{Paced, RatePlan};

@@ -1,6 +1,4 @@
-//! Selectors that the original does not have: what was written down over time, summed up.
-//!
-//! They count wherever names are read; `all` and `?`, which scripts know, leave them out.
+//! Selectors that summarise series, which the original does not have: `all` and `?` omit them.
 
 use netperf_model::Series;
 

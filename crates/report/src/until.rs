@@ -1,8 +1,7 @@
 //! Precision that was reached: selectors that the original does not have, and the lines above
 //! the result.
 //!
-//! The selectors count wherever names are read; `all` and `?`, which scripts know, leave
-//! them out.
+//! `all` and `?` omit the selectors.
 
 use netperf_model::until::percentile_name;
 use netperf_model::{Course, Until, UntilPlan};

@@ -1,6 +1,6 @@
 //! Whole numbers of numbers that may be anything.
 
-/// The whole number below, 0 for what is negative or no number.
+/// The value rounded down; 0 if it is negative or not a number.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,4 +1,4 @@
-//! What is shown of a result, whichever program wrote it.
+//! The common form of a result, whichever program wrote it.
 //!
 //! A value is here only if the file has it. `None` and empty lists are what the page
 //! says is missing.
@@ -12,59 +12,59 @@ use crate::unit::{Quantity, Unit};
 /// One result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
-    /// What it is called beside others: the name of its file.
+    /// Its name among other results: the name of its file.
     pub label: String,
-    /// What kind of file it is of.
+    /// The kind of its file.
     pub origin: &'static str,
-    /// What its maker called it.
+    /// Its title, given by the user who measured it.
     pub title: Option<String>,
     /// The program that measured, with its version.
     pub program: Option<String>,
-    /// Command lines, and what each was for where there are several.
+    /// Command lines. If there are several, each has the name of its purpose.
     pub commands: Vec<(String, String)>,
-    /// When it began, in seconds since 1970.
+    /// Its start, in seconds since 1970.
     pub started: Option<f64>,
     /// The name of the test.
     pub test: Option<String>,
-    /// What carried the data.
+    /// The protocol of the data.
     pub protocol: Option<String>,
-    /// Which way data went, in words.
+    /// The direction of the data, in words.
     pub direction: Option<String>,
-    /// When it was to end, in words.
+    /// The requested end, in words.
     pub limit: Option<String>,
-    /// How long it took in seconds.
+    /// Its duration in seconds.
     pub length: Option<f64>,
-    /// How often it was repeated.
+    /// The number of iterations.
     pub iterations: Option<usize>,
-    /// The end that asked for the test.
+    /// The end that requested the test.
     pub local: RecordEnd,
-    /// The other one.
+    /// The other end.
     pub remote: RecordEnd,
     /// The result in one number.
     pub headline: Option<Quantity>,
     /// Further figures, each with its name.
     pub figures: Vec<(String, Quantity)>,
-    /// How fast it went over time.
+    /// Rates over time.
     pub rates: Vec<Track>,
-    /// How long operations took.
+    /// Times of operations.
     pub spreads: Vec<Distribution>,
     /// The same over time.
     pub heat: Vec<Heat>,
-    /// What each of several flows came to.
+    /// The rate of each of several flows.
     pub flows: Vec<(String, Quantity)>,
     /// The congestion window over time.
     pub windows: Vec<Track>,
-    /// The round trip that TCP sees, over time.
+    /// The round trip as measured by TCP, over time.
     pub round_trips: Vec<Track>,
-    /// Segments sent again, over time.
+    /// Retransmitted segments over time.
     pub retransmissions: Vec<Track>,
-    /// How well figures are known, of a run that went on until they were.
+    /// The precision of the figures of a run with `--until`.
     pub until: Option<UntilResult>,
-    /// Facts about the run that are neither end's.
+    /// Facts about the run that belong to neither end.
     pub facts: Vec<(String, String)>,
-    /// Why the figures may be doubted.
+    /// Doubts about the figures.
     pub doubts: Vec<String>,
-    /// Why there is no result.
+    /// The reason of a missing result.
     pub error: Option<String>,
 }
 
@@ -73,11 +73,11 @@ pub struct Record {
 pub struct RecordEnd {
     /// The program there, in a sentence: `netperf's end`.
     pub role: &'static str,
-    /// Its host by name.
+    /// The name of its host.
     pub name: Option<String>,
     /// Its address.
     pub address: Option<String>,
-    /// What is known of its host and sockets.
+    /// Facts about its host and its sockets.
     pub facts: Vec<(String, String)>,
     /// Its CPU utilisation.
     pub cpu: Option<CpuLoad>,
@@ -97,23 +97,23 @@ pub(crate) fn known<const N: usize>(facts: [(&str, Option<String>); N]) -> Vec<(
 /// CPU utilisation of one end in percent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CpuLoad {
-    /// What the percentages are of.
+    /// The reference of the percentages: one CPU, or all CPUs.
     pub of: &'static str,
     /// CPUs online.
     pub cpus: Option<u64>,
-    /// Busy in all.
+    /// Total utilisation.
     pub busy: Option<f64>,
-    /// Its parts, as far as they are told apart, in the order of [`CpuLoad::PARTS`].
+    /// Its known parts, in the order of [`CpuLoad::PARTS`].
     pub parts: [Option<f64>; 4],
-    /// The busiest CPU and how busy it was.
+    /// The busiest CPU and its utilisation.
     pub peak: Option<(u64, f64)>,
 }
 
 impl CpuLoad {
-    /// The parts of being busy.
+    /// The names of the parts.
     pub const PARTS: [&'static str; 4] = ["user", "system", "interrupts", "soft interrupts"];
 
-    /// What is busy in none of the parts. `None` when no part is known.
+    /// The utilisation outside the named parts. `None` if no part is known.
     #[must_use]
     pub fn rest(&self) -> Option<f64> {
         let known: Vec<f64> = self.parts.iter().flatten().copied().collect();
@@ -127,7 +127,7 @@ impl CpuLoad {
 /// A value over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
-    /// Which one it is where a result has several; empty otherwise.
+    /// Its name among several of a result; empty for a single one.
     pub name: String,
     /// Its unit.
     pub unit: Unit,
@@ -156,16 +156,16 @@ pub struct Sample {
     pub span: f64,
     /// The value.
     pub value: f64,
-    /// Whether nothing is missing between it and the one before.
+    /// True if nothing is missing between it and the sample before.
     pub joined: bool,
 }
 
-/// How often operations took how long.
+/// The distribution of the times of operations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Distribution {
-    /// Which operations, where a result has several kinds; empty otherwise.
+    /// The kind of operations, if a result has several; otherwise empty.
     pub name: String,
-    /// Ranges of times in seconds, shortest first, and how many operations took so long.
+    /// Ranges of times in seconds, the shortest first, with their numbers of operations.
     pub ranges: Vec<Range>,
     /// Mean in seconds.
     pub mean: Option<f64>,
@@ -186,12 +186,12 @@ pub struct Range {
     pub from: f64,
     /// The longest time in seconds.
     pub to: f64,
-    /// How many.
+    /// The number of operations.
     pub count: f64,
 }
 
 impl Range {
-    /// The time in the middle, which stands for all in the range.
+    /// The middle of the range, which represents all of it.
     #[must_use]
     pub fn middle(self) -> f64 {
         self.from + (self.to - self.from) / 2.0
@@ -199,15 +199,15 @@ impl Range {
 }
 
 impl Distribution {
-    /// Operations in all.
+    /// The number of operations.
     #[must_use]
     pub fn count(&self) -> f64 {
         self.ranges.iter().map(|range| range.count).sum()
     }
 
-    /// The time that `percent` of all operations do not exceed: as the file has it, or
-    /// by the ranges, to their width. `None` without operations, and where too few were
-    /// seen to tell.
+    /// The time that `percent` of all operations do not exceed: from the file, or
+    /// from the ranges, as precise as they are. `None` without operations, and with too
+    /// few of them for this percentile.
     #[must_use]
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         let listed = self.percentiles.iter();
@@ -233,8 +233,8 @@ impl Distribution {
 /// Times of operations over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heat {
-    /// Which operations, where a result has several kinds; empty otherwise.
+    /// The kind of operations, if a result has several; otherwise empty.
     pub name: String,
-    /// One for each interval: begin and end in seconds, and the times seen.
+    /// One column for each interval: begin and end in seconds, and the times in it.
     pub columns: Vec<(f64, f64, Vec<Range>)>,
 }

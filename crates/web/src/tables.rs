@@ -8,7 +8,7 @@ use crate::record::{Record, RecordEnd, Track, known};
 use crate::table::Table;
 use crate::{figures, until, words};
 
-/// Everything that the page says, as Markdown.
+/// The content of the page, as Markdown.
 #[must_use]
 pub fn markdown(records: &[Record]) -> String {
     let mut text = "# Results\n".to_owned();

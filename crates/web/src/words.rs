@@ -3,7 +3,7 @@
 use crate::record::{Record, RecordEnd};
 use crate::unit::{Quantity, Unit, figure, whole};
 
-/// Sentences that say what was measured, between whom, and what came of it.
+/// A summary in sentences: test, hosts and results.
 pub(crate) fn summary(record: &Record) -> Vec<String> {
     let mut said = vec![measured(record)];
     said.extend(steadiness(record));

@@ -35,7 +35,7 @@ pub struct RateResult {
     pub sending_seconds: MeasuredFigure,
     /// The rate that was reached.
     pub sent_per_second: MeasuredFigure,
-    /// Requests that were due and waited for room on the connection. This and the following
+    /// Requests that were due and waited for space on the connection. This and the following
     /// are null without requests.
     pub held_back_requests: Option<u64>,
     /// Requests without a response at the end of the run; the latency does not include them.

@@ -1,4 +1,4 @@
-//! What programs out there rely on in printed output; the numbers are those of the
+//! Properties of printed output that programs rely on; the numbers are those of the
 //! list of invariants that the tests of all crates share.
 
 use std::time::Duration;

@@ -99,7 +99,7 @@ fn valid(text: &str) -> Value {
     document
 }
 
-/// What is written is read, and then written as before.
+/// Writing, reading and writing again gives the same text.
 #[track_caller]
 fn reads_back<T: Serialize + DeserializeOwned>(text: &str, written: &Value) {
     let read: T = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));

@@ -16,7 +16,7 @@ pub struct Bars {
     pub parts: Vec<String>,
     /// The bars.
     pub bars: Vec<Bar>,
-    /// The least that the axis reaches to.
+    /// The axis includes this value.
     pub reach: f64,
 }
 

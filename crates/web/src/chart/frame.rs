@@ -57,7 +57,7 @@ impl Axis<'_> {
     }
 }
 
-/// Draws axes below `top`, and says where they are.
+/// Draws axes below `top`; returns their geometry.
 pub(super) fn framed(
     scene: &mut Scene,
     size: Size,

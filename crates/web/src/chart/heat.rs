@@ -10,7 +10,7 @@ use crate::number;
 use crate::record::Range;
 use crate::unit::{Quantity, Unit};
 
-/// Colours that tell how many.
+/// Levels of colour.
 const LEVELS: usize = 6;
 
 /// The values of a heat map.
@@ -100,7 +100,7 @@ impl HeatMap {
     }
 }
 
-/// Which colour: few are seen beside many.
+/// The level of a count, on a logarithmic scale.
 fn level(count: f64, greatest: f64) -> usize {
     let share = (1.0 + count).ln() / (1.0 + greatest).ln().max(f64::MIN_POSITIVE);
     number::index((share * number::of(LEVELS)).ceil() - 1.0).min(LEVELS - 1)

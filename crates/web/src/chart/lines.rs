@@ -8,7 +8,7 @@ use super::{Size, is_drawable, simplify};
 use crate::number;
 use crate::unit::{Quantity, Unit};
 
-/// Marks on a line at most, which tell it from others without colour.
+/// Maximum number of marks on a line; they distinguish lines without colour.
 const MARKS: usize = 6;
 
 /// The values of a chart of lines.
@@ -49,7 +49,7 @@ pub enum X {
 pub enum Thin {
     /// Their mean, with the least and the greatest around it.
     Mean,
-    /// Nothing: points that the line looks the same without are left out.
+    /// Points without an effect on the shape of the line are left out.
     Shape,
 }
 
@@ -95,7 +95,7 @@ impl Drawn {
     }
 }
 
-/// Means of as many neighbours as must become one.
+/// Means of groups of neighbours.
 fn means(points: &[Point], most: usize) -> Vec<Drawn> {
     let each = points.len().div_ceil(most.max(1)).max(1);
     let groups = points.chunks(each).filter_map(|group| {
@@ -116,7 +116,7 @@ fn means(points: &[Point], most: usize) -> Vec<Drawn> {
     groups.collect()
 }
 
-/// The points that give the line its shape.
+/// The points that determine the shape of the line.
 fn shape(points: &[Point], most: usize, frame: &PlotFrame) -> Vec<Drawn> {
     let alone = |point: &Point| Drawn {
         point: *point,
@@ -137,7 +137,7 @@ fn shape(points: &[Point], most: usize, frame: &PlotFrame) -> Vec<Drawn> {
     drawn.collect()
 }
 
-/// A few marks on a line, evenly, but not at the same places as those of the next.
+/// Draws a few marks at equal distances, shifted from those of the next line.
 fn marks(scene: &mut Scene, frame: &PlotFrame, drawn: &[Drawn], line: &Line) {
     let shape = line.mark();
     let places = || drawn.iter().map(|drawn| drawn.place(frame));
@@ -331,7 +331,7 @@ impl Lines {
         format!("{name}{value} at {place}{spread}")
     }
 
-    /// A value of x as it is read.
+    /// The text of a value of x.
     #[must_use]
     pub fn x_text(&self, x: f64) -> String {
         match self.x {

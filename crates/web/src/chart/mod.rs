@@ -67,7 +67,7 @@ impl Size {
         if self.width < 500.0 { 4 } else { 8 }
     }
 
-    /// For a page in a hand.
+    /// For a page on a narrow screen.
     #[must_use]
     pub fn narrow(points: usize) -> Self {
         Self {

@@ -9,23 +9,23 @@ pub type Rgb = u32;
 /// The colours of one theme.
 #[derive(Debug)]
 pub struct Theme {
-    /// Behind everything.
+    /// Background.
     pub ground: Rgb,
     /// Text.
     pub text: Rgb,
-    /// Text that matters less.
+    /// Secondary text.
     pub quiet: Rgb,
-    /// Lines behind everything.
+    /// Grid lines.
     pub grid: Rgb,
     /// The axis.
     pub axis: Rgb,
     /// Results, tracks and parts.
     pub series: [Rgb; 6],
-    /// From little to much.
+    /// Levels of a heat map, the lowest first.
     pub heat: [Rgb; 6],
 }
 
-/// By day.
+/// The light theme.
 pub static LIGHT: Theme = Theme {
     ground: 0xffffff,
     text: 0x1b2128,
@@ -36,7 +36,7 @@ pub static LIGHT: Theme = Theme {
     heat: [0xd3e6f5, 0xa6cbe8, 0x6daad7, 0x3885bd, 0x125f98, 0x083666],
 };
 
-/// By night.
+/// The dark theme.
 pub static DARK: Theme = Theme {
     ground: 0x15191f,
     text: 0xe8ecf1,
@@ -48,7 +48,7 @@ pub static DARK: Theme = Theme {
 };
 
 impl Theme {
-    /// The colour for something.
+    /// The colour for a purpose.
     #[must_use]
     pub fn of(&self, ink: Ink) -> Rgb {
         let among = |colours: &[Rgb; 6], which: usize| colours[which % colours.len()];

@@ -76,7 +76,7 @@ impl AxisScale {
         }
     }
 
-    /// Both ends as the law has them.
+    /// A value, transformed by the law of the axis.
     fn bent(&self, value: f64) -> f64 {
         match self.law {
             Law::Linear => value,
@@ -204,7 +204,7 @@ fn step(length: f64, wanted: usize, unit: &Unit) -> f64 {
         .into_iter()
         .find(|factor| factor * power >= rough * 0.999);
     let step = factor.unwrap_or(10.0) * power;
-    // There is no half of a thing.
+    // Counts have no fractions.
     if matches!(unit, Unit::Count(_)) {
         step.max(1.0)
     } else {

@@ -7,7 +7,7 @@ use super::palette::{DARK, DASHES, LIGHT};
 use super::scene::{Anchor, Ink, Place, Scene, SceneItem, TextRole};
 use crate::escape::markup;
 
-/// Places to one decimal, without what says nothing.
+/// A coordinate with one decimal, without a trailing zero.
 fn number(value: f64) -> String {
     let text = format!("{value:.1}");
     let text = text.strip_suffix(".0").unwrap_or(&text);
@@ -60,10 +60,10 @@ pub fn file(scene: &Scene, chart: &Chart) -> String {
     text
 }
 
-/// The rules that both need: shapes by their classes, colours by their names.
+/// The rules of pages and files: shapes by their classes, colours by their names.
 pub(crate) const RULES: &str = include_str!("chart.css");
 
-/// Rules of what only a file has.
+/// Rules of files only.
 const HEADING: &str = ".heading{font-size:15px;font-weight:600;fill:var(--text)}\n\
     .ground{fill:var(--ground)}\n";
 

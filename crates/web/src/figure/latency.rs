@@ -114,7 +114,7 @@ fn seconds(value: Option<f64>) -> String {
 /// The identifier of the heat maps of a page.
 const HEAT: &str = "latency-over-time";
 
-/// Takes the heat maps out, for a page that would be too large with them.
+/// Removes the heat maps from a page that would be too large with them.
 pub(crate) fn leave_out_heat(figures: &mut [Figure]) {
     let heat = figures.iter_mut().find(|figure| figure.id == HEAT);
     if let Some(figure) = heat.filter(|figure| !figure.charts.is_empty()) {

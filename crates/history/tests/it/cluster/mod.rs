@@ -223,7 +223,7 @@ fn is_root() -> bool {
 /// Gives a file to the server's user.
 fn give(path: &Path) {
     if is_root() {
-        // nobody and nogroup, as every Debian numbers them.
+        // The numbers of the unprivileged user and group on Debian.
         chown(path, Some(65_534), Some(65_534)).expect("a new owner");
     }
 }

@@ -68,7 +68,7 @@ pub(super) fn both_rows(view: &View<'_>, with_cpu: ClassicRow, cpu: bool, brand:
     result_row(view, [rows::R1, with_cpu], cpu, &sizes, brand) + &line(rows::R2, &peer)
 }
 
-/// The remote column under "Alignment" shows an offset: a slip that stays.
+/// The remote column under "Alignment" shows an offset, as in the original.
 fn detail(view: &View<'_>) -> String {
     let (local, remote) = (view.local(), view.remote());
     let plan = view.plan();

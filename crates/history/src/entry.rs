@@ -3,7 +3,6 @@
 use netperf_campaign::RunFigure;
 use netperf_web::Record;
 use ring::digest::{SHA256, digest};
-use serde_json::Value;
 
 use crate::error::HistoryError;
 use crate::manifest::{self, ManifestFacts};
@@ -68,7 +67,7 @@ impl HistoryEntry {
         if figures.is_empty() {
             return Err(lacks("has no figure to keep"));
         }
-        let (asked, manifest) = match own_document(&bytes) {
+        let (asked, manifest) = match netperf_web::document(&bytes) {
             Some(document) => manifest::of_document(&document),
             None => manifest::of_record(&record),
         };
@@ -95,20 +94,6 @@ impl HistoryEntry {
     pub(crate) fn manifest_key(&self) -> String {
         key(&[&manifest::written(&self.manifest)])
     }
-}
-
-/// netperf's document, alone or at the end of an event log.
-fn own_document(bytes: &[u8]) -> Option<Value> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let ours = |value: &Value| value["schema"] == "netperf-1" && value.get("test").is_some();
-    if let Ok(document) = serde_json::from_str::<Value>(text) {
-        if ours(&document) {
-            return Some(document);
-        }
-    }
-    let last = text.lines().rev().find(|line| !line.trim().is_empty())?;
-    let event: Value = serde_json::from_str(last).ok()?;
-    event.get("document").filter(|value| ours(value)).cloned()
 }
 
 fn host(record: &Record) -> String {
@@ -147,7 +132,7 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

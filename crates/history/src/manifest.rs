@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netperf_web::Record;
+use netperf_web::{Document, Record};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -33,29 +33,28 @@ const OF_ITERATION: &[&str] = &[
     "local.congestion_control",
     "remote.congestion_control",
 ];
-/// Random for every run, stored for reproduction.
-const DRAWN: &[&str] = &["seed"];
-
 /// Configuration and manifest of netperf's own document.
-pub(crate) fn of_document(document: &Value) -> (ManifestFacts, ManifestFacts) {
-    let pick = |names: &[&str]| {
+pub(crate) fn of_document(document: &Document) -> (ManifestFacts, ManifestFacts) {
+    // A document consists of texts, numbers, lists and objects with names: JSON has them all.
+    let document = serde_json::to_value(document).unwrap_or_default();
+    let pick = |from: &Value, names: &[&str]| {
         let mut facts = ManifestFacts::new();
         for name in names {
-            if let Some(part) = part(document, name) {
-                flatten(name, part, &mut facts);
-            }
+            let path = format!("/{}", name.replace('.', "/"));
+            flatten(
+                name,
+                from.pointer(&path).unwrap_or(&Value::Null),
+                &mut facts,
+            );
         }
         facts
     };
-    let asked = pick(ASKED);
-    let mut manifest = pick(MET);
+    let asked = pick(&document, ASKED);
+    let mut manifest = pick(&document, MET);
     manifest.extend(asked.clone());
-    if let Some(last) = document["iterations"].as_array().and_then(|all| all.last()) {
-        for name in OF_ITERATION {
-            if let Some(part) = part(last, name) {
-                flatten(name, part, &mut manifest);
-            }
-        }
+    let iterations = document["iterations"].as_array();
+    if let Some(last) = iterations.and_then(|iterations| iterations.last()) {
+        manifest.extend(pick(last, OF_ITERATION));
     }
     (asked, manifest)
 }
@@ -89,19 +88,12 @@ pub(crate) fn of_record(record: &Record) -> (ManifestFacts, ManifestFacts) {
     (asked, manifest)
 }
 
-fn part<'v>(document: &'v Value, name: &str) -> Option<&'v Value> {
-    name.split('.')
-        .try_fold(document, |value, key| value.get(key))
-}
-
 fn flatten(name: &str, value: &Value, facts: &mut ManifestFacts) {
     let text = match value {
         Value::Null | Value::Bool(false) => return,
         Value::Object(fields) => {
             for (key, value) in fields {
-                if !DRAWN.contains(&key.as_str()) {
-                    flatten(&format!("{name}.{key}"), value, facts);
-                }
+                flatten(&format!("{name}.{key}"), value, facts);
             }
             return;
         }
@@ -210,17 +202,20 @@ mod tests {
     #[test]
     fn what_is_off_or_unknown_is_no_fact() {
         let document = json!({
-            "test": {"name": "TCP_RR", "many": null, "connects": false, "sizes": [1, 2]},
-            "local": {"requested": {"rate": {"seed": 5, "mean": 2}}, "host": {"release": "6.1"}},
+            "test": {"name": "TCP_RR", "many": null, "connects": false, "burst_requests": 2},
+            "local": {
+                "requested": {"pace": {"burst": 5}, "fill_file": null},
+                "host": {"release": "6.1"},
+            },
             "iterations": [{"local": {"congestion_control": "bbr"}}],
         });
+        let document: Document = serde_json::from_value(document).unwrap();
         let (asked, manifest) = of_document(&document);
-        let expected = facts(&[
-            ("test.name", "TCP_RR"),
-            ("test.sizes", "[1,2]"),
-            ("local.requested.rate.mean", "2"),
-        ]);
-        assert_eq!(asked, expected);
+        let fact = |name: &str| asked.get(name).map(String::as_str);
+        assert_eq!(fact("test.name"), Some("TCP_RR"));
+        assert_eq!(fact("test.burst_requests"), Some("2"));
+        assert_eq!((fact("test.many"), fact("test.connects")), (None, None));
+        assert_eq!(fact("local.requested.fill_file"), None);
         assert_eq!(manifest["local.host.release"], "6.1");
         assert_eq!(manifest["local.congestion_control"], "bbr");
         assert_eq!(read(&written(&manifest)), manifest);

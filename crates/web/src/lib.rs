@@ -25,8 +25,9 @@ mod until;
 mod words;
 
 pub use figure::{Figure, figures};
+pub use netperf_report::document::Document;
 pub use page::{TooLarge, page};
-pub use read::{Unreadable, read};
+pub use read::{Unreadable, document, read};
 pub use record::Record;
 pub use tables::{csv, markdown};
 

@@ -8,6 +8,7 @@ mod netperf;
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
+use netperf_report::document::{Document, SCHEMA, StreamEvent};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -45,6 +46,23 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Record, Unreadable> {
     })?;
     record.label = label(name);
     Ok(record)
+}
+
+/// netperf's document, alone or at the end of an event log; `None` for other files.
+#[must_use]
+pub fn document(bytes: &[u8]) -> Option<Document> {
+    let is_result =
+        |document: &Document| document.header.schema == SCHEMA && !document.test.name.is_empty();
+    let alone = serde_json::from_slice::<Document>(bytes).ok();
+    let at_end = || {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let last = text.lines().rev().find(|line| !line.trim().is_empty())?;
+        match serde_json::from_str(last) {
+            Ok(StreamEvent::Result { document }) => Some(*document),
+            Ok(_) | Err(_) => None,
+        }
+    };
+    alone.filter(is_result).or_else(at_end).filter(is_result)
 }
 
 /// The file's name without its folders and the usual endings.

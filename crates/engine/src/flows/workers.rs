@@ -270,6 +270,33 @@ impl<'a> WorkerSetup<'a> {
         })
     }
 
+    /// How flows that go both ways end; `first_share` is the amount of the first, which has the
+    /// most.
+    fn end_rules<'e, E: FlowEndpoint>(
+        self,
+        first_share: u64,
+        ends: &'e dyn CloseFlows<E>,
+    ) -> EndRules<impl Fn(&mut E) + use<'e, E>> {
+        let work = self.work;
+        EndRules {
+            asks: self.asking,
+            ends_both: matches!(
+                work,
+                FlowLoop::Exchange {
+                    ends_both: true,
+                    ..
+                }
+            ),
+            // netperf takes no more than a correct peer sends.
+            most: if self.asking {
+                first_share.saturating_add(RECEIVED_MARGIN)
+            } else {
+                u64::MAX
+            },
+            tell: |endpoint: &mut E| ends.tell(endpoint),
+        }
+    }
+
     /// Pacing of the flows of a thread.
     pub(super) fn pacing(self, index: u32, flows: usize) -> Pacing {
         let rule = PaceRule::of(self.end);
@@ -408,23 +435,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         };
         state.begin();
         let work = (common.work, queue.as_mut());
-        let rules = EndRules {
-            asks: common.asking,
-            ends_both: matches!(
-                common.work,
-                FlowLoop::Exchange {
-                    ends_both: true,
-                    ..
-                }
-            ),
-            // netperf takes no more than a correct peer sends: the first flow has the most.
-            most: if common.asking {
-                share(0).saturating_add(RECEIVED_MARGIN)
-            } else {
-                u64::MAX
-            },
-            tell: |endpoint: &mut E| ends.tell(endpoint),
-        };
+        let rules = common.end_rules(share(0), ends);
         let looped = looped::<N, E, R>(work, &rules, &mut flows, by, &mut rings, &mut state);
         let spaced = pacing.paced(state.tally.bytes_sent, state.tally.send_calls);
         drop(poller);

@@ -10,7 +10,7 @@ use netperf_model::SeriesPlan;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::many::{Placement, cpu_list};
-use netperf_model::{BadNetwork, DataPeers, InterfaceName, Network};
+use netperf_model::{BadNetwork, DataPeers, InterfaceName, Limit, Network};
 
 use crate::grammar::{self, DSCP_NAMES};
 use crate::long;
@@ -463,22 +463,19 @@ fn is_tick(text: &str) -> bool {
     matches!(unit, "" | "m" | "ms" | "u" | "us" | "s") && number(digits).is_some()
 }
 
-/// Length of a test: time or amount.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Length {
-    /// This long; zero is without end.
-    Time(Duration),
-    /// This many bytes or transactions.
-    Amount(u32),
-}
-
-/// A value of `--time`.
-pub(crate) fn length(text: &str) -> Option<Length> {
-    if let Some(amount) = text.strip_prefix('-') {
-        let amount = size(amount).and_then(|amount| u32::try_from(amount).ok());
-        return amount.filter(|&amount| amount > 0).map(Length::Amount);
-    }
-    duration(text).map(Length::Time)
+/// A value of `--time`: a time, 0 for no end, or an amount with a minus in front.
+pub(crate) fn length(text: &str) -> Option<Limit> {
+    let Some(amount) = text.strip_prefix('-') else {
+        let time = duration(text)?;
+        let has_end = !time.is_zero();
+        return Some(if has_end {
+            Limit::Time(time)
+        } else {
+            Limit::UntilStopped
+        });
+    };
+    let amount = size(amount).and_then(|amount| u64::try_from(amount).ok());
+    amount.filter(|&amount| amount > 0).map(Limit::Units)
 }
 
 /// A time: a number of seconds, or numbers with units one after the other.

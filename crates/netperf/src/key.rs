@@ -67,8 +67,8 @@ fn read(path: &Path) -> Result<Secret, String> {
 fn is_open_to_others(meta: &Metadata) -> bool {
     let us = std::fs::metadata("/proc/self").map(|own| own.uid()).ok();
     let owner = meta.uid();
-    let strangers = if owner == 0 { 0o027 } else { 0o077 };
-    (owner != 0 && Some(owner) != us) || meta.mode() & strangers != 0
+    let others = if owner == 0 { 0o027 } else { 0o077 };
+    (owner != 0 && Some(owner) != us) || meta.mode() & others != 0
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ pub struct OutputArg {
     pub selection: Option<String>,
 }
 
-/// What kind of socket `-t` asks for.
+/// Kind of socket that `-t` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SocketKindArg {
     /// A byte stream.

@@ -106,8 +106,8 @@ fn a_time_adds_up_its_parts() {
 
 #[test]
 fn a_length_is_a_time_or_minus_an_amount() {
-    assert_eq!(length("1m"), Some(Length::Time(Duration::from_secs(60))));
-    assert_eq!(length("-1m"), Some(Length::Amount(1_000_000)));
+    assert_eq!(length("1m"), Some(Limit::Time(Duration::from_secs(60))));
+    assert_eq!(length("-1m"), Some(Limit::Units(1_000_000)));
     assert_eq!(length("-0"), None);
     assert_eq!(length("--1"), None);
 }

@@ -8,7 +8,7 @@ use crate::args::GlobalArgs;
 use crate::command::Notice;
 use crate::grammar::size;
 use crate::group::Group;
-use crate::kind::{Length, ValueKind, length};
+use crate::kind::{ValueKind, length};
 use crate::table::{Action, OptionSpec};
 
 type Opt = OptionSpec<GlobalArgs>;
@@ -20,7 +20,7 @@ pub(super) const TIME: Opt = Opt::lettered('l', "time", Group::Test)
             a.length = Some(limit(size(text)));
             length_hint(text, notices);
         },
-        |a, text| a.length = length(text).map(long_limit).or(a.length),
+        |a, text| a.length = length(text).or(a.length),
     ))
     .help("run this many seconds, or -length bytes or transactions")
     .more(
@@ -53,26 +53,16 @@ fn limit(length: i32) -> Limit {
     }
 }
 
-/// Tells a person that `-l 1m` is no minute. Scripts have always had it so.
+/// Tells a person that `-l 1m` is no minute. Scripts rely on its meaning.
 fn length_hint(text: &str, notices: &mut Vec<Notice>) {
-    let read = limit(size(text));
-    let meant = match length(text) {
-        Some(Length::Time(time)) => long_limit(Length::Time(time)),
-        Some(Length::Amount(_)) | None => return,
+    let meant = length(text).filter(|meant| !matches!(meant, Limit::Units(_)));
+    let (Some(meant), read @ Limit::Time(seconds)) = (meant, limit(size(text))) else {
+        return;
     };
-    if let (Limit::Time(seconds), false) = (read, read == meant) {
+    if read != meant {
         let seconds = seconds.as_secs();
         notices.push(Notice::hint(&format!(
             "-l {text} is {seconds} seconds; for a time with units use --time {text}"
         )));
-    }
-}
-
-/// `--time`.
-fn long_limit(length: Length) -> Limit {
-    match length {
-        Length::Time(Duration::ZERO) => Limit::UntilStopped,
-        Length::Time(time) => Limit::Time(time),
-        Length::Amount(amount) => Limit::Units(amount.into()),
     }
 }

@@ -1,6 +1,5 @@
 //! Output options of the plan.
 
-use std::io;
 use std::path::Path;
 
 use netperf_model::{Format, ReportPlan, SelectionSource, TestId};
@@ -57,7 +56,7 @@ fn format(
         });
     };
     let selection = match &output.selection {
-        Some(word) => Selecting { args, environment }.selection(word, notices)?,
+        Some(word) => selection(word, args, environment, notices)?,
         None => SelectionSource::Default,
     };
     Ok(match output.layout {
@@ -67,57 +66,48 @@ fn format(
     })
 }
 
-/// Finds out what the word behind `-k`, `-o` or `-O` means.
-#[derive(Clone, Copy)]
-struct Selecting<'a> {
-    args: &'a Args,
+/// The meaning of the word behind `-k`, `-o` or `-O`: `all`, a list, or a file.
+fn selection(
+    word: &str,
+    args: &Args,
+    environment: &CliEnvironment<'_>,
+    notices: &mut Vec<Notice>,
+) -> Result<SelectionSource, CliError> {
+    if word.eq_ignore_ascii_case("all") {
+        return Ok(SelectionSource::All);
+    }
+    let wrong = wrong_names(word, &args.program, environment);
+    if word.contains([',', ';']) || (environment.is_selector)(word) {
+        // The test runs without what is unknown.
+        notices.extend(wrong.map(|line| Notice::hint(&line)));
+        return Ok(SelectionSource::List(word.to_owned()));
+    }
+    let text = (environment.read_file)(Path::new(word)).map_err(|error| {
+        notices.extend(wrong.map(|line| Notice::stderr(&line)));
+        CliError::SelectionFile {
+            name: word.to_owned(),
+            errno: error.raw_os_error().unwrap_or(0),
+        }
+    })?;
+    check_names(&text)?;
+    Ok(SelectionSource::File(text))
+}
+
+/// A line for every name in a list that resembles a selector and is none.
+fn wrong_names<'a>(
+    list: &'a str,
+    program: &'a str,
     environment: &'a CliEnvironment<'a>,
-}
-
-impl Selecting<'_> {
-    /// `all`, a list, or a file.
-    fn selection(self, word: &str, notices: &mut Vec<Notice>) -> Result<SelectionSource, CliError> {
-        if word.eq_ignore_ascii_case("all") {
-            return Ok(SelectionSource::All);
-        }
-        if word.contains([',', ';']) || (self.environment.is_selector)(word) {
-            // The test runs without what is unknown.
-            let wrong = self.wrong_names(word);
-            notices.extend(wrong.iter().map(|line| Notice::hint(line)));
-            return Ok(SelectionSource::List(word.to_owned()));
-        }
-        let text = (self.environment.read_file)(Path::new(word)).map_err(|error| {
-            notices.extend(
-                self.wrong_names(word)
-                    .iter()
-                    .map(|line| Notice::stderr(line)),
-            );
-            unreadable(word, &error)
-        })?;
-        check_names(&text)?;
-        Ok(SelectionSource::File(text))
-    }
-
-    /// A line for every name in a list that resembles a selector and is none.
-    fn wrong_names(self, list: &str) -> Vec<String> {
-        let names = list.split([',', ';', ' ']).filter(|name| !name.is_empty());
-        let wrong = names.filter(|name| !(self.environment.is_selector)(name));
-        let suggested = |name: &str| {
-            let near = nearest(name, self.environment.selectors.iter().copied())?;
-            let (program, name) = (&self.args.program, shown(name));
-            Some(format!(
-                "{program}: output selector {name} is unknown; did you mean {near}?"
-            ))
-        };
-        wrong.filter_map(suggested).collect()
-    }
-}
-
-fn unreadable(name: &str, error: &io::Error) -> CliError {
-    CliError::SelectionFile {
-        name: name.to_owned(),
-        errno: error.raw_os_error().unwrap_or(0),
-    }
+) -> impl Iterator<Item = String> + use<'a> {
+    let names = list.split([',', ';', ' ']).filter(|name| !name.is_empty());
+    let wrong = names.filter(|name| !(environment.is_selector)(name));
+    wrong.filter_map(move |name| {
+        let near = nearest(name, environment.selectors.iter().copied())?;
+        let name = shown(name);
+        Some(format!(
+            "{program}: output selector {name} is unknown; did you mean {near}?"
+        ))
+    })
 }
 
 /// Rejects file names that are too long for the original.

@@ -70,7 +70,7 @@ fn wanted(run: &RunCommand) -> Result<Option<(DrawMode, Term)>, String> {
             return Err("--progress always: standard error is not a terminal".to_owned());
         }
         Progress::Always => true,
-        Progress::Auto => term.is_term() && in_nobodys_way(run),
+        Progress::Auto => term.is_term() && disturbs_nothing(run),
     };
     let shown = shown && run.plan.test.moves_data();
     Ok(shown.then_some((DrawMode::Line, term)))
@@ -79,7 +79,7 @@ fn wanted(run: &RunCommand) -> Result<Option<(DrawMode, Term)>, String> {
 /// Returns true if a status line disturbs no other output: the result goes elsewhere or comes
 /// in one piece, and this program has the terminal as its input. Programs that a script starts
 /// in the background do not.
-fn in_nobodys_way(run: &RunCommand) -> bool {
+fn disturbs_nothing(run: &RunCommand) -> bool {
     let elsewhere = !io::stdout().is_terminal() || run.report.format == Format::Json;
     let attended = io::stdin().is_terminal() && terminal::is_in_foreground(io::stderr().as_fd());
     elsewhere && attended && run.debug_level == 0 && can_be_drawn_on()

@@ -28,13 +28,6 @@ fn io_failure(what: &str, error: &std::io::Error) -> Failure {
 /// Names of the two configurations in result files.
 const SIDES: [char; 2] = ['a', 'b'];
 
-/// The runs of both configurations so far.
-#[derive(Debug)]
-struct Pairs {
-    first: Set,
-    second: Set,
-}
-
 /// Runs `netperf run`.
 pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     if let Some(folder) = &args.keep {
@@ -43,9 +36,9 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     // An interrupted run ends with what it has, and so does the comparison.
     let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
         .map_err(|error| io_failure("signals", &error))?;
-    let pairs = pairs(args, &signals)?;
+    let (first, second) = pairs(args, &signals)?;
     let wish = compare::wish(args, Design::Paired);
-    let comparison = netperf_campaign::compare(&pairs.first, &pairs.second, wish)
+    let comparison = netperf_campaign::compare(&first, &second, wish)
         .map_err(|error| failure(INVALID, error))?;
     compare::print(&comparison, args);
     Ok(compare::exit(&comparison))
@@ -74,15 +67,12 @@ fn empty(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Makes the pairs; an interrupted one counts no more.
-fn pairs(args: &CompareArgs, signals: &Signals) -> Result<Pairs, Failure> {
+fn pairs(args: &CompareArgs, signals: &Signals) -> Result<(Set, Set), Failure> {
     let set = |words: &[String]| Set {
         name: netperf_web::escape::line(&words.join(" ")),
         runs: Vec::new(),
     };
-    let mut pairs = Pairs {
-        first: set(&args.first),
-        second: set(&args.second),
-    };
+    let (mut a, mut b) = (set(&args.first), set(&args.second));
     let wanted = args.pairs.unwrap_or(PAIRS);
     for pair in 1..=wanted {
         let Some((first, second)) = both(args, pair, signals)? else {
@@ -97,11 +87,11 @@ fn pairs(args: &CompareArgs, signals: &Signals) -> Result<Pairs, Failure> {
             ));
             break;
         };
-        pairs.first.runs.push(first);
-        pairs.second.runs.push(second);
+        a.runs.push(first);
+        b.runs.push(second);
         progress(pair, wanted);
     }
-    Ok(pairs)
+    Ok((a, b))
 }
 
 /// A pair; none when a signal came meanwhile, and then no further run is begun.

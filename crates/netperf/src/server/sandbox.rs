@@ -81,7 +81,7 @@ const MEMORY: u64 = 4 << 30;
 /// Limit of open files: enough for 10,000 flows, with a descriptor table of a few megabytes.
 const OPEN_FILES: u64 = 65_536;
 /// Permission bits removed from files of a session: execution.
-const NOBODY_RUNS: u32 = 0o111;
+const EXECUTE_BITS: u32 = 0o111;
 /// CPU time limit: one processor for a day.
 const CPU_SECONDS: u64 = 24 * 3600;
 /// Limit of threads of all sessions of one user.
@@ -117,7 +117,7 @@ pub fn confine(wanted: SandboxArg, files: Option<&Path>) -> io::Result<()> {
         landlock::restrict(&allowed(files))?;
     }
     // The sandbox forbids chmod(2), so socket files must be created with their final mode.
-    process::set_file_mask(NOBODY_RUNS);
+    process::set_file_mask(EXECUTE_BITS);
     if means.seccomp {
         seccomp::restrict()?;
     }

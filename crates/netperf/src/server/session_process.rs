@@ -23,7 +23,7 @@ pub(super) const RECORDS: &str = "NETSERVER_RECORDS";
 /// The key of a session, in hexadecimal digits.
 pub(super) const SECRET: &str = "NETSERVER_SECRET";
 /// Descriptor number of the session's hand-off socket for data from the listener's port.
-pub(super) const HANDOFF: &str = "NETSERVER_HATCH";
+pub(super) const HANDOFF: &str = "NETSERVER_HANDOFF";
 /// Limit of a record's length, bytes.
 const LONGEST: usize = 512;
 /// Reads per round, so that a session that floods does not block the other clients.

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use netperf_cli::{Progress, RunCommand, Show};
-use netperf_model::{Feature, IoMethod, Iteration, Limit, TestPlan};
+use netperf_model::{EndPlan, Feature, IoMethod, Iteration, Limit, TestPlan};
 use netperf_os::alarm;
 
 use super::session::{LEAVE, open};
@@ -104,40 +104,38 @@ fn candidates(plan: &TestPlan) -> Result<(Candidates, Duration), Failure> {
     };
     let mut talk = open(plan, control::establish(control)?)?;
     let round_trip = talk.link().round_trip();
-    let remote = if plan.remote.auto_io {
+    let mut known = Vec::new();
+    if plan.remote.auto_io {
+        // A stock netserver has no features: it uses blocking calls.
         let abilities = talk.greet()?;
-        // A stock netserver uses blocking calls.
-        let known = abilities.map(|abilities| abilities.features);
-        possible(plan, &known.unwrap_or_default(), |plan, method| {
-            plan.remote.io.method = method;
-        })
-    } else {
-        vec![plan.remote.io.method]
-    };
+        known = abilities.map_or(known, |abilities| abilities.features);
+    }
     talk.finish(LEAVE);
-    let local = if plan.local.auto_io {
-        possible(plan, &netperf_transport::io::features(), |plan, method| {
-            plan.local.io.method = method;
-        })
-    } else {
-        vec![plan.local.io.method]
-    };
+    let remote = possible(plan, &known, |plan| &mut plan.remote);
+    let known = netperf_transport::io::features();
+    let local = possible(plan, &known, |plan| &mut plan.local);
     Ok((Candidates { local, remote }, round_trip))
 }
 
-/// The methods that an end knows and for which the test has a place.
+/// The methods that an end knows and that the test permits; only the given one if the end has
+/// no choice.
 fn possible(
     plan: &TestPlan,
     known: &[Feature],
-    set: impl Fn(&mut TestPlan, IoMethod),
+    end: fn(&mut TestPlan) -> &mut EndPlan,
 ) -> Vec<IoMethod> {
+    let mut with = plan.clone();
+    if !end(&mut with).auto_io {
+        return vec![end(&mut with).io.method];
+    }
     let fits = |method: &IoMethod| {
         let Some(feature) = method.feature() else {
             return true;
         };
-        let mut with = plan.clone();
-        set(&mut with, *method);
-        known.contains(&feature) && netperf_model::refusal::check(&with).is_ok()
+        end(&mut with).io.method = *method;
+        plan.many.is_none()
+            && known.contains(&feature)
+            && netperf_model::refusal::check(&with).is_ok()
     };
     IoMethod::ALL.into_iter().filter(fits).collect()
 }

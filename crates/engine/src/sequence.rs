@@ -34,11 +34,7 @@ impl Sequence {
     /// Numbers for an end that sends messages of the agreed size, or receives.
     pub(crate) fn of(setup: &EndSetup, sends: bool) -> Self {
         if sends {
-            let size = setup.send_size.unwrap_or(NUMBER_BYTES);
-            Self::Writes(Numbers {
-                size: usize::try_from(size).unwrap_or(HEAD).max(HEAD),
-                began: clock::now(),
-            })
+            Self::Writes(Numbers::of(setup))
         } else {
             Self::Reads(Box::new(NumberTrack::new()))
         }
@@ -54,6 +50,15 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
+    /// For messages of the agreed size.
+    pub(crate) fn of(setup: &EndSetup) -> Self {
+        let size = setup.send_size.unwrap_or(NUMBER_BYTES);
+        Self {
+            size: usize::try_from(size).unwrap_or(HEAD).max(HEAD),
+            began: clock::now(),
+        }
+    }
+
     /// Numbers the datagrams in a buffer from `next` on. Whatever of them is not sent is
     /// numbered again.
     #[inline]
@@ -115,7 +120,7 @@ struct Delay {
 }
 
 impl NumberTrack {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             seen: vec![0; WINDOW / WORD],
             passed: vec![0; WINDOW],

@@ -35,6 +35,33 @@ pub struct Quality {
 }
 
 impl Quality {
+    /// The account of two flows: sums of counts, the larger of extents and largest delays, and
+    /// the means of jitter and mean delay, weighted by what arrived.
+    #[must_use]
+    pub fn beside(&self, other: &Self) -> Self {
+        let received = self.received + other.received;
+        let mean = |of: fn(&Self) -> u64| {
+            let [own, more] =
+                [self, other].map(|one| u128::from(of(one)) * u128::from(one.received));
+            let mean = (own + more).checked_div(u128::from(received));
+            mean.and_then(|mean| u64::try_from(mean).ok()).unwrap_or(0)
+        };
+        Self {
+            sent: self.sent + other.sent,
+            received,
+            expected: self.expected + other.expected,
+            duplicated: self.duplicated + other.duplicated,
+            reordered: self.reordered + other.reordered,
+            extent: self.extent.max(other.extent),
+            too_late: self.too_late + other.too_late,
+            unnumbered: self.unnumbered + other.unnumbered,
+            jitter: mean(|one| one.jitter),
+            mean_variation: mean(|one| one.mean_variation),
+            most_variation: self.most_variation.max(other.most_variation),
+            ended: self.ended && other.ended,
+        }
+    }
+
     /// The count of numbers that an end reports.
     pub const NUMBERS: usize = 12;
 

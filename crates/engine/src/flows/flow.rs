@@ -1,6 +1,8 @@
 //! The state of one flow. Ten thousand of them must stay small.
 
-use netperf_model::FlowCounts;
+use netperf_model::{FlowCounts, Quality};
+
+use crate::sequence::NumberTrack;
 
 /// One flow of a worker.
 #[derive(Debug)]
@@ -24,6 +26,10 @@ pub(super) struct FlowState<E, M> {
     pub(super) told: bool,
     /// The other end has told that there is no more to come.
     pub(super) heard: bool,
+    /// Datagrams sent with a number.
+    pub(super) numbered: u64,
+    /// Account of the numbers that arrive.
+    pub(super) track: Option<Box<NumberTrack>>,
     /// When the requests in flight went out, in a ring.
     marks: Box<[M]>,
     /// The place of the oldest of them.
@@ -49,6 +55,8 @@ impl<E, M: Copy> FlowState<E, M> {
             over: false,
             told: false,
             heard: false,
+            numbered: 0,
+            track: None,
             marks: vec![mark; in_flight].into_boxed_slice(),
             oldest: 0,
             counts: FlowCounts::default(),
@@ -62,6 +70,16 @@ impl<E, M: Copy> FlowState<E, M> {
         Self {
             told: true,
             ..Self::new(endpoint, 0, 0, mark)
+        }
+    }
+
+    /// Loss, order and delay of the datagrams of this flow.
+    pub(super) fn quality(&self) -> Quality {
+        let track = self.track.as_ref();
+        Quality {
+            sent: self.numbered,
+            ended: self.heard,
+            ..track.map(|track| track.quality()).unwrap_or_default()
         }
     }
 

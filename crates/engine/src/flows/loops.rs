@@ -499,6 +499,9 @@ fn push_some<E: FlowEndpoint, R: WorkerRecorder>(
         flow.parked = true;
         return Ok(Pushed::Parked);
     }
+    if let Some(numbers) = &state.numbers {
+        numbers.write(&mut buffer[..room], flow.numbered);
+    }
     let mark = state.recorder().begin();
     match sent(flow.endpoint.send(&buffer[..room]))? {
         CallResult::Moved(count) => {
@@ -508,7 +511,9 @@ fn push_some<E: FlowEndpoint, R: WorkerRecorder>(
             flow.left = flow.left.saturating_sub(count as u64);
             flow.counts.bytes_sent += count as u64;
             state.tally.bytes_sent += count as u64;
-            state.tally.send_calls += flow.endpoint.messages_sent(count);
+            let messages = flow.endpoint.messages_sent(count);
+            state.tally.send_calls += messages;
+            flow.numbered += messages;
             pacing.did(token, count);
         }
         CallResult::Dropped => {
@@ -555,9 +560,13 @@ pub(super) fn pull<E: FlowEndpoint, R: WorkerRecorder>(
                 continue;
             };
             let mark = state.recorder().begin();
-            match received(flow.endpoint.recv(ring.advance_touched()))? {
+            let buffer = ring.advance_touched();
+            match received(flow.endpoint.recv(buffer))? {
                 CallResult::Moved(count) => {
                     state.recorder().end(mark);
+                    if let Some(track) = &mut flow.track {
+                        track.arrived(&flow.endpoint, buffer, count);
+                    }
                     if flow.counts.bytes_received == 0 {
                         state.starts();
                     }
@@ -573,6 +582,7 @@ pub(super) fn pull<E: FlowEndpoint, R: WorkerRecorder>(
                 }
                 CallResult::Blocked | CallResult::Dropped => {}
                 CallResult::End => {
+                    flow.heard = true;
                     finish(flow, by.poller)?;
                     end_ours(flow);
                     active -= 1;

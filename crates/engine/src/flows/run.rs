@@ -392,6 +392,8 @@ impl FinishedRun<'_> {
         );
         result.crew = Some(workers::crew(&self.flows.workers, self.threads));
         result.paced = paced(reports);
+        let qualities = reports.iter().filter_map(|report| report.quality);
+        result.quality = qualities.reduce(|all, one| all.beside(&one));
         result.flows = job.end.flow_counts.then(|| self.each_there(reports));
         Ok(EndReport {
             result,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::HistogramView;
-use netperf_model::{FlowCounts, IoCounts, Latency, Paced, Tally};
+use netperf_model::{FlowCounts, IoCounts, Latency, Paced, Quality, Tally};
 use netperf_transport::meeting::EndMark;
 use netperf_transport::socket::SocketFacts;
 
@@ -15,6 +15,7 @@ use crate::error::EngineError;
 use crate::finish::Drained;
 use crate::live::{Counts, Live};
 use crate::record::{LatencyRecorder, NoRecorder, Recorder};
+use crate::sequence::Numbers;
 use crate::stop::Ended;
 
 /// A recorder that a worker can make for itself.
@@ -77,6 +78,8 @@ pub(super) struct WorkerState<'a, R> {
     pub(super) tally: Tally,
     /// The other end, which alone sends, is to be stopped at the end.
     pub(super) tells: bool,
+    /// Writes numbers into datagrams.
+    pub(super) numbers: Option<Numbers>,
     shared: &'a SharedRun,
     counts: &'a Counts,
     /// For operations before, in and behind the part that counts.
@@ -122,6 +125,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         Self {
             tally: Tally::default(),
             tells: false,
+            numbers: None,
             shared,
             counts,
             recorders: [fresh(), fresh(), fresh()],
@@ -224,7 +228,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
     }
 
     /// The loop is over: what it came to.
-    pub(super) fn report<E, M>(
+    pub(super) fn report<E, M: Copy>(
         mut self,
         ended: Ended,
         flows: &mut [FlowState<E, M>],
@@ -239,6 +243,10 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
             }
             _ => None,
         };
+        let numbered = self.numbers.is_some();
+        let tracked = |flow: &&FlowState<E, M>| numbered || flow.track.is_some();
+        let qualities = flows.iter().filter(tracked).map(FlowState::quality);
+        let quality = qualities.reduce(|all, one| all.beside(&one));
         let margins = self.edges.wanted;
         let count = |flow: &FlowState<E, M>| if margins { flow.within } else { flow.counts };
         WorkerReport {
@@ -249,6 +257,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
             starts: self.starts,
             latency: self.recorders[COUNTED].kept(),
             paced: None,
+            quality,
             ports: Vec::new(),
             over,
             closed: over,
@@ -264,7 +273,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
     }
 
     /// An error ended the loop: what it came to until then.
-    pub(super) fn broken_off<E, M>(
+    pub(super) fn broken_off<E, M: Copy>(
         self,
         error: EngineError,
         flows: &mut [FlowState<E, M>],
@@ -298,6 +307,8 @@ pub(super) struct WorkerReport {
     pub(super) latency: Option<Latency>,
     /// How well a rate was kept.
     pub(super) paced: Option<Paced>,
+    /// Loss, order and delay of numbered datagrams.
+    pub(super) quality: Option<Quality>,
     /// netperf's port of each flow, 0 where there is none.
     pub(super) ports: Vec<u16>,
     /// When the loop was over.

@@ -22,6 +22,7 @@ use crate::live::{Counts, Live};
 use crate::record::{LatencyRecorder, NoRecorder};
 use crate::ring::Ring;
 use crate::role::Role;
+use crate::sequence::{NumberTrack, Numbers};
 use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
 
@@ -254,6 +255,18 @@ impl<'a> WorkerSetup<'a> {
         (0..).zip(endpoints).map(flow).collect()
     }
 
+    /// Numbers datagrams, and keeps account of their numbers, where that is wanted.
+    fn number<E, M, R>(self, flows: &mut [FlowState<E, M>], state: &mut WorkerState<'_, R>) {
+        let wanted = self.end.sequence;
+        let sends = self.setup.send_size.is_some();
+        state.numbers = (wanted && sends).then(|| Numbers::of(self.setup));
+        if wanted && self.setup.recv_size.is_some() {
+            for flow in flows {
+                flow.track = Some(Box::new(NumberTrack::new()));
+            }
+        }
+    }
+
     /// A thread takes its place: its CPU, and its counters.
     pub(super) fn moved_in(self, index: u32) -> Result<&'a Counts, EngineError> {
         // Signals are the main thread's.
@@ -416,6 +429,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
             first.and_then(|first| socket::segment_size(common.transport, first.fd()));
         let cipher = first.and_then(OnSocket::cipher);
         let mut flows = common.flows_over(endpoints, share, mark);
+        common.number(&mut flows, &mut state);
         let watch = common.work.watch();
         let fds = flows.iter().map(|flow| flow.endpoint.fd());
         let mut poller =

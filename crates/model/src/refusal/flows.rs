@@ -22,6 +22,7 @@ const HAVE: &[Feature] = &[
     Feature::ZeroCopy,
     Feature::Batch,
     Feature::Segments,
+    Feature::Sequence,
     Feature::Pages,
     Feature::Series,
     Feature::Rate,

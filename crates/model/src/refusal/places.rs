@@ -10,6 +10,7 @@ use crate::catalog::settings::{Setting, SettingLayer};
 use crate::catalog::tests::{Suite, TestId};
 use crate::catalog::transports::TransportId;
 use crate::io::{Feature, IoMethod, IoPlan};
+use crate::many::Many;
 use crate::plan::{Duplex, EndPlan, RingPlan, TouchPlan};
 use crate::quality::NUMBER_BYTES;
 use crate::rate::{Arrival, RateUnit};
@@ -243,8 +244,8 @@ const PLACES: &[Place] = &[
         not_over: SEQUENCE,
         unless: &[
             (
-                |case| case.plan.many.is_some(),
-                "not together with options about many flows",
+                |case| case.plan.many.as_ref().is_some_and(Many::has_margins),
+                "it counts from the first datagram: leave out --warmup and --cooldown",
             ),
             (|case| case.plan.control.is_none(), WITH_A_NETSERVER),
             (

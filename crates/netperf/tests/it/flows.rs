@@ -433,7 +433,14 @@ fn only_the_middle_counts_between_warm_up_and_cool_down() {
 fn what_many_flows_cannot_do_is_refused_in_one_line() {
     let server = ours!().serve();
     for (words, why) in [
-        ("-t UDP_STREAM --sequence --flows 2", "leave out --sequence"),
+        (
+            "-t UDP_RR --timestamps software --flows 2",
+            "leave out --timestamps",
+        ),
+        (
+            "-t UDP_STREAM --sequence --flows 2 --warmup 1",
+            "leave out --warmup",
+        ),
         ("-t TCP_RR --io uring --flows 2", "leave out --io uring"),
         ("-t TCP_RR -l -100 --warmup 1", "where a time ends the test"),
         ("-t TCP_RR --cpus 100000", "no CPU 100000"),
@@ -558,6 +565,27 @@ fn each_of_many_flows_sends_batches_and_both_ends_count_datagrams() {
             panic!("{account}");
         };
         assert_eq!(bytes, datagrams * 1000, "{account}");
+    }
+}
+
+#[test]
+fn datagrams_of_many_flows_have_numbers_and_what_is_lost_is_counted() {
+    let server = ours!().serve();
+    for (options, sent) in [("-l -400000 --batch 8", 400), ("-l -300000 --flows 3", 300)] {
+        let words = format!("-t UDP_STREAM --flows 2 --sequence {options} --json -- -m 1000");
+        let finished = run(&server, &words).expect_clean();
+        let (document, account) = (document(&finished), finished.account());
+        let [local, remote] = ["local", "remote"].map(|end| &document["iterations"][0][end]);
+        assert_eq!(local["datagrams"]["sent"], sent, "{account}");
+        let got = &remote["datagrams"];
+        assert_eq!(got["received"], remote["recv_calls"], "{account}");
+        let [received, lost] = ["received", "lost"].map(|count| got[count].as_u64());
+        assert_eq!(
+            received.zip(lost).map(|(a, b)| a + b),
+            Some(sent),
+            "{account}"
+        );
+        assert_eq!(got["unnumbered"], 0, "{account}");
     }
 }
 

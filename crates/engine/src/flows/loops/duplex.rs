@@ -148,8 +148,12 @@ fn pull_some<E: FlowEndpoint, R: WorkerRecorder, T>(
     state: &mut WorkerState<'_, R>,
     ended: &mut Ended,
 ) -> io::Result<bool> {
-    match received(flow.endpoint.recv(ring.advance_touched()))? {
+    let buffer = ring.advance_touched();
+    match received(flow.endpoint.recv(buffer))? {
         CallResult::Moved(count) => {
+            if let Some(track) = &mut flow.track {
+                track.arrived(&flow.endpoint, buffer, count);
+            }
             let first = flow.counts.bytes_received == 0;
             flow.counts.bytes_received += count as u64;
             state.tally.bytes_received += count as u64;

@@ -8,6 +8,7 @@ mod common;
 mod conversations;
 mod coordinator;
 mod extension;
+mod features;
 mod suites;
 mod transitions;
 mod travels;

@@ -1,0 +1,82 @@
+//! Every feature of the table crosses from netperf's plan to netserver's job.
+
+use std::time::Duration;
+
+use crate::common::{local_end, plan};
+use netperf_model::rate::{Arrival, RatePlan, RateUnit};
+use netperf_model::{
+    Duplex, EndPlan, Feature, Flow, InterfaceName, IoMethod, SeriesPlan, SettingType, SettingValue,
+    Stamper, TestPlan,
+};
+use netperf_session::dialect::Dialect;
+use netperf_session::offer;
+
+/// The plan of an end that asks for a feature.
+fn asking_for(feature: Feature) -> EndPlan {
+    let mut end = EndPlan::default();
+    match feature {
+        Feature::Poll => end.io.method = IoMethod::Poll,
+        Feature::Epoll => end.io.method = IoMethod::Epoll,
+        Feature::Uring => end.io.method = IoMethod::Uring,
+        Feature::ZeroCopy => end.io.zerocopy = true,
+        Feature::Discard => end.io.discard = true,
+        Feature::Batch => end.io.batch = Some(8),
+        Feature::Segments => end.io.segments = true,
+        Feature::Splice => end.io.splice = true,
+        Feature::Pages | Feature::Series => {
+            end.series = Some(SeriesPlan {
+                every: Duration::from_millis(100),
+                flows: 1,
+            });
+        }
+        Feature::Timestamps => end.stamps = Some(Stamper::Kernel),
+        Feature::DeviceStamps => end.stamps = Some(Stamper::Device),
+        Feature::Rate => {
+            end.rate = Some(RatePlan {
+                per_second: 1e6,
+                unit: RateUnit::Bits,
+                arrival: Arrival::Constant,
+                seed: None,
+            });
+        }
+        Feature::Sequence => end.sequence = true,
+        Feature::Duplex => end.duplex = true,
+        Feature::OnePort => end.one_port = true,
+        Feature::Until => end.until = true,
+        Feature::Setting(setting) => {
+            let value = match setting.row().value {
+                SettingType::Switch => SettingValue::Number(1),
+                SettingType::Count | SettingType::Size => SettingValue::Number(1000),
+                SettingType::Within(least, _) => SettingValue::Number(least),
+                SettingType::Name => SettingValue::Name(InterfaceName::new("eth0").unwrap()),
+            };
+            end.socket.settings.set(setting, Some(value));
+        }
+    }
+    end
+}
+
+#[test]
+fn every_feature_that_netperf_asks_for_reaches_netserver() {
+    for feature in Feature::all() {
+        let remote = asking_for(feature);
+        assert!(remote.features().contains(&feature), "{feature:?}");
+        let flow = if feature == Feature::Duplex {
+            Flow::both_ways(Duplex::Same)
+        } else if matches!(feature, Feature::Rate | Feature::Until) {
+            Flow::RECEIVE
+        } else {
+            Flow::SEND
+        };
+        let plan = TestPlan {
+            flow,
+            remote,
+            ..plan()
+        };
+        let request = offer::request(&plan, &local_end()).unwrap();
+        let (_, job) = Dialect::understand(&request, None).unwrap();
+        assert_eq!(job.end.features(), plan.remote.features(), "{feature:?}");
+        assert_eq!(job.end.socket.settings, plan.remote.socket.settings);
+        assert_eq!(job.end.io, plan.remote.io, "{feature:?}");
+    }
+}

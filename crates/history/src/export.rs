@@ -6,7 +6,7 @@ mod parquet;
 use std::collections::HashMap;
 
 use crate::error::HistoryError;
-use crate::store::{Filter, Store};
+use crate::store::{Filter, Listed, Store};
 use crate::time;
 
 /// A column with one cell per result.
@@ -63,35 +63,31 @@ impl ExportTable {
                 *cell = Some(figure.value);
             }
         }
-        let mut table = Self {
-            columns: Vec::new(),
-            rows: results.len(),
-        };
-        let mut add = |name: &str, cells: ExportCells| {
-            let name = name.to_owned();
-            table.columns.push(ExportColumn { name, cells });
-        };
-        add(
-            "id",
-            ExportCells::Whole(results.iter().map(|r| r.id).collect()),
-        );
-        add(
-            "started",
-            ExportCells::Times(results.iter().map(|r| r.started).collect()),
-        );
-        let texts = |text: fn(&crate::store::Listed) -> &String| {
+        let ids = results.iter().map(|result| result.id).collect();
+        let started = results.iter().map(|result| result.started).collect();
+        let texts = |text: fn(&Listed) -> &String| {
             ExportCells::Texts(results.iter().map(|result| text(result).clone()).collect())
         };
-        add("digest", texts(|r| &r.digest));
-        add("test", texts(|r| &r.test));
-        add("host", texts(|r| &r.host));
-        add("label", texts(|r| &r.label));
-        add("configuration", texts(|r| &r.configuration));
-        add("command_line", texts(|r| &r.command));
-        for (name, cells) in named {
-            add(&name, ExportCells::Figures(cells));
-        }
-        Ok(table)
+        let facts = [
+            ("id", ExportCells::Whole(ids)),
+            ("started", ExportCells::Times(started)),
+            ("digest", texts(|result| &result.digest)),
+            ("test", texts(|result| &result.test)),
+            ("host", texts(|result| &result.host)),
+            ("label", texts(|result| &result.label)),
+            ("configuration", texts(|result| &result.configuration)),
+            ("command_line", texts(|result| &result.command)),
+        ];
+        let facts = facts.map(|(name, cells)| (name.to_owned(), cells));
+        let figures = named.into_iter();
+        let figures = figures.map(|(name, cells)| (name, ExportCells::Figures(cells)));
+        let columns = facts.into_iter().chain(figures);
+        Ok(Self {
+            columns: columns
+                .map(|(name, cells)| ExportColumn { name, cells })
+                .collect(),
+            rows: results.len(),
+        })
     }
 
     /// As comma separated values (RFC 4180), with a line of titles.

@@ -446,25 +446,22 @@ impl Conditions {
             text: "1 = 1".to_owned(),
             values: Vec::new(),
         };
-        if let Some(test) = &filter.test {
-            all.add("upper(c.test) =", test.to_uppercase().as_str().into());
-        }
-        if let Some(host) = &filter.host {
-            all.add("c.host =", host.as_str().into());
-        }
-        if let Some(label) = &filter.label {
-            all.add("c.label =", label.as_str().into());
-        }
-        if let Some(key) = &filter.configuration {
-            let key = key.to_ascii_lowercase();
-            all.add("c.key >=", key.as_str().into());
-            all.add("c.key <", format!("{key}g").as_str().into());
-        }
-        if let Some(since) = filter.since {
-            all.add("r.started >=", since.into());
-        }
-        if let Some(before) = filter.before {
-            all.add("r.started <", before.into());
+        let key = filter.configuration.as_deref().map(str::to_ascii_lowercase);
+        let after = key.as_ref().map(|key| format!("{key}g"));
+        let text = |text: Option<&str>| text.map(SqlValue::from);
+        let test = filter.test.as_ref().map(|test| test.to_uppercase());
+        for (condition, value) in [
+            ("upper(c.test) =", text(test.as_deref())),
+            ("c.host =", text(filter.host.as_deref())),
+            ("c.label =", text(filter.label.as_deref())),
+            ("c.key >=", text(key.as_deref())),
+            ("c.key <", text(after.as_deref())),
+            ("r.started >=", filter.since.map(SqlValue::from)),
+            ("r.started <", filter.before.map(SqlValue::from)),
+        ] {
+            if let Some(value) = value {
+                all.add(condition, value);
+            }
         }
         all
     }

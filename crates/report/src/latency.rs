@@ -7,7 +7,7 @@
 
 use netperf_model::figures::count;
 use netperf_model::rate::over_all;
-use netperf_model::{Latency, Lateness, Paced};
+use netperf_model::{Latency, Lateness};
 
 use crate::values::{NOT_KEPT, NOT_MEASURED, Value};
 use crate::view::View;
@@ -154,14 +154,18 @@ impl LatencyColumn {
             Statistic::Mean | Statistic::Deviation => FINE,
             Statistic::Minimum | Statistic::Maximum | Statistic::Quantile(_) => WHOLE,
         };
+        let paced = || over_all(&view.outcome.iterations);
+        let which = self.statistic;
         let value = match self.subject {
-            Subject::Latency => statistic(view, self.statistic, self.scale),
+            Subject::Latency => statistic(view, which, self.scale),
             Subject::Lateness => {
-                of_rate(view, self, |paced, which| lateness(&paced.lateness, which))
+                let time = paced().and_then(|paced| lateness(&paced.lateness, which));
+                scaled(time, which, self.scale)
             }
-            Subject::Service => of_rate(view, self, |paced, which| {
-                nanos(paced.service.as_ref()?, which)
-            }),
+            Subject::Service => {
+                let time = paced().and_then(|paced| nanos(paced.service.as_ref()?, which));
+                scaled(time, which, self.scale)
+            }
         };
         value.print(format)
     }
@@ -200,22 +204,6 @@ pub(crate) fn statistic(view: &View<'_>, statistic: Statistic, scale: TimeScale)
         return NOT_KEPT;
     };
     scaled(nanos(latency, statistic), statistic, scale)
-}
-
-/// A statistic of what keeping to a rate came to.
-fn of_rate(
-    view: &View<'_>,
-    column: &LatencyColumn,
-    nanos: impl Fn(&Paced, Statistic) -> Option<f64>,
-) -> Value {
-    let Some(paced) = over_all(&view.outcome.iterations) else {
-        return NOT_MEASURED;
-    };
-    scaled(
-        nanos(&paced, column.statistic),
-        column.statistic,
-        column.scale,
-    )
 }
 
 fn lateness(lateness: &Lateness, statistic: Statistic) -> Option<f64> {

@@ -23,14 +23,13 @@ const TITLES: [&str; 4] = [
     "Block 4: hosts, pacing, times of operations and the rest",
 ];
 
+const TABLE: &str = "\n| name | unit | meaning |\n|---|---|---|\n";
+
 const PATHS_TITLE: &str = "
 ## Data paths
 
 The data path of each end. netperf 2.7 does not have these selectors; `all` and `?` omit
 them.
-
-| name | unit | meaning |
-|---|---|---|
 ";
 
 const OVER_TIME_TITLE: &str = "
@@ -38,9 +37,6 @@ const OVER_TIME_TITLE: &str = "
 
 Summary of the samples of `--series`. netperf 2.7 does not have these selectors; `all` and
 `?` omit them.
-
-| name | unit | meaning |
-|---|---|---|
 ";
 
 const RATE_TITLE: &str = "
@@ -51,9 +47,6 @@ also `P<number>_LATENESS`, `MIN_`, `MAX_`, `MEAN_` and `STDDEV_LATENESS`, and th
 `SERVICE_TIME`, in microseconds, or in nanoseconds with the suffix `_NS`: `P99.9_LATENESS`,
 `MAX_LATENESS_NS`, `P99_SERVICE_TIME`. If netserver controls the rate, only the mean, the
 maximum and the percentiles 50, 90, 99 and 99.9 are known.
-
-| name | unit | meaning |
-|---|---|---|
 ";
 
 const QUALITY_TITLE: &str = "
@@ -61,27 +54,18 @@ const QUALITY_TITLE: &str = "
 
 With `--sequence`; `all` and `?` omit them. Names without a prefix refer to netserver if it
 receives, otherwise to netperf.
-
-| name | unit | meaning |
-|---|---|---|
 ";
 
 const UNTIL_TITLE: &str = "
 ## Precision of the result
 
 With `--until`; `all` and `?` omit them.
-
-| name | unit | meaning |
-|---|---|---|
 ";
 
 const ONE_WAY_TITLE: &str = "
 ## One way
 
 The parts of a transaction, with `--timestamps`; `all` and `?` omit them.
-
-| name | unit | meaning |
-|---|---|---|
 ";
 
 const FAMILY: &str = "
@@ -102,9 +86,6 @@ in a list enables the recording; a selection file needs `-j` before `--`.
 
 netperf 2.7 does not have these selectors; `all` and `?` omit them. Without an option for
 many flows there is one flow, and the other values are not measured.
-
-| name | unit | meaning |
-|---|---|---|
 ";
 
 const IN_PLACE: &str = "
@@ -121,9 +102,7 @@ const IN_PLACE: &str = "
 pub fn page() -> String {
     let mut out = INTRODUCTION.to_owned();
     for (title, rows) in TITLES.into_iter().zip(BLOCKS.iter()) {
-        out.push_str(&format!(
-            "\n## {title}\n\n| name | unit | meaning |\n|---|---|---|\n"
-        ));
+        out.push_str(&format!("\n## {title}\n{TABLE}"));
         out.extend(rows.iter().map(line));
     }
     let further = [
@@ -137,6 +116,7 @@ pub fn page() -> String {
     ];
     for (title, rows) in further.into_iter().zip(FURTHER.iter()) {
         out.push_str(title);
+        out.push_str(TABLE);
         out.extend(rows.iter().map(line));
     }
     out + IN_PLACE

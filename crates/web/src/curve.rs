@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::chart::{Bar, Bars, Body, Chart, Line, Lines, Point, Thin, X, is_wide};
-use crate::escape::{markdown as escaped, markup};
+use crate::escape::markdown as escaped;
 use crate::figure::or_result;
 use crate::page::{self, TooLarge};
 use crate::record::Record;
@@ -180,13 +180,8 @@ impl Curve {
             "<section id=\"summary\"><h2>Points</h2>\n{}",
             self.summary.html()
         );
-        if !self.failures.is_empty() {
-            summary.push_str("<div class=\"doubts failed\"><h4>Runs that failed</h4><ul>");
-            for failure in &self.failures {
-                _ = write!(summary, "<li>{}</li>", markup(failure));
-            }
-            summary.push_str("</ul></div>");
-        }
+        let (class, heading) = ("doubts failed", "Runs that failed");
+        page::doubts(&mut summary, class, heading, &self.failures);
         summary.push_str("</section>\n");
         let about = "Each point is the median of its runs; a band goes from the least to the \
                      greatest of them.";

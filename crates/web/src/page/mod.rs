@@ -243,14 +243,20 @@ fn card(text: &mut String, index: usize, record: &Record) {
             markup(error)
         );
     }
-    if !record.doubts.is_empty() {
-        text.push_str("<div class=\"doubts\"><h4>Doubts</h4><ul>");
-        for doubt in &record.doubts {
-            _ = write!(text, "<li>{}</li>", markup(doubt));
-        }
-        text.push_str("</ul></div>");
-    }
+    doubts(text, "doubts", "Doubts", &record.doubts);
     text.push_str("</article>\n");
+}
+
+/// A list under a heading; nothing if it is empty.
+pub(crate) fn doubts(text: &mut String, class: &str, heading: &str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    _ = write!(text, "<div class=\"{class}\"><h4>{heading}</h4><ul>");
+    for line in lines {
+        _ = write!(text, "<li>{}</li>", markup(line));
+    }
+    text.push_str("</ul></div>");
 }
 
 fn section(text: &mut String, figure: &Figure, points: usize) {

@@ -124,7 +124,6 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("-t UDP_RR --count 5 -- -r 0,0", "--request-size", "or a time"),
     ("-t TCP_CRR --count 5 -- -r 0,0", "--request-size", "or a time"),
     ("-t UDP_RR --flows 2 -- -B", "--flows", "leave out -B"),
-    ("-t TCP_STREAM --flows 2 --until 1% --bidirectional separate", "--until", "give --bidirectional same"),
     ("-t OMNI --until 1% -- -d recv -T sctp", "--until", "use -I"),
     ("-t DG_STREAM --count 5", "--count", "give --time"),
     ("-t UDP_STREAM --flows 2 --bidirectional separate", "--flows", "give --bidirectional same"),

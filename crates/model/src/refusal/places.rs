@@ -475,14 +475,6 @@ const UNTIL: &[(Condition, &str)] = &[
     ),
     (
         |case| {
-            let apart = case.plan.flow.duplex == Some(Duplex::Separate);
-            apart && case.plan.many.is_some() && case.plan.control.is_some()
-        },
-        "many flows with a connection for each direction have no stop from netperf: give \
-         --bidirectional same",
-    ),
-    (
-        |case| {
             let kernel = case.over(&[TransportId::Sctp, TransportId::SctpMany, TransportId::Dccp]);
             kernel && case.part() == Receive && case.plan.control.is_some()
         },

@@ -113,7 +113,6 @@ const ROWS: &[Row] = &[
     ("timestamps", Peer, "-t TCP_RR --timestamps software", ANOTHER_MAKE),
     ("tls-cipher", Test, "-t TCP_STREAM --tls-cipher TLS_AES_128_GCM_SHA256", "only TLS"),
     ("until", Test, "-t TCP_CRR --until 1%", "for every operation"),
-    ("until", Test, "-t TCP_STREAM --flows 2 --bidirectional separate --until 1%", "give --bidirectional same"),
     ("until", Test, "-t OMNI --until 1% -- -T dccp -d recv", "the kernel ends both directions"),
     ("until", Peer, "-t TCP_MAERTS --until 1%", ANOTHER_MAKE),
     ("until", Peer, "-t TCP_MAERTS --flows 2 --until 1%", "a test in which netperf sends"),

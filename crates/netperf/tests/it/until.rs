@@ -193,6 +193,19 @@ fn data_both_ways_over_two_connections_ends_before_its_time() {
 }
 
 #[test]
+fn many_flows_both_ways_over_two_connections_end_before_their_time() {
+    let server = server();
+    for threads in [1, 2] {
+        let words = format!(
+            "-t TCP_STREAM --bidirectional separate --flows 3 --threads {threads} -b 1,1 -w 2ms,2ms"
+        );
+        let document = reached(&server, &words);
+        same_at_both_ends(&document, "received_bytes", "sent_bytes");
+        same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    }
+}
+
+#[test]
 fn a_longest_time_that_is_over_ends_what_netserver_alone_sends_as_ever() {
     let finished = run(
         &server(),
@@ -313,10 +326,6 @@ fn what_says_otherwise_how_long_a_test_is_goes_not_with_it() {
         ("-t TCP_RR --count 100", "no amount"),
         ("-t TCP_RR -I 95,5", "leave out -i and -I"),
         ("-t TCP_STREAM --flows 2 --warmup 1", "leave out --warmup"),
-        (
-            "-t TCP_STREAM --flows 2 --bidirectional separate",
-            "give --bidirectional same",
-        ),
         ("-t OMNI -- -d recv -T sctp", "before its time is over"),
         ("-t TCP_CRR", "for every operation"),
         ("-t DG_STREAM", "before its time is over"),

@@ -55,6 +55,11 @@ pub(in crate::flows) fn exchange<E: FlowEndpoint, R: WorkerRecorder, T: Fn(&mut 
         }
         if !stage.goes_on() && ended != Ended::TimeOver {
             ended = Ended::TimeOver;
+            if std::mem::take(&mut state.tells) {
+                // Connections on which the other end alone sends were never told.
+                let receive = flows.iter_mut().filter(|flow| flow.told && !flow.over);
+                receive.for_each(|flow| (rules.tell)(&mut flow.endpoint));
+            }
             active -= close(flows, by.poller, rules)?;
         }
         while let Some(token) = by.pacing.due(false) {

@@ -25,7 +25,7 @@ fn check(selection: &Selection) {
     assert!(selection.blocks.len() <= MOST_BLOCKS);
     for entry in selection.blocks.iter().flatten() {
         let known = match entry {
-            Entry::Known(row) => selectors::by_name(row.name).is_some(),
+            Entry::Known(row) => selectors::by_name(&row.name).is_some(),
             Entry::Latency(column) => Entry::named(column.name()).is_some(),
             Entry::Unknown => entry.name().is_none(),
         };

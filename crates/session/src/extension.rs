@@ -13,6 +13,7 @@ use netperf_model::{Abilities, Address, CpuMethod, EndFlows, PlacePlan, Transpor
 use netperf_wire::messages::{Extension, ItemKind, OmniResponse};
 use netperf_wire::{FixedStr, Frame, Header, Message, RemoteErrno, Stage};
 
+use crate::paths::NotUnderstood;
 use crate::{access, paths};
 
 /// The kinds in a request that only a coordinator sends.
@@ -189,18 +190,17 @@ pub(crate) fn ask_for_flows(extension: &mut Extension, flows: u32, workers: &Wor
 /// The number of flows requested, and their threads.
 ///
 /// # Errors
-/// The item that makes no sense.
-pub(crate) fn flows(extension: &Extension) -> Result<Option<EndFlows>, ItemKind> {
+/// When an item is invalid.
+pub(crate) fn flows(extension: &Extension) -> Result<Option<EndFlows>, NotUnderstood> {
     let Some(flows) = number(extension, ItemKind::Flows) else {
         return Ok(None);
     };
     if flows == 0 {
-        return Err(ItemKind::Flows);
+        return Err(NotUnderstood);
     }
     let word = |kind| text(extension, kind);
-    let cpus = word(ItemKind::Cpus).map(|list| cpu_list(&list).ok_or(ItemKind::Cpus));
-    let place =
-        word(ItemKind::Placement).map(|word| Placement::named(&word).ok_or(ItemKind::Placement));
+    let cpus = word(ItemKind::Cpus).map(|list| cpu_list(&list).ok_or(NotUnderstood));
+    let place = word(ItemKind::Placement).map(|word| Placement::named(&word).ok_or(NotUnderstood));
     let workers = Workers {
         threads: number(extension, ItemKind::Threads),
         cpus: cpus.transpose()?.unwrap_or_default(),

@@ -24,6 +24,5 @@ mod series;
 pub mod server;
 mod settings;
 mod stamps;
-mod until;
 
 pub use error::SessionError;

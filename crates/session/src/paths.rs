@@ -1,10 +1,14 @@
-//! Data path and socket options of netserver in the extension block, and its counts.
+//! Requests about netserver's end in the extension block: data path, socket options and features
+//! that are on or off; and netserver's counts.
 
 use netperf_model::{
     EndPlan, Feature, InterfaceName, IoCounts, IoMethod, IoPlan, Setting, SettingType,
     SettingValue, Settings, Tally,
 };
+use netperf_wire::RemoteErrno;
 use netperf_wire::messages::{Extension, ItemKind};
+
+use crate::errno;
 
 /// Bits of the second byte of [`ItemKind::DataPath`].
 const ZEROCOPY: u8 = 1;
@@ -15,6 +19,77 @@ const SPLICE: u8 = 8;
 /// A request that this end does not understand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotUnderstood;
+
+impl From<NotUnderstood> for RemoteErrno {
+    fn from(_: NotUnderstood) -> Self {
+        errno::INVALID
+    }
+}
+
+/// A feature that is on or off.
+struct Switch {
+    item: ItemKind,
+    /// The only value of the item.
+    value: &'static [u8],
+    is_on: fn(&EndPlan) -> bool,
+    switch_on: fn(&mut EndPlan),
+}
+
+/// Every such feature, in the order of the message. The value of numbers in datagrams is the
+/// version of their layout, that of one port the method: a preamble in front of the data.
+const SWITCHES: [Switch; 4] = [
+    Switch {
+        item: ItemKind::Sequence,
+        value: &[1],
+        is_on: |end| end.sequence,
+        switch_on: |end| end.sequence = true,
+    },
+    Switch {
+        item: ItemKind::Duplex,
+        value: &[],
+        is_on: |end| end.duplex,
+        switch_on: |end| end.duplex = true,
+    },
+    Switch {
+        item: ItemKind::Until,
+        value: &[],
+        is_on: |end| end.until,
+        switch_on: |end| end.until = true,
+    },
+    Switch {
+        item: ItemKind::OnePort,
+        value: &[1],
+        is_on: |end| end.one_port,
+        switch_on: |end| end.one_port = true,
+    },
+];
+
+/// Asks for the features that are on.
+pub(crate) fn ask_switches(extension: &mut Extension, end: &EndPlan) {
+    for switch in SWITCHES.iter().filter(|switch| (switch.is_on)(end)) {
+        extension.push(switch.item, switch.value);
+    }
+}
+
+/// Switches on the features that a request asks for.
+///
+/// # Errors
+/// When it asks for another version of one.
+pub(crate) fn asked_switches(
+    extension: &Extension,
+    end: &mut EndPlan,
+) -> Result<(), NotUnderstood> {
+    for switch in &SWITCHES {
+        match extension.value(switch.item) {
+            None => {}
+            Some(value) if value == switch.value || switch.value.is_empty() => {
+                (switch.switch_on)(end);
+            }
+            Some(_) => return Err(NotUnderstood),
+        }
+    }
+    Ok(())
+}
 
 /// Asks netserver to move its bytes in another way than it usually does.
 pub(crate) fn ask(extension: &mut Extension, end: &EndPlan) {
@@ -306,6 +381,27 @@ mod tests {
             extension.push(kind, value);
             let got = asked(&extension, &mut EndPlan::default());
             assert_eq!(got, Err(NotUnderstood), "{kind:?} {value:?}");
+        }
+    }
+
+    #[test]
+    fn a_switch_arrives_and_another_version_of_it_is_refused() {
+        for switch in &SWITCHES {
+            let mut end = EndPlan::default();
+            (switch.switch_on)(&mut end);
+            let (mut extension, mut got) = (Extension::default(), EndPlan::default());
+            ask_switches(&mut extension, &end);
+            assert_eq!(extension.value(switch.item), Some(switch.value));
+            asked_switches(&extension, &mut got).unwrap();
+            assert_eq!(got, end);
+        }
+        for item in [ItemKind::Sequence, ItemKind::OnePort] {
+            for value in [&[2][..], &[]] {
+                let mut extension = Extension::default();
+                extension.push(item, value);
+                let got = asked_switches(&extension, &mut EndPlan::default());
+                assert_eq!(got, Err(NotUnderstood), "{item:?} {value:?}");
+            }
         }
     }
 

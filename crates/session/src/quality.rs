@@ -1,40 +1,8 @@
-//! Numbers in datagrams, what they told, and data both ways, in the extension block.
+//! Results of numbers in datagrams in the extension block.
 
-use netperf_model::{EndPlan, Quality};
+use netperf_model::Quality;
 use netperf_wire::messages::{Extension, ItemKind};
 use netperf_wire::{Frame, Stage};
-
-use crate::paths::NotUnderstood;
-
-/// The layout of numbers that this program writes and reads.
-const LAYOUT: u8 = 1;
-
-/// Asks for numbers in datagrams, and for data both ways over one socket.
-pub(crate) fn ask(extension: &mut Extension, end: &EndPlan) {
-    if end.sequence {
-        extension.push(ItemKind::Sequence, &[LAYOUT]);
-    }
-    if end.duplex {
-        extension.push(ItemKind::Duplex, &[]);
-    }
-}
-
-/// True if netperf requests numbers.
-///
-/// # Errors
-/// When it asks for a layout that is not known here.
-pub(crate) fn asked(extension: &Extension) -> Result<bool, NotUnderstood> {
-    match extension.value(ItemKind::Sequence) {
-        None => Ok(false),
-        Some([LAYOUT]) => Ok(true),
-        Some(_) => Err(NotUnderstood),
-    }
-}
-
-/// True if the data socket carries bulk data both ways at once.
-pub(crate) fn both_ways(extension: &Extension) -> bool {
-    extension.value(ItemKind::Duplex).is_some()
-}
 
 /// Tells what the numbers told this end.
 pub(crate) fn tell(extension: &mut Extension, quality: &Quality) {
@@ -69,18 +37,5 @@ mod tests {
         extension.encode_over(Stage::Results, &mut frame).unwrap();
         assert_eq!(told(&frame), Some(quality));
         assert_eq!(told(&Frame::new(Header::default())), None);
-    }
-
-    #[test]
-    fn another_layout_is_refused() {
-        let with = |value: &[u8]| {
-            let mut extension = Extension::default();
-            extension.push(ItemKind::Sequence, value);
-            asked(&extension)
-        };
-        assert_eq!(with(&[1]), Ok(true));
-        assert_eq!(with(&[2]), Err(NotUnderstood));
-        assert_eq!(with(&[]), Err(NotUnderstood));
-        assert_eq!(asked(&Extension::default()), Ok(false));
     }
 }

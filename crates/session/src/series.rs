@@ -5,6 +5,8 @@ use std::time::Duration;
 use netperf_model::{FlowSeries, Series, SeriesPlan, TcpSample};
 use netperf_wire::messages::{Extension, ItemKind};
 
+use crate::paths::NotUnderstood;
+
 /// The version that is written; a series of another one cannot be read.
 const VERSION: u8 = 1;
 /// Bytes of a sample. A reader skips what a later netserver has behind them.
@@ -21,7 +23,7 @@ pub(crate) fn ask(extension: &mut Extension, plan: SeriesPlan) {
 ///
 /// # Errors
 /// When that cannot be done.
-pub(crate) fn asked(extension: &Extension) -> Result<Option<SeriesPlan>, ItemKind> {
+pub(crate) fn asked(extension: &Extension) -> Result<Option<SeriesPlan>, NotUnderstood> {
     let Some(value) = extension.value(ItemKind::Series) else {
         return Ok(None);
     };
@@ -34,7 +36,7 @@ pub(crate) fn asked(extension: &Extension) -> Result<Option<SeriesPlan>, ItemKin
             flows,
         });
     let plan = plan.filter(SeriesPlan::is_possible);
-    plan.map(Some).ok_or(ItemKind::Series)
+    plan.map(Some).ok_or(NotUnderstood)
 }
 
 /// The bytes of a series.
@@ -252,7 +254,7 @@ mod tests {
             let mut extension = Extension::default();
             let every = Duration::from_millis(every);
             ask(&mut extension, SeriesPlan { every, flows });
-            assert_eq!(asked(&extension), Err(ItemKind::Series));
+            assert_eq!(asked(&extension), Err(NotUnderstood));
         }
     }
 }

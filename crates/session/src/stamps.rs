@@ -4,6 +4,7 @@
 use netperf_model::{DeviceStamp, Stamp, Stamper, Stamps};
 use netperf_wire::messages::{Extension, ItemKind};
 
+use crate::paths::NotUnderstood;
 use crate::series::AppendixReader;
 
 /// The version that is written; stamps of another one cannot be read.
@@ -30,12 +31,12 @@ pub(crate) fn ask(extension: &mut Extension, by: Stamper) {
 ///
 /// # Errors
 /// When it asks for some that are not known here.
-pub(crate) fn asked(extension: &Extension) -> Result<Option<Stamper>, ItemKind> {
+pub(crate) fn asked(extension: &Extension) -> Result<Option<Stamper>, NotUnderstood> {
     match extension.value(ItemKind::Timestamps) {
         None => Ok(None),
         Some([SOFTWARE]) => Ok(Some(Stamper::Kernel)),
         Some([HARDWARE]) => Ok(Some(Stamper::Device)),
-        Some(_) => Err(ItemKind::Timestamps),
+        Some(_) => Err(NotUnderstood),
     }
 }
 
@@ -153,6 +154,6 @@ mod tests {
             assert_eq!(asked(&extension), Ok(Some(by)));
         }
         extension.push(ItemKind::Timestamps, &[3]);
-        assert_eq!(asked(&extension), Err(ItemKind::Timestamps));
+        assert_eq!(asked(&extension), Err(NotUnderstood));
     }
 }

@@ -15,7 +15,7 @@ use netperf_wire::{
 
 use super::{Ready, from_wire, to_wire};
 use crate::appendix::Appendices;
-use crate::{errno, extension, one_port, paths, quality, rate, series, stamps, until};
+use crate::{errno, extension, one_port, paths, quality, rate, series, stamps};
 
 /// The job of a request, with the extension of this program's clients.
 pub(super) fn job(
@@ -29,29 +29,27 @@ pub(super) fn job(
         None => from_wire::transport(request.socket_type, request.protocol)?,
     };
     let family = from_wire::family(request.ipfamily)?;
-    let both_ways = quality::both_ways(&asked);
-    let flow = flow(request, both_ways)?;
+    let mut end = end(request, transport)?;
+    paths::asked_switches(&asked, &mut end)?;
+    let flow = flow(request, end.duplex)?;
     let bind = words_to_ip(request.netserver_ip, request.ipfamily)
         .filter(|address| !address.is_unspecified());
     let (request_size, response_size) = message_sizes(request)?;
-    let mut end = end(request, transport)?;
     if let (Some(cpu), Some(method)) = (&mut end.cpu, extension::cpu_method(&asked)) {
         cpu.method = method;
     }
     end.place = extension::place(&asked);
-    paths::asked(&asked, &mut end).map_err(|_| errno::INVALID)?;
-    end.stamps = stamps::asked(&asked).map_err(|_| errno::INVALID)?;
-    end.series = series::asked(&asked).map_err(|_| errno::INVALID)?;
-    end.rate = rate::asked(&asked).map_err(|_| errno::INVALID)?;
-    // Only an end that alone sends has a rate.
-    if end.rate.is_some() && flow != Flow::RECEIVE {
+    paths::asked(&asked, &mut end)?;
+    end.stamps = stamps::asked(&asked)?;
+    end.series = series::asked(&asked)?;
+    end.rate = rate::asked(&asked)?;
+    end.flow_counts = asked.value(ItemKind::FlowCounts).is_some();
+    // Only an end that alone sends has a rate, or can be told to stop.
+    let alone = flow == Flow::RECEIVE;
+    let stops = alone && transport.hears_of_an_end();
+    if (end.rate.is_some() && !alone) || (end.until && !stops) {
         return Err(errno::INVALID);
     }
-    end.sequence = quality::asked(&asked).map_err(|_| errno::INVALID)?;
-    end.duplex = both_ways;
-    end.flow_counts = asked.value(ItemKind::FlowCounts).is_some();
-    end.until = until::asked(&asked, flow, transport).map_err(|_| errno::INVALID)?;
-    end.one_port = one_port::asked(&asked).map_err(|_| errno::INVALID)?;
     Ok(EndJob {
         request: request_size,
         response: response_size,
@@ -63,7 +61,7 @@ pub(super) fn job(
             None => datagram_peer(request, peer)?.map(Address::Inet),
         },
         facts: extension::facts_wanted(&asked),
-        flows: extension::flows(&asked).map_err(|_| errno::INVALID)?,
+        flows: extension::flows(&asked)?,
         ..EndJob::new(
             transport,
             family,

@@ -18,7 +18,7 @@ use super::{
     Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
 };
 use crate::error::SessionError;
-use crate::{extension, one_port, paths, quality, rate, series, stamps, until};
+use crate::{extension, one_port, paths, quality, rate, series, stamps};
 
 /// The request for one iteration.
 pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Result<Frame, SessionError> {
@@ -101,9 +101,7 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) -> Result<(), 
         series::ask(&mut asked, plan);
     }
     rate::ask(&mut asked, &plan.remote);
-    quality::ask(&mut asked, &plan.remote);
-    until::ask(&mut asked, &plan.remote);
-    one_port::ask(&mut asked, &plan.remote);
+    paths::ask_switches(&mut asked, &plan.remote);
     if !asked.is_empty() {
         asked.encode_over(Stage::Request, request)?;
     }

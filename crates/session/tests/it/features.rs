@@ -6,10 +6,10 @@ use crate::common::{local_end, plan};
 use netperf_model::rate::{Arrival, RatePlan, RateUnit};
 use netperf_model::{
     Duplex, EndPlan, Feature, Flow, InterfaceName, IoMethod, SeriesPlan, SettingType, SettingValue,
-    Stamper, TestPlan,
+    Stamper, TestPlan, TransportId,
 };
 use netperf_session::dialect::Dialect;
-use netperf_session::offer;
+use netperf_session::{errno, offer};
 
 /// The plan of an end that asks for a feature.
 fn asking_for(feature: Feature) -> EndPlan {
@@ -79,4 +79,27 @@ fn every_feature_that_netperf_asks_for_reaches_netserver() {
         assert_eq!(job.end.socket.settings, plan.remote.socket.settings);
         assert_eq!(job.end.io, plan.remote.io, "{feature:?}");
     }
+}
+
+#[test]
+fn what_only_a_lone_sender_can_do_is_refused_elsewhere() {
+    let understood = |feature, flow, transport| {
+        let plan = TestPlan {
+            flow,
+            transport,
+            remote: asking_for(feature),
+            ..plan()
+        };
+        let request = offer::request(&plan, &local_end()).unwrap();
+        Dialect::understand(&request, None).map(drop)
+    };
+    for feature in [Feature::Until, Feature::Rate] {
+        assert!(understood(feature, Flow::RECEIVE, TransportId::Tcp).is_ok());
+        for flow in [Flow::SEND, Flow::RR] {
+            let refused = understood(feature, flow, TransportId::Tcp);
+            assert_eq!(refused, Err(errno::INVALID), "{feature:?}");
+        }
+    }
+    let unheard = understood(Feature::Until, Flow::RECEIVE, TransportId::Sctp);
+    assert_eq!(unheard, Err(errno::INVALID));
 }

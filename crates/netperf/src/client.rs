@@ -149,7 +149,7 @@ fn stdout_is_for_json(command: &Result<Command, CliError>, argv: &[OsString]) ->
     }
 }
 
-/// Wall-clock time at which the program started.
+/// Start time of the program, since 1970.
 #[derive(Clone, Copy)]
 struct RunStart(Duration);
 

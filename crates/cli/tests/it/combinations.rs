@@ -90,7 +90,7 @@ fn column(option: &str, transport: &str) -> String {
     for flows in ["", "--flows 2"] {
         for (name, words) in KINDS {
             let without = format!("-t OMNI {flows} -- {words} -T {transport}");
-            // Many flows have lines of their own.
+            // The lines of many flows are separate.
             if !flows.is_empty() && (option == flows || why_not(&without).is_some()) {
                 continue;
             }
@@ -108,7 +108,7 @@ fn column(option: &str, transport: &str) -> String {
     kinds.iter().map(line).collect()
 }
 
-/// What is asked, the option that is named, and the way out.
+/// Options, the option that the error names, and its remedy.
 #[rustfmt::skip]
 const PAIRS: &[(&str, &str, &str)] = &[
     ("-t TCP_MAERTS -- -a", "--defer-accept", "leave it out"),

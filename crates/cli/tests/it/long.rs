@@ -156,7 +156,7 @@ fn version_by_name_is_version_by_letter() {
     assert_eq!(netperf("-- --version").command, netperf("-V").command);
 }
 
-/// What is printed about a wrong command line, which must be one line and exit 2.
+/// Error text of an invalid command line: one line, and exit status 2.
 #[track_caller]
 fn complaint(line: &str) -> String {
     let error = error(line);

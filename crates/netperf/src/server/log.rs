@@ -247,7 +247,7 @@ const fn priority(level: LogLevel) -> u8 {
     }
 }
 
-/// Wall-clock time in RFC 3339 format, in milliseconds.
+/// Time of day in RFC 3339 format, in milliseconds.
 fn time() -> String {
     let now = clock::since_epoch();
     let date = netperf_model::date::date(now.as_secs_f64()).unwrap_or_default();

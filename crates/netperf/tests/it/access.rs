@@ -1,5 +1,5 @@
-//! Who may use netserver, and for what: each limit met, with the line and the status that
-//! tell of it, at both ends.
+//! Access to netserver: each limit is reached, and both ends report it with a line and an exit
+//! status.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

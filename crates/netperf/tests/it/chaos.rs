@@ -21,8 +21,8 @@ use serde_json::Value;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A test that is this long does not end by itself here, seconds.
 const LONG: u32 = 600;
-/// How much longer a timed test is on a machine on which the first one had ended before
-/// the last one moved anything.
+/// Factor of the test time on a machine so slow that the first test ended before the last one
+/// moved data.
 const SLOW: u32 = 5;
 
 /// The kinds of test, and the options that mean them.
@@ -48,7 +48,7 @@ const KINDS: [(&str, &str); 19] = [
     ("one port flows", "-t TCP_MAERTS --flows 3 --one-port"),
 ];
 
-/// Sessions of all of them: a connection of its own for each way is one more.
+/// Sessions of all kinds: separate connections for both directions need one more.
 const SESSIONS: usize = KINDS.len() + 1;
 /// Ends of a session whose client closed its connections, in whatever order that was.
 const LEFT: [&str; 3] = ["finished", "abandoned", "cut"];
@@ -439,7 +439,7 @@ fn a_clock_that_is_set_in_the_middle_changes_no_result() {
     }
 }
 
-/// A library whose wall clock is so many seconds off once the mark is there.
+/// A library that shifts the wall clock by this many seconds once the mark file exists.
 fn clock_that_steps(
     folder: &Scratch,
     name: &str,

@@ -1,6 +1,5 @@
-//! What scripts, dashboards and kernel tests out there rely on, held against the
-//! programs themselves. The numbers are those of docs/consumers.md, which says who
-//! relies on what.
+//! Properties that published scripts, dashboards and kernel tests rely on, checked with the
+//! programs. The numbers are those of docs/consumers.md, which lists each consumer.
 
 mod interims;
 mod options;

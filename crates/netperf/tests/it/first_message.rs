@@ -1,5 +1,5 @@
-//! What becomes of a connection before its first message is whole: it costs no process, it
-//! has a time, and whoever says what no netperf says is hung up on.
+//! Connections before their first message is complete: they cost no process and have a time
+//! limit, and other protocols are disconnected.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};

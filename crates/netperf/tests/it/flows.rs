@@ -255,8 +255,8 @@ fn datagrams_of_every_flow_arrive_at_a_socket_of_its_own() {
 #[test]
 fn no_two_flows_of_datagrams_share_a_port() {
     let server = ours!().serve();
-    // A flow whose answers come to another one never ends. As many as this find space on
-    // their way even where nobody takes them off it.
+    // A flow whose answers reach another flow never ends. The socket buffers have space for this
+    // many messages even if no end receives them.
     let words = format!("-t UDP_RR -l -1800 --flows 900 --threads 2 -- -r 100,100 -k {SELECTION}");
     let finished = run(&server, &words).expect_clean();
     assert_eq!(

@@ -184,8 +184,8 @@ fn of_writer(scratch: &Scratch, name: &str, results: usize) -> PathBuf {
     folder
 }
 
-/// What a writer reported as saved or known: the number of the result, and its digest's
-/// first digits. A line that was cut off was not reported.
+/// Results that a writer reported as saved or known: number, and first digits of the digest.
+/// A partial line does not count.
 fn reported(stdout: &str) -> Vec<(i64, String)> {
     let whole = stdout.rsplit_once('\n').map_or("", |(lines, _)| lines);
     let lines = whole.lines().map(|line| {

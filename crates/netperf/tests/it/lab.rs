@@ -80,9 +80,8 @@ mod emulated {
     /// packets: one try of a few must be right.
     const TRIES: usize = 8;
 
-    /// Whether the mean is within 5 % of the round trip, or of what ping saw
-    /// at the same time if the machine was late. No packet is ever early, and
-    /// some are in time whatever else the machine does.
+    /// Returns true if the mean is within 5 % of the round trip, or of ping's mean at the same
+    /// time if the machine was late. Packets are never early, and some are always on time.
     fn mean_is_told(bench: &Bench, test: &str, round_trip: f64) -> bool {
         let ping = Invocation::new(Path::new("ping"))
             .args(["-q", "-i", "0.05", "-w", "4", TwoHosts::SERVER_V4])

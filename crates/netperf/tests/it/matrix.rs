@@ -116,8 +116,8 @@ impl Bench {
             .run()
     }
 
-    /// An access point of its own for every cell: whoever has the same on one interface
-    /// hears the same frames. netperf takes the one behind it.
+    /// A separate access point for every cell: sockets with the same one on an interface receive
+    /// the same frames. netperf uses the next one.
     fn access_point(cell: usize) -> usize {
         4 + cell * 4 % 152
     }

@@ -49,9 +49,9 @@ fn warnings(document: &Value) -> Vec<&str> {
 /// Account of the test server.
 #[derive(Debug, Default)]
 struct Served {
-    /// How long requests had to wait each time, from when it stopped serving to its answer.
+    /// Waiting time of requests in each stall, from its start to the answer.
     stalls: Vec<Duration>,
-    /// How far those may be off: the longest that an answer took to be written.
+    /// Error limit of these times: the longest time that the write of an answer took.
     doubt: Duration,
 }
 
@@ -149,8 +149,7 @@ fn a_server_that_stalls_is_seen_as_theory_says_at_a_rate_and_not_by_who_waits_fo
         let expected = theory(&served.stalls, seconds, 0.01);
         let found = percentile(&open, "latency", 99.0);
         assert!(expected > 0.08, "{served:?}");
-        // Where this machine did not let netperf run when it should have, netperf knows for how
-        // long: by no more than that may the figure be off.
+        // netperf measures how late the machine let it run; the figure may be off by that time.
         let late = number(&open["lateness"]["max_nanoseconds"]) / 1e9;
         assert!(percentile(&open, "lateness", 99.9) <= late);
         let slack = late + served.doubt.as_secs_f64();

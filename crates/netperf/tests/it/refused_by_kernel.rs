@@ -1,5 +1,5 @@
-//! What a kernel may refuse to some and not to others is refused with status 3, at the end
-//! that cannot; and what a netserver of another make leaves undone is said.
+//! Operations that some kernels refuse end with status 3 at the end concerned, and netperf
+//! reports the requests that a stock netserver ignores.
 
 use netperf_os::seccomp;
 use netperf_testkit::require::require;

@@ -119,7 +119,8 @@ fn the_page_of_real_runs_is_in_order_by_day_by_night_and_in_a_hand() {
     }
 }
 
-/// What is drawn of `--until` outside of its card, on other things, or with no length.
+/// Script that lists drawings of `--until` outside of their card, over other drawings, or
+/// without a size.
 const UNTIL_FAULTS: &str = r##"
 const faults = [];
 const cards = [...document.querySelectorAll("#until .card")];

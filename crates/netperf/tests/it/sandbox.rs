@@ -31,10 +31,10 @@ fn has_walls() -> bool {
     )
 }
 
-/// What the probe is told: its folder, and a TCP port and an abstract socket of its parent.
+/// Variable with the folder of the probe.
 const FOLDER: &str = "SANDBOX_PROBE_FOLDER";
 
-/// What is tried: its name, and how it went.
+/// Attempts: name and result.
 fn attempts(folder: &Path, port: u16) -> Vec<(&'static str, io::Result<()>)> {
     let read = |path: &Path| fs::read(path).map(drop);
     let name = folder.as_os_str().as_encoded_bytes();
@@ -89,7 +89,7 @@ fn attempts(folder: &Path, port: u16) -> Vec<(&'static str, io::Result<()>)> {
     ]
 }
 
-/// What must go on working: the sockets and the files of tests.
+/// Operations that the sandbox must permit: the sockets and the files of tests.
 fn needs(allowed: &Path) -> io::Result<()> {
     assert_eq!(fs::read(allowed.join("fill"))?, b"fill");
     fs::read("/proc/stat")?;
@@ -114,7 +114,7 @@ fn needs(allowed: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Not a test of its own: what the other test runs in a process of its own.
+/// Body of the other test, which runs it in a separate process.
 #[test]
 fn inside() {
     let Some(folder) = environment(FOLDER) else {
@@ -245,7 +245,7 @@ fn a_file_that_a_client_names_is_read_from_the_folder_that_is_allowed_and_no_oth
         let said = format!("{}{}", refused.stdout, refused.stderr);
         assert!(said.contains("ermission denied"), "{}", refused.account());
     }
-    // What netserver does not send it need not read.
+    // netserver need not read a file that it does not send.
     let words = ["-t", "TCP_STREAM", "-l", "-64K", "-F", ",fill"];
     client(&none, &words).run().expect_clean();
 }

@@ -1,8 +1,8 @@
-//! What is in `dist/systemd` does under systemd what the manual says: started by itself or by
-//! the first client, confined, read again and stopped, with every kind of test through it.
+//! The units in `dist/systemd` behave under systemd as the manual states: start directly or by
+//! the first client, confinement, reload and stop, with every kind of test.
 //!
-//! systemd runs in the virtual machine of the lab, as the first process of namespaces of its
-//! own, with no units but those that it takes to have a journal.
+//! systemd runs in the virtual machine of the lab, as the first process of separate namespaces,
+//! with only the units that a journal needs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,8 +16,8 @@ use netperf_testkit::{
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Contents of the units.
 const PORT: u16 = 12865;
-/// What `systemd-analyze security` may say at most, in tenths; 92 is a service that has
-/// nothing of the kind.
+/// Largest exposure that `systemd-analyze security` may report, in tenths; a service without
+/// protection has 92.
 const EXPOSURE: &str = "--threshold=20";
 const NETPERF: &str = env!("CARGO_BIN_EXE_netperf");
 const NETSERVER: &str = env!("CARGO_BIN_EXE_netserver");

@@ -345,7 +345,7 @@ fn a_refused_passphrase_is_a_closed_connection() {
         }
         seen += 1;
         let (port, finished) = transcript.again(&Place::Here);
-        // Whether the connection ends or is reset depends on what was read of it.
+        // The connection ends or is reset, depending on the data read from it.
         if finished.stderr != transcript.stderr {
             let how = "Connection reset by peer\n";
             transcript.stderr = format!("netperf: the control connection broke: {how}");

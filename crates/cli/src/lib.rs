@@ -93,10 +93,7 @@ impl std::fmt::Debug for CliEnvironment<'_> {
 pub fn netperf(argv: &[OsString], environment: &CliEnvironment<'_>) -> Parsed<Command> {
     let mut notices = Vec::new();
     let command =
-        words(argv, "netperf").and_then(|words| match parse::netperf(&words, &mut notices)? {
-            parse::Read::Args(args) => resolve::command(&args, environment, &mut notices),
-            parse::Read::Command(command) => Ok(command),
-        });
+        words(argv, "netperf").and_then(|words| parse::netperf(&words, environment, &mut notices));
     Parsed { notices, command }
 }
 

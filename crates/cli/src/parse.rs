@@ -12,15 +12,7 @@ use crate::fault::Fault;
 use crate::long::{NoOtherTable, OptionProblem, OtherTables, misuse, shown};
 use crate::options::{self, SUITES, global, server};
 use crate::table::{Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape, by_name};
-use crate::{VERSION, help, usage};
-
-/// Result of parsing netperf's command line.
-pub(crate) enum Read {
-    /// To the end.
-    Args(Box<Args>),
-    /// To an option that ends everything.
-    Command(Command),
-}
+use crate::{CliEnvironment, VERSION, help, resolve, usage};
 
 /// The name of the test that runs when none is given.
 const DEFAULT_TEST: TestId = TestId::TcpStream;
@@ -33,8 +25,12 @@ pub(crate) fn test_of(args: &GlobalArgs) -> Option<TestId> {
     }
 }
 
-/// Reads netperf's words, the program's name first.
-pub(crate) fn netperf(words: &[String], notices: &mut Vec<Notice>) -> Result<Read, CliError> {
+/// Reads netperf's words, the program's name first, and makes the command of them.
+pub(crate) fn netperf(
+    words: &[String],
+    environment: &CliEnvironment<'_>,
+    notices: &mut Vec<Notice>,
+) -> Result<Command, CliError> {
     let (program, rest) = words.split_first().map_or(("", words), |(p, r)| (p, r));
     let mut args = GlobalArgs::default();
     let mut reader = OptionReader {
@@ -46,25 +42,25 @@ pub(crate) fn netperf(words: &[String], notices: &mut Vec<Notice>) -> Result<Rea
     let rest = match reader.read(rest, &mut args, notices)? {
         TableEnd::Done(rest) => rest,
         TableEnd::Halted(halt) => {
-            let command = halted(halt, OutputStream::Stderr, usage::global);
-            return Ok(Read::Command(command));
+            return Ok(halted(halt, OutputStream::Stderr, usage::global));
         }
         TableEnd::Complaint(line) => {
             let usage = Usage::error(format!("{line}\n{}", usage::global()), 1);
-            return Ok(Read::Command(Command::Usage(usage)));
+            return Ok(Command::Usage(usage));
         }
     };
     let (attempt, halted) = test_options(&args, program, &reader.elsewhere, rest);
     notices.extend(attempt.notices);
-    Ok(match halted? {
-        Some(command) => Read::Command(command),
-        None => Read::Args(Box::new(Args {
-            program: program.to_owned(),
-            command_line: words.join(" "),
-            global: attempt.global,
-            test: attempt.test,
-        })),
-    })
+    if let Some(command) = halted? {
+        return Ok(command);
+    }
+    let args = Args {
+        program: program.to_owned(),
+        command_line: words.join(" "),
+        global: attempt.global,
+        test: attempt.test,
+    };
+    resolve::command(&args, environment, notices)
 }
 
 /// Reads the words behind `--`, which may include global options, with the table of the test's

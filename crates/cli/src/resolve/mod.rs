@@ -208,8 +208,3 @@ fn remarks(args: &Args, test: TestId, notices: &mut Vec<Notice>) {
         ));
     }
 }
-
-/// Returns true if data goes both ways over one connection or many.
-const fn is_rr(flow: Flow) -> bool {
-    flow.is_request_response()
-}

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use netperf_model::{ConfidencePlan, Duplex, Flow, Limit, SocketKind, Suite, TestId, TransportId};
 
-use super::is_rr;
 use crate::args::{Args, GlobalArgs, SocketKindArg, TestArgs};
 use crate::command::CliError;
 
@@ -24,18 +23,13 @@ const DEFAULT_WIDTH: f64 = 5.0;
 /// If only netserver sends, it also measures the time, in whole seconds. DG_STREAM and
 /// DLCL_STREAM do not count: with an amount, they run until a signal.
 pub(super) fn limit(args: &Args, test: TestId, flow: Flow) -> Limit {
-    if let Some(messages) = args
-        .test
-        .messages
-        .and_then(|count| u64::try_from(count).ok())
-    {
-        if messages > 0 {
-            return if flow.counts_transactions() {
-                Limit::Units(messages)
-            } else {
-                Limit::Messages(messages)
-            };
-        }
+    let messages = args.test.messages.unwrap_or(0);
+    if let Some(messages) = u64::try_from(messages).ok().filter(|count| *count > 0) {
+        return if flow.counts_transactions() {
+            Limit::Units(messages)
+        } else {
+            Limit::Messages(messages)
+        };
     }
     let limit = args.global.length.unwrap_or(Limit::Time(DEFAULT_LENGTH));
     match limit {
@@ -108,7 +102,7 @@ pub(super) fn request_response(
     flow: Flow,
     args: &TestArgs,
 ) -> (Option<u32>, Option<u32>) {
-    if !is_rr(flow) && !test.counts_connections() {
+    if !flow.is_request_response() && !test.counts_connections() {
         return (None, None);
     }
     let usual = match test.row().suite {

@@ -280,25 +280,18 @@ fn forget(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), 
         }
     };
     let ids = store.forget(&what, filter, args.dry_run)?;
+    let (key, words) = if args.dry_run {
+        ("would_forget", "would be forgotten")
+    } else {
+        ("forgotten", "forgotten")
+    };
     if args.json {
-        let word = if args.dry_run {
-            "would_forget"
-        } else {
-            "forgotten"
-        };
-        print(&json!({"schema": text::SCHEMA, word: ids}));
+        print(&json!({"schema": text::SCHEMA, key: ids}));
         return Ok(());
     }
     let count = ids.len();
-    let word = if args.dry_run {
-        "would be forgotten"
-    } else {
-        "forgotten"
-    };
-    out(&format!(
-        "{count} {} {word}\n",
-        if count == 1 { "result" } else { "results" }
-    ));
+    let results = if count == 1 { "result" } else { "results" };
+    out(&format!("{count} {results} {words}\n"));
     Ok(())
 }
 

@@ -58,16 +58,13 @@ impl InterimPrinter<'_> {
 
 /// Counts for a run whose intervals may be wanted: only JSON shows TCP's view of them.
 pub(super) fn live(run: &RunCommand) -> Live {
-    let live = if run.plan.interim.is_some() && run.report.format.is_json() {
-        Live::with_tcp()
-    } else {
-        Live::default()
-    };
-    let live = if run.plan.remote.until {
-        live.that_tells()
-    } else {
-        live
-    };
+    let mut live = Live::default();
+    if run.plan.interim.is_some() && run.report.format.is_json() {
+        live = Live::with_tcp();
+    }
+    if run.plan.remote.until {
+        live = live.that_tells();
+    }
     show::live(run, live)
 }
 

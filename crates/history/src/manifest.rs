@@ -12,7 +12,15 @@ pub type ManifestFacts = BTreeMap<String, String>;
 
 /// The requested settings, which identify a configuration: results with equal settings are
 /// comparable.
-const ASKED: &[&str] = &["test", "local.requested", "remote.requested"];
+const ASKED: &[&str] = &[
+    "test",
+    "local.requested",
+    "remote.requested",
+    "rate.kept_by",
+    "rate.unit",
+    "rate.asked_per_second",
+    "rate.arrival",
+];
 /// Other facts that a result depends on.
 const MET: &[&str] = &[
     "program.version",
@@ -208,6 +216,7 @@ mod tests {
                 "host": {"release": "6.1"},
             },
             "iterations": [{"local": {"congestion_control": "bbr"}}],
+            "rate": {"asked_per_second": 1000.0, "arrival": "poisson", "seed": 5},
         });
         let document: Document = serde_json::from_value(document).unwrap();
         let (asked, manifest) = of_document(&document);
@@ -216,6 +225,11 @@ mod tests {
         assert_eq!(fact("test.burst_requests"), Some("2"));
         assert_eq!((fact("test.many"), fact("test.connects")), (None, None));
         assert_eq!(fact("local.requested.fill_file"), None);
+        assert_eq!(fact("rate.asked_per_second"), Some("1000.0"));
+        assert_eq!(
+            (fact("rate.arrival"), fact("rate.seed")),
+            (Some("poisson"), None)
+        );
         assert_eq!(manifest["local.host.release"], "6.1");
         assert_eq!(manifest["local.congestion_control"], "bbr");
         assert_eq!(read(&written(&manifest)), manifest);

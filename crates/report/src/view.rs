@@ -136,13 +136,6 @@ impl<'a> View<'a> {
             Some(_) | None => "",
         }
     }
-
-    /// True if the confidence asked for was missed. Tests that never repeat have none in their
-    /// outcome.
-    #[must_use]
-    pub fn confidence_missed(&self) -> bool {
-        self.outcome.confidence.is_some_and(|reached| !reached.met)
-    }
 }
 
 impl<'a> EndView<'a> {

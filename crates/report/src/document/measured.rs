@@ -258,55 +258,38 @@ pub struct IntervalResult {
     pub latency: Option<IntervalLatency>,
 }
 
-/// The figures of a run in three units: the one asked for, bytes, transactions.
-struct InUnits {
-    unit: Unit,
-    asked: Figures,
-    bytes: Option<Figures>,
-    transactions: Option<Figures>,
-}
-
-impl InUnits {
-    fn new(plan: &TestPlan, report: &ReportPlan, of: impl Fn(Unit) -> Figures) -> Self {
-        let only_connects = plan.test.counts_connections();
-        Self {
-            unit: unit_of(plan, report),
-            asked: of(figures::unit_in_force(plan, report.unit)),
-            bytes: (!only_connects).then(|| of(Unit::Bytes)),
-            transactions: plan
-                .flow
-                .counts_transactions()
-                .then(|| of(Unit::Transactions)),
-        }
-    }
-
-    fn throughput(&self) -> ThroughputFigures {
-        let rate = |figures: Option<Figures>| figures.map(|figures| figures.throughput);
-        let bytes = rate(self.bytes);
-        ThroughputFigures {
-            throughput: MeasuredFigure::of(self.asked.throughput),
-            throughput_unit: unit_label(self.unit),
-            throughput_bits_per_second: in_bits(bytes),
-            throughput_bytes_per_second: MeasuredFigure::of(bytes),
-            transactions_per_second: MeasuredFigure::of(rate(self.transactions)),
-        }
-    }
-
-    fn demand(&self) -> DemandFigures {
-        let demand = |figures: Option<Figures>, pick: fn(&Figures) -> f64| {
-            MeasuredFigure::of(figures.map(|figures| pick(&figures)))
-        };
-        DemandFigures {
-            local_demand_microseconds_per_kibibyte: demand(self.bytes, |f| f.local_demand),
-            remote_demand_microseconds_per_kibibyte: demand(self.bytes, |f| f.remote_demand),
-            local_demand_microseconds_per_transaction: demand(self.transactions, |f| {
-                f.local_demand
-            }),
-            remote_demand_microseconds_per_transaction: demand(self.transactions, |f| {
-                f.remote_demand
-            }),
-        }
-    }
+/// The figures of a run in three units: the one asked for, bytes, and transactions.
+fn in_units(
+    plan: &TestPlan,
+    report: &ReportPlan,
+    of: impl Fn(Unit) -> Figures,
+) -> (Figures, ThroughputFigures, DemandFigures) {
+    let asked = of(figures::unit_in_force(plan, report.unit));
+    let bytes = (!plan.test.counts_connections()).then(|| of(Unit::Bytes));
+    let transactional = plan.flow.counts_transactions();
+    let transactions = transactional.then(|| of(Unit::Transactions));
+    let measured = |figures: &Option<Figures>, pick: fn(&Figures) -> f64| {
+        MeasuredFigure::of(figures.as_ref().map(pick))
+    };
+    let in_bytes = measured(&bytes, |figures| figures.throughput);
+    let throughput = ThroughputFigures {
+        throughput: MeasuredFigure::of(asked.throughput),
+        throughput_unit: unit_label(unit_of(plan, report)),
+        throughput_bits_per_second: in_bits(in_bytes.0),
+        throughput_bytes_per_second: in_bytes,
+        transactions_per_second: measured(&transactions, |figures| figures.throughput),
+    };
+    let (local, remote) = (
+        |figures: &Figures| figures.local_demand,
+        |figures: &Figures| figures.remote_demand,
+    );
+    let demand = DemandFigures {
+        local_demand_microseconds_per_kibibyte: measured(&bytes, local),
+        remote_demand_microseconds_per_kibibyte: measured(&bytes, remote),
+        local_demand_microseconds_per_transaction: measured(&transactions, local),
+        remote_demand_microseconds_per_transaction: measured(&transactions, remote),
+    };
+    (asked, throughput, demand)
 }
 
 /// The unit of the result: TCP_CC moves no data and counts connections in any unit.
@@ -322,16 +305,16 @@ impl MeanResult {
     pub(super) fn of(view: &View<'_>) -> Self {
         let outcome = view.outcome;
         let plan = &outcome.plan;
-        let figures = InUnits::new(plan, view.report, |unit| {
+        let (asked, throughput, demand) = in_units(plan, view.report, |unit| {
             figures::mean(plan, unit, &outcome.iterations)
         });
         Self {
-            elapsed_seconds: MeasuredFigure::of(figures.asked.elapsed),
-            throughput: figures.throughput(),
+            elapsed_seconds: MeasuredFigure::of(asked.elapsed),
+            throughput,
             mean_round_trip_seconds: mean_round_trip(plan, &outcome.iterations),
-            local_cpu_percent: MeasuredFigure::of(figures.asked.local_cpu),
-            remote_cpu_percent: MeasuredFigure::of(figures.asked.remote_cpu),
-            demand: figures.demand(),
+            local_cpu_percent: MeasuredFigure::of(asked.local_cpu),
+            remote_cpu_percent: MeasuredFigure::of(asked.remote_cpu),
+            demand,
         }
     }
 }
@@ -345,7 +328,8 @@ fn mean_round_trip(plan: &TestPlan, runs: &[Iteration]) -> MeasuredFigure {
 
 impl IterationDocument {
     pub(crate) fn of(plan: &TestPlan, report: &ReportPlan, number: usize, run: &Iteration) -> Self {
-        let figures = InUnits::new(plan, report, |unit| figures::of_iteration(plan, unit, run));
+        let (_, throughput, demand) =
+            in_units(plan, report, |unit| figures::of_iteration(plan, unit, run));
         let sent = |end: &EndResult| end.quality.map(|quality| quality.sent);
         let (local, remote) = (&run.local, run.remote.as_ref());
         let flows = run.many.as_ref();
@@ -353,9 +337,9 @@ impl IterationDocument {
             number,
             elapsed_seconds: MeasuredFigure::of(run.elapsed),
             paused_seconds: MeasuredFigure::of(run.paused),
-            throughput: figures.throughput(),
+            throughput,
             mean_round_trip_seconds: mean_round_trip(plan, std::slice::from_ref(run)),
-            demand: figures.demand(),
+            demand,
             segment_size_bytes: run.segment_size,
             cipher: run.cipher.clone(),
             tcp: run.tcp,
@@ -497,6 +481,7 @@ impl IntervalResult {
         let unit = unit_of(plan, report);
         let counts = &interim.counts;
         let transactional = plan.flow.counts_transactions();
+        let transactions = transactional.then(|| rate(counts.transactions, interim.seconds));
         Self {
             number,
             iteration: interim.iteration,
@@ -507,11 +492,7 @@ impl IntervalResult {
             sent_bytes: counts.bytes_sent,
             received_bytes: counts.bytes_received,
             transactions: counts.transactions,
-            transactions_per_second: if transactional {
-                rate(counts.transactions, interim.seconds)
-            } else {
-                MeasuredFigure(None)
-            },
+            transactions_per_second: transactions.unwrap_or_default(),
             rates: TransferRates::of(
                 Some(counts.bytes_sent),
                 counts.bytes_received,

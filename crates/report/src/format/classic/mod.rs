@@ -154,7 +154,7 @@ pub(crate) fn print(view: &View<'_>) -> String {
 
 /// The block that says the confidence asked for was missed, or nothing.
 fn confidence_warning(view: &View<'_>) -> String {
-    let Some(reached) = view.outcome.confidence.filter(|_| view.confidence_missed()) else {
+    let Some(reached) = view.outcome.confidence.filter(|reached| !reached.met) else {
         return String::new();
     };
     let mut out = titles::CONFIDENCE_MISSED.to_owned();

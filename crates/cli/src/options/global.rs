@@ -2,15 +2,15 @@
 
 use std::sync::LazyLock;
 
-use netperf_model::{Family, Unit};
+use netperf_model::{Arrival, Duplex, Family, SeriesPlan, Stamper, Unit};
 
 use super::history;
 use super::{
-    PORTS, SIZES, buffers, cpu, flows, help_row, io, keepalive, length, port_name, quality, rate,
-    repeat, series, set, set_both_ends, set_ends, set_families, set_host, settings, show, until,
+    PORTS, SIZES, buffers, cpu, flows, help_row, io, length, port_name, repeat, set, set_both_ends,
+    set_ends, set_families, set_host, settings, span, until,
 };
-use crate::args::{GlobalArgs, JsonArg};
-use crate::grammar::{cut, dscp, first_half, seconds, size, time};
+use crate::args::{GlobalArgs, JsonArg, Progress};
+use crate::grammar::{cut, dscp, first_half, rate, seconds, size, time};
 use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::table::{Action, Halt, OptionSpec};
@@ -140,7 +140,15 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
              the key, and the control connection is encrypted; data is not. A netserver without a \
              key is refused.",
         ),
-    keepalive::NETPERF,
+    Opt::named("control-keepalive", Group::Hosts)
+        .takes("time", ValueKind::Span)
+        .set(|a, text| a.control_keepalive = span(text))
+        .help("probe an idle control connection at this interval (default 15 s)")
+        .more(
+            "The control connection is otherwise idle during a test. The TCP keepalive probes keep \
+             the connection in the tables of a NAT, and end a run if netserver's host has shown no \
+             sign of life for nearly three intervals. Whole seconds; 0 disables probes.",
+        ),
     cpu::BIND,
     Opt::lettered('s', "wait", Group::Test)
         .takes("seconds", ValueKind::WholeSeconds)
@@ -186,12 +194,65 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .flag(|a| a.debug = a.debug.saturating_add(1))
         .help("print debug text; repeat for more")
         .more("On standard output. netserver has a separate option."),
-    quality::BIDIRECTIONAL,
-    rate::RATE,
-    rate::ARRIVAL,
-    rate::SEED,
-    quality::SEQUENCE,
-    quality::ONE_PORT,
+    Opt::named("bidirectional", Group::Test)
+        .takes("same|separate", ValueKind::Word(Duplex::WORDS))
+        .set(|a, text| a.bidirectional = Duplex::named(text))
+        .help("send bulk data in both directions at once")
+        .more(
+            "In stream tests, whatever their direction. same: both directions share one \
+             connection, or one socket at each end, with a thread for each; netserver must be this \
+             program. separate: each direction has its own connection, and any netserver works. \
+             The throughput is the sum of what both receivers got; REMOTE_RECV_THROUGHPUT and \
+             LOCAL_RECV_THROUGHPUT are those of each direction. With --flows each flow carries \
+             both directions, served by the threads of --threads. Over TCP, Multipath TCP, UDP, \
+             UDP-Lite, Unix-domain streams and vsock.",
+        ),
+    Opt::named("rate", Group::Pacing)
+        .takes("number", ValueKind::Rate)
+        .set(|a, text| a.rate.rate = rate(text))
+        .help("send at this rate: requests per second, or bits per second")
+        .more(
+            "A number, optionally with a fraction, and k, M or G for 10^3, 10^6 or 10^9. In \
+             request/response tests it counts requests: they are sent when they are due, \
+             independent of earlier responses, and the latency counts from the due time. In \
+             one-way tests it counts bits, or, with the suffix pps, messages of transports that \
+             preserve them (20kpps): the sending end spaces them evenly. Many flows (--flows) \
+             share the rate; tests that open a connection each time need --flows. netperf warns if \
+             it could not keep the rate.",
+        ),
+    Opt::named("arrival", Group::Pacing)
+        .takes("pattern", ValueKind::Word(Arrival::WORDS))
+        .set(|a, text| a.rate.arrival = Arrival::named(text))
+        .help("distribution of requests at a rate: constant or poisson")
+        .more(
+            "constant has equal intervals, poisson exponentially distributed ones, as for requests \
+             from many clients.",
+        ),
+    Opt::named("seed", Group::Pacing)
+        .takes("number", ValueKind::Seed)
+        .set(|a, text| a.rate.seed = text.parse().ok())
+        .help("seed of the random times of --arrival poisson")
+        .more(
+            "The same number gives the same times. RATE_SEED and JSON show the seed that was used.",
+        ),
+    Opt::named("sequence", Group::Test)
+        .flag(|a| a.io.sequence = true)
+        .help("number datagrams to detect loss, duplicates and reordering")
+        .more(
+            "In stream tests over UDP, UDP-Lite, DCCP and Unix-domain datagrams. Each datagram \
+             begins with 24 bytes that contain its number and the time of the send. The receiver \
+             counts lost, duplicated and late datagrams and computes the jitter: see UDP_LOST, \
+             UDP_DUPLICATED, UDP_REORDERED, UDP_JITTER_USEC and further selectors, --json, and -v \
+             2. Both ends must be this program.",
+        ),
+    Opt::named("one-port", Group::Hosts)
+        .flag(|a| a.io.one_port = true)
+        .help("send data to the port of the control connection")
+        .more(
+            "For networks that pass only this port: a firewall, NAT, a Kubernetes service. Over \
+             TCP, TLS and UDP. netperf opens all connections, whichever way data flows, and each \
+             begins with 32 bytes that identify the test. netserver must be this program.",
+        ),
     flows::FLOWS,
     flows::THREADS,
     flows::WARMUP,
@@ -210,11 +271,64 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
              interval and is not needed. The Unix-domain, SCTP, XTI and link-level tests print \
              none, as in netperf 2.7; --json contains them.",
         ),
-    series::SERIES,
-    series::FLOWS,
-    series::TIMESTAMPS,
-    show::LIVE,
-    show::PROGRESS,
+    Opt::named("series", Group::Output)
+        .takes("local,remote", ValueKind::twice(&ValueKind::Period))
+        .set(|a, text| {
+            set_both_ends(&mut a.series.every, text, |text| {
+                span(text).unwrap_or_default()
+            })
+        })
+        .help("record the TCP state of connections at this interval")
+        .more(
+            "Round trip, congestion window, retransmissions, pacing and delivery rate and more \
+             (TCP_INFO), from the beginning to the end of the connection, by a separate thread. \
+             JSON contains all samples, `netperf report` draws them, and selectors such as \
+             LOCAL_TCP_RTT_MAX summarise them. One value is for both ends, 0 for neither: \
+             `--series 100ms,0` excludes netserver, which must otherwise be this program. From 1ms \
+             to 1h; beyond 16384 samples every second one is dropped.",
+        ),
+    Opt::named("series-flows", Group::Output)
+        .takes("number", ValueKind::Within(1, SeriesPlan::MOST_FLOWS))
+        .set(|a, text| a.series.flows = text.parse().ok())
+        .help("with many flows, record this many")
+        .more(
+            "The default is 8. Both ends select the same: those with the smallest netperf ports.",
+        ),
+    Opt::named("timestamps", Group::Output)
+        .takes("clock", ValueKind::Word(Stamper::WORDS))
+        .set(|a, text| a.series.stamps = Stamper::named(text))
+        .help(
+            "split transactions into stack and wire, each way, by the kernel's or the device's \
+             clock",
+        )
+        .more(
+            "In TCP_RR and UDP_RR with one transaction at a time. The kernels of both ends \
+             timestamp sent and received packets (SO_TIMESTAMPING); the offset of their clocks is \
+             estimated from the fastest round trips, and shown with its error. --json, -v 2 and \
+             selectors such as WIRE_THERE_USEC show the parts. Both ends must be this program. \
+             With hardware the network devices make the timestamps, if they can (ethtool -T): \
+             netperf enables them on its own device for the run, netserver's must be enabled \
+             beforehand.",
+        ),
+    Opt::named("live", Group::Output)
+        .flag(|a| a.show.live = true)
+        .help("show the test on the whole terminal while it runs")
+        .more(
+            "Shows rate, latency (with --latency), retransmissions, local CPU utilisation, the \
+             remaining time and each of many flows, as numbers and over time. Drawn on standard \
+             error, or on standard output if only that is a terminal; afterwards the terminal is \
+             restored and the result printed. q or Ctrl-C ends the test early, with its result. \
+             NO_COLOR disables colours.",
+        ),
+    Opt::named("progress", Group::Output)
+        .takes("when", ValueKind::Word(Progress::WORDS))
+        .set(|a, text| a.show.progress = Progress::named(text).unwrap_or_default())
+        .help("show a progress line on the terminal: auto, never or always")
+        .more(
+            "On standard error, erased after the test. auto (default) shows it if standard input \
+             and error are a terminal and the result goes elsewhere: to a file, to a pipe, or as \
+             one JSON document at the end. always shows it whenever standard error is a terminal.",
+        ),
     Opt::named("json", Group::Output)
         .flag(|a| a.json = Some(JsonArg::Document))
         .help("print the whole result as one JSON document")

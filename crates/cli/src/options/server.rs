@@ -2,7 +2,7 @@
 
 use netperf_model::{CpuMethod, Family};
 
-use super::{access, help_row, keepalive, set_host, span};
+use super::{access, help_row, set_host, span};
 use crate::args::ServerArgs;
 use crate::group::Group;
 use crate::kind::ValueKind;
@@ -79,7 +79,14 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     access::MAX_TEST_TIME,
     access::MAX_SEND_RATE,
     access::IDLE_TIME,
-    keepalive::NETSERVER,
+    Opt::named("control-keepalive", Group::Access)
+        .takes("time", ValueKind::Span)
+        .set(|a, text| a.control_keepalive = span(text))
+        .help("probe an idle control connection at this interval (default 15 s)")
+        .more(
+            "A session ends if its client's host has shown no sign of life for nearly three \
+             intervals. Whole seconds; 0 disables probes.",
+        ),
     access::CONFIG,
     access::CHECK_CONFIG,
     Opt::named("cpu-method", Group::Running)

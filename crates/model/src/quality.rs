@@ -65,56 +65,44 @@ impl Quality {
     /// The count of numbers that an end reports.
     pub const NUMBERS: usize = 12;
 
-    /// Every number, in the order in which ends tell them to each other.
-    #[must_use]
-    pub const fn numbers(&self) -> [u64; Self::NUMBERS] {
+    /// The counts, in the order in which ends tell them to each other.
+    fn counts(&mut self) -> [&mut u64; Self::NUMBERS - 1] {
         [
-            self.sent,
-            self.received,
-            self.expected,
-            self.duplicated,
-            self.reordered,
-            self.extent,
-            self.too_late,
-            self.unnumbered,
-            self.jitter,
-            self.mean_variation,
-            self.most_variation,
-            self.ended as u64,
+            &mut self.sent,
+            &mut self.received,
+            &mut self.expected,
+            &mut self.duplicated,
+            &mut self.reordered,
+            &mut self.extent,
+            &mut self.too_late,
+            &mut self.unnumbered,
+            &mut self.jitter,
+            &mut self.mean_variation,
+            &mut self.most_variation,
         ]
+    }
+
+    /// Every number in this order; the last one is 1 if the end was reached, or 0.
+    #[must_use]
+    pub fn numbers(mut self) -> [u64; Self::NUMBERS] {
+        let mut numbers = [u64::from(self.ended); Self::NUMBERS];
+        for (number, count) in numbers.iter_mut().zip(self.counts()) {
+            *number = *count;
+        }
+        numbers
     }
 
     /// From the numbers in this order.
     #[must_use]
-    pub const fn from_numbers(numbers: [u64; Self::NUMBERS]) -> Self {
-        let [
-            sent,
-            received,
-            expected,
-            duplicated,
-            reordered,
-            extent,
-            too_late,
-            unnumbered,
-            jitter,
-            mean_variation,
-            most_variation,
-            ended,
-        ] = numbers;
-        Self {
-            sent,
-            received,
-            expected,
-            duplicated,
-            reordered,
-            extent,
-            too_late,
-            unnumbered,
-            jitter,
-            mean_variation,
-            most_variation,
-            ended: ended != 0,
+    pub fn from_numbers(numbers: [u64; Self::NUMBERS]) -> Self {
+        let mut quality = Self {
+            ended: numbers[Self::NUMBERS - 1] != 0,
+            ..Self::default()
+        };
+        for (count, number) in quality.counts().into_iter().zip(numbers) {
+            *count = number;
         }
+        quality
     }
 
     /// The number of datagrams that should have arrived of those that the sender counted.

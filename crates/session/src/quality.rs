@@ -6,7 +6,7 @@ use netperf_wire::{Frame, Stage};
 
 /// Tells what the numbers told this end.
 pub(crate) fn tell(extension: &mut Extension, quality: &Quality) {
-    let numbers = quality.numbers().map(u64::to_be_bytes);
+    let numbers = (*quality).numbers().map(u64::to_be_bytes);
     extension.push(ItemKind::Quality, numbers.as_flattened());
 }
 

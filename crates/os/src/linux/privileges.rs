@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::io;
+use std::mem::MaybeUninit;
 
 use super::call::checked;
 
@@ -49,54 +50,53 @@ fn no_such(what: &str, name: &str) -> io::Error {
 const ENTRY: usize = 16 * 1024;
 
 fn passwd(name: &str) -> io::Result<Option<User>> {
-    let name = CString::new(name)?;
-    // SAFETY: passwd is plain data for which zeros are valid.
-    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
-    let mut room = [0; ENTRY];
-    let mut found = std::ptr::null_mut();
-    // SAFETY: every pointer is to something that outlives the call, and the length is that
-    // of `room`.
-    let error = unsafe {
-        libc::getpwnam_r(
-            name.as_ptr(),
-            &raw mut entry,
-            room.as_mut_ptr(),
-            room.len(),
-            &raw mut found,
-        )
-    };
-    entry_or(error, !found.is_null())?;
-    Ok((!found.is_null()).then_some(User {
+    lookup(name, libc::getpwnam_r, |entry: &libc::passwd| User {
         user: entry.pw_uid,
         group: entry.pw_gid,
-    }))
+    })
 }
 
 fn group_number(name: &str) -> io::Result<Option<u32>> {
+    lookup(name, libc::getgrnam_r, |entry: &libc::group| entry.gr_gid)
+}
+
+/// getpwnam_r(3) or getgrnam_r(3).
+type EntryByName<T> = unsafe extern "C" fn(
+    *const libc::c_char,
+    *mut T,
+    *mut libc::c_char,
+    libc::size_t,
+    *mut *mut T,
+) -> libc::c_int;
+
+/// Reads the entry of a user or group.
+fn lookup<T, R>(
+    name: &str,
+    find: EntryByName<T>,
+    read: impl FnOnce(&T) -> R,
+) -> io::Result<Option<R>> {
     let name = CString::new(name)?;
-    // SAFETY: group is plain data for which zeros are valid.
-    let mut entry: libc::group = unsafe { std::mem::zeroed() };
-    let mut room = [0; ENTRY];
+    let mut entry = MaybeUninit::uninit();
+    let mut strings = [0; ENTRY];
+    let (at, length) = (strings.as_mut_ptr(), strings.len());
     let mut found = std::ptr::null_mut();
-    // SAFETY: as above.
+    // SAFETY: every pointer is to something that outlives the call, and the length is that of
+    // the strings.
     let error = unsafe {
-        libc::getgrnam_r(
+        find(
             name.as_ptr(),
-            &raw mut entry,
-            room.as_mut_ptr(),
-            room.len(),
+            entry.as_mut_ptr(),
+            at,
+            length,
             &raw mut found,
         )
     };
-    entry_or(error, !found.is_null())?;
-    Ok((!found.is_null()).then_some(entry.gr_gid))
-}
-
-/// Some libraries report what is not there as an error (getpwnam(3)).
-fn entry_or(error: libc::c_int, found: bool) -> io::Result<()> {
+    // SAFETY: the pointer is null, or that of the entry, which the call has filled.
+    let found = unsafe { found.as_ref() };
     match error {
-        0 | libc::ENOENT | libc::ESRCH | libc::EBADF | libc::EPERM => Ok(()),
-        _ if found => Ok(()),
+        // Some libraries report what is not there as an error (getpwnam(3)).
+        0 | libc::ENOENT | libc::ESRCH | libc::EBADF | libc::EPERM => Ok(found.map(read)),
+        _ if found.is_some() => Ok(found.map(read)),
         error => Err(io::Error::from_raw_os_error(error)),
     }
 }

@@ -1,6 +1,5 @@
 //! The option tables: one row per letter, one table per parser.
 
-mod access;
 mod buffers;
 pub(crate) mod compare;
 mod cpu;

@@ -1,11 +1,13 @@
 //! The options of netserver.
 
-use netperf_model::{CpuMethod, Family};
+use std::path::PathBuf;
 
-use super::{access, help_row, set_host, span};
-use crate::args::ServerArgs;
+use netperf_model::{CpuMethod, Family, Network, OnePort, Require};
+
+use super::{help_row, set_host, span};
+use crate::args::{Networks, ServerArgs};
 use crate::group::Group;
-use crate::kind::ValueKind;
+use crate::kind::{ValueKind, bit_rate};
 use crate::operations::{LogFormat, LogLevel, SandboxArg};
 use crate::table::{Action, Halt, OptionSpec};
 
@@ -68,17 +70,84 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .set(|a, text| a.passphrase = Some(text.to_owned()))
         .help("close connections that do not begin with this passphrase")
         .more("The passphrase must be the first message, within 20 seconds."),
-    access::KEY_FILE,
-    access::REQUIRE,
-    access::ALLOW,
-    access::DENY,
-    access::DATA_PEERS,
-    access::ONE_PORT,
-    access::MAX_SESSIONS,
-    access::MAX_PEER_SESSIONS,
-    access::MAX_TEST_TIME,
-    access::MAX_SEND_RATE,
-    access::IDLE_TIME,
+    Opt::named("key-file", Group::Access)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.access.key_file = Some(PathBuf::from(text)))
+        .help("file with the key that clients must have")
+        .more(
+            "The file must not be accessible to other users and must contain at least 16 bytes, \
+             such as the output of openssl rand -hex 32. Without it the key comes from \
+             NETPERF_KEY_FILE or NETPERF_KEY in the environment. Client and netserver prove to \
+             each other that they have the key, and the control connection is encrypted.",
+        ),
+    Opt::named("require", Group::Access)
+        .takes("mode", ValueKind::Word(Require::WORDS))
+        .set(|a, text| a.access.require = Require::named(text))
+        .help("required credential of a client: none, passphrase or key")
+        .more(
+            "The default is the strongest that netserver has: the key with --key-file, the \
+             passphrase with -Z. With passphrase, a client that has the key does not need the \
+             passphrase.",
+        ),
+    Opt::named("allow", Group::Access)
+        .takes("network,...", ValueKind::Networks)
+        .set(|a, text| add(&mut a.access.allow, text))
+        .help("admit only clients in these networks")
+        .more(
+            "For instance 10.0.0.0/8,2001:db8::/32. Can be given several times. The smallest \
+             network that contains the address decides; if the same network is both allowed and \
+             denied, it is denied.",
+        ),
+    Opt::named("deny", Group::Access)
+        .takes("network,...", ValueKind::Networks)
+        .set(|a, text| add(&mut a.access.deny, text))
+        .help("refuse clients in these networks")
+        .more("Same syntax as --allow. With --deny alone, all other clients are admitted."),
+    Opt::named("data-peers", Group::Access)
+        .takes("peers", ValueKind::DataPeers)
+        .set(|a, text| a.access.data_peers = text.parse().ok())
+        .help("permitted data addresses: same, any, or additional networks")
+        .more(
+            "same (default): data is exchanged only with the address of the control connection. A \
+             client whose data uses another address needs that address in one of the networks. \
+             With any, a client can make netserver send to other hosts.",
+        ),
+    Opt::named("one-port", Group::Access)
+        .takes("mode", ValueKind::Word(OnePort::WORDS))
+        .set(|a, text| a.access.one_port = OnePort::named(text))
+        .help("data accepted on the control port: off, tcp or on")
+        .more(
+            "For netperf --one-port. on (default): connections, and datagrams to the UDP port of \
+             the same number, which is open. tcp: connections only. Connections without the token \
+             of a session are closed, and such datagrams are not answered. A netserver started by \
+             inetd, or with -f, accepts none.",
+        ),
+    Opt::named("max-sessions", Group::Access)
+        .takes("count", ValueKind::Count)
+        .set(|a, text| a.access.sessions = text.parse().ok())
+        .help("maximum number of concurrent sessions"),
+    Opt::named("max-peer-sessions", Group::Access)
+        .takes("count", ValueKind::Count)
+        .set(|a, text| a.access.peer_sessions = text.parse().ok())
+        .help("maximum number of concurrent sessions per client address"),
+    Opt::named("max-test-time", Group::Access)
+        .takes("time", ValueKind::Span)
+        .set(|a, text| a.access.test_time = span(text))
+        .help("refuse tests that are longer, or have no time limit"),
+    Opt::named("max-send-rate", Group::Access)
+        .takes("rate", ValueKind::BitRate)
+        .set(|a, text| a.access.send_rate = bit_rate(text))
+        .help("limit netserver's send rate in one test, in bits per second")
+        .more(
+            "For instance 100M or 2.5G (powers of ten). Enforced by SO_MAX_PACING_RATE over TCP \
+             and TLS, for all flows together, and by waiting between messages over other \
+             transports. Tests for which neither is possible are refused.",
+        ),
+    Opt::named("idle-time", Group::Access)
+        .takes("time", ValueKind::Span)
+        .set(|a, text| a.access.idle_time = span(text))
+        .help("disconnect a client after this time without a message (default 300 s)")
+        .more("At least one second. A running test is not idle."),
     Opt::named("control-keepalive", Group::Access)
         .takes("time", ValueKind::Span)
         .set(|a, text| a.control_keepalive = span(text))
@@ -87,8 +156,21 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
             "A session ends if its client's host has shown no sign of life for nearly three \
              intervals. Whole seconds; 0 disables probes.",
         ),
-    access::CONFIG,
-    access::CHECK_CONFIG,
+    Opt::named("config", Group::Running)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.config = Some(PathBuf::from(text)))
+        .help("read settings from this file")
+        .more(
+            "TOML: a setting has the name of the corresponding option; an option on the command \
+             line takes precedence. netserver does not start if the file contains an error.",
+        ),
+    Opt::named("check-config", Group::Running)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.check_config = Some(PathBuf::from(text)))
+        .help("check a settings file and exit")
+        .more(
+            "Prints a line for each error and exits with status 1; without errors the status is 0.",
+        ),
     Opt::named("cpu-method", Group::Running)
         .takes("method", ValueKind::Word(&["procstat", "looper"]))
         .set(|a, text| a.cpu_method = CpuMethod::named(text))
@@ -186,3 +268,8 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .action(Action::Halt(Halt::Version))
         .help("print the version and exit"),
 ];
+
+fn add(networks: &mut Networks, text: &str) {
+    // The kind has read it before.
+    networks.add(Network::list(text).unwrap_or_default());
+}

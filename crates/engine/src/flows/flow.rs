@@ -1,5 +1,6 @@
 //! The state of one flow. Ten thousand of them must stay small.
 
+use netperf_measure::clock::{self, Moment};
 use netperf_model::{FlowCounts, Quality};
 
 use crate::sequence::NumberTrack;
@@ -30,6 +31,8 @@ pub(super) struct FlowState<E, M> {
     pub(super) numbered: u64,
     /// Account of the numbers that arrive.
     pub(super) track: Option<Box<NumberTrack>>,
+    /// When the last request went out, where responses may be lost.
+    pub(super) asked_at: Moment,
     /// When the requests in flight went out, in a ring.
     marks: Box<[M]>,
     /// The place of the oldest of them.
@@ -55,6 +58,7 @@ impl<E, M: Copy> FlowState<E, M> {
             over: false,
             told: false,
             heard: false,
+            asked_at: clock::now(),
             numbered: 0,
             track: None,
             marks: vec![mark; in_flight].into_boxed_slice(),
@@ -93,6 +97,14 @@ impl<E, M: Copy> FlowState<E, M> {
         }
         if let Some(slot) = self.marks.get_mut(at) {
             *slot = mark;
+        }
+    }
+
+    /// Gives up the requests in flight; others take their place.
+    pub(super) fn forget(&mut self) {
+        self.left = self.left.saturating_add(self.in_flight as u64);
+        while self.in_flight > 0 {
+            let _given_up = self.answered();
         }
     }
 

@@ -5,6 +5,9 @@
 //! its turn. Messages share the buffers of their worker.
 
 use std::io;
+use std::time::Duration;
+
+use netperf_measure::clock;
 
 use netperf_os::events::Watch;
 use netperf_os::io as calls;
@@ -35,11 +38,19 @@ impl LoopEvents<'_> {
     /// Waits until a flow can go on or has its turn.
     #[inline]
     pub(super) fn wait(&mut self) -> io::Result<usize> {
+        self.wait_at_most(None)
+    }
+
+    /// The same for so long at most.
+    #[inline]
+    fn wait_at_most(&mut self, most: Option<Duration>) -> io::Result<usize> {
         // A paced flow always uses the poller.
         if self.poller.is_alone() {
             return Ok(1);
         }
-        self.poller.wait(self.pacing.next())
+        let turn = self.pacing.next();
+        self.poller
+            .wait(most.map_or(turn, |most| Some(turn.map_or(most, |turn| turn.min(most)))))
     }
 }
 
@@ -191,6 +202,8 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
 ) -> io::Result<Ended> {
     let mut active = flows.len();
     let mut ended = Ended::TimeOver;
+    let look = state.patience.map(|patience| patience / 4);
+    let mut looked = clock::now();
     for (token, flow) in flows.iter_mut().enumerate() {
         state.starts();
         let message = fill((flow, token), requests, in_flight, by.pacing, state)?;
@@ -214,7 +227,7 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
         if active == 0 {
             break;
         }
-        for index in 0..by.wait()? {
+        for index in 0..by.wait_at_most(look)? {
             let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token) else {
                 continue;
@@ -240,8 +253,36 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
             active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
         }
         state.publish();
+        if look.is_some_and(|look| looked.elapsed() >= look) {
+            looked = clock::now();
+            active -= ask_again(flows, by, requests, in_flight, state, &mut ended)?;
+        }
     }
     Ok(ended)
+}
+
+/// Gives up requests that have had no response for too long (`-e`), and sends others; how many
+/// flows are over by that.
+#[cold]
+fn ask_again<E: FlowEndpoint, R: WorkerRecorder>(
+    flows: &mut [FlowState<E, R::Mark>],
+    by: &mut LoopEvents<'_>,
+    requests: &mut Ring,
+    in_flight: usize,
+    state: &mut WorkerState<'_, R>,
+    ended: &mut Ended,
+) -> io::Result<usize> {
+    let patience = state.patience.unwrap_or(Duration::MAX);
+    let mut over = 0;
+    for (token, flow) in flows.iter_mut().enumerate() {
+        let waits = !flow.over && flow.in_flight > 0 && !flow.blocked;
+        if waits && flow.asked_at.elapsed() >= patience {
+            flow.forget();
+            let message = fill((flow, token), requests, in_flight, by.pacing, state)?;
+            over += usize::from(asked((flow, token), by.poller, message, ended)?);
+        }
+    }
+    Ok(over)
 }
 
 /// Sends as many requests as may be in flight; `Part` when the last did not go whole.
@@ -270,6 +311,9 @@ fn fill<E: FlowEndpoint, R: WorkerRecorder>(
             MessageProgress::Whole => {
                 flow.in_flight += 1;
                 flow.left -= 1;
+                if state.patience.is_some() {
+                    flow.asked_at = clock::now();
+                }
                 if flow.blocked {
                     return Ok(MessageProgress::Whole);
                 }

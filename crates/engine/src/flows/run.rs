@@ -148,6 +148,7 @@ fn common<'a, N: Role>(
         closes: job.is_netperf() && job.sends && job.duplex != Some(Duplex::Separate),
         series: None,
         live: None,
+        patience: job.recv_timeout.filter(|_| !job.transport.row().reliable),
         tells: job.stops_sender,
     }
 }

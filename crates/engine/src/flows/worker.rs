@@ -78,6 +78,8 @@ pub(super) struct WorkerState<'a, R> {
     pub(super) tally: Tally,
     /// The other end, which alone sends, is to be stopped at the end.
     pub(super) tells: bool,
+    /// Time after which a response counts as lost, where one may be.
+    pub(super) patience: Option<Duration>,
     /// Writes numbers into datagrams.
     pub(super) numbers: Option<Numbers>,
     shared: &'a SharedRun,
@@ -125,6 +127,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         Self {
             tally: Tally::default(),
             tells: false,
+            patience: None,
             numbers: None,
             shared,
             counts,

@@ -1,5 +1,7 @@
 //! The threads of one end, from their start to their reports.
 
+use std::time::Duration;
+
 use netperf_measure::{clock, cpu};
 use netperf_model::{Crew, EndPlan, EndSetup, FlowCarrier, IoMethod, TransportId, Workers};
 use netperf_os::events::Watch;
@@ -83,6 +85,8 @@ pub(super) struct WorkerSetup<'a> {
     pub(super) latency: bool,
     /// This end closes connections after the loop.
     pub(super) closes: bool,
+    /// Time after which a response counts as lost, where one may be.
+    pub(super) patience: Option<Duration>,
     /// This end, which only receives, may stop the sender.
     pub(super) tells: bool,
     /// Recorder of the time series.
@@ -422,6 +426,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         let mut state: WorkerState<'_, R> =
             WorkerState::new(shared, counts, common.margins, common.latency);
         state.tells = common.tells;
+        state.patience = common.patience;
         state.show(common.live);
         let mark = state.recorder().begin();
         let first = endpoints.first();

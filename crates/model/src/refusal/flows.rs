@@ -58,8 +58,8 @@ const TESTS: &[Reason] = &[
         "are no datagrams that only netserver sends",
     ),
     (
-        |plan| datagrams(plan) && plan.recv_timeout.is_some(),
-        "wait for every response: leave out -e",
+        |plan| datagrams(plan) && plan.recv_timeout.is_some() && plan.local.rate.is_some(),
+        "wait for every response at a rate: leave out -e",
     ),
     (
         |plan| datagrams(plan) && plan.flow.duplex == Some(Duplex::Separate),

@@ -452,3 +452,46 @@ fn a_sender_that_never_stops_is_received_from_until_the_amount_has_come() {
         .into_iter()
         .for_each(|sender| sender.join().unwrap());
 }
+
+#[test]
+fn a_request_without_a_response_is_given_up_and_another_takes_its_place() {
+    let (ours, theirs) = Socket::pair(Domain::UNIX, Type::SEQPACKET, None).unwrap();
+    let (shared, counts) = (
+        SharedRun::new(1, RunStage::Count).unwrap(),
+        Counts::default(),
+    );
+    let mut state: WorkerState<'_, NoRecorder> = WorkerState::new(&shared, &counts, false, false);
+    state.patience = Some(Duration::from_millis(5));
+    let mut flows = [FlowState::new(Tcp(ours), 2, 1, ())];
+    let fds = flows.iter().map(|flow| flow.endpoint.fd());
+    let mut poller = Poller::new(Waits::Sleeping, fds, Watch::Read, &shared.wakeup).unwrap();
+    let by = &mut LoopEvents {
+        poller: &mut poller,
+        pacing: &mut Pacing::new(None, 1),
+    };
+    let peer = std::thread::spawn(move || {
+        let mut request = [0; 10];
+        // The response to the first request is lost, and more may be by a slow machine.
+        calls::recv(theirs.as_fd(), &mut request).unwrap();
+        let mut requests = 1;
+        while let Ok(10) = calls::recv(theirs.as_fd(), &mut request) {
+            requests += 1;
+            if calls::send(theirs.as_fd(), &[0; 4]).is_err() {
+                break;
+            }
+        }
+        requests
+    });
+    let ended = ask(
+        flows.as_mut_slice(),
+        by,
+        (&mut ring(10), &mut ring(4)),
+        1,
+        &mut state,
+    );
+    assert_eq!(ended.unwrap(), Ended::TimeOver);
+    assert_eq!((state.tally.transactions, flows[0].left), (2, 0));
+    assert!(state.tally.send_calls >= 3, "{}", state.tally.send_calls);
+    drop(flows);
+    assert!(peer.join().unwrap() >= 3);
+}

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::files;
 use crate::key::variable;
-use crate::output::{self, FAILED, Failure, INVALID, UNSUPPORTED, err, out};
+use crate::output::{self, FAILED, Failure, INVALID, err, out};
 
 /// Rows that are shown when nothing is asked for.
 const ROWS: u32 = 20;
@@ -316,7 +316,7 @@ fn parquet(table: &ExportTable) -> Result<Vec<u8>, Failure> {
 fn parquet(_: &ExportTable) -> Result<Vec<u8>, Failure> {
     let why = "--parquet: this netperf was built without it; build one with --features parquet, \
                or take --csv";
-    Err(failure(UNSUPPORTED, why))
+    Err(failure(output::UNSUPPORTED, why))
 }
 
 fn check(store: &mut Store) -> Result<(), Failure> {

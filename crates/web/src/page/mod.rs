@@ -336,11 +336,17 @@ fn facts(text: &mut String, heading: &str, facts: &[(String, String)]) {
     if facts.is_empty() {
         text.push_str("<p class=\"missing\">Nothing is known of it.</p>");
     }
+    definitions(text, facts);
+    text.push_str("</div>");
+}
+
+/// Names with their values.
+fn definitions(text: &mut String, facts: &[(String, String)]) {
     text.push_str("<dl>");
     for (name, value) in facts {
         _ = write!(text, "<dt>{}</dt><dd>{}</dd>", markup(name), markup(value));
     }
-    text.push_str("</dl></div>");
+    text.push_str("</dl>");
 }
 
 fn footer(text: &mut String) {

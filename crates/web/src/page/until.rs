@@ -41,19 +41,11 @@ fn card(text: &mut String, colour: usize, label: &str, until: &UntilResult) {
     let none = if until.end == "reached" { "" } else { " none" };
     _ = write!(
         text,
-        "<article class=\"card c{colour}\"><h3>{}</h3><p class=\"headline{none}\">{}</p><dl>",
+        "<article class=\"card c{colour}\"><h3>{}</h3><p class=\"headline{none}\">{}</p>",
         markup(label),
         markup(&until.end)
     );
-    for (name, value) in until::facts(until) {
-        _ = write!(
-            text,
-            "<dt>{}</dt><dd>{}</dd>",
-            markup(&name),
-            markup(&value)
-        );
-    }
-    text.push_str("</dl>");
+    super::definitions(text, &until::facts(until));
     widths(text, until);
     text.push_str("</article>\n");
 }

@@ -40,9 +40,9 @@ pub(super) fn netperf() -> String {
         let title = format!("OPTIONS OF {}", suite.tests);
         page.section(&title.to_uppercase());
         page.text(if suite.alike.is_empty() {
-            "Letters after --, names anywhere."
+            "Letters are valid only after --, names on either side."
         } else {
-            "Instead of the options above."
+            "These options replace the test options above."
         });
         page.options(&without_about(suite.own));
         page.alike(&suite.alike);
@@ -111,10 +111,10 @@ pub(super) fn history() -> String {
          changed at the same time.",
     );
     page.text(
-        "A file to add is the output of netperf(1) with --json or --json-stream, of iperf3(1) \
-         with -J, or of flent(1); a folder stands for all results in it, and - for standard \
-         input. Identical bytes are one result. The number of a result, or six or more digits of \
-         its digest, identifies it. A result reported as saved is on disk.",
+        "A file to add is the output of netperf(1) with --json or --json-stream, of iperf3(1) with \
+         -J, or of flent(1); a folder stands for all results in it, and - for standard input. \
+         Files with identical bytes are one result. The number of a result, or six or more digits \
+         of its digest, identifies it. When netperf reports a result as saved, it is on disk.",
     );
     page.section("OPTIONS");
     page.options(&entry::of(HISTORY.table));
@@ -152,8 +152,14 @@ pub(super) fn netserver() -> String {
     page.section("EXIT STATUS");
     page.items(
         "0: netserver listens, or has served a connection.\n\
-         1: netserver cannot listen, or an option letter is invalid.\n\
-         2: A long option is invalid; a line on standard error gives the reason.",
+         1: netserver cannot listen, or an option letter or the settings file is invalid.\n\
+         2: A long option is invalid; a line on standard error gives the reason.\n\
+         3: --sandbox require is given, and the kernel lacks a part of the sandbox.",
+    );
+    page.section("ENVIRONMENT");
+    page.items(
+        "NETPERF_KEY_FILE: File with the key, without --key-file.\n\
+         NETPERF_KEY: The key itself, if no file is given.",
     );
     page.section("SEE ALSO");
     page.text("netperf(1)");
@@ -165,7 +171,7 @@ fn values(page: &mut Man) {
     page.items(
         "sizes: A whole number, optionally with K, M or G (powers of 1024) or k, m or g (powers \
          of 1000).\n\
-         pairs: Two comma-separated values. Either can be omitted and then keeps its value. A \
+         pairs: Two comma-separated values. If one is omitted, its value does not change. A \
          single value is for both, unless the option states otherwise.\n\
          times: By name: a number of seconds, or numbers with the units h, m, s, ms, us or ns, \
          such as 1m30s.\n\
@@ -187,7 +193,7 @@ fn tests(page: &mut Man) {
 }
 
 fn meanings(page: &mut Man) {
-    page.section("LETTERS THAT MEAN TWO THINGS");
+    page.section("LETTERS WITH TWO MEANINGS");
     for twice in entry::twice() {
         let (front, behind) = (twice.front.long, twice.behind.long);
         let text = format!("--{front} before --, --{behind} after it.");
@@ -201,6 +207,7 @@ fn ending(page: &mut Man) {
         "0: The test ran, also if a signal ended it early.\n\
          1: An option letter is invalid, the test is unknown, or it failed.\n\
          2: A long option is invalid; a line on standard error gives the reason.\n\
+         3: A host does not support the test, or netserver does not have the key.\n\
          255: A host was not found, or netserver could not be reached.",
     );
     page.section("SIGNALS");
@@ -210,7 +217,11 @@ fn ending(page: &mut Man) {
     page.section("ENVIRONMENT");
     page.items(
         "DUMP_TCP_INFO: If set, TCP tests print the kernel's figures about the data connection \
-         on standard error when they end.",
+         on standard error when they end.\n\
+         NETPERF_KEY_FILE: File with netserver's key, without --key-file.\n\
+         NETPERF_KEY: The key itself, if no file is given.\n\
+         NETPERF_HISTORY: Location of the history, without a value of --history.\n\
+         NO_COLOR: If set, --live has no colours.",
     );
     page.section("EXAMPLES");
     page.example("netperf --host server --time 5s");
@@ -286,7 +297,7 @@ impl Man {
         if !forms.is_empty() {
             _ = writeln!(
                 self.text,
-                ".SS As above\n{}",
+                ".SS Described above\n{}",
                 escaped(&(forms.join("; ") + "."))
             );
         }

@@ -22,7 +22,7 @@ pub(super) fn options() -> String {
         text.push_str(if suite.alike.is_empty() {
             "Letters after `--`, names anywhere.\n"
         } else {
-            "Instead of the options above.\n"
+            "These options replace the test options above.\n"
         });
         groups(&mut text, &suite.own);
         alike(&mut text, &suite.alike);
@@ -135,7 +135,7 @@ fn alike(text: &mut String, entries: &[OptionEntry]) {
     if entries.is_empty() {
         return;
     }
-    text.push_str("\n### As above\n\n");
+    text.push_str("\n### Described above\n\n");
     for entry in entries {
         _ = writeln!(text, "- {}: {}", forms(entry, ""), entry.help);
     }

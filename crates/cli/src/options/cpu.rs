@@ -36,18 +36,18 @@ pub(super) const METHOD: Opt = Opt::named("cpu-method", Group::Cpu)
          priority on each CPU and counts the remaining time, after a calibration of one second in \
          which the machine should be idle, or with the rate from --local-cpu or --remote-cpu. It \
          disturbs other netperf and netserver processes on the same machine that use the same \
-         method. A stock netserver supports procstat only.",
+         method. The netserver of netperf 2.7 supports procstat only.",
     );
 
 pub(super) const BIND: Opt = Opt::lettered('T', "bind-cpu", Group::Cpu)
     .takes("cpu,cpu", ValueKind::CpusOfEnds)
     .checked(bind)
-    .help("bind netperf, netserver to these CPUs")
+    .help("bind netperf and netserver to these CPUs")
     .more(
         "One number is for both ends; `0,` binds only netperf, `,1` only netserver. A failure to \
-         bind is ignored. Ranges and lists are for the threads of many flows, as with --cpus and \
-         --remote-cpus: 0-3 for both ends, or a colon between the ends, as in 0-3:4-7, 0,2: or \
-         :4-7.",
+         bind is ignored. Ranges and lists apply to the threads of --flows, as with --cpus and \
+         --remote-cpus: 0-3 is for both ends; a colon separates netperf's CPUs from netserver's, \
+         as in 0-3:4-7, 0,2: or :4-7.",
     );
 
 pub(super) const COUNT: Opt = Opt::lettered('n', "cpu-count", Group::Compatibility)

@@ -24,9 +24,10 @@ pub(super) const FLOWS: Opt = Opt::named("flows", Group::Test)
     .set(|a, text| a.flows.flows = text.parse().ok())
     .help("number of concurrent data connections")
     .more(
-        "All are opened first and then released together. The results are those of all flows \
-         together; JSON contains each flow and the fairness. A stock netserver serves them over as \
-         many control connections. A limit such as --count applies to all flows together.",
+        "All connections are opened first; then all flows start together. The results are those of \
+         all flows together; JSON contains each flow and the fairness. With the netserver of \
+         netperf 2.7, each flow has a separate control connection. A limit such as --count applies \
+         to all flows together.",
     );
 
 pub(super) const THREADS: Opt = Opt::named("threads", Group::Test)
@@ -43,9 +44,9 @@ pub(super) const WARMUP: Opt = Opt::named("warmup", Group::Test)
     .set(|a, text| a.flows.warmup = span(text))
     .help("run the flows this long before the measured time")
     .more(
-        "The time of the test follows the warm-up. Rates, times of operations and local CPU \
-         utilisation are those of the measured time, and a sender's rate is what it sent; the byte \
-         counts of each end cover the whole run.",
+        "The measured time, of the length in --time, follows the warm-up. Rates, latency and local \
+         CPU utilisation cover only the measured time; the rate of a sender counts the bytes that \
+         it sent. The byte counts of each end cover the whole run.",
     );
 
 pub(super) const COOLDOWN: Opt = Opt::named("cooldown", Group::Test)

@@ -123,7 +123,7 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
         .help("run against a standard service, without netserver")
         .more(
             "The data goes to the service discard, chargen or echo, or to the port in --data-port. \
-             Nothing is known about the remote end.",
+             The settings and counts of the remote end are unknown.",
         ),
     Opt::lettered('Z', "passphrase", Group::Hosts)
         .takes("passphrase", ValueKind::Text)
@@ -146,8 +146,8 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
         .help("probe an idle control connection at this interval (default 15 s)")
         .more(
             "The control connection is otherwise idle during a test. The TCP keepalive probes keep \
-             the connection in the tables of a NAT, and end a run if netserver's host has shown no \
-             sign of life for nearly three intervals. Whole seconds; 0 disables probes.",
+             the connection in the tables of a NAT, and end a run if netserver's host does not \
+             respond for nearly three intervals. Whole seconds; 0 disables probes.",
         ),
     cpu::BIND,
     Opt::lettered('s', "wait", Group::Test)
@@ -199,12 +199,12 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .set(|a, text| a.bidirectional = Duplex::named(text))
         .help("send bulk data in both directions at once")
         .more(
-            "In stream tests, whatever their direction. same: both directions share one \
-             connection, or one socket at each end, with a thread for each; netserver must be this \
-             program. separate: each direction has its own connection, and any netserver works. \
-             The throughput is the sum of what both receivers got; REMOTE_RECV_THROUGHPUT and \
-             LOCAL_RECV_THROUGHPUT are those of each direction. With --flows each flow carries \
-             both directions, served by the threads of --threads. Over TCP, Multipath TCP, UDP, \
+            "For stream tests of either direction. same: both directions share one connection, or \
+             one socket at each end, with a thread for each; netserver must be this program. \
+             separate: each direction has its own connection, and any netserver works. The \
+             throughput is the sum of both receivers' rates; REMOTE_RECV_THROUGHPUT and \
+             LOCAL_RECV_THROUGHPUT show each direction. With --flows each flow carries both \
+             directions, served by the threads of --threads. Over TCP, Multipath TCP, UDP, \
              UDP-Lite, Unix-domain streams and vsock.",
         ),
     Opt::named("rate", Group::Pacing)
@@ -217,8 +217,8 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
              independent of earlier responses, and the latency counts from the due time. In \
              one-way tests it counts bits, or, with the suffix pps, messages of transports that \
              preserve them (20kpps): the sending end spaces them evenly. Many flows (--flows) \
-             share the rate; tests that open a connection each time need --flows. netperf warns if \
-             it could not keep the rate.",
+             share the rate; tests that open a connection for each transaction need --flows. \
+             netperf warns if it could not keep the rate.",
         ),
     Opt::named("arrival", Group::Pacing)
         .takes("pattern", ValueKind::Word(Arrival::WORDS))
@@ -249,9 +249,10 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .flag(|a| a.io.one_port = true)
         .help("send data to the port of the control connection")
         .more(
-            "For networks that pass only this port: a firewall, NAT, a Kubernetes service. Over \
-             TCP, TLS and UDP. netperf opens all connections, whichever way data flows, and each \
-             begins with 32 bytes that identify the test. netserver must be this program.",
+            "For networks in which only this port is reachable, such as behind a firewall, NAT or \
+             a Kubernetes service. Over TCP, TLS and UDP. netperf opens all connections, also for \
+             data from netserver, and each begins with 32 bytes that identify the test. netserver \
+             must be this program.",
         ),
     flows::FLOWS,
     flows::THREADS,
@@ -267,9 +268,8 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .help("print interim results")
         .more(
             "At least one line per interval, while the test runs. A negative interval is accepted \
-             as its absolute value. The second value is an initial guess of the work in an \
-             interval and is not needed. The Unix-domain, SCTP, XTI and link-level tests print \
-             none, as in netperf 2.7; --json contains them.",
+             as its absolute value. The second value has no effect. The Unix-domain, SCTP, XTI and \
+             link-level tests print none, as in netperf 2.7; --json contains them.",
         ),
     Opt::named("series", Group::Output)
         .takes("local,remote", ValueKind::twice(&ValueKind::Period))
@@ -297,18 +297,15 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
     Opt::named("timestamps", Group::Output)
         .takes("clock", ValueKind::Word(Stamper::WORDS))
         .set(|a, text| a.series.stamps = Stamper::named(text))
-        .help(
-            "split transactions into stack and wire, each way, by the kernel's or the device's \
-             clock",
-        )
+        .help("split transaction times into stack and wire by timestamps: software or hardware")
         .more(
             "In TCP_RR and UDP_RR with one transaction at a time. The kernels of both ends \
              timestamp sent and received packets (SO_TIMESTAMPING); the offset of their clocks is \
              estimated from the fastest round trips, and shown with its error. --json, -v 2 and \
              selectors such as WIRE_THERE_USEC show the parts. Both ends must be this program. \
              With hardware the network devices make the timestamps, if they can (ethtool -T): \
-             netperf enables them on its own device for the run, netserver's must be enabled \
-             beforehand.",
+             netperf enables them on the local device for the run; on netserver's device they must \
+             be enabled beforehand.",
         ),
     Opt::named("live", Group::Output)
         .flag(|a| a.show.live = true)
@@ -333,10 +330,10 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .flag(|a| a.json = Some(JsonArg::Document))
         .help("print the whole result as one JSON document")
         .more(
-            "Standard output then contains nothing else, and selections of values have no effect. \
-             A failed run prints a document with the reason. The manual describes the fields and \
-             the schema. Interim results and latency statistics are included only if they are \
-             requested.",
+            "Standard output then contains nothing else, and the selections of -k, -o and -O have \
+             no effect. A failed run prints a document with the reason. The manual describes the \
+             fields and the schema. Interim results and latency statistics are included only if \
+             they are requested.",
         ),
     history::KEEP,
     Opt::named("json-stream", Group::Output)
@@ -356,7 +353,9 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
     Opt::lettered('j', "latency", Group::Output)
         .flag(|a| a.latency = true)
         .help("record latency statistics")
-        .more("Required for latency selectors in a file; those in a list enable it."),
+        .more(
+            "A list of selectors that contains latency enables it; a file of selectors does not.",
+        ),
     buffers::DIRTY,
     buffers::REMOTE_DIRTY,
     Opt::lettered('b', "pace", Group::Pacing)

@@ -22,13 +22,13 @@ pub(super) const TIME: Opt = Opt::lettered('l', "time", Group::Test)
         },
         |a, text| a.length = length(text).or(a.length),
     ))
-    .help("run this many seconds, or -length bytes or transactions")
+    .help("seconds to run; if negative, bytes or transactions")
     .more(
-        "By name, a time with units such as 500ms, 10s or 1m30s; if only netserver sends, it is \
-         rounded up to whole seconds. By letter, a number with a size letter; other suffixes are \
-         ignored: `10s` is 10 seconds and `1m` a million seconds. Both accept a minus and an \
-         amount: bytes for streams, transactions otherwise. 0 runs until SIGINT or SIGALRM, which \
-         end every timed test early and normally. The default is 10 seconds.",
+        "--time accepts units, as in 500ms, 10s or 1m30s; if only netserver sends, it is rounded \
+         up to whole seconds. -l accepts a number with a size suffix and ignores other suffixes: \
+         `-l 10s` is 10 seconds and `-l 1m` a million seconds. A negative value is a number of \
+         bytes in stream tests, and of transactions in others. 0 runs until SIGINT or SIGALRM, \
+         which end every timed test early and normally. The default is 10 seconds.",
     );
 
 pub(super) const COUNT: Opt = Opt::named("count", Group::Test)
@@ -38,10 +38,7 @@ pub(super) const COUNT: Opt = Opt::named("count", Group::Test)
         a.count = true;
     })
     .help("end after this many bytes or transactions")
-    .more(
-        "The same as --time with a minus before the amount. DG_STREAM and DLCL_STREAM end by time \
-         only.",
-    );
+    .more("Equivalent to a negative value of --time. DG_STREAM and DLCL_STREAM end by time only.");
 
 /// `-l`: seconds, or minus how much.
 fn limit(length: i32) -> Limit {

@@ -45,10 +45,7 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
             imply(a, remote, local);
         })
         .help("bytes per receive, netserver's first")
-        .more(
-            "The value of the remote end comes first. The default is the size of the socket \
-             buffer.",
-        ),
+        .more("The default is the size of the socket buffer."),
     Opt::lettered('r', "request-size", Group::Operation)
         .takes("request,response", SIZES)
         .set(|a, text| {
@@ -61,7 +58,7 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     Opt::lettered('d', "direction", Group::Operation)
         .takes("direction", ValueKind::Direction)
         .set(|a, text| a.direction = Some(direction(text)))
-        .help("OMNI only: send, recv, rr, or several with | between")
+        .help("OMNI only: send, recv, rr, or several joined by |")
         .more("The default is send. The numbers 2, 4 and 6 are send, recv and both."),
     Opt::lettered('c', "connect", Group::Operation)
         .flag(|a| a.connect = true)
@@ -118,12 +115,12 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     Opt::lettered('H', "data-host", Group::Addresses)
         .takes("host,family", ValueKind::HostWithBits)
         .noted(|a, text, notices| set_host_with_bits(&mut a.remote, text, notices))
-        .help("netserver's data address; host/bits chooses the rest at random")
+        .help("netserver's data address; with host/bits the other bits are random")
         .more("Destination of the data, if it is not the host of the control connection."),
     Opt::lettered('L', "local-data-host", Group::Addresses)
         .takes("host,family", ValueKind::HostWithBits)
         .noted(|a, text, notices| set_host_with_bits(&mut a.local, text, notices))
-        .help("local data address; host/bits chooses the rest at random")
+        .help("local data address; with host/bits the other bits are random")
         .more("Source address of the data."),
     shared::DATA_PORT,
     shared::PORT_RANGE,
@@ -173,8 +170,8 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
         .help("print NAME=value lines: names, all, a file, or ? for a list")
         .more(
             "`--keyval NAME,NAME` or `all`, or the name of a file with one list per line. Without \
-             a selection, the default values of the test. The last of --keyval, --csv and \
-             --columns decides. The selector reference lists the names.",
+             a selection, the default values of the test. If several of --keyval, --csv and \
+             --columns are given, the last one applies. The selector reference lists the names.",
         ),
     Opt::lettered('o', "csv", Group::Output)
         .takes("[selection]", ValueKind::Selection)

@@ -20,9 +20,9 @@ pub(super) const ITERATIONS: Opt = Opt::lettered('i', "iterations", Group::Stati
     .set(iterations)
     .help("repeat the test until the requested confidence is reached")
     .more(
-        "Both are limited to 3 to 30, and max is at least min. Sets 99 % and 5 % without \
-         --confidence. A single number sets both. TCP_CC and the Unix-domain and link-level tests \
-         run once, as in netperf 2.7.",
+        "Both are limited to 3 to 30, and max is at least min. A single number sets both. Without \
+         --confidence, the level is 99 % and the width 5 %. TCP_CC and the Unix-domain and \
+         link-level tests run once, as in netperf 2.7.",
     );
 
 pub(super) const CONFIDENCE: Opt = Opt::lettered('I', "confidence", Group::Statistics)

@@ -45,8 +45,9 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         })
         .help("listen on this address only")
         .more(
-            "A host, a comma and an address family, or both. The default is every address of both \
-             families. vsock:any or vsock:CID listens for virtual machines, or for their host.",
+            "A host, an address family after a comma, or both. The default is every address of \
+             both families. vsock:any or vsock:CID listens for virtual machines, or for their \
+             host.",
         ),
     Opt::lettered('p', "port", Group::Listening)
         .takes("port", ValueKind::Port)
@@ -69,7 +70,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .takes("passphrase", ValueKind::Text)
         .set(|a, text| a.passphrase = Some(text.to_owned()))
         .help("close connections that do not begin with this passphrase")
-        .more("The passphrase must be the first message, within 20 seconds."),
+        .more("The first message must be the passphrase, and must arrive within 20 seconds."),
     Opt::named("key-file", Group::Access)
         .takes("file", ValueKind::File)
         .set(|a, text| a.access.key_file = Some(PathBuf::from(text)))
@@ -108,9 +109,9 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .set(|a, text| a.access.data_peers = text.parse().ok())
         .help("permitted data addresses: same, any, or additional networks")
         .more(
-            "same (default): data is exchanged only with the address of the control connection. A \
-             client whose data uses another address needs that address in one of the networks. \
-             With any, a client can make netserver send to other hosts.",
+            "same (default): data is exchanged only with the address of the control connection. \
+             Networks, such as 10.0.0.0/8, permit further addresses. With any, a client can make \
+             netserver send to other hosts.",
         ),
     Opt::named("one-port", Group::Access)
         .takes("mode", ValueKind::Word(OnePort::WORDS))
@@ -118,9 +119,9 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .help("data accepted on the control port: off, tcp or on")
         .more(
             "For netperf --one-port. on (default): connections, and datagrams to the UDP port of \
-             the same number, which is open. tcp: connections only. Connections without the token \
-             of a session are closed, and such datagrams are not answered. A netserver started by \
-             inetd, or with -f, accepts none.",
+             the same number, which netserver opens. tcp: connections only. Connections without \
+             the token of a session are closed, and datagrams without it are not answered. A \
+             netserver started by inetd, or with -f, accepts none.",
         ),
     Opt::named("max-sessions", Group::Access)
         .takes("count", ValueKind::Count)
@@ -153,8 +154,8 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .set(|a, text| a.control_keepalive = span(text))
         .help("probe an idle control connection at this interval (default 15 s)")
         .more(
-            "A session ends if its client's host has shown no sign of life for nearly three \
-             intervals. Whole seconds; 0 disables probes.",
+            "A session ends if the client's host does not respond for nearly three intervals. \
+             Whole seconds; 0 disables probes.",
         ),
     Opt::named("config", Group::Running)
         .takes("file", ValueKind::File)
@@ -200,10 +201,10 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("files", Group::Operations)
         .takes("folder", ValueKind::File)
         .set(|a, text| a.operations.files = Some(text.into()))
-        .help("folder from which clients can have files read")
+        .help("folder with files that netserver may read for clients")
         .more(
-            "netperf -F can name a file whose contents netserver sends. Without this option no \
-             file is read. / allows every file, as netperf 2.7 does.",
+            "netperf -F can name a file whose contents netserver sends. Without this option \
+             netserver reads no such file. / allows every file, as netperf 2.7 does.",
         ),
     Opt::named("log", Group::Operations)
         .takes("format", ValueKind::Word(LogFormat::WORDS))
@@ -232,7 +233,8 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .help("serve GET /metrics and GET /health over HTTP at this address")
         .more(
             "An IP address and a port, 127.0.0.1:9465 or [::1]:9465; a port alone means 127.0.0.1. \
-             There is no access control: keep it local. /metrics is in the Prometheus format.",
+             There is no access control: use a loopback address. /metrics is in the Prometheus \
+             format.",
         ),
     Opt::named("health", Group::Operations)
         .takes("address", ValueKind::Text)

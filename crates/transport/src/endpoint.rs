@@ -37,6 +37,10 @@ pub trait Endpoint {
     /// for options that are not used; all other endpoints share one general loop.
     const OWN_LOOPS: bool = false;
 
+    /// True for endpoints of bulk data in one direction alone. They get no other loops over many
+    /// flows.
+    const ONE_WAY: bool = false;
+
     /// Hands bytes to the kernel; blocks until there is space.
     ///
     /// # Errors

@@ -77,6 +77,7 @@ impl FromFile {
 
 impl Endpoint for FromFile {
     const KEEPS_BOUNDARIES: bool = false;
+    const ONE_WAY: bool = true;
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {

@@ -77,7 +77,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         let (job, file) = (self.set.job, self.set.file);
         match path::choose(job, PathClass::Stream) {
             DataPath::Connections => self.transactions::<C>(),
-            DataPath::File => {
+            DataPath::File if N::NETPERF => {
                 let (offset, width) = (job.end.send.offset, self.set.common.setup.send_width);
                 self.over_sockets(&how, |socket| {
                     let file = file.ok_or(io::ErrorKind::NotFound)?.try_clone()?;

@@ -498,6 +498,9 @@ fn looped<N: Role, E: FlowEndpoint, R: WorkerRecorder>(
     use crate::meet::needed;
     let Rings { send, recv } = rings;
     match work {
+        FlowLoop::Transactions { .. } | FlowLoop::Exchange { .. } if E::ONE_WAY => {
+            Err(super::no_flows(Operation::Create))
+        }
         FlowLoop::Transactions { in_flight } => {
             let (send, recv): (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
             let ended = match queue {

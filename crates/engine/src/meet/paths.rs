@@ -27,7 +27,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         let job = &self.work.job;
         match path {
             DataPath::OpenOnly => Ok((Ended::Complete, data)),
-            DataPath::File => {
+            DataPath::File if N::NETPERF => {
                 let (offset, width) = (job.end.send.offset, self.work.setup.send_width);
                 let file = self.work.file.take();
                 let file = file.ok_or_else(|| Operation::Buffers.failed()(no_file()))?;

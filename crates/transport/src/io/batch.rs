@@ -128,6 +128,7 @@ impl BatchedSend {
 
 impl Endpoint for BatchedSend {
     const KEEPS_BOUNDARIES: bool = true;
+    const ONE_WAY: bool = true;
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
@@ -196,6 +197,7 @@ impl BatchedRecv {
 
 impl Endpoint for BatchedRecv {
     const KEEPS_BOUNDARIES: bool = true;
+    const ONE_WAY: bool = true;
 
     fn send(&mut self, _buf: &[u8]) -> io::Result<Sent> {
         Err(io::ErrorKind::Unsupported.into())

@@ -31,6 +31,7 @@ impl Discarding {
 
 impl Endpoint for Discarding {
     const KEEPS_BOUNDARIES: bool = false;
+    const ONE_WAY: bool = true;
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {

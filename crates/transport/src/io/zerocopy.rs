@@ -95,6 +95,7 @@ impl ZeroCopy {
 
 impl Endpoint for ZeroCopy {
     const KEEPS_BOUNDARIES: bool = false;
+    const ONE_WAY: bool = true;
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {

@@ -39,7 +39,7 @@ impl Quality {
     /// the means of jitter and mean delay, weighted by what arrived.
     #[must_use]
     pub fn beside(&self, other: &Self) -> Self {
-        let received = self.received + other.received;
+        let received = self.received.saturating_add(other.received);
         let mean = |of: fn(&Self) -> u64| {
             let [own, more] =
                 [self, other].map(|one| u128::from(of(one)) * u128::from(one.received));
@@ -47,14 +47,14 @@ impl Quality {
             mean.and_then(|mean| u64::try_from(mean).ok()).unwrap_or(0)
         };
         Self {
-            sent: self.sent + other.sent,
+            sent: self.sent.saturating_add(other.sent),
             received,
-            expected: self.expected + other.expected,
-            duplicated: self.duplicated + other.duplicated,
-            reordered: self.reordered + other.reordered,
+            expected: self.expected.saturating_add(other.expected),
+            duplicated: self.duplicated.saturating_add(other.duplicated),
+            reordered: self.reordered.saturating_add(other.reordered),
             extent: self.extent.max(other.extent),
-            too_late: self.too_late + other.too_late,
-            unnumbered: self.unnumbered + other.unnumbered,
+            too_late: self.too_late.saturating_add(other.too_late),
+            unnumbered: self.unnumbered.saturating_add(other.unnumbered),
             jitter: mean(|one| one.jitter),
             mean_variation: mean(|one| one.mean_variation),
             most_variation: self.most_variation.max(other.most_variation),

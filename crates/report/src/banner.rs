@@ -23,7 +23,8 @@ const XTI_FEATURES: &str = " : histogram : interval : dirty data : XTI over sock
 
 const XTI_CONFIDENCE: &str = " : +/-%3.1f%% @ %2d%% conf.";
 
-/// The text in front of the run: the banner with its newline, and the titles of some tests. `None` with headers off and for tests without a banner.
+/// The text in front of the run: the banner with its newline, and the titles of some tests.
+/// `None` with headers off and for tests without a banner.
 #[must_use]
 pub fn banner(plan: &TestPlan, report: &ReportPlan, hosts: &Hosts) -> Option<String> {
     let shown = report.headers && !report.format.is_json();

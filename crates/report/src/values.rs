@@ -220,7 +220,8 @@ pub(crate) fn destination_family(v: &View<'_>) -> Family {
     }
 }
 
-/// Bytes sent and received, if both are known. Without a control connection, netperf's own bytes stand for
+/// Bytes sent and received, if both are known. Without a control connection, netperf's own
+/// bytes stand for
 /// netserver's.
 pub(crate) fn transferred(v: &View<'_>, end: EndView<'_>) -> Value {
     let sent = |end: EndView<'_>| end.sends(|tally| count(tally.bytes_sent));

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
 
 use netperf_os::Socket;
 use netperf_os::io as calls;
@@ -107,7 +108,15 @@ impl Endpoint for FromFile {
 #[derive(Debug)]
 pub struct Spliced {
     socket: Socket,
-    pipe: (OwnedFd, OwnedFd),
+    /// Empty between two receives.
+    pipe: Rc<SplicePipe>,
+}
+
+/// A pipe, and the null device that it is emptied into.
+#[derive(Debug)]
+struct SplicePipe {
+    out: OwnedFd,
+    into: OwnedFd,
     sink: File,
 }
 
@@ -117,19 +126,36 @@ impl Spliced {
     /// # Errors
     /// When the pipe cannot be created or the null device cannot be opened.
     pub fn new(socket: Socket) -> io::Result<Self> {
-        let sink = File::options().write(true).open("/dev/null")?;
-        Ok(Self {
+        let pipe = Rc::new(SplicePipe::new()?);
+        Ok(Self { socket, pipe })
+    }
+
+    /// Discards received data of several sockets of a thread, through one pipe.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn sharing(sockets: Vec<Socket>) -> io::Result<Vec<Self>> {
+        let pipe = Rc::new(SplicePipe::new()?);
+        let one = |socket| Self {
             socket,
-            pipe: netperf_os::process::pipe()?,
-            sink,
-        })
+            pipe: Rc::clone(&pipe),
+        };
+        Ok(sockets.into_iter().map(one).collect())
+    }
+}
+
+impl SplicePipe {
+    fn new() -> io::Result<Self> {
+        let (out, into) = netperf_os::process::pipe()?;
+        let sink = File::options().write(true).open("/dev/null")?;
+        Ok(Self { out, into, sink })
     }
 
     /// Discards the `count` bytes in the pipe.
     fn discard(&self, count: usize) -> io::Result<()> {
         let mut left = count;
         while left > 0 {
-            match calls::splice(self.pipe.0.as_fd(), self.sink.as_fd(), left) {
+            match calls::splice(self.out.as_fd(), self.sink.as_fd(), left) {
                 Ok(moved) => left -= moved,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -151,11 +177,11 @@ impl Endpoint for Spliced {
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
         let got = received(calls::splice(
             self.socket.as_fd(),
-            self.pipe.1.as_fd(),
+            self.pipe.into.as_fd(),
             buf.len(),
         ))?;
         if let Received::Bytes(count) = got {
-            self.discard(count)?;
+            self.pipe.discard(count)?;
         }
         Ok(got)
     }

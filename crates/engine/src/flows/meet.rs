@@ -79,19 +79,21 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             DataPath::Connections => self.transactions::<C>(),
             DataPath::File if N::NETPERF => {
                 let (offset, width) = (job.end.send.offset, self.set.common.setup.send_width);
-                self.over_sockets(&how, |socket| {
+                let from_file = each(|socket| {
                     let file = file.ok_or(io::ErrorKind::NotFound)?.try_clone()?;
                     Ok(FromFile::new(socket, file, offset.into(), width))
-                })
+                });
+                self.over_sockets(&how, from_file)
             }
-            DataPath::Discard => self.over_sockets(&how, |socket| Ok(Discarding(socket))),
-            DataPath::Splice => self.over_sockets(&how, Spliced::new),
+            DataPath::Discard => self.over_sockets(&how, each(|socket| Ok(Discarding(socket)))),
+            DataPath::Splice => self.over_sockets(&how, Spliced::sharing),
             DataPath::ZeroCopy => {
-                let width = self.set.common.setup.send_width;
-                self.over_sockets(&how, |socket| ZeroCopy::new(socket, width))
+                // All flows together pin as much memory as one flow.
+                let width = (self.set.common.setup.send_width / self.set.flows.max(1)).max(2);
+                self.over_sockets(&how, each(|socket| ZeroCopy::beside_others(socket, width)))
             }
-            _ if job.use_write => self.over_sockets(&how, |socket| Ok(Written(socket))),
-            _ => self.over_sockets(&how, |socket| Ok(Tcp(socket))),
+            _ if job.use_write => self.over_sockets(&how, each(|socket| Ok(Written(socket)))),
+            _ => self.over_sockets(&how, each(|socket| Ok(Tcp(socket)))),
         }
     }
 
@@ -205,7 +207,7 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
     fn over_sockets<C: Connects + Sync, E: FlowEndpoint>(
         self,
         how: &C,
-        make: impl Fn(Socket) -> io::Result<E> + Sync,
+        make: impl Fn(Vec<Socket>) -> io::Result<Vec<E>> + Sync,
     ) -> Conduct<T> {
         let Self { set, conduct, .. } = self;
         let FlowSet { job, common, .. } = set;
@@ -217,11 +219,8 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
             if let Some(first) = endpoints.first() {
                 *locked(&cipher) = first.cipher();
             }
-            let made = endpoints
-                .into_iter()
-                .map(|endpoint| make(endpoint.into_socket()))
-                .collect::<io::Result<Vec<E>>>();
-            made.map_err(Operation::Create.failed())
+            let sockets = endpoints.into_iter().map(OnSocket::into_socket).collect();
+            make(sockets).map_err(Operation::Create.failed())
         };
         let share = share(job);
         let (mut reports, conducted) = common.run::<N, _, _>(&open, &share, &ends, conduct);
@@ -321,6 +320,13 @@ impl<'r, N: Role> FlowSet<'r, N> {
         set_on_each(&accepted, self.job)?;
         Ok(accepted)
     }
+}
+
+/// Makes the endpoints of a thread one by one.
+fn each<E>(
+    make: impl Fn(Socket) -> io::Result<E> + Sync,
+) -> impl Fn(Vec<Socket>) -> io::Result<Vec<E>> + Sync {
+    move |sockets| sockets.into_iter().map(&make).collect()
 }
 
 /// Options for netperf's sockets.

@@ -397,7 +397,9 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         let keeps_time = PaceRule::bursts(end).is_some() || end.rate.is_some();
         // A call that waits to send keeps from receiving.
         let both = matches!(self.common.work, FlowLoop::Exchange { .. });
-        let alone = self.endpoints.len() == 1 && !keeps_time && !both;
+        // A call that waits comes back too late for a short patience.
+        let impatient = self.common.patience.is_some();
+        let alone = self.endpoints.len() == 1 && !keeps_time && !both && !impatient;
         let method = end.io.method;
         if alone && (method.spins() || method == IoMethod::Blocking) {
             Waits::Alone {

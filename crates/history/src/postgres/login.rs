@@ -12,7 +12,8 @@ use tokio::io::{AsyncRead, ReadBuf};
 /// Type, length and code of an authentication request (PostgreSQL manual, 55.7).
 const REQUEST: usize = 9;
 
-/// The bytes of a server. Reading fails where the server's first message asks for a password in an unsafe
+/// The bytes of a server. Reading fails where the server's first message asks for a password in
+/// an unsafe
 /// way. Only the first message can ask: tokio-postgres takes no other before it.
 pub(super) struct LoginCheck<R> {
     bytes: R,

@@ -27,6 +27,8 @@ const LOOKS: u32 = 40;
 pub struct ZeroCopy {
     socket: Socket,
     window: u64,
+    /// Waits for completions; otherwise a full window is like a full socket.
+    waits: bool,
     sent: u64,
     done: u64,
     copied: u64,
@@ -43,10 +45,21 @@ impl ZeroCopy {
             socket,
             // The buffer of the next send must not be in use.
             window: u64::from(width.saturating_sub(1).max(1)),
+            waits: true,
             sent: 0,
             done: 0,
             copied: 0,
         })
+    }
+
+    /// The same for one of many sockets of a thread, none of which may hold up the others.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn beside_others(socket: Socket, width: u32) -> io::Result<Self> {
+        let mut one = Self::new(socket, width)?;
+        one.waits = false;
+        Ok(one)
     }
 
     /// Reads all pending completions. Returns true if there was one.
@@ -64,6 +77,10 @@ impl ZeroCopy {
     /// Waits until at most `at_most` sends are outstanding. Returns false if a signal
     /// interrupts.
     fn wait_for_room(&mut self, at_most: u64) -> io::Result<bool> {
+        if !self.waits {
+            self.reap()?;
+            return Ok(self.sent - self.done <= at_most);
+        }
         while self.sent - self.done > at_most {
             if self.reap()? {
                 continue;
@@ -83,13 +100,26 @@ impl ZeroCopy {
     /// Maps `ENOBUFS`: the kernel's limit of pinned memory is reached (`net.core.optmem_max`,
     /// `RLIMIT_MEMLOCK`).
     #[cold]
-    fn held_too_much(&mut self, error: io::Error) -> io::Result<Sent> {
+    fn held_too_much(&mut self, error: io::Error, buf: &[u8]) -> io::Result<Sent> {
         let under_way = self.sent - self.done;
-        if under_way == 0 {
+        if under_way == 0 && !self.waits {
+            return self.send_copied(buf);
+        } else if under_way == 0 {
             return Err(error);
         }
         self.wait_for_room(under_way - 1)?;
         Ok(Sent::Interrupted)
+    }
+
+    /// Sends with a copy, where other sockets of this user have pinned all memory that they may.
+    fn send_copied(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        let sent = calls::send(self.socket.as_fd(), buf);
+        if sent.is_ok() {
+            self.sent += 1;
+            self.done += 1;
+            self.copied += 1;
+        }
+        stream_sent(sent)
     }
 }
 
@@ -105,7 +135,7 @@ impl Endpoint for ZeroCopy {
         let sent = calls::send_zero_copy(self.socket.as_fd(), buf);
         match sent {
             Ok(_) => self.sent += 1,
-            Err(error) if calls::is_queue_full(&error) => return self.held_too_much(error),
+            Err(error) if calls::is_queue_full(&error) => return self.held_too_much(error, buf),
             Err(_) => {}
         }
         stream_sent(sent)
@@ -128,6 +158,11 @@ impl Endpoint for ZeroCopy {
     /// Half-closes the connection and waits for all completions, which come once the peer has
     /// acknowledged the data.
     fn reclaim(&mut self) {
+        if !self.waits {
+            // The end of the connection follows, and waits for all of them together.
+            let _gone = self.reap();
+            return;
+        }
         // An error means that the connection is gone and no completion follows.
         let _gone = calls::half_close(self.socket.as_fd());
         let mut in_vain = 0;

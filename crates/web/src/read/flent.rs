@@ -308,8 +308,14 @@ fn unix_time(text: &str) -> Option<f64> {
     let (date, time) = text.trim_end_matches('Z').split_once('T')?;
     let mut date = date.split('-').map(|part| part.parse().ok());
     let days = days(date.next()??, date.next()??, date.next()??)?;
+    if date.next().is_some() {
+        return None;
+    }
     let mut time = time.split(':').map(|part| part.parse::<f64>().ok());
     let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
+    if time.next().is_some() {
+        return None;
+    }
     let of_day = hour * 3600.0 + minute * 60.0 + second;
     of_day
         .is_finite()
@@ -329,5 +335,7 @@ mod tests {
         }
         assert_eq!(unix_time("yesterday"), None);
         assert_eq!(unix_time("2026-99-01T00:00:00Z"), None);
+        assert_eq!(unix_time("2026-01-02-03T10:00:00Z"), None);
+        assert_eq!(unix_time("2026-01-02T10:00:00:99Z"), None);
     }
 }

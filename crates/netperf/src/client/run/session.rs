@@ -228,6 +228,9 @@ impl TestRun<'_> {
                     return Ok((None, None));
                 };
                 there.sends_unknown = true;
+                // Properties of the connections on which netserver sends.
+                (there.retransmissions, there.send_buffer_end) = (None, None);
+                there.congestion = None;
                 counted.forget_sends();
                 break;
             };
@@ -242,6 +245,9 @@ impl TestRun<'_> {
                     // The first that sends.
                     all.send_buffer_end = result.send_buffer_end;
                     all.congestion = result.congestion.take();
+                    if is_one {
+                        all.retransmissions = None;
+                    }
                     many::add(all, &result);
                 }
                 Some(all) => many::add(all, &result),

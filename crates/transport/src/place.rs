@@ -71,7 +71,7 @@ pub fn check(transport: TransportId, place: &PlacePlan) -> io::Result<()> {
 pub fn bind(socket: &Socket, wanted: &PlaceRequest<'_>) -> io::Result<Placed> {
     match wanted.transport.row().domain {
         Domain::Inet => {
-            socket::bind(socket, wanted.inet)?;
+            bind_inet(socket, wanted)?;
             if wanted.transport == TransportId::SctpMany {
                 // A one-to-many socket accepts associations after listen(2) (RFC 6458 section
                 // 3.1.3).
@@ -221,12 +221,45 @@ pub fn sock_addr(transport: TransportId, address: &Address) -> io::Result<SockAd
     }
 }
 
+/// Binds to an address of IP. The kernel gives a socket without a port a free one: of those that
+/// may share a port (`SO_REUSEADDR`, socket(7)) two datagram sockets would be given the same one
+/// before long, and datagrams of one test would come to another.
+fn bind_inet(socket: &Socket, wanted: &PlaceRequest<'_>) -> io::Result<()> {
+    let shares = wanted.transport.is_connected() || wanted.inet.port() != 0;
+    socket.set_reuse_address(shares)?;
+    socket::bind(socket, wanted.inet)?;
+    socket.set_reuse_address(true)
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
     use netperf_model::{Family, SocketPlan};
+
+    #[test]
+    fn no_two_datagram_sockets_are_given_the_same_port() {
+        netperf_os::process::raise_open_files().unwrap();
+        let place = PlacePlan::default();
+        let request = PlaceRequest {
+            transport: TransportId::Udp,
+            ..wanted(&place)
+        };
+        let bound = |_| {
+            let plan = SocketPlan::default();
+            let opened = socket::open(TransportId::Udp, Family::V4, &plan).unwrap();
+            let placed = bind(&opened.socket, &request).unwrap();
+            (opened.socket, placed.port())
+        };
+        let sockets: Vec<_> = (0..800).map(bound).collect();
+        let ports: std::collections::BTreeSet<u32> =
+            sockets.iter().map(|(_, port)| *port).collect();
+        assert_eq!(ports.len(), sockets.len());
+        // The responder of a test takes another socket at the same port.
+        let (first, _) = &sockets[0];
+        assert!(first.reuse_address().unwrap());
+    }
 
     fn wanted(place: &PlacePlan) -> PlaceRequest<'_> {
         PlaceRequest {

@@ -1,5 +1,8 @@
 //! Amounts that end a run.
 
+/// Bytes that a sender may add to its amount by whole messages, which are shorter.
+pub(crate) const RECEIVED_MARGIN: u64 = 1 << 32;
+
 /// When a run has done enough.
 ///
 /// Every loop asks it alike, those that only time ends as well: the question is a
@@ -36,7 +39,7 @@ impl RunLimit {
     #[must_use]
     pub const fn exceeded(self) -> Self {
         Self {
-            units: self.units.saturating_add(1 << 32),
+            units: self.units.saturating_add(RECEIVED_MARGIN),
             ..self
         }
     }

@@ -258,6 +258,12 @@ impl EndJob {
         !self.connects && !self.is_request_response()
     }
 
+    /// Time after which a response counts as lost, over a transport that may lose one.
+    #[must_use]
+    pub fn response_patience(&self) -> Option<Duration> {
+        self.recv_timeout.filter(|_| !self.transport.row().reliable)
+    }
+
     /// Returns true if this end sends requests at their due times, without waiting for earlier
     /// responses.
     #[must_use]

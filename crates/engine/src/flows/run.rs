@@ -27,6 +27,7 @@ use crate::early::StopReceiverSlot;
 use crate::end;
 use crate::error::{EngineError, Operation};
 use crate::finish::{AT_MOST, Drained};
+use crate::limit::RECEIVED_MARGIN;
 use crate::live::{Counts, Live};
 use crate::meet::Work;
 use crate::report::EndReport;
@@ -35,9 +36,6 @@ use crate::run::{Targets, TestEnd};
 use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
 use crate::timing::{GRACE, IDLE, PAD, patience};
-
-/// Bytes that a sender may add to its amount by whole messages, which are shorter.
-pub(super) const RECEIVED_MARGIN: u64 = 1 << 32;
 
 /// Runs all flows of an end.
 pub(crate) fn run<N: Role>(
@@ -148,7 +146,7 @@ fn common<'a, N: Role>(
         closes: job.is_netperf() && job.sends && job.duplex != Some(Duplex::Separate),
         series: None,
         live: None,
-        patience: job.recv_timeout.filter(|_| !job.transport.row().reliable),
+        patience: job.response_patience(),
         tells: job.stops_sender,
     }
 }

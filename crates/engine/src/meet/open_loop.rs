@@ -45,8 +45,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         let socket = clone(endpoint.fd()).map_err(Operation::Create.failed())?;
         let mut ticker = Polling::new(socket, job.end.io.method);
         let patience = job
-            .recv_timeout
-            .filter(|_| !job.transport.row().reliable)
+            .response_patience()
             .map(|patience| u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
         set_nonblocking(endpoint.fd(), true).map_err(Operation::Create.failed())?;
         let (rings, run) = self.parts();

@@ -18,6 +18,26 @@ measure *options:
 test *filters:
     cargo test --workspace {{ filters }}
 
+# Check figures against known truths and print a table: all, landing (part of each change) or night; as root.
+[no-exit-message]
+truth part="all" *filters="truth::":
+    #!/usr/bin/env bash
+    set -euo pipefail
+    case {{ part }} in
+    all) which=--include-ignored ;;
+    landing) which= ;;
+    night) which=--ignored ;;
+    *) echo "just truth: no such part: {{ part }}" >&2; exit 2 ;;
+    esac
+    export NETPERF_TRUTH_TABLE="$PWD/target/truth.md"
+    rm -f "$NETPERF_TRUTH_TABLE"
+    status=0
+    # Nearly all of the time of a test is waiting.
+    cargo test -p netperf --test it {{ filters }} -- $which --test-threads=32 || status=$?
+    printf '\n| theme | claim | truth | got | tolerance |\n|---|---|---|---|---|\n'
+    sort "$NETPERF_TRUTH_TABLE"
+    exit "$status"
+
 # Run test suites between hosts with a slow router, made of namespaces; as root.
 [no-exit-message]
 lab-netns *suites="lab":

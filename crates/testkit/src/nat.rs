@@ -1,9 +1,6 @@
 //! A client behind a router that translates addresses and lets one port through.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
-
-use crate::net::Namespace;
+use crate::net::{self, Namespace};
 use crate::require::require;
 use crate::{Place, eventually};
 
@@ -27,11 +24,11 @@ impl BehindNat {
 
     /// Makes them, joined. `None`, after saying so, where nothing here can translate.
     pub fn new() -> Option<Self> {
-        let tool = Command::new("nft").arg("-v").output().is_ok();
+        let tool = net::runs("nft", "-v");
         if !require(tool, "nft", "install nftables") {
             return None;
         }
-        crate::net::sweep();
+        net::sweep();
         let all = Self {
             client: Namespace::new(),
             router: Namespace::new(),
@@ -58,9 +55,8 @@ impl BehindNat {
             let route = [family, "route", "add", "default", "via", way];
             all.client.ip(&route);
         }
-        for setting in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
-            all.router.set(setting);
-        }
+        all.router
+            .shell("sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1");
         assert!(
             all.client.is_up("cable") && all.server.is_up("cable"),
             "the veth pairs did not come up"
@@ -85,31 +81,13 @@ impl BehindNat {
                 }}
             }}"
         );
-        let mut nft = self
-            .router()
-            .command("nft".as_ref())
-            .args(["-f", "-"])
-            .stdin(Stdio::piped())
-            .spawn()
-            .expect("nft");
-        let mut input = nft.stdin.take().expect("piped");
-        input.write_all(rules.as_bytes()).expect("nft reads");
-        drop(input);
-        assert!(nft.wait().expect("nft").success(), "{rules}");
+        self.router.nft(&rules);
     }
 
     /// Packets that the router dropped.
     pub fn dropped(&self) -> u64 {
-        let listed = self
-            .router()
-            .command("nft".as_ref())
-            .args(["list", "chain", "inet", "only", "forward"])
-            .output()
-            .expect("nft");
-        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-        let count = listed.split("counter packets ").nth(1);
-        let count = count.and_then(|rest| rest.split(' ').next()?.parse().ok());
-        count.unwrap_or_else(|| panic!("a counter: {listed}"))
+        let listed = self.router.shell("nft list chain inet only forward");
+        net::nft_counter(&listed)
     }
 
     /// Place for clients whose addresses are translated.
@@ -141,14 +119,6 @@ impl Namespace {
             "nodad",
         ]);
         self.ip(&["link", "set", interface, "up"]);
-    }
-
-    /// Switches something of the network on, by its path below `/proc/sys/net`.
-    fn set(&self, setting: &str) {
-        let line = format!("echo 1 > /proc/sys/net/{setting}");
-        let mut shell = self.place().command("sh".as_ref());
-        let done = shell.args(["-c", &line]).status().expect("sh");
-        assert!(done.success(), "{line}");
     }
 
     fn is_up(&self, interface: &str) -> bool {

@@ -64,7 +64,18 @@ impl Namespace {
         run("tc", &words);
     }
 
-    fn counter(&self, name: &str) -> u64 {
+    /// Runs a shell script inside, and panics if a command of it fails. Its output.
+    pub(crate) fn shell(&self, script: &str) -> String {
+        let script = format!("set -e\n{script}");
+        ip(&["netns", "exec", &self.0, "sh", "-c", &script])
+    }
+
+    /// Adds rules of nft(8) inside.
+    pub(crate) fn nft(&self, rules: &str) {
+        ip(&["netns", "exec", &self.0, "nft", rules]);
+    }
+
+    pub(crate) fn counter(&self, name: &str) -> u64 {
         let shown = ip(&["netns", "exec", &self.0, "nstat", "-asz", name]);
         let mut fields = shown.split_whitespace().skip_while(|&word| word != name);
         let count = fields.nth(1).unwrap_or_default();
@@ -302,10 +313,21 @@ impl Default for TwoHosts {
 
 /// True if namespaces can be made.
 pub(crate) fn available() -> bool {
-    Command::new("ip")
-        .args(["netns", "list"])
-        .output()
-        .is_ok_and(|output| output.status.success())
+    let listed = Command::new("ip").args(["netns", "list"]).output();
+    listed.is_ok_and(|output| output.status.success())
+}
+
+/// True if a program can be started.
+pub(crate) fn runs(program: &str, option: &str) -> bool {
+    let mut command = Place::Here.command(program.as_ref());
+    command.arg(option).output().is_ok()
+}
+
+/// Packets of the first counter in a listing by nft(8).
+pub(crate) fn nft_counter(listed: &str) -> u64 {
+    let count = listed.split("counter packets ").nth(1);
+    let count = count.and_then(|rest| rest.split(' ').next()?.parse().ok());
+    count.unwrap_or_else(|| panic!("a counter: {listed}"))
 }
 
 /// Removes the namespaces of test processes that no longer live.

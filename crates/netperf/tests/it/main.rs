@@ -46,4 +46,5 @@ mod sequence;
 mod series;
 mod sweep;
 mod systemd;
+mod truth;
 mod until;

@@ -1,0 +1,73 @@
+//! Claims of the manual about figures, against what is known to be true.
+//!
+//! `just truth` runs the whole suite and prints its table: claim, truth, result, tolerance.
+//! `just truth landing` runs the part of each change. A theme of claims is a file in the folder
+//! `truth/`, declared below. A test of it
+//!
+//! 1. creates a link with [`RoutedLink::new`], which returns `None` where root is missing;
+//! 2. runs netperf on it, with [`Bench`];
+//! 3. calls [`check`] for each figure, with the claim in one plain sentence, the truth, the
+//!    figure and a [`Tolerance`], whose reason a comment states.
+//!
+//! Names of tests end in `_netns` where they create networks. A test that takes more than some
+//! 10 seconds, that repeats a measurement often, or that depends on the speed of the machine
+//! has the attribute `#[ignore = "nightly: REASON"]`. All tests run at the same time, and the
+//! machine may be loaded. The truth is therefore a rate of a link, a count of the kernel, or a
+//! time that passes in any case, and never a speed of the machine.
+
+mod table;
+mod throughput;
+
+use std::time::Duration;
+
+use netperf_testkit::{
+    Bottleneck, Finished, Invocation, LinkHost, Netserver, Programs, RoutedLink, note, ours,
+};
+
+pub(crate) use table::{Tolerance, check};
+
+/// Time limit of a run: a test drains a slow link for some seconds, and a loaded machine is late.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A link and a netserver at its end.
+pub(crate) struct Bench {
+    pub(crate) link: RoutedLink,
+    pub(crate) server: Netserver,
+    client: Programs,
+}
+
+impl Bench {
+    /// Our two programs, with the same bottleneck in both directions.
+    pub(crate) fn new(both: Bottleneck) -> Option<Self> {
+        Self::with(both, &ours!(), &ours!())
+    }
+
+    /// Programs of any make.
+    pub(crate) fn with(both: Bottleneck, client: &Programs, server: &Programs) -> Option<Self> {
+        let link = RoutedLink::new(both)?;
+        let server = link.serve(server);
+        let client = client.clone();
+        Some(Self {
+            link,
+            server,
+            client,
+        })
+    }
+
+    /// netperf at the client, told of the netserver, with options in one line.
+    pub(crate) fn client(&self, options: &str) -> Invocation {
+        let port = self.server.port().to_string();
+        Invocation::new(&self.client.netperf)
+            .args(["-H", RoutedLink::SERVER_V4, "-p", &port])
+            .args(options.split_whitespace())
+            .within(&self.link.place(LinkHost::Client))
+            .patience(PATIENCE)
+    }
+
+    /// Runs it to its end, which is a success without a warning.
+    pub(crate) fn run(&self, options: &str) -> Finished {
+        let finished = self.client(options).run().expect_clean();
+        note(&finished.account());
+        finished
+    }
+}

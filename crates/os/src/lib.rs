@@ -22,6 +22,7 @@
 //! - [`resolve`]: names to addresses
 //! - [`lock`]: lock a file against other processes
 //! - [`wait`]: wait for a descriptor, with a deadline
+//! - [`error_queue`]: errors that the kernel keeps for a socket
 //! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
 //! - [`terminal`]: terminal modes for drawing
@@ -43,8 +44,8 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    address, alarm, atm, batch, epoll, events, filter, flow_label, hwstamp, io, ktls, landlock,
-    link, lock, net, parts, pass, privileges, process, qdisc, resolve, sctp, seccomp, signals,
-    sockopt, stamps, system, tcp, terminal, ticks, uring, wait, zerocopy,
+    address, alarm, atm, batch, epoll, error_queue, events, filter, flow_label, hwstamp, io, ktls,
+    landlock, link, lock, net, parts, pass, privileges, process, qdisc, resolve, sctp, seccomp,
+    signals, sockopt, stamps, system, tcp, terminal, ticks, uring, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};

@@ -307,15 +307,16 @@ pub fn buffers(socket: &Socket) -> (Option<u32>, Option<u32>) {
 }
 
 /// Makes a datagram socket report failed sends. Without it a full local queue drops datagrams
-/// silently.
-///
-/// A responder must not enable it: the requester may be gone before the last response arrives,
-/// which is not an error of the test.
+/// silently. Sends and receives then also fail with the errors that other hosts report by ICMP.
 ///
 /// # Errors
 /// Whatever setsockopt(2) reports.
-pub fn report_send_errors(socket: &Socket, family: Family) -> io::Result<()> {
-    let option = by_family(family, IntOption::RecvErrV4, IntOption::RecvErrV6);
+pub fn report_send_errors(socket: &Socket) -> io::Result<()> {
+    let option = if socket.domain()? == Domain::IPV6 {
+        IntOption::RecvErrV6
+    } else {
+        IntOption::RecvErrV4
+    };
     sockopt::set(socket.as_fd(), option, 1)
 }
 

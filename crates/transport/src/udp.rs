@@ -9,11 +9,12 @@ use netperf_model::Sources;
 use netperf_os::flow_label::flow_info;
 use netperf_os::io::{self as calls, Source};
 use netperf_os::sockopt::{self, IntOption};
-use netperf_os::{SockAddr, Socket};
+use netperf_os::{Domain, SockAddr, Socket, error_queue};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
 use crate::io::OnRing;
 use crate::meeting::{Addresses, EndMark, OnSocket, Parted, Parts};
+use crate::socket::report_send_errors;
 
 /// An unconnected socket that sends every datagram to one address.
 #[derive(Debug)]
@@ -217,7 +218,7 @@ impl UdpResponder {
     /// Answers every sender; applies `first` once.
     ///
     /// # Errors
-    /// When the kernel cannot report destination addresses.
+    /// When the kernel cannot report destination addresses or failed sends.
     pub fn new(socket: Socket, first: First) -> io::Result<Self> {
         if first.answer_from_there {
             let v6 = socket.local_addr()?.is_ipv6();
@@ -228,6 +229,7 @@ impl UdpResponder {
             };
             sockopt::set(socket.as_fd(), option, 1)?;
         }
+        report_drops(&socket)?;
         Ok(Self {
             socket,
             source: Source::unknown(),
@@ -258,6 +260,20 @@ impl UdpResponder {
             self.source.set_flow_info(self.flow_info);
         }
         (&self.socket, &self.source)
+    }
+
+    /// Ignores an error that another host reported by ICMP: the requester may be gone before the
+    /// last response arrives.
+    #[inline]
+    pub(crate) fn unless_reported<T>(
+        &self,
+        result: io::Result<T>,
+        interrupted: T,
+    ) -> io::Result<T> {
+        match result {
+            Err(_) if error_queue::discard(self.socket.as_fd()) => Ok(interrupted),
+            other => other,
+        }
     }
 
     /// Ignores a datagram from a source that is not permitted.
@@ -327,6 +343,7 @@ impl UdpResponder {
         bound.set_recv_buffer_size(self.socket.recv_buffer_size()? / 2)?;
         bound.set_send_buffer_size(self.socket.send_buffer_size()? / 2)?;
         bound.bind(&SocketAddr::new(address, port).into())?;
+        report_drops(&bound)?;
         self.socket = bound;
         Ok(())
     }
@@ -338,11 +355,13 @@ impl Endpoint for UdpResponder {
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
-        if self.connected {
-            return datagram_sent(calls::send(self.socket.as_fd(), buf));
-        }
-        let (socket, source) = self.answers_to();
-        datagram_sent(calls::send_back(socket.as_fd(), buf, source))
+        let sent = if self.connected {
+            calls::send(self.socket.as_fd(), buf)
+        } else {
+            let (socket, source) = self.answers_to();
+            calls::send_back(socket.as_fd(), buf, source)
+        };
+        self.unless_reported(datagram_sent(sent), Sent::Interrupted)
     }
 
     #[inline]
@@ -352,11 +371,22 @@ impl Endpoint for UdpResponder {
         }
         let fd = self.socket.as_fd();
         if self.connected {
-            return received(calls::recv(fd, buf));
+            let got = received(calls::recv(fd, buf));
+            return self.unless_reported(got, Received::Interrupted);
         }
-        let got = received(calls::recv_from(fd, buf, &mut self.source))?;
+        let got = received(calls::recv_from(fd, buf, &mut self.source));
+        let got = self.unless_reported(got, Received::Interrupted)?;
         Ok(self.unless_strange(got))
     }
+}
+
+/// Has the kernel report datagrams that a full local queue drops; Unix domain sockets wait
+/// instead.
+fn report_drops(socket: &Socket) -> io::Result<()> {
+    if [Domain::IPV4, Domain::IPV6].contains(&socket.domain()?) {
+        report_send_errors(socket)?;
+    }
+    Ok(())
 }
 
 /// Returns true if the source of a message is not permitted.

@@ -14,6 +14,7 @@ use netperf_transport::meeting::{Connects, Met, OnSocket};
 use netperf_transport::{Endpoint, one_port, socket};
 
 use super::shared::{RunStage, SharedRun};
+use crate::end;
 use crate::error::{EngineError, Operation};
 
 /// Time limit for opening all connections.
@@ -105,6 +106,9 @@ impl How<'_> {
             socket
                 .set_reuse_address(false)
                 .map_err(Operation::Create.failed())?;
+        }
+        if end::drops_silently(self.transport) {
+            socket::report_send_errors(&socket).map_err(Operation::Create.failed())?;
         }
         if let Some(from) = self.from {
             socket::bind(&socket, from).map_err(Operation::Bind.failed())?;

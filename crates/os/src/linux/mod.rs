@@ -6,6 +6,7 @@ pub mod atm;
 pub mod batch;
 mod call;
 pub mod epoll;
+pub mod error_queue;
 pub mod events;
 pub mod filter;
 pub mod flow_label;

@@ -2,9 +2,9 @@
 //! Documentation/networking/msg_zerocopy.rst).
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
-use super::message::{controls, message};
+use super::error_queue;
 
 /// Completed zero-copy sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,28 +20,13 @@ const ZEROCOPY: u8 = 5;
 /// `SO_EE_CODE_ZEROCOPY_COPIED` (linux/errqueue.h).
 const COPIED: u8 = 1;
 
-/// Control buffer of a completion, aligned for the kernel.
-#[repr(align(8))]
-struct CompletionControl([u8; 128]);
-
 /// recvmsg(2) of one message of the error queue; `None` when it is empty. Never blocks.
 ///
 /// # Errors
 /// Whatever recvmsg(2) reports, and the error that the message tells of when it is no
 /// completion.
 pub fn completion(fd: BorrowedFd<'_>) -> io::Result<Option<Completed>> {
-    let mut control = CompletionControl([0; 128]);
-    let mut message = message(&mut []);
-    message.msg_control = control.0.as_mut_ptr().cast();
-    message.msg_controllen = control.0.len();
-    // SAFETY: every pointer in `message` describes memory that outlives the call.
-    let result = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, libc::MSG_ERRQUEUE) };
-    if result < 0 {
-        let error = io::Error::last_os_error();
-        let empty = error.kind() == io::ErrorKind::WouldBlock;
-        return if empty { Ok(None) } else { Err(error) };
-    }
-    let Some(said) = extended_error(&message) else {
+    let Some(said) = error_queue::take(fd)? else {
         return Ok(None);
     };
     if said.ee_origin != ZEROCOPY {
@@ -53,17 +38,6 @@ pub fn completion(fd: BorrowedFd<'_>) -> io::Result<Option<Completed>> {
         sends: said.ee_data.wrapping_sub(said.ee_info).wrapping_add(1),
         copied: said.ee_code & COPIED != 0,
     }))
-}
-
-/// The first control message, if it is an extended error.
-fn extended_error(message: &libc::msghdr) -> Option<libc::sock_extended_err> {
-    let (level, kind, data) = controls(message).next()?;
-    let is_error = matches!(
-        (level, kind),
-        (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
-    );
-    // SAFETY: data of this type begins with a sock_extended_err, wherever it lies.
-    is_error.then(|| unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() })
 }
 
 #[cfg(test)]

@@ -95,7 +95,8 @@ impl OnRing for UdpResponder {
     #[inline]
     fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent> {
         let (socket, source) = self.answers_to();
-        datagram_sent(ring_caller.send(socket.as_fd(), buf, To::Source(source)))
+        let sent = ring_caller.send(socket.as_fd(), buf, To::Source(source));
+        self.unless_reported(datagram_sent(sent), Sent::Interrupted)
     }
 
     #[inline]
@@ -105,7 +106,8 @@ impl OnRing for UdpResponder {
             return self.recv(buf);
         }
         let (socket, source) = self.asked_by();
-        let got = received(ring_caller.ring.recv_from(socket.as_fd(), buf, source))?;
+        let got = received(ring_caller.ring.recv_from(socket.as_fd(), buf, source));
+        let got = self.unless_reported(got, Received::Interrupted)?;
         Ok(self.unless_strange(got))
     }
 }

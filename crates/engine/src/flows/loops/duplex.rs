@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_os::events::Watch;
+use netperf_transport::Received;
 
 use super::{CallResult, FlowEndpoint, LoopEvents, Pushed, finish, push_some, received};
 use crate::flows::flow::FlowState;
@@ -154,7 +155,14 @@ fn pull_some<E: FlowEndpoint, R: WorkerRecorder, T>(
     ended: &mut Ended,
 ) -> io::Result<bool> {
     let buffer = ring.advance_touched();
-    match received(flow.endpoint.recv(buffer))? {
+    let got = match flow.endpoint.recv(buffer) {
+        // The other end has closed its socket: its end mark was lost.
+        Err(error) if flow.told && error.kind() == io::ErrorKind::ConnectionRefused => {
+            Ok(Received::End)
+        }
+        got => got,
+    };
+    match received(got)? {
         CallResult::Moved(count) => {
             if let Some(track) = &mut flow.track {
                 track.arrived(&flow.endpoint, buffer, count);

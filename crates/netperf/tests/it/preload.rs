@@ -145,17 +145,17 @@ impl Counted {
     }
 }
 
-/// Compiles the counter; a machine that builds Rust has a C compiler.
-fn counter(folder: &Path) -> PathBuf {
-    let library = folder.join("count.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload_count/count.c");
+/// Compiles a library from a source below `tests`; a machine that builds Rust has a C compiler.
+pub(crate) fn compiled(folder: &Path, source: &str) -> PathBuf {
+    let library = folder.join("preloaded.so");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let status = Command::new("cc")
         .args(["-O1", "-shared", "-fPIC", "-o"])
-        .args([&library, &source])
+        .args([&library, &tests.join(source)])
         .arg("-ldl")
         .status()
         .expect("a C compiler");
-    assert!(status.success(), "cannot compile {}", source.display());
+    assert!(status.success(), "cannot compile {source}");
     library
 }
 
@@ -169,7 +169,7 @@ fn counting(library: &Path, file: &Path) -> Vec<(String, OsString)> {
 #[test]
 fn every_socket_call_of_both_programs_can_be_intercepted() {
     let folder = Scratch::new();
-    let library = counter(folder.path());
+    let library = compiled(folder.path(), "preload_count/count.c");
     let at = |name: &str| folder.path().join(name);
     let server_env = counting(&library, &at("server"));
     let server = Netserver::start_with(&ours!(), &Place::Here, &["-D"], &server_env);

@@ -15,7 +15,10 @@
 //! machine may be loaded. The truth is therefore a rate of a link, a count of the kernel, or a
 //! time that passes in any case, and never a speed of the machine.
 
+mod counts;
+mod cpu;
 mod drops;
+mod latency;
 mod table;
 mod throughput;
 
@@ -71,4 +74,13 @@ impl Bench {
         note(&finished.account());
         finished
     }
+}
+
+/// Checks all cases at the same time.
+pub(crate) fn at_once<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
+    std::thread::scope(|scope| {
+        for case in cases {
+            scope.spawn(|| check(case));
+        }
+    });
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::panic::Location;
+use std::path::Path;
 
 use netperf_testkit::environment;
 
@@ -60,12 +62,8 @@ pub(crate) fn check(claim: &str, truth: f64, got: f64, tolerance: Tolerance) {
     let holds = tolerance.holds(truth, got);
     let mark = if holds { "" } else { " **fails**" };
     let (truth, got) = (shown(truth), shown(got));
-    let current = std::thread::current();
-    let test = current
-        .name()
-        .unwrap_or_default()
-        .trim_start_matches("truth::");
-    let theme = test.split("::").next().unwrap_or_default();
+    let theme = Path::new(Location::caller().file()).file_stem();
+    let theme = theme.unwrap_or_default().to_string_lossy();
     let row = format!("| {theme} | {claim} | {truth} | {got}{mark} | {tolerance} |\n");
     netperf_testkit::note(&row);
     if let Some(file) = environment(FILE) {

@@ -1,23 +1,82 @@
-//! Throughput of links whose rate is known.
+//! Throughput of links whose rate is known, and the units of it.
 
 use netperf_testkit::Bottleneck;
 
-use super::{Bench, Tolerance, check};
+use super::{Bench, Tolerance, at_once, check};
 
-/// A run of 4 seconds. The bucket adds 10 ms of the rate, which is 0.25 %, and two frames are
-/// 0.6 % at 1 Mbit/s; TCP starts in less than a tenth of a second.
+/// Links from slow to fast, and a queue that TCP needs to fill each.
+const LINKS: [Bottleneck; 4] = [
+    Bottleneck::new(1_000, 300),
+    Bottleneck::new(2_000, 200),
+    Bottleneck::new(10_000, 60),
+    Bottleneck::new(50_000, 30),
+];
+
+/// In a run of 5 seconds, two frames in the bucket are 0.5 % at 1 Mbit/s, and 10 ms of the rate
+/// are 0.2 % at 50 Mbit/s. A loaded machine is late at the beginning.
 const TOLERANCE: Tolerance = Tolerance::Percents(3.0, 1.0);
+
+fn tcp_fills_links(test: &str) {
+    at_once(&LINKS, |link| {
+        let Some(bench) = Bench::new(*link) else {
+            return;
+        };
+        let options = format!("-t {test} -l 5 -- -k THROUGHPUT");
+        let told = bench.run(&options).values().number("THROUGHPUT");
+        let claim = format!("{test} at {} Mbit/s: goodput, 10^6 bits/s", link.rate());
+        check(&claim, link.tcp_goodput(), told, TOLERANCE);
+    });
+}
 
 #[test]
 fn tcp_fills_a_link_netns() {
-    for kbit in [10_000, 50_000] {
-        let link = Bottleneck::new(kbit, 30);
+    tcp_fills_links("TCP_STREAM");
+}
+
+#[test]
+fn tcp_fills_a_link_to_netperf_netns() {
+    tcp_fills_links("TCP_MAERTS");
+}
+
+#[test]
+fn a_flood_of_datagrams_arrives_at_the_rate_of_the_link_netns() {
+    at_once(&LINKS, |link| {
+        let shallow = Bottleneck::new(link.kbit, 20);
+        let Some(bench) = Bench::new(shallow) else {
+            return;
+        };
+        // The device of the client blocks the sender at three times the rate. Without it, the
+        // sender would keep a processor busy. Its queue holds the send buffer alone.
+        let bucket = format!("tbf rate {}kbit burst 20000 limit 2000000", 3 * link.kbit);
+        bench.link.client_egress(&bucket);
+        let options = "-t UDP_STREAM -l 5 -- -m 1472 -s 4096 -k REMOTE_RECV_THROUGHPUT";
+        let told = bench.run(options).values().number("REMOTE_RECV_THROUGHPUT");
+        let claim = format!(
+            "UDP_STREAM at {} Mbit/s: received, 10^6 bits/s",
+            link.rate()
+        );
+        check(&claim, link.udp_goodput(), told, TOLERANCE);
+    });
+}
+
+#[test]
+fn each_unit_of_throughput_is_what_its_name_says_netns() {
+    let units = [
+        ("k", "10^3bits/s", 1e3),
+        ("m", "10^6bits/s", 1e6),
+        ("K", "KBytes/s", 8.0 * 1024.0),
+        ("M", "MBytes/s", 8.0 * 1024.0 * 1024.0),
+    ];
+    let link = Bottleneck::new(20_000, 50);
+    at_once(&units, |(letter, name, bits)| {
         let Some(bench) = Bench::new(link) else {
             return;
         };
-        let values = bench.run("-t TCP_STREAM -l 4 -- -k THROUGHPUT").values();
-        let claim = format!("TCP_STREAM tells the goodput of {} Mbit/s", link.rate());
-        let told = values.number("THROUGHPUT");
-        check(&claim, link.tcp_goodput(), told, TOLERANCE);
-    }
+        let options = format!("-f {letter} -t TCP_STREAM -l 3 -- -k THROUGHPUT,THROUGHPUT_UNITS");
+        let values = bench.run(&options).values();
+        assert_eq!(values.text("THROUGHPUT_UNITS"), *name);
+        let claim = format!("-f {letter} at 20 Mbit/s: goodput, {name}");
+        let truth = link.tcp_goodput() * 1e6 / bits;
+        check(&claim, truth, values.number("THROUGHPUT"), TOLERANCE);
+    });
 }

@@ -1,0 +1,171 @@
+//! Latency, against times that a preloaded library recorded, and against stalls of a known
+//! length.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use netperf_testkit::process::signal;
+use netperf_testkit::{Bottleneck, Invocation, Running, Scratch, Stopwatch, Values, eventually};
+
+use super::{Bench, Tolerance, check};
+use crate::preload;
+
+/// Fast enough that the bucket delays no small packet.
+const FAST: Bottleneck = Bottleneck::new(1_000_000, 50);
+
+/// Times of the transactions in a record, in nanoseconds and in ascending order: from the
+/// beginning of a send to the end of the next receive on the same descriptor. The descriptor
+/// with most calls is the data connection.
+fn recorded(file: &Path) -> Vec<f64> {
+    let text = std::fs::read_to_string(file).expect("the record");
+    let mut calls: BTreeMap<&str, Vec<(&str, f64)>> = BTreeMap::new();
+    for line in text.lines() {
+        let mut words = line.split(' ');
+        let mut next = || words.next().expect("three words");
+        let (descriptor, kind) = (next(), next());
+        let at = next().parse().expect("nanoseconds");
+        calls.entry(descriptor).or_default().push((kind, at));
+    }
+    let data = calls.into_values().max_by_key(Vec::len).expect("calls");
+    let pairs = data.windows(2);
+    let times = pairs.filter_map(|pair| match pair {
+        [("S", sent), ("R", received)] => Some(received - sent),
+        _ => None,
+    });
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+/// The smallest time that at least a share of all times does not exceed.
+fn percentile(times: &[f64], percent: usize) -> f64 {
+    let rank = (times.len() * percent).div_ceil(100);
+    times[rank.saturating_sub(1)]
+}
+
+fn latency_is_that_of_the_record(test: &str) {
+    let Some(bench) = Bench::new(FAST) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let library = preload::compiled(scratch.path(), "preload_record/record.c");
+    let record = scratch.path().join("record");
+    let selected = "MIN_LATENCY_NS,MEAN_LATENCY_NS,P50_LATENCY_NS,P90_LATENCY_NS,P99_LATENCY_NS";
+    let values = bench
+        .client(&format!("-t {test} -l 5 -- -k {selected}"))
+        .env("LD_PRELOAD", library)
+        .env("RECORD_FILE", &record)
+        .run()
+        .expect_clean()
+        .values();
+    let times = recorded(&record);
+    assert!(
+        times.len() > 500,
+        "{} transactions tell nothing",
+        times.len()
+    );
+    // The recorder reads its clock within the calls, netperf outside of them: some 3 us of
+    // some 5 ms in a build without optimisation. The histogram has three significant digits.
+    let close = Tolerance::Percent(0.5);
+    for percent in [50, 90, 99] {
+        let claim = format!("{test}: P{percent} latency, ns");
+        let told = values.number(&format!("P{percent}_LATENCY_NS"));
+        check(&claim, percentile(&times, percent), told, close);
+    }
+    let count = f64::from(u32::try_from(times.len()).expect("few"));
+    let mean = times.iter().sum::<f64>() / count;
+    let told = values.number("MEAN_LATENCY_NS");
+    check(&format!("{test}: mean latency, ns"), mean, told, close);
+    let told = values.number("MIN_LATENCY_NS");
+    let claim = format!("{test}: minimum latency, ns");
+    check(&claim, times[0], told, Tolerance::Amount(20_000.0));
+}
+
+#[test]
+fn latency_of_tcp_is_that_of_a_preloaded_recorder_netns() {
+    latency_is_that_of_the_record("TCP_RR");
+}
+
+#[test]
+fn latency_of_udp_is_that_of_a_preloaded_recorder_netns() {
+    latency_is_that_of_the_record("UDP_RR");
+}
+
+/// Duration of the stall of the server.
+const STALL: Duration = Duration::from_secs(1);
+
+/// A loaded machine starts a process late, by tens of milliseconds.
+const LATE: Tolerance = Tolerance::Amount(0.08);
+
+/// Stops the session of netserver for a time while netperf runs. Values, and the true length
+/// of the stall in seconds.
+fn stalled(bench: &Bench, client: Invocation) -> (Values, f64) {
+    let mut client: Running = client.spawn();
+    assert!(client.works(Duration::from_secs(10)), "no data");
+    let mut sessions = Vec::new();
+    let began = eventually(Duration::from_secs(5), || {
+        sessions = bench.server.sessions();
+        !sessions.is_empty()
+    });
+    assert!(began, "no session");
+    let [session] = sessions[..] else {
+        panic!("one session: {sessions:?}")
+    };
+    signal(session, "STOP");
+    let stopped = Stopwatch::start();
+    std::thread::sleep(STALL);
+    signal(session, "CONT");
+    let stalled = stopped.elapsed().as_secs_f64();
+    (client.finish().expect_clean().values(), stalled)
+}
+
+#[test]
+fn a_stall_is_the_longest_time_of_a_closed_loop_netns() {
+    let Some(bench) = Bench::new(FAST) else {
+        return;
+    };
+    let client = bench.client("-t TCP_RR -l 4 -- -k MAX_LATENCY_NS,P99_LATENCY_NS");
+    let (values, stall) = stalled(&bench, client);
+    let told = values.number("MAX_LATENCY_NS") / 1e9;
+    check(
+        "TCP_RR, server stopped for 1 s: longest latency, s",
+        stall,
+        told,
+        LATE,
+    );
+    // One transaction of many stalled.
+    let claim = "TCP_RR, server stopped for 1 s: P99 latency, s";
+    check(
+        claim,
+        0.1,
+        values.number("P99_LATENCY_NS") / 1e9,
+        Tolerance::AtMost,
+    );
+}
+
+#[test]
+fn a_stall_delays_all_requests_of_an_open_loop_netns() {
+    let Some(bench) = Bench::new(FAST) else {
+        return;
+    };
+    let seconds = 4.0;
+    let client = bench.client(
+        "-t TCP_RR -l 4 --rate 200 -- -k MAX_LATENCY_NS,P99_LATENCY_NS,P90_LATENCY_NS,P80_LATENCY_NS",
+    );
+    let (values, stall) = stalled(&bench, client);
+    let told = |name: &str| values.number(&format!("{name}_LATENCY_NS")) / 1e9;
+    let case = "TCP_RR --rate 200, server stopped for 1 of 4 s";
+    check(
+        &format!("{case}: longest latency, s"),
+        stall,
+        told("MAX"),
+        LATE,
+    );
+    // Requests are due evenly. Those of the stall wait from its whole length down to nothing.
+    for (percent, above) in [(80, 0.2), (90, 0.1), (99, 0.01)] {
+        let claim = format!("{case}: P{percent} latency, s");
+        let truth = stall - above * seconds;
+        check(&claim, truth, told(&format!("P{percent}")), LATE);
+    }
+}

@@ -60,6 +60,13 @@ pub trait Endpoint {
         1
     }
 
+    /// Takes the number of messages that a local queue has dropped since the last call, besides
+    /// those that [`Sent::Dropped`] reports.
+    #[inline]
+    fn take_dropped(&mut self) -> u64 {
+        0
+    }
+
     /// Number of messages in the last receive.
     #[inline]
     fn messages_received(&self) -> u64 {

@@ -557,11 +557,12 @@ fn push_some<E: FlowEndpoint, R: WorkerRecorder>(
             state.tally.bytes_sent += count as u64;
             let messages = flow.endpoint.messages_sent(count);
             state.tally.send_calls += messages;
+            state.tally.failed_sends += flow.endpoint.take_dropped();
             flow.numbered += messages;
             pacing.did(token, count);
         }
         CallResult::Dropped => {
-            state.tally.failed_sends += 1;
+            state.tally.failed_sends += 1 + flow.endpoint.take_dropped();
             pacing.did(token, room);
         }
         CallResult::Blocked => {}

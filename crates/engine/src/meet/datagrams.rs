@@ -88,6 +88,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
             self.stop.listen(None);
         }
         endpoint.reclaim();
+        self.tally.failed_sends += endpoint.take_dropped();
         self.work.counts = endpoint.counts();
         self.work.stamps = endpoint.stamps();
         let idle = if only_sends {
@@ -120,6 +121,11 @@ impl<E: Endpoint> Endpoint for UntilOdd<E> {
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
         self.inner.send(buf)
+    }
+
+    #[inline]
+    fn take_dropped(&mut self) -> u64 {
+        self.inner.take_dropped()
     }
 
     #[inline]

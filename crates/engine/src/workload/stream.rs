@@ -56,9 +56,10 @@ pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
                 }
                 tally.bytes_sent += count as u64;
                 tally.send_calls += endpoint.messages_sent(count);
+                tally.failed_sends += endpoint.take_dropped();
                 stop.progress(tally);
             }
-            Sent::Dropped => tally.failed_sends += 1,
+            Sent::Dropped => tally.failed_sends += 1 + endpoint.take_dropped(),
             Sent::Interrupted => {
                 if let Some(ended) = stop.interrupted(tally) {
                     return Ok(ended);

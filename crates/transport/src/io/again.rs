@@ -206,6 +206,11 @@ impl<E: Endpoint, W: WaitMethod> Endpoint for Again<E, W> {
     }
 
     #[inline]
+    fn take_dropped(&mut self) -> u64 {
+        self.inner.take_dropped()
+    }
+
+    #[inline]
     fn each_received(&self, buf: &[u8], bytes: usize, see: impl FnMut(&[u8])) {
         self.inner.each_received(buf, bytes, see);
     }

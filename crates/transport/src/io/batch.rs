@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use netperf_model::IoCounts;
+use netperf_os::alarm;
 use netperf_os::batch::Batch;
 use netperf_os::io as calls;
 use netperf_os::sockopt::{self, IntOption};
@@ -84,6 +85,7 @@ pub struct BatchedSend {
     train: usize,
     datagram: usize,
     calls: u64,
+    dropped: u64,
 }
 
 impl BatchedSend {
@@ -108,7 +110,44 @@ impl BatchedSend {
             socket,
             to,
             calls: 0,
+            dropped: 0,
         })
+    }
+
+    /// Goes on behind the datagrams that the kernel took. sendmmsg(2) does not tell why it
+    /// stopped: either a full queue dropped the next train, or a non-blocking socket has no
+    /// space, in which case a repeated call reports that, or a signal came.
+    #[cold]
+    fn send_rest(&mut self, buf: &[u8], first: io::Result<usize>, fired: u32) -> io::Result<Sent> {
+        let (mut done, mut last) = (0, first);
+        loop {
+            let rest = buf.get(done..).unwrap_or_default();
+            let train = rest.len().min(self.train).div_ceil(self.datagram) as u64;
+            match last {
+                Ok(count) => {
+                    // The call before stopped at a train that was dropped.
+                    self.dropped += if done > 0 { train } else { 0 };
+                    self.calls += 1;
+                    done += count;
+                    if done >= buf.len() || alarm::fired() != fired {
+                        return Ok(Sent::Bytes(done));
+                    }
+                }
+                Err(error) if done == 0 => {
+                    let sent = datagram_sent(Err(error)).map_err(|error| self.explained(error))?;
+                    let others = train.saturating_sub(1);
+                    self.dropped += if sent == Sent::Dropped { others } else { 0 };
+                    return Ok(sent);
+                }
+                Err(error) => {
+                    let full = calls::is_queue_full(&error);
+                    self.dropped += if full { 2 * train } else { 0 };
+                    return Ok(Sent::Bytes(done));
+                }
+            }
+            let rest = buf.get(done..).unwrap_or_default();
+            last = self.batch.send(self.socket.as_fd(), rest, self.train);
+        }
     }
 
     /// The kernel reports only that an argument is invalid.
@@ -132,10 +171,14 @@ impl Endpoint for BatchedSend {
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
-        let sent = self.batch.send(self.socket.as_fd(), buf, self.train);
-        let sent = datagram_sent(sent).map_err(|error| self.explained(error))?;
-        self.calls += u64::from(matches!(sent, Sent::Bytes(_)));
-        Ok(sent)
+        let fired = alarm::fired();
+        match self.batch.send(self.socket.as_fd(), buf, self.train) {
+            Ok(count) if count == buf.len() => {
+                self.calls += 1;
+                Ok(Sent::Bytes(count))
+            }
+            other => self.send_rest(buf, other, fired),
+        }
     }
 
     fn recv(&mut self, _buf: &mut [u8]) -> io::Result<Received> {
@@ -145,6 +188,11 @@ impl Endpoint for BatchedSend {
     #[inline]
     fn messages_sent(&self, bytes: usize) -> u64 {
         bytes.div_ceil(self.datagram) as u64
+    }
+
+    #[inline]
+    fn take_dropped(&mut self) -> u64 {
+        std::mem::take(&mut self.dropped)
     }
 
     fn counts(&self) -> Option<IoCounts> {

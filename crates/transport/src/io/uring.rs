@@ -153,6 +153,11 @@ impl<E: OnRing> Endpoint for ByRing<E> {
         self.inner.recv_by(&mut self.ring_caller, buf)
     }
 
+    #[inline]
+    fn take_dropped(&mut self) -> u64 {
+        self.ring_caller.ring.take_dropped()
+    }
+
     fn counts(&self) -> Option<IoCounts> {
         Some(IoCounts {
             send_calls: self.send_calls,
@@ -205,6 +210,7 @@ pub struct RingSend {
     ring: Uring,
     size: usize,
     last: u64,
+    dropped: u64,
 }
 
 impl RingSend {
@@ -224,6 +230,7 @@ impl RingSend {
             ring: Uring::new(width, None)?,
             size,
             last: 0,
+            dropped: 0,
         })
     }
 }
@@ -241,7 +248,10 @@ impl Endpoint for RingSend {
                 self.last = taken.sends;
                 taken.bytes
             });
-        datagram_sent(taken)
+        let sent = datagram_sent(taken)?;
+        let told = u64::from(sent == Sent::Dropped);
+        self.dropped += self.ring.take_dropped().saturating_sub(told);
+        Ok(sent)
     }
 
     fn recv(&mut self, _buf: &mut [u8]) -> io::Result<Received> {
@@ -251,6 +261,11 @@ impl Endpoint for RingSend {
     #[inline]
     fn messages_sent(&self, _bytes: usize) -> u64 {
         self.last
+    }
+
+    #[inline]
+    fn take_dropped(&mut self) -> u64 {
+        std::mem::take(&mut self.dropped)
     }
 
     fn counts(&self) -> Option<IoCounts> {

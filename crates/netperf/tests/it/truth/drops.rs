@@ -29,9 +29,12 @@ fn count(value: &Value) -> f64 {
     value.as_u64().unwrap_or_else(|| panic!("{value}")) as f64
 }
 
+/// Datagrams that a host's kernel has dropped for want of space in a queue.
 #[expect(clippy::cast_precision_loss, reason = "counts are small")]
 fn errors(bench: &Bench, host: LinkHost) -> f64 {
-    bench.link.counter(host, "UdpSndbufErrors") as f64
+    let counts = ["UdpSndbufErrors", "UdpLiteSndbufErrors"];
+    let counts = counts.map(|name| bench.link.counter(host, name) as f64);
+    counts.iter().sum()
 }
 
 /// What one end sends with these options equals what its kernel let out.
@@ -64,6 +67,12 @@ fn datagrams_that_the_own_queue_drops_are_failed_sends_netns() {
         "-t UDP_STREAM --time 300ms -- -m 1472",
         "-t UDP_STREAM --time 300ms -- -n -m 1472",
         "-t UDP_STREAM --time 300ms --flows 4 -- -m 1472",
+        "-t UDP_STREAM --time 300ms --batch 8 -- -m 1472",
+        "-t UDP_STREAM --time 300ms --batch 8 --flows 2 -- -m 1472",
+        "-t UDP_STREAM --time 300ms --io epoll -- -m 1472",
+        "-t UDP_STREAM --time 300ms --io uring -- -m 1472",
+        "-t UDP_STREAM --time 300ms --io uring --batch 8 -- -m 1472",
+        "-t omni --time 300ms -- -T udplite -d send -m 1472",
     ] {
         local_drops_are_failed_sends(&bench, options);
     }

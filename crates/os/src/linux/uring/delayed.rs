@@ -65,7 +65,7 @@ impl DelayedSends {
             self.used = 0;
         }
         // A full local queue has dropped a datagram: the next may pass.
-        if result < 0 && result != -libc::ENOBUFS && result != -libc::ENOMEM {
+        if result < 0 && !super::is_dropped(result) {
             self.error.get_or_insert(result);
         }
     }

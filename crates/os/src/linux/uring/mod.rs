@@ -32,6 +32,9 @@ const DELAYED: u64 = 3;
 const MANY: u64 = 4;
 const MULTISHOT: u64 = 5;
 
+const MINUS_ENOBUFS: i32 = -libc::ENOBUFS;
+const MINUS_ENOMEM: i32 = -libc::ENOMEM;
+
 /// `IORING_SEND_ZC_REPORT_USAGE`: say whether bytes were copied after all (Linux 6.2).
 const REPORT_USAGE: u16 = 1 << 3;
 /// A stream takes all bytes, unless a signal comes first, as send(2) does.
@@ -83,6 +86,8 @@ pub struct Uring {
     ring: IoUring,
     patience: Option<Duration>,
     enters: u64,
+    /// Sends that failed in a batch, or deferred, because a local queue was full.
+    dropped: u64,
     /// Result of the call that is waited for.
     outcome: Option<i32>,
     pending_sends: PendingSends,
@@ -127,6 +132,7 @@ impl Uring {
             ring,
             patience,
             enters: 0,
+            dropped: 0,
             outcome: None,
             pending_sends: PendingSends::default(),
             delayed: DelayedSends::new(),
@@ -140,6 +146,13 @@ impl Uring {
     #[must_use]
     pub const fn enters(&self) -> u64 {
         self.enters
+    }
+
+    /// Takes the number of datagrams that a full local queue dropped, apart from those whose own
+    /// call reported it.
+    #[inline]
+    pub fn take_dropped(&mut self) -> u64 {
+        std::mem::take(&mut self.dropped)
     }
 
     /// State of zero-copy sends.
@@ -359,6 +372,7 @@ impl Uring {
             ring,
             outcome,
             pending_sends,
+            dropped,
             delayed,
             held,
             reports,
@@ -373,8 +387,14 @@ impl Uring {
                     *outcome = Some(result);
                     held.now += u64::from(cqueue::more(flags));
                 }
-                DELAYED => delayed.completed(result),
-                MANY => pending_sends.completed(result),
+                DELAYED => {
+                    *dropped += u64::from(is_dropped(result));
+                    delayed.completed(result);
+                }
+                MANY => {
+                    *dropped += u64::from(is_dropped(result));
+                    pending_sends.completed(result);
+                }
                 MULTISHOT => multishot_state.completed(result, flags),
                 _ => {}
             }
@@ -423,6 +443,12 @@ fn length(buf: &[u8]) -> u32 {
 #[inline]
 fn counted(result: i32) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| failed(result))
+}
+
+/// Returns true if a send failed because a local queue was full.
+#[inline]
+const fn is_dropped(result: i32) -> bool {
+    matches!(result, MINUS_ENOBUFS | MINUS_ENOMEM)
 }
 
 /// The error of a negative result. What was taken back was cut short by a signal.

@@ -464,6 +464,7 @@ fn without_buffers<R: Recorder>(recorder: &mut R) {
 // One test: the allocator's switch and the bell belong to the process.
 #[test]
 fn no_loop_allocates_whatever_is_kept_or_done_around_it() {
+    netperf_testkit::watchdog::watch_unit();
     let (mut off, mut kept) = (NoRecorder, LatencyRecorder::new(4));
     assert_eq!(all_loops(&mut off, &mut NoHooks), 10_000);
     assert_eq!(all_loops(&mut kept, &mut NoHooks), 10_000);

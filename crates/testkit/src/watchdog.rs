@@ -11,8 +11,10 @@ use std::time::Duration;
 use crate::process::signal;
 use crate::{Stopwatch, procfs};
 
-/// Time that one test may take.
+/// Time limit of a test that starts programs.
 const LIMIT: Duration = Duration::from_secs(300);
+/// Time limit of a test of functions: far more than any takes on a busy machine.
+const UNIT_LIMIT: Duration = Duration::from_secs(90);
 
 static TESTS: Mutex<BTreeMap<u64, Test>> = Mutex::new(BTreeMap::new());
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -20,6 +22,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 struct Test {
     name: String,
     since: Stopwatch,
+    limit: Duration,
 }
 
 /// The entry of a thread in the list of tests. It goes when the thread ends.
@@ -44,19 +47,28 @@ fn tests<T>(with: impl FnOnce(&mut BTreeMap<u64, Test>) -> T) -> T {
 /// Limits the time of the calling test, if that has not been done before. The test runner
 /// gives each test a thread with the test's name.
 pub fn watch() {
+    watch_for(LIMIT);
+}
+
+/// The same with the limit of a unit test, for tests of loops that might not end.
+pub fn watch_unit() {
+    watch_for(UNIT_LIMIT);
+}
+
+fn watch_for(limit: Duration) {
     ENTRY.with(|entry| {
         if entry.0.get().is_none() {
-            enter(entry);
+            enter(entry, limit);
         }
     });
 }
 
 /// Gives the calling test all of its time again, as when it had to wait for others.
 pub(crate) fn restart() {
-    ENTRY.with(enter);
+    ENTRY.with(|entry| enter(entry, LIMIT));
 }
 
-fn enter(entry: &Entry) {
+fn enter(entry: &Entry, limit: Duration) {
     static WATCHING: Once = Once::new();
     let current = thread::current();
     let Some(name) = current.name().filter(|&name| name != "main") else {
@@ -73,6 +85,7 @@ fn enter(entry: &Entry) {
     let test = Test {
         name: name.to_owned(),
         since: Stopwatch::start(),
+        limit,
     };
     tests(|tests| tests.insert(number, test));
 }
@@ -87,14 +100,16 @@ fn keep_watch() {
     loop {
         thread::sleep(Duration::from_secs(1));
         let late = tests(|tests| {
-            let mut late = tests.values().filter(|test| test.since.elapsed() > LIMIT);
-            late.next().map(|test| test.name.clone())
+            let mut late = tests
+                .values()
+                .filter(|test| test.since.elapsed() > test.limit);
+            late.next().map(|test| (test.name.clone(), test.limit))
         });
-        let Some(name) = late else { continue };
+        let Some((name, limit)) = late else { continue };
         for process in procfs::descendants(std::process::id()) {
             signal(process, "KILL");
         }
-        let line = format!("test {name} ... FAILED: not over after {LIMIT:?}\n");
+        let line = format!("test {name} ... FAILED: not over after {limit:?}\n");
         std::io::stderr().write_all(line.as_bytes()).ok();
         std::process::exit(101);
     }

@@ -430,6 +430,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     fn ends_of(stream: UnixStream, mtu: usize) -> Records {
+        netperf_testkit::watchdog::watch_unit();
         Records::new(Socket::from(stream), LlcWindow::of(mtu)).unwrap()
     }
 

@@ -181,6 +181,7 @@ pub(crate) mod testing {
         stop: &'a mut Manual,
         tally: &'a mut Tally,
     ) -> LoopContext<'a, Manual, NoRecorder, NoHooks> {
+        netperf_testkit::watchdog::watch_unit();
         let recorder = Box::leak(Box::new(NoRecorder));
         let hooks = Box::leak(Box::new(NoHooks));
         LoopContext {

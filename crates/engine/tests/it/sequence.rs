@@ -140,6 +140,7 @@ fn relay(from: &UdpSocket, to: &UdpSocket) {
 
 #[test]
 fn what_a_network_does_to_datagrams_is_told_however_many_a_call_moves() {
+    netperf_testkit::watchdog::watch_unit();
     for trains in [None, Some(PLAIN), Some(CUT)] {
         let (near, far) = (socket(), socket());
         let forward = socket();

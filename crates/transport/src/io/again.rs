@@ -274,6 +274,7 @@ mod tests {
     use std::thread;
 
     fn pair() -> (Tcp, Tcp) {
+        netperf_testkit::watchdog::watch_unit();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let server = listener.accept().unwrap().0;

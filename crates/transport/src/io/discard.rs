@@ -54,6 +54,7 @@ mod tests {
 
     #[test]
     fn what_is_gathered_is_told_of_at_the_end_at_the_latest() {
+        netperf_testkit::watchdog::watch_unit();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let mut server = Discarding::gathering(listener.accept().unwrap().0.into());

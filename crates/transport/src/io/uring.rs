@@ -447,6 +447,7 @@ mod tests {
     use std::thread;
 
     fn pair() -> (Socket, Socket) {
+        netperf_testkit::watchdog::watch_unit();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         (client.into(), listener.accept().unwrap().0.into())

@@ -190,6 +190,7 @@ mod tests {
 
     #[test]
     fn every_send_is_accounted_for_and_no_more_are_under_way_than_buffers() {
+        netperf_testkit::watchdog::watch_unit();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let mut server = listener.accept().unwrap().0;

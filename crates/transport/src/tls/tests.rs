@@ -22,6 +22,7 @@ fn socket() -> Socket {
 }
 
 fn connected<E>(met: Met<E>) -> E {
+    netperf_testkit::watchdog::watch_unit();
     match met {
         Met::Connected(endpoint) => endpoint,
         Met::GivenUp => panic!("given up"),

@@ -41,6 +41,7 @@ fn listening() -> (Xti, SockAddr) {
 
 /// Two connected endpoints.
 fn pair() -> (Xti, Xti) {
+    netperf_testkit::watchdog::watch_unit();
     let (mut listening, at) = listening();
     let mut active = opened();
     active.t_bind(None, 0).unwrap();

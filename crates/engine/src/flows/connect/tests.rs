@@ -139,6 +139,7 @@ fn both(
     flows: usize,
     units: u64,
 ) -> (WorkerReport, WorkerReport) {
+    netperf_testkit::watchdog::watch_unit();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let to = listener.local_addr().unwrap();
     let listener = Socket::from(listener);
@@ -190,6 +191,7 @@ fn threads_that_spin_do_the_same() {
 
 #[test]
 fn a_peer_that_never_stops_sending_ends_the_run_instead_of_a_transaction() {
+    netperf_testkit::watchdog::watch_unit();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let to = listener.local_addr().unwrap();
     let endless = std::thread::spawn(move || {

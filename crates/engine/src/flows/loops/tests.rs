@@ -59,6 +59,7 @@ fn ring(size: u32) -> Ring {
 }
 
 fn pairs(flows: usize) -> (Vec<Socket>, Vec<Socket>) {
+    netperf_testkit::watchdog::watch_unit();
     (0..flows)
         .map(|_| Socket::pair(Domain::UNIX, Type::STREAM, None).unwrap())
         .unzip()

@@ -11,6 +11,7 @@ static RUNNING: Mutex<()> = Mutex::new(());
 
 /// Waits until no other test of this process has a run.
 pub(crate) fn the_only_run() -> MutexGuard<'static, ()> {
+    netperf_testkit::watchdog::watch_unit();
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

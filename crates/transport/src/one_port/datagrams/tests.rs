@@ -91,6 +91,7 @@ fn find(
 
 #[test]
 fn sockets_find_each_other_however_many_and_what_is_lost_is_repeated() {
+    netperf_testkit::watchdog::watch_unit();
     for (flows, lost) in [(1, 0), (1, 2), (5, 3)] {
         let (asking, found) = find(flows, lost, |sockets, to| {
             let one = sockets.first().unwrap();
@@ -120,6 +121,7 @@ fn sockets_find_each_other_however_many_and_what_is_lost_is_repeated() {
 
 #[test]
 fn netperf_that_only_receives_says_so_until_something_comes() {
+    netperf_testkit::watchdog::watch_unit();
     let (near, far) = (
         UdpSocket::bind("127.0.0.1:0").unwrap(),
         UdpSocket::bind("127.0.0.1:0").unwrap(),
@@ -152,6 +154,7 @@ fn netperf_that_only_receives_says_so_until_something_comes() {
 
 #[test]
 fn who_may_not_send_and_who_has_another_token_finds_nothing() {
+    netperf_testkit::watchdog::watch_unit();
     let policy = Policy {
         data_peers: DataPeers::Same,
         ..Policy::default()

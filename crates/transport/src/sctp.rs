@@ -23,12 +23,15 @@ use crate::tcp::Tcp;
 /// Time limit for establishing an association.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// Time limit for ending all associations.
-const PART_WITHIN: Duration = Duration::from_secs(6);
+const PART_WITHIN: Duration = SLICE.saturating_mul(MOST_SLICES);
 /// Interval of silence after the first association has ended.
 const SLICE: Duration = Duration::from_millis(100);
 /// Number of silent intervals after which the remaining associations count as ended: longer
 /// than the shortest retransmission time-out (RTO.Min, RFC 9260 section 16).
 const SLICES: u32 = 15;
+/// The same where data is known to be missing: as long as netperf waits for the ends. The
+/// time-out doubles when a retransmission is lost, too (RFC 9260 section 6.3.3).
+const MOST_SLICES: u32 = 60;
 
 /// One association per socket. A message may arrive in parts, but a receive never returns parts
 /// of two messages.
@@ -136,7 +139,8 @@ impl Addresses for SctpMany {
             socket,
             source: Source::unknown(),
             notice: SctpNotification::default(),
-            begun: self.exchange.then(PartialMessage::new),
+            whole: self.exchange,
+            begun: PartialMessage::new(),
             expected: self.associations,
             up: 0,
             over: 0,
@@ -353,7 +357,7 @@ impl Unblock for SctpRequester {
     }
 }
 
-/// Partly received requests. Parts of several associations may be interleaved.
+/// Partly received messages. Parts of several associations may be interleaved.
 #[derive(Debug)]
 struct PartialMessage {
     /// Bytes received so far, by remote port of the association.
@@ -370,7 +374,12 @@ impl PartialMessage {
         }
     }
 
-    /// Adds a part. Returns the length of the request if this part ends it.
+    /// Returns true if no message has begun without its end.
+    fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Adds a part. Returns the length of the message if this part ends it.
     fn take(&mut self, port: u16, count: usize, is_last: bool) -> Option<usize> {
         let known = self.parts.iter().position(|(from, _)| *from == port);
         match (known, is_last) {
@@ -388,17 +397,28 @@ impl PartialMessage {
     }
 }
 
+/// Number of silent intervals that count as the end, after so many associations have ended.
+fn patience(over: u32, begun: &PartialMessage) -> u32 {
+    if over > 1 || !begun.is_empty() {
+        MOST_SLICES
+    } else {
+        SLICES
+    }
+}
+
 /// netserver's end: answers every request until all associations have ended.
 ///
 /// The original netperf ends only the first association and keeps the others open. After the
-/// first end, silence on the others therefore counts as their end.
+/// first end, silence on the others therefore counts as their end, unless a message has begun or
+/// a second association has ended: then the others end, too.
 #[derive(Debug)]
 pub struct SctpResponder {
     socket: Socket,
     source: Source,
     notice: SctpNotification,
-    /// Set if every message is a request; otherwise parts need no reassembly.
-    begun: Option<PartialMessage>,
+    /// Set if every message is a request, which is received whole.
+    whole: bool,
+    begun: PartialMessage,
     expected: u32,
     up: u32,
     over: u32,
@@ -430,26 +450,30 @@ impl SctpResponder {
         }
     }
 
-    /// Receives until a request is complete. A request longer than the buffer counts with the
-    /// buffer's length: the end-of-record flag ends it, not its length.
+    /// Receives until a request is complete.
     #[cold]
-    fn whole(
-        &mut self,
-        first: MessagePart,
-        begun: &mut PartialMessage,
-        room: usize,
-    ) -> io::Result<Received> {
-        let mut part = first;
-        loop {
-            let port = self.source.port();
-            if let Some(count) = begun.take(port, part.count, part.is_last()) {
-                return received(Ok(count.min(room)));
+    fn rest(&mut self) -> io::Result<Result<usize, Received>> {
+        let mut scrap = std::mem::take(&mut self.begun.scrap);
+        let rest = loop {
+            match self.next(&mut scrap) {
+                Ok(Ok(part)) => {
+                    if let Some(count) = self.add(part) {
+                        break Ok(Ok(count));
+                    }
+                }
+                Ok(Err(outcome)) => break Ok(Err(outcome)),
+                Err(error) => break Err(error),
             }
-            part = match self.next(&mut begun.scrap)? {
-                Ok(part) => part,
-                Err(outcome) => return Ok(outcome),
-            };
-        }
+        };
+        self.begun.scrap = scrap;
+        rest
+    }
+
+    /// Adds a part. Returns the length of the message if this part ends it.
+    #[inline]
+    fn add(&mut self, part: MessagePart) -> Option<usize> {
+        let port = self.source.port();
+        self.begun.take(port, part.count, part.is_last())
     }
 
     /// Handles a notification. Returns true if the last association has ended.
@@ -478,7 +502,12 @@ impl SctpResponder {
             return Ok(Some(outcome));
         }
         self.silent += 1;
-        Ok((self.silent >= SLICES).then_some(Received::End))
+        Ok(self.is_silent().then_some(Received::End))
+    }
+
+    /// Returns true if the silence counts as the end of the remaining associations.
+    fn is_silent(&self) -> bool {
+        self.silent >= patience(self.over, &self.begun)
     }
 }
 
@@ -497,15 +526,20 @@ impl Endpoint for SctpResponder {
             Ok(part) => part,
             Err(outcome) => return Ok(outcome),
         };
-        if let Some(begun) = &self.begun
-            && (!part.is_last() || !begun.parts.is_empty())
-            && let Some(mut begun) = self.begun.take()
-        {
-            let got = self.whole(part, &mut begun, buf.len());
-            self.begun = Some(begun);
-            return got;
+        let whole = self.add(part);
+        if !self.whole {
+            return received(Ok(part.count));
         }
-        received(Ok(part.count))
+        let count = match whole {
+            Some(count) => count,
+            None => match self.rest()? {
+                Ok(count) => count,
+                Err(outcome) => return Ok(outcome),
+            },
+        };
+        // A request longer than the buffer counts with the buffer's length: the end-of-record
+        // flag ends it, not its length.
+        received(Ok(count.min(buf.len())))
     }
 }
 
@@ -516,7 +550,7 @@ impl Parts for SctpResponder {
     }
 
     fn waited_in_vain(&self) -> Duration {
-        if self.silent >= SLICES {
+        if self.over > 0 && self.is_silent() {
             SLICE * self.silent
         } else {
             Duration::ZERO
@@ -570,6 +604,17 @@ mod tests {
         assert_eq!(begun.take(1, 5, true), Some(205));
         assert_eq!(begun.take(2, 1, true), Some(11));
         assert!(begun.parts.is_empty());
+    }
+
+    #[test]
+    fn silence_is_no_end_while_data_is_known_to_be_missing() {
+        let mut begun = PartialMessage::new();
+        assert_eq!(patience(1, &begun), SLICES);
+        begun.take(1, 65_484, false);
+        assert_eq!(patience(1, &begun), MOST_SLICES);
+        begun.take(1, 52, true);
+        assert_eq!(patience(1, &begun), SLICES);
+        assert_eq!(patience(2, &begun), MOST_SLICES);
     }
 
     #[test]

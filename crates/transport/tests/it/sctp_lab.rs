@@ -341,6 +341,33 @@ fn what_many_associations_sent_has_arrived_when_they_have_ended() {
 }
 
 #[test]
+fn a_silence_after_two_ends_is_no_end_of_the_third() {
+    if !Lab::Vm.is_here() {
+        return;
+    }
+    let plan = SocketPlan::default();
+    let (server, to) = bound(TransportId::SctpMany, "127.0.0.1", &plan);
+    let one = many(&plan, 1);
+    let mut answering = one.answering(server).unwrap();
+    let ask = || one.asking(open(TransportId::SctpMany, "127.0.0.1", &plan), to.clone());
+    let mut asking = [ask().unwrap(), ask().unwrap(), ask().unwrap()];
+    for end in &mut asking {
+        send_whole(end, &[7; 1000]);
+    }
+    let receiving = thread::spawn(move || {
+        let total = receive_to_the_end(&mut answering);
+        (total, answering.waited_in_vain())
+    });
+    let [first, second, mut third] = asking;
+    assert!(first.part().mark().is_none() && second.part().mark().is_none());
+    // Longer than the shortest silence that ends a test, as after two lost retransmissions.
+    thread::sleep(Duration::from_secs(3));
+    send_whole(&mut third, &[7; 30]);
+    assert!(third.part().mark().is_none());
+    assert_eq!(receiving.join().unwrap(), (3030, Duration::ZERO));
+}
+
+#[test]
 fn a_silence_after_the_first_end_is_the_end_of_the_others_and_does_not_count() {
     if !Lab::Vm.is_here() {
         return;

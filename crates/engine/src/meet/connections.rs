@@ -55,15 +55,18 @@ impl<N: Role> OneFlow<'_, '_, N> {
             if job.end.socket.fast_open && job.sends {
                 socket::send_with_connect(&data)?;
             }
-            if job.transport.is_inet() {
+            let bound = if job.transport.is_inet() {
                 dialler.bind_next(&data);
+                Ok(())
             } else {
-                placed(job, &data).map_err(|failed| failed.error)?;
-            }
+                placed(job, &data).map(drop).map_err(|failed| failed.error)
+            };
             let mut ended = None;
-            let met = entered(how, data, (&to, job.token.as_ref()), &mut || {
-                ended = stop.interrupted(tally);
-                ended.is_some()
+            let met = bound.and_then(|()| {
+                entered(how, data, (&to, job.token.as_ref()), &mut || {
+                    ended = stop.interrupted(tally);
+                    ended.is_some()
+                })
             });
             let endpoint = match met {
                 Ok(Met::Connected(endpoint)) => endpoint,

@@ -65,7 +65,7 @@ pub(super) const REMOTE_CPUS: Opt = Opt::named("remote-cpus", Group::Cpu)
     .takes("list", ValueKind::Cpus)
     .set(|a, text| a.flows.cpus.remote = cpu_list(text))
     .help("assign netserver's threads to these CPUs, in turn")
-    .more("As --cpus, at the other end. netserver must be this program.");
+    .more("As --cpus, at the other end. Needs this project's netserver.");
 
 pub(super) const PLACE: Opt = Opt::named("place", Group::Cpu)
     .takes("rule", ValueKind::Placement)

@@ -200,7 +200,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .help("send bulk data in both directions at once")
         .more(
             "For stream tests of either direction. same: both directions share one connection, or \
-             one socket at each end, with a thread for each; netserver must be this program. \
+             one socket at each end, with a thread for each; needs this project's netserver. \
              separate: each direction has its own connection, and any netserver works. The \
              throughput is the sum of both receivers' rates; REMOTE_RECV_THROUGHPUT and \
              LOCAL_RECV_THROUGHPUT show each direction. With --flows each flow carries both \
@@ -243,7 +243,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
              begins with 24 bytes that contain its number and the time of the send. The receiver \
              counts lost, duplicated and late datagrams and computes the jitter: see UDP_LOST, \
              UDP_DUPLICATED, UDP_REORDERED, UDP_JITTER_USEC and further selectors, --json, and -v \
-             2. Both ends must be this program.",
+             2. Needs this project's netserver.",
         ),
     Opt::named("one-port", Group::Hosts)
         .flag(|a| a.io.one_port = true)
@@ -251,8 +251,8 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .more(
             "For networks in which only this port is reachable, such as behind a firewall, NAT or \
              a Kubernetes service. Over TCP, TLS and UDP. netperf opens all connections, also for \
-             data from netserver, and each begins with 32 bytes that identify the test. netserver \
-             must be this program.",
+             data from netserver, and each begins with 32 bytes that identify the test. Needs \
+             this project's netserver.",
         ),
     flows::FLOWS,
     flows::THREADS,
@@ -284,7 +284,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
              (TCP_INFO), from the beginning to the end of the connection, by a separate thread. \
              JSON contains all samples, `netperf report` draws them, and selectors such as \
              LOCAL_TCP_RTT_MAX summarise them. One value is for both ends, 0 for neither: \
-             `--series 100ms,0` excludes netserver, which must otherwise be this program. From 1ms \
+             `--series 100ms,0` excludes netserver, which otherwise must be this project's. From 1ms \
              to 1h; beyond 16384 samples every second one is dropped.",
         ),
     Opt::named("series-flows", Group::Output)
@@ -302,7 +302,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
             "In TCP_RR and UDP_RR with one transaction at a time. The kernels of both ends \
              timestamp sent and received packets (SO_TIMESTAMPING); the offset of their clocks is \
              estimated from the fastest round trips, and shown with its error. --json, -v 2 and \
-             selectors such as WIRE_THERE_USEC show the parts. Both ends must be this program. \
+             selectors such as WIRE_THERE_USEC show the parts. Needs this project's netserver. \
              With hardware the network devices make the timestamps, if they can (ethtool -T): \
              netperf enables them on the local device for the run; on netserver's device they must \
              be enabled beforehand.",

@@ -37,7 +37,7 @@ pub(super) const METHOD: Opt = Opt::named("io", Group::Paths)
          method with trials of about 60 milliseconds before the test, over similar connections: \
          the method that moves the most data, and blocking unless another one moves 5 percent \
          more; -v 2, LOCAL_IO_METHOD and JSON show the selection. One value is for both ends; \
-         netserver must be this program unless its end is blocking. Not for tests that open a \
+         netserver of this project is needed unless its end is blocking. Not for tests that open a \
          connection for every operation.",
     );
 
@@ -56,7 +56,7 @@ pub(super) const DISCARD: Opt = Opt::named("discard", Group::Paths)
     .help("count received data and discard it in the kernel")
     .more(
         "With MSG_TRUNC, at the receiving end, in one-way tests over TCP or UDP: the data is never \
-         copied to the program. A receiving netserver must be this program.",
+         copied to the program. To receive at netserver, this project's netserver is needed.",
     );
 
 pub(super) const BATCH: Opt = Opt::named("batch", Group::Paths)
@@ -85,9 +85,9 @@ pub(super) const SPLICE: Opt = Opt::named("splice", Group::Paths)
     .help("move received data through a pipe to the null device")
     .more(
         "With splice(2), at the receiving end, in one-way tests over TCP: pages are moved, and \
-         bytes are not copied if the driver places them in pages. A receiving netserver must be \
-         this program. TCP_SENDFILE is the equivalent for sending; -V requests the same, also from \
-         netperf 2.7.",
+         bytes are not copied if the driver places them in pages. To receive at netserver, this \
+         project's netserver is needed. TCP_SENDFILE is the equivalent for sending; -V requests the \
+         same, also from netperf 2.7.",
     );
 
 pub(super) const DSCP: Opt = Opt::named("dscp", Group::Sockets)

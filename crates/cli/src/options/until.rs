@@ -22,8 +22,8 @@ pub(super) const UNTIL: Opt = Opt::named("until", Group::Statistics)
          1%,p50,p99`. Warm-up is detected and excluded, and autocorrelation is taken into account. \
          -l is the maximum time (default 120 s), 0 for none. netperf reports whether the run was \
          stable, drifting or bimodal, and whether it was too noisy; the exit status is 0 in all \
-         cases, as with -I. If only netserver sends, as in TCP_MAERTS, netserver must be this \
-         program.",
+         cases, as with -I. If only netserver sends, as in TCP_MAERTS, this \
+         project's netserver is needed.",
     );
 
 pub(super) const LEVEL: Opt = Opt::named("until-confidence", Group::Statistics)

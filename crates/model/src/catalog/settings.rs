@@ -156,7 +156,7 @@ settings! {
         needs: "",
         heading: Pacing,
         help: "let netserver's kernel pace its sockets at this many bytes per second",
-        more: "SO_MAX_PACING_RATE at netserver, which must be this program; --pacing-rate is for \
+        more: "SO_MAX_PACING_RATE at netserver; needs this project's netserver; --pacing-rate is for \
              netperf's end. TCP paces by itself, other protocols only if the queueing discipline \
              of the interface is fq.",
     }

@@ -77,7 +77,7 @@ fn list() -> Result<(), String> {
 }
 
 /// The rows that the words mean, and whether ten thousand flows are among them. Without
-/// words all but the mixed ones.
+/// words all but those that run only when asked for.
 fn chosen(options: &Options) -> Result<(Vec<Row>, bool), String> {
     let words = &options.words;
     let is_many = |word: &String| word == Group::Flows.name() || many::NAME == word;
@@ -93,7 +93,7 @@ fn chosen(options: &Options) -> Result<(Vec<Row>, bool), String> {
     };
     let asked = |row: &Row| {
         if words.is_empty() {
-            row.group != Group::Mixed
+            !row.group.only_asked()
         } else {
             words.iter().any(|word| row.is_meant(word))
         }

@@ -23,6 +23,8 @@ pub(crate) struct Row {
 pub(crate) enum Group {
     /// Every default test against the original's.
     Parity,
+    /// Message sizes of bulk tests against the original's; only when asked for.
+    Sizes,
     /// Ours and the original's ends mixed; only when asked for.
     Mixed,
     /// Our ways to move bytes.
@@ -34,17 +36,24 @@ pub(crate) enum Group {
 }
 
 impl Group {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Parity,
+        Self::Sizes,
         Self::Paths,
         Self::Peers,
         Self::Flows,
         Self::Mixed,
     ];
 
+    /// True if its rows run only when the group or the whole name is asked for.
+    pub(crate) const fn only_asked(self) -> bool {
+        matches!(self, Self::Mixed | Self::Sizes)
+    }
+
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Parity => "parity",
+            Self::Sizes => "sizes",
             Self::Mixed => "mixed",
             Self::Paths => "paths",
             Self::Peers => "peers",
@@ -100,6 +109,7 @@ const NONE: &[&str] = &[];
 /// Every row, in the order of the table.
 pub(crate) fn all() -> Vec<Row> {
     let mut rows = parity();
+    rows.extend(sizes());
     rows.extend(paths());
     rows.extend(peers());
     rows.extend(flows());
@@ -121,6 +131,44 @@ fn parity() -> Vec<Row> {
     };
     let both = |test| [row(test, NONE), row(test, &["-j"])];
     TESTS.into_iter().flat_map(both).collect()
+}
+
+/// Bytes of the messages that both ends of a bulk test move.
+const SIZES: [u32; 13] = [
+    1, 64, 100, 1024, 1472, 4096, 9000, 16_384, 32_768, 65_507, 131_072, 300_000, 1_048_576,
+];
+
+/// Largest payload of a UDP datagram over IPv4, bytes.
+const LARGEST_DATAGRAM: u32 = 65_507;
+
+/// Tests of sizes: name, test, other words, and whether the figure can be asked for by name.
+const SIZED: [(&str, &str, &[&str], bool); 5] = [
+    ("tcp_stream", "TCP_STREAM", NONE, true),
+    ("tcp_maerts", "TCP_MAERTS", NONE, true),
+    ("tcp_sendfile", "TCP_SENDFILE", NONE, false),
+    ("udp_stream", "UDP_STREAM", NONE, true),
+    ("udp_maerts", "OMNI", &["-T", "udp", "-d", "recv"], true),
+];
+
+fn sizes() -> Vec<Row> {
+    let row = |(name, test, words, by_name): (&str, &'static str, &[&'static str], bool), size| {
+        // Of both ends: a comma alone sets only one of them in the original.
+        let both: &'static str = format!("{size},{size}").leak();
+        let words = [["-m", both, "-M", both].as_slice(), words].concat();
+        let side = |make| Side::netperf(make, make, &["-t", test], &words, by_name);
+        Row {
+            name: format!("{name}-{size}-bytes"),
+            least: PARITY,
+            ..Row::new(Group::Sizes, side(Make::Ours), side(Make::Stock))
+        }
+    };
+    let fits = |name: &str, size| !name.starts_with("udp") || size <= LARGEST_DATAGRAM;
+    SIZED
+        .into_iter()
+        .flat_map(|test| SIZES.map(|size| (test, size)))
+        .filter(|(test, size)| fits(test.0, *size))
+        .map(|(test, size)| row(test, size))
+        .collect()
 }
 
 fn mixed() -> Vec<Row> {
@@ -358,12 +406,12 @@ impl Row {
         }
     }
 
-    /// Whether a word on the command line means it: its group, its name, or how that begins,
-    /// up to a dash. Mixed rows want their group or the whole name.
+    /// True if a word on the command line selects the row: its group, its name, or the beginning of
+    /// the name up to a dash. Some groups accept no beginning.
     pub(crate) fn is_meant(&self, word: &str) -> bool {
         let rest = self.name.strip_prefix(word);
         let begins = rest.is_some_and(|rest| rest.starts_with('-'));
-        self.group.name() == word || rest == Some("") || (begins && self.group != Group::Mixed)
+        self.group.name() == word || rest == Some("") || (begins && !self.group.only_asked())
     }
 }
 
@@ -383,5 +431,10 @@ mod tests {
         assert_eq!(meant("tcp_cc"), 2);
         assert_eq!(meant("tcp_cc-to-stock"), 1);
         assert_eq!(meant("tcp"), 0);
+        assert_eq!(
+            (meant("tcp_maerts-1472-bytes"), meant("tcp_maerts")),
+            (1, 2)
+        );
+        assert_eq!(meant("sizes"), 3 * 13 + 2 * 10);
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use netperf_model::plan::TouchPlan;
+use netperf_os::memory;
 
 use crate::due::hooks::touch;
 
@@ -15,17 +16,39 @@ const PATTERN: &[u8; 8] = b"netperf\0";
 /// rather than driving the machine out of memory.
 const MOST_BYTES: usize = 1 << 30;
 
-/// RingLayout of a ring.
+/// Layout of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingLayout {
     /// Bytes per buffer.
     pub size: u32,
     /// Number of buffers.
     pub width: u32,
-    /// Alignment of each buffer, bytes.
+    /// Least alignment of each buffer, bytes. A buffer has the alignment of
+    /// [`netperf_os::memory::alignment`] where that is larger.
     pub align: u32,
     /// Offset from the alignment, bytes.
     pub offset: u32,
+}
+
+impl RingLayout {
+    /// Bytes of memory, distance between two buffers, and alignment of each.
+    fn placed(self) -> io::Result<(usize, usize, usize)> {
+        let (align, offset) = (to_usize(self.align.max(1)), to_usize(self.offset));
+        let (size, width) = (to_usize(self.size.max(1)), to_usize(self.width.max(1)));
+        if !align.is_power_of_two() {
+            return Err(invalid("the alignment is not a power of two"));
+        }
+        // Many small buffers at the larger alignment can exceed the limit.
+        [align.max(memory::alignment(size)), align]
+            .into_iter()
+            .find_map(|align| {
+                let stride = size.checked_next_multiple_of(align)?;
+                let total = stride.checked_mul(width)?.checked_add(align)?;
+                let total = total.checked_add(offset)?;
+                (total <= MOST_BYTES).then_some((total, stride, align))
+            })
+            .ok_or_else(|| invalid("the buffers would take more than 1 GiB"))
+    }
 }
 
 /// Buffers of one size, handed out in turn.
@@ -50,27 +73,15 @@ impl Ring {
     /// `InvalidInput` for an alignment that is not a power of two or a ring of more
     /// than 1 GiB, and whatever reading the file reports.
     pub fn new(layout: RingLayout, fill: Option<&Path>) -> io::Result<Self> {
-        let (align, offset) = (to_usize(layout.align.max(1)), to_usize(layout.offset));
-        let (size, width) = (to_usize(layout.size), to_usize(layout.width.max(1)));
-        if !align.is_power_of_two() {
-            return Err(invalid("the alignment is not a power of two"));
-        }
-        let total = size
-            .checked_add(align)
-            .and_then(|sum| sum.checked_add(offset))
-            .and_then(|stride| stride.checked_mul(width))
-            .filter(|total| *total <= MOST_BYTES)
-            .ok_or_else(|| invalid("the buffers would take more than 1 GiB"))?;
+        let size = to_usize(layout.size);
+        let (total, stride, align) = layout.placed()?;
         let bytes = vec![0; total];
-        let misaligned = bytes.as_ptr() as usize % align;
-        let first = (align - misaligned) % align + offset;
-        // Every buffer has the alignment of the first.
-        let stride = (total / width) / align * align;
+        let first = bytes.as_ptr().align_offset(align) + to_usize(layout.offset);
         let mut ring = Self {
             bytes,
             size,
             first,
-            last: first + (width - 1) * stride,
+            last: first + (to_usize(layout.width.max(1)) - 1) * stride,
             stride,
             next: first,
             touch: TouchPlan::default(),
@@ -198,14 +209,94 @@ mod tests {
         offset: 5,
     };
 
-    #[test]
-    fn every_buffer_lies_at_the_offset_from_its_alignment() {
-        let mut ring = Ring::new(LAYOUT, None).unwrap();
-        for _ in 0..7 {
+    /// Addresses of all buffers of a ring.
+    fn addresses(layout: RingLayout) -> Vec<usize> {
+        let mut ring = Ring::new(layout, None).unwrap();
+        let mut address = |_| {
             let buffer = ring.advance();
-            assert_eq!(buffer.len(), 10);
-            assert_eq!(buffer.as_ptr() as usize % 64, 5);
+            assert_eq!(buffer.len(), to_usize(layout.size));
+            buffer.as_ptr() as usize
+        };
+        (0..layout.width).map(&mut address).collect()
+    }
+
+    const SIZES: [u32; 16] = [
+        1,
+        2,
+        63,
+        64,
+        65,
+        100,
+        1472,
+        4095,
+        4096,
+        4097,
+        9000,
+        16_384,
+        65_507,
+        65_535,
+        131_072,
+        1 << 20,
+    ];
+
+    #[test]
+    fn a_buffer_starts_on_a_cache_line_and_a_large_one_on_a_page() {
+        for size in SIZES {
+            let boundary = if size < 4096 { 64 } else { 4096 };
+            // 8 is the default of -a.
+            let addresses = addresses(RingLayout {
+                size,
+                align: 8,
+                offset: 0,
+                ..LAYOUT
+            });
+            let distance = to_usize(size.next_multiple_of(boundary));
+            for pair in addresses.windows(2) {
+                assert_eq!(pair[0] % to_usize(boundary), 0, "{size}");
+                assert_eq!(pair[1] - pair[0], distance, "{size}");
+            }
         }
+    }
+
+    #[test]
+    fn a_larger_alignment_and_an_offset_move_every_buffer() {
+        for size in [1, 64, 100, 4096, 65_507] {
+            for align in [1, 8, 256, 4096, 8192] {
+                for offset in [0, 3, 64, 5000] {
+                    let layout = RingLayout {
+                        size,
+                        width: 3,
+                        align,
+                        offset,
+                    };
+                    let boundary = align.max(if size < 4096 { 64 } else { 4096 });
+                    let addresses = addresses(layout);
+                    let distance = to_usize(size.next_multiple_of(boundary));
+                    for (number, address) in addresses.iter().enumerate() {
+                        assert_eq!(
+                            (address - to_usize(offset)) % to_usize(boundary),
+                            0,
+                            "{layout:?}"
+                        );
+                        assert_eq!(address - addresses[0], number * distance, "{layout:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_small_buffers_that_would_exceed_the_limit_lie_closer() {
+        let layout = |width| RingLayout {
+            size: 1,
+            width,
+            align: 8,
+            offset: 0,
+        };
+        let distance = |width| layout(width).placed().unwrap().1;
+        assert_eq!(distance(16_000_000), 64);
+        assert_eq!(distance(20_000_000), 8);
+        assert!(layout(u32::MAX).placed().is_err());
     }
 
     #[test]

@@ -26,6 +26,7 @@
 //! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
 //! - [`terminal`]: terminal modes for drawing
+//! - [`memory`]: alignment of buffers
 //! - [`ticks`]: the counter of the processor, and the monotonic clock
 //! - [`signals`]: signals as a readable descriptor
 //! - [`stamps`]: kernel timestamps
@@ -41,6 +42,7 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
+pub mod memory;
 
 #[cfg(target_os = "linux")]
 pub use linux::{

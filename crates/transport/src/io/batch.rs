@@ -7,6 +7,7 @@ use netperf_model::IoCounts;
 use netperf_os::alarm;
 use netperf_os::batch::Batch;
 use netperf_os::io as calls;
+use netperf_os::memory::slot_distance;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{SockAddr, Socket};
 
@@ -22,8 +23,6 @@ const MOST_BYTES: usize = 65_535 - 48;
 const TOO_LONG: &str = "messages must fit into the path's MTU to be cut by the kernel: give -m";
 /// Largest coalesced receive, bytes.
 const LONGEST_TRAIN: usize = 65_536;
-/// Gap between two slots, so that their beginnings fall into different cache sets.
-const SKEW: usize = 192;
 
 /// Batching parameters of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +61,11 @@ impl Trains {
             // No datagram is longer than a train.
             room.min(LONGEST_TRAIN)
         };
-        if self.messages > 1 { room + SKEW } else { room }
+        if self.messages > 1 {
+            slot_distance(room)
+        } else {
+            room
+        }
     }
 
     /// Length of the receive buffer of one call, bytes.

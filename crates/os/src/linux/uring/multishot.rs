@@ -12,6 +12,7 @@ use io_uring::{cqueue, opcode};
 
 use super::{MULTISHOT, Uring, failed};
 use crate::io::Source;
+use crate::memory::{alignment, slot_distance};
 
 /// The group of buffers; a ring has one.
 const GROUP: u16 = 0;
@@ -72,6 +73,8 @@ pub struct Multishot {
     ring: Uring,
     entries: Vec<BufferPage>,
     memory: Vec<u8>,
+    /// Offset of the first buffer in the memory.
+    first: usize,
     size: usize,
     mask: u16,
     tail: u16,
@@ -94,10 +97,13 @@ impl Multishot {
         let (width, size) = (width.clamp(1, MOST).next_power_of_two(), size.max(1));
         let bytes = width * size_of::<BufRingEntry>();
         let count = u16::try_from(width).unwrap_or(1);
+        let memory = vec![0; alignment(size) + width * slot_distance(size)];
+        let first = memory.as_ptr().align_offset(alignment(size));
         let mut all = Self {
             ring: Uring::new(width, None)?,
             entries: vec![BufferPage([0; 4096]); bytes.div_ceil(size_of::<BufferPage>())],
-            memory: vec![0; width * size],
+            memory,
+            first,
             size,
             mask: count - 1,
             tail: 0,
@@ -183,7 +189,7 @@ impl Multishot {
 
     /// Describes a buffer in the next entry.
     fn offer(&mut self, number: u16) {
-        let at = usize::from(number) * self.size;
+        let at = self.first + usize::from(number) * slot_distance(self.size);
         let Some(buffer) = self.memory.get_mut(at..at + self.size) else {
             return;
         };
@@ -237,6 +243,21 @@ mod tests {
     use std::io::Write;
     use std::net::{TcpListener, TcpStream, UdpSocket};
     use std::os::fd::AsFd;
+
+    #[test]
+    fn every_buffer_starts_on_a_cache_line() {
+        for size in [1, 100, 1472, 4096, 65_507] {
+            let ring = Multishot::new(4, size).unwrap();
+            let entries = ring.entries.as_ptr().cast::<BufRingEntry>();
+            for number in 0..4 {
+                // SAFETY: there are four entries.
+                let entry = unsafe { entries.add(number) };
+                // SAFETY: the entry is initialised, and nothing changes it.
+                let address = unsafe { &*entry }.addr();
+                assert_eq!(address % 64, 0, "{size}");
+            }
+        }
+    }
 
     #[test]
     fn datagrams_are_counted_one_by_one_and_an_empty_one_is_the_end() {

@@ -26,6 +26,8 @@ pub struct Args {
     pub global: GlobalArgs,
     /// Behind it.
     pub test: TestArgs,
+    /// Words that are neither options nor values of one.
+    pub left_over: Vec<String>,
 }
 
 /// A value for netperf's end and one for netserver's; `None` was not typed.

@@ -3,7 +3,7 @@
 use netperf_model::{ControlPlan, ReportPlan, TestPlan};
 
 use crate::args::{ServerArgs, Show};
-use crate::long::Misuse;
+use crate::long::{Misuse, shown};
 
 /// Output stream of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -264,6 +264,16 @@ pub enum CliError {
         /// Why not, and the way out.
         why: &'static str,
     },
+    /// A word that is neither an option nor a value of one, without a host or port.
+    #[error("{program}: '{}' is not the value of an option: {meant}", shown(word))]
+    LeftOver {
+        /// argv\[0\].
+        program: String,
+        /// The word.
+        word: String,
+        /// What was probably meant.
+        meant: String,
+    },
     /// An option that says more of a rate, without one.
     #[error("{program}: --{option} is for tests at a rate: give --rate as well")]
     NeedsRate {
@@ -328,6 +338,7 @@ impl CliError {
             | Self::BlockingBothWays
             | Self::NeedsRate { .. }
             | Self::NeedsUntil { .. }
+            | Self::LeftOver { .. }
             | Self::SocketKind { .. } => 2,
             Self::Transport { .. } | Self::Associations | Self::Config(_) => 1,
             Self::OutOfPlace { .. } => 3,

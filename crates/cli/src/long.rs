@@ -30,8 +30,7 @@ pub(crate) trait OtherTables {
         Ok(None)
     }
 
-    /// Takes the words that are neither options nor arguments of one. Tests ignore such words,
-    /// as the original does.
+    /// Takes the words that are neither options nor arguments of one.
     fn plain(&mut self, _words: &[&str]) {}
 
     /// Error for an unknown name; `own` are the names of the table.

@@ -54,9 +54,12 @@ pub(crate) fn netperf(
     if let Some(command) = halted? {
         return Ok(command);
     }
+    let mut left_over = reader.elsewhere.left_over;
+    left_over.extend(attempt.left_over);
     let args = Args {
         program: program.to_owned(),
         command_line: words.join(" "),
+        left_over,
         global: attempt.global,
         test: attempt.test,
     };
@@ -79,6 +82,7 @@ fn test_options<'p>(
             global: global.clone(),
             test: TestArgs::default(),
             notices: Vec::new(),
+            left_over: Vec::new(),
         };
         let halted = attempt.read(test, early, words);
         (attempt, halted)
@@ -103,6 +107,7 @@ struct Attempt<'p> {
     global: GlobalArgs,
     test: TestArgs,
     notices: Vec<Notice>,
+    left_over: Vec<String>,
 }
 
 impl Attempt<'_> {
@@ -130,10 +135,11 @@ impl Attempt<'_> {
                 elsewhere: Globals {
                     args: &mut self.global,
                     test,
+                    left_over: &mut self.left_over,
                 },
             };
             match reader.read(words, &mut self.test, &mut self.notices)? {
-                TableEnd::Done(_) => {}
+                TableEnd::Done(rest) => self.left_over.extend_from_slice(rest),
                 TableEnd::Complaint(line) => {
                     self.notices.push(Notice::stderr(&line));
                     halt = Some(Halt::Help);
@@ -188,6 +194,7 @@ fn in_any_suite(name: &str) -> Option<&'static OptionSpec<TestArgs>> {
 #[derive(Debug, Default)]
 struct Early {
     taken: Vec<(String, Option<String>)>,
+    left_over: Vec<String>,
 }
 
 impl OtherTables for Early {
@@ -206,6 +213,11 @@ impl OtherTables for Early {
         Ok(None)
     }
 
+    fn plain(&mut self, words: &[&str]) {
+        self.left_over
+            .extend(words.iter().map(|&word| word.to_owned()));
+    }
+
     fn unknown(&self, program: &str, name: &str, mut own: Vec<&'static str>) -> CliError {
         let others = SUITES.iter().flat_map(|suite| suite.table);
         own.extend(others.map(|row| row.long));
@@ -218,6 +230,7 @@ impl OtherTables for Early {
 struct Globals<'a> {
     args: &'a mut GlobalArgs,
     test: TestId,
+    left_over: &'a mut Vec<String>,
 }
 
 impl OtherTables for Globals<'_> {
@@ -236,6 +249,11 @@ impl OtherTables for Globals<'_> {
         row.map_or(Ok(None), |row| {
             row.apply_long(program, self.args, word, notices)
         })
+    }
+
+    fn plain(&mut self, words: &[&str]) {
+        self.left_over
+            .extend(words.iter().map(|&word| word.to_owned()));
     }
 
     fn unknown(&self, program: &str, name: &str, mut own: Vec<&'static str>) -> CliError {

@@ -26,6 +26,9 @@ pub enum Subcommand {
     Usage(Usage),
 }
 
+/// The words of the subcommands.
+pub(crate) const WORDS: [&str; 5] = ["report", "compare", "run", "sweep", "history"];
+
 /// Reads a command line, argv\[0\] included; `None` if it is not that of a subcommand.
 ///
 /// # Errors

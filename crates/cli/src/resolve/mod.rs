@@ -5,6 +5,7 @@ mod flows;
 mod hosts;
 mod idle;
 mod io;
+mod left_over;
 mod output;
 mod rate;
 mod until;
@@ -35,6 +36,7 @@ pub(crate) fn command(
             json: args.global.json.is_some(),
         })));
     }
+    left_over::refuse(args)?;
     let Some(test) = parse::test_of(&args.global) else {
         return Ok(Command::UnknownTest(Box::new(UnknownTest {
             name: args.global.test.clone().unwrap_or_default(),

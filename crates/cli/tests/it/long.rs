@@ -147,7 +147,10 @@ fn a_question_mark_lists_the_selectors_by_name_too() {
 
 #[test]
 fn a_letter_that_is_due_a_word_takes_a_long_option_for_it() {
-    assert_eq!(run("-B --time 5").report.brand.as_deref(), Some("--time"));
+    assert_eq!(
+        run("-B --time -l 5").report.brand.as_deref(),
+        Some("--time")
+    );
 }
 
 #[test]
@@ -238,4 +241,48 @@ fn netserver_has_names_too() {
         CliError::LongOption(misuse)
             if matches!(&*misuse, Misuse { problem: OptionProblem::Unknown { near }, .. } if near == &["port"])
     ));
+}
+
+#[test]
+fn a_word_that_is_left_over_without_a_host_is_refused_with_what_was_meant() {
+    for (line, word, meant) in [
+        ("192.0.2.1", "192.0.2.1", "-H 192.0.2.1"),
+        (
+            "server.example -t TCP_RR",
+            "server.example",
+            "-H server.example",
+        ),
+        ("box -l 1", "box", "-H box"),
+        ("fd00::1", "fd00::1", "-H fd00::1"),
+        ("10.0.0.1:23000", "10.0.0.1:23000", "-H 10.0.0.1 -p 23000"),
+        ("swep", "swep", "`netperf sweep --help`"),
+        ("-l 1 history", "history", "`netperf history --help`"),
+        ("help", "help", "--help"),
+        ("version", "version", "-V"),
+        ("tcp_rr -l 1", "tcp_rr", "-t tcp_rr"),
+        ("30", "30", "-l 30"),
+        ("-t TCP_RR -r 1,1", "1,1", "behind --"),
+        ("-t TCP_STREAM -- -m 1K 42424", "42424", "-l 42424"),
+        ("-- -m 1K -- box", "box", "-H box"),
+    ] {
+        let refused = error(line);
+        assert_eq!(
+            (refused.exit(), refused.stream()),
+            (2, OutputStream::Stderr)
+        );
+        let text = refused.to_string();
+        let begins = format!("netperf: '{word}' is not the value of an option: ");
+        assert!(text.starts_with(&begins) && text.contains(meant), "{text}");
+    }
+}
+
+#[test]
+fn words_that_are_left_over_beside_a_host_or_port_are_ignored_as_in_the_original() {
+    for line in [
+        "-H db1 TCP_STREAM -- -m 63000 -l 120",
+        "-H db1 -l 1 -- 42424",
+        "-p 4000 swep",
+    ] {
+        assert_eq!(run(line).plan.test, TestId::TcpStream, "{line}");
+    }
 }

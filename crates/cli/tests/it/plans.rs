@@ -73,11 +73,11 @@ fn misplaced_words_and_options_do_not_fail() {
     for line in [
         "-H x TCP_STREAM -- -m 63000 -m 87380 -l 120 -i 5,1",
         "-H ip -l 1 -- 42424",
-        "-l 1 foo bar -t TCP_RR",
-        "-t TCP_RR -r 1,1",
+        "-H x -l 1 foo bar -t TCP_RR",
+        "-H x -t TCP_RR -r 1,1",
         "-Y CS5,CS5 -- -G 1000b -s 16k -S 16k",
         "-F /dev/urandom -T 1,1 -p 12865,12866 -L ,AF_INET6",
-        "-- -- -h",
+        "-H x -- -- -h",
     ] {
         run(line);
     }

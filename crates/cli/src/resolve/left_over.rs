@@ -1,0 +1,59 @@
+//! Words that are neither options nor values of one.
+
+use netperf_model::TestId;
+
+use super::hosts;
+use crate::args::Args;
+use crate::command::CliError;
+use crate::long::nearest;
+use crate::subcommand::WORDS;
+
+/// Rejects such words if neither host nor port is given: the test would measure this host, and
+/// the word may be the name of another. With a host or port they are ignored, as in the original.
+pub(super) fn refuse(args: &Args) -> Result<(), CliError> {
+    let Some(word) = args.left_over.first() else {
+        return Ok(());
+    };
+    if hosts::control(&args.global).is_none_or(|control| control.explicit) {
+        return Ok(());
+    }
+    Err(CliError::LeftOver {
+        program: args.program.clone(),
+        word: word.clone(),
+        meant: meant(word),
+    })
+}
+
+/// The suggestion of a message.
+fn meant(word: &str) -> String {
+    let lower = word.to_ascii_lowercase();
+    let is_help = ["help", "usage", "?"].contains(&&*lower);
+    let is_address = word.contains(['.', ':']) || lower == "localhost";
+    let subcommand = nearest(word, WORDS);
+    match subcommand {
+        _ if is_help => "--help shows the options".to_owned(),
+        _ if lower == "version" => "-V prints the version".to_owned(),
+        _ if TestId::from_name(word).is_some() => format!("a test is given as -t {word}"),
+        _ if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("a length in seconds is given as -l {word}")
+        }
+        Some(subcommand) if !is_address => {
+            format!("did you mean the subcommand, as in `netperf {subcommand} --help`?")
+        }
+        _ if !word.bytes().all(may_be_in_a_host) || word.is_empty() => {
+            "options of the test, such as -r and -m, stand behind --".to_owned()
+        }
+        _ => match word.rsplit_once(':') {
+            // Not an IPv6 address.
+            Some((host, port)) if !host.contains(':') && !host.is_empty() => {
+                format!("a host and its port are given as -H {host} -p {port}")
+            }
+            _ => format!("a host is given as -H {word}"),
+        },
+    }
+}
+
+/// Returns true for the characters of names, addresses and zones.
+fn may_be_in_a_host(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.:%".contains(&byte) || !byte.is_ascii()
+}

@@ -12,15 +12,16 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{EndPlan, EndSetup, Quality, Tally};
-use netperf_os::alarm;
+use netperf_os::{alarm, tcp};
 use netperf_transport::Endpoint;
 
 use crate::due::hooks::{Hooks, PlannedHooks};
+use crate::finish::{DRAIN, LossWatch};
 use crate::limit::RunLimit;
 use crate::live::Counts;
 use crate::record::{NoRecorder, Recorder};
 use crate::ring::Ring;
-use crate::stop::{AlarmStop, Ended, Lost, Phase, Stop, control_end};
+use crate::stop::{AlarmStop, Ended, Lost, Phase, Stop, control_end, is_gone};
 use crate::workload::{LoopContext, stream};
 
 /// Interval between looks around while nothing arrives.
@@ -79,10 +80,19 @@ impl Stop for Sending<'_, '_> {
 struct Receiving<'a> {
     between: &'a DirectionSignals,
     control: Option<BorrowedFd<'a>>,
+    /// Counts that the loop publishes.
     counts: Arc<[Counts]>,
     patience: Patience,
     seen: Tally,
     since: Moment,
+    /// The connection on which this end sends, where what arrives counts until all that was
+    /// sent has arrived at the other end, and later only if all of it arrives within the grace
+    /// period.
+    cut_by: Option<BorrowedFd<'a>>,
+    at_end: Option<(Moment, Tally)>,
+    /// The counts that others see, once `counts` are no longer those.
+    shown: Arc<[Counts]>,
+    losses: LossWatch<'a>,
 }
 
 impl Receiving<'_> {
@@ -95,17 +105,40 @@ impl Receiving<'_> {
         };
         !over.is_zero() && over >= most
     }
+
+    /// Notes the counts once all that was sent has arrived. What arrives later is not shown.
+    fn note(&mut self, tally: &Tally) {
+        // The end of the data counts as one byte.
+        let arrived = |data| tcp::unacknowledged(data).is_ok_and(|bytes| bytes <= 1);
+        if self.at_end.is_none() && self.cut_by.is_some_and(arrived) {
+            self.at_end = Some((clock::now(), *tally));
+            self.shown = std::mem::replace(&mut self.counts, Arc::new([]));
+        }
+    }
+
+    /// Takes the counts back to when all that was sent had arrived, where the grace period was
+    /// not enough.
+    fn settle(&self, ended: &io::Result<Ended>, tally: &mut Tally) -> Option<Moment> {
+        let (moment, at_end) = self.at_end?;
+        if matches!(ended, Ok(Ended::Abandoned)) {
+            *tally = at_end;
+            return Some(moment);
+        }
+        if let [counts] = &*self.shown {
+            counts.publish(tally);
+        }
+        None
+    }
 }
 
 impl Stop for Receiving<'_> {
     #[inline]
     fn phase(&self) -> Phase {
         // A sender that never pauses never lets a receive time out.
-        let in_vain = self.between.in_vain.load(Ordering::Relaxed);
-        if in_vain || (alarm::phase() != Phase::Running && self.is_too_late()) {
+        if self.between.in_vain.load(Ordering::Relaxed) {
             return Phase::Abandon;
         }
-        Phase::Running
+        alarm::phase().min(Phase::Finish)
     }
 
     #[inline]
@@ -113,6 +146,21 @@ impl Stop for Receiving<'_> {
         if let [counts] = &*self.counts {
             counts.publish(tally);
         }
+    }
+
+    #[cold]
+    fn overtime(&mut self, tally: &Tally) -> Option<Ended> {
+        self.note(tally);
+        let in_vain = self.between.in_vain.load(Ordering::Relaxed);
+        let late = match self.at_end {
+            Some((moment, _)) => moment.elapsed() >= DRAIN,
+            None => self.is_too_late(),
+        };
+        if in_vain || late {
+            return Some(Ended::Abandoned);
+        }
+        let data = self.cut_by?;
+        self.losses.look(data).map(Ended::Lost)
     }
 
     #[cold]
@@ -145,6 +193,10 @@ pub(crate) struct Inward<'a, E> {
     pub(crate) ends_both: bool,
     /// Amount that ends receiving, if the other end does not.
     pub(crate) amount: RunLimit,
+    /// The connection on which netperf sends.
+    pub(crate) cut_by: Option<BorrowedFd<'a>>,
+    /// netperf resets a connection when its time is over.
+    pub(crate) may_be_reset: bool,
 }
 
 /// End of both directions.
@@ -154,6 +206,8 @@ pub(crate) struct BothEnded {
     pub(crate) receiving: Ended,
     /// Quality from the numbers in received datagrams.
     pub(crate) quality: Option<Quality>,
+    /// When what counts was over, where something arrived later.
+    pub(crate) over: Option<Moment>,
 }
 
 /// An error and its direction.
@@ -185,6 +239,7 @@ where
         hooks,
     } = run;
     let between = DirectionSignals::default();
+    let may_be_reset = inward.may_be_reset;
     let receiving = Receiving {
         between: &between,
         control: stop.control(),
@@ -192,6 +247,10 @@ where
         patience: inward.patience,
         seen: Tally::default(),
         since: clock::now(),
+        cut_by: inward.cut_by,
+        at_end: None,
+        shown: Arc::new([]),
+        losses: LossWatch::new(stop.control()),
     };
     let (sent, got) = thread::scope(|scope| {
         let receiver = thread::Builder::new()
@@ -209,7 +268,7 @@ where
             recorder,
             hooks,
         };
-        let sent = stream::send(outward, ring, run);
+        let sent = after_reset(stream::send(outward, ring, run), may_be_reset);
         let lost = matches!(sent, Err(_) | Ok(Ended::Lost(_)));
         if lost || sending.alarm.gone().is_some() {
             between.in_vain.store(true, Ordering::Relaxed);
@@ -224,6 +283,7 @@ where
         ended,
         tally: got,
         quality,
+        over,
     } = got;
     // Received data counts even if sending failed.
     *tally = tally.plus(&got);
@@ -232,6 +292,7 @@ where
         sending,
         receiving: ended.map_err(Failed::Receiving)?,
         quality,
+        over,
     })
 }
 
@@ -240,6 +301,19 @@ struct Got {
     ended: io::Result<Ended>,
     tally: Tally,
     quality: Option<Quality>,
+    over: Option<Moment>,
+}
+
+/// The end of a connection that the other end has reset, where it may do so.
+fn after_reset(ended: io::Result<Ended>, may_be_reset: bool) -> io::Result<Ended> {
+    ended.or_else(|error| {
+        let over = may_be_reset || alarm::phase() != Phase::Running;
+        if over && is_gone(&error) {
+            Ok(Ended::ByPeer)
+        } else {
+            Err(error)
+        }
+    })
 }
 
 /// The receiving thread.
@@ -260,6 +334,8 @@ fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> Got {
         hooks: &mut hooks,
     };
     let ended = stream::receive(&mut endpoint, inward.ring, run);
+    let ended = after_reset(ended, inward.may_be_reset);
+    let over = stop.settle(&ended, &mut tally);
     let goes_on = matches!(
         ended,
         Ok(Ended::ByPeer | Ended::Abandoned | Ended::Complete)
@@ -273,5 +349,6 @@ fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> Got {
         ended,
         tally,
         quality,
+        over,
     }
 }

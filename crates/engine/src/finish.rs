@@ -2,20 +2,24 @@
 
 use std::io;
 use std::net::Shutdown;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_os::sctp::{self, AssociationId};
 use netperf_os::wait::{Interest, ready};
-use netperf_os::{Socket, tcp};
+use netperf_os::{Socket, sockopt, tcp};
 use netperf_transport::llc2;
 use netperf_transport::meeting::Parting;
 
-use crate::stop::Lost;
+use crate::stop::{Lost, control_end};
 
 /// Time without progress of the send queue that counts as a loss.
 pub(crate) const NO_PROGRESS: Duration = Duration::from_millis(2000);
+/// Time limit for data on its way to netperf when the time is over.
+pub(crate) const DRAIN: Duration = Duration::from_millis(400);
+/// Silence of the peer's host after which signs of life are demanded.
+const SILENCE: Duration = Duration::from_millis(400);
 /// Time that netserver continues after the time is over, with a margin.
 pub(crate) const AT_MOST: Duration = Duration::from_secs(6);
 /// Interval between looks at the send queue.
@@ -30,22 +34,60 @@ pub(crate) enum Drained {
     Closed,
     /// Data still moves, but past the point where netserver stops by itself.
     StillMoving,
+    /// Data that may be queued at a silent sender is discarded.
+    Discarded,
     /// Nothing moves any more.
     Lost(Lost),
 }
 
+/// Watch for the loss of the other host after the end of the time. Segments of a slow link wait
+/// for seconds, so silence is no proof: it makes the control connection probe the host.
+#[derive(Debug)]
+pub(crate) struct LossWatch<'a> {
+    control: Option<BorrowedFd<'a>>,
+    demanded: bool,
+}
+
+impl<'a> LossWatch<'a> {
+    pub(crate) const fn new(control: Option<BorrowedFd<'a>>) -> Self {
+        Self {
+            control,
+            demanded: false,
+        }
+    }
+
+    /// Returns whether this watch works for a data connection.
+    fn tells(&self, data: BorrowedFd<'_>) -> bool {
+        self.control.is_some() && tcp::silence(data).is_some()
+    }
+
+    /// Loss of the other host, if it was lost.
+    pub(crate) fn look(&mut self, data: BorrowedFd<'_>) -> Option<Lost> {
+        let control = self.control?;
+        if !self.demanded && tcp::silence(data).is_some_and(|silence| silence >= SILENCE) {
+            sockopt::demand_signs_of_life(control, 1);
+            self.demanded = true;
+        }
+        control_end(control)
+    }
+}
+
 /// Brings a connection to its end in the way that its transport knows; closing it and
 /// empty messages are left to the caller.
-pub(crate) fn bring_to_its_end(socket: &Socket, parting: Parting) -> Drained {
+pub(crate) fn bring_to_its_end(
+    socket: &Socket,
+    parting: Parting,
+    control: Option<BorrowedFd<'_>>,
+) -> Drained {
     match parting {
         Parting::HalfClose => {
             // A connection that is gone already needs no end, here and below.
             let _gone = socket.shutdown(Shutdown::Write);
-            drain(socket)
+            drain(socket, control)
         }
         Parting::EndRecord => {
             let _gone = llc2::send_end(socket);
-            drain(socket)
+            drain(socket, control)
         }
         Parting::Shutdown => shut_down(socket),
         Parting::Close | Parting::EmptyMessages => {
@@ -101,15 +143,27 @@ fn empty_the_queue(socket: &Socket) {
     }
 }
 
+/// Discards what is queued at the sender: the close that follows resets the connection.
+pub(crate) fn reset(socket: &Socket) -> Drained {
+    let heard = tcp::silence(socket.as_fd()).is_some_and(|silence| silence < SILENCE);
+    // A transport without a reset closes the connection.
+    let _best_effort = socket.set_linger(Some(Duration::ZERO));
+    if heard {
+        Drained::StillMoving
+    } else {
+        Drained::Discarded
+    }
+}
+
 /// Waits for netserver to close its direction, once ours has ended.
 ///
-/// For a sender this is when everything has been read at the other end. The wait
-/// goes on as long as something moves: data arriving, or our own data being
-/// acknowledged.
-fn drain(socket: &Socket) -> Drained {
+/// For a sender this is when everything has been read at the other end. Where TCP or a control
+/// connection is missing, time without progress tells of a loss.
+fn drain(socket: &Socket, control: Option<BorrowedFd<'_>>) -> Drained {
     let start = clock::now();
     let mut last_progress = start;
     let mut queued = unacknowledged(socket);
+    let mut watch = LossWatch::new(control);
     let mut scrap = [0; 65_536];
     while start.elapsed() < AT_MOST {
         match ready(socket.as_fd(), Interest::Read, LOOK) {
@@ -128,7 +182,11 @@ fn drain(socket: &Socket) -> Drained {
             queued = now_queued;
             last_progress = clock::now();
         }
-        if last_progress.elapsed() >= NO_PROGRESS {
+        if watch.tells(socket.as_fd()) {
+            if let Some(lost) = watch.look(socket.as_fd()) {
+                return Drained::Lost(lost);
+            }
+        } else if last_progress.elapsed() >= NO_PROGRESS {
             return Drained::Lost(lost(queued));
         }
     }

@@ -52,6 +52,8 @@ pub(crate) fn total(counts: &[Counts]) -> Tally {
 #[derive(Debug, Default)]
 pub struct Live {
     counts: Counts,
+    /// Counts of data that arrives after the end of the time, which are not shown.
+    late: Counts,
     /// Those of the workers of many flows.
     workers: OnceLock<Arc<[Counts]>>,
     over: OnceLock<Moment>,
@@ -153,9 +155,18 @@ impl Live {
     }
 
     /// Publishes the counts of the loop.
-    #[inline]
     pub(crate) fn publish(&self, tally: &Tally) {
         self.counts.publish(tally);
+    }
+
+    /// Counts of the loop.
+    pub(crate) const fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Counts that are not shown.
+    pub(crate) const fn late_counts(&self) -> &Counts {
+        &self.late
     }
 
     /// The counts of this many workers are published from now on.

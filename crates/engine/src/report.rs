@@ -26,6 +26,11 @@ pub struct EndReport {
     pub stopped_by_user: bool,
     /// netserver must have noticed the end of the run by now.
     pub ended_cleanly: bool,
+    /// Data that was on its way to netperf at the end of the time is discarded and not counted.
+    pub discarded: bool,
+    /// Data was still moving when the grace period ended, so that netserver's results wait in
+    /// the queues of the path.
+    pub queued: bool,
     /// The peer was lost during the run.
     pub lost: Option<Lost>,
     /// The error that broke the data connection after something had moved. Everything else

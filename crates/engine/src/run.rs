@@ -250,8 +250,10 @@ impl<N: Role> TestEnd<N> {
             work.paced = Some(paced);
         }
         let series = watched.and_then(Watched::series);
+        let discarded = netperf && (stop.uncounted().is_some() || !moved.idle.is_zero());
         let mut report = report(work, moved, tally, elapsed, cpu);
         report.result.series = series;
+        report.discarded = discarded;
         report.lost = stop.gone().or(report.lost);
         report.broke = broke;
         Ok(report)
@@ -395,6 +397,8 @@ fn report(
         cipher: moved.seen.cipher,
         stopped_by_user: alarm::stopped_by_user(),
         ended_cleanly: moved.ended != Ended::Abandoned && moved.drained != Drained::StillMoving,
+        discarded: false,
+        queued: moved.drained == Drained::StillMoving,
         lost,
         broke: None,
         tcp_info: facts.tcp,
@@ -533,6 +537,9 @@ fn stop_of<'a>(
     let mut stop = AlarmStop::new(control, alarm, live, patience);
     if let Some(silence) = timing::silence(job) {
         stop.end_in_silence(silence);
+    }
+    if timing::receives_to_the_end(job) {
+        stop.cut_at_the_end();
     }
     stop
 }

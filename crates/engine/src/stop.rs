@@ -83,6 +83,12 @@ pub trait Stop {
 
     /// A call was interrupted: the reason to end right here, if there is one.
     fn interrupted(&mut self, tally: &Tally) -> Option<Ended>;
+
+    /// A receiver finds that the run does not go on: the reason to end right here, if there is
+    /// one.
+    fn overtime(&mut self, _tally: &Tally) -> Option<Ended> {
+        (self.phase() == Phase::Abandon).then_some(Ended::Abandoned)
+    }
 }
 
 /// Stops by the bell, and by what an end sees when it looks around between rings.
@@ -90,8 +96,14 @@ pub trait Stop {
 pub struct AlarmStop<'a> {
     control: Option<BorrowedFd<'a>>,
     live: &'a Live,
+    /// Counts that the loop publishes.
+    counts: &'a Counts,
     alarm: &'a Alarm,
     started: Moment,
+    /// Data that arrives after the time counts only if all of it arrives within the grace period.
+    cuts: bool,
+    /// Counts at the end of the time.
+    at_end: Option<(Moment, Tally)>,
     /// Time until the run began.
     waited: Cell<Duration>,
     quiet: ActivityWatch,
@@ -118,7 +130,10 @@ impl<'a> AlarmStop<'a> {
             control,
             alarm,
             live,
+            counts: live.counts(),
             started: now,
+            cuts: false,
+            at_end: None,
             waited: Cell::new(Duration::ZERO),
             quiet: ActivityWatch::since(now),
             patience,
@@ -132,6 +147,30 @@ impl<'a> AlarmStop<'a> {
     /// Ends the run, too, when the time is over and nothing moved for this long.
     pub(crate) fn end_in_silence(&mut self, silence: Duration) {
         self.silence = Some(silence);
+    }
+
+    /// Counts what arrives after the end of the time only if all of it arrives within the grace
+    /// period.
+    pub(crate) fn cut_at_the_end(&mut self) {
+        self.cuts = true;
+    }
+
+    /// Takes the counts back to the end of the time, where the grace period was not enough;
+    /// publishes those that hold.
+    pub(crate) fn settle(&mut self, ended: Ended, tally: &mut Tally) {
+        match self.at_end {
+            Some((_, at_end)) if ended == Ended::Abandoned => *tally = at_end,
+            Some(_) => {
+                self.at_end = None;
+                self.live.publish(tally);
+            }
+            None => {}
+        }
+    }
+
+    /// Time since the end of the time, where what arrived after it does not count.
+    pub(crate) fn uncounted(&self) -> Option<Duration> {
+        self.at_end.map(|(moment, _)| moment.elapsed())
     }
 
     /// Has `meter` note when something moved last, once the time is over.
@@ -273,6 +312,14 @@ pub(crate) fn control_end(control: BorrowedFd<'_>) -> Option<Lost> {
     }
 }
 
+/// Returns whether the other end has closed the connection.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::NotConnected
+    )
+}
+
 impl Stop for AlarmStop<'_> {
     #[inline]
     fn phase(&self) -> Phase {
@@ -281,7 +328,7 @@ impl Stop for AlarmStop<'_> {
 
     #[inline]
     fn progress(&self, tally: &Tally) {
-        self.live.publish(tally);
+        self.counts.publish(tally);
     }
 
     #[cold]
@@ -291,5 +338,15 @@ impl Stop for AlarmStop<'_> {
             Phase::Finish => self.is_silent(tally).then_some(Ended::Abandoned),
             Phase::Abandon => Some(self.gone().map_or(Ended::Abandoned, Ended::Lost)),
         }
+    }
+
+    #[cold]
+    fn overtime(&mut self, tally: &Tally) -> Option<Ended> {
+        if self.cuts && self.at_end.is_none() {
+            self.at_end = Some((clock::now(), *tally));
+            self.counts = self.live.late_counts();
+            self.meter.inspect(|meter| meter.note());
+        }
+        (alarm::phase() == Phase::Abandon).then_some(Ended::Abandoned)
     }
 }

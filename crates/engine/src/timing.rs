@@ -44,11 +44,8 @@ pub(crate) fn heartbeat(job: &EndJob) -> Duration {
 
 /// The silence that ends a run once its time is over; `None` where something else does.
 pub(crate) fn silence(job: &EndJob) -> Option<Duration> {
-    if job.is_netperf() {
-        receives_to_the_end(job).then_some(finish::NO_PROGRESS)
-    } else {
-        may_end_in_silence(job).then_some(IDLE)
-    }
+    let netserver = !job.is_netperf();
+    (netserver && may_end_in_silence(job)).then_some(IDLE)
 }
 
 /// The schedule until the data connection stands.
@@ -89,7 +86,7 @@ fn netperf_grace(job: &EndJob) -> Duration {
     if one_way_datagrams && !awaits_a_datagram_end(job) {
         Duration::ZERO
     } else if receives_to_the_end(job) {
-        finish::AT_MOST
+        finish::DRAIN
     } else if job.counts_transactions() && !job.connects && job.transport.row().reliable {
         // netserver has counted a response that is still on its way.
         finish::NO_PROGRESS
@@ -129,8 +126,8 @@ pub(crate) fn sending_schedule(job: &EndJob, waited: Duration) -> Option<Schedul
 }
 
 /// Returns whether netserver alone sends, over a reliable transport, and ends the connection: all
-/// that it sent counts.
-fn receives_to_the_end(job: &EndJob) -> bool {
+/// that it sent counts, if it arrives within the grace period.
+pub(crate) fn receives_to_the_end(job: &EndJob) -> bool {
     job.only_receives() && !job.connects && job.transport.row().reliable && job.has_peer
 }
 
@@ -156,8 +153,13 @@ pub(crate) fn in_vain(job: &EndJob, moved: &Moved, stop: &AlarmStop<'_>) -> Dura
             false => moved.idle,
         };
     }
+    if let Some(uncounted) = stop.uncounted() {
+        return uncounted;
+    }
     // A transaction that did not finish took time but was not counted.
-    if abandoned && (job.counts_transactions() || job.duplex.is_some()) {
+    if job.duplex.is_some() && job.transport.is_connected() {
+        moved.idle
+    } else if abandoned && (job.counts_transactions() || job.duplex.is_some()) {
         alarm::overtime()
     } else if abandoned && awaits_a_datagram_end(job) {
         stop.silent()

@@ -215,6 +215,8 @@ pub enum Warning {
     EndedEarly,
     /// The peer went away; the figures cover what happened until then.
     PeerLost(String),
+    /// Data that was still queued at the end of the time was discarded.
+    QueueDiscarded,
     /// The connection was to be Multipath TCP, and the other end made plain TCP of it.
     FellBackToTcp,
     /// The clock of the times of operations did not run as the system's did.

@@ -152,13 +152,7 @@ impl ControlLink {
         let seconds = i32::try_from(round_trip.as_secs() * 2)
             .unwrap_or(i32::MAX)
             .max(1);
-        self.probe(&[
-            // A user time-out would override the probe count.
-            (IntOption::UserTimeout, 0),
-            (IntOption::KeepInterval, seconds),
-            (IntOption::KeepCount, 2),
-            (IntOption::KeepIdle, 1),
-        ]);
+        sockopt::demand_signs_of_life(self.fd(), seconds);
     }
 
     /// Smoothed round-trip time of the connection; zero if unknown.

@@ -168,7 +168,7 @@ pub struct CalibrationResult {
 pub struct WarningText {
     /// The kind of doubt, for programs.
     #[schemars(extend("enum" = [
-        "ended_early", "peer_lost", "fell_back_to_tcp", "clock_went_wrong", "generator_late",
+        "ended_early", "queue_discarded", "peer_lost", "fell_back_to_tcp", "clock_went_wrong", "generator_late",
         "rate_missed", "unanswered", "unheard", "imprecise"
     ]))]
     pub code: String,
@@ -349,6 +349,11 @@ impl WarningText {
             Warning::EndedEarly => (
                 "ended_early",
                 "the run was ended by a signal before its time",
+            ),
+            Warning::QueueDiscarded => (
+                "queue_discarded",
+                "data that was on its way to netperf at the end of the time was discarded: \
+                 what arrived until then counts",
             ),
             Warning::FellBackToTcp => (
                 "fell_back_to_tcp",

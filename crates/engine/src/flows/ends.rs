@@ -97,7 +97,7 @@ impl<E: Endpoint + OnSocket> CloseFlows<E> for ConnectionEnds {
 fn each(sockets: &[Socket], parting: Parting) -> Drained {
     let mut drained = Drained::Closed;
     for socket in sockets {
-        let one = bring_to_its_end(socket, parting);
+        let one = bring_to_its_end(socket, parting, None);
         if drained == Drained::Closed {
             drained = one;
         }

@@ -401,6 +401,10 @@ impl FinishedRun<'_> {
             segment_size: reports.first().and_then(|report| report.segment_size),
             stopped_by_user: alarm::stopped_by_user(),
             ended_cleanly: reports.iter().all(cleanly),
+            discarded: false,
+            queued: reports
+                .iter()
+                .any(|report| report.drained == Drained::StillMoving),
             lost: self.lost(reports, conducted),
             broke: None,
             tcp_info: None,
@@ -416,7 +420,7 @@ impl FinishedRun<'_> {
     fn lost(&self, reports: &[WorkerReport], conducted: &Conducted) -> Option<Lost> {
         let drained = |report: &WorkerReport| match report.drained {
             Drained::Lost(lost) => Some(lost),
-            Drained::Closed | Drained::StillMoving => None,
+            Drained::Closed | Drained::StillMoving | Drained::Discarded => None,
         };
         let hears = self.job.duplex.is_some() && self.job.transport.is_connected();
         let cut = |report: &WorkerReport| hears && report.ended == Ended::Abandoned;

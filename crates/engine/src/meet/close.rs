@@ -1,14 +1,14 @@
 //! The end of a data connection.
 
 use netperf_model::Duplex;
-use netperf_os::{Socket, alarm};
+use netperf_os::Socket;
 use netperf_transport::meeting::{Parting, Parts as _};
 use netperf_transport::{Endpoint, dccp, socket};
 
 use super::{ConnectionFacts, Moved, OneFlow};
 use crate::finish::{self, Drained};
 use crate::role::Role;
-use crate::stop::{Ended, Lost};
+use crate::stop::Ended;
 
 impl<N: Role> OneFlow<'_, '_, N> {
     /// Reads the counts underneath the messages, once the kernel has returned what it
@@ -73,16 +73,16 @@ impl<N: Role> OneFlow<'_, '_, N> {
         if let Some(lost) = self.stop.gone() {
             return Drained::Lost(lost);
         }
-        if job.only_receives() && (!job.has_peer || alarm::stopped_by_user()) {
+        let over_one = job.duplex == Some(Duplex::Same) && job.transport.is_connected();
+        if (job.only_receives() || over_one) && ended == Ended::Abandoned {
+            // The sender, or its kernel, would go on: a reset stops it.
+            return finish::reset(data);
+        }
+        if job.only_receives() && !job.has_peer {
             // The sender would go on: closing the socket stops it.
             return Drained::StillMoving;
         }
-        let silent = job.only_receives() && self.stop.silent() >= finish::NO_PROGRESS;
-        if silent && ended == Ended::Abandoned {
-            // The wait was long enough.
-            return Drained::Lost(Lost::NotClosed);
-        }
-        let drained = finish::bring_to_its_end(data, parting);
+        let drained = finish::bring_to_its_end(data, parting, self.stop.control());
         // Only netserver promises to answer the end with an end.
         if job.has_peer {
             drained

@@ -1,6 +1,6 @@
 //! Bulk data both ways at once over one flow.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use netperf_model::{Duplex, Limit as LimitPlan};
@@ -14,10 +14,10 @@ use netperf_transport::udp::{Aimed, Udp};
 use super::{Moved, OneFlow, Work, needed};
 use crate::duplex::{self, BothEnded, Failed, Inward, LOOK, Patience};
 use crate::error::{EngineError, Operation};
-use crate::finish::{AT_MOST, Drained, NO_PROGRESS};
+use crate::finish::{self, AT_MOST, Drained};
 use crate::limit::RunLimit;
 use crate::role::Role;
-use crate::stop::{Ended, Lost, Phase, Stop};
+use crate::stop::{Ended, Phase, Stop};
 use crate::timing::{GRACE, PAD, patience};
 use crate::workload;
 
@@ -49,8 +49,9 @@ impl<N: Role> OneFlow<'_, '_, N> {
         wake_up(receives)?;
         let halves = (StreamHalf(outward.as_fd()), StreamHalf(receives.as_fd()));
         let (one, netperf) = (inward.is_none(), self.is_netperf());
-        let patience = self.patience(NO_PROGRESS, AT_MOST);
-        let ended = self.both(halves, (patience, self.most_received()), |half| {
+        let patience = self.patience(AT_MOST, AT_MOST);
+        let cut_by = netperf.then(|| outward.as_fd());
+        let ended = self.both(halves, (patience, self.most_received(), cut_by), |half| {
             if netperf {
                 // A connection that is gone already needs no end.
                 let _gone = netperf_os::io::half_close(half.0);
@@ -59,9 +60,13 @@ impl<N: Role> OneFlow<'_, '_, N> {
         if !netperf {
             return Ok(self.close(outward, ended.receiving, C::PARTING, seen));
         }
-        let receiving = lost(ended.receiving);
-        let ended = if one { receiving } else { ended.sending };
-        let mut moved = self.close(outward, ended, C::PARTING, seen);
+        let receiving = ended.receiving;
+        if let (Some(inward), Ended::Abandoned) = (&inward, receiving) {
+            finish::reset(inward);
+        }
+        let outcome = if one { receiving } else { ended.sending };
+        let mut moved = self.close(outward, outcome, C::PARTING, seen);
+        moved.idle = ended.over.map_or(Duration::ZERO, |over| over.elapsed());
         if let (false, Ended::Lost(lost)) = (one, receiving) {
             if !matches!(moved.drained, Drained::Lost(_)) {
                 moved.drained = Drained::Lost(lost);
@@ -118,7 +123,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
             | LimitPlan::Messages(_)
             | LimitPlan::UntilStopped => self.most_received(),
         };
-        let ended = self.both(halves, (patience, amount), |half| half.mark_the_end())?;
+        let ended = self.both(halves, (patience, amount, None), |half| half.mark_the_end())?;
         if !netperf {
             return Ok(Moved::nothing(ended.receiving));
         }
@@ -181,7 +186,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
     fn both<H: Endpoint + Send>(
         &mut self,
         (mut outward, inward): (H, H),
-        (patience, amount): (Patience, RunLimit),
+        (patience, amount, cut_by): (Patience, RunLimit, Option<BorrowedFd<'_>>),
         tell: impl FnOnce(&H),
     ) -> Result<BothEnded, EngineError> {
         let Work {
@@ -197,6 +202,8 @@ impl<N: Role> OneFlow<'_, '_, N> {
             ends_both: !N::NETPERF
                 && matches!(job.limit, LimitPlan::Time(_) | LimitPlan::UntilStopped),
             amount,
+            cut_by,
+            may_be_reset: !N::NETPERF,
         };
         let run = workload::LoopContext {
             limit: self.limit,
@@ -219,12 +226,4 @@ impl<N: Role> OneFlow<'_, '_, N> {
 fn wake_up(socket: &Socket) -> Result<(), EngineError> {
     let set = socket.set_read_timeout(Some(LOOK));
     set.map_err(Operation::Create.failed())
-}
-
-/// A connection whose end never came is lost.
-fn lost(ended: Ended) -> Ended {
-    if ended == Ended::Abandoned && !netperf_os::alarm::stopped_by_user() {
-        return Ended::Lost(Lost::NotClosed);
-    }
-    ended
 }

@@ -48,7 +48,7 @@ use crate::path::{self, DataPath, PathClass};
 use crate::record::LatencyRecorder;
 use crate::ring::Ring;
 use crate::role::Role;
-use crate::stop::{AlarmStop, Ended, Stop};
+use crate::stop::{AlarmStop, Ended, Stop, is_gone};
 use crate::timing;
 use crate::workload;
 use crate::workload::connect::NextConnection;
@@ -90,7 +90,8 @@ pub(crate) struct Moved {
     /// End of the connection at netperf.
     pub(crate) drained: Drained,
     pub(crate) end_mark: Option<EndMark>,
-    /// Time at the end in which netserver only waited.
+    /// Time at the end that does not count: netserver only waited, or what arrived is not
+    /// counted.
     pub(crate) idle: Duration,
 }
 
@@ -140,12 +141,16 @@ pub(crate) fn run<N: Role>(
         role: PhantomData,
         limit: limit(work),
         work: &mut *work,
-        stop,
+        stop: &mut *stop,
         tally: &mut *tally,
         recorder: &mut recorder,
         hooks: &mut hooks,
     };
     let moved = flow.visit(data);
+    stop.settle(
+        moved.as_ref().map_or(Ended::Abandoned, |moved| moved.ended),
+        tally,
+    );
     if let Some(hooks) = hooks {
         work.paused = hooks.paused();
         work.paced = hooks.paced(tally);
@@ -474,9 +479,8 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
         let ended = loops::send(&mut endpoint, needed(&mut rings.send)?, run);
         self.hooks.over();
         let job = &self.work.job;
-        // netperf closes an unreliable connection when its time is over, and what is still on
-        // its way is refused.
-        let may_be_gone = !N::NETPERF && !job.transport.row().reliable;
+        // netperf closes or resets the connection when its time is over.
+        let may_be_gone = !N::NETPERF;
         let ended = match ended {
             Err(error) if may_be_gone && is_gone(&error) => Ended::ByPeer,
             other => other.map_err(blame(job))?,
@@ -560,12 +564,4 @@ fn accept<'s, C: Connects>(
         Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Ok(NextConnection::Again),
         Err(error) => Err(error),
     }
-}
-
-/// Returns whether the other end has closed the connection.
-fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::NotConnected
-    )
 }

@@ -90,8 +90,10 @@ pub fn receive<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
     let mut stale = false;
     loop {
         // A sender that never pauses never lets a receive block, and be interrupted.
-        if stop.phase() == Phase::Abandon {
-            return Ok(Ended::Abandoned);
+        if stop.phase() != Phase::Running {
+            if let Some(ended) = stop.overtime(tally) {
+                return Ok(ended);
+            }
         }
         let buffer = ring.advance();
         match hooks.before(buffer, stop, tally) {

@@ -121,6 +121,8 @@ struct IterationResult {
     iteration: Iteration,
     /// True if the user ended it.
     stopped: bool,
+    /// True if data that was queued at the end of the time was discarded.
+    discarded: bool,
     /// True if Multipath TCP fell back to TCP.
     fell_back: bool,
 }
@@ -135,6 +137,7 @@ impl IterationResult {
         Self {
             agreed,
             stopped: ran.stopped_by_user,
+            discarded: ran.discarded,
             fell_back: ran.fallback == Some(true),
             iteration: iteration(ran, remote, one_way),
         }

@@ -303,17 +303,18 @@ mod routed {
     }
 
     #[test]
-    fn what_waits_in_a_long_queue_when_the_time_is_over_is_counted() {
+    fn what_waits_in_a_long_queue_when_the_time_is_over_is_discarded() {
         let Some(bench) = Bench::new() else { return };
         let _bloated = Bloated::new(&bench.hosts);
         let values = bench.measure(
             &bench.hosts.server_v4,
             "-t TCP_MAERTS -l 3 -- -k LOCAL_BYTES_RECVD,REMOTE_BYTES_SENT,ELAPSED_TIME",
         );
+        // The alarm comes a little late on a loaded machine.
         let elapsed = values.number("ELAPSED_TIME");
-        assert!(elapsed > 3.5, "no queue: {elapsed} s");
+        expect_between("seconds", 2.9, elapsed, 3.3);
         let received = values.count("LOCAL_BYTES_RECVD");
-        assert_eq!(received, values.count("REMOTE_BYTES_SENT"));
+        assert!(received < values.count("REMOTE_BYTES_SENT"));
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod counts;
 mod cpu;
 mod drops;
 mod latency;
+mod slow;
 mod statistics;
 mod table;
 mod throughput;

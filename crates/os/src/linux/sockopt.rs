@@ -29,6 +29,8 @@ int_options! {
     DontRoute = libc::SOL_SOCKET, libc::SO_DONTROUTE;
     /// `SO_DEBUG`.
     Debug = libc::SOL_SOCKET, libc::SO_DEBUG;
+    /// `SO_KEEPALIVE`.
+    KeepAlive = libc::SOL_SOCKET, libc::SO_KEEPALIVE;
     /// `SO_PRIORITY`.
     Priority = libc::SOL_SOCKET, libc::SO_PRIORITY;
     /// `SO_MAX_PACING_RATE`, bytes per second.
@@ -127,6 +129,23 @@ const LLC_OPT_RX_WIN: libc::c_int = 8;
 pub fn set(fd: BorrowedFd<'_>, option: IntOption, value: i32) -> io::Result<()> {
     let (level, name) = option.level_and_name();
     set_option(fd, level, name, &value)
+}
+
+/// Probes the host at the other end of a TCP connection at this interval, seconds: it counts as
+/// gone after two probes without an answer. Best effort: without the options, the deadlines of
+/// each wait hold.
+pub fn demand_signs_of_life(fd: BorrowedFd<'_>, interval: i32) {
+    let _best_effort = set(fd, IntOption::KeepAlive, 1);
+    // A user time-out would override the probe count.
+    let options = [
+        (IntOption::UserTimeout, 0),
+        (IntOption::KeepInterval, interval),
+        (IntOption::KeepCount, 2),
+        (IntOption::KeepIdle, 1),
+    ];
+    for (option, value) in options {
+        let _best_effort = set(fd, option, value);
+    }
 }
 
 /// getsockopt(2) of an `int`.

@@ -66,6 +66,18 @@ pub fn info(fd: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     })
 }
 
+/// Time since the peer's host was last heard, by data or an acknowledgement; `None` on sockets
+/// that are not TCP.
+#[must_use]
+pub fn silence(fd: BorrowedFd<'_>) -> Option<Duration> {
+    // SAFETY: as in `info`.
+    let mut raw: libc::tcp_info = unsafe { std::mem::zeroed() };
+    // SAFETY: as in `info`.
+    unsafe { get_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw) }.ok()?;
+    let millis = raw.tcpi_last_data_recv.min(raw.tcpi_last_ack_recv);
+    Some(Duration::from_millis(millis.into()))
+}
+
 /// More of what `TCP_INFO` says than [`TcpInfo`]. What this kernel is too old for, and what
 /// TCP does not know yet, is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -24,6 +24,7 @@ impl TestRun<'_> {
                 agreed,
                 iteration,
                 stopped,
+                discarded,
                 fell_back,
             } = self.once(number)?;
             let now = clock::since_epoch();
@@ -37,6 +38,9 @@ impl TestRun<'_> {
             self.done.iterations.push(iteration);
             if stopped {
                 warnings.push(Warning::EndedEarly);
+            }
+            if discarded && !warnings.contains(&Warning::QueueDiscarded) {
+                warnings.push(Warning::QueueDiscarded);
             }
             if fell_back {
                 warn(&mut warnings, Warning::FellBackToTcp);

@@ -26,6 +26,8 @@ const RESULTS: Duration = Duration::from_secs(3);
 const PAD: Duration = Duration::from_secs(4);
 /// Time limit for results after the user has ended the run.
 const IMPATIENT: Duration = Duration::from_millis(500);
+/// Round-trip time over queues that data still fills.
+const QUEUES: Duration = Duration::from_secs(3);
 /// Time limit for closing the control connection.
 pub(crate) const LEAVE: Duration = Duration::from_secs(2);
 
@@ -288,8 +290,7 @@ fn results(
     ran: &EndReport,
 ) -> Result<Option<EndResult>, Failure> {
     let within = results_within(plan, ran, talk.link());
-    talk.link_mut()
-        .demand_signs_of_life(ran.round_trip.unwrap_or_default());
+    talk.link_mut().demand_signs_of_life(round_trip(ran));
     let results = talk.results(within);
     talk.link_mut().repeat_while_waiting(None);
     match results {
@@ -301,13 +302,23 @@ fn results(
 
 /// Time limit for netserver's results, which grows with the round-trip time.
 fn results_within(plan: &TestPlan, ran: &EndReport, link: &ControlLink) -> Duration {
-    let round_trip = ran.round_trip.unwrap_or_default().max(link.round_trip());
+    let round_trip = round_trip(ran).max(link.round_trip());
     let notices_late = offer::ends_late(plan) || !ran.ended_cleanly;
     if ran.stopped_by_user && notices_late {
         return IMPATIENT + round_trip * 10;
     }
     let pad = if notices_late { PAD } else { Duration::ZERO };
     RESULTS + pad + round_trip * 10
+}
+
+/// Round-trip time to expect, which includes the queues of the path.
+fn round_trip(ran: &EndReport) -> Duration {
+    let measured = ran.round_trip.unwrap_or_default();
+    if ran.queued && !ran.stopped_by_user {
+        measured.max(QUEUES)
+    } else {
+        measured
+    }
 }
 
 /// An old netserver that does not count its CPUs means: as many as here.

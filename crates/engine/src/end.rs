@@ -231,5 +231,6 @@ pub(crate) fn result(
         stamps: None,
         paced: None,
         quality: None,
+        arrivals: None,
     }
 }

@@ -14,6 +14,7 @@
     )
 )]
 
+mod arrivals;
 pub mod due;
 #[cfg(feature = "paths")]
 mod duplex;

@@ -19,6 +19,7 @@ use netperf_transport::place::{self, PlaceRequest, Placed};
 use netperf_transport::registry;
 use netperf_transport::socket::{self, Side};
 
+use crate::arrivals;
 use crate::end::{self, DirectionUse, Rings};
 use crate::error::{EngineError, Operation, refused};
 use crate::finish::Drained;
@@ -331,13 +332,21 @@ impl TestEnd<Server> {
         if let Some(handoff) = self.handoff.take() {
             self = self.found(&handoff, control)?;
         }
-        if self.work.job.flows.is_some() {
-            let controls: Vec<_> = control.into_iter().collect();
-            let none = Targets::default();
-            return Ok(flows::run(self, &none, &controls, &Live::default())?.result);
-        }
-        let report = self.run_one(control, &Live::default(), true)?;
-        Ok(report.result)
+        let live = Live::default();
+        let job = &self.work.job;
+        let (wanted, many) = (job.end.arrivals && job.receives, job.flows.is_some());
+        let (report, arrivals) = arrivals::beside(wanted, &live, || {
+            if many {
+                let controls: Vec<_> = control.into_iter().collect();
+                flows::run(self, &Targets::default(), &controls, &live)
+            } else {
+                self.run_one(control, &live, true)
+            }
+        });
+        Ok(EndResult {
+            arrivals,
+            ..report?.result
+        })
     }
 
     /// Takes the sockets that netperf's have found, where datagrams come in by the port of

@@ -1,5 +1,6 @@
 //! The one place that reads a clock.
 
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A moment of the monotonic clock.
@@ -12,6 +13,9 @@ pub struct Moment(std::time::Instant);
 pub fn now() -> Moment {
     Moment(std::time::Instant::now())
 }
+
+/// Origin of [`Moment::nanos`]: the first time that it was asked for.
+static ORIGIN: OnceLock<Moment> = OnceLock::new();
 
 /// The time since 1970 by the wall clock, for identifiers and time stamps.
 #[must_use]
@@ -34,6 +38,12 @@ impl Moment {
     #[must_use]
     pub fn nanos_since(self, earlier: Self) -> u64 {
         u64::try_from(self.since(earlier).as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Nanoseconds from a moment that is the same in all of this process; 0 before it.
+    #[must_use]
+    pub fn nanos(self) -> u64 {
+        self.nanos_since(*ORIGIN.get_or_init(now))
     }
 
     /// The time since this moment.

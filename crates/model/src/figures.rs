@@ -2,7 +2,7 @@
 
 use crate::catalog::tests::TestId;
 use crate::cpu::CpuUsage;
-use crate::outcome::{EndResult, Iteration};
+use crate::outcome::Iteration;
 use crate::plan::TestPlan;
 use crate::units::{Unit, UnitKind};
 
@@ -51,30 +51,40 @@ pub fn data_unit(unit: Unit) -> Unit {
     }
 }
 
-/// The amount of work that the headline result counts.
+/// The rate of an amount that is unknown.
+pub const UNKNOWN: f64 = -1.0;
+
+/// The amount of work that the headline result counts, and its time base in seconds; `None` if
+/// the amount is unknown.
 #[must_use]
-pub fn work(plan: &TestPlan, unit: Unit, run: &Iteration) -> f64 {
-    let local = run.counted();
+pub fn work(plan: &TestPlan, unit: Unit, run: &Iteration) -> Option<(f64, f64)> {
+    let (local, flow, timed) = (run.counted(), plan.flow, run.timed());
     if plan.test.counts_connections() || unit.kind() == UnitKind::Transactions {
-        return count(local.transactions);
+        return Some((count(local.transactions), timed));
     }
+    let both = count(local.bytes_sent) + count(local.bytes_received);
     // Each direction as its receiver saw it.
-    if plan.flow.duplex.is_some() {
-        // The amount that arrived at netserver within a window is unknown: the amount sent in
-        // it counts.
-        let remote = run.remote.as_ref().filter(|_| run.window().is_none());
-        let there = remote.map_or(local.bytes_sent, |remote| remote.tally.bytes_received);
-        return count(there) + count(local.bytes_received);
+    let bulk = flow.sends && !flow.connects && (!flow.receives || flow.duplex.is_some());
+    if let Some(window) = run.window().filter(|_| bulk) {
+        let arrived = count(window.arrived?.bytes);
+        return Some((arrived + count(local.bytes_received), timed));
     }
-    let receive_only = plan.flow.receives && !plan.flow.sends;
-    // The amount that arrived within a window is unknown: the amount sent in it counts.
+    if flow.duplex.is_some() {
+        let there = run.remote.as_ref().map(|remote| &remote.tally);
+        let there = there.map_or(local.bytes_sent, |tally| tally.bytes_received);
+        return Some((count(there) + count(local.bytes_received), timed));
+    }
+    let receive_only = flow.receives && !flow.sends;
     if receive_only || run.window().is_some() {
-        return count(local.bytes_sent) + count(local.bytes_received);
+        return Some((both, timed));
     }
-    match &run.remote {
-        Some(remote) => count(remote.tally.bytes_received) + count(remote.tally.bytes_sent),
-        None => count(local.bytes_sent),
-    }
+    Some(match &run.remote {
+        Some(remote) => {
+            let there = count(remote.tally.bytes_received) + count(remote.tally.bytes_sent);
+            (there, run.received_in())
+        }
+        None => (count(local.bytes_sent), timed),
+    })
 }
 
 /// The figures of one iteration.
@@ -89,7 +99,8 @@ pub fn of_iteration(plan: &TestPlan, unit: Unit, run: &Iteration) -> Figures {
     let demand = |cpu: Option<CpuUsage>| service_demand(plan, unit, run, cpu);
     Figures {
         elapsed: run.timed(),
-        throughput: rate_unit.rate(work(plan, unit, run), run.timed()),
+        throughput: work(plan, unit, run)
+            .map_or(UNKNOWN, |(work, seconds)| rate_unit.rate(work, seconds)),
         local_cpu: run.local.cpu.map_or(-1.0, |cpu| cpu.busy),
         remote_cpu: remote_cpu.map_or(-1.0, |cpu| cpu.busy),
         local_demand: demand(run.local.cpu),
@@ -184,14 +195,41 @@ pub fn per_call(bytes: u64, calls: u64) -> f64 {
     }
 }
 
-/// An end's rates by direction: sent (`None` if unknown), received, in the data unit of `unit`.
+/// An end's rates by direction in the whole run, or in the part of it that counts: sent,
+/// received, in the data unit of `unit`. `None` if unknown.
 #[must_use]
-pub fn directional(unit: Unit, end: &EndResult, elapsed: f64) -> (Option<f64>, f64) {
+pub fn directional(unit: Unit, run: &Iteration, netperf: bool) -> [Option<f64>; 2] {
     let unit = data_unit(unit);
-    (
-        end.of_sends(|tally| unit.rate(count(tally.bytes_sent), elapsed)),
-        unit.rate(count(end.tally.bytes_received), elapsed),
-    )
+    let end = if netperf {
+        Some(&run.local)
+    } else {
+        run.remote.as_ref()
+    };
+    let Some(end) = end else {
+        return [Some(0.0); 2];
+    };
+    let tally = &end.tally;
+    let Some(window) = run.window() else {
+        let received_in = if netperf {
+            run.elapsed
+        } else {
+            run.received_in()
+        };
+        return [
+            end.of_sends(|tally| unit.rate(count(tally.bytes_sent), run.elapsed)),
+            Some(unit.rate(count(tally.bytes_received), received_in)),
+        ];
+    };
+    let rate = |bytes: u64| unit.rate(count(bytes), window.seconds);
+    if netperf {
+        let tally = &window.tally;
+        return [tally.bytes_sent, tally.bytes_received].map(|bytes| Some(rate(bytes)));
+    }
+    let arrived = window.arrived.map(|arrived| arrived.bytes);
+    // The amount that netserver sent within the window is unknown, except for none.
+    let none = Some(0).filter(|_| tally.bytes_sent == 0 && !end.sends_unknown);
+    let got_none = Some(0).filter(|_| tally.bytes_received == 0);
+    [none.map(rate), got_none.or(arrived).map(rate)]
 }
 
 #[cfg(test)]
@@ -199,7 +237,7 @@ mod tests {
     use super::*;
     use crate::catalog::transports::TransportId;
     use crate::cpu::CpuMethod;
-    use crate::outcome::Tally;
+    use crate::outcome::{EndResult, Tally};
     use crate::plan::{ControlPlan, DataAddress, EndPlan, Family, Limit};
 
     fn plan(test: TestId) -> TestPlan {

@@ -201,6 +201,8 @@ features! {
         "a listener of its own (not inetd, nor -f), and --one-port tcp or on there";
     /// An end before its time where netserver alone sends.
     Until: "until", "--until where it alone sends", "";
+    /// Counts of what netserver receives, by time.
+    Arrivals: "arrivals", "--warmup", "";
 }
 
 impl Feature {

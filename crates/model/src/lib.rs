@@ -7,6 +7,7 @@
 
 pub mod address;
 pub mod agreed;
+pub mod arrivals;
 pub mod catalog;
 pub mod cpu;
 pub mod date;
@@ -34,6 +35,7 @@ mod words;
 
 pub use address::{Address, BadAddress};
 pub use agreed::{Agreed, EndSetup, Host, Hosts};
+pub use arrivals::{ArrivalSample, Arrivals, ArrivedAmount, MonotonicOffset};
 pub use catalog::settings::{
     InterfaceName, SETTINGS, Setting, SettingEnds, SettingHeading, SettingLayer, SettingRow,
     SettingType, SettingValue, Settings,

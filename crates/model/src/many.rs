@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::arrivals::ArrivedAmount;
 use crate::catalog::transports::TransportId;
 use crate::fields::AsSeconds;
 use crate::figures::count;
@@ -269,10 +270,14 @@ pub struct FlowThere {
 /// The part of a run that counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Window {
+    /// Its begin by netperf's monotonic clock, nanoseconds.
+    pub begin_nanos: u64,
     /// Its length, seconds.
     pub seconds: f64,
     /// netperf's counts in it.
     pub tally: Tally,
+    /// netperf's data that arrived in it; `None` if unknown.
+    pub arrived: Option<ArrivedAmount>,
 }
 
 /// Threads of one end, in force.

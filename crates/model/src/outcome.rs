@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::agreed::{Agreed, Hosts};
+use crate::arrivals::Arrivals;
 use crate::cpu::CpuUsage;
 use crate::event::Interim;
 use crate::fields::{AsMeasured, AsSeconds};
@@ -103,6 +104,8 @@ pub struct EndResult {
     pub paced: Option<Paced>,
     /// Numbered datagrams; `None` if they had no numbers.
     pub quality: Option<Quality>,
+    /// The data that netserver received, by time; `None` unless asked for.
+    pub arrivals: Option<Arrivals>,
 }
 
 impl EndResult {
@@ -184,6 +187,18 @@ impl Iteration {
             .map_or(&self.local.tally, |window| &window.tally)
     }
 
+    /// The time base of what netserver received, seconds: the length of the run, or the time
+    /// from the first arrival to the last if that is longer, because a queue was drained after
+    /// the end.
+    #[must_use]
+    pub fn received_in(&self) -> f64 {
+        let arrivals = self.remote.as_ref().and_then(|end| end.arrivals.as_ref());
+        match arrivals.and_then(Arrivals::span) {
+            Some((span, blur)) if span > self.elapsed + blur => span,
+            Some(_) | None => self.elapsed,
+        }
+    }
+
     /// The length of the part of the run that counts, seconds.
     #[must_use]
     pub fn timed(&self) -> f64 {
@@ -229,7 +244,7 @@ pub enum Warning {
     Unanswered(String),
     /// Nothing that netperf sent was heard by netserver.
     Unheard(String),
-    /// Figures were not precise enough at the end of the time.
+    /// Figures were not precise enough at the end of the time, or are unknown.
     Imprecise(String),
 }
 

@@ -268,6 +268,8 @@ pub struct EndPlan {
     pub duplex: bool,
     /// True if netserver reports the counts of each flow.
     pub flow_counts: bool,
+    /// True if netserver reports what it receives by time.
+    pub arrivals: bool,
     /// True if data uses the port of the control connection.
     pub one_port: bool,
     /// True if netperf may end the run early where only this end sends.
@@ -298,6 +300,7 @@ impl EndPlan {
             (Feature::Duplex, self.duplex),
             (Feature::OnePort, self.one_port),
             (Feature::Until, self.until),
+            (Feature::Arrivals, self.arrivals),
         ];
         let asked = asked
             .into_iter()

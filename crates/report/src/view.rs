@@ -119,13 +119,11 @@ impl<'a> View<'a> {
         self.unit == Unit::Transactions
     }
 
-    /// Throughputs by direction of one end in the last iteration: sent (`None` if unknown),
-    /// received.
+    /// Throughputs by direction of one end in the last iteration: sent, received; `None` if
+    /// unknown.
     #[must_use]
-    pub fn directional(&self, end: EndView<'_>) -> (Option<f64>, f64) {
-        end.result.map_or((Some(0.0), 0.0), |result| {
-            figures::directional(self.unit, result, self.last.elapsed)
-        })
+    pub fn directional(&self, end: EndView<'_>) -> [Option<f64>; 2] {
+        figures::directional(self.unit, self.last, end.whose == Whose::Local)
     }
 
     /// The brand at the end of classic rows: only where headers are off.

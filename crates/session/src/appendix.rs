@@ -11,7 +11,7 @@ use netperf_wire::messages::{Extension, HeaderOnly, ItemKind, Page};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, Stage};
 
 use crate::error::SessionError;
-use crate::{flows, series, settings, stamps};
+use crate::{arrivals, flows, series, settings, stamps};
 
 /// The most bytes that one appendix can have.
 pub const MOST_BYTES: usize = 4 << 20;
@@ -33,10 +33,18 @@ pub enum AppendixKind {
     Flows,
     /// [`EndResult::settings`].
     Settings,
+    /// [`EndResult::arrivals`].
+    Arrivals,
 }
 
 impl AppendixKind {
-    const ALL: [Self; 4] = [Self::Series, Self::Stamps, Self::Flows, Self::Settings];
+    const ALL: [Self; 5] = [
+        Self::Series,
+        Self::Stamps,
+        Self::Flows,
+        Self::Settings,
+        Self::Arrivals,
+    ];
 
     /// Its number, which never changes.
     #[must_use]
@@ -46,6 +54,7 @@ impl AppendixKind {
             Self::Stamps => 2,
             Self::Flows => 3,
             Self::Settings => 4,
+            Self::Arrivals => 5,
         }
     }
 
@@ -59,8 +68,8 @@ impl AppendixKind {
             Self::Series => plan.remote.series.is_some(),
             Self::Stamps => plan.remote.stamps.is_some(),
             Self::Flows => plan.many.is_some(),
-            // It is asked for with the facts, of which no plan knows.
-            Self::Settings => true,
+            // Requested beside the plan.
+            Self::Settings | Self::Arrivals => true,
         }
     }
 
@@ -71,6 +80,7 @@ impl AppendixKind {
             Self::Stamps => result.stamps.as_ref().map(stamps::encode),
             Self::Flows => result.flows.as_deref().map(flows::encode),
             Self::Settings => result.settings.as_deref().map(settings::encode),
+            Self::Arrivals => result.arrivals.as_ref().map(arrivals::encode),
         }
     }
 
@@ -82,6 +92,9 @@ impl AppendixKind {
             Self::Flows => result.flows = whole(flows::decode(bytes), "the flows are cut")?,
             Self::Settings => {
                 result.settings = whole(settings::decode(bytes), "the settings are cut")?;
+            }
+            Self::Arrivals => {
+                result.arrivals = whole(arrivals::decode(bytes), "the arrivals are cut")?;
             }
         }
         Ok(())

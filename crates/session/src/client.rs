@@ -8,6 +8,7 @@ use netperf_wire::{FixedStr, Frame, Header, Message, RequestKind, Stage};
 
 use crate::access;
 use crate::appendix::{self, Fetching, HANDING_OVER, Next};
+use crate::arrivals;
 use crate::error::SessionError;
 use crate::extension;
 use crate::offer::{self, Agreement};
@@ -26,6 +27,8 @@ pub enum ClientState {
     Calibrating,
     /// The capabilities of netserver were requested.
     Greeting,
+    /// A reading of netserver's clock was requested.
+    ReadingClock,
     /// A test was asked for.
     Offered,
     /// The test runs.
@@ -45,6 +48,8 @@ pub enum ClientInput {
     Open(Option<String>),
     /// Ask what netserver can do.
     Greet,
+    /// Ask for a reading of netserver's clock.
+    ReadClock,
     /// Ask for a calibration, and for a CPU to be bound to.
     Calibrate(Option<u32>),
     /// Ask for a test with this request.
@@ -84,6 +89,8 @@ pub enum ClientEffect {
     },
     /// The capabilities of netserver; `None` for a stock one.
     Greeted(Option<Abilities>),
+    /// Reading of netserver's clock, nanoseconds; `None` if it has none.
+    Clock(Option<u64>),
     /// Tell netserver that no more is coming.
     HalfClose,
     /// The conversation failed.
@@ -120,6 +127,14 @@ fn next(plan: &TestPlan, state: ClientState, input: ClientInput) -> Transition {
         (ClientState::Greeting, ClientInput::Frame(frame)) => (
             ClientState::Idle,
             vec![ClientEffect::Greeted(extension::abilities(&frame))],
+        ),
+        (ClientState::Idle, ClientInput::ReadClock) => (
+            ClientState::ReadingClock,
+            ask(arrivals::clock_request()?, ANSWER),
+        ),
+        (ClientState::ReadingClock, ClientInput::Frame(frame)) => (
+            ClientState::Idle,
+            vec![ClientEffect::Clock(arrivals::clock(&frame))],
         ),
         (ClientState::Idle, ClientInput::Offer(request)) => {
             (ClientState::Offered, ask(*request, ANSWER))
@@ -247,6 +262,7 @@ fn failure(state: &ClientState, input: &ClientInput) -> SessionError {
         ClientInput::TimedOut(within) => SessionError::NoAnswer(*within),
         ClientInput::Open(_)
         | ClientInput::Greet
+        | ClientInput::ReadClock
         | ClientInput::Calibrate(_)
         | ClientInput::Offer(_)
         | ClientInput::RunEnded(_)
@@ -266,6 +282,7 @@ impl ClientState {
             Self::Idle => "Idle",
             Self::Calibrating => "Calibrating",
             Self::Greeting => "Greeting",
+            Self::ReadingClock => "ReadingClock",
             Self::Offered => "Offered",
             Self::Running(_) => "Running",
             Self::AwaitingResults(_) => "AwaitingResults",
@@ -282,6 +299,7 @@ impl ClientInput {
         match self {
             Self::Open(_) => "Open",
             Self::Greet => "Greet",
+            Self::ReadClock => "ReadClock",
             Self::Calibrate(_) => "Calibrate",
             Self::Offer(_) => "Offer",
             Self::RunEnded(_) => "RunEnded",

@@ -59,6 +59,7 @@ enum FeedOutcome {
     Results(Box<EndResult>),
     Calibrated(f32, i32),
     Greeted(Option<Abilities>),
+    Clock(Option<u64>),
 }
 
 impl<'a, L: Link> Conversation<'a, L> {
@@ -125,6 +126,18 @@ impl<'a, L: Link> Conversation<'a, L> {
         Ok(abilities)
     }
 
+    /// Asks for a reading of netserver's monotonic clock, in nanoseconds; `None` from a
+    /// netserver that has none.
+    ///
+    /// # Errors
+    /// When netserver breaks the protocol or does not answer.
+    pub fn clock(&mut self) -> Result<Option<u64>, SessionError> {
+        let FeedOutcome::Clock(reading) = self.feed(client::ClientInput::ReadClock)? else {
+            return Err(out_of_turn("a reading of the clock"));
+        };
+        Ok(reading)
+    }
+
     /// Asks for netserver's calibration rate and number of CPUs.
     ///
     /// # Errors
@@ -168,6 +181,7 @@ impl<'a, L: Link> Conversation<'a, L> {
                     client::ClientEffect::Greeted(abilities) => {
                         outcome = FeedOutcome::Greeted(abilities)
                     }
+                    client::ClientEffect::Clock(reading) => outcome = FeedOutcome::Clock(reading),
                     client::ClientEffect::HalfClose => self.link.half_close(),
                     client::ClientEffect::Fail(error) => return Err(error),
                 }
@@ -223,6 +237,9 @@ pub trait SessionHost {
     /// The capabilities of this host.
     fn abilities(&mut self) -> Abilities;
 
+    /// Reading of the monotonic clock, nanoseconds.
+    fn clock(&mut self) -> u64;
+
     /// Moves to a CPU; a CPU that does not exist is ignored.
     fn bind_to_cpu(&mut self, cpu: u32);
 
@@ -263,6 +280,7 @@ fn carry_out<L: Link, H: SessionHost>(
             ServerEffect::BindToCpu(cpu) => host.bind_to_cpu(cpu),
             ServerEffect::Note(denied) => host.note(&denied),
             ServerEffect::FindAbilities => next = Some(ServerInput::Abilities(host.abilities())),
+            ServerEffect::ReadClock => next = Some(ServerInput::Clock(host.clock())),
             ServerEffect::Calibrate(method) => {
                 next = Some(ServerInput::Calibrated(host.calibrate(method)))
             }

@@ -7,6 +7,7 @@
 
 pub mod access;
 pub mod appendix;
+mod arrivals;
 pub mod client;
 pub mod dialect;
 pub mod driver;

@@ -37,7 +37,7 @@ struct Switch {
 
 /// Every such feature, in the order of the message. The value of numbers in datagrams is the
 /// version of their layout, that of one port the method: a preamble in front of the data.
-const SWITCHES: [Switch; 4] = [
+const SWITCHES: [Switch; 5] = [
     Switch {
         item: ItemKind::Sequence,
         value: &[1],
@@ -55,6 +55,12 @@ const SWITCHES: [Switch; 4] = [
         value: &[],
         is_on: |end| end.until,
         switch_on: |end| end.until = true,
+    },
+    Switch {
+        item: ItemKind::Arrivals,
+        value: &[],
+        is_on: |end| end.arrivals,
+        switch_on: |end| end.arrivals = true,
     },
     Switch {
         item: ItemKind::OnePort,

@@ -4,13 +4,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use netperf_model::{Abilities, CpuMethod, Denied, EndJob, EndResult, Policy};
-use netperf_wire::messages::{CpuCalibrateReply, HeaderOnly, Passphrase, SysInfoReply};
+use netperf_wire::messages::{CpuCalibrateReply, HeaderOnly, ItemKind, Passphrase, SysInfoReply};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
 
 use crate::access;
 use crate::appendix::{Appendices, HANDING_OVER, WantedPages};
 use crate::dialect::{Dialect, Ready};
-use crate::{errno, extension};
+use crate::{arrivals, errno, extension};
 
 /// Time limit for the passphrase.
 pub const PASSPHRASE: Duration = Duration::from_secs(20);
@@ -24,7 +24,7 @@ pub enum ServerState {
     Idle(Appendices),
     /// The engine prepares what the request asks for.
     Preparing(Dialect),
-    /// The calibration of a CPU method runs.
+    /// The calibration of a CPU method runs, or the clock is being read.
     Calibrating,
     /// The capabilities of this host are being determined.
     Greeted,
@@ -73,6 +73,8 @@ pub enum ServerInput {
     Calibrated(f32),
     /// This host can do this.
     Abilities(Abilities),
+    /// Reading of the monotonic clock, nanoseconds.
+    Clock(u64),
     /// The test failed while it ran.
     Failed(RemoteErrno),
     /// The client ended or lost the connection, or took too long.
@@ -93,6 +95,8 @@ pub enum ServerEffect {
     Calibrate(CpuMethod),
     /// Find out what this host can do.
     FindAbilities,
+    /// Read the monotonic clock.
+    ReadClock,
     /// Have the engine prepare this.
     Prepare(Box<EndJob>),
     /// Send this message.
@@ -145,6 +149,11 @@ pub fn step(
         ),
         (ServerState::Calibrating, ServerInput::Calibrated(rate)) => {
             idle(facts, Some(calibrated(facts, rate)))
+        }
+        (ServerState::Calibrating, ServerInput::Clock(nanos)) => {
+            let mut reply = calibrated(facts, facts.cpu_rate);
+            arrivals::tell_clock(nanos, &mut reply);
+            idle(facts, Some(reply))
         }
         (ServerState::Greeted, ServerInput::Abilities(abilities)) => {
             let mut reply = calibrated(facts, facts.cpu_rate);
@@ -231,6 +240,9 @@ fn calibrate(facts: &Facts, frame: &Frame) -> (ServerState, Vec<ServerEffect>) {
     let asked = extension::of_request(frame).unwrap_or_default();
     if extension::is_greeting(&asked) {
         return (ServerState::Greeted, vec![ServerEffect::FindAbilities]);
+    }
+    if asked.value(ItemKind::Clock).is_some() {
+        return (ServerState::Calibrating, vec![ServerEffect::ReadClock]);
     }
     match extension::cpu_method(&asked).unwrap_or(facts.cpu_method) {
         CpuMethod::ProcStat => idle(facts, Some(calibrated(facts, facts.cpu_rate))),
@@ -340,6 +352,7 @@ impl ServerEffect {
             Self::BindToCpu(_) => "BindToCpu",
             Self::Calibrate(_) => "Calibrate",
             Self::FindAbilities => "FindAbilities",
+            Self::ReadClock => "ReadClock",
             Self::Prepare(_) => "Prepare",
             Self::Reply(_) => "Reply",
             Self::Note(_) => "Note",

@@ -45,8 +45,8 @@ pub(super) const WARMUP: Opt = Opt::named("warmup", Group::Test)
     .help("run the flows this long before the measured time")
     .more(
         "The measured time, of the length in --time, follows the warm-up. Rates, latency and local \
-         CPU utilisation cover only the measured time; the rate of a sender counts the bytes that \
-         it sent. The byte counts of each end cover the whole run.",
+         CPU utilisation cover only the measured time; the throughput counts the bytes that arrived \
+         in it. The byte counts of each end cover the whole run.",
     );
 
 pub(super) const COOLDOWN: Opt = Opt::named("cooldown", Group::Test)

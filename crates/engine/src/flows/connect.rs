@@ -13,7 +13,7 @@ use netperf_transport::one_port;
 use super::flow::FlowState;
 use super::loops::{CallResult, FlowEndpoint, LoopEvents, received, sent};
 use super::shared::RunStage;
-use super::worker::{WorkerRecorder, WorkerState};
+use super::worker::{Acknowledged, WorkerRecorder, WorkerState};
 use crate::due::pacing::Pacing;
 use crate::record::Recorder;
 use crate::stop::Ended;
@@ -27,6 +27,13 @@ const LISTENER: usize = usize::MAX - 1;
 pub(super) struct ConnectionSlot<E> {
     connection: Option<E>,
     doing: ExchangeStep,
+}
+
+/// Data of a connection that lives for one transaction arrives with it.
+impl<E> Acknowledged for ConnectionSlot<E> {
+    fn acknowledged(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// CallResult of an exchange.

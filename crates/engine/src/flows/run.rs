@@ -10,7 +10,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::Meter;
 use netperf_model::{
     CpuUsage, Duplex, EndFlows, EndJob, EndPlan, FlowThere, Flows, IoCounts, Latency,
-    Limit as LimitPlan, Paced, Tally, Window, share_of,
+    Limit as LimitPlan, Paced, Tally, share_of,
 };
 use netperf_os::alarm;
 use netperf_transport::meeting::EndMark;
@@ -21,7 +21,7 @@ use super::coordinator::{Conducted, StagePlan, conduct};
 use super::meet::{FlowSet, OpenFlows};
 use super::shared::{RunStage, SharedRun};
 use super::to_usize;
-use super::worker::WorkerReport;
+use super::worker::{WorkerReport, window};
 use super::workers::{self, FlowLoop, WorkerSetup};
 use crate::early::StopReceiverSlot;
 use crate::end;
@@ -485,25 +485,14 @@ impl FinishedRun<'_> {
             ports_back: (0..count).map_while(port_back).collect(),
             there: Vec::new(),
             fairness_there: None,
-            window: self.flows.has_margins().then(|| window(reports)),
+            window: self
+                .flows
+                .has_margins()
+                .then(|| window(reports, self.job.transport)),
             setup: connected.map_or(0.0, |end| end.since(begun).as_secs_f64()),
             skew: skew.map(|(earliest, latest)| latest.since(earliest).as_secs_f64()),
         }
     }
-}
-
-/// The part of the run that counts: workers see its edges within one round of each other, so
-/// their mean length is its length.
-fn window(reports: &[WorkerReport]) -> Window {
-    let mut window = Window::default();
-    let mut workers = 0_u32;
-    for (length, tally) in reports.iter().filter_map(|report| report.window) {
-        window.tally = window.tally.plus(&tally);
-        window.seconds += length.as_secs_f64();
-        workers += 1;
-    }
-    window.seconds /= f64::from(workers.max(1));
-    window
 }
 
 /// Rates of all threads, merged; `None` without a rate.

@@ -134,7 +134,7 @@ fn part<E: FlowEndpoint>(
         poller: &mut poller,
         pacing: &mut pacing,
     };
-    state.begin();
+    state.begin(&flows);
     let exchange = Exchange {
         send: rings.send.as_mut(),
         recv: rings.recv.as_mut(),

@@ -4,11 +4,15 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::HistogramView;
-use netperf_model::{FlowCounts, IoCounts, Latency, Paced, Quality, Tally};
+use netperf_model::{
+    ArrivedAmount, FlowCounts, IoCounts, Latency, Paced, Quality, Tally, TransportId, Window,
+};
+use netperf_os::tcp;
 use netperf_transport::meeting::EndMark;
 use netperf_transport::socket::SocketFacts;
 
 use super::flow::FlowState;
+use super::loops::FlowEndpoint;
 use super::shared::{RunStage, SharedRun};
 use crate::due::queue::DueQueue;
 use crate::error::EngineError;
@@ -72,6 +76,18 @@ impl WorkerRecorder for Option<LatencyRecorder> {
     }
 }
 
+/// An endpoint whose kernel may tell what has arrived at the other end.
+pub(super) trait Acknowledged {
+    /// Bytes that the other end of the connection has acknowledged; `None` if unknown.
+    fn acknowledged(&self) -> Option<u64>;
+}
+
+impl<E: FlowEndpoint> Acknowledged for E {
+    fn acknowledged(&self) -> Option<u64> {
+        tcp::detail(self.fd()).ok()?.bytes_acked
+    }
+}
+
 /// State of a loop besides flows and buffers.
 #[derive(Debug)]
 pub(super) struct WorkerState<'a, R> {
@@ -99,8 +115,74 @@ pub(super) struct WorkerState<'a, R> {
 #[derive(Clone, Copy, Debug, Default)]
 struct CountedPart {
     wanted: bool,
-    begin: Option<(Moment, Tally)>,
-    end: Option<(Moment, Tally)>,
+    begin: Option<PartEdge>,
+    end: Option<PartEdge>,
+}
+
+/// Counts at an edge of the part that counts.
+#[derive(Clone, Copy, Debug)]
+struct PartEdge {
+    at: Moment,
+    tally: Tally,
+    /// Bytes that the other ends of all connections have acknowledged, if the kernel tells.
+    acknowledged: Option<u64>,
+}
+
+/// The part of the run that counts, by one worker.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CountedWindow {
+    pub(super) begin: Moment,
+    pub(super) length: Duration,
+    pub(super) tally: Tally,
+    /// Bytes acknowledged in it, if the kernel tells.
+    pub(super) acknowledged: Option<u64>,
+}
+
+impl PartEdge {
+    fn now<E: Acknowledged, M>(tally: Tally, flows: &[FlowState<E, M>]) -> Self {
+        let at = clock::now();
+        let of_flow = |flow: &FlowState<E, M>| flow.endpoint.acknowledged();
+        Self {
+            at,
+            tally,
+            acknowledged: flows.iter().map(of_flow).sum(),
+        }
+    }
+
+    fn since(&self, begin: &Self) -> CountedWindow {
+        let both = self.acknowledged.zip(begin.acknowledged);
+        CountedWindow {
+            begin: begin.at,
+            length: self.at.since(begin.at),
+            tally: self.tally.since(&begin.tally),
+            acknowledged: both.map(|(after, before)| after.saturating_sub(before)),
+        }
+    }
+}
+
+/// The part of the run that counts: workers see its edges within one round of each other, so
+/// their mean length is its length.
+pub(super) fn window(reports: &[WorkerReport], transport: TransportId) -> Window {
+    let mut window = Window::default();
+    let mut workers = 0_u32;
+    let (mut begins, mut acknowledged) = (0_u64, Some(0_u64));
+    for part in reports.iter().filter_map(|report| report.window) {
+        window.tally = window.tally.plus(&part.tally);
+        window.seconds += part.length.as_secs_f64();
+        begins = begins.saturating_add(part.begin.nanos());
+        acknowledged = acknowledged
+            .zip(part.acknowledged)
+            .map(|(all, one)| all + one);
+        workers += 1;
+    }
+    window.seconds /= f64::from(workers.max(1));
+    window.begin_nanos = begins / u64::from(workers.max(1));
+    // Elsewhere the kernel counts what the transport adds, or one path of several.
+    let plain = matches!(transport, TransportId::Tcp | TransportId::IpDefault);
+    window.arrived = acknowledged
+        .filter(|_| plain && workers > 0)
+        .map(|bytes| ArrivedAmount { bytes, error: None });
+    window
 }
 
 /// When flows had their first operation.
@@ -151,15 +233,15 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
     }
 
     /// The run begins now.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin<E: Acknowledged, M>(&mut self, flows: &[FlowState<E, M>]) {
         if self.edges.wanted && self.stage >= RunStage::Count {
-            self.edges.begin = Some((clock::now(), self.tally));
+            self.edges.begin = Some(PartEdge::now(self.tally, flows));
         }
     }
 
     /// The stage of the run, asked once in each round.
     #[inline]
-    pub(super) fn look<E, M>(&mut self, flows: &mut [FlowState<E, M>]) -> RunStage {
+    pub(super) fn look<E: Acknowledged, M>(&mut self, flows: &mut [FlowState<E, M>]) -> RunStage {
         let stage = self.shared.stage();
         if stage != self.stage {
             self.turn(stage, flows);
@@ -209,20 +291,20 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
 
     /// Copies the counts at the edges of the part that counts.
     #[cold]
-    fn turn<E, M>(&mut self, stage: RunStage, flows: &mut [FlowState<E, M>]) {
+    fn turn<E: Acknowledged, M>(&mut self, stage: RunStage, flows: &mut [FlowState<E, M>]) {
         self.stage = stage;
         if !self.edges.wanted {
             return;
         }
         if stage >= RunStage::Count && self.edges.begin.is_none() {
-            self.edges.begin = Some((clock::now(), self.tally));
+            self.edges.begin = Some(PartEdge::now(self.tally, flows));
             self.part = COUNTED;
             for flow in &mut *flows {
                 flow.before = flow.counts;
             }
         }
         if stage >= RunStage::Cool && self.edges.end.is_none() {
-            self.edges.end = Some((clock::now(), self.tally));
+            self.edges.end = Some(PartEdge::now(self.tally, flows));
             self.part = COUNTED + 1;
             for flow in flows {
                 flow.within = flow.counts.since(&flow.before);
@@ -231,7 +313,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
     }
 
     /// The loop is over: what it came to.
-    pub(super) fn report<E, M: Copy>(
+    pub(super) fn report<E: Acknowledged, M: Copy>(
         mut self,
         ended: Ended,
         flows: &mut [FlowState<E, M>],
@@ -241,9 +323,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         self.turn(self.stage.max(RunStage::Finish), flows);
         self.publish();
         let window = match (self.edges.begin, self.edges.end) {
-            (Some((begin, before)), Some((end, after))) => {
-                Some((end.since(begin), after.since(&before)))
-            }
+            (Some(begin), Some(end)) => Some(end.since(&begin)),
             _ => None,
         };
         let numbered = self.numbers.is_some();
@@ -276,7 +356,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
     }
 
     /// An error ended the loop: what it came to until then.
-    pub(super) fn broken_off<E, M: Copy>(
+    pub(super) fn broken_off<E: Acknowledged, M: Copy>(
         self,
         error: EngineError,
         flows: &mut [FlowState<E, M>],
@@ -303,8 +383,8 @@ impl WorkerReport {
 pub(super) struct WorkerReport {
     pub(super) ended: Ended,
     pub(super) tally: Tally,
-    /// Length and counts of the part that counts, where that is not all.
-    pub(super) window: Option<(Duration, Tally)>,
+    /// The part that counts, where that is not all.
+    pub(super) window: Option<CountedWindow>,
     pub(super) flows: Vec<FlowCounts>,
     pub(super) starts: Starts,
     pub(super) latency: Option<Latency>,

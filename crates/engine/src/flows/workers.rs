@@ -454,7 +454,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
             poller: &mut poller,
             pacing: &mut pacing,
         };
-        state.begin();
+        state.begin(&flows);
         let work = (common.work, queue.as_mut());
         let rules = common.end_rules(share(0), ends);
         let looped = looped::<N, E, R>(work, &rules, &mut flows, by, &mut rings, &mut state);

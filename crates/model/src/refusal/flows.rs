@@ -29,6 +29,7 @@ const HAVE: &[Feature] = &[
     Feature::OnePort,
     Feature::Duplex,
     Feature::Until,
+    Feature::Arrivals,
 ];
 
 /// Transports over which flows connect for every operation: a connection is a socket that

@@ -178,9 +178,10 @@ const PLACES: &[Place] = &[
             SPLICE,
         )],
     },
-    // Appendices take a series, or time stamps, which say more.
+    // Appendices take a series, or time stamps, which say more. Arrivals are counted by every
+    // receiver.
     Place {
-        features: &[Feature::Pages],
+        features: &[Feature::Pages, Feature::Arrivals],
         ..ANYWHERE
     },
     // A second look at one connection takes one that stays, and TCP underneath.

@@ -31,8 +31,10 @@ impl InterimPrinter<'_> {
             work: interim_work(&self.run.plan, self.unit, &before, &tally),
             seconds: now.since(then).as_secs_f64(),
             ended: clock::since_epoch(),
+            ended_nanos: now.nanos(),
             iteration: self.iteration,
             counts: tally.since(&before),
+            arrived: None,
             tcp: live.tcp().map(tcp_facts),
             times: self.times(live),
         };

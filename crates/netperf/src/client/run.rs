@@ -1,5 +1,6 @@
 //! A test from its beginning to its result.
 
+mod arrivals;
 mod both;
 mod check;
 pub(crate) mod many;
@@ -99,6 +100,8 @@ struct TestRun<'a> {
     beside: Vec<Talk<'a>>,
     /// Distribution of flows over sessions.
     served: many::FlowSessions,
+    /// True if netserver reports what it receives by time.
+    arrivals: bool,
     control_local: Option<IpAddr>,
     /// Remote address of the control connection.
     control_peer: Option<SocketAddr>,
@@ -163,6 +166,7 @@ impl<'a> TestRun<'a> {
                 .transpose()?,
             beside: Vec::new(),
             served: many::FlowSessions::Together,
+            arrivals: false,
             control_local: local.map(|local| local.ip()),
             control_peer,
             trace: Trace::of(run),
@@ -185,6 +189,8 @@ impl<'a> TestRun<'a> {
     /// One iteration, with one flow or many.
     fn once(&mut self, number: usize) -> Result<IterationResult, Failure> {
         let plan = self.plan();
+        let offset = self.clock_offset()?;
+        let earlier = self.done.intervals.len();
         let hosts = drawn(plan, &self.hosts);
         let family = hosts.remote.family();
         let failed = |error| failure::engine(&error, plan.transport, family);
@@ -225,6 +231,8 @@ impl<'a> TestRun<'a> {
         if let (Some(flows), Some(counted)) = (&mut ran.many, counted) {
             counted.pair(flows, plan.flow);
         }
+        let intervals = self.done.intervals.get_mut(earlier..).unwrap_or_default();
+        arrivals::cut(remote.as_ref(), offset, ran.many.as_mut(), intervals);
         let agreed = agreed(local, there.first(), back.first(), hosts.remote.port);
         let one_way = stamps::one_way(plan, &ran.result, remote.as_ref())?;
         Ok(IterationResult::of(agreed, ran, remote, one_way))

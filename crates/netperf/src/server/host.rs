@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use netperf_engine::{EngineError, Server, TestEnd};
-use netperf_measure::device_stamps;
+use netperf_measure::{clock, device_stamps};
 use netperf_model::{
     Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndResult, FactsWanted, Feature, Flow, Stamper,
     Token, TransportId,
@@ -248,6 +248,10 @@ impl SessionHost for EngineHost<'_> {
         let features = &mut abilities.features;
         features.retain(|feature| *feature != Feature::OnePort || self.handoff.is_some());
         abilities
+    }
+
+    fn clock(&mut self) -> u64 {
+        clock::now().nanos()
     }
 
     fn note(&mut self, denied: &Denied) {

@@ -110,8 +110,17 @@ fn every_test_of_the_catalogue_streams_valid_events_with_the_result_last() {
         let last = events.last().expect("a result");
         let kept = last["document"]["intervals"].as_array().expect("a list");
         let told = events.iter().filter(|event| event["event"] == "interim");
-        assert!(told.map(|event| &event["interval"]).eq(kept));
+        let told = told.map(|event| without_arrival(&event["interval"]));
+        assert!(told.eq(kept.iter().map(without_arrival)));
     }
+}
+
+/// An interval without what arrived in it, which is only known after the run.
+fn without_arrival(interval: &Value) -> Value {
+    let mut interval = interval.clone();
+    let fields = interval.as_object_mut().expect("an object");
+    fields.retain(|name, _| !name.starts_with("arrived_"));
+    interval
 }
 
 #[test]

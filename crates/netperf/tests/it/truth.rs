@@ -23,6 +23,7 @@ mod slow;
 mod statistics;
 mod table;
 mod throughput;
+mod window;
 
 use std::time::Duration;
 

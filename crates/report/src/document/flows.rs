@@ -18,6 +18,12 @@ pub struct FlowsResult {
     /// The length of the part of the run that counts: all of it without warm-up and
     /// cool-down.
     pub counted_seconds: MeasuredFigure,
+    /// Bytes of netperf's data that arrived in the part of the run that counts: what netserver
+    /// received, or what TCP has acknowledged if netserver is a stock one. Null if unknown, and
+    /// if all of the run counts.
+    pub arrived_bytes: Option<u64>,
+    /// Bound of the error of `arrived_bytes`. Null if unknown.
+    pub arrived_error_bytes: Option<u64>,
     /// Jain's fairness index of the flows, from 1/n to 1. Null if no work was done.
     pub fairness: MeasuredFigure,
     /// The same by netserver's counts, at the end that receives netperf's data, in the whole
@@ -56,6 +62,7 @@ impl FlowsResult {
     pub(super) fn of(flow: Flow, run: &Iteration, flows: &Flows) -> Self {
         let seconds = run.timed();
         let rate = |amount: u64| Unit::Bytes.rate(count(amount), seconds);
+        let arrived = flows.window.and_then(|window| window.arrived);
         let sends_unknown = run.remote.as_ref().is_some_and(|end| end.sends_unknown);
         let there = flows.there.iter().map(Some).chain(std::iter::repeat(None));
         let each = flows.each.iter().zip(there).map(|(counts, there)| {
@@ -80,6 +87,8 @@ impl FlowsResult {
             setup_seconds: MeasuredFigure::of(flows.setup),
             start_skew_seconds: MeasuredFigure::of(flows.skew),
             counted_seconds: MeasuredFigure::of(seconds),
+            arrived_bytes: arrived.map(|arrived| arrived.bytes),
+            arrived_error_bytes: arrived.and_then(|arrived| arrived.error),
             fairness: MeasuredFigure::of(flows.fairness(flow)),
             remote_fairness: MeasuredFigure::of(flows.fairness_there),
             each: each.collect(),

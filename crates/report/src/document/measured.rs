@@ -244,6 +244,11 @@ pub struct IntervalResult {
     pub sent_bytes: u64,
     /// Bytes received.
     pub received_bytes: u64,
+    /// Bytes of netperf's datagrams that netserver received in the interval. Null if unknown,
+    /// as in events during the run.
+    pub arrived_bytes: Option<u64>,
+    /// Their rate. Null if unknown.
+    pub arrived_bits_per_second: MeasuredFigure,
     /// Transactions or connections completed.
     pub transactions: u64,
     /// Their rate. Null for bulk data.
@@ -271,9 +276,10 @@ fn in_units(
     let measured = |figures: &Option<Figures>, pick: fn(&Figures) -> f64| {
         MeasuredFigure::of(figures.as_ref().map(pick))
     };
-    let in_bytes = measured(&bytes, |figures| figures.throughput);
+    let in_bytes = bytes.as_ref().map(|figures| figures.throughput);
+    let in_bytes = in_bytes.map_or(MeasuredFigure(None), known);
     let throughput = ThroughputFigures {
-        throughput: MeasuredFigure::of(asked.throughput),
+        throughput: known(asked.throughput),
         throughput_unit: unit_label(unit_of(plan, report)),
         throughput_bits_per_second: in_bits(in_bytes.0),
         throughput_bytes_per_second: in_bytes,
@@ -345,8 +351,10 @@ impl IterationDocument {
             tcp: run.tcp,
             one_way: run.one_way.as_ref().map(OneWayResult::of),
             flows: flows.map(|flows| FlowsResult::of(plan.flow, run, flows)),
-            local: MeasuredEnd::of(local, run.elapsed, remote.and_then(sent)),
-            remote: remote.map(|remote| MeasuredEnd::of(remote, run.elapsed, sent(local))),
+            local: MeasuredEnd::of(local, [run.elapsed; 2], remote.and_then(sent)),
+            remote: remote.map(|remote| {
+                MeasuredEnd::of(remote, [run.elapsed, run.received_in()], sent(local))
+            }),
         }
     }
 
@@ -374,8 +382,9 @@ impl IterationDocument {
 }
 
 impl MeasuredEnd {
-    /// `sent_to` is the number of numbered datagrams that the other end sent.
-    fn of(result: &EndResult, elapsed: f64, sent_to: Option<u64>) -> Self {
+    /// `seconds` are the time bases of what was sent and received, `sent_to` is the number of
+    /// numbered datagrams that the other end sent.
+    fn of(result: &EndResult, seconds: [f64; 2], sent_to: Option<u64>) -> Self {
         let tally = &result.tally;
         let quality = result.quality;
         Self {
@@ -384,7 +393,7 @@ impl MeasuredEnd {
             rates: TransferRates::of(
                 result.of_sends(|tally| tally.bytes_sent),
                 tally.bytes_received,
-                elapsed,
+                seconds,
             ),
             bytes_per_send: ratio(tally.bytes_sent, tally.send_calls),
             bytes_per_recv: ratio(tally.bytes_received, tally.recv_calls),
@@ -459,9 +468,9 @@ impl DatagramCounts {
 }
 
 impl TransferRates {
-    fn of(sent: Option<u64>, received: u64, elapsed: f64) -> Self {
-        let sent = sent.map_or(MeasuredFigure(None), |sent| rate(sent, elapsed));
-        let received = rate(received, elapsed);
+    fn of(sent: Option<u64>, received: u64, [sent_in, received_in]: [f64; 2]) -> Self {
+        let sent = sent.map_or(MeasuredFigure(None), |sent| rate(sent, sent_in));
+        let received = rate(received, received_in);
         Self {
             sent_bits_per_second: in_bits(sent.0),
             sent_bytes_per_second: sent,
@@ -496,12 +505,23 @@ impl IntervalResult {
             rates: TransferRates::of(
                 Some(counts.bytes_sent),
                 counts.bytes_received,
-                interim.seconds,
+                [interim.seconds; 2],
+            ),
+            arrived_bytes: interim.arrived,
+            arrived_bits_per_second: in_bits(
+                interim
+                    .arrived
+                    .map(|bytes| Unit::Bytes.rate(count(bytes), interim.seconds)),
             ),
             tcp: interim.tcp,
             latency: interim.times.as_ref().map(IntervalLatency::of),
         }
     }
+}
+
+/// A rate that may be unknown.
+fn known(rate: f64) -> MeasuredFigure {
+    MeasuredFigure::of(Some(rate).filter(|rate| *rate >= 0.0))
 }
 
 fn ratio(amount: u64, calls: u64) -> MeasuredFigure {

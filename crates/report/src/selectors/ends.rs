@@ -11,10 +11,10 @@ use crate::values::{Value, destination_family, fact, host_text, peak, text, tran
 pub(super) static ROWS: &[&[SelectorRow]] = &[
     &[
         row("{END}_SEND_THROUGHPUT", ["{End}", "Send", "Throughput", ""], "see THROUGHPUT_UNITS", "%.2f", Need::Nothing,
-            End(|v, end| v.directional(end).0.into()),
+            End(|v, end| v.directional(end)[0].into()),
             "rate of bytes sent by {end}, last iteration"),
         row("{END}_RECV_THROUGHPUT", ["{End}", "Recv", "Throughput", ""], "see THROUGHPUT_UNITS", "%.2f", Need::Nothing,
-            End(|v, end| Value::Real(v.directional(end).1)),
+            End(|v, end| v.directional(end)[1].into()),
             "rate of bytes received by {end}, last iteration"),
     ],
     &[

@@ -159,6 +159,8 @@ fn interim(figure: f64) -> Interim {
         work: figure,
         seconds: figure,
         ended: Duration::from_secs(1),
+        ended_nanos: u64::MAX,
+        arrived: (figure > 0.0).then_some(u64::MAX),
         iteration: 1,
         counts: most(),
         tcp: (figure > 0.0).then(TcpFacts::default),

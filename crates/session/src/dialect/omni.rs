@@ -130,6 +130,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         series: None,
         stamps: None,
         flow_counts: false,
+        arrivals: false,
         rate: None,
         auto_io: false,
         sequence: false,

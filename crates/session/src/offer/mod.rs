@@ -12,8 +12,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use netperf_model::{
-    Address, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Family, HostFacts, Suite, Tally,
-    TestPlan, Token,
+    Address, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Family, HostFacts, Many, Suite,
+    Tally, TestPlan, Token,
 };
 use netperf_wire::messages::{Extension, HeaderOnly};
 use netperf_wire::{Frame, Header, Message, RequestKind, Stage, WireFamily};
@@ -46,13 +46,31 @@ pub fn travels(plan: &TestPlan) -> Travels {
     }
 }
 
-/// True if only a netserver of this program can run the test: a greeting precedes the
-/// request.
+/// True if only a netserver of this program can run the test.
 #[must_use]
 pub fn needs_extension(plan: &TestPlan) -> bool {
     let unknown = travels(plan) == Travels::Omni && !plan.transport.row().stock;
     let particular = plan.many.is_some() || !plan.remote.features().is_empty();
     unknown || particular || unusual_method(plan).is_some()
+}
+
+/// True if a greeting precedes the request, because a netserver of this program is needed or
+/// measures more.
+#[must_use]
+pub fn greets(plan: &TestPlan) -> bool {
+    needs_extension(plan) || wants_arrivals(plan)
+}
+
+/// True if figures need what netserver receives by time: datagrams that netperf alone sends,
+/// and a part of a run with many flows.
+#[must_use]
+pub fn wants_arrivals(plan: &TestPlan) -> bool {
+    let flow = plan.flow;
+    let margins = plan.many.as_ref().is_some_and(Many::has_margins);
+    let bulk = flow.sends && !flow.connects && (!flow.receives || flow.duplex.is_some());
+    let datagrams = !flow.receives && !plan.transport.row().reliable;
+    let asked = plan.control.is_some() && travels(plan) == Travels::Omni;
+    asked && bulk && (margins || datagrams)
 }
 
 /// The parts of the request that the plan does not have: netperf's data socket.

@@ -286,6 +286,7 @@ pub(super) fn results(
         series: None,
         stamps: None,
         paced: told.as_ref().and_then(rate::told),
+        arrivals: None,
         quality: quality::told(frame),
     })
 }

@@ -43,6 +43,7 @@ fn asking_for(feature: Feature) -> EndPlan {
         Feature::Duplex => end.duplex = true,
         Feature::OnePort => end.one_port = true,
         Feature::Until => end.until = true,
+        Feature::Arrivals => end.arrivals = true,
         Feature::Setting(setting) => {
             let value = match setting.row().value {
                 SettingType::Switch => SettingValue::Number(1),

@@ -32,6 +32,7 @@ fn client_states() -> Vec<client::ClientState> {
         client::ClientState::Idle,
         client::ClientState::Calibrating,
         client::ClientState::Greeting,
+        client::ClientState::ReadingClock,
         client::ClientState::Offered,
         client::ClientState::Running(agreement.clone()),
         client::ClientState::AwaitingResults(agreement.clone()),
@@ -112,6 +113,7 @@ fn client_inputs() -> Vec<(&'static str, client::ClientInput)> {
         ),
         ("Calibrate", client::ClientInput::Calibrate(None)),
         ("Greet", client::ClientInput::Greet),
+        ("ReadClock", client::ClientInput::ReadClock),
         ("Offer", client::ClientInput::Offer(Box::new(request()))),
         (
             "RunEnded",
@@ -152,6 +154,8 @@ fn client_effect(effect: &client::ClientEffect) -> String {
         client::ClientEffect::Calibrated { .. } => "Calibrated".into(),
         client::ClientEffect::Greeted(None) => "Greeted by a stock one".into(),
         client::ClientEffect::Greeted(Some(_)) => "Greeted by one of ours".into(),
+        client::ClientEffect::Clock(None) => "no clock".into(),
+        client::ClientEffect::Clock(Some(_)) => "Clock".into(),
         client::ClientEffect::HalfClose => "HalfClose".into(),
         client::ClientEffect::Fail(error) => format!("Fail: {error}"),
     }
@@ -199,6 +203,17 @@ fn calibrate_looper() -> Frame {
     offer::calibration(&plan, None).unwrap()
 }
 
+/// The request for a reading of the clock.
+fn clock_wanted() -> Frame {
+    let input = client::ClientInput::ReadClock;
+    let sent = client::step(&plan(), client::ClientState::Idle, input).1;
+    let mut sent = sent.into_iter().filter_map(|effect| match effect {
+        client::ClientEffect::Send(frame) => Some(*frame),
+        _ => None,
+    });
+    sent.next().unwrap()
+}
+
 /// Requests of this many bytes over a Unix-domain socket.
 fn stream_rr(size: i32) -> Frame {
     let request = StreamRrRequest {
@@ -244,6 +259,8 @@ fn server_inputs() -> Vec<(&'static str, server::ServerInput)> {
             "Abilities",
             server::ServerInput::Abilities(Abilities::default()),
         ),
+        ("Clock", server::ServerInput::Clock(1)),
+        ("clock, please", frame(clock_wanted())),
         ("greeting", frame(offer::greeting().unwrap())),
         ("Ran", server::ServerInput::Ran(Box::new(result()))),
         (
@@ -270,6 +287,7 @@ fn server_effect(effect: &server::ServerEffect) -> String {
         server::ServerEffect::BindToCpu(_)
         | server::ServerEffect::Calibrate(_)
         | server::ServerEffect::FindAbilities
+        | server::ServerEffect::ReadClock
         | server::ServerEffect::Prepare(_)
         | server::ServerEffect::Run
         | server::ServerEffect::Close => effect.name().into(),

@@ -44,6 +44,7 @@ pub fn check_built(feature: Feature) -> io::Result<()> {
             | Feature::Sequence
             | Feature::OnePort
             | Feature::Until
+            | Feature::Arrivals
     );
     if !always && !cfg!(feature = "paths") {
         return Err(registry::not_built("paths"));

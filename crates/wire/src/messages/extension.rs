@@ -161,6 +161,11 @@ items! {
     Ports = 0x75, 240;
     /// Request: what netserver counts on each flow is wanted as an appendix.
     FlowCounts = 0x76, 0;
+    /// Request: what netserver receives by time is wanted as an appendix.
+    Arrivals = 0x77, 0;
+    /// Request: a reading of netserver's clock is wanted; no bytes. Response: the reading in
+    /// nanoseconds, eight bytes.
+    Clock = 0x78, 8;
     /// Answer to a greeting: what else netserver and its host can do.
     Features = 0x51, 240;
     /// Request: how netserver is to move its bytes, six bytes.
@@ -402,6 +407,7 @@ mod tests {
             ItemKind::Cpus,
             ItemKind::Placement,
             ItemKind::FlowCounts,
+            ItemKind::Arrivals,
             ItemKind::DataPath,
             ItemKind::SocketOptions,
             ItemKind::BindDevice,

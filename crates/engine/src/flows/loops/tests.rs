@@ -15,7 +15,7 @@ use crate::due::pacing::{PaceRule, Pacing, Sharing};
 use crate::due::queue::DueQueue;
 use crate::flows::poller::{Poller, Waits};
 use crate::flows::shared::SharedRun;
-use crate::flows::worker::WorkerReport;
+use crate::flows::worker::{CountedWindow, WorkerReport};
 use crate::live::{Counts, Live};
 use crate::record::{LatencyRecorder, NoRecorder};
 use crate::ring::RingLayout;
@@ -115,7 +115,7 @@ fn end<R: WorkerRecorder>(
     let mut queue = DueQueue::of_thread(&requests, all, 0, 1);
     // Messages that do not fit into a socket at once.
     let (mut first, mut second) = (ring(300_000), ring(70));
-    state.begin();
+    state.begin(&flows);
     pacing.begin();
     let ended = assert_no_alloc(|| {
         let (flows, state) = (&mut flows, &mut state);
@@ -373,7 +373,7 @@ fn the_time_ends_both_directions_of_every_flow_and_nothing_is_lost() {
         assert!(here.tally.bytes_sent > 0 && here.tally.bytes_received > 0);
         assert_eq!(here.tally.bytes_sent, there.tally.bytes_received);
         assert_eq!(here.tally.bytes_received, there.tally.bytes_sent);
-        let (_, window) = here.window.unwrap();
+        let window = here.window.unwrap().tally;
         let each = |of: fn(&FlowCounts) -> u64| here.flows.iter().map(of).sum::<u64>();
         assert_eq!(each(|flow| flow.bytes_sent), window.bytes_sent);
         assert_eq!(each(|flow| flow.bytes_received), window.bytes_received);
@@ -388,7 +388,11 @@ fn only_what_happened_between_the_edges_counts() {
     ] {
         let (here, there) = both::<LatencyRecorder>(Waits::Sleeping, roles, 4, None);
         assert_eq!(here.ended, Ended::TimeOver);
-        let (length, window) = here.window.unwrap();
+        let CountedWindow {
+            length,
+            tally: window,
+            ..
+        } = here.window.unwrap();
         assert!(!length.is_zero());
         let whole = |tally: &Tally| tally.bytes_sent;
         let each: u64 = here.flows.iter().map(|flow| flow.bytes_sent).sum();

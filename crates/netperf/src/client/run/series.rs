@@ -9,7 +9,7 @@ use netperf_os::alarm;
 use netperf_report::document::WarningText;
 use netperf_report::format::json;
 
-use super::{IterationResult, TestRun, identifier};
+use super::{IterationResult, TestRun, arrivals, identifier};
 use crate::client::{elsewhere, facts, until};
 use crate::output::{Failure, err, out};
 
@@ -72,7 +72,9 @@ impl TestRun<'_> {
         let doubts = rate::doubts(plan, &done.iterations, done.latency.as_ref());
         let imprecise = until::doubt(plan, done.until.as_ref()).filter(|_| !stopped);
         let unheard = elsewhere::doubt(plan, &done.iterations);
-        for doubt in doubts.into_iter().chain(imprecise).chain(unheard) {
+        let arrivals = arrivals::doubt(plan, &done.iterations);
+        let doubts = doubts.into_iter().chain(imprecise).chain(unheard);
+        for doubt in doubts.chain(arrivals) {
             warn(&mut warnings, doubt);
         }
         Outcome {

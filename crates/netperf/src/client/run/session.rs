@@ -58,7 +58,7 @@ impl TestRun<'_> {
     pub(super) fn greet(&mut self) -> Result<(), Failure> {
         let plan = self.plan();
         let transport = plan.transport;
-        let needed = offer::needs_extension(plan);
+        let needed = offer::greets(plan);
         let Some(talk) = self.talk.as_mut().filter(|_| needed) else {
             return Ok(());
         };
@@ -73,8 +73,14 @@ impl TestRun<'_> {
         if let Some(many) = &plan.many {
             self.served = many::served(many, abilities.as_ref(), host)?;
         }
+        self.arrivals = offer::wants_arrivals(plan)
+            && abilities.as_ref().is_some_and(|abilities| {
+                [Feature::Arrivals, Feature::Pages]
+                    .iter()
+                    .all(|feature| abilities.features.contains(feature))
+            });
         match abilities {
-            None if plan.many.is_some()
+            None if (plan.many.is_some() || offer::wants_arrivals(plan))
                 && transport.row().stock
                 && plan.remote.features().is_empty() =>
             {
@@ -156,7 +162,11 @@ impl TestRun<'_> {
                 facts_of: (is_first && self.facts).then_some(hosts.remote.address),
                 all_flows: many.is_some() && !apart,
             };
-            let agreement = offer::request(&many::asked(plan, way, index, apart), &local)
+            let mut asked = many::asked(plan, way, index, apart);
+            if self.arrivals && way == SessionDirection::There {
+                asked.to_mut().remote.arrivals = true;
+            }
+            let agreement = offer::request(&asked, &local)
                 .and_then(|request| talk.agree(request))
                 .map_err(|error| failure::refused(&error, plan, &hosts.remote.name))?;
             many::check_ports(plan, apart, &agreement)?;

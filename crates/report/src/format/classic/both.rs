@@ -1,6 +1,6 @@
 //! Stream tests both ways at once: the original has none, so the layout is our own.
 
-use netperf_model::{Duplex, figures};
+use netperf_model::Duplex;
 
 use super::{Layout, Titles, line, nothing, rows};
 use crate::fmt::Arg;
@@ -27,14 +27,9 @@ fn headings(view: &View<'_>) -> String {
         1 => String::new(),
         flows => format!(" for each of {flows} flows"),
     };
-    let sum = if view.last.window().is_none() {
-        "what both ends received"
-    } else {
-        "what netperf sent and received"
-    };
     let unit = format!("{}/sec", view.unit.label());
     format!(
-        "Both ways at once over {over}{each}; the sum is {sum}\n\
+        "Both ways at once over {over}{each}; the sum is what both ends received\n\
          Direction       Message  Elapsed  Sent         Received\n\
          {:<15} bytes    secs.    {unit:<12} {unit}\n\n",
         "",
@@ -50,7 +45,9 @@ fn lines(view: &View<'_>) -> String {
         let [sent, received] = rates.map(text);
         format!("{name:<15} {size:<8} {elapsed:<8.2} {sent:<12} {received}\n")
     };
-    let (ours, theirs) = rates(view);
+    // A result of netserver's that did not come has no rates.
+    let known = |end: EndView<'_>| end.result.map_or([None; 2], |_| view.directional(end));
+    let (ours, theirs) = (known(local), known(remote));
     let there = way("to netserver", local, [ours[0], theirs[1]]);
     let back = way("from netserver", remote, [theirs[0], ours[1]]);
     let mean = view.mean;
@@ -59,23 +56,6 @@ fn lines(view: &View<'_>) -> String {
         "sum", "", mean.elapsed, "", mean.throughput
     );
     there + &back + &sum + &cpu(view)
-}
-
-/// Rates of sending and receiving in the part of the run that counts, at netperf and at
-/// netserver; `None` where unknown. netserver counts the whole run only.
-fn rates(view: &View<'_>) -> ([Option<f64>; 2], [Option<f64>; 2]) {
-    let whole = |end: EndView<'_>| {
-        let (sent, received) = view.directional(end);
-        end.result.map_or([None; 2], |_| [sent, Some(received)])
-    };
-    let Some(window) = view.last.window() else {
-        return (whole(view.local()), whole(view.remote()));
-    };
-    let unit = figures::data_unit(view.unit);
-    let rate = |bytes| unit.rate(figures::count(bytes), window.seconds);
-    let tally = &window.tally;
-    let ours = [tally.bytes_sent, tally.bytes_received].map(|bytes| Some(rate(bytes)));
-    (ours, [None; 2])
 }
 
 /// Utilisation of each end, for both directions together.

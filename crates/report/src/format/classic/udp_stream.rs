@@ -4,6 +4,8 @@ use super::{
     ClassicRow, Layout, Titles, cpu_columns, demand, letters, line, nothing, recv_room, rows,
     send_room, titles, unit,
 };
+use netperf_model::figures;
+
 use crate::fmt::{Arg, printf};
 use crate::view::View;
 
@@ -41,23 +43,24 @@ pub(super) fn pair(
     cpu: bool,
 ) -> String {
     let (local, remote) = (view.local(), view.remote());
-    let (sent, _) = view.directional(local);
-    let (_, received) = view.directional(remote);
+    let [sent, _] = view.directional(local);
+    let [_, received] = view.directional(remote);
+    let counted = view.last.counted();
     let size = local.setup.and_then(|setup| setup.send_size).unwrap_or(0);
     let elapsed = Arg::Float(view.mean.elapsed);
     let mut first = vec![
         send_room(view, local),
         Arg::Int(i64::from(size)),
         elapsed,
-        Arg::Uint(local.count(|end| end.tally.send_calls)),
-        Arg::Uint(local.count(|end| end.tally.failed_sends)),
+        Arg::Uint(counted.send_calls),
+        Arg::Uint(counted.failed_sends),
         Arg::Float(sent.unwrap_or_default()),
     ];
     let mut second = vec![
         recv_room(view, remote),
         elapsed,
-        Arg::Uint(remote.count(|end| end.tally.recv_calls)),
-        Arg::Float(received),
+        receives(view),
+        Arg::Float(received.unwrap_or(figures::UNKNOWN)),
     ];
     if cpu {
         let [c1, c2, d1, d2] = cpu_columns(view);
@@ -68,6 +71,19 @@ pub(super) fn pair(
     line(sent_row, &first) + &line(received_row, &second) + "\n"
 }
 
+/// netserver's receives in the part of the run that counts, by their mean size in the whole
+/// run; -1 if unknown.
+fn receives<'a>(view: &View<'_>) -> Arg<'a> {
+    let end = view.remote();
+    let calls = end.count(|end| end.tally.recv_calls);
+    let Some(window) = view.last.window().filter(|_| calls > 0) else {
+        return Arg::Uint(calls);
+    };
+    let size = end.count(|end| end.tally.bytes_received) / calls;
+    let calls = window.arrived.map(|arrived| arrived.bytes / size.max(1));
+    calls.map_or(Arg::Int(-1), Arg::Uint)
+}
+
 /// Verbosity 0: the rate of sending, or the service demand if `cpu`. The letter is always
 /// netperf's, also for netserver's demand, as in the original.
 pub(super) fn sent_figure(view: &View<'_>, with_cpu: ClassicRow, cpu: bool) -> String {
@@ -75,6 +91,6 @@ pub(super) fn sent_figure(view: &View<'_>, with_cpu: ClassicRow, cpu: bool) -> S
         let letter = Arg::Char(view.local().cpu_letter());
         return line(with_cpu, &[Arg::Float(demand(view).0), letter]);
     }
-    let (sent, _) = view.directional(view.local());
+    let [sent, _] = view.directional(view.local());
     line(rows::V0, &[Arg::Float(sent.unwrap_or_default())])
 }

@@ -234,6 +234,10 @@ impl SessionHost for Engine {
         }
     }
 
+    fn clock(&mut self) -> u64 {
+        77
+    }
+
     fn note(&mut self, denied: &Denied) {
         self.denied.push(denied.clone());
     }

@@ -1,0 +1,150 @@
+//! Parts of a run: what arrived between their edges, by the receiver's count.
+
+use netperf_testkit::{Bottleneck, Programs, QueueLimit, ours};
+
+use super::{Bench, Tolerance, at_once, check};
+
+/// The bucket passes 10 ms of the rate at once, which precedes a warm-up. A loaded machine reads
+/// and counts late.
+const TOLERANCE: Tolerance = Tolerance::Percents(3.0, 1.0);
+
+/// A link whose client blocks at three times the rate, so that a flood of datagrams does not
+/// keep a processor busy.
+fn flooded(link: Bottleneck) -> Option<Bench> {
+    let bench = Bench::new(link)?;
+    let bucket = format!("tbf rate {}kbit burst 20000 limit 2000000", 3 * link.kbit);
+    bench.link.client_egress(&bucket);
+    Some(bench)
+}
+
+#[test]
+fn a_window_of_many_datagram_flows_has_what_arrived_netns() {
+    let link = Bottleneck::new(10_000, 50);
+    let Some(bench) = flooded(link) else {
+        return;
+    };
+    let options = "-t UDP_STREAM --flows 8 --warmup 1s --cooldown 500ms -l 2 \
+                   -- -m 1472 -s 4096 -k THROUGHPUT";
+    let told = bench.run(options).values().number("THROUGHPUT");
+    let claim = "UDP_STREAM --flows 8 --warmup 1s at 10 Mbit/s: received, 10^6 bits/s";
+    check(claim, link.udp_goodput(), told, TOLERANCE);
+}
+
+#[test]
+fn datagrams_whose_fragments_are_lost_do_not_count_netns() {
+    // A queue of one datagram: the fragments of four senders displace each other.
+    let queue = QueueLimit::Bytes(20_000);
+    let link = Bottleneck {
+        queue,
+        ..Bottleneck::new(10_000, 0)
+    };
+    let Some(bench) = flooded(link) else {
+        return;
+    };
+    let options = "-t UDP_STREAM --flows 4 --warmup 200ms -l 2 -- -k THROUGHPUT";
+    let told = bench.run(options).values().number("THROUGHPUT");
+    let claim = "UDP_STREAM --flows 4 --warmup 200ms of 65,507 bytes: no datagram is complete";
+    check(claim, 0.0, told, Tolerance::Exact);
+}
+
+#[test]
+fn a_window_of_tcp_has_what_arrived_netns() {
+    let links = [Bottleneck::new(1_000, 300), Bottleneck::new(50_000, 60)];
+    at_once(&links, |link| {
+        let Some(bench) = Bench::new(*link) else {
+            return;
+        };
+        let options = "-t TCP_STREAM --flows 1 --warmup 500ms --time 3s -- -k THROUGHPUT";
+        let told = bench.run(options).values().number("THROUGHPUT");
+        let claim = format!(
+            "TCP_STREAM --flows 1 --warmup 500ms at {} Mbit/s: received, 10^6 bits/s",
+            link.rate()
+        );
+        // A lost segment holds back what the receiver reads: at the edges that is a queue.
+        check(
+            &claim,
+            link.tcp_goodput(),
+            told,
+            Tolerance::Percents(4.0, 4.0),
+        );
+    });
+}
+
+#[test]
+fn a_short_run_of_datagrams_is_as_long_as_their_arrival_netns() {
+    let link = Bottleneck::new(50_000, 300);
+    let Some(bench) = flooded(link) else {
+        return;
+    };
+    let options = "-t UDP_STREAM --time 200ms -- -m 1472 -s 4096 -k REMOTE_RECV_THROUGHPUT";
+    let told = bench.run(options).values().number("REMOTE_RECV_THROUGHPUT");
+    let claim = "UDP_STREAM --time 200ms, 300 ms of queue: received, 10^6 bits/s";
+    // The bucket is up to 5 % of what arrives.
+    check(
+        claim,
+        link.udp_goodput(),
+        told,
+        Tolerance::Percents(3.0, 6.0),
+    );
+}
+
+#[test]
+fn intervals_of_datagrams_have_what_arrived_netns() {
+    let link = Bottleneck::new(2_000, 100);
+    let Some(bench) = flooded(link) else {
+        return;
+    };
+    let options = "-t UDP_STREAM -l 3 -D -0.5 --json -- -m 1472 -s 4096";
+    let document = bench.run(options).document();
+    let intervals = document["intervals"].as_array().expect("intervals");
+    assert!(intervals.len() > 4, "{intervals:?}");
+    for (number, interval) in intervals.iter().enumerate().skip(1) {
+        let seconds = interval["elapsed_seconds"].as_f64().expect("a length");
+        let told = interval["arrived_bits_per_second"]
+            .as_f64()
+            .expect("a rate");
+        // The rest of the last interval may be short.
+        if seconds < 0.4 {
+            continue;
+        }
+        let claim = format!("UDP_STREAM -D -0.5, interval {number}: received, 10^6 bits/s");
+        // A datagram is 1.2 % of an interval.
+        check(
+            &claim,
+            link.udp_goodput(),
+            told / 1e6,
+            Tolerance::Percent(10.0),
+        );
+    }
+}
+
+#[test]
+fn a_window_with_a_stock_netserver_has_what_was_acknowledged_or_is_unknown_netns() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let link = Bottleneck::new(1_000, 300);
+    let Some(bench) = Bench::with(link, &ours!(), &stock) else {
+        return;
+    };
+    let options = "--warmup 500ms --time 3s -- -k THROUGHPUT";
+    let tcp = format!("-t TCP_STREAM --flows 2 {options}");
+    let told = bench.run(&tcp).values().number("THROUGHPUT");
+    let claim = "TCP_STREAM --warmup, stock netserver, at 1 Mbit/s: acknowledged, 10^6 bits/s";
+    check(
+        claim,
+        link.tcp_goodput(),
+        told,
+        Tolerance::Percents(4.0, 4.0),
+    );
+    let udp = format!("-t UDP_STREAM --flows 2 -b 1 -w 20m {options} -m 1000");
+    let finished = bench.client(&udp).run().expect_exit(0);
+    let claim = "UDP_STREAM --warmup, stock netserver: unknown";
+    let told = finished.values().number("THROUGHPUT");
+    check(claim, -1.0, told, Tolerance::Exact);
+    let account = finished.account();
+    assert!(
+        account.contains("the measured time is unknown"),
+        "{account}"
+    );
+}

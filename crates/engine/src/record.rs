@@ -30,6 +30,14 @@ pub trait Recorder {
     fn answered(&mut self) -> Self::Mark;
     /// Forgets outstanding requests.
     fn forget(&mut self);
+
+    /// The run is over: each outstanding request took at least the time until now.
+    #[cold]
+    fn unanswered(&mut self, in_flight: u64) {
+        for _ in 0..in_flight {
+            self.answered();
+        }
+    }
 }
 
 /// Keeps nothing and reads no clock.

@@ -29,6 +29,7 @@ pub mod refusal;
 pub mod secret;
 pub mod series;
 pub mod token;
+pub mod unanswered;
 pub mod units;
 pub mod until;
 mod words;

@@ -36,6 +36,8 @@ pub struct Tally {
     pub failed_sends: u64,
     /// Transactions or connections completed.
     pub transactions: u64,
+    /// Requests without a response: given up, or in flight at the end.
+    pub unanswered: u64,
 }
 
 impl Tally {
@@ -49,6 +51,7 @@ impl Tally {
             recv_calls: self.recv_calls.wrapping_add(other.recv_calls),
             failed_sends: self.failed_sends.wrapping_add(other.failed_sends),
             transactions: self.transactions.wrapping_add(other.transactions),
+            unanswered: self.unanswered.wrapping_add(other.unanswered),
         }
     }
 
@@ -62,6 +65,7 @@ impl Tally {
             recv_calls: self.recv_calls.saturating_sub(before.recv_calls),
             failed_sends: self.failed_sends.saturating_sub(before.failed_sends),
             transactions: self.transactions.saturating_sub(before.transactions),
+            unanswered: self.unanswered.saturating_sub(before.unanswered),
         }
     }
 }
@@ -240,7 +244,7 @@ pub enum Warning {
     GeneratorLate(String),
     /// Less was sent than the rate asked for.
     RateMissed(String),
-    /// Requests without a response, which no figure of latency has in it.
+    /// Requests without a response.
     Unanswered(String),
     /// Nothing that netperf sent was heard by netserver.
     Unheard(String),

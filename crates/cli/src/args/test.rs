@@ -1,5 +1,7 @@
 //! The options behind `--`, of all suites.
 
+use std::time::Duration;
+
 use super::{HostArg, PerDirection, PerEnd};
 use crate::grammar::TestDirection;
 
@@ -29,8 +31,8 @@ pub struct TestArgs {
     pub device: PerEnd<String>,
     /// `-p` of the unix suite: where netperf's socket file is.
     pub directory: Option<String>,
-    /// `-e`: receive time-out in seconds.
-    pub recv_timeout: Option<i32>,
+    /// `-e`: receive time-out.
+    pub recv_timeout: Option<Duration>,
     /// `-f`: no fragmentation.
     pub no_fragmentation: bool,
     /// `-F`: TCP fast open.

@@ -1,8 +1,10 @@
 //! The options behind `--` of the OMNI suite: OMNI, UUID and the migrated tests.
 
+use std::time::Duration;
+
 use netperf_model::TransportId;
 
-use super::{SIZES, help_row, link, set_both_ends, set_host_with_bits, set_pair, shared};
+use super::{SIZES, help_row, link, set_both_ends, set_host_with_bits, set_pair, shared, span};
 use crate::args::{OutputArg, OutputLayout, PerEnd, SocketKindArg, TestArgs};
 use crate::grammar::{TestDirection, cut, direction, first_half, int, size};
 use crate::group::Group;
@@ -131,10 +133,13 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     link::OMNI_DEVICE_UNIT,
     link::OMNI_ACCESS_POINT,
     Opt::lettered('e', "recv-timeout", Group::Operation)
-        .takes("seconds", ValueKind::WholeSeconds)
-        .set(|a, text| a.recv_timeout = Some(int(text)))
+        .takes("time", ValueKind::Span)
+        .set(|a, text| a.recv_timeout = response_time(text))
         .help("UDP: stop waiting for a response after this time")
-        .more("A transaction without a response is then given up and the burst restarted."),
+        .more(
+            "A transaction without a response is then given up and the burst restarted. Requests \
+             without a response are counted.",
+        ),
     Opt::lettered('f', "no-fragment", Group::Sockets)
         .flag(|a| a.no_fragmentation = true)
         .help("never fragment packets"),
@@ -253,4 +258,10 @@ fn output(args: &mut TestArgs, layout: OutputLayout, word: Option<&str>) -> Opti
         selection: word.map(str::to_owned),
     });
     None
+}
+
+/// Time with or without a fraction. The letter also takes a number of seconds before other text.
+fn response_time(text: &str) -> Option<Duration> {
+    let whole = || u64::try_from(int(text)).ok().map(Duration::from_secs);
+    span(text).or_else(whole).filter(|time| !time.is_zero())
 }

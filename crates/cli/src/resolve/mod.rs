@@ -103,7 +103,7 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
         port_range: work::port_range(typed),
         retry_connects: typed.retry_connects,
         use_write: typed.use_write,
-        recv_timeout: work::positive_seconds(typed.recv_timeout),
+        recv_timeout: typed.recv_timeout,
         wait: wait(args, test),
         latency: global.latency
             || until

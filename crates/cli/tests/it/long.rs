@@ -203,7 +203,7 @@ fn a_wrong_long_option_gets_one_line_with_the_nearest_right_spelling() {
         "--host db1,7",
         "--protocol tpc",
         "--direction both",
-        "--recv-timeout 1.5",
+        "--recv-timeout soon",
         "--bind-cpu all",
         "--help tcp_r",
         "-t TCP_CC --congestion cubic",

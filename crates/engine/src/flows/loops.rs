@@ -213,6 +213,7 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
     while active > 0 {
         let stage = state.look(flows);
         if stage == RunStage::Abandon {
+            unanswered(flows, state);
             return Ok(Ended::Abandoned);
         }
         while let Some(token) = by.pacing.due(!stage.goes_on()) {
@@ -261,6 +262,23 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
     Ok(ended)
 }
 
+/// Counts the requests in flight when the run is cut short. Each took at least the time until
+/// now.
+#[cold]
+fn unanswered<E, R: WorkerRecorder>(
+    flows: &mut [FlowState<E, R::Mark>],
+    state: &mut WorkerState<'_, R>,
+) {
+    for flow in flows {
+        state.tally.unanswered += flow.in_flight as u64;
+        while flow.in_flight > 0 {
+            if let Some(mark) = flow.answered() {
+                state.recorder().end(mark);
+            }
+        }
+    }
+}
+
 /// Gives up requests that have had no response for too long (`-e`), and sends others; how many
 /// flows are over by that.
 #[cold]
@@ -277,6 +295,7 @@ fn ask_again<E: FlowEndpoint, R: WorkerRecorder>(
     for (token, flow) in flows.iter_mut().enumerate() {
         let waits = !flow.over && flow.in_flight > 0 && !flow.blocked;
         if waits && flow.asked_at.elapsed() >= patience {
+            state.tally.unanswered += flow.in_flight as u64;
             flow.forget();
             let message = fill((flow, token), requests, in_flight, by.pacing, state)?;
             over += usize::from(asked((flow, token), by.poller, message, ended)?);

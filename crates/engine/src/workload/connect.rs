@@ -73,30 +73,48 @@ where
         let mut endpoint = match dial(stop, tally)? {
             NextConnection::Ready(endpoint) => endpoint,
             NextConnection::Again => continue,
-            NextConnection::Ended(ended) => return Ok(ended),
+            NextConnection::Ended(ended) => return Ok(unanswered(ended, mark, recorder, tally)),
         };
         if !buffer.is_empty() {
             if let MessageResult::Ended(ended) = send_all(&mut endpoint, buffer, stop, tally)? {
-                return Ok(ended);
+                return Ok(unanswered(ended, mark, recorder, tally));
             }
         }
         if let Some(ring) = &mut exchange.recv {
             match answered(recv_all(&mut endpoint, ring.advance(), stop, tally))? {
                 MessageResult::Whole => {}
-                MessageResult::Ended(ended) => return Ok(ended),
+                MessageResult::Ended(ended) => {
+                    return Ok(unanswered(ended, mark, recorder, tally));
+                }
                 // Closed before the whole response came: no transaction.
                 MessageResult::End | MessageResult::TimedOut => continue,
             }
         }
         half_close(&mut endpoint)?;
         if let Some(ended) = until_closed(&mut endpoint, stop, tally)? {
-            return Ok(ended);
+            return Ok(unanswered(ended, mark, recorder, tally));
         }
         recorder.end(mark);
         tally.transactions += 1;
         stop.progress(tally);
     }
     Ok(Ended::Complete)
+}
+
+/// Counts a transaction that is under way when the loop is cut short. It took at least the time
+/// until now.
+#[cold]
+fn unanswered<R: Recorder>(
+    ended: Ended,
+    mark: R::Mark,
+    recorder: &mut R,
+    tally: &mut Tally,
+) -> Ended {
+    if matches!(ended, Ended::Abandoned | Ended::Lost(_)) {
+        recorder.end(mark);
+        tally.unanswered += 1;
+    }
+    ended
 }
 
 /// vsock(7) has a peer that closed at once hide what it sent: that is no answer, and no

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use netperf_model::Tally;
 use netperf_transport::Endpoint;
 
 use super::LoopContext;
@@ -55,7 +56,10 @@ pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
             stale = true;
             match send_all(endpoint, request, stop, tally)? {
                 MessageResult::Whole => in_flight += 1,
-                MessageResult::Ended(ended) => return Ok(ended),
+                MessageResult::Ended(ended) => {
+                    unanswered(in_flight, recorder, tally);
+                    return Ok(ended);
+                }
                 MessageResult::End | MessageResult::TimedOut => return Ok(Ended::ByPeer),
             }
         }
@@ -78,12 +82,23 @@ pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
             // A datagram was lost: what is in flight is forgotten (`-e`).
             MessageResult::TimedOut => {
                 recorder.forget();
+                tally.unanswered += in_flight;
                 in_flight = 0;
             }
             MessageResult::End => return Ok(Ended::ByPeer),
-            MessageResult::Ended(ended) => return Ok(ended),
+            MessageResult::Ended(ended) => {
+                unanswered(in_flight, recorder, tally);
+                return Ok(ended);
+            }
         }
     }
+}
+
+/// Counts requests in flight when the loop is cut short.
+#[cold]
+fn unanswered<R: Recorder>(in_flight: u64, recorder: &mut R, tally: &mut Tally) {
+    recorder.unanswered(in_flight);
+    tally.unanswered += in_flight;
 }
 
 /// netserver's side: a response for every request.
@@ -131,7 +146,6 @@ mod tests {
     use crate::limit::RunLimit;
     use crate::ring::RingLayout;
     use crate::workload::message::testing::{Manual, plain};
-    use netperf_model::Tally;
     use netperf_transport::scripted::Scripted;
     use netperf_transport::{Received, Sent};
 
@@ -190,6 +204,7 @@ mod tests {
         let (ended, tally) = run(&mut wire, 0, RunLimit::exactly(1), Manual::patient());
         assert_eq!(ended, Ended::Complete);
         assert_eq!((tally.send_calls, tally.transactions), (2, 1));
+        assert_eq!(tally.unanswered, 1);
     }
 
     #[test]
@@ -197,7 +212,7 @@ mod tests {
         let mut wire = Scripted::new([Sent::Bytes(4)], [Received::Interrupted]);
         let (ended, tally) = run(&mut wire, 0, RunLimit::NONE, Manual::impatient());
         assert_eq!(ended, Ended::Abandoned);
-        assert_eq!(tally.transactions, 0);
+        assert_eq!((tally.transactions, tally.unanswered), (0, 1));
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod cpu;
 mod drops;
 mod latency;
 mod slow;
+mod stalls;
 mod statistics;
 mod table;
 mod throughput;

@@ -157,6 +157,9 @@ pub struct EndCounts {
     pub failed_sends: Option<u64>,
     /// Transactions or connections completed.
     pub transactions: u64,
+    /// Requests without a response, given up or in flight at the end. 0 at netserver, and at a
+    /// fixed rate, which has its own count.
+    pub unanswered_requests: u64,
 }
 
 /// System calls that moved messages.
@@ -420,6 +423,7 @@ impl EndCounts {
             recv_calls: tally.recv_calls,
             failed_sends: result.of_sends(|tally| tally.failed_sends),
             transactions: tally.transactions,
+            unanswered_requests: tally.unanswered,
         }
     }
 }

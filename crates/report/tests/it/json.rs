@@ -177,6 +177,7 @@ const fn most() -> Tally {
         recv_calls: 1,
         failed_sends: u64::MAX,
         transactions: u64::MAX,
+        unanswered: u64::MAX,
     }
 }
 

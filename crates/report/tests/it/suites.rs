@@ -26,6 +26,7 @@ fn printed(words: &str) -> String {
         recv_calls: 125_000,
         transactions: 80_000,
         failed_sends: 0,
+        unanswered: 0,
     };
     if let Some(remote) = &mut one.remote {
         remote.tally = one.local.tally;

@@ -206,6 +206,7 @@ fn transactions(plan: &TestPlan, transactions: u64) -> Tally {
         recv_calls: transactions,
         failed_sends: 0,
         transactions,
+        unanswered: 0,
     }
 }
 

@@ -265,6 +265,7 @@ pub(super) fn results(
         recv_calls: u64::from(results.recv_calls),
         failed_sends: 0,
         transactions: u64::from(results.trans_received),
+        unanswered: 0,
     };
     let told = Extension::decode(Stage::Results, frame).ok().flatten();
     let io = told

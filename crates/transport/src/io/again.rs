@@ -96,7 +96,7 @@ impl Sleep {
     /// Whatever epoll_create1(2) and epoll_ctl(2) report.
     pub fn new(fd: BorrowedFd<'_>, patience: Option<Duration>) -> io::Result<Self> {
         let milliseconds = patience.map_or(-1, |patience| {
-            i32::try_from(patience.as_millis()).unwrap_or(i32::MAX)
+            i32::try_from(patience.as_millis().max(1)).unwrap_or(i32::MAX)
         });
         Ok(Self {
             epoll: SocketEpoll::new(fd)?,

@@ -4,6 +4,7 @@ use netperf_measure::clock;
 use netperf_measure::confidence::{ConfidenceInput, assess};
 use netperf_model::{
     Agreed, Confidence, Iteration, Latency, Outcome, TestPlan, Unit, Warning, figures, rate,
+    unanswered,
 };
 use netperf_os::alarm;
 use netperf_report::document::WarningText;
@@ -73,8 +74,9 @@ impl TestRun<'_> {
         let imprecise = until::doubt(plan, done.until.as_ref()).filter(|_| !stopped);
         let unheard = elsewhere::doubt(plan, &done.iterations);
         let arrivals = arrivals::doubt(plan, &done.iterations);
-        let doubts = doubts.into_iter().chain(imprecise).chain(unheard);
-        for doubt in doubts.chain(arrivals) {
+        let unanswered = unanswered::doubt(plan, &done.iterations);
+        let doubts = doubts.into_iter().chain(unanswered).chain(imprecise);
+        for doubt in doubts.chain(unheard).chain(arrivals) {
             warn(&mut warnings, doubt);
         }
         Outcome {

@@ -322,6 +322,7 @@ impl EndFigures {
                 recv_calls: whole(self.recv_calls),
                 failed_sends: self.failed_sends,
                 transactions: whole(Some(transactions)),
+                unanswered: 0,
             },
             elapsed,
             cpu: self.usage(work),

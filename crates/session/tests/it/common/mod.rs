@@ -268,6 +268,7 @@ pub(crate) fn much() -> EndResult {
             recv_calls: 7,
             failed_sends: 0,
             transactions: 13,
+            unanswered: 0,
         },
         elapsed: 10.0,
         cpu: Some(CpuUsage {

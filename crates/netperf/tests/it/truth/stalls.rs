@@ -1,0 +1,90 @@
+//! Requests without a response.
+
+use std::thread;
+use std::time::Duration;
+
+use netperf_testkit::{Bottleneck, Finished, LinkHost, eventually, process};
+
+use super::{Bench, Tolerance, check};
+
+const FAST: Bottleneck = Bottleneck::new(100_000, 1000);
+/// Requests of UDP_RR; end marks are empty.
+const REQUESTS: &str = "udp length > 8";
+/// A number of packets that no run reaches.
+const ONCE: u32 = 1_000_000;
+
+#[track_caller]
+fn warns(finished: &Finished, words: &str) {
+    assert!(finished.stderr.contains(words), "{}", finished.account());
+}
+
+#[test]
+fn a_lost_datagram_stops_a_test_and_is_told_netns() {
+    let Some(bench) = Bench::new(FAST) else {
+        return;
+    };
+    for flows in ["", "--flows 2"] {
+        bench.link.lose(LinkHost::Server, REQUESTS, ONCE, &[30, 31]);
+        let words = format!("-t UDP_RR -l 1 {flows} -- -k MAX_LATENCY,TRANSACTION_RATE");
+        let finished = bench.client(&words).run().expect_exit(0);
+        warns(&finished, "no response at the end of the test");
+        warns(&finished, "unless -e gives up requests");
+        // The requests before the loss take a few milliseconds, and a loaded machine is slow.
+        let claim = format!("UDP_RR {flows}: the latency of a lost request lasts to the end");
+        let longest = finished.values().number("MAX_LATENCY") / 1e6;
+        check(&claim, 0.7, longest, Tolerance::AtLeast);
+    }
+}
+
+#[test]
+fn requests_that_are_given_up_are_counted_netns() {
+    let Some(bench) = Bench::new(FAST) else {
+        return;
+    };
+    for flows in ["", "--flows 2"] {
+        bench.link.lose(LinkHost::Server, REQUESTS, 50, &[49]);
+        let words = format!("--json -t UDP_RR --count 500 {flows} -- --recv-timeout 0.25");
+        let finished = bench.client(&words).run().expect_exit(0);
+        warns(&finished, "within 0.25 s (-e)");
+        let document = finished.document();
+        let told = &document["iterations"][0]["local"]["unanswered_requests"];
+        let told = told.as_f64().expect("a count");
+        #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+        let lost = bench.link.lost() as f64;
+        // A loaded machine may delay a response by more than the time-out.
+        let claim = format!("UDP_RR -e {flows}: requests that were lost");
+        check(&claim, lost, told, Tolerance::AtLeast);
+        check(&claim, lost + 3.0, told, Tolerance::AtMost);
+    }
+}
+
+#[test]
+fn a_peer_that_stops_is_seen_in_the_latency_netns() {
+    let Some(bench) = Bench::new(FAST) else {
+        return;
+    };
+    for test in ["TCP_RR", "TCP_CRR", "TCP_RR --flows 2"] {
+        let words = format!("-t {test} -l 2 -- -k MAX_LATENCY");
+        let packets = || bench.link.arrived(LinkHost::Server).0;
+        let before = packets();
+        let running = bench.client(&words).spawn();
+        let flows = eventually(Duration::from_secs(10), || packets() > before + 200);
+        assert!(flows, "no transactions");
+        let sessions = bench.server.sessions();
+        sessions
+            .iter()
+            .for_each(|pid| process::signal(*pid, "STOP"));
+        // Until after the grace for responses, of half a second.
+        thread::sleep(Duration::from_millis(2600));
+        sessions
+            .iter()
+            .for_each(|pid| process::signal(*pid, "CONT"));
+        let finished = running.finish().expect_exit(0);
+        warns(&finished, "no response at the end of the test");
+        // The transactions before take some 0.1 s, and a loaded machine is slow.
+        let claim =
+            format!("{test} of 2 s: the latency, where a peer stops soon, lasts to the end");
+        let longest = finished.values().number("MAX_LATENCY") / 1e6;
+        check(&claim, 1.5, longest, Tolerance::AtLeast);
+    }
+}

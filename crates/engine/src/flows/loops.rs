@@ -653,9 +653,7 @@ pub(super) fn pull<E: FlowEndpoint, R: WorkerRecorder>(
                 }
             }
         }
-        if !state.is_cut() {
-            state.publish();
-        }
+        state.publish();
     }
     Ok(Ended::ByPeer)
 }

@@ -62,7 +62,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         }
         let receiving = ended.receiving;
         if let (Some(inward), Ended::Abandoned) = (&inward, receiving) {
-            finish::reset(std::iter::once(inward.as_fd()));
+            finish::reset(inward);
         }
         let outcome = if one { receiving } else { ended.sending };
         let mut moved = self.close(outward, outcome, C::PARTING, seen);

@@ -1,6 +1,7 @@
 //! Interim results: another thread looks at the loop's counts and prints.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use netperf_cli::RunCommand;
 use netperf_engine::live::Live;
@@ -11,6 +12,9 @@ use netperf_report::{interim_line, interim_work};
 use super::run::tcp_facts;
 use super::{show, ticker};
 use crate::output::out;
+
+/// Parts of an interval after which a line that waits for a transaction looks again.
+const LOOKS: u32 = 8;
 
 /// State between interim lines.
 struct InterimPrinter<'a> {
@@ -93,11 +97,24 @@ pub(super) fn beside<T>(
         last,
         times: Latency::default(),
     };
+    // A rate of 0 is no round-trip time: flent fails on it. A line of text waits for a
+    // transaction, as in netperf 2.7, and its interval is longer.
+    let waits = run.plan.flow.counts_transactions() && !run.report.format.is_json();
+    let every = if waits { interval / LOOKS } else { interval };
+    let mut due = last.0.plus(interval);
     let tick = || {
-        printer.print(clock::now(), live.read(), live);
+        let (now, tally) = (clock::now(), live.read());
+        // Parts of an interval are whole nanoseconds, and eight of them a little less than it.
+        let early = now.plus(Duration::from_nanos(LOOKS.into())) < due;
+        let none = tally.transactions == printer.last.1.transactions;
+        if waits && (early || none) {
+            return ControlFlow::Continue(());
+        }
+        printer.print(now, tally, live);
+        due = due.plus(interval).max(now.plus(interval / 2));
         ControlFlow::Continue(())
     };
-    let done = ticker::beside((last.0, interval), tick, work);
+    let done = ticker::beside((last.0, every), tick, work);
     let tally = live.read();
     if tally != printer.last.1 {
         printer.print(live.over().unwrap_or_else(clock::now), tally, live);

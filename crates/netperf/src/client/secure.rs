@@ -31,8 +31,8 @@ pub(super) fn enter(link: &mut ControlLink, secret: &Secret, host: &str) -> Resu
         LinkEvent::Frame(frame) => access::is_answer(&frame)?,
         // A netserver that requires only a passphrase closes without an answer.
         LinkEvent::Closed(_) => false,
-        LinkEvent::TimedOut(waited) => {
-            return Err(SessionError::NoAnswer(waited).into());
+        LinkEvent::TimedOut => {
+            return Err(SessionError::NoAnswer(client::ANSWER).into());
         }
     };
     if !can {

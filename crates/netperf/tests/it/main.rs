@@ -8,7 +8,6 @@ mod chaos;
 mod compare;
 mod consumers;
 mod cpu_methods;
-mod errors;
 mod examples;
 mod facts;
 mod first_message;

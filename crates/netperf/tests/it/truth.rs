@@ -19,6 +19,7 @@ mod counts;
 mod cpu;
 mod drops;
 mod latency;
+mod rrul;
 mod slow;
 mod stalls;
 mod statistics;
@@ -29,7 +30,8 @@ mod window;
 use std::time::Duration;
 
 use netperf_testkit::{
-    Bottleneck, Finished, Invocation, LinkHost, Netserver, Programs, RoutedLink, note, ours,
+    Bottleneck, Finished, Invocation, LinkHost, Netserver, Programs, QueueLimit, RoutedLink, note,
+    ours,
 };
 
 pub(crate) use table::{Tolerance, check};
@@ -87,4 +89,26 @@ pub(crate) fn at_once<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
             scope.spawn(|| check(case));
         }
     });
+}
+
+/// 1, 2 and 10 Mbit/s with queues of 0.1, 0.3 and 1 s.
+pub(crate) const SLOW_LINKS: [Bottleneck; 9] = [
+    Bottleneck::new(1_000, 100),
+    Bottleneck::new(1_000, 300),
+    Bottleneck::new(1_000, 1_000),
+    Bottleneck::new(2_000, 100),
+    Bottleneck::new(2_000, 300),
+    Bottleneck::new(2_000, 1_000),
+    Bottleneck::new(10_000, 100),
+    Bottleneck::new(10_000, 300),
+    Bottleneck::new(10_000, 1_000),
+];
+
+/// Rate and queue of a link, for a claim.
+pub(crate) fn shown(link: &Bottleneck) -> String {
+    let queue = match link.queue {
+        QueueLimit::Time(time) => format!("{} s", time.as_secs_f64()),
+        QueueLimit::Bytes(bytes) => format!("{bytes} bytes"),
+    };
+    format!("{} Mbit/s, queue of {queue}", link.rate())
 }

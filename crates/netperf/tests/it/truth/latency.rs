@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use netperf_testkit::process::signal;
-use netperf_testkit::{Bottleneck, Invocation, Running, Scratch, Stopwatch, Values, eventually};
+use netperf_testkit::{Bottleneck, Finished, Invocation, Running, Scratch, Stopwatch, eventually};
 
 use super::{Bench, Tolerance, check};
 use crate::preload;
@@ -67,11 +67,13 @@ fn latency_is_that_of_the_record(test: &str) {
     );
     // The recorder reads its clock within the calls, netperf outside of them: some 3 us of
     // some 5 ms in a build without optimisation. The histogram has three significant digits.
-    let close = Tolerance::Percent(0.5);
-    for percent in [50, 90, 99] {
+    // A loaded machine stops netperf between the two clocks in some transactions.
+    let close = Tolerance::Percents(0.5, 1.0);
+    let share = Tolerance::Percents(0.5, 3.0);
+    for (percent, tolerance) in [(50, close), (90, share), (99, share)] {
         let claim = format!("{test}: P{percent} latency, ns");
         let told = values.number(&format!("P{percent}_LATENCY_NS"));
-        check(&claim, percentile(&times, percent), told, close);
+        check(&claim, percentile(&times, percent), told, tolerance);
     }
     let count = f64::from(u32::try_from(times.len()).expect("few"));
     let mean = times.iter().sum::<f64>() / count;
@@ -98,9 +100,12 @@ const STALL: Duration = Duration::from_secs(1);
 /// A loaded machine starts a process late, by tens of milliseconds.
 const LATE: Tolerance = Tolerance::Amount(0.08);
 
-/// Stops the session of netserver for a time while netperf runs. Values, and the true length
+/// 3 % of the requests, which are evenly spread over 4 s, may wait for other reasons.
+const WAITS: Tolerance = Tolerance::Amount(0.12);
+
+/// Stops the session of netserver for a time while netperf runs. The result, and the true length
 /// of the stall in seconds.
-fn stalled(bench: &Bench, client: Invocation) -> (Values, f64) {
+fn stalled(bench: &Bench, client: Invocation) -> (Finished, f64) {
     let mut client: Running = client.spawn();
     assert!(client.works(Duration::from_secs(10)), "no data");
     let mut sessions = Vec::new();
@@ -117,7 +122,7 @@ fn stalled(bench: &Bench, client: Invocation) -> (Values, f64) {
     std::thread::sleep(STALL);
     signal(session, "CONT");
     let stalled = stopped.elapsed().as_secs_f64();
-    (client.finish().expect_clean().values(), stalled)
+    (client.finish().expect_clean(), stalled)
 }
 
 #[test]
@@ -126,7 +131,8 @@ fn a_stall_is_the_longest_time_of_a_closed_loop_netns() {
         return;
     };
     let client = bench.client("-t TCP_RR -l 4 -- -k MAX_LATENCY_NS,P99_LATENCY_NS");
-    let (values, stall) = stalled(&bench, client);
+    let (finished, stall) = stalled(&bench, client);
+    let values = finished.values();
     let told = values.number("MAX_LATENCY_NS") / 1e9;
     check(
         "TCP_RR, server stopped for 1 s: longest latency, s",
@@ -151,9 +157,10 @@ fn a_stall_delays_all_requests_of_an_open_loop_netns() {
     };
     let seconds = 4.0;
     let client = bench.client(
-        "-t TCP_RR -l 4 --rate 200 -- -k MAX_LATENCY_NS,P99_LATENCY_NS,P90_LATENCY_NS,P80_LATENCY_NS",
+        "-t TCP_RR -l 4 --rate 200 -- -k MAX_LATENCY_NS,P99_LATENCY_NS,P90_LATENCY_NS,P85_LATENCY_NS",
     );
-    let (values, stall) = stalled(&bench, client);
+    let (finished, stall) = stalled(&bench, client);
+    let values = finished.values();
     let told = |name: &str| values.number(&format!("{name}_LATENCY_NS")) / 1e9;
     let case = "TCP_RR --rate 200, server stopped for 1 of 4 s";
     check(
@@ -163,9 +170,36 @@ fn a_stall_delays_all_requests_of_an_open_loop_netns() {
         LATE,
     );
     // Requests are due evenly. Those of the stall wait from its whole length down to nothing.
-    for (percent, above) in [(80, 0.2), (90, 0.1), (99, 0.01)] {
+    // Other delays of a loaded machine add requests that wait.
+    for (percent, above) in [(85, 0.15), (90, 0.1), (99, 0.01)] {
         let claim = format!("{case}: P{percent} latency, s");
         let truth = stall - above * seconds;
-        check(&claim, truth, told(&format!("P{percent}")), LATE);
+        check(&claim, truth, told(&format!("P{percent}")), WAITS);
     }
+}
+
+#[test]
+fn an_interim_line_of_transactions_waits_for_one_netns() {
+    let Some(bench) = Bench::new(FAST) else {
+        return;
+    };
+    let (finished, stall) = stalled(
+        &bench,
+        bench.client("-t UDP_RR -l 4 -D -0.2 -- -k THROUGHPUT"),
+    );
+    let told = |name: &str| {
+        let lines = finished.stdout.lines();
+        let lines = lines.filter(|line| line.starts_with(name));
+        let figures = lines.map(|line| line.split('=').nth(1)?.parse().ok());
+        let figures: Option<Vec<f64>> = figures.collect();
+        figures.unwrap_or_else(|| panic!("{}", finished.account()))
+    };
+    let rates = told("NETPERF_INTERIM_RESULT");
+    let claim = "UDP_RR -D, server stopped for 1 s: lowest rate of an interval, trans/s";
+    let lowest = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    check(claim, 0.5, lowest, Tolerance::AtLeast);
+    // The stall begins within an interval, and a line that waits looks every 25 ms.
+    let longest = told("NETPERF_INTERVAL").iter().copied().fold(0.0, f64::max);
+    let claim = "UDP_RR -D, server stopped for 1 s: longest interval, s";
+    check(claim, stall + 0.1, longest, Tolerance::Amount(0.2));
 }

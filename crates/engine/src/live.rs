@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::HistogramView;
 use netperf_model::latency::Bucket;
-use netperf_model::{SeriesPlan, Tally};
+use netperf_model::{RunPart, SeriesPlan, Tally};
 use netperf_os::SockAddr;
 use netperf_os::alarm;
 use netperf_os::tcp::{self, TcpDetail, TcpInfo};
@@ -57,6 +57,8 @@ pub struct Live {
     /// Those of the workers of many flows.
     workers: OnceLock<Arc<[Counts]>>,
     over: OnceLock<Moment>,
+    /// The current part of a run of which only one part counts.
+    part: Mutex<Option<RunPart>>,
     /// The data connection can be read meanwhile.
     watches: bool,
     data: Mutex<Data>,
@@ -173,6 +175,17 @@ impl Live {
     pub(crate) fn of_workers(&self, number: usize) -> Arc<[Counts]> {
         let fresh = || (0..number).map(|_| Counts::default()).collect();
         Arc::clone(self.workers.get_or_init(fresh))
+    }
+
+    /// The run enters a part.
+    pub(crate) fn enters(&self, part: RunPart) {
+        *self.part.lock().unwrap_or_else(PoisonError::into_inner) = Some(part);
+    }
+
+    /// The current part of the run; `None` if all of it counts.
+    #[must_use]
+    pub fn part(&self) -> Option<RunPart> {
+        *self.part.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The loop is over; what follows only ends the connection, which a second

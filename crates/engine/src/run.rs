@@ -334,8 +334,8 @@ impl TestEnd<Server> {
         }
         let live = Live::default();
         let job = &self.work.job;
-        let (wanted, many) = (job.end.arrivals && job.receives, job.flows.is_some());
-        let (report, arrivals) = arrivals::beside(wanted, &live, || {
+        let (interval, many) = (arrivals::interval(job), job.flows.is_some());
+        let (report, arrivals) = arrivals::beside(interval, &live, || {
             if many {
                 let controls: Vec<_> = control.into_iter().collect();
                 flows::run(self, &Targets::default(), &controls, &live)

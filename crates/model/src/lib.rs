@@ -45,7 +45,7 @@ pub use catalog::tests::{Suite, TestId, TestRow};
 pub use catalog::transports::{Domain, Meeting, SocketKind, TransportId, TransportRow};
 pub use cpu::{CpuMethod, CpuShares, CpuUsage};
 pub use end_job::{Abilities, EndFlows, EndJob, EndRole, Ending};
-pub use event::Interim;
+pub use event::{Interim, RunPart};
 pub use host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode,
 };

@@ -7,9 +7,9 @@ use crate::fmt::{Arg, printf};
 use crate::format::json;
 
 /// For people: with the classic layouts and with columns.
-const HUMAN: &str = "Interim result: %7.2f %s/s over %.3f seconds ending at %d.%s\n";
+const HUMAN: &str = "Interim result: %7.2f %s/s over %.3f seconds ending at %d.%s";
 /// With comma separated values.
-const CSV: &str = "%7.2f,%s/s,%.3f,%d.%s\n";
+const CSV: &str = "%7.2f,%s/s,%.3f,%d.%s";
 
 /// The work done between two looks at netperf's counts.
 ///
@@ -56,16 +56,26 @@ pub fn interim_line(
         Arg::Text(&millis),
     ];
     match &report.format {
-        Format::Classic | Format::Columns(_) => printf(HUMAN, &args),
-        Format::Csv(_) => printf(CSV, &args),
-        Format::Keyval(_) => keyval(index, args),
+        Format::Classic | Format::Columns(_) => {
+            let stage = interim.stage().map(|stage| format!(" ({stage})"));
+            printf(HUMAN, &args) + &stage.unwrap_or_default() + "\n"
+        }
+        Format::Csv(_) => {
+            let stage = interim.stage().map(|stage| format!(",{stage}"));
+            printf(CSV, &args) + &stage.unwrap_or_default() + "\n"
+        }
+        Format::Keyval(_) => keyval(index, args, interim.stage()),
         Format::Json => String::new(),
         Format::JsonStream => json::interim_event(plan, report, index, interim),
     }
 }
 
-/// Four lines, numbered alike.
-fn keyval(index: usize, [rate, unit, length, seconds, millis]: [Arg<'_>; 5]) -> String {
+/// Four lines, numbered alike, and a fifth for the stage if there is one.
+fn keyval(
+    index: usize,
+    [rate, unit, length, seconds, millis]: [Arg<'_>; 5],
+    stage: Option<String>,
+) -> String {
     let line = |name: &str, template: &str, args: &[Arg<'_>]| {
         format!("NETPERF_{name}[{index}]={}\n", printf(template, args))
     };
@@ -73,4 +83,7 @@ fn keyval(index: usize, [rate, unit, length, seconds, millis]: [Arg<'_>; 5]) -> 
         + &line("UNITS", "%s/s", &[unit])
         + &line("INTERVAL", "%.3f", &[length])
         + &line("ENDING", "%d.%s", &[seconds, millis])
+        + &stage.map_or_else(String::new, |stage| {
+            line("STAGE", "%s", &[Arg::Text(&stage)])
+        })
 }

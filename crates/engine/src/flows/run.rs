@@ -102,6 +102,8 @@ pub(crate) fn run<N: Role>(
             };
             conduct(&shared, &counts, &stages, controls, &mut |stage| {
                 common.begin_series();
+                let part = stage.part().filter(|_| flows.has_margins());
+                part.into_iter().for_each(|part| live.enters(part));
                 meter.borrow_mut().turn(stage);
             })
         },

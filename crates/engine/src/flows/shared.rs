@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use netperf_model::RunPart;
 use netperf_os::events::Wakeup;
 
 /// RunStage of a run.
@@ -23,6 +24,16 @@ pub(crate) enum RunStage {
 }
 
 impl RunStage {
+    /// The part of the run, while operations are begun.
+    pub(crate) fn part(self) -> Option<RunPart> {
+        match self {
+            Self::Warm => Some(RunPart::WarmUp),
+            Self::Count => Some(RunPart::Measured),
+            Self::Cool => Some(RunPart::CoolDown),
+            Self::Finish | Self::Abandon => None,
+        }
+    }
+
     /// Returns whether operations may be begun.
     #[inline]
     pub(crate) fn goes_on(self) -> bool {

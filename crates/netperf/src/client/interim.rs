@@ -6,7 +6,7 @@ use std::time::Duration;
 use netperf_cli::RunCommand;
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{Interim, Latency, Tally, Unit, figures};
+use netperf_model::{Interim, Latency, RunPart, Tally, Unit, figures};
 use netperf_report::{interim_line, interim_work};
 
 use super::run::tcp_facts;
@@ -23,6 +23,8 @@ struct InterimPrinter<'a> {
     iteration: usize,
     kept: &'a mut Vec<Interim>,
     last: (Moment, Tally),
+    /// The part of the run at the last line, if only one part counts.
+    part: Option<RunPart>,
     /// The times of all operations until then.
     times: Latency,
 }
@@ -31,12 +33,15 @@ impl InterimPrinter<'_> {
     /// Prints what happened since the last line, and keeps it.
     fn print(&mut self, now: Moment, tally: Tally, live: &Live) {
         let (then, before) = std::mem::replace(&mut self.last, (now, tally));
+        let part = live.part();
+        let began = std::mem::replace(&mut self.part, part);
         let interim = Interim {
             work: interim_work(&self.run.plan, self.unit, &before, &tally),
             seconds: now.since(then).as_secs_f64(),
             ended: clock::since_epoch(),
             ended_nanos: now.nanos(),
             iteration: self.iteration,
+            parts: part.map(|part| (began.unwrap_or(self.first_part()), part)),
             counts: tally.since(&before),
             arrived: None,
             tcp: live.tcp().map(tcp_facts),
@@ -49,6 +54,14 @@ impl InterimPrinter<'_> {
             &interim,
         ));
         self.kept.push(interim);
+    }
+
+    /// The part with which a run begins of which only one part counts.
+    fn first_part(&self) -> RunPart {
+        match &self.run.plan.many {
+            Some(many) if !many.warmup.is_zero() => RunPart::WarmUp,
+            Some(_) | None => RunPart::Measured,
+        }
     }
 
     /// Latency of the operations since the last line, if recorded and shown.
@@ -95,6 +108,7 @@ pub(super) fn beside<T>(
         iteration,
         kept,
         last,
+        part: None,
         times: Latency::default(),
     };
     // A rate of 0 is no round-trip time: flent fails on it. A line of text waits for a

@@ -247,6 +247,10 @@ pub struct IntervalResult {
     pub sent_bytes: u64,
     /// Bytes received.
     pub received_bytes: u64,
+    /// The stage of the run: warm-up, measured or cool-down, or the first and the last of an
+    /// interval that spans several, such as `warm-up to measured`. Null if all of the run
+    /// counts.
+    pub stage: Option<String>,
     /// Bytes of netperf's datagrams that netserver received in the interval. Null if unknown,
     /// as in events during the run.
     pub arrived_bytes: Option<u64>,
@@ -511,6 +515,7 @@ impl IntervalResult {
                 counts.bytes_received,
                 [interim.seconds; 2],
             ),
+            stage: interim.stage(),
             arrived_bytes: interim.arrived,
             arrived_bits_per_second: in_bits(
                 interim

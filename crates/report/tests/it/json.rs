@@ -10,8 +10,8 @@ use netperf_model::rate::Points;
 use netperf_model::{
     ClockOffset, Confidence, Course, CpuShares, Crew, Decades, EndSetup, FlowCounts, FlowSeries,
     Flows, HostFacts, Interim, IoCounts, Iteration, Known, KnownPercentile, Latency, Lateness,
-    OneWay, Outcome, Paced, PciIds, Quality, SecurityKind, SecurityMode, Series, Span, Spread,
-    Tally, TcpFacts, TcpSample, Until, UntilEnd, Warning,
+    OneWay, Outcome, Paced, PciIds, Quality, RunPart, SecurityKind, SecurityMode, Series, Span,
+    Spread, Tally, TcpFacts, TcpSample, Until, UntilEnd, Warning,
 };
 use netperf_report::SoFar;
 use netperf_report::control::Whose;
@@ -160,6 +160,7 @@ fn interim(figure: f64) -> Interim {
         seconds: figure,
         ended: Duration::from_secs(1),
         ended_nanos: u64::MAX,
+        parts: (figure > 0.0).then_some((RunPart::WarmUp, RunPart::CoolDown)),
         arrived: (figure > 0.0).then_some(u64::MAX),
         iteration: 1,
         counts: most(),

@@ -148,3 +148,28 @@ fn a_window_with_a_stock_netserver_has_what_was_acknowledged_or_is_unknown_netns
         "{account}"
     );
 }
+
+#[test]
+fn interim_results_name_their_stage() {
+    let server = ours!().serve();
+    let options = "-t TCP_STREAM --flows 2 --warmup 400ms --cooldown 400ms --time 400ms -D -0.1";
+    let stdout = |options: &str| {
+        let client = ours!().client_of(&server).args(options.split_whitespace());
+        client.run().expect_clean().stdout
+    };
+    let text = stdout(options);
+    let lines = text.lines().filter(|line| line.starts_with("Interim"));
+    let lines: Vec<&str> = lines.collect();
+    let (first, last) = (lines.first(), lines.last());
+    assert!(
+        first.is_some_and(|line| line.contains("(warm-up")),
+        "{text}"
+    );
+    assert!(
+        last.is_some_and(|line| line.ends_with("cool-down)")),
+        "{text}"
+    );
+    assert!(text.contains("measured"), "{text}");
+    let plain = stdout("-t TCP_STREAM --time 300ms -D -0.1");
+    assert!(!plain.contains("measured"), "{plain}");
+}

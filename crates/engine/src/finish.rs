@@ -8,7 +8,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_os::sctp::{self, AssociationId};
 use netperf_os::wait::{Interest, ready};
-use netperf_os::{Socket, sockopt, tcp};
+use netperf_os::{SockRef, Socket, sockopt, tcp};
 use netperf_transport::llc2;
 use netperf_transport::meeting::Parting;
 
@@ -19,7 +19,7 @@ pub(crate) const NO_PROGRESS: Duration = Duration::from_millis(2000);
 /// Time limit for data on its way to netperf when the time is over.
 pub(crate) const DRAIN: Duration = Duration::from_millis(400);
 /// Silence of the peer's host after which signs of life are demanded.
-const SILENCE: Duration = Duration::from_millis(400);
+pub(crate) const SILENCE: Duration = Duration::from_millis(400);
 /// Time that netserver continues after the time is over, with a margin.
 pub(crate) const AT_MOST: Duration = Duration::from_secs(6);
 /// Interval between looks at the send queue.
@@ -143,11 +143,19 @@ fn empty_the_queue(socket: &Socket) {
     }
 }
 
-/// Discards what is queued at the sender: the close that follows resets the connection.
-pub(crate) fn reset(socket: &Socket) -> Drained {
-    let heard = tcp::silence(socket.as_fd()).is_some_and(|silence| silence < SILENCE);
-    // A transport without a reset closes the connection.
-    let _best_effort = socket.set_linger(Some(Duration::ZERO));
+/// Returns whether the other host of a TCP connection was heard lately.
+pub(crate) fn is_heard(socket: BorrowedFd<'_>) -> bool {
+    tcp::silence(socket).is_some_and(|silence| silence < SILENCE)
+}
+
+/// Discards what is queued at the senders: the close that follows resets the connections.
+pub(crate) fn reset<'a>(sockets: impl Iterator<Item = BorrowedFd<'a>>) -> Drained {
+    let mut heard = false;
+    for socket in sockets {
+        heard |= is_heard(socket);
+        // A transport without a reset closes the connection.
+        let _best_effort = SockRef::from(&socket).set_linger(Some(Duration::ZERO));
+    }
     if heard {
         Drained::StillMoving
     } else {

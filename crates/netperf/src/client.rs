@@ -33,6 +33,7 @@ mod unbuilt;
 mod until;
 #[cfg(feature = "results")]
 mod versus;
+mod way_out;
 
 pub(crate) use run::many::placed;
 

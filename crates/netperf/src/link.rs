@@ -193,6 +193,7 @@ impl Link for ControlLink {
         if let Some(frame) = self.unread.take() {
             return Ok(LinkEvent::Frame(frame));
         }
+        let began = clock::now();
         let mut deadline = self.deadline(within);
         let mut bytes = [0; FRAME_LEN];
         let mut got = 0;
@@ -201,7 +202,7 @@ impl Link for ControlLink {
             if taken.is_none() {
                 let left = deadline.left();
                 if left.is_zero() {
-                    return Ok(LinkEvent::TimedOut);
+                    return Ok(LinkEvent::TimedOut(began.elapsed()));
                 }
                 if !self.await_more(left)? {
                     continue;
@@ -232,5 +233,31 @@ impl Link for ControlLink {
     fn half_close(&mut self) {
         // An error means that the connection is already gone.
         let _gone = self.socket.shutdown(Shutdown::Write);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn the_time_that_was_waited_is_told_where_it_is_shorter_than_the_limit() {
+        let (one, mut other) = UnixStream::pair().unwrap();
+        let mut link = ControlLink::new(Rc::new(Socket::from(one)));
+        // Half an answer.
+        std::io::Write::write_all(&mut other, &[0; FRAME_LEN / 2]).unwrap();
+        link.hurry(Some(Duration::from_millis(50)));
+        let limit = Duration::from_secs(60);
+        match link.receive(limit).unwrap() {
+            LinkEvent::TimedOut(waited) => {
+                assert!(
+                    waited >= Duration::from_millis(50) && waited < limit,
+                    "{waited:?}"
+                );
+            }
+            event @ (LinkEvent::Frame(_) | LinkEvent::Closed(_)) => panic!("{event:?}"),
+        }
     }
 }

@@ -165,6 +165,9 @@ pub(crate) struct Failure {
     /// One-line form, if the other texts are those of the original, which only programs that
     /// parse them need.
     pub(crate) in_short: Option<String>,
+    /// Lines with cause and remedy, if the other texts are those of the original: for people and
+    /// JSON, not for programs that parse those texts.
+    pub(crate) hint: String,
     /// Exit status.
     pub(crate) exit: u8,
 }
@@ -223,7 +226,7 @@ impl Failure {
     /// The same failure for standard error only, in its one-line form if there is one.
     pub(crate) fn on_stderr(&self) -> Self {
         Self {
-            stderr: self.in_short.clone().unwrap_or_else(|| self.lines()),
+            stderr: self.in_short.clone().unwrap_or_else(|| self.lines()) + &self.hint,
             exit: self.exit,
             ..Self::default()
         }
@@ -235,10 +238,19 @@ impl Failure {
         self
     }
 
+    /// Adds a line of netperf with cause and remedy.
+    pub(crate) fn hint(mut self, line: impl Display) -> Self {
+        self.hint.push_str(&format!("netperf: {line}\n"));
+        self
+    }
+
     /// Prints the failure and returns the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         out(&self.stdout);
         err(&self.stderr);
+        if !self.hint.is_empty() && is_terminal(OutputStream::Stderr) {
+            err(&self.hint);
+        }
         ExitCode::from(self.exit)
     }
 }

@@ -348,7 +348,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .help("list tests and transports, their requirements, and whether they can run")
         .more(
             "On this host and, if --host or --port names a netserver, on that host. With --json as \
-             a JSON document. No test is run.",
+             a JSON document. No test is run. `-t help` does the same.",
         ),
     Opt::lettered('j', "latency", Group::Output)
         .flag(|a| a.latency = true)

@@ -26,7 +26,7 @@ pub(crate) fn command(
     environment: &CliEnvironment<'_>,
     notices: &mut Vec<Notice>,
 ) -> Result<Command, CliError> {
-    if args.global.list {
+    if args.global.list || asks_for_tests(args) {
         let plan = plan(args, TestId::Uuid, environment)?;
         return Ok(Command::List(Box::new(ListCommand {
             plan: TestPlan {
@@ -54,6 +54,12 @@ pub(crate) fn command(
         show: args.global.show,
         history: args.global.history.clone(),
     })))
+}
+
+/// Returns true for `-t help` and `-t list`.
+fn asks_for_tests(args: &Args) -> bool {
+    let asks = |name: &String| ["HELP", "LIST", "?"].contains(&name.to_ascii_uppercase().as_str());
+    args.global.test.as_ref().is_some_and(asks)
 }
 
 /// The plan for `args`.

@@ -277,6 +277,17 @@ fn a_word_that_is_left_over_without_a_host_is_refused_with_what_was_meant() {
 }
 
 #[test]
+fn a_test_called_help_lists_the_tests() {
+    for line in ["-t help", "-t '?'", "-t LIST -H db1", "--list"] {
+        let line = line.replace('\'', "");
+        assert!(
+            matches!(netperf(&line).command, Ok(Command::List(_))),
+            "{line}"
+        );
+    }
+}
+
+#[test]
 fn words_that_are_left_over_beside_a_host_or_port_are_ignored_as_in_the_original() {
     for line in [
         "-H db1 TCP_STREAM -- -m 63000 -l 120",

@@ -11,7 +11,7 @@ use netperf_os::{Socket, io as calls, tcp};
 
 use super::poller::{Poller, Waits};
 use super::shared::SharedRun;
-use crate::finish::{AT_MOST, Drained, NO_PROGRESS};
+use crate::finish::{self, AT_MOST, Drained, NO_PROGRESS, SILENCE};
 use crate::stop::Lost;
 
 /// Interval between looks at the send queues.
@@ -58,7 +58,18 @@ pub(super) fn close(sockets: &[Socket], shared: &SharedRun) -> io::Result<Draine
                 moved = looked;
             }
         }
-        if moved.elapsed() >= NO_PROGRESS {
+        if moved.elapsed() < SILENCE {
+            continue;
+        }
+        // Segments of a slow link wait for seconds: the control connection tells of a loss.
+        if sockets
+            .iter()
+            .any(|socket| finish::is_heard(socket.as_fd()))
+        {
+            moved = clock::now();
+        } else if shared.has_control() {
+            shared.demand_signs_of_life();
+        } else if moved.elapsed() >= NO_PROGRESS {
             return Ok(Drained::Lost(lost(queued)));
         }
     }

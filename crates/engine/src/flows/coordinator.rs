@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_os::alarm;
+use netperf_os::{alarm, sockopt};
 
 use super::shared::{GateEvent, RunStage, SharedRun};
 use crate::early::StopReceiverSlot;
@@ -62,6 +62,7 @@ pub(super) fn conduct(
     turn: &mut dyn FnMut(RunStage),
 ) -> Conducted {
     let mut lost = None;
+    shared.set_has_control(!controls.is_empty());
     while !shared.wait(GateEvent::Ready, LOOK) {
         if lost.is_none() {
             lost = ended(controls);
@@ -86,6 +87,7 @@ pub(super) fn conduct(
         stopped: None,
         idle: Duration::ZERO,
         quiet: ActivityWatch::since(opened),
+        probed: false,
     };
     while !shared.wait(GateEvent::Done, coordinator.nap(opened)) {
         coordinator.turn_stages(opened, turn);
@@ -123,6 +125,8 @@ struct Coordinator<'a> {
     stopped: Option<(Moment, Duration)>,
     idle: Duration,
     quiet: ActivityWatch,
+    /// The control connections are probed.
+    probed: bool,
 }
 
 impl Coordinator<'_> {
@@ -204,6 +208,12 @@ impl Coordinator<'_> {
     fn look_around(&mut self, controls: &[BorrowedFd<'_>]) -> Option<Lost> {
         if let Some(lost) = ended(controls) {
             return Some(lost);
+        }
+        if !self.probed && self.shared.takes_demand() {
+            self.probed = true;
+            for control in controls {
+                sockopt::demand_signs_of_life(*control, 1);
+            }
         }
         let patience = self.plan.patience?;
         self.quiet.look(&total(self.counts));

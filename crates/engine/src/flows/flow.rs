@@ -42,6 +42,8 @@ pub(super) struct FlowState<E, M> {
     pub(super) before: FlowCounts,
     /// Counts in the counted part of the run.
     pub(super) within: FlowCounts,
+    /// Counts at the end of the time, where later ones may not count.
+    pub(super) at_end: FlowCounts,
 }
 
 impl<E, M: Copy> FlowState<E, M> {
@@ -66,6 +68,7 @@ impl<E, M: Copy> FlowState<E, M> {
             counts: FlowCounts::default(),
             before: FlowCounts::default(),
             within: FlowCounts::default(),
+            at_end: FlowCounts::default(),
         }
     }
 

@@ -653,7 +653,9 @@ pub(super) fn pull<E: FlowEndpoint, R: WorkerRecorder>(
                 }
             }
         }
-        state.publish();
+        if !state.is_cut() {
+            state.publish();
+        }
     }
     Ok(Ended::ByPeer)
 }

@@ -26,7 +26,7 @@ use super::workers::{self, FlowLoop, WorkerSetup};
 use crate::early::StopReceiverSlot;
 use crate::end;
 use crate::error::{EngineError, Operation};
-use crate::finish::{AT_MOST, Drained};
+use crate::finish::{AT_MOST, DRAIN, Drained};
 use crate::limit::RECEIVED_MARGIN;
 use crate::live::{Counts, Live};
 use crate::meet::Work;
@@ -35,7 +35,7 @@ use crate::role::Role;
 use crate::run::{Targets, TestEnd};
 use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
-use crate::timing::{GRACE, IDLE, PAD, patience};
+use crate::timing::{self, GRACE, IDLE, PAD, patience};
 
 /// Runs all flows of an end.
 pub(crate) fn run<N: Role>(
@@ -113,14 +113,17 @@ pub(crate) fn run<N: Role>(
     if netperf {
         live.end();
     }
-    let (reports, broke) = usable(job, reports, &conducted)?;
+    let (mut reports, broke) = usable(job, reports, &conducted)?;
+    let discarded = cut(&mut reports);
     let mut report = FinishedRun {
         job,
         flows: &flows,
         threads,
+        discarded,
     }
     .finished(reports, &conducted, meter.into_inner(), begun, &work.setup)?;
     report.result.series = watched.and_then(Watched::series);
+    report.discarded = discarded;
     report.broke = broke;
     Ok(report)
 }
@@ -145,6 +148,7 @@ fn common<'a, N: Role>(
         margins: flows.has_margins(),
         latency: job.latency,
         // The loop ends each of two connections by itself, or gives up on it.
+        cuts: timing::receives_to_the_end(job),
         closes: job.is_netperf() && job.sends && job.duplex != Some(Duplex::Separate),
         series: None,
         live: None,
@@ -171,6 +175,17 @@ fn usable(
         Some(error) if !netperf || !reports.iter().any(moved) => Err(error),
         broke => Ok((reports, broke)),
     }
+}
+
+/// Takes the counts of all flows back to the end of the time where the data of one did not arrive
+/// in time; returns whether it did.
+fn cut(reports: &mut [WorkerReport]) -> bool {
+    let late = |report: &WorkerReport| report.ended == Ended::Abandoned && report.cut.is_some();
+    let discarded = reports.iter().any(late);
+    if discarded {
+        reports.iter_mut().for_each(WorkerReport::cut_at_the_end);
+    }
+    discarded
 }
 
 /// The loop of an end.
@@ -240,7 +255,9 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
     // Data in flight arrives before netserver's end.
     let both = goes_on(job);
     let by_user = if both { AT_MOST } else { GRACE };
-    let early = if both || job.stops_sender {
+    let early = if timing::receives_to_the_end(job) {
+        DRAIN
+    } else if both || job.stops_sender {
         AT_MOST
     } else {
         GRACE
@@ -264,6 +281,8 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
         finish + AT_MOST
     } else if (job.sends && !apart) || job.connects {
         finish + GRACE
+    } else if timing::receives_to_the_end(job) {
+        whole_seconds(finish) + DRAIN
     } else {
         finish + Duration::from_secs(1) + PAD
     };
@@ -274,6 +293,16 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
     stages.push((finish, RunStage::Finish));
     stages.push((abandon, RunStage::Abandon));
     StagePlan { stages, ..plan }
+}
+
+/// Time of netserver, which is in whole seconds.
+fn whole_seconds(time: Duration) -> Duration {
+    let rest = Duration::from_nanos(time.subsec_nanos().into());
+    if rest.is_zero() {
+        time
+    } else {
+        time + Duration::from_secs(1) - rest
+    }
 }
 
 fn netserver_stages<'a>(job: &EndJob, receivers: &'a StopReceiverSlot) -> StagePlan<'a> {
@@ -324,6 +353,8 @@ struct FinishedRun<'a> {
     job: &'a EndJob,
     flows: &'a EndFlows,
     threads: u32,
+    /// What arrived after the end of the time does not count.
+    discarded: bool,
 }
 
 impl FinishedRun<'_> {
@@ -356,7 +387,7 @@ impl FinishedRun<'_> {
         let last = reports.iter().map(over).max();
         // A transaction that did not finish took time but was not counted.
         let begun = job.counts_transactions() || job.duplex.is_some();
-        let in_vain = abandoned && begun;
+        let in_vain = abandoned && begun && !self.discarded;
         let end = conducted.finished.filter(|_| in_vain).or(last);
         end.map_or(Duration::ZERO, |end| end.since(conducted.opened))
     }
@@ -426,7 +457,7 @@ impl FinishedRun<'_> {
         };
         let hears = self.job.duplex.is_some() && self.job.transport.is_connected();
         let cut = |report: &WorkerReport| hears && report.ended == Ended::Abandoned;
-        let unclosed = !alarm::stopped_by_user() && reports.iter().any(cut);
+        let unclosed = !self.discarded && !alarm::stopped_by_user() && reports.iter().any(cut);
         conducted
             .lost
             .or_else(|| reports.iter().find_map(drained))

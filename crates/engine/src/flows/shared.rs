@@ -53,6 +53,10 @@ pub(crate) struct SharedRun {
     pub(super) wakeup: Wakeup,
     stage: StageCell,
     lost: AtomicBool,
+    /// There is a control connection, which can be probed.
+    has_control: AtomicBool,
+    /// The other host is silent, and must answer.
+    silent: AtomicBool,
     gate: Mutex<Gate>,
     changed: Condvar,
     workers: usize,
@@ -85,6 +89,8 @@ impl SharedRun {
             wakeup: Wakeup::new()?,
             stage: StageCell(AtomicU8::new(stage as u8)),
             lost: AtomicBool::new(false),
+            has_control: AtomicBool::new(false),
+            silent: AtomicBool::new(false),
             gate: Mutex::default(),
             changed: Condvar::new(),
             workers,
@@ -118,6 +124,26 @@ impl SharedRun {
     /// Returns whether the peer is gone.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether there is a control connection.
+    pub(crate) fn set_has_control(&self, has: bool) {
+        self.has_control.store(has, Ordering::Relaxed);
+    }
+
+    /// Returns whether there is a control connection.
+    pub(crate) fn has_control(&self) -> bool {
+        self.has_control.load(Ordering::Relaxed)
+    }
+
+    /// Has the control connections probed: their hosts are silent.
+    pub(crate) fn demand_signs_of_life(&self) {
+        self.silent.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the control connections are to be probed, once.
+    pub(crate) fn takes_demand(&self) -> bool {
+        self.silent.load(Ordering::Relaxed) && self.silent.swap(false, Ordering::Relaxed)
     }
 
     /// A worker is ready: waits until all are released together. Whether there is

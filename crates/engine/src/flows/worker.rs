@@ -8,7 +8,7 @@ use netperf_model::{
     ArrivedAmount, FlowCounts, IoCounts, Latency, Paced, Quality, Tally, TransportId, Window,
 };
 use netperf_os::tcp;
-use netperf_transport::meeting::EndMark;
+use netperf_transport::meeting::{EndMark, OnSocket};
 use netperf_transport::socket::SocketFacts;
 
 use super::flow::FlowState;
@@ -16,7 +16,7 @@ use super::loops::FlowEndpoint;
 use super::shared::{RunStage, SharedRun};
 use crate::due::queue::DueQueue;
 use crate::error::EngineError;
-use crate::finish::Drained;
+use crate::finish::{DRAIN, Drained};
 use crate::live::{Counts, Live};
 use crate::record::{LatencyRecorder, NoRecorder, Recorder};
 use crate::sequence::Numbers;
@@ -96,6 +96,11 @@ pub(super) struct WorkerState<'a, R> {
     pub(super) tells: bool,
     /// Time after which a response counts as lost, where one may be.
     pub(super) patience: Option<Duration>,
+    /// Data that arrives after the end of the time counts only if all of it arrives within the
+    /// grace period.
+    pub(super) cuts: bool,
+    /// Counts at the end of the time.
+    at_end: Option<(Moment, Tally)>,
     /// Writes numbers into datagrams.
     pub(super) numbers: Option<Numbers>,
     shared: &'a SharedRun,
@@ -209,6 +214,8 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         Self {
             tally: Tally::default(),
             tells: false,
+            cuts: false,
+            at_end: None,
             patience: None,
             numbers: None,
             shared,
@@ -293,6 +300,9 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
     #[cold]
     fn turn<E: Acknowledged, M>(&mut self, stage: RunStage, flows: &mut [FlowState<E, M>]) {
         self.stage = stage;
+        if self.cuts && stage >= RunStage::Finish {
+            self.note_end(flows);
+        }
         if !self.edges.wanted {
             return;
         }
@@ -309,6 +319,38 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
             for flow in flows {
                 flow.within = flow.counts.since(&flow.before);
             }
+        }
+    }
+
+    /// Returns whether the grace period is over that begins when all that was sent on the
+    /// connections has arrived.
+    #[cold]
+    pub(super) fn drained<E: OnSocket, M>(&mut self, flows: &mut [FlowState<E, M>]) -> bool {
+        // The end of the data counts as one byte.
+        let arrived = |flow: &FlowState<E, M>| {
+            tcp::unacknowledged(flow.endpoint.fd()).is_ok_and(|bytes| bytes <= 1)
+        };
+        if flows.iter().all(arrived) {
+            self.note_end(flows);
+        }
+        let ends = |(over, _): (Moment, Tally)| over.elapsed() >= DRAIN;
+        self.at_end.is_some_and(ends)
+    }
+
+    /// Returns whether what arrives now may not count.
+    #[inline]
+    pub(super) fn is_cut(&self) -> bool {
+        self.at_end.is_some()
+    }
+
+    /// Notes the counts at the end of what counts, once.
+    pub(super) fn note_end<E, M>(&mut self, flows: &mut [FlowState<E, M>]) {
+        if self.is_cut() {
+            return;
+        }
+        self.at_end = Some((clock::now(), self.tally));
+        for flow in flows {
+            flow.at_end = flow.counts;
         }
     }
 
@@ -332,7 +374,14 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         let quality = qualities.reduce(|all, one| all.beside(&one));
         let margins = self.edges.wanted;
         let count = |flow: &FlowState<E, M>| if margins { flow.within } else { flow.counts };
+        let at_end = |flow: &FlowState<E, M>| if margins { flow.within } else { flow.at_end };
+        let cut = self.at_end.map(|(over, tally)| CutCounts {
+            over,
+            tally,
+            flows: flows.iter().map(at_end).collect(),
+        });
         WorkerReport {
+            cut,
             ended,
             tally: self.tally,
             window,
@@ -368,7 +417,22 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
     }
 }
 
+/// Counts of a worker at the end of the time.
+#[derive(Debug)]
+pub(super) struct CutCounts {
+    over: Moment,
+    tally: Tally,
+    flows: Vec<FlowCounts>,
+}
+
 impl WorkerReport {
+    /// Takes the counts back to the end of the time.
+    pub(super) fn cut_at_the_end(&mut self) {
+        if let Some(CutCounts { over, tally, flows }) = self.cut.take() {
+            (self.over, self.tally, self.flows) = (over, tally, flows);
+        }
+    }
+
     /// Takes the account of due requests.
     pub(super) fn keep(&mut self, mut queue: DueQueue) {
         queue.close(queue.now());
@@ -396,6 +460,8 @@ pub(super) struct WorkerReport {
     pub(super) ports: Vec<u16>,
     /// When the loop was over.
     pub(super) over: Moment,
+    /// Counts at the end of the time, where later ones may not count.
+    pub(super) cut: Option<CutCounts>,
     /// When its connections were at their end.
     pub(super) closed: Moment,
     pub(super) drained: Drained,

@@ -18,7 +18,7 @@ use crate::due::pacing::{PaceRule, Pacing, Sharing};
 use crate::due::queue::DueQueue;
 use crate::end::{self, Rings};
 use crate::error::{EngineError, Operation};
-use crate::finish::Drained;
+use crate::finish::{self, Drained};
 use crate::limit::RECEIVED_MARGIN;
 use crate::live::{Counts, Live};
 use crate::record::{LatencyRecorder, NoRecorder};
@@ -87,6 +87,8 @@ pub(super) struct WorkerSetup<'a> {
     pub(super) closes: bool,
     /// Time after which a response counts as lost, where one may be.
     pub(super) patience: Option<Duration>,
+    /// Data that arrives after the end of the time may not count.
+    pub(super) cuts: bool,
     /// This end, which only receives, may stop the sender.
     pub(super) tells: bool,
     /// Recorder of the time series.
@@ -428,6 +430,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         let mut state: WorkerState<'_, R> =
             WorkerState::new(shared, counts, common.margins, common.latency);
         state.tells = common.tells;
+        state.cuts = common.cuts;
         state.patience = common.patience;
         state.show(common.live);
         let mark = state.recorder().begin();
@@ -467,8 +470,10 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
             Ok(ended) => state.report(ended, &mut flows),
             Err(error) => return Ok(state.broken_off(error, &mut flows)),
         };
-        let endpoints = flows.into_iter().map(|flow| flow.endpoint).collect();
-        let tells = common.closes && !shared.is_lost();
+        let endpoints: Vec<E> = flows.into_iter().map(|flow| flow.endpoint).collect();
+        let discards = report.cut.is_some() && report.ended == Ended::Abandoned;
+        let reset = discards.then(|| finish::reset(endpoints.iter().map(OnSocket::fd)));
+        let tells = common.closes && !shared.is_lost() && !discards;
         let left = ends.end(endpoints, shared, tells);
         let left = left.map_err(Operation::Receive.failed())?;
         report.ports = ports;
@@ -476,7 +481,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         if let Some(queue) = queue {
             report.keep(queue);
         }
-        report.drained = left.drained.unwrap_or(Drained::Closed);
+        report.drained = reset.or(left.drained).unwrap_or(Drained::Closed);
         report.marks = left.marks;
         report.facts = left.facts;
         report.counts = left.counts;

@@ -1,5 +1,7 @@
 //! The end of a data connection.
 
+use std::os::fd::AsFd;
+
 use netperf_model::Duplex;
 use netperf_os::Socket;
 use netperf_transport::meeting::{Parting, Parts as _};
@@ -76,7 +78,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         let over_one = job.duplex == Some(Duplex::Same) && job.transport.is_connected();
         if (job.only_receives() || over_one) && ended == Ended::Abandoned {
             // The sender, or its kernel, would go on: a reset stops it.
-            return finish::reset(data);
+            return finish::reset(std::iter::once(data.as_fd()));
         }
         if job.only_receives() && !job.has_peer {
             // The sender would go on: closing the socket stops it.

@@ -62,7 +62,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         }
         let receiving = ended.receiving;
         if let (Some(inward), Ended::Abandoned) = (&inward, receiving) {
-            finish::reset(inward);
+            finish::reset(std::iter::once(inward.as_fd()));
         }
         let outcome = if one { receiving } else { ended.sending };
         let mut moved = self.close(outward, outcome, C::PARTING, seen);

@@ -10,6 +10,7 @@ use netperf_os::{Domain, Protocol, Socket, Type, address};
 use netperf_transport::socket::wildcard;
 
 use super::private;
+use super::way_out::{Step, connecting, resolving};
 use crate::output::{Failure, REFUSED, system_text};
 
 /// Time limit of a connection attempt to one address.
@@ -71,24 +72,34 @@ pub(crate) fn establish(plan: &ControlPlan) -> Result<ControlConnection, Failure
         plan,
         remote_family: family,
     };
-    let remotes = look_up(&remote.host, &remote.port, family, Type::STREAM)
+    // All addresses: netserver may listen in the other family alone.
+    let remotes = look_up(&remote.host, &remote.port, remote.family, Type::STREAM)
         .map_err(|error| described.unresolved(remote, family, &error))?;
     let local = &plan.local;
     let locals = look_up(&local.host, &local.port, local.family, Type::STREAM)
         .map_err(|error| described.unresolved(local, local.family, &error))?;
     let mut refused = false;
+    let mut failure = described.not_reached();
     for to in &remotes.addresses {
-        for from in matching(local, &locals.addresses, *to) {
+        let locals = matching(local, &locals.addresses, *to);
+        if locals.is_empty() {
+            let line = format_args!("connect to {to}: -L has no address of this family");
+            failure = failure.hint(line);
+        }
+        for from in locals {
             match connect(from, *to) {
                 Ok(control) => return Ok(control),
-                Err(error) => refused |= error.kind() == io::ErrorKind::ConnectionRefused,
+                Err((step, error)) => {
+                    refused |= error.kind() == io::ErrorKind::ConnectionRefused;
+                    failure = failure.hint(connecting(step, (from, *to), &error));
+                }
             }
         }
     }
     if refused && !plan.explicit {
-        return private::start(&remotes.addresses).ok_or_else(|| described.not_reached());
+        return private::start(&remotes.addresses).ok_or(failure);
     }
-    Err(described.not_reached())
+    Err(failure)
 }
 
 /// The context id in `vsock:3`, the name of a host that is reached by vsock(7).
@@ -124,14 +135,21 @@ fn over_vsock(cid: u32, port: &str) -> Result<ControlConnection, Failure> {
     }
 }
 
-fn connect(from: SocketAddr, to: SocketAddr) -> io::Result<ControlConnection> {
-    let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
+fn connect(from: SocketAddr, to: SocketAddr) -> Result<ControlConnection, (Step, io::Error)> {
+    let failed = |step| move |error| (step, error);
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))
+        .map_err(failed(Step::Connect))?;
     if from.port() != 0 || !from.ip().is_unspecified() {
-        socket.set_reuse_address(true)?;
-        socket.bind(&from.into())?;
+        socket
+            .set_reuse_address(true)
+            .and_then(|()| socket.bind(&from.into()))
+            .map_err(failed(Step::Bind))?;
     }
-    socket.connect_timeout(&to.into(), CONNECT)?;
-    let local = socket.local_addr()?.as_socket().unwrap_or(from);
+    socket
+        .connect_timeout(&to.into(), CONNECT)
+        .map_err(failed(Step::Connect))?;
+    let local = socket.local_addr().map_err(failed(Step::Connect))?;
+    let local = local.as_socket().unwrap_or(from);
     Ok(ControlConnection {
         socket,
         peer: Some(to),
@@ -197,7 +215,7 @@ impl Described<'_> {
             not_resolved(&host.host, &host.port, family, error),
             self.attempt()
         );
-        Failure::stdout(REFUSED, lines)
+        Failure::stdout(REFUSED, lines).hint(resolving(&host.host, &host.port, error))
     }
 }
 
@@ -206,7 +224,7 @@ fn unknown_host(host: &str, family: Family, error: &ResolveError) -> Failure {
         "{}\nNetperf could not resolve {host} as a host name",
         not_resolved(host, "(null)", family, error)
     );
-    Failure::stdout(REFUSED, lines)
+    Failure::stdout(REFUSED, lines).hint(resolving(host, "0", error))
 }
 
 fn not_resolved(host: &str, port: &str, family: Family, error: &ResolveError) -> String {

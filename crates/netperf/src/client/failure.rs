@@ -244,8 +244,18 @@ fn session(error: &SessionError) -> Failure {
             }
         }
         SessionError::Denied(_) => Failure::refused(error),
-        SessionError::Closed { .. } => {
-            Failure::stderr(FAILED, format_args!("recv_response: {error}"))
+        SessionError::Closed { got } => {
+            let failure = Failure::stderr(FAILED, format_args!("recv_response: {error}"));
+            failure.hint(match got {
+                0 => {
+                    "netserver closed the control connection: it may need another passphrase (-Z), \
+                     a key (--key-file), or serve other clients first; its log says why"
+                }
+                _ => {
+                    "this is no answer of a netserver: check host and port; is that an iperf3 \
+                     server?"
+                }
+            })
         }
         SessionError::Unsupported(_)
         | SessionError::Unable(_)

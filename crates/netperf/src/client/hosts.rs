@@ -8,6 +8,7 @@ use netperf_os::Type;
 use netperf_os::resolve::ResolveError;
 
 use super::control::{self, ControlConnection, family_of, look_up};
+use super::way_out::resolving;
 use crate::output::{Failure, REFUSED};
 
 /// Resolves both data hosts.
@@ -110,7 +111,7 @@ fn unresolved(asked: &DataAddress, name: &str, family: Family, error: &ResolveEr
         error.code,
         error.text
     );
-    Failure::stdout(REFUSED, lines)
+    Failure::stdout(REFUSED, lines).hint(resolving(name, &asked.port, error))
 }
 
 /// A host's address with a port.

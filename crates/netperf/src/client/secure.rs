@@ -31,8 +31,8 @@ pub(super) fn enter(link: &mut ControlLink, secret: &Secret, host: &str) -> Resu
         LinkEvent::Frame(frame) => access::is_answer(&frame)?,
         // A netserver that requires only a passphrase closes without an answer.
         LinkEvent::Closed(_) => false,
-        LinkEvent::TimedOut => {
-            return Err(SessionError::NoAnswer(client::ANSWER).into());
+        LinkEvent::TimedOut(waited) => {
+            return Err(SessionError::NoAnswer(waited).into());
         }
     };
     if !can {

@@ -32,8 +32,8 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     let described = described(args);
     let metrics_server = metrics_server(args)?;
     let supervised = environment.supervisor.listens();
-    let listeners = if supervised {
-        environment.supervisor.listeners()
+    let (listeners, reasons) = if supervised {
+        (environment.supervisor.listeners(), Vec::new())
     } else {
         listeners(args)
     };
@@ -43,7 +43,13 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     }
     if listeners.is_empty() {
         let line = format!("Unable to start netserver with  {described}");
-        return Err(Failure::stderr(FAILED, line));
+        let failure = Failure::stderr(FAILED, line);
+        let hint = reasons.concat();
+        return Err(if environment.journal {
+            failure.and(&hint)
+        } else {
+            Failure { hint, ..failure }
+        });
     }
     user.map_or(Ok(()), become_user)
         .map_err(|error| failed(format_args!("cannot switch to the user (--user): {error}")))?;
@@ -156,50 +162,82 @@ pub(super) fn no_log(args: &ServerArgs, error: &io::Error) -> Failure {
 }
 
 /// All listeners that can be opened: on each address of the host, or on the IPv6 wildcard
-/// (which also accepts IPv4 if the system permits) and the IPv4 wildcard.
-fn listeners(args: &ServerArgs) -> Vec<Socket> {
+/// (which also accepts IPv4 if the system permits) and the IPv4 wildcard. For all others a line
+/// with the reason.
+fn listeners(args: &ServerArgs) -> (Vec<Socket>, Vec<String>) {
     let wanted = match args.family() {
         Family::Unspecified => Want::Any,
         Family::V4 => Want::V4,
         Family::V6 => Want::V6,
     };
-    let addresses = match args.listen.host.as_deref() {
-        Some(host) if host.starts_with("vsock:") => {
-            return vsock_listener(host, args.port()).into_iter().collect();
+    let (host, port) = (args.listen.host.as_deref(), args.port());
+    if let Some(host) = host.filter(|host| host.starts_with("vsock:")) {
+        return split([vsock_listener(host, port).map_err(|error| {
+            let text = system_text(&error);
+            format!("netserver: listen at {host} port {port}: {text}\n")
+        })]);
+    }
+    // Without a host only the port is resolved, so that service names work.
+    let (name, family) = host.map_or(("127.0.0.1", Want::V4), |host| (host, wanted));
+    match resolve(name, port, family, Type::STREAM) {
+        Ok(found) if host.is_some() => split(found.addresses.into_iter().map(open)),
+        Ok(found) => {
+            let port = found.addresses.first().map_or(0, SocketAddr::port);
+            split(wildcards(port, wanted).into_iter().map(open))
         }
-        Some(host) => resolve(host, args.port(), wanted, Type::STREAM)
-            .map(|found| found.addresses)
-            .unwrap_or_default(),
-        None => wildcards(args.port(), wanted),
-    };
-    addresses
-        .into_iter()
-        .filter_map(|address| listener(address).ok())
-        .collect()
+        Err(error) if error.is_unknown_service() => split([Err(format!(
+            "netserver: -p '{port}': a port is a number from 1 to 65535 or a name in \
+             /etc/services\n"
+        ))]),
+        Err(error) => split([Err(format!(
+            "netserver: -L '{name}': {error}; give an address of this host\n"
+        ))]),
+    }
 }
 
-/// A vsock(7) listener, if `host` is `vsock:any` or `vsock:CID`.
-fn vsock_listener(host: &str, port: &str) -> Option<Socket> {
-    let cid = match host.strip_prefix("vsock:")? {
+fn split(opened: impl IntoIterator<Item = Result<Socket, String>>) -> (Vec<Socket>, Vec<String>) {
+    let (mut listeners, mut reasons) = (Vec::new(), Vec::new());
+    for opened in opened {
+        match opened {
+            Ok(listener) => listeners.push(listener),
+            Err(reason) => reasons.push(reason),
+        }
+    }
+    (listeners, reasons)
+}
+
+/// A listener, or a line with the reason for none.
+fn open(address: SocketAddr) -> Result<Socket, String> {
+    listener(address).map_err(|error| {
+        let kind = error.kind();
+        let way_out = if kind == io::ErrorKind::AddrInUse {
+            ": another program has it (`ss -ltnp` shows which); give another port with -p"
+        } else if kind == io::ErrorKind::PermissionDenied {
+            ": ports below 1024 need root or CAP_NET_BIND_SERVICE; give another with -p"
+        } else if kind == io::ErrorKind::AddrNotAvailable {
+            ": this host does not have the address; -L takes one of its own"
+        } else {
+            ""
+        };
+        let (ip, port, text) = (address.ip(), address.port(), system_text(&error));
+        format!("netserver: listen at {ip} port {port}: {text}{way_out}\n")
+    })
+}
+
+/// A vsock(7) listener for `vsock:any` or `vsock:CID`.
+fn vsock_listener(host: &str, port: &str) -> io::Result<Socket> {
+    let invalid = |_| io::Error::from(io::ErrorKind::InvalidInput);
+    let cid = match host.strip_prefix("vsock:").unwrap_or(host) {
         "any" => address::VSOCK_ANY,
-        number => number.parse().ok()?,
+        number => number.parse().map_err(invalid)?,
     };
-    let port = port.parse().ok()?;
-    let listen = || {
-        let socket = Socket::new(Domain::VSOCK, Type::STREAM, None)?;
-        socket.bind(&address::vsock(cid, port))?;
-        socket.listen(BACKLOG)?;
-        io::Result::Ok(socket)
-    };
-    listen().ok()
+    let socket = Socket::new(Domain::VSOCK, Type::STREAM, None)?;
+    socket.bind(&address::vsock(cid, port.parse().map_err(invalid)?))?;
+    socket.listen(BACKLOG)?;
+    Ok(socket)
 }
 
-fn wildcards(port: &str, wanted: Want) -> Vec<SocketAddr> {
-    // Only the port is resolved, so that service names work.
-    let Ok(found) = resolve("127.0.0.1", port, Want::V4, Type::STREAM) else {
-        return Vec::new();
-    };
-    let port = found.addresses.first().map_or(0, SocketAddr::port);
+fn wildcards(port: u16, wanted: Want) -> Vec<SocketAddr> {
     let v6 = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), port);
     let v4 = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
     match wanted {

@@ -8,6 +8,7 @@ mod chaos;
 mod compare;
 mod consumers;
 mod cpu_methods;
+mod errors;
 mod examples;
 mod facts;
 mod first_message;

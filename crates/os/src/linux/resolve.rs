@@ -45,6 +45,12 @@ impl ResolveError {
         self.code == libc::EAI_AGAIN
     }
 
+    /// Returns true if the service or port is unknown (`EAI_SERVICE`).
+    #[must_use]
+    pub const fn is_unknown_service(&self) -> bool {
+        self.code == libc::EAI_SERVICE
+    }
+
     fn of(code: i32) -> Self {
         // SAFETY: gai_strerror takes any code.
         let text = unsafe { libc::gai_strerror(code) };
@@ -70,13 +76,19 @@ impl Drop for AddrInfoList {
 /// Resolves a host name or address and a port number or service name.
 ///
 /// # Errors
-/// The resolver's code and text; a NUL byte inside a name is `EAI_NONAME`.
+/// The resolver's code and text; a NUL byte inside a name is `EAI_NONAME`, and a number that is
+/// no port is `EAI_SERVICE`.
 pub fn resolve(
     host: &str,
     service: &str,
     want: Want,
     kind: Type,
 ) -> Result<ResolvedHost, ResolveError> {
+    // getaddrinfo(3) takes the lowest 16 bits of any number.
+    let is_port = |number| u16::try_from(number).is_ok();
+    if service.parse().is_ok_and(|number: i128| !is_port(number)) {
+        return Err(ResolveError::of(libc::EAI_SERVICE));
+    }
     let no_name = |_| ResolveError::of(libc::EAI_NONAME);
     let host = CString::new(host).map_err(no_name)?;
     let service = CString::new(service).map_err(no_name)?;
@@ -170,6 +182,14 @@ mod tests {
             panic!("not IPv6")
         };
         assert_ne!(address.scope_id(), 0);
+    }
+
+    #[test]
+    fn a_number_that_is_no_port_is_an_unknown_service() {
+        for service in ["65536", "99999", "-1"] {
+            let error = resolve("127.0.0.1", service, Want::Any, Type::STREAM).unwrap_err();
+            assert!(error.is_unknown_service(), "{service}");
+        }
     }
 
     #[test]

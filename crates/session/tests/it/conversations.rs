@@ -355,7 +355,7 @@ fn every_way_in_which_the_server_lets_us_down_has_its_own_error() {
         ),
         (LinkEvent::Closed(17), SessionError::Closed { got: 17 }),
         (
-            LinkEvent::TimedOut,
+            LinkEvent::TimedOut(Duration::from_secs(60)),
             SessionError::NoAnswer(Duration::from_secs(60)),
         ),
     ];

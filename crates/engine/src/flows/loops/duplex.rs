@@ -52,6 +52,9 @@ pub(in crate::flows) fn exchange<E: FlowEndpoint, R: WorkerRecorder, T: Fn(&mut 
     while active > 0 {
         let stage = state.look(flows);
         if stage == RunStage::Abandon {
+            if !E::KEEPS_BOUNDARIES && rules.asks {
+                state.note_end(flows);
+            }
             return Ok(Ended::Abandoned);
         }
         if !stage.goes_on() && ended != Ended::TimeOver {
@@ -73,7 +76,15 @@ pub(in crate::flows) fn exchange<E: FlowEndpoint, R: WorkerRecorder, T: Fn(&mut 
         if active == 0 {
             break;
         }
-        let found = wait(flows, by, rules)?;
+        let drains = !E::KEEPS_BOUNDARIES && rules.asks && !stage.goes_on();
+        if drains && state.drained(flows) {
+            return Ok(Ended::Abandoned);
+        }
+        let found = if drains {
+            by.wait_at_most(Some(AGAIN))?
+        } else {
+            wait(flows, by, rules)?
+        };
         for index in 0..found {
             let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
@@ -95,7 +106,9 @@ pub(in crate::flows) fn exchange<E: FlowEndpoint, R: WorkerRecorder, T: Fn(&mut 
                 active -= usize::from(settle((flow, token), by.poller, rules)?);
             }
         }
-        state.publish();
+        if !state.is_cut() {
+            state.publish();
+        }
         if E::KEEPS_BOUNDARIES && found == 0 && are_told(flows, rules) {
             if gives_up(flows, rules, &mut silent, state) {
                 return Ok(Ended::Abandoned);

@@ -64,3 +64,21 @@ fn both_directions_of_a_slow_connection_end_netns() {
         Tolerance::Percents(30.0, 1.0),
     );
 }
+
+#[test]
+fn flows_of_a_slow_link_end_with_their_time_netns() {
+    let Some(bench) = Bench::new(LINK) else {
+        return;
+    };
+    let finished = bench.run("-t TCP_MAERTS -l 4 --flows 3 --json");
+    check(
+        "TCP_MAERTS --flows 3 ends with its time, seconds",
+        4.0 + AFTER,
+        seconds(&finished),
+        Tolerance::AtMost,
+    );
+    assert_eq!(
+        finished.document()["warnings"][0]["code"],
+        "queue_discarded"
+    );
+}

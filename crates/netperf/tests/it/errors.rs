@@ -1,0 +1,185 @@
+//! Errors name the operation, the address and port, the cause and the remedy: on a terminal, in
+//! JSON, and in netserver's journal. The texts of netperf 2.7 stay what programs read.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+
+use netperf_testkit::server::free_port;
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Scratch, ours, require};
+
+/// A run with JSON, whose error is one text.
+fn refused(options: &[&str]) -> (Finished, String) {
+    let finished = Invocation::new(&ours!().netperf)
+        .args(["--json", "-l", "1"])
+        .args(options)
+        .run();
+    let message = finished.document()["error"]["message"].to_string();
+    (finished, message)
+}
+
+#[test]
+fn a_connection_that_fails_is_explained() {
+    let port = free_port().to_string();
+    for (options, parts) in [
+        (
+            &["-H", "127.0.0.1", "-p", &*port][..],
+            &[
+                "connect to 127.0.0.1 port ",
+                &*port,
+                "Connection refused",
+                "start netserver",
+            ][..],
+        ),
+        (
+            &["-H", "127.0.0.1:23000"],
+            &["write the port as -H 127.0.0.1 -p 23000"],
+        ),
+        (
+            &["-H", "127.0.0.1", "-p", "99999"],
+            &["'99999' is no port", "from 1 to 65535"],
+        ),
+        (
+            &["-H", "127.0.0.1", "-L", "192.0.2.9", "-p", &*port],
+            &[
+                "bind to 192.0.2.9",
+                "Cannot assign",
+                "does not have the address",
+            ],
+        ),
+        (
+            &["-H", "fe80::1", "-p", &*port],
+            &["connect to fe80::1", "needs the interface, as in fe80::1%"],
+        ),
+        (
+            &["-H", "no-such-host.invalid"],
+            &["look up 'no-such-host.invalid'"],
+        ),
+    ] {
+        let (finished, message) = refused(options);
+        assert_eq!(finished.status.code(), Some(255), "{message}");
+        for part in parts {
+            assert!(message.contains(part), "{part}: {message}");
+        }
+        // Programs read the original's words.
+        let plain = Invocation::new(&ours!().netperf)
+            .args(["-l", "1"])
+            .args(options)
+            .run();
+        assert_eq!((plain.status.code(), &*plain.stderr), (Some(255), ""));
+    }
+}
+
+#[test]
+fn a_server_that_is_no_netserver_is_told_from_one() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    // An iperf3 server reads a cookie of 37 bytes and answers with a state (9).
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut [0; 656]).unwrap();
+        stream.write_all(&[9]).unwrap();
+    });
+    let (_, message) = refused(&["-H", "127.0.0.1", "-p", &port]);
+    server.join().unwrap();
+    assert!(message.contains("is that an iperf3 server?"), "{message}");
+}
+
+#[test]
+fn every_address_of_a_name_is_tried() {
+    let unshare = Path::new("/usr/bin/unshare");
+    if !require::root() || !require::require(unshare.exists(), "unshare", "install util-linux") {
+        return;
+    }
+    let folder = Scratch::new();
+    let hosts = folder.path().join("hosts");
+    std::fs::write(&hosts, "::1 both\n127.0.0.1 both\n").unwrap();
+    let server = Netserver::start_with(&ours!(), &Place::Here, &["-D", "-L", "127.0.0.1"], &[]);
+    let mount = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
+    let finished = Invocation::new(unshare)
+        .args(["--mount", "--", "sh", "-c", mount])
+        .arg(&hosts)
+        .arg(&ours!().netperf)
+        .args([
+            "-H",
+            "both",
+            "-p",
+            &server.port().to_string(),
+            "-l",
+            "1",
+            "-P",
+            "0",
+        ])
+        .run();
+    finished.expect_clean();
+}
+
+#[test]
+fn netserver_says_why_it_could_not_start() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    for (options, reason) in [
+        (
+            &["-L", "127.0.0.1", "-p", &*port][..],
+            &[
+                "listen at 127.0.0.1 port ",
+                &*port,
+                "Address already in use",
+                "-p",
+            ][..],
+        ),
+        (
+            &["-L", "192.0.2.9"],
+            &[
+                "listen at 192.0.2.9 port 12865",
+                "does not have the address",
+            ],
+        ),
+        (&["-p", "99999"], &["-p '99999'", "from 1 to 65535"]),
+        (
+            &["-L", "no-such-host.invalid"],
+            &["-L 'no-such-host.invalid'", "give an address of this host"],
+        ),
+    ] {
+        let netserver = |journal: &[(&str, &str)]| {
+            let mut netserver = Invocation::new(&ours!().netserver).arg("-D").args(options);
+            for (name, value) in journal {
+                netserver = netserver.env(name, value);
+            }
+            netserver.run().expect_exit(1)
+        };
+        let told = netserver(&[("JOURNAL_STREAM", "8:1")]).stderr;
+        assert!(
+            told.starts_with("Unable to start netserver with  '"),
+            "{told}"
+        );
+        for part in reason {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        // Programs read the original's line.
+        assert_eq!(netserver(&[]).stderr.lines().count(), 1);
+    }
+}
+
+#[test]
+fn a_port_that_needs_rights_is_told_from_one_that_is_taken() {
+    let setpriv = Path::new("/usr/bin/setpriv");
+    if !require::root() || !require::require(setpriv.exists(), "setpriv", "install util-linux") {
+        return;
+    }
+    // In a network of this test alone ports below 1024 need rights.
+    let told = Invocation::new(Path::new("/usr/bin/unshare"))
+        .args(["--net", "--", "setpriv", "--bounding-set=-net_bind_service"])
+        .args(["--inh-caps=-net_bind_service", "--"])
+        .arg(&ours!().netserver)
+        .args(["-D", "-p", "80"])
+        .env("JOURNAL_STREAM", "8:1")
+        .run()
+        .expect_exit(1)
+        .stderr;
+    assert!(
+        told.contains("listen at 0.0.0.0 port 80: Permission denied"),
+        "{told}"
+    );
+    assert!(told.contains("CAP_NET_BIND_SERVICE"), "{told}");
+}

@@ -93,6 +93,7 @@ _netperf_value() {
     --rate) : ;;
     --arrival) _netperf_words 'constant poisson' ;;
     --seed) : ;;
+    --one-port) _netperf_words 'on auto' ;;
     --flows) : ;;
     --threads) : ;;
     --warmup) : ;;

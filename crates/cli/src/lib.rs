@@ -43,9 +43,9 @@ use std::path::Path;
 
 pub use args::{
     AccessArgs, Args, CompareArgs, ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs, HistoryArgs,
-    HostArg, IoArgs, IterationsArg, JsonArg, Networks, OutputArg, OutputLayout, PerDirection,
-    PerEnd, Progress, RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, Show, SocketKindArg,
-    SweepArgs, SweepWords, TestArgs, TransportArg, UntilArg, UntilArgs,
+    HostArg, IoArgs, IterationsArg, JsonArg, Networks, OnePortArg, OutputArg, OutputLayout,
+    PerDirection, PerEnd, Progress, RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, Show,
+    SocketKindArg, SweepArgs, SweepWords, TestArgs, TransportArg, UntilArg, UntilArgs,
 };
 pub use command::{
     CliError, Command, ListCommand, Notice, OutputStream, Parsed, RunCommand, ServerCommand,

@@ -246,7 +246,7 @@ pub enum Warning {
     RateMissed(String),
     /// Requests without a response.
     Unanswered(String),
-    /// Nothing that netperf sent was heard by netserver.
+    /// Nothing arrived: the run has no result.
     Unheard(String),
     /// Figures were not precise enough at the end of the time, or are unknown.
     Imprecise(String),
@@ -293,4 +293,23 @@ pub struct Outcome {
     pub span: Span,
     /// Doubts.
     pub warnings: Vec<Warning>,
+}
+
+impl Outcome {
+    /// Reason why the run has no result; `None` if it has one.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        self.warnings.iter().find_map(|warning| match warning {
+            Warning::Unheard(why) => Some(why.as_str()),
+            Warning::EndedEarly
+            | Warning::PeerLost(_)
+            | Warning::QueueDiscarded
+            | Warning::FellBackToTcp
+            | Warning::ClockWentWrong
+            | Warning::GeneratorLate(_)
+            | Warning::RateMissed(_)
+            | Warning::Unanswered(_)
+            | Warning::Imprecise(_) => None,
+        })
+    }
 }

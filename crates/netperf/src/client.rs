@@ -179,8 +179,8 @@ impl RunStart {
 #[derive(Default)]
 struct RunSoFar {
     iterations: Vec<Iteration>,
-    /// Failure to store a result.
-    unkept: Option<Failure>,
+    /// Failure after the report: nothing arrived, or the result was not stored.
+    failure: Option<Failure>,
     /// Interim results, over all iterations.
     intervals: Vec<Interim>,
     /// Latency of operations over all iterations.
@@ -209,8 +209,8 @@ fn test(mut run: RunCommand) -> ExitCode {
     let measured = measure(&mut run, begun, &mut done);
     show::close();
     let Err(failure) = measured else {
-        let kept = done.unkept.as_ref();
-        return kept.map_or(ExitCode::SUCCESS, Failure::report);
+        let failure = done.failure.as_ref();
+        return failure.map_or(ExitCode::SUCCESS, Failure::report);
     };
     let incomplete = netperf_report::incomplete(&run.plan, done.so_far())
         + &elsewhere::hint(&run.plan, done.partial.as_ref());
@@ -235,6 +235,7 @@ fn measure(run: &mut RunCommand, begun: RunStart, done: &mut RunSoFar) -> Result
     keep::check(run)?;
     bind_to_cpu(run);
     run::many::check(&run.plan)?;
+    run::blocked::settle(run, begun)?;
     run::trial::settle(run, begun)?;
     out(&json::start(begun.frame(run)));
     if run.plan.test.moves_data() {

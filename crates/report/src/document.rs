@@ -298,7 +298,9 @@ impl Document {
             outcome.remote_host.as_ref(),
         );
         document.remote.data_port = Some(outcome.agreed.data_port);
-        document.result = Some(MeanResult::of(view));
+        document.error = outcome.failure().map(RunError::of);
+        document.complete = document.error.is_none();
+        document.result = document.complete.then(|| MeanResult::of(view));
         document.confidence = outcome.confidence;
         document.until = UntilResult::of(view);
         document.warnings = outcome.warnings.iter().map(WarningText::of).collect();
@@ -339,6 +341,16 @@ pub(crate) fn partial(context: RunContext<'_>, so_far: SoFar<'_>) -> Option<Iter
         number,
         run,
     ))
+}
+
+impl RunError {
+    /// A failure of the test, with status 1.
+    fn of(why: &str) -> Self {
+        Self {
+            message: format!("netperf: {why}"),
+            exit_status: 1,
+        }
+    }
 }
 
 impl WarningText {

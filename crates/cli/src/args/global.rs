@@ -172,7 +172,19 @@ pub struct IoArgs {
     /// `--sequence`.
     pub sequence: bool,
     /// `--one-port`.
-    pub one_port: bool,
+    pub one_port: Option<OnePortArg>,
+}
+
+netperf_model::words! {
+    /// Use of the control connection's port for data.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum OnePortArg {
+        /// Always.
+        #[default]
+        On = "on",
+        /// When a separate port is blocked.
+        Auto = "auto",
+    }
 }
 
 /// The options about many flows; any of them asks for the engine that has them.

@@ -9,7 +9,7 @@ use super::{
     PORTS, SIZES, buffers, cpu, flows, help_row, io, length, port_name, repeat, set, set_both_ends,
     set_ends, set_families, set_host, settings, span, until,
 };
-use crate::args::{GlobalArgs, JsonArg, Progress};
+use crate::args::{GlobalArgs, JsonArg, OnePortArg, Progress};
 use crate::grammar::{cut, dscp, first_half, rate, seconds, size, time};
 use crate::group::Group;
 use crate::kind::ValueKind;
@@ -246,10 +246,15 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
              2. Needs this project's netserver.",
         ),
     Opt::named("one-port", Group::Hosts)
-        .flag(|a| a.io.one_port = true)
-        .help("send data to the port of the control connection")
+        .takes("when", ValueKind::Word(OnePortArg::WORDS))
+        .action(Action::NextUnlessDash(|a, text| {
+            a.io.one_port = Some(text.and_then(OnePortArg::named).unwrap_or_default());
+            None
+        }))
+        .help("send data to the port of the control connection: on (default) or auto")
         .more(
-            "For networks in which only this port is reachable, such as behind a firewall, NAT or \
+            "auto uses it only if data does not arrive over a separate port in a trial of 0.3 \
+             seconds; a line on standard error then says so. For networks in which only this port is reachable, such as behind a firewall, NAT or \
              a Kubernetes service. Over TCP, TLS and UDP. netperf opens all connections, also for \
              data from netserver, and each begins with 32 bytes that identify the test. Needs \
              this project's netserver.",

@@ -3,7 +3,7 @@
 use netperf_model::{Duplex, EndPlan, Flow, IoPlan, SeriesPlan, SocketPlan};
 
 use super::ends::{PlannedEnd, positive};
-use crate::args::{IoArgs, SeriesArgs};
+use crate::args::{IoArgs, OnePortArg, SeriesArgs};
 
 /// An end with what the options about data paths say of it.
 pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: PlannedEnd, end: EndPlan) -> EndPlan {
@@ -28,7 +28,7 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: PlannedEnd, end: EndP
         io,
         auto_io: method == Some(None),
         sequence: args.sequence,
-        one_port: args.one_port,
+        one_port: args.one_port == Some(OnePortArg::On),
         duplex: flow.duplex == Some(Duplex::Same),
         ..end
     }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan, UntilPlan};
 
 use self::ends::PlannedEnd;
-use crate::args::Args;
+use crate::args::{Args, OnePortArg};
 use crate::command::{CliError, Command, ListCommand, Notice, RunCommand, UnknownTest};
 use crate::{CliEnvironment, parse};
 
@@ -50,6 +50,7 @@ pub(crate) fn command(
     Ok(Command::Run(Box::new(RunCommand {
         plan,
         report,
+        auto_one_port: args.global.io.one_port == Some(OnePortArg::Auto),
         debug_level: args.global.debug,
         show: args.global.show,
         history: args.global.history.clone(),

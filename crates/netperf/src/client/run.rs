@@ -1,8 +1,10 @@
 //! A test from its beginning to its result.
 
 mod arrivals;
+pub(super) mod blocked;
 mod both;
 mod check;
+mod empty;
 pub(crate) mod many;
 mod series;
 mod session;
@@ -82,7 +84,10 @@ pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut RunSoFar) -> Re
     for talk in test.talk.into_iter().chain(test.beside) {
         talk.finish(LEAVE);
     }
-    done.unkept = keep::keep(run, &outcome).err();
+    done.failure = match outcome.failure() {
+        Some(why) => Some(Failure::failed(why)),
+        None => keep::keep(run, &outcome).err(),
+    };
     Ok(())
 }
 
@@ -211,12 +216,17 @@ impl<'a> TestRun<'a> {
         let talks = self.talk.iter().chain(&self.beside);
         let controls: Vec<_> = talks.map(|talk| talk.link().fd()).collect();
         let about = (self.unit(), &local);
+        let begun = clock::now();
         let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
             until::beside(plan, about, &live, &mut self.done.until, || {
                 end.run(&remotes, &controls, &live)
             })
         });
-        let mut ran = ran.map_err(failed)?;
+        let mut ran = ran.map_err(|error| {
+            let after = begun.elapsed();
+            let failure = failure::engine(&error, plan.transport, family);
+            blocked::explained(failure, &error, plan, &hosts, &remotes, after)
+        })?;
         trace::dump_tcp_info(plan, &ran);
         self.keep(ran.latency.take());
         let end_mark = ran.end_mark.take();

@@ -4,6 +4,7 @@ mod access;
 mod bare;
 mod bidirectional;
 mod bidirectional_flows;
+mod blocked;
 mod chaos;
 mod compare;
 mod consumers;

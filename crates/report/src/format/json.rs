@@ -35,9 +35,17 @@ pub(crate) fn document(view: &View<'_>) -> String {
     pretty(&Document::of(view))
 }
 
-/// The last line of a run that succeeded.
+/// The last line of a run with a report.
 pub(crate) fn result_event(view: &View<'_>) -> String {
-    success(Document::of(view))
+    let document = Document::of(view);
+    match document.error {
+        None => success(document),
+        Some(error) => line(&StreamEvent::Error {
+            time: document.span.ended,
+            error,
+            partial: None,
+        }),
+    }
 }
 
 /// One interim result, the `index`-th of the run.

@@ -10,8 +10,8 @@ use netperf_os::alarm;
 use netperf_report::document::WarningText;
 use netperf_report::format::json;
 
-use super::{IterationResult, TestRun, arrivals, identifier};
-use crate::client::{elsewhere, facts, until};
+use super::{IterationResult, TestRun, arrivals, empty, identifier};
+use crate::client::{facts, until};
 use crate::output::{Failure, err, out};
 
 impl TestRun<'_> {
@@ -72,12 +72,17 @@ impl TestRun<'_> {
         let remote_host = facts::remote(self.remote_host.take(), &mut done.iterations);
         let doubts = rate::doubts(plan, &done.iterations, done.latency.as_ref());
         let imprecise = until::doubt(plan, done.until.as_ref()).filter(|_| !stopped);
-        let unheard = elsewhere::doubt(plan, &done.iterations);
-        let arrivals = arrivals::doubt(plan, &done.iterations);
-        let unanswered = unanswered::doubt(plan, &done.iterations);
-        let doubts = doubts.into_iter().chain(unanswered).chain(imprecise);
-        for doubt in doubts.chain(unheard).chain(arrivals) {
-            warn(&mut warnings, doubt);
+        let missing = empty::failure(plan, &self.hosts, &agreed, &done.iterations, stopped);
+        if let Some(why) = missing {
+            // The program reports it as its failure.
+            warnings.push(Warning::Unheard(why));
+        } else {
+            let unanswered = unanswered::doubt(plan, &done.iterations);
+            let arrivals = arrivals::doubt(plan, &done.iterations);
+            let doubts = doubts.into_iter().chain(unanswered).chain(imprecise);
+            for doubt in doubts.chain(arrivals) {
+                warn(&mut warnings, doubt);
+            }
         }
         Outcome {
             plan: plan.clone(),

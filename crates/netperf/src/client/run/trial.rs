@@ -5,12 +5,12 @@
 use std::time::Duration;
 
 use netperf_cli::{Progress, RunCommand, Show};
-use netperf_model::{EndPlan, Feature, IoMethod, Iteration, Limit, TestPlan};
+use netperf_model::{EndPlan, Feature, Hosts, IoMethod, Iteration, Limit, TestPlan};
 use netperf_os::alarm;
 
 use super::session::{LEAVE, open};
 use super::trace::Trace;
-use super::{TestRun, catch_signals, control, data_hosts};
+use super::{IterationResult, TestRun, catch_signals, control, data_hosts, empty};
 use crate::client::{RunSoFar, RunStart};
 use crate::output::{Failure, out};
 
@@ -64,6 +64,20 @@ pub(crate) fn settle(run: &mut RunCommand, begun: RunStart) -> Result<(), Failur
         out(&format!("{line}\n"));
     }
     Ok(())
+}
+
+/// Reason why no data arrives over a separate data port; `None` if some does.
+pub(super) fn of_data_port(run: &RunCommand, begun: RunStart) -> Result<Option<String>, Failure> {
+    let trial = shortened(run, Limit::Time(LENGTHS.1));
+    let (ran, hosts) = once(&trial, begun)?;
+    let runs = [ran.iteration];
+    Ok(empty::cause(
+        &trial.plan,
+        &hosts,
+        &ran.agreed,
+        &runs,
+        ran.stopped,
+    ))
 }
 
 /// The methods that each end can have.
@@ -211,23 +225,11 @@ impl Trials<'_> {
         if alarm::stopped_by_user() {
             return Err(Failure::failed("ended by a signal before the test began"));
         }
-        let mut run = self.run.clone();
-        let plan = &mut run.plan;
-        plan.local.io.method = local;
-        plan.remote.io.method = remote;
-        plan.limit = self.amount.map_or(Limit::Time(self.length), Limit::Units);
-        (plan.confidence, plan.interim, plan.latency) = (None, None, false);
-        (plan.until, plan.remote.until) = (None, false);
-        if let Some(many) = &mut plan.many {
-            (many.warmup, many.cooldown) = (Duration::ZERO, Duration::ZERO);
-        }
-        (plan.local.cpu, plan.remote.cpu) = (None, None);
-        (plan.wait, plan.dump_tcp_info) = (Duration::ZERO, false);
-        run.show = Show {
-            progress: Progress::Never,
-            ..Show::default()
-        };
-        once(&run, self.begun)
+        let limit = self.amount.map_or(Limit::Time(self.length), Limit::Units);
+        let mut run = shortened(self.run, limit);
+        run.plan.local.io.method = local;
+        run.plan.remote.io.method = remote;
+        Ok(once(&run, self.begun)?.0.iteration)
     }
 
     /// The pair that moved most. It replaces the first pair, of blocking calls if there is
@@ -245,8 +247,27 @@ impl Trials<'_> {
     }
 }
 
+/// The test of a trial, which ends at this limit.
+fn shortened(run: &RunCommand, limit: Limit) -> RunCommand {
+    let mut run = run.clone();
+    let plan = &mut run.plan;
+    plan.limit = limit;
+    (plan.confidence, plan.interim, plan.latency) = (None, None, false);
+    (plan.until, plan.remote.until) = (None, false);
+    if let Some(many) = &mut plan.many {
+        (many.warmup, many.cooldown) = (Duration::ZERO, Duration::ZERO);
+    }
+    (plan.local.cpu, plan.remote.cpu) = (None, None);
+    (plan.wait, plan.dump_tcp_info) = (Duration::ZERO, false);
+    run.show = Show {
+        progress: Progress::Never,
+        ..Show::default()
+    };
+    run
+}
+
 /// Runs a plan once, in a separate session.
-fn once(run: &RunCommand, begun: RunStart) -> Result<Iteration, Failure> {
+fn once(run: &RunCommand, begun: RunStart) -> Result<(IterationResult, Hosts), Failure> {
     let plan = &run.plan;
     let control = plan.control.as_ref().map(control::establish).transpose()?;
     let hosts = data_hosts(plan, control.as_ref())?;
@@ -262,7 +283,7 @@ fn once(run: &RunCommand, begun: RunStart) -> Result<Iteration, Failure> {
     if let Some(talk) = test.talk {
         talk.finish(LEAVE);
     }
-    Ok(ran.iteration)
+    Ok((ran, test.hosts))
 }
 
 /// Rate of transactions, or of bytes at the receiving end, per second.

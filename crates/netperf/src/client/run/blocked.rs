@@ -1,0 +1,117 @@
+//! Data ports that a firewall blocks: the reason of a failure, and `--one-port auto`.
+
+use std::io;
+use std::time::Duration;
+
+use netperf_cli::RunCommand;
+use netperf_engine::{EngineError, Operation};
+use netperf_model::{Address, Feature, Hosts, TestPlan};
+use netperf_os::alarm;
+
+use super::session::{LEAVE, open};
+use super::trial;
+use super::{check, control};
+use crate::client::{RunStart, elsewhere};
+use crate::output::{Failure, err};
+
+/// What to do about a blocked data port.
+pub(super) fn advice(plan: &TestPlan) -> &'static str {
+    if has_one_port(plan) {
+        "open that port, or use --one-port"
+    } else {
+        "open that port"
+    }
+}
+
+/// The plan with `--one-port`.
+fn with_one_port(plan: &TestPlan) -> TestPlan {
+    let mut plan = plan.clone();
+    plan.local.one_port = true;
+    plan.remote.one_port = true;
+    plan
+}
+
+/// Returns true if `--one-port` is not in use yet, and the test and netserver support it.
+fn has_one_port(plan: &TestPlan) -> bool {
+    let with = with_one_port(plan);
+    if plan.remote.one_port || netperf_model::refusal::check(&with).is_err() {
+        return false;
+    }
+    let control = plan.control.as_ref().map(control::establish);
+    let Some(Ok(control)) = control else {
+        return false;
+    };
+    if check::one_port(&with, control.peer).is_err() {
+        return false;
+    }
+    let Ok(mut talk) = open(plan, control) else {
+        return false;
+    };
+    let abilities = talk.greet();
+    talk.finish(LEAVE);
+    matches!(abilities, Ok(Some(abilities)) if abilities.features.contains(&Feature::OnePort))
+}
+
+/// Adds address, time and the way out to the failure of a data connection.
+pub(super) fn explained(
+    failure: Failure,
+    error: &EngineError,
+    plan: &TestPlan,
+    hosts: &Hosts,
+    remotes: &[Address],
+    after: Duration,
+) -> Failure {
+    let Some(Address::Inet(to)) = remotes
+        .first()
+        .filter(|_| error.operation == Operation::Connect)
+    else {
+        return failure;
+    };
+    let (transport, name, port) = (plan.transport.row().label, &hosts.remote.name, to.port());
+    let rejected = [
+        io::ErrorKind::ConnectionRefused,
+        io::ErrorKind::HostUnreachable,
+        io::ErrorKind::NetworkUnreachable,
+        io::ErrorKind::PermissionDenied,
+    ];
+    let kind = error.error.kind();
+    let why = if kind == io::ErrorKind::TimedOut {
+        format!(
+            "port {port} of {name} gave no answer within {} s: a firewall probably blocks \
+             {transport} to it",
+            after.as_secs()
+        )
+    } else if rejected.contains(&kind) {
+        format!("a firewall probably rejects {transport} to port {port} of {name}")
+    } else {
+        return failure;
+    };
+    let way_out = elsewhere::explanation(plan).unwrap_or_else(|| advice(plan));
+    Failure {
+        stderr: format!("{}netperf: {why}: {way_out}\n", failure.stderr),
+        ..failure
+    }
+}
+
+/// Carries out `--one-port auto`: if no data arrives over a separate port in a short trial, the
+/// test uses the port of the control connection.
+pub(crate) fn settle(run: &mut RunCommand, begun: RunStart) -> Result<(), Failure> {
+    if !run.auto_one_port || !run.plan.test.moves_data() || !has_one_port(&run.plan) {
+        return Ok(());
+    }
+    let why = match trial::of_data_port(run, begun) {
+        Ok(None) => return Ok(()),
+        Ok(Some(why)) => why,
+        Err(failure) if alarm::stopped_by_user() => return Err(failure),
+        Err(failure) => {
+            let lines = failure.on_stderr().stderr;
+            let first = lines.lines().next().unwrap_or_default();
+            first.trim_start_matches("netperf: ").to_owned()
+        }
+    };
+    run.plan = with_one_port(&run.plan);
+    err(&format!(
+        "netperf: --one-port auto: {why}: the test uses one port\n"
+    ));
+    Ok(())
+}

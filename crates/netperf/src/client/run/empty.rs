@@ -1,0 +1,207 @@
+//! Runs in which nothing arrived. They have no result; a firewall is the usual reason.
+
+use netperf_model::{Agreed, Hosts, Iteration, TestPlan};
+
+use super::blocked;
+use crate::client::elsewhere;
+
+/// Shortest run ended by a signal in which data is expected to arrive, seconds.
+const SOON: f64 = 1.0;
+
+/// Largest datagram in one packet of Ethernet over IPv4, bytes.
+const FULL_PACKET: u32 = 1472;
+
+/// Data that did not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    /// No transaction was completed, though netserver received so many bytes of requests.
+    Transactions(u64),
+    /// netserver received none of so many bytes.
+    There(u64),
+    /// netperf received nothing.
+    Back,
+    /// Every send failed.
+    Sends,
+}
+
+/// Reason why a test has no result; `None` if it has one. `stopped` is true if a signal ended
+/// it.
+pub(super) fn failure(
+    plan: &TestPlan,
+    hosts: &Hosts,
+    agreed: &Agreed,
+    runs: &[Iteration],
+    stopped: bool,
+) -> Option<String> {
+    let cause = cause(plan, hosts, agreed, runs, stopped)?;
+    if elsewhere::explanation(plan).is_some() || plan.remote.one_port {
+        return Some(cause);
+    }
+    Some(format!("{cause}: {}", blocked::advice(plan)))
+}
+
+/// The reason without advice.
+pub(super) fn cause(
+    plan: &TestPlan,
+    hosts: &Hosts,
+    agreed: &Agreed,
+    runs: &[Iteration],
+    stopped: bool,
+) -> Option<String> {
+    let missing = of_all(plan, runs, stopped)?;
+    let what = match missing {
+        Missing::Transactions(0) => "no transaction was completed".to_owned(),
+        Missing::Transactions(_) => {
+            "requests arrived at netserver, but no transaction was completed".to_owned()
+        }
+        Missing::There(sent) => format!("none of {sent} bytes arrived at netserver"),
+        Missing::Back => "no data arrived from netserver".to_owned(),
+        Missing::Sends => return Some("nothing was sent: every send failed".to_owned()),
+    };
+    if let Some(why) = elsewhere::explanation(plan) {
+        return Some(format!("{what}: {why}"));
+    }
+    let way = match missing {
+        Missing::Back | Missing::Transactions(1..) => "from",
+        Missing::Transactions(_) | Missing::There(_) | Missing::Sends => "to",
+    };
+    let (transport, host) = (plan.transport.row(), &hosts.remote.name);
+    if plan.remote.one_port {
+        // The first packet of the data arrived, or the test would not have begun.
+        return Some(format!(
+            "{what}: the path probably loses all packets of this size, or at this rate"
+        ));
+    }
+    let size = agreed.local.send_size.filter(|size| *size > FULL_PACKET);
+    let fragments = size.filter(|_| !transport.reliable).map(|size| {
+        format!(", or the path loses fragments of {size} bytes (use {FULL_PACKET} bytes at most)")
+    });
+    Some(format!(
+        "{what}: a firewall probably blocks {} {way} port {} of {host}{}",
+        transport.label,
+        agreed.data_port,
+        fragments.unwrap_or_default()
+    ))
+}
+
+/// Data that arrived in none of the runs.
+fn of_all(plan: &TestPlan, runs: &[Iteration], stopped: bool) -> Option<Missing> {
+    let missing = |run: &Iteration| of_run(plan, run).filter(|_| !stopped || run.elapsed >= SOON);
+    let each: Option<Vec<Missing>> = runs.iter().map(missing).collect();
+    each?.pop()
+}
+
+fn of_run(plan: &TestPlan, run: &Iteration) -> Option<Missing> {
+    let local = &run.local.tally;
+    let received = run.remote.as_ref().map(|end| end.tally.bytes_received);
+    if plan.flow.sends && local.bytes_sent == 0 && local.failed_sends > 0 {
+        return Some(Missing::Sends);
+    }
+    if plan.test.counts_connections() || plan.flow.counts_transactions() {
+        let requests = received.unwrap_or(0);
+        return (local.transactions == 0).then_some(Missing::Transactions(requests));
+    }
+    if plan.flow.sends && local.bytes_sent > 0 && received == Some(0) {
+        return Some(Missing::There(local.bytes_sent));
+    }
+    (plan.flow.receives && local.bytes_received == 0).then_some(Missing::Back)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice::from_ref;
+
+    use super::*;
+    use netperf_cli::Command;
+    use netperf_model::{EndResult, Tally};
+
+    fn plan(words: &str) -> TestPlan {
+        let argv: Vec<_> = words.split_whitespace().map(Into::into).collect();
+        let around = netperf_cli::CliEnvironment {
+            read_file: &|_| Ok(String::new()),
+            is_selector: &|_| false,
+            selectors: &[],
+            dump_tcp_info: false,
+        };
+        match netperf_cli::netperf(&argv, &around).command {
+            Ok(Command::Run(run)) => run.plan,
+            other => panic!("no run: {other:?}"),
+        }
+    }
+
+    fn run(local: Tally, received_there: Option<u64>) -> Iteration {
+        let end = |tally| EndResult {
+            tally,
+            ..EndResult::default()
+        };
+        Iteration {
+            elapsed: 2.0,
+            paused: 0.0,
+            local: end(local),
+            remote: received_there.map(|bytes_received| {
+                end(Tally {
+                    bytes_received,
+                    ..Tally::default()
+                })
+            }),
+            segment_size: None,
+            cipher: None,
+            tcp: None,
+            many: None,
+            one_way: None,
+        }
+    }
+
+    fn sent(bytes_sent: u64) -> Tally {
+        Tally {
+            bytes_sent,
+            ..Tally::default()
+        }
+    }
+
+    #[test]
+    fn a_run_without_data_has_no_result_in_any_kind_of_test() {
+        let missing = |test: &str, run: Iteration| of_run(&plan(test), &run);
+        let stream = "netperf -H a -t UDP_STREAM";
+        assert_eq!(
+            missing(stream, run(sent(9), Some(0))),
+            Some(Missing::There(9))
+        );
+        assert_eq!(missing(stream, run(sent(9), Some(1))), None);
+        // Nothing is known of netserver's end.
+        assert_eq!(missing(stream, run(sent(9), None)), None);
+        let failed = Tally {
+            failed_sends: 1,
+            ..Tally::default()
+        };
+        assert_eq!(missing(stream, run(failed, Some(0))), Some(Missing::Sends));
+        let back = "netperf -H a -t TCP_MAERTS";
+        assert_eq!(missing(back, run(sent(0), Some(0))), Some(Missing::Back));
+        for test in ["UDP_RR", "TCP_CRR", "TCP_CC"] {
+            let words = format!("netperf -H a -t {test}");
+            let none = Some(Missing::Transactions(0));
+            assert_eq!(missing(&words, run(sent(1), Some(0))), none, "{test}");
+            let done = Tally {
+                transactions: 1,
+                ..sent(1)
+            };
+            assert_eq!(missing(&words, run(done, Some(0))), None, "{test}");
+        }
+    }
+
+    #[test]
+    fn one_result_is_enough_and_a_signal_may_come_before_the_first() {
+        let plan = plan("netperf -H a -t UDP_STREAM");
+        let (empty, full) = (run(sent(9), Some(0)), run(sent(9), Some(9)));
+        assert!(of_all(&plan, &[empty.clone(), empty.clone()], false).is_some());
+        assert!(of_all(&plan, &[empty.clone(), full], false).is_none());
+        assert!(of_all(&plan, &[], false).is_none());
+        let short = Iteration {
+            elapsed: 0.5,
+            ..empty.clone()
+        };
+        assert!(of_all(&plan, from_ref(&short), true).is_none());
+        assert!(of_all(&plan, &[short], false).is_some());
+        assert!(of_all(&plan, &[empty], true).is_some());
+    }
+}

@@ -2,6 +2,7 @@
 
 mod accept_loop;
 mod admission;
+mod histogram;
 mod host;
 mod listen;
 mod log;

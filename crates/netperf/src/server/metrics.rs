@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::histogram::ResultHistogram;
+use super::record::ResultUnit;
 use super::session_log::{ProcessEnd, SessionLog};
 
 /// Counters since the start of netserver.
@@ -18,6 +20,10 @@ pub(super) struct Metrics {
     unspoken: BTreeMap<String, u64>,
     /// Clients refused by the policy, by reason.
     denied: BTreeMap<String, u64>,
+    /// All refusals by the policy, of clients and of tests, by reason.
+    refusals: BTreeMap<&'static str, u64>,
+    /// Results of completed tests, by kind and unit.
+    results: BTreeMap<(String, ResultUnit), ResultHistogram>,
     /// Local failures, by operation.
     errors: BTreeMap<String, u64>,
 }
@@ -47,6 +53,12 @@ impl Metrics {
         count(failed, session_log.failed);
         count(&mut self.bytes.0, session_log.bytes.0);
         count(&mut self.bytes.1, session_log.bytes.1);
+        for (word, number) in &session_log.refusals {
+            count(self.refusals.entry(*word).or_default(), *number);
+        }
+        for (kind, results) in &session_log.results {
+            self.results.entry(kind.clone()).or_default().merge(results);
+        }
     }
 
     /// Counts a connection that ended before its first message was complete.
@@ -55,7 +67,8 @@ impl Metrics {
     }
 
     /// Counts a client refused by the policy.
-    pub(super) fn denied(&mut self, why: &str) {
+    pub(super) fn denied(&mut self, why: &'static str) {
+        count(self.refusals.entry(why).or_default(), 1);
         count(self.denied.entry(why.to_owned()).or_default(), 1);
     }
 
@@ -67,6 +80,15 @@ impl Metrics {
     /// All metrics in text format.
     pub(super) fn text(&self, now: Gauges) -> String {
         let mut page = MetricsText::default();
+        page.family("netperf_build_info", "gauge", "Version of this program.");
+        page.sample(
+            &[
+                ("version", env!("CARGO_PKG_VERSION")),
+                ("arch", std::env::consts::ARCH),
+                ("os", std::env::consts::OS),
+            ],
+            1,
+        );
         page.family("netserver_sessions_total", "counter", "Finished sessions.");
         for ((kind, end), number) in &self.sessions {
             page.sample(&[("kind", kind), ("end", end)], *number);
@@ -86,6 +108,12 @@ impl Metrics {
         let help = "Clients refused by the policy.";
         page.family("netserver_connections_denied_total", "counter", help);
         page.samples("reason", &self.denied);
+        let help = "Clients and tests refused by the policy.";
+        page.family("netserver_refusals_total", "counter", help);
+        for (reason, number) in &self.refusals {
+            page.sample(&[("by", refused_by(reason)), ("reason", reason)], *number);
+        }
+        self.histograms(&mut page);
         let help = "Local failures of netserver.";
         page.family("netserver_errors_total", "counter", help);
         page.samples("what", &self.errors);
@@ -102,6 +130,37 @@ impl Metrics {
         page.family("netserver_log_lines_lost_total", "counter", help);
         page.sample(&[], now.lines_lost);
         page.text
+    }
+
+    /// Histograms of results.
+    fn histograms(&self, page: &mut MetricsText) {
+        for (unit, name, help) in [
+            (
+                ResultUnit::Megabits,
+                "netserver_throughput_bits_per_second",
+                "Throughput of completed bulk tests.",
+            ),
+            (
+                ResultUnit::Transactions,
+                "netserver_transactions_per_second",
+                "Transaction rate of completed tests.",
+            ),
+        ] {
+            page.family(name, "histogram", help);
+            let results = self.results.iter().filter(|((_, of), _)| *of == unit);
+            for ((kind, _), results) in results {
+                page.histogram(kind, unit.bounds(), results);
+            }
+        }
+    }
+}
+
+/// Kind of the rule that refuses for this reason.
+fn refused_by(reason: &str) -> &'static str {
+    match reason {
+        "key-required" | "wrong-key" => "key",
+        "sessions" | "peer-sessions" | "test-time" | "send-rate" => "limit",
+        _ => "policy",
     }
 }
 
@@ -128,6 +187,25 @@ impl MetricsText {
         for (value, number) in of {
             self.sample(&[(label, value)], *number);
         }
+    }
+
+    /// Writes the samples of a histogram.
+    fn histogram(&mut self, kind: &str, bounds: &[f64], results: &ResultHistogram) {
+        let name = self.name;
+        let bounds = bounds.iter().map(ToString::to_string);
+        let last = ("+Inf".to_owned(), results.count);
+        for (bound, number) in bounds.zip(results.cumulative()).chain([last]) {
+            _ = writeln!(
+                self.text,
+                "{name}_bucket{{test=\"{kind}\",le=\"{bound}\"}} {number}"
+            );
+        }
+        _ = writeln!(self.text, "{name}_sum{{test=\"{kind}\"}} {}", results.sum);
+        _ = writeln!(
+            self.text,
+            "{name}_count{{test=\"{kind}\"}} {}",
+            results.count
+        );
     }
 
     /// Writes one sample. Label values are fixed words and need no escapes.

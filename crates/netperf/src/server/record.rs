@@ -6,6 +6,8 @@
 
 use netperf_model::{Denied, Flow, Tally, TransportId};
 
+use super::histogram;
+
 /// An event of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SessionRecord {
@@ -54,6 +56,41 @@ netperf_model::words! {
     }
 }
 
+/// Unit of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ResultUnit {
+    /// 10^6 bits per second.
+    Megabits,
+    /// Transactions per second.
+    Transactions,
+}
+
+impl ResultUnit {
+    /// Name of the unit in the log.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Megabits => "10^6bits/s",
+            Self::Transactions => "transactions/s",
+        }
+    }
+
+    /// Bounds of the histogram.
+    pub(super) const fn bounds(self) -> &'static [f64; 12] {
+        match self {
+            Self::Megabits => &histogram::BITS,
+            Self::Transactions => &histogram::TRANSACTIONS,
+        }
+    }
+
+    /// Units of the histogram per unit of the log.
+    pub(super) const fn factor(self) -> f64 {
+        match self {
+            Self::Megabits => 1e6,
+            Self::Transactions => 1.0,
+        }
+    }
+}
+
 /// Words for directions.
 const FLOWS: [(&str, Flow); 9] = [
     ("both", Flow::both_ways(netperf_model::Duplex::Same)),
@@ -97,17 +134,20 @@ impl Ran {
     }
 
     /// The result and its unit; `None` if no time was measured.
-    pub(super) fn result(&self) -> Option<(f64, &'static str)> {
+    pub(super) fn result(&self) -> Option<(f64, ResultUnit)> {
         if !(self.elapsed.is_finite() && self.elapsed > 0.0) {
             return None;
         }
         Some(if self.flow.counts_transactions() {
             (
                 real(self.tally.transactions) / self.elapsed,
-                "transactions/s",
+                ResultUnit::Transactions,
             )
         } else {
-            (real(self.bytes()) * 8.0 / 1e6 / self.elapsed, "10^6bits/s")
+            (
+                real(self.bytes()) * 8.0 / 1e6 / self.elapsed,
+                ResultUnit::Megabits,
+            )
         })
     }
 }

@@ -1,11 +1,14 @@
 //! Log entry of a session.
 
+use std::collections::BTreeMap;
+
 use netperf_cli::LogLevel;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::Denied;
 
+use super::histogram::ResultHistogram;
 use super::log::{LogField, ServerLog};
-use super::record::{Ran, SessionEnd, SessionRecord};
+use super::record::{Ran, ResultUnit, SessionEnd, SessionRecord};
 
 /// Summary of a session for the log.
 #[derive(Debug)]
@@ -23,6 +26,10 @@ pub(super) struct SessionLog {
     last: Option<Ran>,
     errno: Option<i32>,
     denied: Option<&'static str>,
+    /// Refusals by the policy, by reason.
+    pub(super) refusals: BTreeMap<&'static str, u64>,
+    /// Results of completed tests, by kind and unit.
+    pub(super) results: BTreeMap<(String, ResultUnit), ResultHistogram>,
     ending: Option<SessionEnd>,
 }
 
@@ -50,6 +57,8 @@ impl SessionLog {
             last: None,
             errno: None,
             denied: None,
+            refusals: BTreeMap::new(),
+            results: BTreeMap::new(),
             ending: None,
         }
     }
@@ -61,6 +70,10 @@ impl SessionLog {
                 self.ran = self.ran.saturating_add(1);
                 self.bytes.0 = self.bytes.0.saturating_add(ran.tally.bytes_sent);
                 self.bytes.1 = self.bytes.1.saturating_add(ran.tally.bytes_received);
+                if let Some((result, unit)) = ran.result() {
+                    let histogram = self.results.entry((ran.name(), unit)).or_default();
+                    histogram.add(unit.bounds(), result * unit.factor());
+                }
                 self.last = Some(ran);
             }
             SessionRecord::Refused(errno) => {
@@ -71,6 +84,8 @@ impl SessionLog {
                 self.refused = self.refused.saturating_add(1);
                 self.errno = Some(errno);
                 self.denied = Some(word);
+                let refusals = self.refusals.entry(word).or_default();
+                *refusals = refusals.saturating_add(1);
             }
             SessionRecord::Failed(errno) => {
                 self.failed = self.failed.saturating_add(1);
@@ -124,7 +139,7 @@ impl SessionLog {
             fields.push(("test", last.name().into()));
             if let Some((result, unit)) = last.result() {
                 fields.push(("result", result.into()));
-                fields.push(("unit", unit.into()));
+                fields.push(("unit", unit.name().into()));
             }
         }
         for (name, count) in [("refused", self.refused), ("failed", self.failed)] {

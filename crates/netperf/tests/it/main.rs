@@ -32,6 +32,7 @@ mod list;
 mod live;
 mod manual;
 mod matrix;
+mod metrics;
 mod one_port;
 mod one_way;
 mod operations;

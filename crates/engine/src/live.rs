@@ -89,10 +89,10 @@ struct Data {
 impl Live {
     /// Counts beside which `TCP_INFO` of the data connection can be read.
     #[must_use]
-    pub fn with_tcp() -> Self {
+    pub fn with_tcp(self) -> Self {
         Self {
             watches: true,
-            ..Self::default()
+            ..self
         }
     }
 
@@ -275,6 +275,21 @@ impl Live {
         self.series.get().map(Watched::now).unwrap_or_default()
     }
 
+    /// Bytes that the peer has acknowledged on this many data connections, as they are now.
+    /// `None` unless all of them are observed ([`Live::with_tcp`], [`Live::with_flows`]) and
+    /// open, and unless the kernel tells.
+    #[must_use]
+    pub fn acknowledged(&self, connections: u32) -> Option<u64> {
+        if let Some(socket) = &self.data().socket {
+            return tcp::detail(socket.as_fd()).ok()?.acknowledged();
+        }
+        let flows = self.flows();
+        if u32::try_from(flows.len()) != Ok(connections) {
+            return None;
+        }
+        flows.iter().map(|(_, detail)| detail.acknowledged()).sum()
+    }
+
     /// `TCP_INFO` of the data connection: as it is now, or as it was when the loop
     /// was over. `None` when nobody asked ([`Live::with_tcp`]), and in a run that has
     /// not one TCP connection but many or none.
@@ -304,7 +319,7 @@ mod tests {
     #[test]
     fn tcp_is_seen_from_the_connection_to_the_end_of_the_loop_and_kept() {
         let (data, _peer) = pair();
-        let live = Live::with_tcp();
+        let live = Live::default().with_tcp();
         assert_eq!(live.tcp(), None);
         live.connected(data.as_fd());
         assert!(live.tcp().is_some_and(|tcp| tcp.snd_mss > 0));
@@ -316,11 +331,29 @@ mod tests {
     #[test]
     fn a_watched_connection_closes_with_the_loop() {
         let (data, mut peer) = pair();
-        let live = Live::with_tcp();
+        let live = Live::default().with_tcp();
         live.connected(data.as_fd());
         live.end();
         drop(data);
         assert_eq!(peer.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[test]
+    fn acknowledged_bytes_are_those_that_left_the_send_queue() {
+        use std::io::Write;
+        let (mut data, mut peer) = pair();
+        let live = Live::default().with_tcp();
+        assert_eq!(live.acknowledged(1), None);
+        live.connected(data.as_fd());
+        let before = live.acknowledged(1).unwrap();
+        data.write_all(&[0; 1000]).unwrap();
+        peer.read_exact(&mut [0; 1000]).unwrap();
+        while tcp::unacknowledged(data.as_fd()).unwrap() > 0 {
+            std::thread::yield_now();
+        }
+        assert_eq!(live.acknowledged(1), Some(before + 1000));
+        live.end();
+        assert_eq!(live.acknowledged(1), None);
     }
 
     #[test]

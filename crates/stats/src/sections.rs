@@ -2,15 +2,12 @@
 
 use crate::moments::count;
 use crate::precision::{Estimate, of_mean};
-use crate::until::Wanted;
+use crate::until::{EARLIER, Wanted};
 
 /// Initial number of throughput values in a section.
 const LENGTH: usize = 10;
 /// Maximum number of sections; beyond it neighbours are merged.
 const MOST: usize = 64;
-/// Earlier looks, in tenths of the sections, at which the percentile must have been known
-/// nearly as well.
-const EARLIER: [usize; 2] = [8, 6];
 /// A percentile is unknown with fewer operations than this on either side of it.
 const FEWEST_BEYOND: f64 = 5.0;
 /// Weight of the wider side of an interval in the reported width.

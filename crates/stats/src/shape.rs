@@ -1,6 +1,7 @@
 //! Shape of a series: level, drifting, or alternating between two levels.
 
 use crate::moments::{batches, count, lag_one, mean, t_probability, variance};
+use crate::precision::lower_variance;
 
 /// The shape of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,6 +38,11 @@ const SMALLEST_MODE: f64 = 0.1;
 const VALLEY: f64 = 0.5;
 /// Minimum number of values for the test for two levels.
 const FEWEST_VALUES: usize = 50;
+/// Batches for the test for an oscillation.
+const FEWEST_BATCHES: usize = 15;
+/// Upper limit of the variance of the means of batches, as a share of that of independent
+/// values, at which a series oscillates.
+const OSCILLATES: f64 = 0.5;
 
 /// The shape of a series without its warm-up.
 #[must_use]
@@ -117,10 +123,26 @@ fn modes(values: &[f64]) -> Option<Modes> {
     };
     let (low, high) = (widened(low), widened(high));
     let large = low.weight.min(high.weight) >= SMALLEST_MODE;
-    (large && has_valley(low, high)).then_some(Modes {
+    let two = large && has_valley(low, high) && !oscillates(values);
+    two.then_some(Modes {
         low: low.mean,
         high: high.mean,
         share_high: high.weight,
+    })
+}
+
+/// Returns true if values compensate each other, so that means of batches vary less than those
+/// of independent values: a queue that fills and empties has one rate and not two levels.
+fn oscillates(values: &[f64]) -> bool {
+    let Some(all) = variance(values) else {
+        return false;
+    };
+    let sizes = std::iter::successors(Some(4), |size| Some(size * 2));
+    let mut sizes = sizes.take_while(|size| values.len() / size >= FEWEST_BATCHES);
+    sizes.any(|size| {
+        let means = batches(values, size);
+        let between = variance(&means).unwrap_or(all) * count(size) / all;
+        between < lower_variance(count(means.len())).min(OSCILLATES)
     })
 }
 
@@ -196,6 +218,18 @@ mod tests {
         let tenth =
             |shape| matches!(shape, Shape::Drifting(change) if (-0.13..-0.07).contains(&change));
         assert!(how_many(falling, tenth) >= 198);
+    }
+
+    #[test]
+    fn a_rate_that_oscillates_has_one_level() {
+        for period in [3.0, 10.0, 30.0] {
+            let send_buffer = |dice: &mut Dice, at: f64| {
+                let full = (at + 0.2 * dice.roll()) % period < period / 3.0;
+                if full { 5.24 } else { 0.0 }
+            };
+            let found = how_many(send_buffer, |shape| shape == Shape::Stable);
+            assert_eq!(found, 200, "period {period}");
+        }
     }
 
     #[test]

@@ -9,6 +9,9 @@ pub const FEWEST_VALUES: usize = 600;
 /// Growth of the series between two looks. A look at every value would find one with an
 /// accidentally narrow interval.
 const LONGER: f64 = 1.25;
+/// Earlier looks, in tenths of the values, at which the figure must have been known nearly
+/// as precisely.
+pub(crate) const EARLIER: [usize; 2] = [8, 6];
 
 /// Requested precision of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,20 +35,22 @@ pub struct Look {
 
 /// Estimates the figure from the series so far.
 ///
-/// The look before must have known it nearly as precisely: an accidentally narrow interval
+/// Two earlier looks must have known it nearly as precisely: an accidentally narrow interval
 /// is the most likely reason to stop too early.
 #[must_use]
 pub fn look(values: &[f64], wanted: Wanted) -> Look {
     let now = judged(values, wanted.level);
-    let before = values.get(..values.len() * 4 / 5).unwrap_or_default();
-    let before = judged(before, wanted.level);
     let known = |look: Look, precision: f64| {
         let known = |estimate: Estimate| estimate.relative() <= precision;
         look.estimate.is_some_and(known)
     };
     let enough = values.len() - now.warm_up >= FEWEST_VALUES
         && known(now, wanted.precision)
-        && known(before, wanted.precision * LONGER.sqrt());
+        && EARLIER.into_iter().all(|tenths| {
+            let before = values.get(..values.len() * tenths / 10).unwrap_or_default();
+            let precision = wanted.precision / (count(tenths) / 10.0).sqrt();
+            known(judged(before, wanted.level), precision)
+        });
     Look { enough, ..now }
 }
 

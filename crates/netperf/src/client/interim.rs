@@ -10,7 +10,7 @@ use netperf_model::{Interim, Latency, RunPart, Tally, Unit, figures};
 use netperf_report::{interim_line, interim_work};
 
 use super::run::tcp_facts;
-use super::{show, ticker};
+use super::{show, ticker, until};
 use crate::output::out;
 
 /// Parts of an interval after which a line that waits for a transaction looks again.
@@ -75,12 +75,14 @@ impl InterimPrinter<'_> {
     }
 }
 
-/// Counts for a run whose intervals may be wanted: only JSON shows TCP's view of them.
+/// Counts of a run, and observation of its connections as far as interim results in JSON,
+/// `--until` or a display need it.
 pub(super) fn live(run: &RunCommand) -> Live {
     let mut live = Live::default();
     if run.plan.interim.is_some() && run.report.format.is_json() {
-        live = Live::with_tcp();
+        live = live.with_tcp();
     }
+    live = until::live(&run.plan, live);
     if run.plan.remote.until {
         live = live.that_tells();
     }

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{EndSetup, Limit, Tally, TestPlan, Unit, Until, UntilEnd, UntilPlan, Warning};
+use netperf_model::{
+    Duplex, EndSetup, Limit, Tally, TestPlan, Unit, Until, UntilEnd, UntilPlan, Warning,
+};
 use netperf_os::alarm;
 use netperf_report::interim_work;
 
@@ -44,9 +46,36 @@ fn operation(plan: &TestPlan, setup: &EndSetup) -> f64 {
     }
 }
 
+/// Upper limit of the connections whose `TCP_INFO` is read at every interval.
+const MOST_CONNECTIONS: u32 = 256;
+
+/// The number of connections on which acknowledged bytes are counted instead of sent ones.
+/// Sends into a buffer tell its size and when it has room, which on a slow link is no rate.
+/// `None` if netperf's end does not send a stream over TCP, or over too many connections.
+fn acknowledging(plan: &TestPlan) -> Option<u32> {
+    let flow = &plan.flow;
+    let sends = flow.sends && !flow.counts_transactions() && flow.duplex != Some(Duplex::Separate);
+    let connections = plan.many.as_ref().map_or(1, |many| many.flows);
+    (sends && netperf_model::tells_of_tcp(plan.transport) && connections <= MOST_CONNECTIONS)
+        .then_some(connections)
+}
+
+/// Adds observation of the connections whose acknowledged bytes are counted.
+pub(super) fn live(plan: &TestPlan, live: Live) -> Live {
+    match acknowledging(plan).filter(|_| plan.until.is_some()) {
+        None => live,
+        Some(flows) if plan.many.is_some() => live.with_flows(flows),
+        Some(_) => live.with_tcp(),
+    }
+}
+
 /// Reads the counts of a run and judges them.
 struct Watcher<'a> {
     plan: &'a TestPlan,
+    /// The connections on which acknowledged bytes are counted.
+    connections: Option<u32>,
+    /// The kernel has told acknowledged bytes.
+    acknowledges: bool,
     unit: Unit,
     live: &'a Live,
     last: (Moment, Tally),
@@ -64,13 +93,34 @@ impl Watcher<'_> {
         ControlFlow::Continue(())
     }
 
+    /// The counts, with acknowledged bytes for sent ones where the kernel tells. `None` when it
+    /// does so no longer, because connections end.
+    fn tally(&mut self) -> Option<Tally> {
+        let tally = self.live.read();
+        let Some(connections) = self.connections else {
+            return Some(tally);
+        };
+        match self.live.acknowledged(connections) {
+            Some(bytes_sent) => {
+                self.acknowledges = true;
+                Some(Tally {
+                    bytes_sent,
+                    ..tally
+                })
+            }
+            None => (!self.acknowledges).then_some(tally),
+        }
+    }
+
     /// Takes in what happened since the last look; whether everything is known now.
     fn look(&mut self) -> bool {
-        let (now, tally) = (clock::now(), self.live.read());
+        let now = clock::now();
+        let tally = self.tally();
         // Values after the end of the run are not representative.
         if self.live.over().is_some() {
             return false;
         }
+        let Some(tally) = tally else { return false };
         let (then, before) = std::mem::replace(&mut self.last, (now, tally));
         let work = interim_work(self.plan, self.unit, &before, &tally);
         self.feed.add(work, now.since(then));
@@ -96,6 +146,8 @@ pub(super) fn beside<T>(
     let every = every(plan.limit);
     let mut watcher = Watcher {
         plan,
+        connections: acknowledging(plan),
+        acknowledges: false,
         unit,
         live,
         last: (clock::now(), Tally::default()),

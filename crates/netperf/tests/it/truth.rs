@@ -25,6 +25,7 @@ mod stalls;
 mod statistics;
 mod table;
 mod throughput;
+mod until;
 mod window;
 
 use std::time::Duration;

@@ -135,6 +135,14 @@ impl TcpDetail {
         let gone = self.sacked?.saturating_add(self.lost?);
         Some(self.unacked?.saturating_sub(gone) + self.retrans?)
     }
+
+    /// Bytes that the peer has received, as far as it has acknowledged them, in order or
+    /// selectively. Those behind a lost segment are counted when they arrive.
+    #[must_use]
+    pub fn acknowledged(&self) -> Option<u64> {
+        let selectively = u64::from(self.sacked?) * u64::from(self.snd_mss?);
+        Some(self.bytes_acked? + selectively)
+    }
 }
 
 /// Bytes of `struct tcp_info` that are read (linux/tcp.h); later kernels have more.

@@ -27,10 +27,16 @@ fn run(mut next: impl FnMut() -> f64) -> (usize, Look) {
 
 /// Checks that the interval covers the truth in 93 to 97 % of the runs of such a series.
 fn covers(name: &str, mut series: impl FnMut(&mut Dice) -> f64) {
+    covers_restarted(name, |dice, _| series(dice));
+}
+
+/// The same of a series that is told of the first value of each run.
+fn covers_restarted(name: &str, mut series: impl FnMut(&mut Dice, bool) -> f64) {
     let mut dice = Dice::new(2026);
     let (mut covered, mut length) = (0, 0);
     for _ in 0..RUNS {
-        let (values, found) = run(|| series(&mut dice));
+        let mut fresh = true;
+        let (values, found) = run(|| series(&mut dice, std::mem::take(&mut fresh)));
         assert!(found.enough, "{name}: no end after {values} values");
         covered += usize::from(found.estimate.is_some_and(|found| found.holds(TRUTH)));
         length += values;
@@ -56,6 +62,83 @@ fn of_values_that_remember_the_one_before() {
         covers(&format!("AR(1), {memory}"), |dice| {
             state = memory * state + (1.0 - memory * memory).sqrt() * dice.normal();
             TRUTH * (1.0 + spread * state)
+        });
+    }
+}
+
+#[test]
+fn of_values_that_compensate_the_one_before() {
+    for (back, spread) in [(0.3, 0.25), (0.5, 0.4), (0.9, 2.0)] {
+        let mut before = 0.0;
+        covers(&format!("MA(1), -{back}"), |dice| {
+            let now = dice.normal();
+            let value = TRUTH * (1.0 + spread * (now - back * before));
+            before = now;
+            value
+        });
+    }
+}
+
+#[test]
+fn of_values_whose_level_shifts() {
+    let (mut level, mut left) = (0.0, 0.0);
+    covers("level shifts", |dice| {
+        left -= 1.0;
+        if left < 0.0 {
+            level = 0.05 * dice.normal();
+            left = -25.0 * dice.roll().ln();
+        }
+        TRUTH * (1.0 + level + 0.05 * dice.normal())
+    });
+}
+
+/// Acknowledged bytes in each interval of 10 ms, on a link of constant rate: segments are
+/// acknowledged in pairs, and a delay of an acknowledgement is up to 50 ms.
+fn constant_link(dice: &mut Dice, segments_per_value: f64, length: usize) -> Vec<f64> {
+    let (mut arrived, mut acked, mut stalled) = (0.0, 0.0, 0);
+    (0..length)
+        .map(|_| {
+            arrived += segments_per_value * (1.0 + 0.02 * dice.normal());
+            if stalled == 0 && dice.roll() < 0.005 {
+                stalled = 5;
+            }
+            if stalled > 0 {
+                stalled -= 1;
+                return 0.0;
+            }
+            let now = (arrived / 2.0_f64).floor() * 2.0;
+            now - std::mem::replace(&mut acked, now)
+        })
+        .collect()
+}
+
+#[test]
+fn the_rate_of_a_constant_link_is_soon_known() {
+    let mut dice = Dice::new(15);
+    for (name, segments) in [("1 Mbit/s", 0.83), ("10 Mbit/s", 8.3), ("1 Gbit/s", 830.0)] {
+        let (mut covered, mut length) = (0, 0);
+        for _ in 0..100 {
+            let mut link = constant_link(&mut dice, segments, 10_000).into_iter();
+            let (values, found) = run(|| link.next().expect("an end before"));
+            assert!(found.enough, "{name}: no end after {values} values");
+            covered += usize::from(found.estimate.is_some_and(|found| found.holds(segments)));
+            length += values;
+        }
+        let told = format!("{name}: {covered}, after {} values", length / 100);
+        // Three times the shortest run. The first one would do by theory: two segments are
+        // 0.4 % of it at 1 Mbit/s.
+        assert!(covered >= 93 && length / 100 <= 1_800, "{told}");
+    }
+}
+
+#[test]
+fn of_values_after_a_slow_start() {
+    for spread in [0.02, 0.15] {
+        let mut at = 0.0;
+        covers_restarted(&format!("slow start, {spread}"), |dice, fresh| {
+            at = if fresh { 0.0 } else { at + 1.0 };
+            let ramp = if at < 60.0 { at / 60.0 } else { 1.0 };
+            TRUTH * (ramp + spread * dice.normal())
         });
     }
 }

@@ -196,6 +196,14 @@ impl<N: Role> TestEnd<N> {
         self.work.job.token = Some(token);
     }
 
+    /// Numbers requests with so many bytes, which responses repeat.
+    pub fn set_numbers(&mut self, bytes: u8) {
+        self.work.job.end.numbers = Some(bytes);
+        if let Some(due) = &mut self.work.due {
+            due.number(Some(bytes));
+        }
+    }
+
     /// Runs one flow; nothing where netserver's socket was not `reached`.
     fn run_one(
         self,
@@ -246,7 +254,7 @@ impl<N: Role> TestEnd<N> {
         let unused = stop.waited() + timing::in_vain(&work.job, &moved, &stop);
         let elapsed = sampled.saturating_sub(unused);
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
-        if let Some((from_due, paced)) = work.due.take().map(crate::due::queue::DueQueue::balance) {
+        if let Some((from_due, paced)) = work.due.take().map(|due| due.balance(true)) {
             work.latency = Some(from_due);
             work.paced = Some(paced);
         }

@@ -154,7 +154,7 @@ fn open_loop() -> u64 {
         let ended = open::client(&mut Null, rings, &mut due, (&mut Ticks(0), None), run).ok();
         assert_eq!(ended, Some(Ended::Complete));
     });
-    due.balance().0.count
+    due.balance(true).0.count
 }
 
 /// Datagrams by every faster way, to a socket that reads what arrives.

@@ -274,6 +274,8 @@ pub struct EndPlan {
     pub one_port: bool,
     /// True if netperf may end the run early where only this end sends.
     pub until: bool,
+    /// Bytes of the number of a request, which its response repeats; `None` without numbers.
+    pub numbers: Option<u8>,
 }
 
 impl EndPlan {

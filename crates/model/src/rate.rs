@@ -171,6 +171,9 @@ pub struct Paced {
     pub held_back: u64,
     /// Requests without a response at the end of the run.
     pub unanswered: u64,
+    /// Those of them that were lost on the way, as later requests had a response; `None` if
+    /// responses do not tell which requests they belong to.
+    pub lost: Option<u64>,
     /// Maximum number of requests in flight at once; with many flows, of one thread.
     pub most_in_flight: u64,
     /// Lateness of messages.
@@ -212,6 +215,7 @@ impl Paced {
         self.seconds += other.seconds;
         self.held_back += other.held_back;
         self.unanswered += other.unanswered;
+        self.lost = self.lost.zip(other.lost).map(|(own, more)| own + more);
         self.most_in_flight = self.most_in_flight.max(other.most_in_flight);
         match (&mut self.lateness, &other.lateness) {
             (Lateness::Whole(all), Lateness::Whole(more)) => all.merge(more),
@@ -268,19 +272,28 @@ pub fn doubts(plan: &TestPlan, runs: &[Iteration], latency: Option<&Latency>) ->
              path or this host"
         ))
     });
-    let unanswered = (paced.unanswered > 0).then(|| {
-        let lost = if plan.transport.row().reliable {
-            ""
-        } else {
-            ", and what was lost on the way makes later responses look late"
-        };
-        Warning::Unanswered(format!(
-            "{} requests had no response when the run was over: the latency has none of \
-             them{lost}",
-            paced.unanswered
-        ))
-    });
+    let unanswered = unanswered(plan, &paced);
     late.into_iter().chain(slow).chain(unanswered).collect()
+}
+
+/// Warning about requests at a rate that had no response.
+fn unanswered(plan: &TestPlan, paced: &Paced) -> Option<Warning> {
+    let lost = paced.lost.unwrap_or(0);
+    let waiting = paced.unanswered.saturating_sub(lost);
+    let lost = (lost > 0).then(|| format!("{lost} requests were lost and are not in the latency"));
+    let confused = if plan.transport.row().reliable || paced.lost.is_some() {
+        ""
+    } else {
+        ", and what was lost on the way makes later responses look late"
+    };
+    let waiting = (waiting > 0).then(|| {
+        format!(
+            "{waiting} requests had no response when the run was over: the latency includes the \
+             time until then{confused}"
+        )
+    });
+    let texts: Vec<String> = lost.into_iter().chain(waiting).collect();
+    (!texts.is_empty()).then(|| Warning::Unanswered(texts.join("; ")))
 }
 
 fn lateness_matters(paced: &Paced, latency: &Latency) -> Option<Warning> {

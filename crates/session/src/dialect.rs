@@ -40,6 +40,8 @@ pub struct Ready {
     pub ports: Vec<u16>,
     /// Prefix of the data, if it arrives at the port of the control connection.
     pub token: Option<Token>,
+    /// Bytes of each request that its response begins with.
+    pub numbers: Option<u8>,
     /// True if the request went beyond OMNI and all of it is in force.
     pub as_asked: bool,
     /// Its CPU calibration rate, clock ticks per second.

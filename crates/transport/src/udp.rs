@@ -212,6 +212,16 @@ pub struct UdpResponder {
     sources: Option<Sources>,
     /// Flow information of response addresses, 0 for none.
     flow_info: u32,
+    repeat: Option<Box<RepeatedNumber>>,
+    plain: bool,
+}
+
+/// The number at the beginning of the last request, which responses repeat.
+#[derive(Debug)]
+struct RepeatedNumber {
+    bytes: usize,
+    /// The response.
+    response: Vec<u8>,
 }
 
 impl UdpResponder {
@@ -238,7 +248,73 @@ impl UdpResponder {
             asker: Source::unknown(),
             sources: None,
             flow_info: 0,
+            repeat: None,
+            plain: first == First::default(),
         })
+    }
+
+    /// Begins each response, of this size, with so many bytes of its request.
+    pub fn repeat(&mut self, bytes: Option<u8>, size: Option<u32>) {
+        let size = size
+            .and_then(|size| usize::try_from(size).ok())
+            .unwrap_or(0);
+        self.repeat = bytes
+            .map(usize::from)
+            .filter(|bytes| *bytes <= size)
+            .map(|bytes| {
+                let response = vec![0; size];
+                Box::new(RepeatedNumber { bytes, response })
+            });
+        self.plain = self.is_plain();
+    }
+
+    /// Returns true if calls need no more than the address of the last datagram.
+    fn is_plain(&self) -> bool {
+        !self.is_new() && !self.connected && self.repeat.is_none()
+    }
+
+    /// Receives in any mode.
+    fn recv_by_mode(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        let got = if self.is_new() {
+            self.recv_first(buf)
+        } else if self.connected {
+            let got = received(calls::recv(self.socket.as_fd(), buf));
+            self.unless_reported(got, Received::Interrupted)
+        } else {
+            self.recv_from_any(buf)
+        };
+        if let (Some(repeat), Ok(Received::Bytes(count))) = (&mut self.repeat, &got) {
+            let bytes = repeat.bytes.min(*count);
+            if let Some((head, number)) = repeat.response.get_mut(..bytes).zip(buf.get(..bytes)) {
+                head.copy_from_slice(number);
+            }
+        }
+        self.plain = self.is_plain();
+        got
+    }
+
+    /// Sends in any mode.
+    fn send_by_mode(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        let repeat = self.repeat.take();
+        let response = repeat
+            .as_ref()
+            .and_then(|repeat| repeat.response.get(..buf.len()));
+        let response = response.unwrap_or(buf);
+        let sent = if self.connected {
+            calls::send(self.socket.as_fd(), response)
+        } else {
+            let (socket, source) = self.answers_to();
+            calls::send_back(socket.as_fd(), response, source)
+        };
+        self.repeat = repeat;
+        self.unless_reported(datagram_sent(sent), Sent::Interrupted)
+    }
+
+    #[inline]
+    fn recv_from_any(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        let got = received(calls::recv_from(self.socket.as_fd(), buf, &mut self.source));
+        let got = self.unless_reported(got, Received::Interrupted)?;
+        Ok(self.unless_strange(got))
     }
 
     /// Returns true if the actions on the first datagram are still to be done.
@@ -355,28 +431,21 @@ impl Endpoint for UdpResponder {
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
-        let sent = if self.connected {
-            calls::send(self.socket.as_fd(), buf)
-        } else {
-            let (socket, source) = self.answers_to();
-            calls::send_back(socket.as_fd(), buf, source)
-        };
+        if !self.plain {
+            return self.send_by_mode(buf);
+        }
+        let (socket, source) = self.answers_to();
+        let sent = calls::send_back(socket.as_fd(), buf, source);
         self.unless_reported(datagram_sent(sent), Sent::Interrupted)
     }
 
     #[inline]
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
-        if self.is_new() {
-            return self.recv_first(buf);
+        if self.plain {
+            self.recv_from_any(buf)
+        } else {
+            self.recv_by_mode(buf)
         }
-        let fd = self.socket.as_fd();
-        if self.connected {
-            let got = received(calls::recv(fd, buf));
-            return self.unless_reported(got, Received::Interrupted);
-        }
-        let got = received(calls::recv_from(fd, buf, &mut self.source));
-        let got = self.unless_reported(got, Received::Interrupted)?;
-        Ok(self.unless_strange(got))
     }
 }
 

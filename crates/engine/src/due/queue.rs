@@ -19,6 +19,9 @@ pub const MOST_IN_FLIGHT: usize = 65_536;
 /// Time after which a full queue without readiness events is tried again, nanoseconds.
 pub(crate) const AGAIN: u64 = 50_000;
 
+/// A request counts as lost when responses to requests with numbers so much higher have come.
+const REACH: u64 = 128;
+
 /// No slot.
 const NONE: u32 = u32::MAX;
 
@@ -27,6 +30,7 @@ const NONE: u32 = u32::MAX;
 struct DueRequest {
     due: u64,
     sent: u64,
+    number: u64,
     /// The next request of the same flow, or the next free slot.
     next: u32,
 }
@@ -36,11 +40,17 @@ struct DueRequest {
 struct InFlight {
     oldest: u32,
     latest: u32,
+    /// Number of the next request.
+    next: u64,
+    /// One more than the highest number of a request with a response.
+    expected: u64,
 }
 
 const EMPTY: InFlight = InFlight {
     oldest: NONE,
     latest: NONE,
+    next: 0,
+    expected: 0,
 };
 
 /// The due requests of a thread, of one flow or of many: what is due next, what is in flight,
@@ -56,6 +66,8 @@ pub struct DueQueue {
     free: u32,
     flows: Box<[InFlight]>,
     in_flight: usize,
+    /// Bytes of a number; `None` where responses have the order of their requests.
+    numbers: Option<usize>,
     /// Arrivals with requests left to send.
     open: usize,
     /// The time of the last request.
@@ -74,6 +86,7 @@ impl DueQueue {
         let free = |index: usize| DueRequest {
             due: 0,
             sent: 0,
+            number: 0,
             next: if slot(index) == last {
                 NONE
             } else {
@@ -89,6 +102,7 @@ impl DueQueue {
             free: 0,
             flows: vec![EMPTY; flows].into_boxed_slice(),
             in_flight: 0,
+            numbers: None,
             closed: None,
             account: Paced::default(),
             latency: Recording::new(),
@@ -119,6 +133,24 @@ impl DueQueue {
     /// of threads.
     pub(crate) fn shared(rate: &RatePlan, part: (u32, u32), flows: usize) -> Self {
         Self::new(vec![Arrivals::of_part(rate, part.0, part.1)], flows)
+    }
+
+    /// Matches responses by numbers of so many bytes.
+    pub(crate) fn number(&mut self, bytes: Option<u8>) {
+        self.numbers = bytes.map(usize::from);
+        self.account.lost = bytes.map(|_| 0);
+    }
+
+    /// Writes the number of the next request of a flow.
+    #[inline]
+    pub(crate) fn write_number(&self, flow: usize, request: &mut [u8]) {
+        let Some(bytes) = self.numbers else {
+            return;
+        };
+        let number = self.flows.get(flow).map_or(0, |own| own.next).to_le_bytes();
+        if let Some((head, number)) = request.get_mut(..bytes).zip(number.get(..bytes)) {
+            head.copy_from_slice(number);
+        }
     }
 
     /// Lets other threads read the latency.
@@ -253,8 +285,10 @@ impl DueQueue {
         *request = DueRequest {
             due,
             sent: now,
+            number: own.next,
             next: NONE,
         };
+        own.next += 1;
         let before = std::mem::replace(&mut own.latest, place);
         match self.slots.get_mut(index(before)) {
             Some(before) => before.next = place,
@@ -265,25 +299,110 @@ impl DueQueue {
         *most = (*most).max(self.in_flight as u64);
     }
 
-    /// Notes the response to the oldest request of a flow; false if none was in flight.
-    /// `counts` is whether its times are recorded.
+    /// Notes a response: to the oldest request of a flow, or to the request of its number. False
+    /// if that was not in flight. `counts` is whether its times are recorded.
     #[inline]
-    pub(crate) fn answered(&mut self, flow: usize, now: u64, counts: bool) -> bool {
-        let Some(request) = self.take(flow) else {
+    pub(crate) fn answered(
+        &mut self,
+        flow: usize,
+        response: &[u8],
+        now: u64,
+        counts: bool,
+    ) -> bool {
+        let request = match self.numbers {
+            None => self.take(flow),
+            Some(bytes) => self.take_number(flow, response.get(..bytes).unwrap_or_default()),
+        };
+        let Some(request) = request else {
             return false;
         };
         if counts {
-            self.latency.record_nanos(now.saturating_sub(request.due));
-            self.service.record_nanos(now.saturating_sub(request.sent));
+            self.record(&request, now);
         }
         true
+    }
+
+    #[inline]
+    fn record(&mut self, request: &DueRequest, now: u64) {
+        self.latency.record_nanos(now.saturating_sub(request.due));
+        self.service.record_nanos(now.saturating_sub(request.sent));
+    }
+
+    /// Takes the request with the number whose lowest bytes are in a response. The number is
+    /// that nearest to the one expected next.
+    fn take_number(&mut self, flow: usize, lowest: &[u8]) -> Option<DueRequest> {
+        let own = self.flows.get_mut(flow)?;
+        let bits = u64::BITS.saturating_sub(8 * u32::try_from(lowest.len()).ok()?);
+        let told = lowest
+            .iter()
+            .rev()
+            .fold(0, |number, byte| number << 8 | u64::from(*byte));
+        let ahead = told.wrapping_sub(own.expected).checked_shl(bits)?;
+        let number = own
+            .expected
+            .wrapping_add_signed(i64::from_ne_bytes(ahead.to_ne_bytes()) >> bits);
+        let (mut before, mut place) = (NONE, own.oldest);
+        let request = loop {
+            let request = *self.slots.get(index(place))?;
+            if request.number > number {
+                return None;
+            }
+            if request.number == number {
+                break request;
+            }
+            before = std::mem::replace(&mut place, request.next);
+        };
+        own.expected = own.expected.max(number + 1);
+        if own.latest == place {
+            own.latest = before;
+        }
+        match self.slots.get_mut(index(before)) {
+            Some(before) => before.next = request.next,
+            None => own.oldest = request.next,
+        }
+        self.release(place);
+        self.give_up_lost(flow);
+        Some(request)
+    }
+
+    /// Gives up the requests that are lost.
+    #[inline]
+    fn give_up_lost(&mut self, flow: usize) {
+        while self
+            .oldest(flow)
+            .is_some_and(|(number, expected)| number + REACH < expected)
+        {
+            self.take(flow);
+            self.lose();
+        }
+    }
+
+    /// Number of the oldest request of a flow in flight, and the number that is expected next.
+    fn oldest(&self, flow: usize) -> Option<(u64, u64)> {
+        let own = self.flows.get(flow)?;
+        let oldest = self.slots.get(index(own.oldest))?;
+        Some((oldest.number, own.expected))
+    }
+
+    fn lose(&mut self) {
+        self.account.unanswered += 1;
+        self.account.lost = self.account.lost.map(|lost| lost + 1);
+    }
+
+    /// Frees the slot of a request.
+    #[inline]
+    fn release(&mut self, place: u32) {
+        if let Some(slot) = self.slots.get_mut(index(place)) {
+            slot.next = std::mem::replace(&mut self.free, place);
+            self.in_flight -= 1;
+        }
     }
 
     /// Gives up the requests of a flow in flight.
     #[cold]
     pub(crate) fn forget(&mut self, flow: usize) {
         while self.take(flow).is_some() {
-            self.account.unanswered += 1;
+            self.lose();
         }
     }
 
@@ -291,14 +410,12 @@ impl DueQueue {
     fn take(&mut self, flow: usize) -> Option<DueRequest> {
         let own = self.flows.get_mut(flow)?;
         let place = own.oldest;
-        let slot = self.slots.get_mut(index(place))?;
-        let request = *slot;
-        slot.next = std::mem::replace(&mut self.free, place);
+        let request = *self.slots.get(index(place))?;
         own.oldest = request.next;
         if request.next == NONE {
-            *own = EMPTY;
+            own.latest = NONE;
         }
-        self.in_flight -= 1;
+        self.release(place);
         Some(request)
     }
 
@@ -326,13 +443,28 @@ impl DueQueue {
     }
 
     /// The latency of responses, counted from when their requests were due, and the rest of
-    /// the account.
+    /// the account. A request in flight took at least the time until now, which is recorded with
+    /// `counts`; one that was lost has no latency.
     #[must_use]
-    pub fn balance(self) -> (Latency, Paced) {
+    pub fn balance(mut self, counts: bool) -> (Latency, Paced) {
+        let now = self.now();
+        for flow in 0..self.flows.len() {
+            let numbered = self.numbers.is_some();
+            while let Some((number, expected)) = self.oldest(flow) {
+                let request = self.take(flow);
+                if numbered && number < expected {
+                    self.lose();
+                    continue;
+                }
+                self.account.unanswered += 1;
+                if let Some(request) = request.filter(|_| counts) {
+                    self.record(&request, now);
+                }
+            }
+        }
         #[expect(clippy::cast_precision_loss, reason = "2^53 ns are three months")]
         let seconds = self.closed.unwrap_or_default() as f64 / SECOND;
         let paced = Paced {
-            unanswered: self.account.unanswered + self.in_flight as u64,
             seconds,
             lateness: Lateness::Whole(self.lateness.latency()),
             service: Some(self.service.latency()),
@@ -352,92 +484,4 @@ fn index(slot: u32) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use netperf_model::{Arrival, RateUnit};
-
-    fn queue(flows: u32) -> DueQueue {
-        let rate = RatePlan {
-            per_second: 1000.0,
-            unit: RateUnit::Transactions,
-            arrival: Arrival::Constant,
-            seed: None,
-        };
-        DueQueue::of_thread(&rate, flows, 0, 1)
-    }
-
-    #[test]
-    fn flows_come_in_the_order_in_which_they_are_due() {
-        let mut queue = queue(3);
-        queue.begin();
-        let mut order = Vec::new();
-        for now in [0, 1_000_000, 2_000_000, 3_000_000] {
-            while let Some(token) = queue.due(now) {
-                order.push(token);
-                queue.sent(token, token, now, true);
-                queue.put_off(token);
-            }
-        }
-        assert_eq!(order, [0, 1, 2, 0]);
-        assert_eq!(queue.in_flight(), 4);
-        assert!(queue.wait(3_000_000).unwrap() <= Duration::from_millis(1));
-    }
-
-    #[test]
-    fn responses_belong_to_the_requests_of_their_flow() {
-        let mut queue = queue(2);
-        queue.begin();
-        queue.sent(0, 0, 5, true);
-        queue.sent(1, 1, 1_000_007, true);
-        queue.sent(0, 0, 2_000_000, true);
-        assert!(queue.answered(1, 1_000_010, true));
-        assert!(!queue.answered(1, 1_000_010, true));
-        assert!(queue.answered(0, 100, true));
-        assert!(queue.answered(0, 2_000_050, false));
-        assert!(!queue.answered(0, 3_000_000, true));
-        let (latency, paced) = queue.balance();
-        assert_eq!((latency.count, latency.min, latency.max), (2, 10, 100));
-        assert_eq!(
-            (paced.sent, paced.unanswered, paced.most_in_flight),
-            (3, 0, 3)
-        );
-        let service = paced.service.unwrap();
-        assert_eq!((service.min, service.max), (3, 95));
-    }
-
-    #[test]
-    fn places_are_used_again_and_nothing_is_lost_from_the_account() {
-        let mut queue = queue(2);
-        queue.begin();
-        for round in 0..3 {
-            let mut sent = 0;
-            while queue.has_room() {
-                queue.sent(0, sent % 2, 0, true);
-                sent += 1;
-            }
-            assert_eq!(sent, MOST_IN_FLIGHT, "{round}");
-            for index in 0..MOST_IN_FLIGHT {
-                assert!(queue.answered(index % 2, 1, true));
-            }
-        }
-        queue.sent(0, 1, 0, true);
-        queue.forget(1);
-        queue.sent(0, 0, 0, true);
-        let (latency, paced) = queue.balance();
-        assert_eq!(latency.count, 3 * MOST_IN_FLIGHT as u64);
-        assert_eq!(paced.unanswered, 2);
-        assert_eq!(paced.sent, 3 * MOST_IN_FLIGHT as u64 + 2);
-    }
-
-    #[test]
-    fn a_response_to_nothing_counts_for_nothing() {
-        let mut queue = queue(1);
-        assert!(!queue.answered(0, 1, true));
-        queue.sent(0, 0, 7, true);
-        assert_eq!(queue.oldest_sent(0), Some(7));
-        queue.forget(0);
-        assert_eq!(queue.oldest_sent(0), None);
-        assert!(!queue.answered(0, 8, true));
-        assert_eq!(queue.balance().0.count, 0);
-    }
-}
+mod tests;

@@ -148,6 +148,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         let endpoints = sockets.map(|socket| {
             let mut endpoint = how.answering(socket)?;
             endpoint.take_only_from(&job.sources);
+            endpoint.repeat(job.end.numbers, setup.send_size);
             Ok(endpoint)
         });
         let endpoints = endpoints.collect::<io::Result<Vec<_>>>();

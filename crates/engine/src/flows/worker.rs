@@ -436,7 +436,8 @@ impl WorkerReport {
     /// Takes the account of due requests.
     pub(super) fn keep(&mut self, mut queue: DueQueue) {
         queue.close(queue.now());
-        let (latency, paced) = queue.balance();
+        // Of a part of the run, no more is recorded than what ended within it.
+        let (latency, paced) = queue.balance(self.window.is_none());
         self.latency = Some(latency);
         self.paced = Some(paced);
     }

@@ -337,7 +337,8 @@ impl<'a> WorkerSetup<'a> {
     fn queue(self, index: u32) -> Option<DueQueue> {
         let due = matches!(self.work, FlowLoop::Transactions { in_flight: 0 }) && self.asking;
         let rate = self.end.rate.filter(|_| due)?;
-        let queue = DueQueue::of_thread(&rate, self.flows, index, self.threads());
+        let mut queue = DueQueue::of_thread(&rate, self.flows, index, self.threads());
+        queue.number(self.end.numbers);
         queue.show(self.live);
         Some(queue)
     }

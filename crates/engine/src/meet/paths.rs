@@ -98,6 +98,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
             DataPath::Call => {
                 let mut endpoint = how.answering(data).map_err(Operation::Create.failed())?;
                 endpoint.take_only_from(&job.sources);
+                endpoint.repeat(job.end.numbers, self.work.setup.send_size);
                 by_method!(job, None, endpoint, |endpoint| self.answers(endpoint))
             }
             #[cfg(feature = "paths")]

@@ -169,6 +169,7 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
             }
             // Pacing belongs to this loop: what is done before only touches the buffer.
             let _never_ends = self.hooks.before(self.requests.advance(), stop, self.tally);
+            self.queue.write_number(ONLY, self.requests.latest_mut());
             self.out = Some(0);
         }
         let done = self.out.unwrap_or(0);
@@ -222,9 +223,11 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
                 self.got += count;
                 if self.got >= self.responses.size() || E::KEEPS_BOUNDARIES {
                     self.got = 0;
-                    self.responses.advance();
                     self.heard = ticker.now();
-                    if self.queue.answered(ONLY, self.heard, true) {
+                    let response = self.responses.latest();
+                    let answered = self.queue.answered(ONLY, response, self.heard, true);
+                    self.responses.advance();
+                    if answered {
                         self.tally.transactions += 1;
                         stop.progress(self.tally);
                     }
@@ -408,7 +411,7 @@ mod tests {
             plain(limit, &mut stop, &mut tally),
         )
         .unwrap();
-        let (latency, paced) = queue.balance();
+        let (latency, paced) = queue.balance(true);
         (ended, tally, latency, paced)
     }
 

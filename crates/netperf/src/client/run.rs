@@ -207,6 +207,9 @@ impl<'a> TestRun<'a> {
         if let Some(token) = agreements.first().and_then(|first| first.token) {
             end.set_token(token);
         }
+        if let Some(bytes) = agreements.first().and_then(|first| first.numbers) {
+            end.set_numbers(bytes);
+        }
         wait(plan.wait);
         self.trace.timer(plan);
         let (there, back) = agreements.split_at(self.sessions().min(agreements.len()));

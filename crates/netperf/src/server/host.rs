@@ -159,6 +159,7 @@ impl<'a> EngineHost<'a> {
         }
         let cpu = job.end.cpu.unwrap_or_default();
         let (transport, flow) = (job.transport, job.test_flow());
+        let numbers = job.end.numbers;
         let as_asked = !job.end.features().is_empty();
         self.can_stamp(&job)?;
         let pass = job
@@ -180,6 +181,7 @@ impl<'a> EngineHost<'a> {
             token,
             address: server.address().cloned(),
             ports: server.ports().to_vec(),
+            numbers,
             as_asked,
             cpu_rate: self.rate(cpu),
             host: facts.map(Box::new),

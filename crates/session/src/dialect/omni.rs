@@ -15,7 +15,7 @@ use netperf_wire::{
 
 use super::{Ready, from_wire, to_wire};
 use crate::appendix::Appendices;
-use crate::{errno, extension, one_port, paths, quality, rate, series, stamps};
+use crate::{errno, extension, numbers, one_port, paths, quality, rate, series, stamps};
 
 /// The job of a request, with the extension of this program's clients.
 pub(super) fn job(
@@ -43,6 +43,7 @@ pub(super) fn job(
     end.stamps = stamps::asked(&asked)?;
     end.series = series::asked(&asked)?;
     end.rate = rate::asked(&asked)?;
+    end.numbers = numbers::read(&asked);
     end.flow_counts = asked.value(ItemKind::FlowCounts).is_some();
     // Only an end that alone sends has a rate, or can be told to stop.
     let alone = flow == Flow::RECEIVE;
@@ -137,6 +138,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         duplex: false,
         one_port: false,
         until: false,
+        numbers: None,
     })
 }
 
@@ -242,6 +244,7 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
     if let Some(token) = &ready.token {
         one_port::tell(&mut told, token);
     }
+    numbers::tell(&mut told, ready.numbers);
     if let Some(facts) = &ready.host {
         extension::tell(facts, message, &mut told, &mut frame);
     }

@@ -131,6 +131,7 @@ pub(super) fn agreement(
         ports: Vec::new(),
         token: None,
         // The field holds residue unless this was requested.
+        numbers: None,
         measures_cpu: plan.remote.cpu.is_some() && told.or_zero("measure_cpu") != 0,
         host: None,
     })

@@ -106,6 +106,8 @@ pub struct Agreement {
     pub ports: Vec<u16>,
     /// Prefix of the data, if it goes to the port of the control connection.
     pub token: Option<Token>,
+    /// Bytes of each request that its response begins with.
+    pub numbers: Option<u8>,
     /// True if it measures its CPU.
     pub measures_cpu: bool,
     /// Facts about its host; `None` from a stock netserver, or if not requested.

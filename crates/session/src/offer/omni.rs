@@ -18,7 +18,7 @@ use super::{
     Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
 };
 use crate::error::SessionError;
-use crate::{extension, one_port, paths, quality, rate, series, stamps};
+use crate::{extension, numbers, one_port, paths, quality, rate, series, stamps};
 
 /// The request for one iteration.
 pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Result<Frame, SessionError> {
@@ -102,6 +102,7 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) -> Result<(), 
     }
     rate::ask(&mut asked, &plan.remote);
     paths::ask_switches(&mut asked, &plan.remote);
+    numbers::tell(&mut asked, numbers::asked(plan));
     if !asked.is_empty() {
         asked.encode_over(Stage::Request, request)?;
     }
@@ -214,6 +215,7 @@ pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, Ses
         data_port,
         address,
         ports: extension::ports(frame),
+        numbers: numbers::read(&told).filter(|told| numbers::asked(plan) == Some(*told)),
         token,
         measures_cpu: response.flags.contains(OmniFlags::MEASURE_CPU),
         host: extension::told(&response, frame).map(Box::new),

@@ -203,6 +203,8 @@ items! {
     Quality = 0x85, 96;
     /// Request: the data socket carries bulk data both ways at once; no bytes.
     Duplex = 0x86, 0;
+    /// Request and response: each response begins with so many bytes of its request; one byte.
+    Numbers = 0x87, 1;
     /// Request: data comes in by the port of the control connection; one byte, in which way.
     OnePort = 0xa2, 1;
     /// Response: what that data begins with, sixteen bytes.

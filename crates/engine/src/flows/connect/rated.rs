@@ -57,7 +57,7 @@ pub(in crate::flows) fn dial_at_times<E: FlowEndpoint, R: WorkerRecorder>(
                 ExchangeProgress::Waits => continue,
                 ExchangeProgress::Done => {
                     let queue = &mut *opening.queue;
-                    queue.answered(token, queue.now(), state.counts());
+                    queue.answered(token, &[], queue.now(), state.counts());
                     flow.counts.transactions += 1;
                     state.tally.transactions += 1;
                     opening.left -= 1;

@@ -109,7 +109,9 @@ fn send_due<E: FlowEndpoint, R: WorkerRecorder>(
         return Ok(false);
     }
     let message = if fresh {
-        requests.advance_touched()
+        let message = requests.advance_touched();
+        queue.write_number(token, message);
+        &*message
     } else {
         requests.latest()
     };
@@ -192,11 +194,12 @@ fn receive<E: FlowEndpoint, R: WorkerRecorder>(
     queue: &mut DueQueue,
     state: &mut WorkerState<'_, R>,
 ) -> io::Result<bool> {
-    match receive_part(flow, responses.advance(), state)? {
+    let response = responses.advance();
+    match receive_part(flow, response, state)? {
         MessageProgress::Part => Ok(false),
         MessageProgress::End => gone((flow, token), by, queue),
         MessageProgress::Whole => {
-            if queue.answered(token, queue.now(), state.counts()) {
+            if queue.answered(token, response, queue.now(), state.counts()) {
                 flow.counts.transactions += 1;
                 state.tally.transactions += 1;
                 // Of a byte stream nothing is lost: what was sent is answered.

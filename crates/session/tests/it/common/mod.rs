@@ -111,6 +111,7 @@ pub(crate) fn ready() -> Ready {
         address: None,
         ports: Vec::new(),
         token: None,
+        numbers: None,
         as_asked: false,
         cpu_rate: 100.0,
         host: None,

@@ -90,9 +90,6 @@ fn refusals_by_policy_are_counted() {
     denied.refuses("-l 1", "policy", "network");
     let target = Target::new(&["--one-port", "tcp"]);
     target.refuses("-t UDP_RR -l 1 --one-port", "policy", "one-port");
-    let target = Target::new(&[]);
-    let elsewhere = "-t OMNI -l 1 -- -T udp -d recv -L 127.0.0.2";
-    target.refuses(elsewhere, "policy", "data-peer");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::{check, control};
 use crate::client::{RunStart, elsewhere};
 use crate::output::{Failure, err};
 
-/// What to do about a blocked data port.
+/// Remedy for a blocked data port.
 pub(super) fn advice(plan: &TestPlan) -> &'static str {
     if has_one_port(plan) {
         "open that port, or use --one-port"

@@ -16,7 +16,7 @@ use netperf_os::{alarm, tcp};
 use netperf_transport::Endpoint;
 
 use crate::due::hooks::{Hooks, PlannedHooks};
-use crate::finish::{DRAIN, LossWatch};
+use crate::finish::{LossWatch, drain_within};
 use crate::limit::RunLimit;
 use crate::live::Counts;
 use crate::record::{NoRecorder, Recorder};
@@ -90,6 +90,7 @@ struct Receiving<'a> {
     /// period.
     cut_by: Option<BorrowedFd<'a>>,
     at_end: Option<(Moment, Tally)>,
+    begun: Moment,
     /// The counts that others see, once `counts` are no longer those.
     shown: Arc<[Counts]>,
     losses: LossWatch<'a>,
@@ -153,7 +154,10 @@ impl Stop for Receiving<'_> {
         self.note(tally);
         let in_vain = self.between.in_vain.load(Ordering::Relaxed);
         let late = match self.at_end {
-            Some((moment, _)) => moment.elapsed() >= DRAIN,
+            Some((moment, at_end)) => {
+                let ran = moment.since(self.begun);
+                moment.elapsed() >= drain_within(at_end.bytes_received, ran)
+            }
             None => self.is_too_late(),
         };
         if in_vain || late {
@@ -249,6 +253,7 @@ where
         since: clock::now(),
         cut_by: inward.cut_by,
         at_end: None,
+        begun: clock::now(),
         shown: Arc::new([]),
         losses: LossWatch::new(stop.control()),
     };

@@ -18,6 +18,21 @@ use crate::stop::{Lost, control_end};
 pub(crate) const NO_PROGRESS: Duration = Duration::from_millis(2000);
 /// Time limit for data on its way to netperf when the time is over.
 pub(crate) const DRAIN: Duration = Duration::from_millis(400);
+/// Bytes per second of a path whose queues are short. Data that is late there waits for a loaded
+/// host, and its queues are empty soon.
+const FAST: f64 = 25e6;
+/// Silence on such a path after which nothing more is waited for.
+pub(crate) const FAST_SILENCE: Duration = Duration::from_secs(1);
+
+/// Time limit for data on its way, for a run that received so much within this time.
+pub(crate) fn drain_within(received: u64, time: Duration) -> Duration {
+    if received as f64 >= FAST * time.as_secs_f64() {
+        AT_MOST
+    } else {
+        DRAIN
+    }
+}
+
 /// Silence of the peer's host after which signs of life are demanded.
 pub(crate) const SILENCE: Duration = Duration::from_millis(400);
 /// Time that netserver continues after the time is over, with a margin.

@@ -59,6 +59,8 @@ pub struct Live {
     over: OnceLock<Moment>,
     /// The current part of a run of which only one part counts.
     part: Mutex<Option<RunPart>>,
+    /// The time of the run is over, or its loop is.
+    ending: AtomicBool,
     /// The data connection can be read meanwhile.
     watches: bool,
     data: Mutex<Data>,
@@ -84,6 +86,8 @@ struct Data {
     told_by: Option<StopSender>,
     /// `TCP_INFO` at the end of the loop.
     last: Option<TcpInfo>,
+    /// Bytes acknowledged at the end of the loop.
+    acknowledged: Option<u64>,
 }
 
 impl Live {
@@ -110,7 +114,7 @@ impl Live {
     #[must_use]
     pub fn with_flows(self, most: u32) -> Self {
         Self {
-            looked_at: Some(most),
+            looked_at: self.looked_at.max(Some(most)),
             ..self
         }
     }
@@ -191,8 +195,25 @@ impl Live {
     /// The loop is over; what follows only ends the connection, which a second
     /// descriptor would keep open.
     pub(crate) fn end(&self) {
+        self.end_at(clock::now());
+    }
+
+    /// The time of the run is over.
+    pub(crate) fn time_is_over(&self) {
+        self.ending.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the time of the run is over, or its loop is: later intervals would show
+    /// the end of the connection.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Relaxed) || self.over().is_some()
+    }
+
+    /// The same where what counts was over before.
+    pub(crate) fn end_at(&self, moment: Moment) {
         // A second end would change nothing.
-        let _first = self.over.set(clock::now());
+        let _first = self.over.set(moment);
         if let Some(watched) = self.series.get() {
             watched.finish();
         }
@@ -200,6 +221,7 @@ impl Live {
         data.told_by = None;
         if let Some(socket) = data.socket.take() {
             data.last = tcp::info(socket.as_fd()).ok();
+            data.acknowledged = acknowledged(socket.as_fd());
         }
     }
 
@@ -275,19 +297,19 @@ impl Live {
         self.series.get().map(Watched::now).unwrap_or_default()
     }
 
-    /// Bytes that the peer has acknowledged on this many data connections, as they are now.
-    /// `None` unless all of them are observed ([`Live::with_tcp`], [`Live::with_flows`]) and
-    /// open, and unless the kernel tells.
+    /// Bytes that the peer has acknowledged on this many data connections: as they are now, or as
+    /// they were when a loop was over. `None` unless all of them are observed
+    /// ([`Live::with_tcp`], [`Live::with_flows`]), and unless the kernel tells.
     #[must_use]
     pub fn acknowledged(&self, connections: u32) -> Option<u64> {
-        if let Some(socket) = &self.data().socket {
-            return tcp::detail(socket.as_fd()).ok()?.acknowledged();
+        if let Some(watched) = self.series.get() {
+            return watched.acknowledged(connections);
         }
-        let flows = self.flows();
-        if u32::try_from(flows.len()) != Ok(connections) {
-            return None;
+        let data = self.data();
+        match &data.socket {
+            Some(socket) => acknowledged(socket.as_fd()),
+            None => data.acknowledged,
         }
-        flows.iter().map(|(_, detail)| detail.acknowledged()).sum()
     }
 
     /// `TCP_INFO` of the data connection: as it is now, or as it was when the loop
@@ -301,6 +323,10 @@ impl Live {
             None => data.last,
         }
     }
+}
+
+fn acknowledged(data: BorrowedFd<'_>) -> Option<u64> {
+    tcp::detail(data).ok()?.acknowledged()
 }
 
 #[cfg(test)]
@@ -339,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledged_bytes_are_those_that_left_the_send_queue() {
+    fn acknowledged_bytes_are_known_during_the_loop_and_kept() {
         use std::io::Write;
         let (mut data, mut peer) = pair();
         let live = Live::default().with_tcp();
@@ -353,7 +379,7 @@ mod tests {
         }
         assert_eq!(live.acknowledged(1), Some(before + 1000));
         live.end();
-        assert_eq!(live.acknowledged(1), None);
+        assert_eq!(live.acknowledged(1), Some(before + 1000));
     }
 
     #[test]

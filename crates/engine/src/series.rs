@@ -51,7 +51,24 @@ struct WatchedFlow {
     owner: u32,
     /// `None` once its loop is over.
     socket: Option<OwnedFd>,
+    /// Bytes acknowledged when its loop was over.
+    acknowledged: Option<u64>,
     series: FlowSeries,
+}
+
+impl WatchedFlow {
+    fn acknowledged(&self) -> Option<u64> {
+        match &self.socket {
+            Some(socket) => tcp::detail(socket.as_fd()).ok()?.acknowledged(),
+            None => self.acknowledged,
+        }
+    }
+
+    /// Its loop is over.
+    fn close(&mut self) {
+        self.acknowledged = self.acknowledged();
+        self.socket = None;
+    }
 }
 
 impl Watched {
@@ -89,6 +106,15 @@ impl Watched {
         now
     }
 
+    /// Bytes acknowledged on all connections, until now or until their loop was over; `None`
+    /// unless there are so many, and unless the kernel tells.
+    pub(crate) fn acknowledged(&self, connections: u32) -> Option<u64> {
+        let inner = self.inner();
+        let all = u32::try_from(inner.flows.len()) == Ok(connections);
+        let each = inner.flows.iter().map(WatchedFlow::acknowledged);
+        each.sum::<Option<u64>>().filter(|_| all)
+    }
+
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -113,6 +139,7 @@ impl Watched {
                 inner.flows.push(WatchedFlow {
                     owner,
                     socket: Some(socket),
+                    acknowledged: None,
                     series: FlowSeries {
                         flow,
                         port,
@@ -151,7 +178,7 @@ impl Watched {
         let mut inner = self.inner();
         self.sample(&mut inner, |seen| seen.owner == owner);
         let mine = inner.flows.iter_mut().filter(|seen| seen.owner == owner);
-        mine.for_each(|seen| seen.socket = None);
+        mine.for_each(WatchedFlow::close);
     }
 
     /// The run is over.
@@ -159,7 +186,7 @@ impl Watched {
         let mut inner = self.inner();
         if !inner.over {
             self.sample(&mut inner, |_| true);
-            inner.flows.iter_mut().for_each(|seen| seen.socket = None);
+            inner.flows.iter_mut().for_each(WatchedFlow::close);
             inner.over = true;
         }
         self.turned.notify_all();

@@ -17,6 +17,7 @@ use netperf_os::alarm::{self, Alarm, Schedule};
 use netperf_os::wait::{Interest, ready};
 
 use crate::early::StopReceiver;
+use crate::finish::{self, DRAIN, FAST_SILENCE};
 use crate::live::{Counts, Live};
 use crate::quiet::ActivityWatch;
 
@@ -236,8 +237,11 @@ impl<'a> AlarmStop<'a> {
     }
 
     /// The loop is over.
-    pub(crate) fn over(&self) {
-        self.live.end();
+    pub(crate) fn over(&self, ended: Ended) {
+        match self.at_end {
+            Some((moment, _)) if ended == Ended::Abandoned => self.live.end_at(moment),
+            Some(_) | None => self.live.end(),
+        }
     }
 
     /// Gives the rest of the run another schedule.
@@ -345,6 +349,13 @@ impl Stop for AlarmStop<'_> {
         if self.cuts && self.at_end.is_none() {
             self.at_end = Some((clock::now(), *tally));
             self.counts = self.live.late_counts();
+            self.live.time_is_over();
+            let ran = self.elapsed().saturating_sub(self.waited());
+            let within = finish::drain_within(tally.bytes_received, ran);
+            if within > DRAIN && !alarm::stopped_by_user() {
+                alarm::extend_grace(within);
+                self.silence = Some(FAST_SILENCE);
+            }
             self.meter.inspect(|meter| meter.note());
         }
         (alarm::phase() == Phase::Abandon).then_some(Ended::Abandoned)

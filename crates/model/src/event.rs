@@ -45,7 +45,8 @@ pub struct Interim {
     pub parts: Option<(RunPart, RunPart)>,
     /// netperf's counts of the interval.
     pub counts: Tally,
-    /// Bytes of netperf's data that netserver received in it; `None` if unknown.
+    /// Bytes of netperf's data that netserver received in it, or that its host acknowledged;
+    /// `None` if unknown.
     pub arrived: Option<u64>,
     /// State of TCP at its end; `None` unless asked for, and without one TCP connection.
     pub tcp: Option<TcpFacts>,

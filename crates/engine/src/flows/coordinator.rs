@@ -9,6 +9,7 @@ use netperf_os::{alarm, sockopt};
 
 use super::shared::{GateEvent, RunStage, SharedRun};
 use crate::early::StopReceiverSlot;
+use crate::finish::drain_within;
 use crate::live::{Counts, Live, total};
 use crate::quiet::ActivityWatch;
 use crate::stop::{Lost, control_end};
@@ -33,6 +34,8 @@ pub(super) struct StagePlan<'a> {
     pub(super) early: Option<(&'a Live, Duration)>,
     /// Receiver of the other end's stop, and the grace period after it.
     pub(super) told: Option<(&'a StopReceiverSlot, Duration)>,
+    /// netperf alone receives: a loaded host may need longer than planned.
+    pub(super) drains: bool,
     /// Called when something has moved and the time is over, where only silence is the end.
     pub(super) moved: Option<&'a dyn Fn()>,
 }
@@ -141,6 +144,9 @@ impl Coordinator<'_> {
             if !opened.plus(*at).left().is_zero() {
                 break;
             }
+            if *stage == RunStage::Abandon && self.drains(opened) {
+                break;
+            }
             self.next += 1;
             self.enter(*stage, turn);
         }
@@ -154,6 +160,15 @@ impl Coordinator<'_> {
         if self.stopped.is_some_and(abandons) {
             self.enter(RunStage::Abandon, turn);
         }
+    }
+
+    /// Returns whether data on its way is waited for longer, as on a fast path.
+    fn drains(&self, opened: Moment) -> bool {
+        let Some(finished) = self.finished.filter(|_| self.plan.drains) else {
+            return false;
+        };
+        let received = total(self.counts).bytes_received;
+        finished.elapsed() < drain_within(received, finished.since(opened))
     }
 
     /// Grace period, if the run ends before its time.

@@ -54,16 +54,10 @@ pub(crate) fn run<N: Role>(
     let job = &work.job;
     let netperf = N::NETPERF;
     let flows = job.flows.clone().unwrap_or_default();
-    // As far as it can be: opening flows fails where that is not enough.
-    let _limit = netperf_os::process::raise_open_files();
+    let _best_effort = netperf_os::process::raise_open_files();
     let threads = workers::threads(&flows.workers, flows.count, job.transport);
-    let first = if flows.warmup.is_zero() {
-        RunStage::Count
-    } else {
-        RunStage::Warm
-    };
-    let shared = SharedRun::new(to_usize(threads), first);
-    let shared = shared.map_err(Operation::Create.failed())?;
+    let first = first_stage(&flows);
+    let shared = SharedRun::new(to_usize(threads), first).map_err(Operation::Create.failed())?;
     let counts = live.of_workers(to_usize(threads));
     let watched = live.watch(job.end.series, netperf);
     let common = WorkerSetup {
@@ -105,16 +99,19 @@ pub(crate) fn run<N: Role>(
                 let part = stage.part().filter(|_| flows.has_margins());
                 part.into_iter().for_each(|part| live.enters(part));
                 meter.borrow_mut().turn(stage);
+                ends_intervals(job, stage, live);
             })
         },
     };
     let run = || registry::visit(job.transport, asked, open_flows);
     let (reports, conducted) = series::beside(watched, run)??;
-    if netperf {
-        live.end();
-    }
-    let (mut reports, broke) = usable(job, reports, &conducted)?;
+    let (mut reports, broke) = usable(job, reports, &conducted).inspect_err(|_| live.end())?;
     let discarded = cut(&mut reports);
+    reports
+        .iter()
+        .map(|report| report.over)
+        .max()
+        .inspect(|last| live.end_at(*last));
     let mut report = FinishedRun {
         job,
         flows: &flows,
@@ -126,6 +123,21 @@ pub(crate) fn run<N: Role>(
     report.discarded = discarded;
     report.broke = broke;
     Ok(report)
+}
+
+fn first_stage(flows: &EndFlows) -> RunStage {
+    if flows.warmup.is_zero() {
+        RunStage::Count
+    } else {
+        RunStage::Warm
+    }
+}
+
+/// No interval is shown of what follows the time of bulk data.
+fn ends_intervals(job: &EndJob, stage: RunStage, live: &Live) {
+    if !stage.goes_on() && !job.counts_transactions() {
+        live.time_is_over();
+    }
 }
 
 fn common<'a, N: Role>(
@@ -263,6 +275,7 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
         GRACE
     };
     let plan = StagePlan {
+        drains: timing::receives_to_the_end(job),
         by_user: Some(by_user),
         early: Some((live, early)),
         ..StagePlan::default()

@@ -16,7 +16,7 @@ use super::loops::FlowEndpoint;
 use super::shared::{RunStage, SharedRun};
 use crate::due::queue::DueQueue;
 use crate::error::EngineError;
-use crate::finish::{DRAIN, Drained};
+use crate::finish::{Drained, drain_within};
 use crate::live::{Counts, Live};
 use crate::record::{LatencyRecorder, NoRecorder, Recorder};
 use crate::sequence::Numbers;
@@ -101,6 +101,7 @@ pub(super) struct WorkerState<'a, R> {
     pub(super) cuts: bool,
     /// Counts at the end of the time.
     at_end: Option<(Moment, Tally)>,
+    begun: Moment,
     /// Writes numbers into datagrams.
     pub(super) numbers: Option<Numbers>,
     shared: &'a SharedRun,
@@ -216,6 +217,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
             tells: false,
             cuts: false,
             at_end: None,
+            begun: clock::now(),
             patience: None,
             numbers: None,
             shared,
@@ -241,6 +243,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
 
     /// The run begins now.
     pub(super) fn begin<E: Acknowledged, M>(&mut self, flows: &[FlowState<E, M>]) {
+        self.begun = clock::now();
         if self.edges.wanted && self.stage >= RunStage::Count {
             self.edges.begin = Some(PartEdge::now(self.tally, flows));
         }
@@ -333,7 +336,10 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         if flows.iter().all(arrived) {
             self.note_end(flows);
         }
-        let ends = |(over, _): (Moment, Tally)| over.elapsed() >= DRAIN;
+        let begun = self.begun;
+        let ends = |(over, tally): (Moment, Tally)| {
+            over.elapsed() >= drain_within(tally.bytes_received, over.since(begun))
+        };
         self.at_end.is_some_and(ends)
     }
 

@@ -41,7 +41,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
                 ..Moved::nothing(ended)
             };
         }
-        self.stop.over();
+        self.stop.over(ended);
         // TCP has its facts after the end, other transports only before.
         let (drained, facts) = if parting == Parting::HalfClose {
             let drained = self.end_connection(&data, ended, parting);

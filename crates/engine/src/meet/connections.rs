@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{Tally, Token};
-use netperf_os::{SockAddr, Socket, alarm};
+use netperf_os::{SockAddr, Socket, alarm, tcp};
 use netperf_transport::meeting::{Connects, GiveUp, Met, OnSocket, Parting};
-use netperf_transport::{one_port, socket};
+use netperf_transport::one_port;
+use netperf_transport::socket::{self, SocketFacts};
 
 use super::{ConnectionFacts, Moved, OneFlow, accept, gate};
 use crate::error::{EngineError, Operation};
@@ -82,7 +83,13 @@ impl<N: Role> OneFlow<'_, '_, N> {
             seen.get_or_insert_with(|| ConnectionFacts::of(job.transport, &endpoint));
             Ok(NextConnection::Ready(endpoint))
         };
+        let is_tcp = netperf_model::tells_of_tcp(job.transport);
+        let mut retransmissions = is_tcp.then_some(0_u32);
         let half_close = |endpoint: &mut C::Endpoint| {
+            if let Some(all) = &mut retransmissions {
+                let known = tcp::info(endpoint.fd());
+                *all = all.saturating_add(known.map_or(0, |info| info.total_retrans));
+            }
             if !job.has_peer && matches!(C::PARTING, Parting::HalfClose | Parting::Shutdown) {
                 netperf_os::io::half_close(endpoint.fd())
             } else {
@@ -103,6 +110,10 @@ impl<N: Role> OneFlow<'_, '_, N> {
         let ended = connect::client(dial, half_close, exchange, run)
             .map_err(Operation::Connect.failed())?;
         Ok(Moved {
+            facts: Some(SocketFacts {
+                retransmissions,
+                ..SocketFacts::default()
+            }),
             seen: seen.unwrap_or_default(),
             ..Moved::nothing(ended)
         })

@@ -83,7 +83,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
             only_sends || ended == Ended::Abandoned
         };
         if netperf {
-            self.stop.over();
+            self.stop.over(ended);
         } else {
             self.stop.listen(None);
         }

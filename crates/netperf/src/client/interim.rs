@@ -6,7 +6,9 @@ use std::time::Duration;
 use netperf_cli::RunCommand;
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{Interim, Latency, RunPart, Tally, Unit, figures};
+use netperf_model::{
+    Duplex, Interim, Latency, RunPart, Tally, TestPlan, TransportId, Unit, figures,
+};
 use netperf_report::{interim_line, interim_work};
 
 use super::run::tcp_facts;
@@ -15,6 +17,8 @@ use crate::output::out;
 
 /// Parts of an interval after which a line that waits for a transaction looks again.
 const LOOKS: u32 = 8;
+/// Shortest interval at the end of a run that has a line.
+const SHORTEST: Duration = Duration::from_millis(1);
 
 /// State between interim lines.
 struct InterimPrinter<'a> {
@@ -25,6 +29,7 @@ struct InterimPrinter<'a> {
     last: (Moment, Tally),
     /// The part of the run at the last line, if only one part counts.
     part: Option<RunPart>,
+    arrivals: ArrivalCounts,
     /// The times of all operations until then.
     times: Latency,
 }
@@ -35,15 +40,21 @@ impl InterimPrinter<'_> {
         let (then, before) = std::mem::replace(&mut self.last, (now, tally));
         let part = live.part();
         let began = std::mem::replace(&mut self.part, part);
+        let arrived = self.arrivals.next(live);
         let interim = Interim {
-            work: interim_work(&self.run.plan, self.unit, &before, &tally),
+            work: interim_work(
+                &self.run.plan,
+                self.unit,
+                &before,
+                &arrived.over(before, tally),
+            ),
             seconds: now.since(then).as_secs_f64(),
             ended: clock::since_epoch(),
             ended_nanos: now.nanos(),
             iteration: self.iteration,
             parts: part.map(|part| (began.unwrap_or(self.first_part()), part)),
             counts: tally.since(&before),
-            arrived: None,
+            arrived: arrived.0,
             tcp: live.tcp().map(tcp_facts),
             times: self.times(live),
         };
@@ -64,6 +75,19 @@ impl InterimPrinter<'_> {
         }
     }
 
+    /// Adds to the last line what happened in no time since.
+    fn add_to_the_last(&mut self, tally: Tally, live: &Live) {
+        let before = std::mem::replace(&mut self.last.1, tally);
+        let arrived = self.arrivals.next(live);
+        let Some(last) = self.kept.last_mut() else {
+            return;
+        };
+        let after = arrived.over(before, tally);
+        last.work += interim_work(&self.run.plan, self.unit, &before, &after);
+        last.counts = last.counts.plus(&tally.since(&before));
+        last.arrived = last.arrived.zip(arrived.0).map(|(last, more)| last + more);
+    }
+
     /// Latency of the operations since the last line, if recorded and shown.
     fn times(&mut self, live: &Live) -> Option<Latency> {
         if !(self.run.plan.latency && self.run.report.format.is_json()) {
@@ -75,10 +99,69 @@ impl InterimPrinter<'_> {
     }
 }
 
-/// Counts of a run, and observation of its connections as far as interim results in JSON,
-/// `--until` or a display need it.
+/// Upper limit of the connections whose `TCP_INFO` is read at every interval.
+const MOST_CONNECTIONS: u32 = 256;
+
+/// The number of connections on which acknowledged bytes are counted instead of sent ones: what a
+/// send buffer takes on a slow link is no rate. `None` if netperf's end does not send bulk data
+/// over TCP, and over too many connections.
+fn acknowledging(plan: &TestPlan) -> Option<u32> {
+    let flow = &plan.flow;
+    let sends = flow.sends && !flow.counts_transactions() && flow.duplex != Some(Duplex::Separate);
+    let connections = plan.many.as_ref().map_or(1, |many| many.flows);
+    let bulk_over_tcp = sends && !flow.connects && plan.transport == TransportId::Tcp;
+    (bulk_over_tcp && connections <= MOST_CONNECTIONS).then_some(connections)
+}
+
+/// Bytes that arrive at netserver, from one look to the next.
+pub(super) struct ArrivalCounts {
+    connections: Option<u32>,
+    /// Bytes acknowledged at the last look.
+    last: Option<u64>,
+}
+
+/// Bytes that have arrived since a look; `None` if unknown.
+pub(super) struct ArrivedBytes(Option<u64>);
+
+impl ArrivalCounts {
+    pub(super) fn of(plan: &TestPlan) -> Self {
+        Self {
+            connections: acknowledging(plan),
+            last: None,
+        }
+    }
+
+    /// Bytes since the last look.
+    pub(super) fn next(&mut self, live: &Live) -> ArrivedBytes {
+        let now = self.connections.and_then(|all| live.acknowledged(all));
+        let now = now.or(self.last);
+        let before = std::mem::replace(&mut self.last, now).unwrap_or(0);
+        ArrivedBytes(now.map(|now| now.saturating_sub(before)))
+    }
+}
+
+impl ArrivedBytes {
+    /// The counts `after` an interval with the bytes that arrived in it, where they are known, as
+    /// those that were sent.
+    pub(super) fn over(&self, before: Tally, after: Tally) -> Tally {
+        let arrived = self.0.map(|bytes| before.bytes_sent + bytes);
+        Tally {
+            bytes_sent: arrived.unwrap_or(after.bytes_sent),
+            ..after
+        }
+    }
+}
+
+/// Counts of a run, and observation of its connections as far as intervals or a display need it.
+/// Only JSON shows TCP's view of intervals.
 pub(super) fn live(run: &RunCommand) -> Live {
     let mut live = Live::default();
+    let shows = run.plan.interim.is_some() || run.show.live;
+    match acknowledging(&run.plan).filter(|_| shows) {
+        Some(flows) if run.plan.many.is_some() => live = live.with_flows(flows),
+        Some(_) => live = live.with_tcp(),
+        None => {}
+    }
     if run.plan.interim.is_some() && run.report.format.is_json() {
         live = live.with_tcp();
     }
@@ -111,6 +194,7 @@ pub(super) fn beside<T>(
         kept,
         last,
         part: None,
+        arrivals: ArrivalCounts::of(&run.plan),
         times: Latency::default(),
     };
     // A rate of 0 is no round-trip time: flent fails on it. A line of text waits for a
@@ -119,6 +203,10 @@ pub(super) fn beside<T>(
     let every = if waits { interval / LOOKS } else { interval };
     let mut due = last.0.plus(interval);
     let tick = || {
+        // What follows brings the connection to its end.
+        if live.is_ending() {
+            return ControlFlow::Break(());
+        }
         let (now, tally) = (clock::now(), live.read());
         // Parts of an interval are whole nanoseconds, and eight of them a little less than it.
         let early = now.plus(Duration::from_nanos(LOOKS.into())) < due;
@@ -133,7 +221,12 @@ pub(super) fn beside<T>(
     let done = ticker::beside((last.0, every), tick, work);
     let tally = live.read();
     if tally != printer.last.1 {
-        printer.print(live.over().unwrap_or_else(clock::now), tally, live);
+        let over = live.over().unwrap_or_else(clock::now);
+        if over.since(printer.last.0) < SHORTEST {
+            printer.add_to_the_last(tally, live);
+        } else {
+            printer.print(over, tally, live);
+        }
     }
     done
 }

@@ -117,7 +117,7 @@ impl Watcher<'_> {
         let now = clock::now();
         let tally = self.tally();
         // Values after the end of the run are not representative.
-        if self.live.over().is_some() {
+        if self.live.is_ending() {
             return false;
         }
         let Some(tally) = tally else { return false };

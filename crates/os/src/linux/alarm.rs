@@ -107,6 +107,11 @@ pub fn checked() {
     let _other = PHASE.compare_exchange(CHECK, RUNNING, Ordering::Relaxed, Ordering::Relaxed);
 }
 
+/// Gives operations in flight this much time after the end of the run time.
+pub fn extend_grace(grace: Duration) {
+    GRACE.store(nanos(grace), Ordering::Relaxed);
+}
+
 /// There is no use in going on: [`Phase::Abandon`] begins now.
 pub fn abandon() {
     FINISHED_AT.store(now(), Ordering::Relaxed);

@@ -251,8 +251,9 @@ pub struct IntervalResult {
     /// interval that spans several, such as `warm-up to measured`. Null if all of the run
     /// counts.
     pub stage: Option<String>,
-    /// Bytes of netperf's datagrams that netserver received in the interval. Null if unknown,
-    /// as in events during the run.
+    /// Bytes of netperf's datagrams that netserver received in the interval, or of its stream
+    /// over TCP that netserver's host acknowledged in it, which is then the throughput. Null if
+    /// unknown, as are datagrams in events during the run.
     pub arrived_bytes: Option<u64>,
     /// Their rate. Null if unknown.
     pub arrived_bits_per_second: MeasuredFigure,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::client::interim::ArrivalCounts;
 use netperf_cli::RunCommand;
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
@@ -80,6 +81,7 @@ pub(super) struct LiveTicker<'a> {
     unit: Unit,
     begun: Moment,
     last: (Moment, Tally),
+    arrivals: ArrivalCounts,
     times: Latency,
     meter: Option<Meter>,
 }
@@ -94,6 +96,7 @@ impl<'a> LiveTicker<'a> {
             unit: unit(run),
             begun,
             last: (begun, Tally::default()),
+            arrivals: ArrivalCounts::of(&run.plan),
             times: Latency::default(),
             meter: meter(run),
         }
@@ -101,7 +104,8 @@ impl<'a> LiveTicker<'a> {
 
     /// The current state.
     pub(super) fn tick(&mut self) -> LiveTick {
-        let tally = self.live.read();
+        let before = self.last.1;
+        let tally = self.arrivals.next(self.live).over(before, self.live.read());
         let now = self.live.over().unwrap_or_else(clock::now);
         let (then, before) = std::mem::replace(&mut self.last, (now, tally));
         let since = now.since(then);

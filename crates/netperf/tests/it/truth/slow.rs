@@ -1,6 +1,6 @@
 //! Tests over slow links whose queues still hold data at the end of the time.
 
-use netperf_testkit::{Bottleneck, Finished};
+use netperf_testkit::{Bottleneck, Finished, LinkHost};
 
 use super::{Bench, Tolerance, check};
 
@@ -81,4 +81,55 @@ fn flows_of_a_slow_link_end_with_their_time_netns() {
         finished.document()["warnings"][0]["code"],
         "queue_discarded"
     );
+}
+
+/// Lines of half a second of a sender that fills a link in two of them.
+#[test]
+fn interim_lines_of_a_sender_tell_the_rate_of_a_slow_link_netns() {
+    for kbit in [1000, 10_000] {
+        let link = Bottleneck::new(kbit, 100);
+        let Some(bench) = Bench::new(link) else {
+            return;
+        };
+        let text = bench.run("-P 0 -D -0.5 -l 3 --json-stream").stdout;
+        let events = text.lines().map(|line| {
+            let event: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            event
+        });
+        let lines: Vec<_> = events.filter(|event| event["event"] == "interim").collect();
+        // The alarm and the ticks of a loaded machine are a little late.
+        assert!((5..=7).contains(&lines.len()), "{text}");
+        let lines: Vec<_> = lines.iter().map(|line| &line["interval"]).collect();
+        for line in &lines {
+            let seconds = line["elapsed_seconds"].as_f64().expect("a figure");
+            assert!(seconds > 0.001, "{line}");
+        }
+        // The first line has the start of TCP, and the last one may be short.
+        for line in &lines[1..5] {
+            let told = line["arrived_bits_per_second"].as_f64();
+            check(
+                &format!("-D tells the goodput of {} Mbit/s", link.rate()),
+                link.tcp_goodput(),
+                told.expect("a figure") * 1e-6,
+                // An acknowledgement covers two segments, which are 5 % of half a second, and
+                // a tick may be late.
+                Tolerance::Percent(10.0),
+            );
+        }
+    }
+}
+
+#[test]
+fn connections_for_each_transaction_sum_their_retransmissions_netns() {
+    let Some(bench) = Bench::new(Bottleneck::new(10_000, 100)) else {
+        return;
+    };
+    // Every tenth segment of netperf's data connections is lost, from the fifth on.
+    bench.link.lose(LinkHost::Server, "tcp flags psh", 10, &[5]);
+    let before = bench.link.lost();
+    let values = bench
+        .run("-t TCP_CRR --count 40 -- -k LOCAL_TRANSPORT_RETRANS")
+        .values();
+    assert!(bench.link.lost() > before, "nothing was lost");
+    assert!(values.number("LOCAL_TRANSPORT_RETRANS") >= 1.0);
 }

@@ -267,6 +267,12 @@ pub enum CliError {
         /// Why not, and the way out.
         why: &'static str,
     },
+    /// `--count 0`.
+    #[error("{program}: --count needs an amount of at least 1; --time 0 runs until SIGINT")]
+    NoAmount {
+        /// argv\[0\].
+        program: String,
+    },
     /// A word that is neither an option nor a value of one, without a host or port.
     #[error("{program}: '{}' is not the value of an option: {meant}", shown(word))]
     LeftOver {
@@ -342,6 +348,7 @@ impl CliError {
             | Self::NeedsRate { .. }
             | Self::NeedsUntil { .. }
             | Self::LeftOver { .. }
+            | Self::NoAmount { .. }
             | Self::SocketKind { .. } => 2,
             Self::Transport { .. } | Self::Associations | Self::Config(_) => 1,
             Self::OutOfPlace { .. } => 3,

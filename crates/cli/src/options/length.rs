@@ -9,6 +9,7 @@ use crate::command::Notice;
 use crate::grammar::size;
 use crate::group::Group;
 use crate::kind::{ValueKind, length};
+use crate::long::shown;
 use crate::table::{Action, OptionSpec};
 
 type Opt = OptionSpec<GlobalArgs>;
@@ -17,7 +18,7 @@ pub(super) const TIME: Opt = Opt::lettered('l', "time", Group::Test)
     .takes("length", ValueKind::Length)
     .action(Action::LetterAndName(
         |a, text, notices| {
-            a.length = Some(limit(size(text)));
+            a.length = Some(lettered_length(text));
             length_hint(text, notices);
         },
         |a, text| a.length = length(text).or(a.length),
@@ -26,8 +27,9 @@ pub(super) const TIME: Opt = Opt::lettered('l', "time", Group::Test)
     .more(
         "--time accepts units, as in 500ms, 10s or 1m30s; if only netserver sends, it is rounded \
          up to whole seconds. -l accepts a number with a size suffix and ignores other suffixes: \
-         `-l 10s` is 10 seconds and `-l 1m` a million seconds. A negative value is a number of \
-         bytes in stream tests, and of transactions in others. 0 runs until SIGINT or SIGALRM, \
+         `-l 10s` is 10 seconds and `-l 1m` a million seconds; what is less than 1 is read as by \
+         --time. A negative value is a number of bytes in stream tests, and of transactions in \
+         others. 0 runs until SIGINT, SIGTERM or SIGALRM, \
          which end every timed test early and normally. The default is 10 seconds.",
     );
 
@@ -40,6 +42,14 @@ pub(super) const COUNT: Opt = Opt::named("count", Group::Test)
     .help("end after this many bytes or transactions")
     .more("Equivalent to a negative value of --time. DG_STREAM and DLCL_STREAM end by time only.");
 
+/// `-l`: the number in front counts. Less than 1 is read as by `--time`.
+fn lettered_length(text: &str) -> Limit {
+    match limit(size(text)) {
+        Limit::UntilStopped => length(text).unwrap_or(Limit::UntilStopped),
+        read @ (Limit::Time(_) | Limit::Units(_) | Limit::Messages(_)) => read,
+    }
+}
+
 /// `-l`: seconds, or minus how much.
 fn limit(length: i32) -> Limit {
     let amount = u64::from(length.unsigned_abs());
@@ -50,16 +60,23 @@ fn limit(length: i32) -> Limit {
     }
 }
 
-/// Tells a person that `-l 1m` is no minute. Scripts rely on its meaning.
+/// Tells a person that `-l 1m` is no minute, and that `-l abc` has no end. Scripts rely on both.
 fn length_hint(text: &str, notices: &mut Vec<Notice>) {
-    let meant = length(text).filter(|meant| !matches!(meant, Limit::Units(_)));
-    let (Some(meant), read @ Limit::Time(seconds)) = (meant, limit(size(text))) else {
-        return;
+    let (read, meant) = (lettered_length(text), length(text));
+    let line = match (read, meant) {
+        (Limit::UntilStopped, None) => {
+            format!(
+                "-l {}: no number, so the test runs until SIGINT",
+                shown(text)
+            )
+        }
+        (Limit::Time(time), Some(meant @ (Limit::Time(_) | Limit::UntilStopped)))
+            if read != meant =>
+        {
+            let seconds = time.as_secs();
+            format!("-l {text} is {seconds} seconds; for a time with units use --time {text}")
+        }
+        _ => return,
     };
-    if read != meant {
-        let seconds = seconds.as_secs();
-        notices.push(Notice::hint(&format!(
-            "-l {text} is {seconds} seconds; for a time with units use --time {text}"
-        )));
-    }
+    notices.push(Notice::hint(&line));
 }

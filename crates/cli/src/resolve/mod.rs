@@ -37,6 +37,7 @@ pub(crate) fn command(
         })));
     }
     left_over::refuse(args)?;
+    work::check_length(args)?;
     let Some(test) = parse::test_of(&args.global) else {
         return Ok(Command::UnknownTest(Box::new(UnknownTest {
             name: args.global.test.clone().unwrap_or_default(),

@@ -44,6 +44,16 @@ pub(super) fn limit(args: &Args, test: TestId, flow: Flow) -> Limit {
     }
 }
 
+/// Rejects an amount of nothing, which would run until a signal.
+pub(super) fn check_length(args: &Args) -> Result<(), CliError> {
+    if args.global.count && args.global.length == Some(Limit::UntilStopped) {
+        return Err(CliError::NoAmount {
+            program: args.program.clone(),
+        });
+    }
+    Ok(())
+}
+
 /// Returns true if netserver sends until its own time is over.
 fn netserver_keeps_time(flow: Flow) -> bool {
     (flow.receives && !flow.sends) || flow.duplex == Some(Duplex::Separate)

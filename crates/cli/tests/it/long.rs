@@ -56,6 +56,9 @@ fn a_person_is_told_what_units_mean_behind_the_letter() {
         ("-l 1m30s", 1),
         ("-l 1m", 1),
         ("-l 2.5", 1),
+        ("-l abc", 1),
+        ("-l 0.5", 0),
+        ("-l 0", 0),
         ("-l 10s", 0),
         ("-l 10", 0),
         ("-l 0", 0),
@@ -295,5 +298,20 @@ fn words_that_are_left_over_beside_a_host_or_port_are_ignored_as_in_the_original
         "-p 4000 swep",
     ] {
         assert_eq!(run(line).plan.test, TestId::TcpStream, "{line}");
+    }
+}
+
+#[test]
+fn a_count_of_nothing_is_refused_and_less_than_a_second_is_what_it_says() {
+    let refused = error("--count 0");
+    assert_eq!(refused.exit(), 2);
+    assert!(refused.to_string().contains("--count needs an amount"));
+    for (line, limit) in [
+        ("-l 0.5", Limit::Time(Duration::from_millis(500))),
+        ("-l 0", Limit::UntilStopped),
+        ("--count 0 -l 3", Limit::Time(Duration::from_secs(3))),
+        ("-l 90.7", Limit::Time(Duration::from_secs(90))),
+    ] {
+        assert_eq!(run(line).plan.limit, limit, "{line}");
     }
 }

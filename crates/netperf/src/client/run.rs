@@ -203,6 +203,8 @@ impl<'a> TestRun<'a> {
         let workers = many.map(|many| many::workers(many, &hosts)).transpose()?;
         let mut end = TestEnd::prepare(EndJob::of_plan(plan, &hosts, workers)).map_err(failed)?;
         let local = *end.setup();
+        // In front of the request: netserver waits only seconds for the data.
+        wait(plan.wait);
         let agreements = self.agree(&end, &hosts)?;
         if let Some(token) = agreements.first().and_then(|first| first.token) {
             end.set_token(token);
@@ -210,7 +212,6 @@ impl<'a> TestRun<'a> {
         if let Some(bytes) = agreements.first().and_then(|first| first.numbers) {
             end.set_numbers(bytes);
         }
-        wait(plan.wait);
         self.trace.timer(plan);
         let (there, back) = agreements.split_at(self.sessions().min(agreements.len()));
         let remotes = self.data_addresses(there, &hosts);

@@ -10,8 +10,8 @@ use netperf_testkit::net::Families;
 use netperf_testkit::process::signal;
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
-    Finished, Invocation, LoopbackOnly, Netserver, Place, Running, TwoHosts, eventually, machine,
-    note, ours, procfs, require,
+    Finished, Invocation, LoopbackOnly, Netserver, Place, Programs, Running, TwoHosts, eventually,
+    machine, note, ours, procfs, require,
 };
 
 const fn seconds(count: u64) -> Duration {
@@ -264,7 +264,7 @@ mod signals {
     fn an_interrupt_or_an_alarm_ends_the_test_now_with_the_result_so_far() {
         let server = ours!().serve();
         for test in ["TCP_STREAM", "TCP_RR", "UDP_STREAM", "UDP_RR", "TCP_MAERTS"] {
-            for name in ["INT", "ALRM"] {
+            for name in ["INT", "ALRM", "TERM"] {
                 ends_early(&server, test, name);
             }
         }
@@ -322,6 +322,22 @@ mod signals {
                 "{}",
                 finished.account()
             );
+        }
+    }
+
+    #[test]
+    fn a_wait_of_any_length_is_followed_by_the_test() {
+        let programs = [Some(ours!()), Programs::stock()];
+        let runs = programs.into_iter().flatten().map(|programs| {
+            let server = programs.serve();
+            // A second more than netserver waits for the data after a request.
+            let words = ["-t", "TCP_RR", "-l", "1", "-s", "6", "-P", "0"];
+            let running = client(&server, &words).spawn();
+            (server, running)
+        });
+        let runs: Vec<_> = runs.collect();
+        for (_server, running) in runs {
+            running.finish().expect_clean();
         }
     }
 

@@ -6,8 +6,8 @@
 //! stopped. A signal that arrives between a check of the phase and the next call is therefore
 //! followed by another one. The handler does not restart system calls.
 //!
-//! `SIGALRM` and `SIGINT` from outside have the same effect: netperf ends the test and prints
-//! the result so far.
+//! `SIGALRM`, `SIGINT` and `SIGTERM` from outside have the same effect: netperf ends the test and
+//! prints the result so far.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, Ordering};
@@ -39,7 +39,7 @@ pub enum Phase {
 /// Which signals from outside end the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
-    /// `SIGALRM` and `SIGINT`.
+    /// `SIGALRM`, `SIGINT` and `SIGTERM`.
     Caught,
     /// None: they keep their usual effect.
     Ignored,
@@ -164,7 +164,7 @@ pub fn end() {
     }
 }
 
-/// Makes `SIGALRM` and `SIGINT` end the current run, or the next one before it begins. A second
+/// Makes `SIGALRM`, `SIGINT` and `SIGTERM` end the current run, or the next one before it begins. A second
 /// signal at least a fifth of a second later has its usual effect. Must be called before the
 /// peer learns that a test has begun, because a caller may then send these signals at once.
 ///
@@ -172,7 +172,8 @@ pub fn end() {
 /// Whatever sigaction(2) reports.
 pub fn catch_signals() -> io::Result<()> {
     install(libc::SIGALRM)?;
-    install(libc::SIGINT)
+    install(libc::SIGINT)?;
+    install(libc::SIGTERM)
 }
 
 /// The timer and the handlers of one run; dropping it puts them away.

@@ -17,8 +17,8 @@ const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l";
 /// screen as it was.
 const LEAVE: &[u8] = b"\x1b[0m\x1b[H\x1b[J\x1b[?25h\x1b[?1049l";
 
-/// Signals that would end the process without restoring the terminal.
-const KILLS: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+/// Signals that would end the process without restoring the terminal, besides those of a run.
+const KILLS: [libc::c_int; 2] = [libc::SIGHUP, libc::SIGQUIT];
 
 static ENTERED: AtomicBool = AtomicBool::new(false);
 static FD: AtomicI32 = AtomicI32::new(-1);

@@ -87,9 +87,6 @@ fn netperf_grace(job: &EndJob) -> Duration {
         Duration::ZERO
     } else if receives_to_the_end(job) {
         finish::DRAIN
-    } else if job.counts_transactions() && !job.connects && job.transport.row().reliable {
-        // netserver has counted a response that is still on its way.
-        finish::NO_PROGRESS
     } else {
         GRACE
     }

@@ -11,7 +11,8 @@
 //!
 //! Names of tests end in `_netns` where they create networks. A test that takes more than some
 //! 10 seconds, that repeats a measurement often, or that depends on the speed of the machine
-//! has the attribute `#[ignore = "nightly: REASON"]`. All tests run at the same time, and the
+//! has the attribute `#[ignore = "nightly: REASON"]`; one that keeps the processors busy also
+//! takes `machine::whole()`. The other tests run at the same time, and the
 //! machine may be loaded. The truth is therefore a rate of a link, a count of the kernel, or a
 //! time that passes in any case, and never a speed of the machine.
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_testkit::{Bottleneck, LinkHost, RoutedLink, Scratch, note, ours, peers};
+use netperf_testkit::{Bottleneck, LinkHost, RoutedLink, Scratch, machine, note, ours, peers};
 
 use super::{Bench, SLOW_LINKS, Tolerance, at_once, check, shown};
 use crate::flent::{self, RRUL_BE};
@@ -47,6 +47,7 @@ fn flent_is_content_on_a_slow_link_netns() {
 #[test]
 #[ignore = "nightly: five runs of flent on each of nine links, some two minutes"]
 fn flent_is_content_on_all_links_netns() {
+    let _machine = machine::whole();
     // One stream of nine may get nothing in a run, as with 2.7.0 in one of 45.
     at_once(&SLOW_LINKS, |link| flent_is_content(link, RUNS, 1.0, "10"));
 }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use netperf_testkit::{Bottleneck, Invocation, LinkHost, RoutedLink, note, ours};
+use netperf_testkit::{Bottleneck, Invocation, LinkHost, RoutedLink, machine, note, ours};
 use serde_json::Value;
 
 use super::{Bench, Tolerance, at_once, check};
@@ -78,6 +78,7 @@ fn intervals(seed: u64, runs: u32) -> Vec<(f64, f64)> {
 #[test]
 #[ignore = "nightly: 120 runs of 5 s, some 60 s at 12 links"]
 fn a_confidence_interval_contains_the_mean_of_a_varying_link_netns() {
+    let _machine = machine::whole();
     let all = Mutex::new(Vec::new());
     at_once(&LINKS, |seed| {
         let found = intervals(*seed, 10);
@@ -153,6 +154,7 @@ fn no_difference_is_found(test: &str) {
 #[test]
 #[ignore = "nightly: 120 comparisons of 24 runs, some 60 s at 12 links"]
 fn comparisons_of_equals_find_no_difference_netns() {
+    let _machine = machine::whole();
     no_difference_is_found("-t TCP_STREAM --time 300ms");
     no_difference_is_found("-t TCP_RR --time 200ms");
 }
@@ -160,6 +162,7 @@ fn comparisons_of_equals_find_no_difference_netns() {
 #[test]
 #[ignore = "nightly: 12 comparisons of 24 runs of 3 s, some 80 s"]
 fn comparisons_find_a_difference_of_three_percent_netns() {
+    let _machine = machine::whole();
     // With segments of 847 bytes of data, 847 of 913 bytes of a frame are data: 0.97 of the
     // 1448 of 1514 bytes.
     let found = compared(1, 12, "-t TCP_STREAM -l 3", "-t TCP_STREAM -l 3 -- -G 859");

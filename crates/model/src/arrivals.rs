@@ -84,8 +84,8 @@ impl Arrivals {
     }
 
     /// Bytes until an instant of netserver's clock that is known with this error. Between two
-    /// samples the count is interpolated, if they are not farther apart than a tenth of the
-    /// length or nothing arrived between them.
+    /// samples the count is interpolated, if they are not farther apart than a quarter of
+    /// the length or nothing arrived between them.
     fn until(&self, at: i128, length: u64, error: u64) -> Option<Bounded> {
         let nanos = |sample: &ArrivalSample| i128::from(sample.nanos);
         let neighbours = |at: i128| {
@@ -101,7 +101,7 @@ impl Arrivals {
         let (before, after) = neighbours(at)?;
         let gap = after.nanos.saturating_sub(before.nanos);
         let arrived = after.bytes.saturating_sub(before.bytes);
-        if arrived > 0 && gap > length / 10 {
+        if arrived > 0 && gap > length / 4 {
             return None;
         }
         let past = u64::try_from(at - nanos(before)).unwrap_or(0).min(gap);
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn samples_that_are_far_apart_do_not_tell() {
         let clock = MonotonicOffset::default();
-        assert_eq!(arrivals().within(2_500_000, 5_000_000, clock), None);
+        assert_eq!(arrivals().within(2_500_000, 3_000_000, clock), None);
         // Nothing arrives there.
         assert!(arrivals().within(12_500_000, 5_000_000, clock).is_some());
         assert_eq!(Arrivals::default().within(0, 1, clock), None);

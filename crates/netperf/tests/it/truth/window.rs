@@ -42,7 +42,9 @@ fn datagrams_whose_fragments_are_lost_do_not_count_netns() {
         return;
     };
     let options = "-t UDP_STREAM --flows 4 --warmup 200ms -l 2 -- -k THROUGHPUT";
-    let told = bench.run(options).values().number("THROUGHPUT");
+    // A test in which nothing arrived is a failure.
+    let finished = bench.client(options).run().expect_exit(1);
+    let told = finished.values().number("THROUGHPUT");
     let claim = "UDP_STREAM --flows 4 --warmup 200ms of 65,507 bytes: no datagram is complete";
     check(claim, 0.0, told, Tolerance::Exact);
 }
@@ -99,15 +101,16 @@ fn intervals_of_datagrams_have_what_arrived_netns() {
     let document = bench.run(options).document();
     let intervals = document["intervals"].as_array().expect("intervals");
     assert!(intervals.len() > 4, "{intervals:?}");
+    let mut known = 0;
     for (number, interval) in intervals.iter().enumerate().skip(1) {
         let seconds = interval["elapsed_seconds"].as_f64().expect("a length");
-        let told = interval["arrived_bits_per_second"]
-            .as_f64()
-            .expect("a rate");
-        // The rest of the last interval may be short.
-        if seconds < 0.4 {
+        // The rest of the last interval may be short, and netserver on a loaded machine may
+        // have recorded too little of one to tell.
+        let told = interval["arrived_bits_per_second"].as_f64();
+        let Some(told) = told.filter(|_| seconds > 0.4) else {
             continue;
-        }
+        };
+        known += 1;
         let claim = format!("UDP_STREAM -D -0.5, interval {number}: received, 10^6 bits/s");
         // A datagram is 1.2 % of an interval. A loaded machine reads late.
         check(
@@ -117,6 +120,7 @@ fn intervals_of_datagrams_have_what_arrived_netns() {
             Tolerance::Percent(20.0),
         );
     }
+    assert!(known > 1, "{intervals:?}");
 }
 
 #[test]

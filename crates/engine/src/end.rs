@@ -209,6 +209,7 @@ pub(crate) fn result(
     EndResult {
         tally,
         sends_unknown: false,
+        failed_sends_unknown: false,
         elapsed: elapsed.as_secs_f64(),
         cpu,
         send_buffer_end: end(

@@ -77,6 +77,8 @@ pub struct EndResult {
     pub tally: Tally,
     /// True if the counts of sends are unknown; those in `tally` are incomplete.
     pub sends_unknown: bool,
+    /// True if the count of failed sends is unknown.
+    pub failed_sends_unknown: bool,
     /// This end's own idea of the length of the run, seconds.
     pub elapsed: f64,
     /// CPU utilisation; `None` when not measured.

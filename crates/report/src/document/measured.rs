@@ -153,7 +153,8 @@ pub struct EndCounts {
     pub send_calls: Option<u64>,
     /// Receives that returned data.
     pub recv_calls: u64,
-    /// Sends dropped because a local queue was full. Null if unknown, as above.
+    /// Sends dropped because a local queue was full. Null if unknown, as above, and for datagrams
+    /// of a netserver that does not tell.
     pub failed_sends: Option<u64>,
     /// Transactions or connections completed.
     pub transactions: u64,
@@ -426,7 +427,9 @@ impl EndCounts {
             received_bytes: tally.bytes_received,
             send_calls: result.of_sends(|tally| tally.send_calls),
             recv_calls: tally.recv_calls,
-            failed_sends: result.of_sends(|tally| tally.failed_sends),
+            failed_sends: result
+                .of_sends(|tally| tally.failed_sends)
+                .filter(|_| !result.failed_sends_unknown),
             transactions: tally.transactions,
             unanswered_requests: tally.unanswered,
         }

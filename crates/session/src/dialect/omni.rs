@@ -293,6 +293,7 @@ pub(super) fn results(result: &EndResult) -> Frame {
         quality::tell(&mut told, found);
     }
     if !told.is_empty() {
+        told.push_optional(ItemKind::FailedSends, &tally.failed_sends.to_be_bytes());
         extension::append(&told, Stage::Results, &mut frame);
     }
     frame

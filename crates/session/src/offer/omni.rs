@@ -8,7 +8,7 @@ use netperf_model::{
     Address, CpuMethod, CpuShares, CpuUsage, Domain, Duplex, EndPlan, EndResult, EndSetup, Feature,
     Limit, Routing, SocketKind, Tally, TestId, TestPlan,
 };
-use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
+use netperf_wire::messages::{Extension, ItemKind, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
     Direction, FixedStr, Frame, Message, OmniFlags, RequestKind, Stage, WireProtocol,
     WireSocketType, ip_to_words,
@@ -273,9 +273,14 @@ pub(super) fn results(
     let io = told
         .as_ref()
         .and_then(|told| paths::counts(told, &mut tally));
+    let failed = told.as_ref().and_then(failed_sends);
+    tally.failed_sends = failed.unwrap_or(0);
+    let row = plan.transport.row();
+    let may_drop = plan.flow.receives && !plan.transport.is_connected() && !row.reliable;
     Ok(EndResult {
         tally,
         sends_unknown: false,
+        failed_sends_unknown: failed.is_none() && may_drop,
         elapsed: f64::from(results.elapsed_time),
         cpu: cpu.then(|| cpu_usage(&results)),
         send_buffer_end: u32::try_from(results.send_buf_size).ok(),
@@ -292,6 +297,12 @@ pub(super) fn results(
         arrivals: None,
         quality: quality::told(frame),
     })
+}
+
+/// Count of netserver's failed sends, which is not valid in a record without it.
+fn failed_sends(told: &Extension) -> Option<u64> {
+    let bytes = told.value(ItemKind::FailedSends)?.try_into().ok()?;
+    Some(u64::from_be_bytes(bytes))
 }
 
 fn cpu_usage(results: &OmniResults) -> CpuUsage {

@@ -203,6 +203,8 @@ items! {
     Quality = 0x85, 96;
     /// Request: the data socket carries bulk data both ways at once; no bytes.
     Duplex = 0x86, 0;
+    /// Results: sends that a local queue dropped; eight bytes.
+    FailedSends = 0x66, 8;
     /// Request and response: each response begins with so many bytes of its request; one byte.
     Numbers = 0x87, 1;
     /// Request: data comes in by the port of the control connection; one byte, in which way.

@@ -113,3 +113,23 @@ fn a_rate_that_the_own_queue_cannot_carry_is_missed_netns() {
         "{document}"
     );
 }
+
+#[test]
+fn what_netservers_own_queue_drops_is_told_netns() {
+    let Some(bench) = Bench::new(FAST) else {
+        return;
+    };
+    slow(&bench, LinkHost::Server);
+    for options in [
+        "-t UDP_STREAM --bidirectional same --time 300ms --flows 2 -- -m 1472,1472",
+        "-t omni --time 300ms -- -T udp -d recv -m ,1472",
+    ] {
+        let before = errors(&bench, LinkHost::Server);
+        let told = run(&bench, options);
+        let dropped = errors(&bench, LinkHost::Server) - before;
+        assert!(dropped > 100.0, "{options}: the queue was never full");
+        let claim = format!("{options}: netserver's failed sends are its SndbufErrors");
+        let failed = count(&told["remote"]["failed_sends"]);
+        check(&claim, dropped, failed, Tolerance::Amount(END_MARKS));
+    }
+}

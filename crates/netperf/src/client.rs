@@ -49,7 +49,9 @@ use std::time::Duration;
 
 #[cfg(feature = "results")]
 use netperf_cli::Subcommand;
-use netperf_cli::{CliEnvironment, CliError, Command, OutputStream, RunCommand, UnknownTest};
+use netperf_cli::{
+    CliEnvironment, CliError, Command, OutputStream, Parsed, RunCommand, UnknownTest,
+};
 use netperf_measure::clock;
 use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until};
 use netperf_report::SoFar;
@@ -67,10 +69,8 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     output::unless_lost(run_as_asked(argv))
 }
 
-fn run_as_asked(argv: &[OsString]) -> ExitCode {
-    if let Some(exit) = subcommand(argv) {
-        return exit;
-    }
+/// Parses a command line.
+fn parsed(argv: &[OsString]) -> Parsed<Command> {
     let selectors = names();
     let around = CliEnvironment {
         read_file: &|path: &Path| std::fs::read_to_string(path),
@@ -78,7 +78,14 @@ fn run_as_asked(argv: &[OsString]) -> ExitCode {
         selectors: &selectors,
         dump_tcp_info: environment_has("DUMP_TCP_INFO"),
     };
-    let parsed = netperf_cli::netperf(argv, &around);
+    netperf_cli::netperf(argv, &around)
+}
+
+fn run_as_asked(argv: &[OsString]) -> ExitCode {
+    if let Some(exit) = subcommand(argv) {
+        return exit;
+    }
+    let parsed = parsed(argv);
     let json = stdout_is_for_json(&parsed.command, argv);
     output::notices(&parsed.notices, json);
     let done = match parsed.command {

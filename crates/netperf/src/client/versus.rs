@@ -1,12 +1,15 @@
 //! `netperf run`: two configurations in turn, compared pair by pair.
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
 use netperf_campaign::{Design, Set};
-use netperf_cli::CompareArgs;
+use netperf_cli::{Command, CompareArgs};
+use netperf_model::figures::unit_in_force;
+use netperf_model::{UnitKind, rate};
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_web::Record;
 
@@ -30,6 +33,7 @@ const SIDES: [char; 2] = ['a', 'b'];
 
 /// Runs `netperf run`.
 pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
+    comparable(args)?;
     if let Some(folder) = &args.keep {
         empty(folder)?;
     }
@@ -42,6 +46,47 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         .map_err(|error| failure(INVALID, error))?;
     compare::print(&comparison, args);
     Ok(compare::exit(&comparison))
+}
+
+/// Refuses two configurations whose figures mean different things, before the first run.
+fn comparable(args: &CompareArgs) -> Result<(), Failure> {
+    // The run of a side that is no test reports it.
+    let (Some(first), Some(second)) = (meaning(&args.first), meaning(&args.second)) else {
+        return Ok(());
+    };
+    let differs = first.iter().zip(&second).find(|(a, b)| a != b);
+    differs.map_or(Ok(()), |(a, b)| {
+        let line = format!("the figures of the two sides cannot be compared: {a} and {b}");
+        Err(failure(INVALID, line))
+    })
+}
+
+/// The meaning of a run's figures, in words: its test, the direction of its data, what is
+/// counted, and the time from which latency counts. `None` for words that run no test.
+fn meaning(words: &[String]) -> Option<[String; 4]> {
+    let words = ["netperf", "--json"]
+        .into_iter()
+        .chain(words.iter().map(String::as_str));
+    let argv: Vec<OsString> = words.map(OsString::from).collect();
+    let Ok(Command::Run(run)) = super::parsed(&argv).command else {
+        return None;
+    };
+    let plan = &run.plan;
+    let counted = match unit_in_force(plan, run.report.unit).kind() {
+        UnitKind::Transactions => "transactions per second",
+        UnitKind::Data if plan.transport.row().reliable => "throughput",
+        UnitKind::Data => "throughput of datagrams",
+    };
+    let paced = match rate::asked(plan) {
+        Some(_) => "a test with --rate",
+        None => "one without",
+    };
+    Some([
+        format!("test {}", plan.test.row().name),
+        format!("direction {}", plan.flow.label()),
+        counted.to_owned(),
+        paced.to_owned(),
+    ])
 }
 
 /// A folder for the results, without those of another comparison: a mixture of both would
@@ -152,4 +197,66 @@ fn keep(args: &CompareArgs, name: &str, document: &[u8]) -> Result<(), Failure> 
 
 fn read(name: &str, document: &[u8]) -> Result<Record, Failure> {
     netperf_web::read(name, document).map_err(|error| failure(INVALID, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn differ(first: &str, second: &str) -> Option<(String, String)> {
+        let words = |line: &str| {
+            line.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let of = |line| meaning(&words(line)).expect("a test");
+        let (first, second) = (of(first), of(second));
+        first.into_iter().zip(second).find(|(a, b)| a != b)
+    }
+
+    #[test]
+    fn sides_whose_figures_mean_different_things_differ() {
+        for (first, second, a, b) in [
+            ("-t TCP_RR", "-t TCP_CRR", "test TCP_RR", "test TCP_CRR"),
+            (
+                "-t OMNI -- -d send",
+                "-t OMNI -- -d recv",
+                "direction Send",
+                "direction Receive",
+            ),
+            (
+                "-t TCP_RR",
+                "-t TCP_RR -f m",
+                "transactions per second",
+                "throughput",
+            ),
+            (
+                "-t OMNI",
+                "-t OMNI -- -T udp",
+                "throughput",
+                "throughput of datagrams",
+            ),
+            (
+                "-t TCP_RR --rate 1k",
+                "-t TCP_RR",
+                "a test with --rate",
+                "one without",
+            ),
+        ] {
+            let found = differ(first, second).expect("a difference");
+            assert_eq!(found, (a.to_owned(), b.to_owned()));
+        }
+    }
+
+    #[test]
+    fn sides_that_differ_in_settings_mean_the_same() {
+        for (first, second) in [
+            ("-t TCP_RR", "-t TCP_RR -- -r 100,100"),
+            ("-t TCP_STREAM -f m", "-t TCP_STREAM -f g --flows 4"),
+            ("-t TCP_RR --rate 1k", "-t TCP_RR --rate 2k"),
+            ("-t TCP_STREAM", "-t TCP_STREAM -- -K reno"),
+        ] {
+            assert_eq!(differ(first, second), None);
+        }
+    }
 }

@@ -130,6 +130,23 @@ fn what_cannot_be_compared_is_named() {
 }
 
 #[test]
+fn two_configurations_whose_figures_differ_in_meaning_are_refused_before_the_first_run() {
+    let scratch = Scratch::new();
+    // No netserver is there: a run would fail with another status.
+    let here = ["-H", "127.0.0.1", "-p", "1"];
+    let run = ["run", "--keep", "runs", "--"];
+    let (first, second) = (["-t", "TCP_STREAM"], ["-t", "TCP_RR"]);
+    let words = [&run[..], &here, &first, &["--vs"], &here, &second].concat();
+    let found = netperf(&scratch, &words).expect_exit(2);
+    assert_eq!(
+        found.stderr,
+        "netperf run: the figures of the two sides cannot be compared: test TCP_STREAM and \
+         test TCP_RR\n"
+    );
+    assert!(!scratch.path().join("runs").exists());
+}
+
+#[test]
 fn two_configurations_run_in_turn_and_are_kept() {
     let scratch = Scratch::new();
     let found = netperf(

@@ -42,6 +42,17 @@ pub fn unit_in_force(plan: &TestPlan, asked: Option<Unit>) -> Unit {
     }
 }
 
+/// The unit of the result in JSON, which no option changes: transactions per second, or
+/// 10^6 bits/s.
+#[must_use]
+pub fn document_unit(plan: &TestPlan) -> Unit {
+    if plan.test.counts_connections() {
+        Unit::Transactions
+    } else {
+        unit_in_force(plan, None)
+    }
+}
+
 /// The unit of the per-direction throughputs: data, never transactions.
 #[must_use]
 pub fn data_unit(unit: Unit) -> Unit {

@@ -72,6 +72,17 @@ impl Unit {
         }
     }
 
+    /// The name of a rate in this unit. Microseconds are a time for each byte or transaction.
+    #[must_use]
+    pub fn rate_label(self) -> String {
+        let label = self.label();
+        if self == Self::Microseconds {
+            label.to_owned()
+        } else {
+            format!("{label}/s")
+        }
+    }
+
     /// The kind of quantity that the unit counts.
     #[must_use]
     pub const fn kind(self) -> UnitKind {

@@ -310,16 +310,16 @@ impl Document {
     /// A document with what was measured until now.
     #[must_use]
     pub fn so_far(context: RunContext<'_>, so_far: SoFar<'_>) -> Self {
-        let RunContext { plan, report, .. } = context;
+        let RunContext { plan, .. } = context;
         let runs = so_far.iterations.iter().zip(1..);
         let intervals = so_far.intervals.iter().zip(1..);
         let (rate, service_time, lateness) = rate::rate_results(plan, so_far.iterations);
         Self {
             iterations: runs
-                .map(|(run, number)| IterationDocument::of(plan, report, number, run))
+                .map(|(run, number)| IterationDocument::of(plan, number, run))
                 .collect(),
             intervals: intervals
-                .map(|(interval, number)| IntervalResult::of(plan, report, number, interval))
+                .map(|(interval, number)| IntervalResult::of(plan, number, interval))
                 .collect(),
             latency: so_far.latency.map(LatencySummary::of),
             partial: partial(context, so_far),
@@ -335,12 +335,7 @@ impl Document {
 pub(crate) fn partial(context: RunContext<'_>, so_far: SoFar<'_>) -> Option<IterationDocument> {
     let number = so_far.iterations.len() + 1;
     let run = so_far.partial?;
-    Some(IterationDocument::partial(
-        context.plan,
-        context.report,
-        number,
-        run,
-    ))
+    Some(IterationDocument::partial(context.plan, number, run))
 }
 
 impl RunError {

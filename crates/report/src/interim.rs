@@ -66,7 +66,7 @@ pub fn interim_line(
         }
         Format::Keyval(_) => keyval(index, args, interim.stage()),
         Format::Json => String::new(),
-        Format::JsonStream => json::interim_event(plan, report, index, interim),
+        Format::JsonStream => json::interim_event(plan, index, interim),
     }
 }
 

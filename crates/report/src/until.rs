@@ -3,8 +3,9 @@
 //!
 //! `all` and `?` omit the selectors.
 
+use netperf_model::figures::document_unit;
 use netperf_model::until::percentile_name;
-use netperf_model::{Course, Until, UntilPlan};
+use netperf_model::{Course, Unit, Until, UntilPlan};
 
 use crate::selectors::SelectorValue::Run;
 use crate::selectors::{Need, SelectorRow, row};
@@ -55,9 +56,22 @@ fn share(share: Option<f64>) -> Value {
     share.map(|share| share * 100.0).into()
 }
 
-/// Work per second in the unit of the result.
-pub(crate) fn rate(view: &View<'_>, work: f64) -> f64 {
-    view.unit.rate(work, 1.0)
+/// Unit of the throughput: that of the result, in which TCP_CC counts connections.
+fn unit(view: &View<'_>) -> Unit {
+    if view.plan().test.counts_connections() {
+        Unit::Transactions
+    } else {
+        view.unit
+    }
+}
+
+/// Work per second in that unit. Transactions are bytes in a unit of data.
+fn rate(view: &View<'_>, work: f64) -> f64 {
+    let (plan, unit) = (view.plan(), unit(view));
+    let size = |size: Option<u32>| f64::from(size.unwrap_or(0));
+    let in_bytes = document_unit(plan).kind() != unit.kind();
+    let bytes = size(plan.request) + size(plan.response);
+    unit.rate(if in_bytes { work * bytes } else { work }, 1.0)
 }
 
 /// A share in percent, with three significant digits.
@@ -93,7 +107,7 @@ pub(crate) fn print(view: &View<'_>) -> String {
     }
     let mut out = headline(plan, until);
     if let Some(known) = until.throughput {
-        let (value, unit) = (rate(view, known.value), view.unit.label());
+        let (value, unit) = (rate(view, known.value), unit(view).rate_label());
         out.push_str(&line(
             "throughput",
             &format!("{value:.2} {unit}"),

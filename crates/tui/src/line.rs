@@ -25,7 +25,7 @@ impl LiveView {
             RunEnd::Amount(_) | RunEnd::Open => {}
         }
         if tick.now.seconds > 0.0 {
-            text += &format!(", {} {}/s", self.rate_now(), about.unit.label());
+            text += &format!(", {} {}", self.rate_now(), about.unit.rate_label());
         }
         let room = usize::from(columns).saturating_sub(1);
         let left = room.saturating_sub(text.len() + 1).min(30);

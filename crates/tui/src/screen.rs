@@ -166,7 +166,7 @@ impl ScreenLayout<'_> {
 
     fn rate(&self) -> Vec<ScreenRow> {
         let view = self.view;
-        let unit = format!("{}/s", view.about.unit.label());
+        let unit = view.about.unit.rate_label();
         let known = view.tick.now.seconds > 0.0;
         let shown = |rate: f64| if known { figure(rate) } else { "-".to_owned() };
         let of_second = |work: f64| view.about.unit.rate(work, 1.0);
@@ -261,7 +261,7 @@ impl ScreenLayout<'_> {
         else {
             return Vec::new();
         };
-        let unit = format!("{}/s", view.about.flow_unit.label());
+        let unit = view.about.flow_unit.rate_label();
         let (name, heads): (_, &[&str]) = match each {
             Each::Flow => ("Flow", &["round trip", "window", "sent again"]),
             Each::Thread => ("Thread", &[]),

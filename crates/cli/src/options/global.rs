@@ -76,9 +76,10 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
         })
         .help("unit of results: G M K B bytes, g m k b bits, x transactions, u microseconds")
         .more(
-            "G, M and K are powers of 1024 bytes, g, m and k powers of 1000 bits; b and B are \
-             plain bits and bytes; x is transactions, u microseconds per transaction. The default \
-             is m, or x for tests with RR in their name.",
+            "G, M and K are powers of 1024 bytes, g, m and k powers of 1000 bits; B is bytes, and \
+             so is b, whose label is 10^0bits as in netperf 2.7; x is transactions, u \
+             microseconds per byte. The default is m, or x for tests with RR in their name. JSON \
+             always has the default.",
         ),
     Opt::lettered('P', "headers", Group::Output)
         .takes("0|1", ValueKind::Switch)

@@ -23,7 +23,7 @@ use netperf_engine::{EndReport, TestEnd};
 use netperf_measure::clock;
 use netperf_model::{
     Agreed, EndJob, EndResult, EndSetup, HostFacts, Hosts, Iteration, Latency, OneWay, TcpFacts,
-    TestPlan, Unit, figures,
+    TestPlan, figures,
 };
 use netperf_os::alarm;
 use netperf_os::tcp::TcpInfo;
@@ -187,10 +187,6 @@ impl<'a> TestRun<'a> {
         &self.run.plan
     }
 
-    fn unit(&self) -> Unit {
-        figures::unit_in_force(self.plan(), self.run.report.unit)
-    }
-
     /// One iteration, with one flow or many.
     fn once(&mut self, number: usize) -> Result<IterationResult, Failure> {
         let plan = self.plan();
@@ -219,7 +215,7 @@ impl<'a> TestRun<'a> {
         let live = interim::live(self.run);
         let talks = self.talk.iter().chain(&self.beside);
         let controls: Vec<_> = talks.map(|talk| talk.link().fd()).collect();
-        let about = (self.unit(), &local);
+        let about = (figures::document_unit(plan), &local);
         let begun = clock::now();
         let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
             until::beside(plan, about, &live, &mut self.done.until, || {

@@ -156,7 +156,7 @@ fn runs_that_went_on_until_they_were_known_have_a_card_that_says_how_well() {
             "warm_up_seconds": 0.15, "correlation": 0.62,
             "course": if low.is_null() { "stable" } else { "bimodal" }, "drift_percent": null,
             "low_throughput": low, "high_throughput": 90_000.0, "high_share_percent": 40.0,
-            "throughput": known(59_130.12, half), "throughput_unit": "Trans",
+            "throughput": known(59_130.12, half), "throughput_unit": "Trans/s",
             "percentiles": [{ "percent": 50.0, "seconds": known(16.511e-6, 0.05e-6) },
                 { "percent": 99.9, "seconds": null }],
             "would_take_seconds": if low.is_null() { Value::Null } else { json!(9000.0) } })

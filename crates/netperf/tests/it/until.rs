@@ -281,7 +281,7 @@ fn a_run_that_is_over_too_soon_says_so_and_has_its_result_all_the_same() {
             .contains("Until 1% @ 95% conf.: too short after ")
     );
     assert!(
-        finished.stdout.contains(" Trans +/-?\n"),
+        finished.stdout.contains(" Trans/s +/-?\n"),
         "{}",
         finished.account()
     );

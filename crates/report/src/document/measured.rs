@@ -3,8 +3,8 @@
 use netperf_model::fields::{AsSeconds, MeasuredFigure};
 use netperf_model::figures::{self, Figures, count, per_call, round_trip};
 use netperf_model::{
-    CpuUsage, Crew, EndResult, Interim, IoCounts, Iteration, Quality, ReportPlan, Series, Tally,
-    TcpFacts, TestPlan, Unit, UnitKind,
+    CpuUsage, Crew, EndResult, Interim, IoCounts, Iteration, Quality, Series, Tally, TcpFacts,
+    TestPlan, Unit, UnitKind,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,16 +13,17 @@ use std::time::Duration;
 use super::flows::FlowsResult;
 use super::latency::IntervalLatency;
 use super::one_way::OneWayResult;
+use crate::interim::interim_work;
 use crate::quality::Reception;
 use crate::view::View;
 
-/// The result in the unit in force, and in fixed units.
+/// The result in several units.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ThroughputFigures {
-    /// The result in the unit in force.
+    /// The result, in throughput_unit.
     pub throughput: MeasuredFigure,
-    /// The unit in force.
+    /// 10^6bits/s, or Trans/s for transactions and connections; `-f` does not change it.
     pub throughput_unit: String,
     /// The same in bits. Null if no data is moved.
     pub throughput_bits_per_second: MeasuredFigure,
@@ -240,9 +241,9 @@ pub struct IntervalResult {
     pub ended: Duration,
     /// Its length.
     pub elapsed_seconds: MeasuredFigure,
-    /// The result in the unit in force.
+    /// The result, in throughput_unit.
     pub throughput: MeasuredFigure,
-    /// The unit in force.
+    /// 10^6bits/s, or Trans/s for transactions and connections; `-f` does not change it.
     pub throughput_unit: String,
     /// Bytes sent.
     pub sent_bytes: u64,
@@ -272,13 +273,13 @@ pub struct IntervalResult {
     pub latency: Option<IntervalLatency>,
 }
 
-/// The figures of a run in three units: the one asked for, bytes, and transactions.
+/// The figures of a run in three units: that of the result, bytes, and transactions.
 fn in_units(
     plan: &TestPlan,
-    report: &ReportPlan,
     of: impl Fn(Unit) -> Figures,
 ) -> (Figures, ThroughputFigures, DemandFigures) {
-    let asked = of(figures::unit_in_force(plan, report.unit));
+    let unit = figures::document_unit(plan);
+    let result = of(unit);
     let bytes = (!plan.test.counts_connections()).then(|| of(Unit::Bytes));
     let transactional = plan.flow.counts_transactions();
     let transactions = transactional.then(|| of(Unit::Transactions));
@@ -288,8 +289,8 @@ fn in_units(
     let in_bytes = bytes.as_ref().map(|figures| figures.throughput);
     let in_bytes = in_bytes.map_or(MeasuredFigure(None), known);
     let throughput = ThroughputFigures {
-        throughput: known(asked.throughput),
-        throughput_unit: unit_label(unit_of(plan, report)),
+        throughput: known(result.throughput),
+        throughput_unit: unit.rate_label(),
         throughput_bits_per_second: in_bits(in_bytes.0),
         throughput_bytes_per_second: in_bytes,
         transactions_per_second: measured(&transactions, |figures| figures.throughput),
@@ -304,25 +305,15 @@ fn in_units(
         local_demand_microseconds_per_transaction: measured(&transactions, local),
         remote_demand_microseconds_per_transaction: measured(&transactions, remote),
     };
-    (asked, throughput, demand)
-}
-
-/// The unit of the result: TCP_CC moves no data and counts connections in any unit.
-fn unit_of(plan: &TestPlan, report: &ReportPlan) -> Unit {
-    if plan.test.counts_connections() {
-        Unit::Transactions
-    } else {
-        figures::unit_in_force(plan, report.unit)
-    }
+    (result, throughput, demand)
 }
 
 impl MeanResult {
     pub(super) fn of(view: &View<'_>) -> Self {
         let outcome = view.outcome;
         let plan = &outcome.plan;
-        let (asked, throughput, demand) = in_units(plan, view.report, |unit| {
-            figures::mean(plan, unit, &outcome.iterations)
-        });
+        let (asked, throughput, demand) =
+            in_units(plan, |unit| figures::mean(plan, unit, &outcome.iterations));
         Self {
             elapsed_seconds: MeasuredFigure::of(asked.elapsed),
             throughput,
@@ -342,9 +333,8 @@ fn mean_round_trip(plan: &TestPlan, runs: &[Iteration]) -> MeasuredFigure {
 }
 
 impl IterationDocument {
-    pub(crate) fn of(plan: &TestPlan, report: &ReportPlan, number: usize, run: &Iteration) -> Self {
-        let (_, throughput, demand) =
-            in_units(plan, report, |unit| figures::of_iteration(plan, unit, run));
+    pub(crate) fn of(plan: &TestPlan, number: usize, run: &Iteration) -> Self {
+        let (_, throughput, demand) = in_units(plan, |unit| figures::of_iteration(plan, unit, run));
         let sent = |end: &EndResult| end.quality.map(|quality| quality.sent);
         let (local, remote) = (&run.local, run.remote.as_ref());
         let flows = run.many.as_ref();
@@ -369,17 +359,12 @@ impl IterationDocument {
 
     /// An iteration that failed. netserver's counts did not arrive: figures that need them
     /// are null.
-    pub(super) fn partial(
-        plan: &TestPlan,
-        report: &ReportPlan,
-        number: usize,
-        run: &Iteration,
-    ) -> Self {
-        let mut result = Self::of(plan, report, number, run);
+    pub(super) fn partial(plan: &TestPlan, number: usize, run: &Iteration) -> Self {
+        let mut result = Self::of(plan, number, run);
         if !plan.flow.sends || plan.control.is_none() {
             return result;
         }
-        if unit_of(plan, report).kind() == UnitKind::Data {
+        if figures::document_unit(plan).kind() == UnitKind::Data {
             result.throughput.throughput = MeasuredFigure(None);
         }
         result.throughput.throughput_bits_per_second = MeasuredFigure(None);
@@ -493,13 +478,9 @@ impl TransferRates {
 }
 
 impl IntervalResult {
-    pub(crate) fn of(
-        plan: &TestPlan,
-        report: &ReportPlan,
-        number: usize,
-        interim: &Interim,
-    ) -> Self {
-        let unit = unit_of(plan, report);
+    pub(crate) fn of(plan: &TestPlan, number: usize, interim: &Interim) -> Self {
+        let unit = figures::document_unit(plan);
+        let work = interim_work(plan, unit, &Tally::default(), &interim.counts);
         let counts = &interim.counts;
         let transactional = plan.flow.counts_transactions();
         let transactions = transactional.then(|| rate(counts.transactions, interim.seconds));
@@ -508,8 +489,8 @@ impl IntervalResult {
             iteration: interim.iteration,
             ended: interim.ended,
             elapsed_seconds: MeasuredFigure::of(interim.seconds),
-            throughput: MeasuredFigure::of(unit.rate(interim.work, interim.seconds)),
-            throughput_unit: unit_label(unit),
+            throughput: MeasuredFigure::of(unit.rate(work, interim.seconds)),
+            throughput_unit: unit.rate_label(),
             sent_bytes: counts.bytes_sent,
             received_bytes: counts.bytes_received,
             transactions: counts.transactions,
@@ -547,9 +528,4 @@ fn rate(amount: u64, elapsed: f64) -> MeasuredFigure {
 
 fn in_bits(bytes: Option<f64>) -> MeasuredFigure {
     MeasuredFigure::of(bytes.map(|bytes| bytes * 8.0))
-}
-
-/// A unit as a rate; microseconds stand alone.
-fn unit_label(unit: Unit) -> String {
-    format!("{}/s", unit.label())
 }

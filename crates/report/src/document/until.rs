@@ -1,13 +1,13 @@
 //! The precision that a run with `--until` reached.
 
 use netperf_model::fields::{AsSeconds, MeasuredFigure};
+use netperf_model::figures::document_unit;
 use netperf_model::{Course, Known};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use super::finite;
-use crate::until::rate;
 use crate::view::View;
 
 /// The precision that a run with `--until` reached.
@@ -42,12 +42,11 @@ pub struct UntilResult {
     /// The change of the level from the beginning to the end, in percent of the mean. Null
     /// unless it drifts.
     pub drift_percent: Option<f64>,
-    /// The lower level, in throughput_unit. This and the next two are null unless there are
-    /// two levels.
+    /// The lower level, in throughput_unit. Null unless there are two levels.
     pub low_throughput: MeasuredFigure,
-    /// The higher level.
+    /// The higher level, in throughput_unit. Null unless there are two levels.
     pub high_throughput: MeasuredFigure,
-    /// The share of the time at the higher level.
+    /// The share of the time at the higher level. Null unless there are two levels.
     pub high_share_percent: MeasuredFigure,
     /// The throughput at netperf's end, in throughput_unit, without the warm-up. Null if
     /// there were too few values.
@@ -118,7 +117,8 @@ impl UntilResult {
             } => modes = Some((low, high, share_high)),
             Course::Unknown | Course::Stable => {}
         }
-        let scale = |work: f64| rate(view, work);
+        let unit = document_unit(view.plan());
+        let scale = |work: f64| unit.rate(work, 1.0);
         let is_judged = until.is_judged();
         let known = |known: Known| KnownInterval::of(known, is_judged, scale);
         let percentiles = until.percentiles.iter().map(|one| KnownTime {
@@ -144,7 +144,7 @@ impl UntilResult {
             high_throughput: MeasuredFigure::of(modes.map(|(_, high, _)| scale(high))),
             high_share_percent: MeasuredFigure::of(modes.map(|(.., share)| share * 100.0)),
             throughput: until.throughput.map(known),
-            throughput_unit: view.unit.label().to_owned(),
+            throughput_unit: unit.rate_label(),
             percentiles: percentiles.collect(),
             would_take_seconds: MeasuredFigure::of(until.would_take.map(|time| time.as_secs_f64())),
         })

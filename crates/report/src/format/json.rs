@@ -49,14 +49,9 @@ pub(crate) fn result_event(view: &View<'_>) -> String {
 }
 
 /// One interim result, the `index`-th of the run.
-pub(crate) fn interim_event(
-    plan: &TestPlan,
-    report: &ReportPlan,
-    index: usize,
-    interim: &Interim,
-) -> String {
+pub(crate) fn interim_event(plan: &TestPlan, index: usize, interim: &Interim) -> String {
     line(&StreamEvent::Interim {
-        interval: Box::new(IntervalResult::of(plan, report, index + 1, interim)),
+        interval: Box::new(IntervalResult::of(plan, index + 1, interim)),
     })
 }
 
@@ -88,7 +83,7 @@ pub fn iteration(
     }
     line(&StreamEvent::Iteration {
         time: at,
-        iteration: Box::new(IterationDocument::of(plan, report, number, run)),
+        iteration: Box::new(IterationDocument::of(plan, number, run)),
     })
 }
 

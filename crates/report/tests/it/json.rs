@@ -523,6 +523,36 @@ fn an_iteration_that_failed_on_the_way_has_netperfs_figures_and_no_other() {
 }
 
 #[test]
+fn no_unit_of_the_tables_changes_a_document() {
+    let document = |test: &str, option: &str| {
+        let run = run(&format!("netperf -t {test} --json -D 1{option}"));
+        let mut outcome = full(&run, 7.0);
+        outcome.iterations[0].local.tally.transactions = 1000;
+        outcome.intervals[0].counts = outcome.iterations[0].local.tally;
+        let mut document = valid(&final_report(&outcome, &run.report).expect("a document"));
+        document["command_line"] = Value::Null;
+        document
+    };
+    for (test, unit) in [
+        ("TCP_STREAM", "10^6bits/s"),
+        ("UDP_STREAM", "10^6bits/s"),
+        ("TCP_RR", "Trans/s"),
+        ("TCP_CC", "Trans/s"),
+    ] {
+        let plain = document(test, "");
+        assert_eq!(plain["result"]["throughput_unit"], unit);
+        assert_eq!(plain["intervals"][0]["throughput_unit"], unit);
+        for letter in "GMKBgmkbxu".chars() {
+            assert_eq!(
+                document(test, &format!(" -f {letter}")),
+                plain,
+                "{test} -f {letter}"
+            );
+        }
+    }
+}
+
+#[test]
 fn figures_are_in_the_units_that_their_names_say() {
     let run = run("netperf -f G --json");
     let mut outcome = outcome(&run, 2.0);
@@ -532,7 +562,7 @@ fn figures_are_in_the_units_that_their_names_say() {
     let result = &document["result"];
     assert_eq!(result["throughput_bits_per_second"], 8e6);
     assert_eq!(result["throughput_bytes_per_second"], 1e6);
-    assert_eq!(result["throughput_unit"], "GBytes/s");
+    assert_eq!(result["throughput_unit"], "10^6bits/s");
     assert_eq!(result["transactions_per_second"], Value::Null);
     let remote = &document["iterations"][0]["remote"];
     assert_eq!(remote["received_bits_per_second"], 8e6);

@@ -17,7 +17,7 @@ use crate::output::{Failure, err, out};
 impl TestRun<'_> {
     pub(super) fn iterate(&mut self) -> Result<Outcome, Failure> {
         let plan = self.plan();
-        let unit = self.unit();
+        let unit = figures::unit_in_force(plan, self.run.report.unit);
         let mut warnings = Vec::new();
         loop {
             let number = self.done.iterations.len() + 1;

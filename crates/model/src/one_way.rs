@@ -46,12 +46,14 @@ pub struct DeviceStamp {
     pub arrived: u64,
 }
 
-/// The four moments of one transaction at one end, nanoseconds since 1970 by the clock of
+/// The moments of one transaction at one end, nanoseconds since 1970 by the clock of
 /// that end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// Which transaction, from 1: the same one has the same number at both ends.
     pub number: u32,
+    /// Just behind the previous receive call of netperf; 0 at netserver, which does not tell.
+    pub begun: u64,
     /// Just before the send call.
     pub sending: u64,
     /// The kernel handed the packet to the device.
@@ -79,6 +81,8 @@ words! {
     /// A part of a transaction.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Part {
+        /// From netperf's previous receive call to its send call: its own time.
+        ClientTurn = "netperf between transactions",
         /// From netperf's send call to its device.
         ClientSend = "netperf's stack, sending",
         /// From netperf's device to netserver's.
@@ -146,7 +150,7 @@ pub struct OneWay {
     /// The clocks.
     pub clock: ClockOffset,
     /// The parts, in the order of [`Part::ALL`].
-    pub parts: [Spread; 7],
+    pub parts: [Spread; 8],
     /// With timestamps of devices: the largest errors of the clocks of netperf's and of
     /// netserver's device against the clock of their system, nanoseconds. The times of the
     /// stacks have these errors.
@@ -177,7 +181,8 @@ impl Pair {
     /// Moments may seem to be in the wrong order by as much as `slack` says.
     fn of(client: Stamp, server: Stamp, first: u64, slack: u64) -> Option<Self> {
         let ordered = |earlier: u64, later: u64| earlier <= later.saturating_add(slack);
-        let forward = ordered(client.sending, client.sent)
+        let forward = client.begun <= client.sending
+            && ordered(client.sending, client.sent)
             && ordered(client.sent, client.arrived)
             && ordered(client.arrived, client.received)
             && ordered(server.arrived, server.received)
@@ -378,6 +383,7 @@ fn took(pair: &Pair, part: Part, line: &OffsetLine, base: i64) -> f64 {
     let over = |nanos: i128, sign: f64| real(nanos) - sign * line.offset_at(pair.at);
     let base = i128::from(base);
     match part {
+        Part::ClientTurn => real(between(client.begun, client.sending)),
         Part::ClientSend => real(between(client.sending, client.sent)),
         Part::WireThere => over(between(client.sent, server.arrived) - base, 1.0),
         Part::ServerReceive => real(between(server.arrived, server.received)),
@@ -421,6 +427,7 @@ mod tests {
             let answered = arrived + 2_000 + 5_000 + 3_000;
             client.each.push(Stamp {
                 number,
+                begun: ERA + start - 600,
                 sending: ERA + start,
                 sent: ERA + start + 1_000,
                 arrived: ERA + answered + back,
@@ -429,6 +436,7 @@ mod tests {
             });
             server.each.push(Stamp {
                 number,
+                begun: 0,
                 arrived: ahead(arrived),
                 received: ahead(arrived + 2_000),
                 sending: ahead(arrived + 7_000),
@@ -475,7 +483,7 @@ mod tests {
         let all = OneWay::of(&client, &server).unwrap();
         let took = Part::ALL.map(|part| all.part(part).mean);
         let truth = [
-            1_000.0, 30_000.0, 2_000.0, 5_000.0, 3_000.0, 30_000.0, 4_000.0,
+            600.0, 1_000.0, 30_000.0, 2_000.0, 5_000.0, 3_000.0, 30_000.0, 4_000.0,
         ];
         for (took, truth) in took.into_iter().zip(truth) {
             close(took, truth, 1.0);

@@ -14,6 +14,9 @@ use crate::view::View;
 #[rustfmt::skip]
 pub(crate) static ONE_WAY: &[&[SelectorRow]] = &[
     &[
+        row("LOCAL_TURNAROUND_USEC", ["Local", "Turnaround", "", ""], "usec", "%.3f", Need::Nothing,
+            Run(|v| median(v, Part::ClientTurn)),
+            "median time from netperf's receive call to its next send call, last iteration; with --timestamps"),
         row("LOCAL_SEND_STACK_USEC", ["Local", "Send Stack", "", ""], "usec", "%.3f", Need::Nothing,
             Run(|v| median(v, Part::ClientSend)),
             "median time from netperf's send call to its device, last iteration; with --timestamps"),

@@ -87,6 +87,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Stamps> {
 fn get(mut bytes: AppendixReader<'_>) -> Option<Stamp> {
     Some(Stamp {
         number: bytes.word()?,
+        begun: 0,
         sending: bytes.long()?,
         sent: bytes.long()?,
         arrived: bytes.long()?,
@@ -105,6 +106,7 @@ mod tests {
     fn stamps() -> Stamps {
         let stamp = |number: u32| Stamp {
             number,
+            begun: 0,
             sending: u64::MAX - 3,
             sent: 1 << 60,
             arrived: u64::from(number),

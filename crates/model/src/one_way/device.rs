@@ -77,6 +77,7 @@ mod tests {
             let back = answered + 30_000;
             client.each.push(Stamp {
                 number,
+                begun: ERA + start,
                 sending: ERA + start,
                 sent: ERA + start + 1_000,
                 arrived: ERA + back + 2_000 + more,
@@ -88,6 +89,7 @@ mod tests {
             });
             server.each.push(Stamp {
                 number,
+                begun: 0,
                 arrived: ERA + arrived + 2_000,
                 received: ERA + arrived + 4_000,
                 sending: ERA + answered - 5_000,

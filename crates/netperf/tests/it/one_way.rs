@@ -8,7 +8,8 @@ use serde_json::Value;
 const UNSUPPORTED: i32 = 3;
 
 /// The parts of a transaction, in the order of time.
-const PARTS: [&str; 7] = [
+const PARTS: [&str; 8] = [
+    "local_turnaround",
     "local_send",
     "wire_there",
     "remote_recv",
@@ -63,6 +64,31 @@ fn between_ends_with_one_clock_the_true_offset_is_within_the_error() {
     }
 }
 
+/// Few enough transactions that every one is sampled.
+#[test]
+fn the_parts_are_the_whole_latency() {
+    let server = ours!().serve();
+    for test in ["TCP_RR", "UDP_RR"] {
+        let client = ours!().client_of(&server);
+        let words = ["--timestamps", "software", "--json", "-j", "-l", "-2000"];
+        let finished = client.args(words).args(["-t", test]).run();
+        let document = finished.expect_clean().document();
+        let found = &document["iterations"][0]["one_way"];
+        assert_eq!(found["sampled_every"], 1, "{found}");
+        let mean = |times: &Value| number(times, "mean_nanoseconds");
+        let parts: f64 = PARTS.iter().map(|part| mean(&found[part])).sum();
+        let latency = mean(&document["latency"]);
+        let used = number(found, "transactions");
+        // The first transaction has no predecessor: what is before its first clock reading is in
+        // the latency alone. Transactions that could not be used have other times.
+        assert!(used >= 1_990.0, "{found}");
+        assert!(
+            (parts - latency).abs() < latency * 0.02,
+            "{test}: {parts} ns in parts, {latency} ns in all: {found}"
+        );
+    }
+}
+
 #[test]
 fn the_table_and_the_selectors_tell_the_same() {
     let server = ours!().serve();
@@ -74,7 +100,7 @@ fn the_table_and_the_selectors_tell_the_same() {
     ] {
         assert!(finished.stdout.contains(line), "{}", finished.account());
     }
-    let names = "LOCAL_SEND_STACK_USEC,WIRE_THERE_USEC,REMOTE_RECV_STACK_USEC,\
+    let names = "LOCAL_TURNAROUND_USEC,LOCAL_SEND_STACK_USEC,WIRE_THERE_USEC,REMOTE_RECV_STACK_USEC,\
                  REMOTE_TURNAROUND_USEC,REMOTE_SEND_STACK_USEC,WIRE_BACK_USEC,\
                  LOCAL_RECV_STACK_USEC,CLOCK_OFFSET_ERROR_USEC";
     let words = format!("-t TCP_RR --timestamps software -- -k {names}");

@@ -35,6 +35,9 @@ pub struct OneWayResult {
     /// The largest error of the clock of netserver's device against its system, and so of the
     /// times of that stack. Null if the kernels stamped.
     pub remote_device_clock_error_nanoseconds: MeasuredFigure,
+    /// From the end of netperf's previous receive call to its send call: the time of netperf
+    /// itself, and pauses. The means of the parts together are the mean latency.
+    pub local_turnaround: Spread,
     /// From netperf's send call to its device.
     pub local_send: Spread,
     /// From netperf's device to netserver's.
@@ -73,6 +76,7 @@ impl OneWayResult {
             remote_device_clock_error_nanoseconds: MeasuredFigure::of(
                 found.devices.map(|[_, far]| far),
             ),
+            local_turnaround: part(Part::ClientTurn),
             local_send: part(Part::ClientSend),
             wire_there: part(Part::WireThere),
             remote_recv: part(Part::ServerReceive),

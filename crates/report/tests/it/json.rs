@@ -244,7 +244,7 @@ fn everything_measured(run: &mut Iteration, figure: f64) {
         parts: [Spread {
             min: figure,
             ..Spread::default()
-        }; 7],
+        }; 8],
         devices: (figure > 1.0).then_some([figure, 1.0]),
     });
     run.local.io = Some(IoCounts {

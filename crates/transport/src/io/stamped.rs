@@ -200,6 +200,8 @@ struct StampRecorder {
     each: Vec<Stamp>,
     /// Number of the current transaction, from 1.
     number: u32,
+    /// End of the last receive before a transaction that is sampled.
+    last_receive: u64,
     /// True if the last operation was a send; `None` at the beginning.
     sending: Option<bool>,
     /// The current transaction, if it is sampled.
@@ -218,6 +220,7 @@ impl StampRecorder {
             incomplete: 0,
             each: Vec::with_capacity(usize::try_from(MOST).unwrap_or(0)),
             number: 0,
+            last_receive: 0,
             sending: None,
             open: None,
             id: 0,
@@ -229,6 +232,9 @@ impl StampRecorder {
     fn before_send(&mut self, socket: &Socket) -> bool {
         let begins = self.sending != Some(true);
         if begins && self.asking {
+            if self.last_receive == 0 {
+                self.last_receive = now();
+            }
             self.next(socket);
         }
         self.sending = Some(true);
@@ -256,6 +262,9 @@ impl StampRecorder {
             if let Some(device) = &mut open.device {
                 device.arrived = arrived.device.unwrap_or(0);
             }
+            self.last_receive = open.received;
+        } else if self.asking && self.is_sampled(self.number.wrapping_add(1)) {
+            self.last_receive = now();
         }
     }
 
@@ -269,11 +278,16 @@ impl StampRecorder {
             let every = self.every;
             self.each.retain(|stamp| stamp.number % every == 0);
         }
-        self.open = (self.number % self.every == 0).then_some(Stamp {
+        self.open = self.is_sampled(self.number).then_some(Stamp {
             number: self.number,
+            begun: if self.asking { self.last_receive } else { 0 },
             device: (self.by == StampSource::Device).then(DeviceStamp::default),
             ..Stamp::default()
         });
+    }
+
+    fn is_sampled(&self, number: u32) -> bool {
+        number % self.every == 0
     }
 
     /// Ends the current transaction.

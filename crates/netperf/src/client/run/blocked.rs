@@ -61,10 +61,9 @@ pub(super) fn explained(
     remotes: &[Address],
     after: Duration,
 ) -> Failure {
-    let Some(Address::Inet(to)) = remotes
-        .first()
-        .filter(|_| error.operation == Operation::Connect)
-    else {
+    // Without a netserver, a closed port is no sign of a firewall.
+    let told = plan.control.is_some() && error.operation == Operation::Connect;
+    let Some(Address::Inet(to)) = remotes.first().filter(|_| told) else {
         return failure;
     };
     let (transport, name, port) = (plan.transport.row().label, &hosts.remote.name, to.port());

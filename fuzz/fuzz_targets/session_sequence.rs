@@ -122,6 +122,7 @@ impl SessionHost for Engine {
             cpu_rate: 100.0,
             host: None,
             token: None,
+            numbers: None,
         };
         Ok((self.prepared, ready))
     }
@@ -140,6 +141,10 @@ impl SessionHost for Engine {
 
     fn abilities(&mut self) -> Abilities {
         Abilities::default()
+    }
+
+    fn clock(&mut self) -> u64 {
+        77
     }
 
     fn bind_to_cpu(&mut self, _: u32) {}

@@ -7,7 +7,7 @@ pub(super) const SECOND: f64 = 1e9;
 
 /// An endless sequence of arrival times, nanoseconds since the beginning.
 #[derive(Clone, Debug)]
-pub(super) struct Arrivals {
+pub(super) struct ArrivalSchedule {
     /// The mean time between two arrivals.
     interval: f64,
     /// The first of constant arrivals.
@@ -20,7 +20,7 @@ pub(super) struct Arrivals {
     random: Option<Random>,
 }
 
-impl Arrivals {
+impl ArrivalSchedule {
     /// The arrivals that a plan asks for.
     #[must_use]
     pub(super) fn new(plan: &RatePlan) -> Self {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn times(plan: &RatePlan, number: usize) -> Vec<u64> {
-        let mut arrivals = Arrivals::new(plan);
+        let mut arrivals = ArrivalSchedule::new(plan);
         (0..number)
             .map(|_| {
                 let due = arrivals.next_due();
@@ -193,7 +193,7 @@ mod tests {
     fn parts_share_the_rate_and_constant_ones_take_turns() {
         let plan = plan(1000.0, Arrival::Constant);
         let firsts = [0, 1, 3].map(|part| {
-            let mut arrivals = Arrivals::of_part(&plan, part, 4);
+            let mut arrivals = ArrivalSchedule::of_part(&plan, part, 4);
             let first = arrivals.next_due();
             arrivals.take();
             (first, arrivals.next_due())
@@ -207,7 +207,7 @@ mod tests {
         let plan = plan(1000.0, Arrival::Poisson);
         let mut seen = std::collections::BTreeSet::new();
         for part in 0..100 {
-            let mut arrivals = Arrivals::of_part(&plan, part, 100);
+            let mut arrivals = ArrivalSchedule::of_part(&plan, part, 100);
             for _ in 0..20 {
                 let before = arrivals.next_due();
                 arrivals.take();
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn what_was_due_and_not_taken_is_missed() {
-        let mut arrivals = Arrivals::new(&plan(1000.0, Arrival::Constant));
+        let mut arrivals = ArrivalSchedule::new(&plan(1000.0, Arrival::Constant));
         arrivals.take();
         assert_eq!(arrivals.missed(999_999), 0);
         assert_eq!(arrivals.missed(1_000_000), 1);

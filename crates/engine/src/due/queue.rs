@@ -8,7 +8,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::Recording;
 use netperf_model::{Latency, Lateness, Paced, RatePlan};
 
-use super::arrivals::{Arrivals, SECOND};
+use super::arrivals::{ArrivalSchedule, SECOND};
 use super::clock::AHEAD;
 use crate::live::Live;
 
@@ -59,7 +59,7 @@ const EMPTY: InFlight = InFlight {
 pub struct DueQueue {
     began: Moment,
     /// One for each flow, or one that all flows share.
-    arrivals: Box<[Arrivals]>,
+    arrivals: Box<[ArrivalSchedule]>,
     /// Arrivals by the time of their next look.
     next: BinaryHeap<Reverse<(u64, usize)>>,
     slots: Box<[DueRequest]>,
@@ -81,7 +81,7 @@ pub struct DueQueue {
 impl DueQueue {
     /// A queue for this many flows, with one of the given arrivals each; a single one is
     /// shared by all flows.
-    fn new(arrivals: Vec<Arrivals>, flows: usize) -> Self {
+    fn new(arrivals: Vec<ArrivalSchedule>, flows: usize) -> Self {
         let last = slot(MOST_IN_FLIGHT - 1);
         let free = |index: usize| DueRequest {
             due: 0,
@@ -114,16 +114,16 @@ impl DueQueue {
     /// A queue for the only flow of a run.
     #[must_use]
     pub fn of_one(rate: &RatePlan) -> Self {
-        Self::new(vec![Arrivals::new(rate)], 1)
+        Self::new(vec![ArrivalSchedule::new(rate)], 1)
     }
 
     /// A queue for the flows of a thread: those at `thread`, `thread + threads` and so on of
     /// `all`.
     pub(crate) fn of_thread(rate: &RatePlan, all: u32, thread: u32, threads: u32) -> Self {
         let step = usize::try_from(threads.max(1)).unwrap_or(1);
-        let arrivals: Vec<Arrivals> = (thread..all)
+        let arrivals: Vec<ArrivalSchedule> = (thread..all)
             .step_by(step)
-            .map(|flow| Arrivals::of_part(rate, flow, all))
+            .map(|flow| ArrivalSchedule::of_part(rate, flow, all))
             .collect();
         let flows = arrivals.len();
         Self::new(arrivals, flows)
@@ -132,7 +132,7 @@ impl DueQueue {
     /// A queue that the flows of a thread share; `part` is the thread's number and the number
     /// of threads.
     pub(crate) fn shared(rate: &RatePlan, part: (u32, u32), flows: usize) -> Self {
-        Self::new(vec![Arrivals::of_part(rate, part.0, part.1)], flows)
+        Self::new(vec![ArrivalSchedule::of_part(rate, part.0, part.1)], flows)
     }
 
     /// Matches responses by numbers of so many bytes.
@@ -164,7 +164,7 @@ impl DueQueue {
     pub(crate) fn begin(&mut self) {
         netperf_os::wait::sleep_exactly();
         self.began = clock::now();
-        let first = self.arrivals.iter().map(Arrivals::next_due);
+        let first = self.arrivals.iter().map(ArrivalSchedule::next_due);
         let first = first.enumerate().map(|(token, due)| Reverse((due, token)));
         self.next.extend(first);
     }
@@ -180,7 +180,7 @@ impl DueQueue {
     pub(crate) fn next_due(&self, arrival: usize) -> u64 {
         self.arrivals
             .get(arrival)
-            .map_or(u64::MAX, Arrivals::next_due)
+            .map_or(u64::MAX, ArrivalSchedule::next_due)
     }
 
     /// Takes an arrival that is due now. It comes back with [`DueQueue::put_off`].

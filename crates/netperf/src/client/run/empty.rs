@@ -13,7 +13,7 @@ const FULL_PACKET: u32 = 1472;
 
 /// Data that did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Missing {
+enum EmptyCause {
     /// No transaction was completed, though netserver received so many bytes of requests.
     Transactions(u64),
     /// netserver received none of so many bytes.
@@ -50,20 +50,20 @@ pub(super) fn cause(
 ) -> Option<String> {
     let missing = of_all(plan, runs, stopped)?;
     let what = match missing {
-        Missing::Transactions(0) => "no transaction was completed".to_owned(),
-        Missing::Transactions(_) => {
+        EmptyCause::Transactions(0) => "no transaction was completed".to_owned(),
+        EmptyCause::Transactions(_) => {
             "requests arrived at netserver, but no transaction was completed".to_owned()
         }
-        Missing::There(sent) => format!("none of {sent} bytes arrived at netserver"),
-        Missing::Back => "no data arrived from netserver".to_owned(),
-        Missing::Sends => return Some("nothing was sent: every send failed".to_owned()),
+        EmptyCause::There(sent) => format!("none of {sent} bytes arrived at netserver"),
+        EmptyCause::Back => "no data arrived from netserver".to_owned(),
+        EmptyCause::Sends => return Some("nothing was sent: every send failed".to_owned()),
     };
     if let Some(why) = elsewhere::explanation(plan) {
         return Some(format!("{what}: {why}"));
     }
     let way = match missing {
-        Missing::Back | Missing::Transactions(1..) => "from",
-        Missing::Transactions(_) | Missing::There(_) | Missing::Sends => "to",
+        EmptyCause::Back | EmptyCause::Transactions(1..) => "from",
+        EmptyCause::Transactions(_) | EmptyCause::There(_) | EmptyCause::Sends => "to",
     };
     let (transport, host) = (plan.transport.row(), &hosts.remote.name);
     if plan.remote.one_port {
@@ -85,26 +85,26 @@ pub(super) fn cause(
 }
 
 /// Data that arrived in none of the runs.
-fn of_all(plan: &TestPlan, runs: &[Iteration], stopped: bool) -> Option<Missing> {
+fn of_all(plan: &TestPlan, runs: &[Iteration], stopped: bool) -> Option<EmptyCause> {
     let missing = |run: &Iteration| of_run(plan, run).filter(|_| !stopped || run.elapsed >= SOON);
-    let each: Option<Vec<Missing>> = runs.iter().map(missing).collect();
+    let each: Option<Vec<EmptyCause>> = runs.iter().map(missing).collect();
     each?.pop()
 }
 
-fn of_run(plan: &TestPlan, run: &Iteration) -> Option<Missing> {
+fn of_run(plan: &TestPlan, run: &Iteration) -> Option<EmptyCause> {
     let local = &run.local.tally;
     let received = run.remote.as_ref().map(|end| end.tally.bytes_received);
     if plan.flow.sends && local.bytes_sent == 0 && local.failed_sends > 0 {
-        return Some(Missing::Sends);
+        return Some(EmptyCause::Sends);
     }
     if plan.test.counts_connections() || plan.flow.counts_transactions() {
         let requests = received.unwrap_or(0);
-        return (local.transactions == 0).then_some(Missing::Transactions(requests));
+        return (local.transactions == 0).then_some(EmptyCause::Transactions(requests));
     }
     if plan.flow.sends && local.bytes_sent > 0 && received == Some(0) {
-        return Some(Missing::There(local.bytes_sent));
+        return Some(EmptyCause::There(local.bytes_sent));
     }
-    (plan.flow.receives && local.bytes_received == 0).then_some(Missing::Back)
+    (plan.flow.receives && local.bytes_received == 0).then_some(EmptyCause::Back)
 }
 
 #[cfg(test)]
@@ -165,7 +165,7 @@ mod tests {
         let stream = "netperf -H a -t UDP_STREAM";
         assert_eq!(
             missing(stream, run(sent(9), Some(0))),
-            Some(Missing::There(9))
+            Some(EmptyCause::There(9))
         );
         assert_eq!(missing(stream, run(sent(9), Some(1))), None);
         // Nothing is known of netserver's end.
@@ -174,12 +174,15 @@ mod tests {
             failed_sends: 1,
             ..Tally::default()
         };
-        assert_eq!(missing(stream, run(failed, Some(0))), Some(Missing::Sends));
+        assert_eq!(
+            missing(stream, run(failed, Some(0))),
+            Some(EmptyCause::Sends)
+        );
         let back = "netperf -H a -t TCP_MAERTS";
-        assert_eq!(missing(back, run(sent(0), Some(0))), Some(Missing::Back));
+        assert_eq!(missing(back, run(sent(0), Some(0))), Some(EmptyCause::Back));
         for test in ["UDP_RR", "TCP_CRR", "TCP_CC"] {
             let words = format!("netperf -H a -t {test}");
-            let none = Some(Missing::Transactions(0));
+            let none = Some(EmptyCause::Transactions(0));
             assert_eq!(missing(&words, run(sent(1), Some(0))), none, "{test}");
             let done = Tally {
                 transactions: 1,

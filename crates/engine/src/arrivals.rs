@@ -32,25 +32,26 @@ pub(crate) fn beside<T>(
     live: &Live,
     work: impl FnOnce() -> T,
 ) -> (T, Option<Arrivals>) {
-    let Some(interval) = interval else {
-        return (work(), None);
-    };
     let over = RunOver::default();
     let first = now(live);
     std::thread::scope(|scope| {
-        let sampling = std::thread::Builder::new()
-            .name("arrivals".to_owned())
-            .stack_size(STACK);
-        let started = sampling.spawn_scoped(scope, || {
-            // Signals are the main thread's.
-            let _best_effort = netperf_os::process::block_signals();
-            over.sample(first, live, interval)
+        let sampling = interval.and_then(|interval| {
+            let thread = std::thread::Builder::new()
+                .name("arrivals".to_owned())
+                .stack_size(STACK);
+            let (over, first) = (&over, first);
+            let started = thread.spawn_scoped(scope, move || {
+                // Signals are the main thread's.
+                let _best_effort = netperf_os::process::block_signals();
+                over.sample(first, live, interval)
+            });
+            started.ok()
         });
         let done = {
             let _ending = EndGuard(&over);
             work()
         };
-        let arrivals = started.ok().and_then(|thread| thread.join().ok());
+        let arrivals = sampling.and_then(|thread| thread.join().ok());
         (done, arrivals)
     })
 }

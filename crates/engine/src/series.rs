@@ -127,9 +127,12 @@ impl Watched {
         owner: u32,
         flows: impl Iterator<Item = (Option<u32>, BorrowedFd<'f>)>,
     ) {
-        let mut known: Vec<_> = flows
-            .map(|(flow, socket)| (port(socket, self.asking), flow, socket))
-            .collect();
+        let known = flows.map(|(flow, socket)| (port(socket, self.asking), flow, socket));
+        self.take(owner, known.collect());
+    }
+
+    /// Connections of one thread, each with netperf's port.
+    fn take(&self, owner: u32, mut known: Vec<(u16, Option<u32>, BorrowedFd<'_>)>) {
         known.sort_by_key(|(port, ..)| *port);
         known.truncate(self.most());
         let mut inner = self.inner();
@@ -327,20 +330,20 @@ pub(crate) fn beside<T>(
     watched: Option<&Watched>,
     work: impl FnOnce() -> T,
 ) -> Result<T, EngineError> {
-    let Some(watched) = watched.filter(|watched| watched.kept) else {
-        return Ok(work());
-    };
+    let watched = watched.filter(|watched| watched.kept);
     std::thread::scope(|scope| {
-        let watching = std::thread::Builder::new()
-            .name("series".to_owned())
-            .stack_size(STACK);
-        let started = watching.spawn_scoped(scope, || {
-            // Signals are the main thread's. Without this one may be late, and not lost.
-            let _best_effort = netperf_os::process::block_signals();
-            watched.watch();
-        });
-        started.map_err(Operation::Thread.failed())?;
-        let _ending = FinishGuard(watched);
+        if let Some(watched) = watched {
+            let watching = std::thread::Builder::new()
+                .name("series".to_owned())
+                .stack_size(STACK);
+            let started = watching.spawn_scoped(scope, || {
+                // Signals are the main thread's. Without this one may be late, and not lost.
+                let _best_effort = netperf_os::process::block_signals();
+                watched.watch();
+            });
+            started.map_err(Operation::Thread.failed())?;
+        }
+        let _ending = watched.map(FinishGuard);
         Ok(work())
     })
 }

@@ -366,14 +366,9 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         ended: Ended,
         flows: &mut [FlowState<E, M>],
     ) -> WorkerReport {
-        let over = self.over.unwrap_or_else(clock::now);
+        self.over = self.over.or_else(|| Some(clock::now()));
         // Whatever ended the loop ended the part that counts.
         self.turn(self.stage.max(RunStage::Finish), flows);
-        self.publish();
-        let window = match (self.edges.begin, self.edges.end) {
-            (Some(begin), Some(end)) => Some(end.since(&begin)),
-            _ => None,
-        };
         let numbered = self.numbers.is_some();
         let tracked = |flow: &&FlowState<E, M>| numbered || flow.track.is_some();
         let qualities = flows.iter().filter(tracked).map(FlowState::quality);
@@ -386,12 +381,29 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
             tally,
             flows: flows.iter().map(at_end).collect(),
         });
+        self.summed_up(ended, flows.iter().map(count).collect(), cut, quality)
+    }
+
+    /// The report with these counts of the flows.
+    fn summed_up(
+        self,
+        ended: Ended,
+        flows: Vec<FlowCounts>,
+        cut: Option<CutCounts>,
+        quality: Option<Quality>,
+    ) -> WorkerReport {
+        self.publish();
+        let over = self.over.unwrap_or_else(clock::now);
+        let window = match (self.edges.begin, self.edges.end) {
+            (Some(begin), Some(end)) => Some(end.since(&begin)),
+            _ => None,
+        };
         WorkerReport {
             cut,
             ended,
             tally: self.tally,
             window,
-            flows: flows.iter().map(count).collect(),
+            flows,
             starts: self.starts,
             latency: self.recorders[COUNTED].kept(),
             paced: None,

@@ -385,6 +385,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
     }
 
     /// The report with these counts of the flows.
+    #[cold]
     fn summed_up(
         self,
         ended: Ended,
@@ -428,10 +429,9 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         error: EngineError,
         flows: &mut [FlowState<E, M>],
     ) -> WorkerReport {
-        WorkerReport {
-            broke: Some(error),
-            ..self.report(Ended::Abandoned, flows)
-        }
+        let mut report = self.report(Ended::Abandoned, flows);
+        report.broke = Some(error);
+        report
     }
 }
 

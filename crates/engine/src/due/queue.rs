@@ -404,6 +404,9 @@ impl DueQueue {
         while self.take(flow).is_some() {
             self.lose();
         }
+        if let Some(own) = self.flows.get_mut(flow) {
+            own.expected = own.next;
+        }
     }
 
     #[inline]

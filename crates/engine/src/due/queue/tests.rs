@@ -123,6 +123,25 @@ fn a_response_belongs_to_the_request_of_its_number() {
 }
 
 #[test]
+fn responses_after_an_outage_belong_to_later_requests() {
+    let mut queue = queue(1);
+    queue.number(Some(1));
+    for _ in 0..200 {
+        queue.sent(0, 0, 0, true);
+    }
+    // More are lost than a number of one byte distinguishes.
+    queue.forget(0);
+    let mut head = [0];
+    for _ in 0..300 {
+        queue.write_number(0, &mut head);
+        queue.sent(0, 0, 0, true);
+        assert!(queue.answered(0, &head, 5, true));
+    }
+    let (latency, paced) = queue.balance(false);
+    assert_eq!((latency.count, paced.lost), (300, Some(200)));
+}
+
+#[test]
 fn a_request_in_flight_at_the_end_took_at_least_the_time_until_then() {
     let mut queue = queue(1);
     queue.begin();

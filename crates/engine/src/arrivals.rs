@@ -7,6 +7,7 @@ use netperf_measure::clock;
 use netperf_model::{ArrivalSample, Arrivals, EndJob};
 
 use crate::live::Live;
+use crate::sampler;
 
 /// The most samples that are kept: 32 KiB.
 const MOST_SAMPLES: usize = 2048;
@@ -15,8 +16,6 @@ const MOST_SAMPLES: usize = 2048;
 const EVERY: Duration = Duration::from_millis(1);
 /// Samples of a run of known length.
 const SAMPLES: u32 = 1000;
-/// The stack of the thread, bytes.
-const STACK: usize = 128 * 1024;
 
 /// Time from one sample to the next of what this end receives; `None` if nothing is wanted.
 pub(crate) fn interval(job: &EndJob) -> Option<Duration> {
@@ -36,16 +35,9 @@ pub(crate) fn beside<T>(
     let first = now(live);
     std::thread::scope(|scope| {
         let sampling = interval.and_then(|interval| {
-            let thread = std::thread::Builder::new()
-                .name("arrivals".to_owned())
-                .stack_size(STACK);
             let (over, first) = (&over, first);
-            let started = thread.spawn_scoped(scope, move || {
-                // Signals are the main thread's.
-                let _best_effort = netperf_os::process::block_signals();
-                over.sample(first, live, interval)
-            });
-            started.ok()
+            let sample = move || over.sample(first, live, interval);
+            sampler::start(scope, "arrivals", sample).ok()
         });
         let done = {
             let _ending = EndGuard(&over);

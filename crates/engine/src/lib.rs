@@ -37,6 +37,7 @@ mod report;
 pub mod ring;
 mod role;
 mod run;
+mod sampler;
 mod sendfile;
 mod sequence;
 mod series;

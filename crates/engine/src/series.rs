@@ -12,11 +12,10 @@ use netperf_model::{FlowSeries, Series, SeriesPlan, TcpSample};
 use netperf_os::tcp::{self, TcpDetail};
 
 use crate::error::{EngineError, Operation};
+use crate::sampler;
 
 /// The most samples that are kept, of all connections together: under 3 MiB.
 const MOST_SAMPLES: usize = 16_384;
-/// The stack of the thread, bytes.
-const STACK: usize = 128 * 1024;
 /// Time limit of a wait for an announced beginning or end.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -333,14 +332,7 @@ pub(crate) fn beside<T>(
     let watched = watched.filter(|watched| watched.kept);
     std::thread::scope(|scope| {
         if let Some(watched) = watched {
-            let watching = std::thread::Builder::new()
-                .name("series".to_owned())
-                .stack_size(STACK);
-            let started = watching.spawn_scoped(scope, || {
-                // Signals are the main thread's. Without this one may be late, and not lost.
-                let _best_effort = netperf_os::process::block_signals();
-                watched.watch();
-            });
+            let started = sampler::start(scope, "series", || watched.watch());
             started.map_err(Operation::Thread.failed())?;
         }
         let _ending = watched.map(FinishGuard);

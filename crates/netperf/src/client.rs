@@ -17,6 +17,8 @@ mod itself;
 #[cfg(feature = "results")]
 mod keep;
 mod list;
+#[cfg(test)]
+mod planned;
 mod private;
 #[cfg(feature = "results")]
 mod report;

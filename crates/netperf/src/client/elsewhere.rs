@@ -40,22 +40,8 @@ pub(super) fn explanation(plan: &TestPlan) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netperf_cli::Command;
+    use crate::client::planned::plan;
     use netperf_model::{EndResult, Tally};
-
-    fn plan(words: &str) -> TestPlan {
-        let argv: Vec<_> = words.split_whitespace().map(Into::into).collect();
-        let around = netperf_cli::CliEnvironment {
-            read_file: &|_| Ok(String::new()),
-            is_selector: &|_| false,
-            selectors: &[],
-            dump_tcp_info: false,
-        };
-        match netperf_cli::netperf(&argv, &around).command {
-            Ok(Command::Run(run)) => run.plan,
-            other => panic!("no run: {other:?}"),
-        }
-    }
 
     fn run(sent: u64, heard: u64) -> Iteration {
         let tally = |bytes_sent, bytes_received| EndResult {

@@ -296,12 +296,10 @@ pub(super) fn lost(lost: &Lost, host: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
-
-    use netperf_cli::Command;
     use netperf_wire::RemoteErrno;
 
     use super::*;
+    use crate::client::planned::plan;
 
     /// `EPROTONOSUPPORT`.
     const UNKNOWN: i32 = 93;
@@ -322,18 +320,9 @@ mod tests {
             )
         );
 
-        let argv = ["netperf", "-t", "SCTP_STREAM"].map(OsString::from);
-        let around = netperf_cli::CliEnvironment {
-            read_file: &|_| Ok(String::new()),
-            is_selector: &|_| false,
-            selectors: &[],
-            dump_tcp_info: false,
-        };
-        let Ok(Command::Run(run)) = netperf_cli::netperf(&argv, &around).command else {
-            panic!("no run");
-        };
+        let plan = plan("netperf -t SCTP_STREAM");
         let error = SessionError::Remote(RemoteErrno(UNKNOWN));
-        let there = refused(&error, &run.plan, "there");
+        let there = refused(&error, &plan, "there");
         assert_eq!(there.stdout, "netperf: remote error 93");
         assert_eq!(
             there.on_stderr(),

@@ -112,22 +112,8 @@ mod tests {
     use std::slice::from_ref;
 
     use super::*;
-    use netperf_cli::Command;
+    use crate::client::planned::plan;
     use netperf_model::{EndResult, Tally};
-
-    fn plan(words: &str) -> TestPlan {
-        let argv: Vec<_> = words.split_whitespace().map(Into::into).collect();
-        let around = netperf_cli::CliEnvironment {
-            read_file: &|_| Ok(String::new()),
-            is_selector: &|_| false,
-            selectors: &[],
-            dump_tcp_info: false,
-        };
-        match netperf_cli::netperf(&argv, &around).command {
-            Ok(Command::Run(run)) => run.plan,
-            other => panic!("no run: {other:?}"),
-        }
-    }
 
     fn run(local: Tally, received_there: Option<u64>) -> Iteration {
         let end = |tally| EndResult {

@@ -1,0 +1,19 @@
+//! Plans of command lines, for unit tests.
+
+use netperf_cli::{CliEnvironment, Command};
+use netperf_model::TestPlan;
+
+/// Plan of a command line, whose words are separated by spaces.
+pub(super) fn plan(words: &str) -> TestPlan {
+    let argv: Vec<_> = words.split_whitespace().map(Into::into).collect();
+    let around = CliEnvironment {
+        read_file: &|_| Ok(String::new()),
+        is_selector: &|_| false,
+        selectors: &[],
+        dump_tcp_info: false,
+    };
+    match netperf_cli::netperf(&argv, &around).command {
+        Ok(Command::Run(run)) => run.plan,
+        other => panic!("no run: {other:?}"),
+    }
+}

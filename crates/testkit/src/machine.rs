@@ -37,7 +37,7 @@ pub fn slot() -> Slots {
         return Slots { files: Vec::new() };
     }
     let mut found = None;
-    let free = eventually(PATIENCE, || {
+    let free = eventually_free(|| {
         found = (0..SLOTS).find_map(locked);
         found.is_some()
     });
@@ -53,7 +53,7 @@ pub fn whole() -> Slots {
     assert_eq!(HELD.get(), 0, "a thread with one slot waits for all");
     let all = (0..SLOTS).map(|number| {
         let mut found = None;
-        let free = eventually(PATIENCE, || {
+        let free = eventually_free(|| {
             found = locked(number);
             found.is_some()
         });
@@ -61,6 +61,12 @@ pub fn whole() -> Slots {
         found.expect("it is free")
     });
     Slots::of(all.collect())
+}
+
+/// Waits longer than a test may take otherwise.
+fn eventually_free(locked: impl FnMut() -> bool) -> bool {
+    watchdog::restart_with(2 * PATIENCE);
+    eventually(PATIENCE, locked)
 }
 
 impl Slots {

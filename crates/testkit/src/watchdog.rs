@@ -63,9 +63,14 @@ fn watch_for(limit: Duration) {
     });
 }
 
-/// Gives the calling test all of its time again, as when it had to wait for others.
+/// Gives the calling test all of its time again, after it had to wait for others.
 pub(crate) fn restart() {
-    ENTRY.with(|entry| enter(entry, LIMIT));
+    restart_with(LIMIT);
+}
+
+/// The same with another limit, before the test waits for others.
+pub(crate) fn restart_with(limit: Duration) {
+    ENTRY.with(|entry| enter(entry, limit));
 }
 
 fn enter(entry: &Entry, limit: Duration) {

@@ -51,6 +51,15 @@ fn vary(link: &RoutedLink, seed: u64, over: &AtomicBool) {
     assert!(tc.wait().expect("tc").success(), "tc failed");
 }
 
+/// Sets a flag when it is dropped.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Results and half widths of `-I` of some runs on a link that varies.
 fn intervals(seed: u64, runs: u32) -> Vec<(f64, f64)> {
     let Some(bench) = Bench::new(Bottleneck::new(10_000, 100)) else {
@@ -58,6 +67,8 @@ fn intervals(seed: u64, runs: u32) -> Vec<(f64, f64)> {
     };
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        // Also when a run fails: the scope ends with its threads.
+        let _ending = SetOnDrop(&over);
         scope.spawn(|| vary(&bench.link, seed, &over));
         let run = |_| {
             // netperf warns that the width was not reached.
@@ -69,9 +80,7 @@ fn intervals(seed: u64, runs: u32) -> Vec<(f64, f64)> {
             let width = number(&document["confidence"]["result_width_percent"]);
             (result, result * width / 200.0)
         };
-        let found = (0..runs).map(run).collect();
-        over.store(true, Ordering::Relaxed);
-        found
+        (0..runs).map(run).collect()
     })
 }
 

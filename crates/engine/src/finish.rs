@@ -42,6 +42,18 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Interval between looks at a queue without notifications.
 const QUEUE_LOOK: Duration = Duration::from_millis(1);
 
+/// Longest time without progress of a connection that is not lost. It includes retransmissions,
+/// of which some may be lost.
+pub(crate) fn longest_rest(data: BorrowedFd<'_>) -> Duration {
+    let info = tcp::info(data).unwrap_or_default();
+    NO_PROGRESS + info.retransmits_after() * 2
+}
+
+/// Longest round trip of a connection; zero if unknown.
+pub(crate) fn round_trip(data: BorrowedFd<'_>) -> Duration {
+    tcp::info(data).map_or(Duration::ZERO, |info| info.longest_round_trip())
+}
+
 /// End of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Drained {
@@ -71,16 +83,11 @@ impl<'a> LossWatch<'a> {
         }
     }
 
-    /// Returns whether this watch works for a data connection.
-    fn tells(&self, data: BorrowedFd<'_>) -> bool {
-        self.control.is_some() && tcp::silence(data).is_some()
-    }
-
     /// Loss of the other host, if it was lost.
     pub(crate) fn look(&mut self, data: BorrowedFd<'_>) -> Option<Lost> {
         let control = self.control?;
         if !self.demanded && tcp::silence(data).is_some_and(|silence| silence >= SILENCE) {
-            sockopt::demand_signs_of_life(control, 1);
+            sockopt::demand_signs_of_life(control, round_trip(data));
             self.demanded = true;
         }
         control_end(control)
@@ -88,12 +95,12 @@ impl<'a> LossWatch<'a> {
 }
 
 /// Brings a connection to its end in the way that its transport knows; closing it and
-/// empty messages are left to the caller.
+/// empty messages are left to the caller. The end, and the time without progress before it.
 pub(crate) fn bring_to_its_end(
     socket: &Socket,
     parting: Parting,
     control: Option<BorrowedFd<'_>>,
-) -> Drained {
+) -> (Drained, Duration) {
     match parting {
         Parting::HalfClose => {
             // A connection that is gone already needs no end, here and below.
@@ -107,7 +114,7 @@ pub(crate) fn bring_to_its_end(
         Parting::Shutdown => shut_down(socket),
         Parting::Close | Parting::EmptyMessages => {
             empty_the_queue(socket);
-            Drained::Closed
+            (Drained::Closed, Duration::ZERO)
         }
     }
 }
@@ -115,7 +122,7 @@ pub(crate) fn bring_to_its_end(
 /// Ends an association: what was sent arrives, and then both directions are over.
 ///
 /// Everything has then arrived at the other host; netserver reads it to the end.
-fn shut_down(socket: &Socket) -> Drained {
+fn shut_down(socket: &Socket) -> (Drained, Duration) {
     let fd = socket.as_fd();
     // Without the notification the end is seen a little later.
     let _unheard = sctp::notify_of_changes(fd);
@@ -127,20 +134,20 @@ fn shut_down(socket: &Socket) -> Drained {
     let mut scrap = [0; 65_536];
     while start.elapsed() < AT_MOST {
         let Ok(status) = sctp::status(fd, AssociationId::OWN) else {
-            return Drained::Closed;
+            return (Drained::Closed, Duration::ZERO);
         };
         if before.replace(status) != Some(status) {
             last_progress = clock::now();
         }
         if last_progress.elapsed() >= NO_PROGRESS {
-            return Drained::Lost(Lost::NotClosed);
+            return (Drained::Lost(Lost::NotClosed), last_progress.elapsed());
         }
         if matches!(ready(fd, Interest::Read, LOOK), Ok(true)) {
             // A notification, or the rest of what netserver sent; the status tells the end.
             let _scrap = netperf_os::io::recv(fd, &mut scrap);
         }
     }
-    Drained::StillMoving
+    (Drained::StillMoving, last_progress.elapsed())
 }
 
 /// Waits until what was sent has left, as closing throws away what has not.
@@ -158,16 +165,17 @@ fn empty_the_queue(socket: &Socket) {
     }
 }
 
-/// Returns whether the other host of a TCP connection was heard lately.
-pub(crate) fn is_heard(socket: BorrowedFd<'_>) -> bool {
-    tcp::silence(socket).is_some_and(|silence| silence < SILENCE)
+/// Returns whether the other host of a TCP connection was heard within this time.
+pub(crate) fn is_heard(socket: BorrowedFd<'_>, within: Duration) -> bool {
+    tcp::silence(socket).is_some_and(|silence| silence < within)
 }
 
 /// Discards what is queued at the senders: the close that follows resets the connections.
 pub(crate) fn reset<'a>(sockets: impl Iterator<Item = BorrowedFd<'a>>) -> Drained {
     let mut heard = false;
     for socket in sockets {
-        heard |= is_heard(socket);
+        // Full segments are 0.6 s apart at 20 kbit/s.
+        heard |= is_heard(socket, NO_PROGRESS);
         // A transport without a reset closes the connection.
         let _best_effort = SockRef::from(&socket).set_linger(Some(Duration::ZERO));
     }
@@ -180,9 +188,10 @@ pub(crate) fn reset<'a>(sockets: impl Iterator<Item = BorrowedFd<'a>>) -> Draine
 
 /// Waits for netserver to close its direction, once ours has ended.
 ///
-/// For a sender this is when everything has been read at the other end. Where TCP or a control
-/// connection is missing, time without progress tells of a loss.
-fn drain(socket: &Socket, control: Option<BorrowedFd<'_>>) -> Drained {
+/// For a sender this is when everything has been read at the other end. The control connection
+/// tells of the loss of the other host, and time without progress of an end that does nothing.
+fn drain(socket: &Socket, control: Option<BorrowedFd<'_>>) -> (Drained, Duration) {
+    let closed = (Drained::Closed, Duration::ZERO);
     let start = clock::now();
     let mut last_progress = start;
     let mut queued = unacknowledged(socket);
@@ -191,29 +200,28 @@ fn drain(socket: &Socket, control: Option<BorrowedFd<'_>>) -> Drained {
     while start.elapsed() < AT_MOST {
         match ready(socket.as_fd(), Interest::Read, LOOK) {
             Ok(true) => match netperf_os::io::recv(socket.as_fd(), &mut scrap) {
-                Ok(0) => return Drained::Closed,
+                Ok(0) => return closed,
                 Ok(_) => last_progress = clock::now(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // A reset is an end, too: netserver counts what it read before.
-                Err(_) => return Drained::Closed,
+                Err(_) => return closed,
             },
             Ok(false) => {}
-            Err(_) => return Drained::Closed,
+            Err(_) => return closed,
         }
         let now_queued = unacknowledged(socket);
         if now_queued != queued {
             queued = now_queued;
             last_progress = clock::now();
         }
-        if watch.tells(socket.as_fd()) {
-            if let Some(lost) = watch.look(socket.as_fd()) {
-                return Drained::Lost(lost);
-            }
-        } else if last_progress.elapsed() >= NO_PROGRESS {
-            return Drained::Lost(lost(queued));
+        let rest = last_progress.elapsed();
+        let stands = || rest >= longest_rest(socket.as_fd());
+        let gone = watch.look(socket.as_fd());
+        if let Some(lost) = gone.or_else(|| stands().then(|| lost(queued))) {
+            return (Drained::Lost(lost), rest);
         }
     }
-    Drained::StillMoving
+    (Drained::StillMoving, last_progress.elapsed())
 }
 
 /// The end that was sent is one of those that are `queued`, and is no data.

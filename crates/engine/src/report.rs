@@ -38,7 +38,7 @@ pub struct EndReport {
     pub broke: Option<EngineError>,
     /// `TCP_INFO` when the data connection ended.
     pub tcp_info: Option<TcpInfo>,
-    /// Smoothed round trip when the data connection ended.
+    /// Longest round trip of both directions when the data connection ended.
     pub round_trip: Option<Duration>,
     /// Multipath TCP fell back to TCP; `None` for every other transport.
     pub fallback: Option<bool>,

@@ -161,6 +161,6 @@ pub(crate) fn in_vain(job: &EndJob, moved: &Moved, stop: &AlarmStop<'_>) -> Dura
     } else if abandoned && awaits_a_datagram_end(job) {
         stop.silent()
     } else {
-        Duration::ZERO
+        moved.rest
     }
 }

@@ -146,16 +146,7 @@ impl ControlLink {
         }
     }
 
-    /// Probes the peer's host quickly from now on: a host that is gone is detected after about
-    /// two round trips, at least two seconds.
-    pub(crate) fn demand_signs_of_life(&self, round_trip: Duration) {
-        let seconds = i32::try_from(round_trip.as_secs() * 2)
-            .unwrap_or(i32::MAX)
-            .max(1);
-        sockopt::demand_signs_of_life(self.fd(), seconds);
-    }
-
-    /// Smoothed round-trip time of the connection; zero if unknown.
+    /// Round-trip time of the connection; zero if unknown.
     pub(crate) fn round_trip(&self) -> Duration {
         tcp::info(self.socket.as_ref().as_fd()).map_or(Duration::ZERO, |info| info.round_trip())
     }

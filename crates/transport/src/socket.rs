@@ -357,7 +357,7 @@ pub struct SocketFacts {
     pub recv_buffer: Option<u32>,
     /// Segments (TCP) or chunks (SCTP) retransmitted; `None` where the transport does not say.
     pub retransmissions: Option<u32>,
-    /// Smoothed round trip; `None` where the transport does not say.
+    /// Longest round trip of both directions; `None` where the transport does not say.
     pub round_trip: Option<std::time::Duration>,
     /// Segment size, bytes, of a transport that can tell it no earlier; see
     /// [`segment_size`] for all others.

@@ -5,13 +5,13 @@ use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use netperf_measure::clock;
+use netperf_measure::clock::{self, Moment};
 use netperf_os::events::Watch;
 use netperf_os::{Socket, io as calls, tcp};
 
 use super::poller::{Poller, Waits};
 use super::shared::SharedRun;
-use crate::finish::{self, AT_MOST, Drained, NO_PROGRESS, SILENCE};
+use crate::finish::{self, AT_MOST, Drained, SILENCE};
 use crate::stop::Lost;
 
 /// Interval between looks at the send queues.
@@ -19,9 +19,10 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Longest wait for netserver between looks around.
 const NAP: Duration = Duration::from_millis(20);
 
-/// CloseFlows our direction of every flow and waits until netserver has closed its own: then
-/// everything has been read there. Goes on as long as something moves.
-pub(super) fn close(sockets: &[Socket], shared: &SharedRun) -> io::Result<Drained> {
+/// Closes our direction of every flow and waits until netserver has closed its own: then
+/// everything has been read there. Goes on as long as something moves. The end, and when
+/// something moved last.
+pub(super) fn close(sockets: &[Socket], shared: &SharedRun) -> io::Result<(Drained, Moment)> {
     for socket in sockets {
         // A connection that is gone already needs no half-close.
         let _gone = socket.shutdown(Shutdown::Write);
@@ -62,22 +63,21 @@ pub(super) fn close(sockets: &[Socket], shared: &SharedRun) -> io::Result<Draine
             continue;
         }
         // Segments of a slow link wait for seconds: the control connection tells of a loss.
-        if sockets
-            .iter()
-            .any(|socket| finish::is_heard(socket.as_fd()))
-        {
-            moved = clock::now();
-        } else if shared.has_control() {
-            shared.demand_signs_of_life();
-        } else if moved.elapsed() >= NO_PROGRESS {
-            return Ok(Drained::Lost(lost(queued)));
+        let fds = || sockets.iter().map(AsFd::as_fd);
+        if !fds().any(|fd| finish::is_heard(fd, SILENCE)) {
+            let round_trip = fds().map(finish::round_trip).max();
+            shared.demand_signs_of_life(round_trip.unwrap_or_default());
+        }
+        if moved.elapsed() >= fds().map(finish::longest_rest).max().unwrap_or_default() {
+            return Ok((Drained::Lost(lost(queued)), moved));
         }
     }
-    Ok(if left == 0 {
+    let drained = if left == 0 {
         Drained::Closed
     } else {
         Drained::StillMoving
-    })
+    };
+    Ok((drained, moved))
 }
 
 fn lost(queued: u64) -> Lost {

@@ -65,7 +65,6 @@ pub(super) fn conduct(
     turn: &mut dyn FnMut(RunStage),
 ) -> Conducted {
     let mut lost = None;
-    shared.set_has_control(!controls.is_empty());
     while !shared.wait(GateEvent::Ready, LOOK) {
         if lost.is_none() {
             lost = ended(controls);
@@ -224,10 +223,10 @@ impl Coordinator<'_> {
         if let Some(lost) = ended(controls) {
             return Some(lost);
         }
-        if !self.probed && self.shared.takes_demand() {
+        if let Some(round_trip) = self.shared.demands().filter(|_| !self.probed) {
             self.probed = true;
             for control in controls {
-                sockopt::demand_signs_of_life(*control, 1);
+                sockopt::demand_signs_of_life(*control, round_trip);
             }
         }
         let patience = self.plan.patience?;

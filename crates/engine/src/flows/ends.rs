@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use netperf_measure::clock::Moment;
 use netperf_model::{IoCounts, TransportId};
 use netperf_os::{Socket, io as calls};
 use netperf_transport::meeting::{Connects, EndMark, OnSocket, Parted, Parting, Parts};
@@ -18,6 +19,8 @@ use crate::finish::{Drained, bring_to_its_end};
 #[derive(Debug, Default)]
 pub(super) struct EndedFlows {
     pub(super) drained: Option<Drained>,
+    /// When data moved last, where a loss ended them.
+    pub(super) moved: Option<Moment>,
     pub(super) marks: Vec<EndMark>,
     pub(super) facts: SocketFacts,
     /// Counts of the calls underneath the messages, of all flows.
@@ -71,7 +74,11 @@ impl<E: Endpoint + OnSocket> CloseFlows<E> for ConnectionEnds {
         };
         match self.parting {
             _ if !tells => {}
-            Parting::HalfClose => left.drained = Some(close(&sockets, shared)?),
+            Parting::HalfClose => {
+                let (drained, moved) = close(&sockets, shared)?;
+                left.drained = Some(drained);
+                left.moved = matches!(drained, Drained::Lost(_)).then_some(moved);
+            }
             parting @ (Parting::Shutdown
             | Parting::Close
             | Parting::EmptyMessages
@@ -97,7 +104,7 @@ impl<E: Endpoint + OnSocket> CloseFlows<E> for ConnectionEnds {
 fn each(sockets: &[Socket], parting: Parting) -> Drained {
     let mut drained = Drained::Closed;
     for socket in sockets {
-        let one = bring_to_its_end(socket, parting, None);
+        let (one, _) = bring_to_its_end(socket, parting, None);
         if drained == Drained::Closed {
             drained = one;
         }
@@ -121,6 +128,7 @@ impl<E: Parts> CloseFlows<E> for DatagramEnds {
         };
         Ok(EndedFlows {
             drained: None,
+            moved: None,
             marks,
             facts: known.unwrap_or_default(),
             counts,

@@ -1,7 +1,7 @@
 //! State shared by the threads of a run: stage, gate, and counts.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -53,10 +53,9 @@ pub(crate) struct SharedRun {
     pub(super) wakeup: Wakeup,
     stage: StageCell,
     lost: AtomicBool,
-    /// There is a control connection, which can be probed.
-    has_control: AtomicBool,
-    /// The other host is silent, and must answer.
-    silent: AtomicBool,
+    /// Round trip to the other host, which is silent and must answer, in microseconds and at
+    /// least 1; 0 unless it must.
+    silent: AtomicU64,
     gate: Mutex<Gate>,
     changed: Condvar,
     workers: usize,
@@ -89,8 +88,7 @@ impl SharedRun {
             wakeup: Wakeup::new()?,
             stage: StageCell(AtomicU8::new(stage as u8)),
             lost: AtomicBool::new(false),
-            has_control: AtomicBool::new(false),
-            silent: AtomicBool::new(false),
+            silent: AtomicU64::new(0),
             gate: Mutex::default(),
             changed: Condvar::new(),
             workers,
@@ -126,24 +124,16 @@ impl SharedRun {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Notes whether there is a control connection.
-    pub(crate) fn set_has_control(&self, has: bool) {
-        self.has_control.store(has, Ordering::Relaxed);
+    /// Has the control connections probed: their hosts, at this round trip, are silent.
+    pub(crate) fn demand_signs_of_life(&self, round_trip: Duration) {
+        let micros = u64::try_from(round_trip.as_micros()).unwrap_or(u64::MAX);
+        self.silent.fetch_max(micros.max(1), Ordering::Relaxed);
     }
 
-    /// Returns whether there is a control connection.
-    pub(crate) fn has_control(&self) -> bool {
-        self.has_control.load(Ordering::Relaxed)
-    }
-
-    /// Has the control connections probed: their hosts are silent.
-    pub(crate) fn demand_signs_of_life(&self) {
-        self.silent.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns whether the control connections are to be probed, once.
-    pub(crate) fn takes_demand(&self) -> bool {
-        self.silent.load(Ordering::Relaxed) && self.silent.swap(false, Ordering::Relaxed)
+    /// Round trip to the silent host, where the control connections are to be probed.
+    pub(crate) fn demands(&self) -> Option<Duration> {
+        let micros = self.silent.load(Ordering::Relaxed);
+        (micros > 0).then(|| Duration::from_micros(micros))
     }
 
     /// A worker is ready: waits until all are released together. Whether there is

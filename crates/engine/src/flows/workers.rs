@@ -486,7 +486,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         report.marks = left.marks;
         report.facts = left.facts;
         report.counts = left.counts;
-        report.closed = clock::now();
+        report.closed = left.moved.unwrap_or_else(clock::now);
         report.segment_size = segment_size;
         report.cipher = cipher;
         report.connected = connected;

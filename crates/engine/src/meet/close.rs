@@ -1,6 +1,7 @@
 //! The end of a data connection.
 
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use netperf_model::Duplex;
 use netperf_os::Socket;
@@ -43,7 +44,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         }
         self.stop.over(ended);
         // TCP has its facts after the end, other transports only before.
-        let (drained, facts) = if parting == Parting::HalfClose {
+        let ((drained, rest), facts) = if parting == Parting::HalfClose {
             let drained = self.end_connection(&data, ended, parting);
             (drained, socket::facts(transport, &data))
         } else {
@@ -55,6 +56,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
             facts: Some(facts),
             seen,
             drained,
+            rest,
             end_mark: marks
                 .then(|| dccp::DccpEndpoint(data).part().mark())
                 .flatten(),
@@ -62,34 +64,36 @@ impl<N: Role> OneFlow<'_, '_, N> {
         }
     }
 
-    /// Ends netperf's direction, and waits for netserver.
-    fn end_connection(&self, data: &Socket, ended: Ended, parting: Parting) -> Drained {
+    /// Ends netperf's direction, and waits for netserver. The end, and the time without progress
+    /// before it.
+    fn end_connection(&self, data: &Socket, ended: Ended, parting: Parting) -> (Drained, Duration) {
         let job = &self.work.job;
+        let at_once = |drained| (drained, Duration::ZERO);
         if ended == Ended::ByPeer {
-            return Drained::Closed;
+            return at_once(Drained::Closed);
         }
         if let (Some(Duplex::Same), Ended::Lost(lost)) = (job.duplex, ended) {
-            return Drained::Lost(lost);
+            return at_once(Drained::Lost(lost));
         }
         // The peer is gone, so it cannot answer.
         if let Some(lost) = self.stop.gone() {
-            return Drained::Lost(lost);
+            return at_once(Drained::Lost(lost));
         }
         let over_one = job.duplex == Some(Duplex::Same) && job.transport.is_connected();
         if (job.only_receives() || over_one) && ended == Ended::Abandoned {
             // The sender, or its kernel, would go on: a reset stops it.
-            return finish::reset(std::iter::once(data.as_fd()));
+            return at_once(finish::reset(std::iter::once(data.as_fd())));
         }
         if job.only_receives() && !job.has_peer {
             // The sender would go on: closing the socket stops it.
-            return Drained::StillMoving;
+            return at_once(Drained::StillMoving);
         }
         let drained = finish::bring_to_its_end(data, parting, self.stop.control());
         // Only netserver promises to answer the end with an end.
         if job.has_peer {
             drained
         } else {
-            Drained::StillMoving
+            at_once(Drained::StillMoving)
         }
     }
 }

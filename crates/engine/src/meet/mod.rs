@@ -89,6 +89,8 @@ pub(crate) struct Moved {
     pub(crate) seen: ConnectionFacts,
     /// End of the connection at netperf.
     pub(crate) drained: Drained,
+    /// Time without progress while netperf waited for that end.
+    pub(crate) rest: Duration,
     pub(crate) end_mark: Option<EndMark>,
     /// Time at the end that does not count: netserver only waited, or what arrived is not
     /// counted.
@@ -102,6 +104,7 @@ impl Moved {
             facts: None,
             seen: ConnectionFacts::default(),
             drained: Drained::Closed,
+            rest: Duration::ZERO,
             end_mark: None,
             idle: Duration::ZERO,
         }

@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use netperf_testkit::{
     Bottleneck, Finished, Invocation, LinkHost, Netserver, Programs, QueueLimit, RoutedLink, note,
-    ours,
+    ours, process,
 };
 
 pub(crate) use table::{Tolerance, check};
@@ -74,6 +74,13 @@ impl Bench {
             .args(options.split_whitespace())
             .within(&self.link.place(LinkHost::Client))
             .patience(PATIENCE)
+    }
+
+    /// Sends a signal to all sessions of netserver.
+    pub(crate) fn signal_sessions(&self, name: &str) {
+        for session in self.server.sessions() {
+            process::signal(session, name);
+        }
     }
 
     /// Runs it to its end, which is a success without a warning.

@@ -2,8 +2,10 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 use super::call::{get_option, set_option};
+use super::tcp;
 
 /// Declares [`IntOption`], so that an option stands in one place: its level and its name.
 macro_rules! int_options {
@@ -131,21 +133,35 @@ pub fn set(fd: BorrowedFd<'_>, option: IntOption, value: i32) -> io::Result<()> 
     set_option(fd, level, name, &value)
 }
 
-/// Probes the host at the other end of a TCP connection at this interval, seconds: it counts as
-/// gone after two probes without an answer. Best effort: without the options, the deadlines of
+/// Unanswered probes that end a connection.
+const PROBES: i32 = 3;
+
+/// Probes the host at the other end of a TCP connection: the connection ends after three probes
+/// without an answer. Their interval is twice the longer of `round_trip` and the round trip of
+/// the connection, and at least a second. Best effort: without the options, the deadlines of
 /// each wait hold.
-pub fn demand_signs_of_life(fd: BorrowedFd<'_>, interval: i32) {
+pub fn demand_signs_of_life(fd: BorrowedFd<'_>, round_trip: Duration) {
+    let own = tcp::info(fd).map_or(Duration::ZERO, |info| info.round_trip());
+    let interval = probe_interval(own.max(round_trip));
     let _best_effort = set(fd, IntOption::KeepAlive, 1);
     // A user time-out would override the probe count.
     let options = [
         (IntOption::UserTimeout, 0),
         (IntOption::KeepInterval, interval),
-        (IntOption::KeepCount, 2),
+        (IntOption::KeepCount, PROBES),
         (IntOption::KeepIdle, 1),
     ];
     for (option, value) in options {
         let _best_effort = set(fd, option, value);
     }
+}
+
+/// Interval of probes in whole seconds, as the option takes it.
+fn probe_interval(round_trip: Duration) -> i32 {
+    /// The option takes no more.
+    const LONGEST: i32 = 32_767;
+    let seconds = (round_trip * 2).as_millis().div_ceil(1000);
+    i32::try_from(seconds).unwrap_or(LONGEST).clamp(1, LONGEST)
 }
 
 /// getsockopt(2) of an `int`.
@@ -165,6 +181,13 @@ mod tests {
     use super::*;
     use std::net::UdpSocket;
     use std::os::fd::AsFd;
+
+    #[test]
+    fn probes_wait_for_two_round_trips_and_a_second() {
+        let after = |millis| probe_interval(Duration::from_millis(millis));
+        assert_eq!([0, 500, 501, 4000].map(after), [1, 1, 2, 8]);
+        assert_eq!(probe_interval(Duration::from_secs(1 << 30)), 32_767);
+    }
 
     #[test]
     fn an_option_reads_back_as_it_was_set() {

@@ -31,13 +31,28 @@ pub struct TcpInfo {
     pub total_retrans: u32,
     /// Send segment size, bytes.
     pub snd_mss: u32,
+    /// Round trip as a receiver estimates it, microseconds.
+    pub rcv_rtt: u32,
 }
 
 impl TcpInfo {
-    /// The smoothed round trip.
+    /// The longer of the round trips that sending and receiving have shown.
     #[must_use]
-    pub const fn round_trip(&self) -> Duration {
-        Duration::from_micros(self.rtt as u64)
+    pub fn round_trip(&self) -> Duration {
+        Duration::from_micros(self.rtt.max(self.rcv_rtt).into())
+    }
+
+    /// Round trip that hardly any segment exceeds, also while a queue fills (RFC 6298).
+    #[must_use]
+    pub fn longest_round_trip(&self) -> Duration {
+        let deviates = Duration::from_micros(self.rttvar.into());
+        self.round_trip() + deviates * 4
+    }
+
+    /// Retransmission time-out, which doubles with each loss in a row.
+    #[must_use]
+    pub fn retransmits_after(&self) -> Duration {
+        Duration::from_micros(self.rto.into())
     }
 }
 
@@ -63,6 +78,7 @@ pub fn info(fd: BorrowedFd<'_>) -> io::Result<TcpInfo> {
         reordering: raw.tcpi_reordering,
         total_retrans: raw.tcpi_total_retrans,
         snd_mss: raw.tcpi_snd_mss,
+        rcv_rtt: raw.tcpi_rcv_rtt,
     })
 }
 

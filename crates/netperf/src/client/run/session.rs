@@ -7,6 +7,7 @@ use std::time::Duration;
 use netperf_engine::{Client, EndMark, EndReport, TestEnd};
 use netperf_measure::cpu;
 use netperf_model::{Address, ControlPlan, CpuUsage, EndResult, Feature, Hosts, TestPlan};
+use netperf_os::sockopt;
 use netperf_session::SessionError;
 use netperf_session::driver::Conversation;
 use netperf_session::offer::{self, Agreement, LocalEnd};
@@ -26,7 +27,7 @@ const RESULTS: Duration = Duration::from_secs(3);
 const PAD: Duration = Duration::from_secs(4);
 /// Time limit for results after the user has ended the run.
 const IMPATIENT: Duration = Duration::from_millis(500);
-/// Round-trip time over queues that data still fills.
+/// Time of a message in queues that data still fills.
 const QUEUES: Duration = Duration::from_secs(3);
 /// Time limit for closing the control connection.
 pub(crate) const LEAVE: Duration = Duration::from_secs(2);
@@ -300,7 +301,7 @@ fn results(
     ran: &EndReport,
 ) -> Result<Option<EndResult>, Failure> {
     let within = results_within(plan, ran, talk.link());
-    talk.link_mut().demand_signs_of_life(round_trip(ran));
+    sockopt::demand_signs_of_life(talk.link().fd(), probed_at(ran));
     let results = talk.results(within);
     talk.link_mut().repeat_while_waiting(None);
     match results {
@@ -312,22 +313,20 @@ fn results(
 
 /// Time limit for netserver's results, which grows with the round-trip time.
 fn results_within(plan: &TestPlan, ran: &EndReport, link: &ControlLink) -> Duration {
-    let round_trip = round_trip(ran).max(link.round_trip());
+    let round_trip = ran.round_trip.unwrap_or_default().max(link.round_trip());
     let notices_late = offer::ends_late(plan) || !ran.ended_cleanly;
     if ran.stopped_by_user && notices_late {
         return IMPATIENT + round_trip * 10;
     }
-    let pad = if notices_late { PAD } else { Duration::ZERO };
-    RESULTS + pad + round_trip * 10
+    let or_none = |holds: bool, time| if holds { time } else { Duration::ZERO };
+    RESULTS + or_none(notices_late, PAD) + or_none(ran.queued, QUEUES) + round_trip * 10
 }
 
-/// Round-trip time to expect, which includes the queues of the path.
-fn round_trip(ran: &EndReport) -> Duration {
-    let measured = ran.round_trip.unwrap_or_default();
-    if ran.queued && !ran.stopped_by_user {
-        measured.max(QUEUES)
-    } else {
-        measured
+/// Round trip of probes, which includes queues that data still fills or may fill.
+fn probed_at(ran: &EndReport) -> Duration {
+    match ran.round_trip {
+        Some(measured) if ran.stopped_by_user || !ran.queued => measured,
+        measured => measured.unwrap_or_default().max(QUEUES),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use netperf_testkit::{Bottleneck, Finished, LinkHost};
 
-use super::{Bench, Tolerance, check};
+use super::{Bench, Tolerance, at_once, check, shown};
 
 /// The link is 1 Mbit/s, and 1 s of data fits into its queue.
 const LINK: Bottleneck = Bottleneck::new(1000, 1000);
@@ -40,6 +40,33 @@ fn a_receiving_test_ends_with_its_time_netns() {
     assert_eq!(document["warnings"][0]["code"], "queue_discarded");
     let count = |end: &str, name: &str| run[end][name].as_u64().expect("a count");
     assert!(count("remote", "sent_bytes") > count("local", "received_bytes"));
+}
+
+/// Probes that ask for signs of life take seconds on such a path, and their answers too.
+#[test]
+#[ignore = "nightly: some 20 seconds on links with 5 s of data in their queues"]
+fn netserver_behind_a_long_queue_is_not_lost_netns() {
+    let (slow, flooded) = (Bottleneck::new(20, 5000), Bottleneck::new(1000, 5000));
+    let cases = [
+        (slow, "-t TCP_STREAM -l 4"),
+        (slow, "-t TCP_STREAM -l 4 --flows 2"),
+        (slow, "-t TCP_MAERTS -l 4"),
+        (flooded, "-t UDP_STREAM -l 3 -- -m 1472"),
+    ];
+    at_once(&cases, |(link, options)| {
+        let Some(bench) = Bench::new(*link) else {
+            return;
+        };
+        let finished = bench.run(options);
+        check(
+            &format!("{}: {options} ends, seconds", shown(link)),
+            // netperf's own data arrives within 6 s, and results wait behind 5 s of data, and
+            // 5 s more where the queue dropped them.
+            4.0 + 6.0 + 10.0,
+            seconds(&finished),
+            Tolerance::AtMost,
+        );
+    });
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::Duration;
 
-use netperf_testkit::{Bottleneck, Finished, LinkHost, eventually, process};
+use netperf_testkit::{Bottleneck, Finished, LinkHost, eventually};
 
-use super::{Bench, Tolerance, check};
+use super::{Bench, Tolerance, at_once, check};
 
 const FAST: Bottleneck = Bottleneck::new(100_000, 1000);
 /// Requests of UDP_RR; end marks are empty.
@@ -70,15 +70,10 @@ fn a_peer_that_stops_is_seen_in_the_latency_netns() {
         let running = bench.client(&words).spawn();
         let flows = eventually(Duration::from_secs(10), || packets() > before + 200);
         assert!(flows, "no transactions");
-        let sessions = bench.server.sessions();
-        sessions
-            .iter()
-            .for_each(|pid| process::signal(*pid, "STOP"));
+        bench.signal_sessions("STOP");
         // Until some time after the end: a response that comes then is late, or was given up.
         thread::sleep(Duration::from_millis(2500));
-        sessions
-            .iter()
-            .for_each(|pid| process::signal(*pid, "CONT"));
+        bench.signal_sessions("CONT");
         let finished = running.finish().expect_exit(0);
         // The transactions before take some 0.1 s, and a loaded machine is slow.
         let claim =
@@ -86,6 +81,37 @@ fn a_peer_that_stops_is_seen_in_the_latency_netns() {
         let longest = finished.values().number("MAX_LATENCY") / 1e6;
         check(&claim, 0.5, longest, Tolerance::AtLeast);
     }
+}
+
+/// netserver's kernel answers, and nothing moves. netperf once waited for 45 s.
+#[test]
+fn a_netserver_that_is_stopped_ends_a_stream_soon_netns() {
+    at_once(&["", "--flows 2"], |flows| {
+        let Some(bench) = Bench::new(FAST) else {
+            return;
+        };
+        let running = bench
+            .client(&format!("--json -t TCP_STREAM -l 1 {flows}"))
+            .spawn();
+        let flows_data = || bench.link.arrived(LinkHost::Server).0 > 200;
+        assert!(eventually(Duration::from_secs(10), flows_data), "no data");
+        bench.signal_sessions("STOP");
+        let finished = running.finish().expect_exit(1);
+        bench.signal_sessions("CONT");
+        // 2 s without progress and two time-outs of TCP; a loaded machine is 2 s late.
+        let claim = format!("TCP_STREAM {flows} of 1 s ends after netserver stops, seconds");
+        check(&claim, 6.0, finished.took.as_secs_f64(), Tolerance::AtMost);
+        let document = finished.document();
+        let told = document["partial"]["elapsed_seconds"].as_f64();
+        let claim = format!("TCP_STREAM {flows} of 1 s: time of what was measured, seconds");
+        // The alarm of a loaded machine is late; the wait for netserver takes 2 s more.
+        check(
+            &claim,
+            1.0,
+            told.expect("a figure"),
+            Tolerance::Percents(1.0, 50.0),
+        );
+    });
 }
 
 /// Without numbers, each response after a loss counts for an earlier request.

@@ -54,6 +54,16 @@ pub(crate) fn round_trip(data: BorrowedFd<'_>) -> Duration {
     tcp::info(data).map_or(Duration::ZERO, |info| info.longest_round_trip())
 }
 
+/// Shortest time without a send that a result does not pass over.
+const HELD_BACK: Duration = Duration::from_secs(1);
+
+/// Time for which the other end of a TCP connection has read nothing, so that data waits; `None`
+/// if it is short.
+pub(crate) fn held_back(data: BorrowedFd<'_>) -> Option<Duration> {
+    let time = tcp::detail(data).ok()?.held_back();
+    time.filter(|time| *time >= HELD_BACK)
+}
+
 /// End of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Drained {

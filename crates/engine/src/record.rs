@@ -1,8 +1,12 @@
 //! Keeping how long operations take, or not.
 
+use std::time::Duration;
+
 use netperf_measure::fine::{FineClock, Reading};
 use netperf_measure::latency::{HistogramView, Recording};
 use netperf_model::Latency;
+
+use crate::timing::GRACE;
 
 /// Does what takes a while before a run whose times are to be kept.
 pub(crate) fn prepare(latency: bool) {
@@ -31,6 +35,10 @@ pub trait Recorder {
     /// Forgets outstanding requests.
     fn forget(&mut self);
 
+    /// The run is over: an operation under way took at least the time until now, which counts
+    /// if it is long.
+    fn cut_off(&mut self, mark: Self::Mark);
+
     /// The run is over: each outstanding request took at least the time until now.
     #[cold]
     fn unanswered(&mut self, in_flight: u64) {
@@ -57,6 +65,8 @@ impl Recorder for NoRecorder {
     fn answered(&mut self) {}
     #[inline]
     fn forget(&mut self) {}
+    #[inline]
+    fn cut_off(&mut self, (): ()) {}
 }
 
 /// Keeps the distribution.
@@ -144,6 +154,14 @@ impl Recorder for LatencyRecorder {
     fn forget(&mut self) {
         self.back = self.out;
     }
+
+    #[cold]
+    fn cut_off(&mut self, mark: Reading) {
+        let took = self.clock.nanos(mark, self.clock.now());
+        if Duration::from_nanos(took) >= GRACE {
+            self.recording.record_nanos(took);
+        }
+    }
 }
 
 /// Keeps the distribution or nothing, for loops that serve both.
@@ -177,6 +195,13 @@ impl Recorder for Option<LatencyRecorder> {
     fn forget(&mut self) {
         if let Some(kept) = self {
             kept.forget();
+        }
+    }
+
+    #[cold]
+    fn cut_off(&mut self, mark: Option<Reading>) {
+        if let Some((kept, mark)) = self.as_mut().zip(mark) {
+            kept.cut_off(mark);
         }
     }
 }

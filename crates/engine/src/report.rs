@@ -31,6 +31,8 @@ pub struct EndReport {
     /// Data was still moving when the grace period ended, so that netserver's results wait in
     /// the queues of the path.
     pub queued: bool,
+    /// Time for which the other end had read nothing at the end of the run, if it is long.
+    pub held_back: Option<Duration>,
     /// The peer was lost during the run.
     pub lost: Option<Lost>,
     /// The error that broke the data connection after something had moved. Everything else

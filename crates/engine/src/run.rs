@@ -415,6 +415,7 @@ fn report(
         stopped_by_user: alarm::stopped_by_user(),
         ended_cleanly: moved.ended != Ended::Abandoned && moved.drained != Drained::StillMoving,
         discarded: false,
+        held_back: moved.held_back,
         queued: moved.drained == Drained::StillMoving,
         lost,
         broke: None,

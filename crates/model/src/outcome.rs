@@ -248,6 +248,8 @@ pub enum Warning {
     RateMissed(String),
     /// Requests without a response.
     Unanswered(String),
+    /// Nothing moved for a part of the run.
+    Stalled(String),
     /// Nothing arrived: the run has no result.
     Unheard(String),
     /// Figures were not precise enough at the end of the time, or are unknown.
@@ -311,6 +313,7 @@ impl Outcome {
             | Warning::GeneratorLate(_)
             | Warning::RateMissed(_)
             | Warning::Unanswered(_)
+            | Warning::Stalled(_)
             | Warning::Imprecise(_) => None,
         })
     }

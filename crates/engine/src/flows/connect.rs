@@ -11,7 +11,7 @@ use netperf_transport::meeting::AcceptFilter;
 use netperf_transport::one_port;
 
 use super::flow::FlowState;
-use super::loops::{CallResult, FlowEndpoint, LoopEvents, received, sent};
+use super::loops::{CallResult, FlowEndpoint, LoopEvents, received, sent, unanswered};
 use super::shared::RunStage;
 use super::worker::{Acknowledged, WorkerRecorder, WorkerState};
 use crate::due::pacing::Pacing;
@@ -101,6 +101,7 @@ pub(super) fn dial<E: FlowEndpoint, R: WorkerRecorder>(
     while active > 0 {
         let stage = state.look(flows);
         if stage == RunStage::Abandon {
+            unanswered(flows, state);
             return Ok(Ended::Abandoned);
         }
         while let Some(token) = by.pacing.due(!stage.goes_on()) {
@@ -146,6 +147,8 @@ fn begin<E: FlowEndpoint, R: WorkerRecorder>(
     dial: &mut impl FnMut(usize) -> io::Result<Connecting<E>>,
     state: &mut WorkerState<'_, R>,
 ) -> io::Result<bool> {
+    // One that broke is not waited for.
+    flow.in_flight = 0;
     if flow.left == 0 || !state.goes_on() {
         flow.over = true;
         return Ok(true);
@@ -153,7 +156,6 @@ fn begin<E: FlowEndpoint, R: WorkerRecorder>(
     if !may(by.pacing, flow, token) {
         return Ok(false);
     }
-    flow.in_flight = 0;
     let mark = state.recorder().begin();
     flow.asked(mark);
     flow.in_flight = 1;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use netperf_measure::clock::Moment;
 use netperf_model::{IoCounts, TransportId};
@@ -13,7 +14,7 @@ use netperf_transport::{Endpoint, dccp};
 
 use super::close::close;
 use super::shared::SharedRun;
-use crate::finish::{Drained, bring_to_its_end};
+use crate::finish::{self, Drained, bring_to_its_end};
 
 /// Remains of the flows of a worker.
 #[derive(Debug, Default)]
@@ -21,6 +22,8 @@ pub(super) struct EndedFlows {
     pub(super) drained: Option<Drained>,
     /// When data moved last, where a loss ended them.
     pub(super) moved: Option<Moment>,
+    /// Longest time for which the other end of one has read nothing, if it is long.
+    pub(super) held_back: Option<Duration>,
     pub(super) marks: Vec<EndMark>,
     pub(super) facts: SocketFacts,
     /// Counts of the calls underneath the messages, of all flows.
@@ -75,6 +78,8 @@ impl<E: Endpoint + OnSocket> CloseFlows<E> for ConnectionEnds {
         match self.parting {
             _ if !tells => {}
             Parting::HalfClose => {
+                let held_back = |socket: &Socket| finish::held_back(socket.as_fd());
+                left.held_back = sockets.iter().filter_map(held_back).max();
                 let (drained, moved) = close(&sockets, shared)?;
                 left.drained = Some(drained);
                 left.moved = matches!(drained, Drained::Lost(_)).then_some(moved);
@@ -127,11 +132,10 @@ impl<E: Parts> CloseFlows<E> for DatagramEnds {
             Vec::new()
         };
         Ok(EndedFlows {
-            drained: None,
-            moved: None,
             marks,
             facts: known.unwrap_or_default(),
             counts,
+            ..EndedFlows::default()
         })
     }
 

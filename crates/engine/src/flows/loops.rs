@@ -265,7 +265,7 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
 /// Counts the requests in flight when the run is cut short. Each took at least the time until
 /// now.
 #[cold]
-fn unanswered<E, R: WorkerRecorder>(
+pub(super) fn unanswered<E, R: WorkerRecorder>(
     flows: &mut [FlowState<E, R::Mark>],
     state: &mut WorkerState<'_, R>,
 ) {

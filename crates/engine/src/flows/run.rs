@@ -448,6 +448,10 @@ impl FinishedRun<'_> {
             stopped_by_user: alarm::stopped_by_user(),
             ended_cleanly: reports.iter().all(cleanly),
             discarded: false,
+            held_back: reports
+                .iter()
+                .filter_map(|report| report.held_back.filter(|_| !job.counts_transactions()))
+                .max(),
             queued: reports
                 .iter()
                 .any(|report| report.drained == Drained::StillMoving),

@@ -413,6 +413,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
             over,
             closed: over,
             drained: Drained::Closed,
+            held_back: None,
             marks: Vec::new(),
             cipher: None,
             facts: SocketFacts::default(),
@@ -484,6 +485,8 @@ pub(super) struct WorkerReport {
     /// When its connections were at their end.
     pub(super) closed: Moment,
     pub(super) drained: Drained,
+    /// Longest time for which the other end of a flow had read nothing, if it is long.
+    pub(super) held_back: Option<Duration>,
     /// End marks to repeat, where one may be lost.
     pub(super) marks: Vec<EndMark>,
     /// Encryption of the first flow.

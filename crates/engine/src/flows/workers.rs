@@ -483,6 +483,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
             report.keep(queue);
         }
         report.drained = reset.or(left.drained).unwrap_or(Drained::Closed);
+        report.held_back = left.held_back;
         report.marks = left.marks;
         report.facts = left.facts;
         report.counts = left.counts;

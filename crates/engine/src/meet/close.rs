@@ -43,6 +43,8 @@ impl<N: Role> OneFlow<'_, '_, N> {
             };
         }
         self.stop.over(ended);
+        let is_bulk = !self.work.job.counts_transactions();
+        let held_back = finish::held_back(data.as_fd()).filter(|_| is_bulk);
         // TCP has its facts after the end, other transports only before.
         let ((drained, rest), facts) = if parting == Parting::HalfClose {
             let drained = self.end_connection(&data, ended, parting);
@@ -57,6 +59,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
             seen,
             drained,
             rest,
+            held_back,
             end_mark: marks
                 .then(|| dccp::DccpEndpoint(data).part().mark())
                 .flatten(),

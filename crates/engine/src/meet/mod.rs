@@ -91,6 +91,8 @@ pub(crate) struct Moved {
     pub(crate) drained: Drained,
     /// Time without progress while netperf waited for that end.
     pub(crate) rest: Duration,
+    /// Time for which netserver had read nothing at the end of the loop, if it is long.
+    pub(crate) held_back: Option<Duration>,
     pub(crate) end_mark: Option<EndMark>,
     /// Time at the end that does not count: netserver only waited, or what arrived is not
     /// counted.
@@ -105,6 +107,7 @@ impl Moved {
             seen: ConnectionFacts::default(),
             drained: Drained::Closed,
             rest: Duration::ZERO,
+            held_back: None,
             end_mark: None,
             idle: Duration::ZERO,
         }

@@ -34,6 +34,7 @@ pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
     let mut stale = false;
     loop {
         if stop.phase() != Phase::Running {
+            recorder.cut_off(mark);
             return Ok(Ended::TimeOver);
         }
         let room = limit.room(tally.bytes_sent, ring.size());
@@ -50,9 +51,10 @@ pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
         stale = true;
         match endpoint.send(&buffer[..room])? {
             Sent::Bytes(count) => {
+                // What a signal cut short goes on.
+                stale = false;
                 if count == room {
                     mark = recorder.end(mark);
-                    stale = false;
                 }
                 tally.bytes_sent += count as u64;
                 tally.send_calls += endpoint.messages_sent(count);
@@ -61,7 +63,10 @@ pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
             }
             Sent::Dropped => tally.failed_sends += 1 + endpoint.take_dropped(),
             Sent::Interrupted => {
+                // The operation goes on.
+                stale = false;
                 if let Some(ended) = stop.interrupted(tally) {
+                    recorder.cut_off(mark);
                     return Ok(ended);
                 }
             }
@@ -86,12 +91,11 @@ pub fn receive<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
         hooks,
     } = run;
     let mut mark = recorder.begin();
-    // The mark is older than the last call.
-    let mut stale = false;
     loop {
         // A sender that never pauses never lets a receive block, and be interrupted.
         if stop.phase() != Phase::Running {
             if let Some(ended) = stop.overtime(tally) {
+                recorder.cut_off(mark);
                 return Ok(ended);
             }
         }
@@ -101,14 +105,12 @@ pub fn receive<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
             None | Some(Ended::TimeOver) => {}
             Some(ended) => return Ok(ended),
         }
-        if stale || hooks.takes_time() {
+        if hooks.takes_time() {
             mark = recorder.begin();
         }
-        stale = true;
         match endpoint.recv(buffer)? {
             Received::Bytes(count) => {
                 mark = recorder.end(mark);
-                stale = false;
                 hooks.arrived(endpoint, buffer, count);
                 tally.bytes_received += count as u64;
                 tally.recv_calls += endpoint.messages_received();
@@ -120,6 +122,7 @@ pub fn receive<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
             Received::End => return Ok(Ended::ByPeer),
             Received::Interrupted | Received::TimedOut => {
                 if let Some(ended) = stop.interrupted(tally) {
+                    recorder.cut_off(mark);
                     return Ok(ended);
                 }
             }

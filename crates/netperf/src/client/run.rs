@@ -133,6 +133,8 @@ struct IterationResult {
     discarded: bool,
     /// True if Multipath TCP fell back to TCP.
     fell_back: bool,
+    /// Time for which netserver had read nothing at the end, if it is long.
+    held_back: Option<Duration>,
 }
 
 impl IterationResult {
@@ -147,6 +149,7 @@ impl IterationResult {
             stopped: ran.stopped_by_user,
             discarded: ran.discarded,
             fell_back: ran.fallback == Some(true),
+            held_back: ran.held_back,
             iteration: iteration(ran, remote, one_way),
         }
     }

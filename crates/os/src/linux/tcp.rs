@@ -126,6 +126,8 @@ pub struct TcpDetail {
     pub reordering: Option<u32>,
     /// Bytes that wait to be sent for the first time.
     pub notsent: Option<u32>,
+    /// Time since data was sent, milliseconds.
+    pub last_sent: Option<u32>,
     /// The window that the peer offers, bytes.
     pub snd_wnd: Option<u32>,
     /// The rate that TCP would pace to, or does, bytes per second; `None` without a bound.
@@ -150,6 +152,16 @@ impl TcpDetail {
     pub fn in_flight(&self) -> Option<u32> {
         let gone = self.sacked?.saturating_add(self.lost?);
         Some(self.unacked?.saturating_sub(gone) + self.retrans?)
+    }
+
+    /// Time since the peer's full receive buffer has let nothing be sent; `None` if it does not
+    /// hold data back.
+    #[must_use]
+    pub fn held_back(&self) -> Option<Duration> {
+        let waits = self.notsent? > 0 && self.unacked? == 0;
+        let closed = self.snd_wnd? < self.snd_mss?;
+        let time = Duration::from_millis(self.last_sent?.into());
+        (waits && closed).then_some(time)
     }
 
     /// Bytes that the peer has received, as far as it has acknowledged them, in order or
@@ -204,6 +216,7 @@ fn read(raw: &[u8]) -> TcpDetail {
         total_retrans: word(100),
         reordering: word(88),
         notsent: word(144),
+        last_sent: word(44),
         snd_wnd: word(228),
         pacing_rate: long(104).filter(|rate| (1..u64::MAX).contains(rate)),
         delivery_rate: long(160).filter(|rate| *rate > 0),
@@ -279,6 +292,23 @@ mod tests {
             (None, None, None)
         );
         assert_eq!(read(&[]), TcpDetail::default());
+    }
+
+    #[test]
+    fn a_peer_that_does_not_read_holds_data_back() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (server, _) = listener.accept().unwrap();
+        assert_eq!(detail(client.as_fd()).unwrap().held_back(), None);
+        client.set_nonblocking(true).unwrap();
+        let full = vec![0; 1 << 20];
+        // The window is used up by and by.
+        let held = || detail(client.as_fd()).unwrap().held_back();
+        while held().is_none_or(|time| time < Duration::from_millis(50)) {
+            let _full = std::io::Write::write(&mut &client, &full);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(server);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Runs in which nothing arrived. They have no result; a firewall is the usual reason.
 
-use netperf_model::{Agreed, Hosts, Iteration, TestPlan};
+use netperf_model::{Agreed, Hosts, Iteration, TestPlan, Warning};
 
 use super::blocked;
 use crate::client::elsewhere;
@@ -84,6 +84,25 @@ pub(super) fn cause(
     ))
 }
 
+/// Warning about connections over which nothing arrived in time, where that is a measurement:
+/// the connection stood, and netserver's kernel had data for it.
+pub(super) fn starved(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
+    let starves = |run: &Iteration| comes_late(plan, run) && of_run(plan, run).is_none();
+    runs.iter().any(starves).then(|| {
+        let what = "nothing arrived from netserver within the time of the test: other traffic \
+                    fills the path, or it loses all packets of this size";
+        Warning::Stalled(what.to_owned())
+    })
+}
+
+/// Returns true if netserver sent, and nothing arrived yet over a connection.
+fn comes_late(plan: &TestPlan, run: &Iteration) -> bool {
+    let row = plan.transport.row();
+    let sent = run.remote.as_ref().map_or(0, |end| end.tally.bytes_sent);
+    let connected = row.reliable && plan.transport.is_connected();
+    connected && plan.flow.receives && run.local.tally.bytes_received == 0 && sent > 0
+}
+
 /// Data that arrived in none of the runs.
 fn of_all(plan: &TestPlan, runs: &[Iteration], stopped: bool) -> Option<EmptyCause> {
     let missing = |run: &Iteration| of_run(plan, run).filter(|_| !stopped || run.elapsed >= SOON);
@@ -104,7 +123,8 @@ fn of_run(plan: &TestPlan, run: &Iteration) -> Option<EmptyCause> {
     if plan.flow.sends && local.bytes_sent > 0 && received == Some(0) {
         return Some(EmptyCause::There(local.bytes_sent));
     }
-    (plan.flow.receives && local.bytes_received == 0).then_some(EmptyCause::Back)
+    let none = plan.flow.receives && local.bytes_received == 0;
+    (none && !comes_late(plan, run)).then_some(EmptyCause::Back)
 }
 
 #[cfg(test)]
@@ -166,6 +186,16 @@ mod tests {
         );
         let back = "netperf -H a -t TCP_MAERTS";
         assert_eq!(missing(back, run(sent(0), Some(0))), Some(EmptyCause::Back));
+        // Data of a connection that stands was on its way.
+        let mut late = run(sent(0), Some(0));
+        if let Some(remote) = &mut late.remote {
+            remote.tally.bytes_sent = 9;
+        }
+        assert_eq!(missing(back, late.clone()), None);
+        let datagrams = "netperf -H a -t omni -- -T udp -d recv";
+        assert_eq!(missing(datagrams, late.clone()), Some(EmptyCause::Back));
+        let warned = starved(&plan(back), from_ref(&late)).is_some();
+        assert!(warned && starved(&plan(datagrams), &[late]).is_none());
         for test in ["UDP_RR", "TCP_CRR", "TCP_CC"] {
             let words = format!("netperf -H a -t {test}");
             let none = Some(EmptyCause::Transactions(0));

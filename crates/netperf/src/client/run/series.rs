@@ -1,5 +1,7 @@
 //! The iterations of a test, as many as it takes, and what they come to.
 
+use std::time::Duration;
+
 use netperf_measure::clock;
 use netperf_measure::confidence::{ConfidenceInput, assess};
 use netperf_model::{
@@ -27,6 +29,7 @@ impl TestRun<'_> {
                 stopped,
                 discarded,
                 fell_back,
+                held_back,
             } = self.once(number)?;
             let now = clock::since_epoch();
             out(&json::iteration(
@@ -45,6 +48,9 @@ impl TestRun<'_> {
             }
             if fell_back {
                 warn(&mut warnings, Warning::FellBackToTcp);
+            }
+            if let Some(time) = held_back {
+                warn(&mut warnings, Warning::Stalled(unread(time)));
             }
             let doubtful = self.done.latency.as_ref().is_some_and(Latency::is_doubtful);
             if doubtful {
@@ -79,7 +85,9 @@ impl TestRun<'_> {
         } else {
             let unanswered = unanswered::doubt(plan, &done.iterations);
             let arrivals = arrivals::doubt(plan, &done.iterations);
-            let doubts = doubts.into_iter().chain(unanswered).chain(imprecise);
+            let starved = empty::starved(plan, &done.iterations);
+            let doubts = doubts.into_iter().chain(unanswered).chain(starved);
+            let doubts = doubts.chain(imprecise);
             for doubt in doubts.chain(arrivals) {
                 warn(&mut warnings, doubt);
             }
@@ -100,6 +108,15 @@ impl TestRun<'_> {
             warnings,
         }
     }
+}
+
+/// Text about a netserver that stopped reading.
+fn unread(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    format!(
+        "netserver read nothing in the last {seconds:.1} s of the test: the throughput includes \
+         that time"
+    )
 }
 
 /// Says what is doubtful, once.

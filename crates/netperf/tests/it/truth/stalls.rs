@@ -63,7 +63,7 @@ fn a_peer_that_stops_is_seen_in_the_latency_netns() {
     let Some(bench) = Bench::new(FAST) else {
         return;
     };
-    for test in ["TCP_RR", "TCP_CRR", "TCP_RR --flows 2"] {
+    for test in ["TCP_RR", "TCP_CRR", "TCP_RR --flows 2", "TCP_CRR --flows 2"] {
         let words = format!("-t {test} -l 1 -- -k MAX_LATENCY");
         let packets = || bench.link.arrived(LinkHost::Server).0;
         let before = packets();
@@ -75,12 +75,38 @@ fn a_peer_that_stops_is_seen_in_the_latency_netns() {
         thread::sleep(Duration::from_millis(2500));
         bench.signal_sessions("CONT");
         let finished = running.finish().expect_exit(0);
+        warns(&finished, "no response at the end of the test");
         // The transactions before take some 0.1 s, and a loaded machine is slow.
         let claim =
             format!("{test} of 1 s: the latency, where a peer stops soon, lasts to the end");
         let longest = finished.values().number("MAX_LATENCY") / 1e6;
         check(&claim, 0.5, longest, Tolerance::AtLeast);
     }
+}
+
+#[test]
+fn a_netserver_that_reads_nothing_at_the_end_is_told_netns() {
+    at_once(&["", "--flows 2"], |flows| {
+        let Some(bench) = Bench::new(FAST) else {
+            return;
+        };
+        let words = format!("-t TCP_STREAM -l 3 {flows} -- -k MAX_LATENCY");
+        let running = bench.client(&words).spawn();
+        let flows_data = || bench.link.arrived(LinkHost::Server).0 > 200;
+        assert!(eventually(Duration::from_secs(10), flows_data), "no data");
+        bench.signal_sessions("STOP");
+        // Until after the end, and less than 2 s after it.
+        thread::sleep(Duration::from_millis(3300));
+        bench.signal_sessions("CONT");
+        let finished = running.finish().expect_exit(0);
+        warns(&finished, "netserver read nothing in the last ");
+        if flows.is_empty() {
+            // The receive buffer takes data for half a second.
+            let longest = finished.values().number("MAX_LATENCY") / 1e6;
+            let claim = "TCP_STREAM of 3 s: the time of a send, where netserver stops reading, s";
+            check(claim, 1.5, longest, Tolerance::AtLeast);
+        }
+    });
 }
 
 /// netserver's kernel answers, and nothing moves. netperf once waited for 45 s.

@@ -64,7 +64,7 @@ fn a_peer_that_stops_is_seen_in_the_latency_netns() {
         return;
     };
     for test in ["TCP_RR", "TCP_CRR", "TCP_RR --flows 2", "TCP_CRR --flows 2"] {
-        let words = format!("-t {test} -l 1 -- -k MAX_LATENCY");
+        let words = format!("-t {test} -l 2 -- -k MAX_LATENCY");
         let packets = || bench.link.arrived(LinkHost::Server).0;
         let before = packets();
         let running = bench.client(&words).spawn();
@@ -72,13 +72,13 @@ fn a_peer_that_stops_is_seen_in_the_latency_netns() {
         assert!(flows, "no transactions");
         bench.signal_sessions("STOP");
         // Until some time after the end: a response that comes then is late, or was given up.
-        thread::sleep(Duration::from_millis(2500));
+        thread::sleep(Duration::from_millis(3500));
         bench.signal_sessions("CONT");
         let finished = running.finish().expect_exit(0);
         warns(&finished, "no response at the end of the test");
-        // The transactions before take some 0.1 s, and a loaded machine is slow.
+        // The transactions before take some 0.1 s, and more than 1 s on a loaded machine.
         let claim =
-            format!("{test} of 1 s: the latency, where a peer stops soon, lasts to the end");
+            format!("{test} of 2 s: the latency, where a peer stops soon, lasts to the end");
         let longest = finished.values().number("MAX_LATENCY") / 1e6;
         check(&claim, 0.5, longest, Tolerance::AtLeast);
     }

@@ -22,6 +22,13 @@ pub(crate) const AGAIN: u64 = 50_000;
 /// A request counts as lost when responses to requests with numbers so much higher have come.
 const REACH: u64 = 128;
 
+/// A numbered request may be given up after this time where the space for requests is used up,
+/// nanoseconds.
+const STALE: u64 = 1_000_000_000;
+
+/// Steps in the numbers that have to be seen where they are expected before there is no doubt.
+const CONFIRMED: u32 = 4;
+
 /// No slot.
 const NONE: u32 = u32::MAX;
 
@@ -44,6 +51,28 @@ struct InFlight {
     next: u64,
     /// One more than the highest number of a request with a response.
     expected: u64,
+    /// A number with the lowest bytes of the last response.
+    heard: u64,
+    /// Time from the last answered request to its response.
+    service: u64,
+    mark: NumberMark,
+    /// Responses until the step is made again, if it is not seen before.
+    seen_within: u64,
+    /// Steps that were not seen, or not where they were expected, in this doubt.
+    failed: u32,
+    /// Steps that were seen where they were expected, one after the other.
+    confirmed: u32,
+}
+
+/// Step in the numbers of a flow, which tells requests apart that have the same lowest bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NumberMark {
+    /// No response was ambiguous.
+    None,
+    /// A request with this number or a later one makes the step.
+    Wanted(u64),
+    /// The request with this number has made the step.
+    At(u64),
 }
 
 const EMPTY: InFlight = InFlight {
@@ -51,6 +80,12 @@ const EMPTY: InFlight = InFlight {
     latest: NONE,
     next: 0,
     expected: 0,
+    heard: 0,
+    service: 0,
+    mark: NumberMark::None,
+    seen_within: 0,
+    failed: 0,
+    confirmed: 0,
 };
 
 /// The due requests of a thread, of one flow or of many: what is due next, what is in flight,
@@ -143,11 +178,17 @@ impl DueQueue {
 
     /// Writes the number of the next request of a flow.
     #[inline]
-    pub(crate) fn write_number(&self, flow: usize, request: &mut [u8]) {
-        let Some(bytes) = self.numbers else {
+    pub(crate) fn write_number(&mut self, flow: usize, request: &mut [u8]) {
+        let Some((bytes, own)) = self.numbers.zip(self.flows.get_mut(flow)) else {
             return;
         };
-        let number = self.flows.get(flow).map_or(0, |own| own.next).to_le_bytes();
+        if matches!(own.mark, NumberMark::Wanted(from) if from <= own.next) {
+            own.next += cycle(bytes) / 2;
+            own.mark = NumberMark::At(own.next);
+            let in_flight = own.next.saturating_sub(own.expected);
+            own.seen_within = (in_flight + 2 * cycle(bytes)) << own.failed.min(16);
+        }
+        let number = own.next.to_le_bytes();
         if let Some((head, number)) = request.get_mut(..bytes).zip(number.get(..bytes)) {
             head.copy_from_slice(number);
         }
@@ -237,6 +278,25 @@ impl DueQueue {
         self.free != NONE
     }
 
+    /// Returns whether a flow may send another request. Where there is no space for it, numbered
+    /// requests that are old are given up first: if all of them are lost, no response frees it.
+    #[inline]
+    pub(crate) fn makes_room(&mut self, flow: usize, now: u64) -> bool {
+        if self.free == NONE && self.numbers.is_some() {
+            self.give_up_stale(flow, now);
+        }
+        self.has_room()
+    }
+
+    #[cold]
+    fn give_up_stale(&mut self, flow: usize, now: u64) {
+        let stale = now.saturating_sub(STALE);
+        while self.oldest_sent(flow).is_some_and(|sent| sent < stale) {
+            self.take(flow);
+            self.lose();
+        }
+    }
+
     /// Returns whether a flow has requests in flight.
     #[inline]
     pub(crate) fn has_in_flight(&self, flow: usize) -> bool {
@@ -311,7 +371,7 @@ impl DueQueue {
     ) -> bool {
         let request = match self.numbers {
             None => self.take(flow),
-            Some(bytes) => self.take_number(flow, response.get(..bytes).unwrap_or_default()),
+            Some(bytes) => self.take_number(flow, response.get(..bytes).unwrap_or_default(), now),
         };
         let Some(request) = request else {
             return false;
@@ -328,23 +388,29 @@ impl DueQueue {
         self.service.record_nanos(now.saturating_sub(request.sent));
     }
 
-    /// Takes the request with the number whose lowest bytes are in a response. The number is
-    /// that nearest to the one expected next.
-    fn take_number(&mut self, flow: usize, lowest: &[u8]) -> Option<DueRequest> {
+    /// Takes the request with the number whose lowest bytes are in a response.
+    fn take_number(&mut self, flow: usize, lowest: &[u8], now: u64) -> Option<DueRequest> {
         let own = self.flows.get_mut(flow)?;
-        let bits = u64::BITS.saturating_sub(8 * u32::try_from(lowest.len()).ok()?);
-        let told = lowest
-            .iter()
-            .rev()
-            .fold(0, |number, byte| number << 8 | u64::from(*byte));
-        let ahead = told.wrapping_sub(own.expected).checked_shl(bits)?;
-        let number = own
-            .expected
-            .wrapping_add_signed(i64::from_ne_bytes(ahead.to_ne_bytes()) >> bits);
+        if let NumberMark::At(step) = own.mark {
+            own.look_for(step, lowest);
+        }
+        let near = nearest(own.expected, lowest);
+        own.heard = near;
+        // More requests in flight may have these bytes.
+        let ambiguous = own.next.wrapping_sub(near) > cycle(lowest.len());
+        let number = if ambiguous && near != own.expected {
+            self.resolve(flow, lowest, now)?
+        } else {
+            near
+        };
+        let own = self.flows.get_mut(flow)?;
         let (mut before, mut place) = (NONE, own.oldest);
         let request = loop {
             let request = *self.slots.get(index(place))?;
             if request.number > number {
+                if ambiguous && own.mark == NumberMark::None {
+                    own.doubt();
+                }
                 return None;
             }
             if request.number == number {
@@ -352,7 +418,7 @@ impl DueQueue {
             }
             before = std::mem::replace(&mut place, request.next);
         };
-        own.expected = own.expected.max(number + 1);
+        own.answered(&request, (ambiguous, cycle(lowest.len())), now);
         if own.latest == place {
             own.latest = before;
         }
@@ -363,6 +429,35 @@ impl DueQueue {
         self.release(place);
         self.give_up_lost(flow);
         Some(request)
+    }
+
+    /// The number of the answered request, where more than one in flight has the lowest bytes of
+    /// a response that is out of order: that of the one that took about as long as the request
+    /// answered before.
+    #[cold]
+    fn resolve(&mut self, flow: usize, lowest: &[u8], now: u64) -> Option<u64> {
+        let own = self.flows.get_mut(flow)?;
+        let near = nearest(own.expected, lowest);
+        let mut place = own.oldest;
+        let alike = loop {
+            let request = self.slots.get(index(place))?;
+            let is_younger = now.saturating_sub(request.sent) <= own.service;
+            if is_younger || request.next == NONE {
+                break request.number;
+            }
+            place = request.next;
+        };
+        let mut number = nearest(alike, lowest);
+        if number >= own.next {
+            number = number.wrapping_sub(cycle(lowest.len()));
+        }
+        if number != near {
+            own.expected = number;
+            if own.mark == NumberMark::None {
+                own.doubt();
+            }
+        }
+        Some(number)
     }
 
     /// Gives up the requests that are lost.
@@ -405,7 +500,7 @@ impl DueQueue {
             self.lose();
         }
         if let Some(own) = self.flows.get_mut(flow) {
-            own.expected = own.next;
+            (own.expected, own.mark) = (own.next, NumberMark::None);
         }
     }
 
@@ -475,6 +570,85 @@ impl DueQueue {
         };
         (self.latency.latency(), paced)
     }
+}
+
+impl InFlight {
+    /// The numbers of requests that responses belong to are in doubt.
+    #[cold]
+    fn doubt(&mut self) {
+        (self.mark, self.confirmed) = (NumberMark::Wanted(self.next), 0);
+    }
+
+    /// Looks for a step in the lowest bytes of responses. The response that makes it, or one of the
+    /// next, has its number, unless responses that overtake others look like it. Further steps have
+    /// to confirm it.
+    #[cold]
+    fn look_for(&mut self, step: u64, lowest: &[u8]) {
+        let cycle = cycle(lowest.len());
+        let told = nearest(self.heard, lowest);
+        let number = step + told.wrapping_sub(step) % cycle;
+        let behind = number - step;
+        let leap = (told.wrapping_sub(self.heard) % cycle).saturating_sub(behind);
+        let near = cycle / 16;
+        let makes = behind < near && leap.abs_diff(cycle / 2) < near;
+        if makes && number < self.next {
+            let skipped = number.wrapping_sub(self.expected).saturating_sub(behind);
+            if skipped.abs_diff(cycle / 2) < near {
+                self.confirmed += 1;
+            } else {
+                (self.confirmed, self.failed) = (0, self.failed + 1);
+            }
+            self.mark = if self.confirmed == CONFIRMED {
+                self.failed = 0;
+                NumberMark::None
+            } else {
+                // The response to an earlier step is not to be taken for that to this one.
+                let after = 2 * cycle + (2 * cycle + cycle / 5) * u64::from(self.confirmed);
+                NumberMark::Wanted(self.next + (after << self.failed.min(8)))
+            };
+            self.expected = number;
+            return;
+        }
+        self.seen_within -= 1;
+        if self.seen_within == 0 {
+            self.failed += 1;
+            self.mark = NumberMark::Wanted(self.next);
+        }
+    }
+
+    /// Notes the response to a request. If the time that an `ambiguous` request took differs by
+    /// half a cycle of the numbers from that of the one before, another one may have been meant.
+    #[inline]
+    fn answered(&mut self, request: &DueRequest, (ambiguous, cycle): (bool, u64), now: u64) {
+        let took = now.saturating_sub(request.sent);
+        let change = took.abs_diff(self.service);
+        let since = self.next - request.number;
+        let doubtful = change.saturating_mul(since) > took.saturating_mul(cycle / 2);
+        if ambiguous && doubtful && self.mark == NumberMark::None {
+            self.doubt();
+        }
+        self.expected = self.expected.max(request.number + 1);
+        self.service = took;
+    }
+}
+
+/// The number nearest to another one that has these lowest bytes, the first of them lowest.
+#[inline]
+fn nearest(to: u64, lowest: &[u8]) -> u64 {
+    let unused = u64::BITS.saturating_sub(8 * u32::try_from(lowest.len()).unwrap_or(8));
+    let told = lowest
+        .iter()
+        .rev()
+        .fold(0, |number, byte| number << 8 | u64::from(*byte));
+    let ahead = told.wrapping_sub(to).checked_shl(unused).unwrap_or(0);
+    to.wrapping_add_signed(i64::from_ne_bytes(ahead.to_ne_bytes()) >> unused.min(63))
+}
+
+/// The distance of numbers with the same lowest bytes.
+#[inline]
+fn cycle(bytes: usize) -> u64 {
+    let bits = u32::try_from(8 * bytes).unwrap_or(u64::BITS);
+    1_u64.checked_shl(bits).unwrap_or(u64::MAX)
 }
 
 /// The number of a slot, which is small.

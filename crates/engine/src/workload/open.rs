@@ -163,7 +163,7 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
             if self.queue.is_closed() || self.queue.next_due(ONLY) > now {
                 return Ok(LookResult::Nothing);
             }
-            if !self.queue.has_room() {
+            if !self.queue.makes_room(ONLY, now) {
                 self.hold();
                 return Ok(LookResult::Nothing);
             }

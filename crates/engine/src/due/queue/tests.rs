@@ -1,5 +1,6 @@
 use super::*;
 use netperf_model::{Arrival, RateUnit};
+use std::collections::BTreeMap;
 
 fn queue(flows: u32) -> DueQueue {
     let rate = RatePlan {
@@ -150,4 +151,127 @@ fn a_request_in_flight_at_the_end_took_at_least_the_time_until_then() {
     let (latency, paced) = queue.balance(true);
     assert_eq!((latency.count, paced.unanswered, paced.lost), (1, 1, None));
     assert!(latency.max >= 5_000_000);
+}
+
+/// Time between requests of a path, nanoseconds.
+const GAP: u64 = 1000;
+
+/// A path with requests of one-byte numbers at a constant rate.
+struct Path {
+    queue: DueQueue,
+    /// Numbers of responses under way, by their time and request.
+    responses: BTreeMap<(u64, u64), [u8; 1]>,
+    /// Responses to requests from this one on are recorded.
+    recorded_from: u64,
+    sent: u64,
+}
+
+impl Path {
+    fn new(recorded_from: u64) -> Self {
+        let mut queue = queue(1);
+        queue.number(Some(1));
+        Self {
+            queue,
+            responses: BTreeMap::new(),
+            recorded_from,
+            sent: 0,
+        }
+    }
+
+    /// Sends so many requests, whose responses take this time; `None` loses them.
+    fn sends(&mut self, requests: u64, takes: Option<u64>) {
+        for _ in 0..requests {
+            let now = self.sent * GAP;
+            self.receive(now);
+            let mut head = [0];
+            self.queue.write_number(0, &mut head);
+            self.queue.sent(0, 0, now, true);
+            let response = |takes| ((now + takes, self.sent), head);
+            self.responses.extend(takes.map(response));
+            self.sent += 1;
+        }
+    }
+
+    fn receive(&mut self, until: u64) {
+        while let Some(next) = self.responses.first_entry() {
+            let (at, request) = *next.key();
+            if at > until {
+                break;
+            }
+            let head = next.remove();
+            let counts = request >= self.recorded_from;
+            self.queue.answered(0, &head, at, counts);
+        }
+    }
+
+    /// Recorded responses, and their shortest and longest time.
+    fn service(mut self) -> (u64, u64, u64) {
+        self.receive(u64::MAX);
+        let service = self.queue.balance(false).1.service.unwrap();
+        (service.count, service.min, service.max)
+    }
+}
+
+#[test]
+fn responses_are_matched_again_after_an_outage_of_any_length() {
+    for takes in [GAP / 2, 100 * GAP, 700 * GAP, 3000 * GAP] {
+        for lost in (120..1100).step_by(67).chain([128, 256, 512, 768, 5000]) {
+            let settled = 5000 + lost + 2 * takes / GAP + 1500;
+            let mut path = Path::new(settled);
+            path.sends(5000, Some(takes));
+            path.sends(lost, None);
+            path.sends(20_000, Some(takes));
+            let expected = (25_000 + lost - settled, takes, takes);
+            assert_eq!(path.service(), expected, "{takes} {lost}");
+        }
+    }
+}
+
+#[test]
+fn responses_are_matched_again_after_the_path_has_changed() {
+    for before in [GAP / 2, 100 * GAP, 700 * GAP] {
+        for after in [GAP / 2, 300 * GAP, 512 * GAP, 3000 * GAP] {
+            let settled = 5000 + 2 * (before + after) / GAP + 8000;
+            let mut path = Path::new(settled);
+            path.sends(5000, Some(before));
+            path.sends(20_000, Some(after));
+            let expected = (25_000 - settled, after, after);
+            assert_eq!(path.service(), expected, "{before} {after}");
+        }
+    }
+}
+
+#[test]
+fn lost_responses_of_a_long_path_are_told_from_others() {
+    let takes = 700 * GAP;
+    let mut path = Path::new(0);
+    for lost in (1..60).chain(1..60) {
+        path.sends(150, Some(takes));
+        path.sends(lost, None);
+    }
+    let (count, min, max) = path.service();
+    assert_eq!((count, min, max), (118 * 150, takes, takes));
+}
+
+#[test]
+fn an_outage_that_takes_all_space_ends() {
+    let mut queue = queue(2);
+    queue.number(Some(1));
+    let mut sent = 0;
+    while queue.makes_room(0, sent) {
+        queue.sent(0, usize::from(sent % 2 == 1), sent, true);
+        sent += 1;
+    }
+    assert!(!queue.makes_room(0, STALE));
+    assert!(queue.makes_room(1, 2 * STALE) && queue.makes_room(0, 2 * STALE));
+    let mut head = [0];
+    for now in 2 * STALE..2 * STALE + 1000 {
+        assert!(queue.makes_room(0, now));
+        queue.write_number(0, &mut head);
+        queue.sent(0, 0, now, true);
+        // The first response may be taken for that to an old request with the same number.
+        assert!(queue.answered(0, &head, now + 5, now > 2 * STALE));
+    }
+    let service = queue.balance(false).1.service.unwrap();
+    assert_eq!((service.count, service.max), (999, 5));
 }

@@ -103,7 +103,7 @@ fn send_due<E: FlowEndpoint, R: WorkerRecorder>(
     state: &mut WorkerState<'_, R>,
 ) -> io::Result<bool> {
     let fresh = flow.sent == 0;
-    if fresh && !queue.has_room() {
+    if fresh && !queue.makes_room(token, queue.now()) {
         queue.put_off_until(token, queue.now() + AGAIN);
         hold(flow, queue);
         return Ok(false);

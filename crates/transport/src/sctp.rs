@@ -360,8 +360,11 @@ impl Unblock for SctpRequester {
 /// Partly received messages. Parts of several associations may be interleaved.
 #[derive(Debug)]
 struct PartialMessage {
-    /// Bytes received so far, by remote port of the association.
-    parts: Vec<(u16, usize)>,
+    /// One more than the bytes received so far, by remote port of the association; 0 where no
+    /// message has begun.
+    parts: Vec<usize>,
+    /// Messages that have begun.
+    begun: usize,
     /// Buffer for the rest of a request.
     scrap: Vec<u8>,
 }
@@ -369,31 +372,28 @@ struct PartialMessage {
 impl PartialMessage {
     fn new() -> Self {
         Self {
-            parts: Vec::with_capacity(64),
+            parts: vec![0; usize::from(u16::MAX) + 1],
+            begun: 0,
             scrap: vec![0; 65_536],
         }
     }
 
     /// Returns true if no message has begun without its end.
     fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+        self.begun == 0
     }
 
     /// Adds a part. Returns the length of the message if this part ends it.
     fn take(&mut self, port: u16, count: usize, is_last: bool) -> Option<usize> {
-        let known = self.parts.iter().position(|(from, _)| *from == port);
-        match (known, is_last) {
-            (None, true) => Some(count),
-            (Some(index), true) => Some(self.parts.swap_remove(index).1 + count),
-            (None, false) => {
-                self.parts.push((port, count));
-                None
-            }
-            (Some(index), false) => {
-                self.parts[index].1 += count;
-                None
-            }
+        let part = &mut self.parts[usize::from(port)];
+        let known = *part > 0;
+        if is_last {
+            self.begun -= usize::from(known);
+            return Some(std::mem::take(part).saturating_sub(1) + count);
         }
+        self.begun += usize::from(!known);
+        *part = (*part).max(1) + count;
+        None
     }
 }
 
@@ -603,7 +603,7 @@ mod tests {
         assert_eq!(begun.take(1, 100, false), None);
         assert_eq!(begun.take(1, 5, true), Some(205));
         assert_eq!(begun.take(2, 1, true), Some(11));
-        assert!(begun.parts.is_empty());
+        assert!(begun.is_empty());
     }
 
     #[test]

@@ -116,7 +116,8 @@ impl Arrivals {
 
     /// The time in which all of the data arrived, seconds, and the bound of its error. It is the
     /// time from the first sample with data to the last arrival, extended by the share of the
-    /// data that the first sample has already. `None` with fewer than two such samples.
+    /// data that the first sample has already. `None` with fewer than two such samples, and if
+    /// the first one has more than half of the data.
     #[must_use]
     pub fn span(&self) -> Option<(f64, f64)> {
         let last = self.samples.last()?.bytes;
@@ -132,7 +133,8 @@ impl Arrivals {
         let (from, to) = (at(begin)?, at(end)?);
         let blur = |index: usize| Some(seconds(at(index.checked_sub(1)?)?, at(index)?));
         let blur = blur(begin)?.max(blur(end)?);
-        let later = last.checked_sub(from.bytes).filter(|later| *later > 0)?;
+        let is_most = |later: &u64| *later > 0 && *later >= from.bytes;
+        let later = last.checked_sub(from.bytes).filter(is_most)?;
         let share = count(last) / count(later);
         Some((seconds(from, to) * share, blur * share))
     }
@@ -203,6 +205,15 @@ mod tests {
         let (span, blur) = arrivals().span().unwrap();
         assert!((span - 0.01).abs() < 1e-9 && (blur - 0.001 / 0.9).abs() < 1e-9);
         assert_eq!(Arrivals::default().span(), None);
+        let half = |bytes: u64| {
+            let counts = [0, bytes, 1000].into_iter().zip(0..);
+            let sample = |(bytes, nanos)| ArrivalSample { nanos, bytes };
+            Arrivals {
+                samples: counts.map(sample).collect(),
+            }
+        };
+        assert!(half(500).span().is_some());
+        assert_eq!(half(501).span(), None);
     }
 
     #[test]

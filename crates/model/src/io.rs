@@ -203,6 +203,10 @@ features! {
     Until: "until", "--until where it alone sends", "";
     /// Counts of what netserver receives, by time.
     Arrivals: "arrivals", "--warmup", "";
+    /// The number of messages that a full queue of netserver's host dropped.
+    FailedSends: "failed-sends", "datagrams from netserver", "";
+    /// Requests with a number, which their responses repeat.
+    Numbers: "numbers", "--rate with datagrams", "";
 }
 
 impl Feature {

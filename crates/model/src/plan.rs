@@ -270,6 +270,8 @@ pub struct EndPlan {
     pub flow_counts: bool,
     /// True if netserver reports what it receives by time.
     pub arrivals: bool,
+    /// True if netserver reports the number of its failed sends.
+    pub failed_sends: bool,
     /// True if data uses the port of the control connection.
     pub one_port: bool,
     /// True if netperf may end the run early where only this end sends.
@@ -303,6 +305,8 @@ impl EndPlan {
             (Feature::OnePort, self.one_port),
             (Feature::Until, self.until),
             (Feature::Arrivals, self.arrivals),
+            (Feature::FailedSends, self.failed_sends),
+            (Feature::Numbers, self.numbers.is_some()),
         ];
         let asked = asked
             .into_iter()

@@ -20,7 +20,12 @@ pub use classic::Classic;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Dialect {
     /// OMNI (97).
-    Omni(Box<OmniRequest>),
+    Omni {
+        /// The request.
+        request: Box<OmniRequest>,
+        /// True if the results contain the number of failed sends.
+        failed_sends: bool,
+    },
     /// Any other test.
     Classic(Classic),
 }
@@ -61,7 +66,11 @@ impl Dialect {
         if frame.request() == RequestKind::Omni {
             let request: OmniRequest = decode(frame)?;
             let job = omni::job(&request, frame, peer)?;
-            return Ok((Self::Omni(Box::new(request)), job));
+            let omni = Self::Omni {
+                request: Box::new(request),
+                failed_sends: job.end.failed_sends,
+            };
+            return Ok((omni, job));
         }
         let (classic, job) = Classic::understand(frame).ok_or(RemoteErrno::UNKNOWN_REQUEST)??;
         Ok((Self::Classic(classic), job))
@@ -71,7 +80,7 @@ impl Dialect {
     #[must_use]
     pub fn kind(&self) -> RequestKind {
         match self {
-            Self::Omni(_) => RequestKind::Omni,
+            Self::Omni { .. } => RequestKind::Omni,
             Self::Classic(classic) => classic.kind(),
         }
     }
@@ -80,7 +89,7 @@ impl Dialect {
     #[must_use]
     pub fn response(&self, ready: &Ready) -> Frame {
         match self {
-            Self::Omni(request) => omni::response(request, ready),
+            Self::Omni { request, .. } => omni::response(request, ready),
             Self::Classic(classic) => classic.response(ready),
         }
     }
@@ -89,7 +98,7 @@ impl Dialect {
     #[must_use]
     pub fn results(&self, result: &EndResult) -> Frame {
         match self {
-            Self::Omni(_) => omni::results(result),
+            Self::Omni { failed_sends, .. } => omni::results(result, *failed_sends),
             Self::Classic(classic) => classic.results(result),
         }
     }

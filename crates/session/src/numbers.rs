@@ -1,5 +1,4 @@
-//! Numbers of requests in the extension block. A netserver that does not know the item skips it,
-//! and does not repeat it in its response.
+//! Numbers of requests in the extension block (docs/spec/extension.md, "Numbered requests").
 
 use netperf_model::{IoMethod, RateUnit, TestPlan, TransportId};
 use netperf_wire::messages::{Extension, ItemKind};

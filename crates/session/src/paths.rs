@@ -37,7 +37,7 @@ struct Switch {
 
 /// Every such feature, in the order of the message. The value of numbers in datagrams is the
 /// version of their layout, that of one port the method: a preamble in front of the data.
-const SWITCHES: [Switch; 5] = [
+const SWITCHES: [Switch; 6] = [
     Switch {
         item: ItemKind::Sequence,
         value: &[1],
@@ -61,6 +61,12 @@ const SWITCHES: [Switch; 5] = [
         value: &[],
         is_on: |end| end.arrivals,
         switch_on: |end| end.arrivals = true,
+    },
+    Switch {
+        item: ItemKind::FailedSends,
+        value: &[],
+        is_on: |end| end.failed_sends,
+        switch_on: |end| end.failed_sends = true,
     },
     Switch {
         item: ItemKind::OnePort,

@@ -30,6 +30,8 @@ const HAVE: &[Feature] = &[
     Feature::Duplex,
     Feature::Until,
     Feature::Arrivals,
+    Feature::FailedSends,
+    Feature::Numbers,
 ];
 
 /// Transports over which flows connect for every operation: a connection is a socket that

@@ -179,9 +179,14 @@ const PLACES: &[Place] = &[
         )],
     },
     // Appendices take a series, or time stamps, which say more. Arrivals are counted by every
-    // receiver.
+    // receiver, failed sends by every sender; numbers are asked for only where they matter.
     Place {
-        features: &[Feature::Pages, Feature::Arrivals],
+        features: &[
+            Feature::Pages,
+            Feature::Arrivals,
+            Feature::FailedSends,
+            Feature::Numbers,
+        ],
         ..ANYWHERE
     },
     // A second look at one connection takes one that stays, and TCP underneath.

@@ -22,8 +22,8 @@ use netperf_cli::RunCommand;
 use netperf_engine::{EndReport, TestEnd};
 use netperf_measure::clock;
 use netperf_model::{
-    Agreed, EndJob, EndResult, EndSetup, HostFacts, Hosts, Iteration, Latency, OneWay, TcpFacts,
-    TestPlan, figures,
+    Agreed, EndJob, EndResult, EndSetup, Feature, HostFacts, Hosts, Iteration, Latency, OneWay,
+    TcpFacts, TestPlan, figures,
 };
 use netperf_os::alarm;
 use netperf_os::tcp::TcpInfo;
@@ -105,8 +105,8 @@ struct TestRun<'a> {
     beside: Vec<Talk<'a>>,
     /// Distribution of flows over sessions.
     served: many::FlowSessions,
-    /// True if netserver reports what it receives by time.
-    arrivals: bool,
+    /// Optional features that netserver has.
+    optional: Vec<Feature>,
     control_local: Option<IpAddr>,
     /// Remote address of the control connection.
     control_peer: Option<SocketAddr>,
@@ -174,7 +174,7 @@ impl<'a> TestRun<'a> {
                 .transpose()?,
             beside: Vec::new(),
             served: many::FlowSessions::Together,
-            arrivals: false,
+            optional: Vec::new(),
             control_local: local.map(|local| local.ip()),
             control_peer,
             trace: Trace::of(run),

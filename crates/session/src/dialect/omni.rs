@@ -132,6 +132,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         stamps: None,
         flow_counts: false,
         arrivals: false,
+        failed_sends: false,
         rate: None,
         auto_io: false,
         sequence: false,
@@ -254,7 +255,7 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
     frame
 }
 
-pub(super) fn results(result: &EndResult) -> Frame {
+pub(super) fn results(result: &EndResult, failed_sends: bool) -> Frame {
     let (tally, cpu) = (&result.tally, result.cpu);
     let message = OmniResults {
         bytes_received: tally.bytes_received,
@@ -292,7 +293,7 @@ pub(super) fn results(result: &EndResult) -> Frame {
     if let Some(found) = &result.quality {
         quality::tell(&mut told, found);
     }
-    if !told.is_empty() {
+    if failed_sends || !told.is_empty() {
         told.push_optional(ItemKind::FailedSends, &tally.failed_sends.to_be_bytes());
         extension::append(&told, Stage::Results, &mut frame);
     }

@@ -12,14 +12,14 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use netperf_model::{
-    Address, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Family, HostFacts, Many, Suite,
-    Tally, TestPlan, Token,
+    Address, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Family, Feature, HostFacts, Many,
+    Suite, Tally, TestPlan, Token,
 };
 use netperf_wire::messages::{Extension, HeaderOnly};
 use netperf_wire::{Frame, Header, Message, RequestKind, Stage, WireFamily};
 
 use crate::error::SessionError;
-use crate::extension;
+use crate::{extension, numbers};
 
 /// The messages in which a test travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,33 @@ pub fn needs_extension(plan: &TestPlan) -> bool {
 /// measures more.
 #[must_use]
 pub fn greets(plan: &TestPlan) -> bool {
-    needs_extension(plan) || wants_arrivals(plan)
+    needs_extension(plan) || !optional(plan).is_empty()
+}
+
+/// Features of netserver that a test does without where they are missing.
+#[must_use]
+pub fn optional(plan: &TestPlan) -> Vec<Feature> {
+    let greets = plan.control.is_some() && travels(plan) == Travels::Omni;
+    let drops =
+        plan.flow.receives && !plan.transport.is_connected() && !plan.transport.row().reliable;
+    // A test of transactions is not preceded by a greeting for this alone.
+    let drops_count = drops && (!plan.flow.sends || needs_extension(plan));
+    let wanted = [
+        (Feature::Arrivals, wants_arrivals(plan)),
+        (Feature::FailedSends, greets && drops_count),
+        (Feature::Numbers, greets && numbers::asked(plan).is_some()),
+    ];
+    let wanted = wanted.into_iter().filter(|(_, wanted)| *wanted);
+    wanted.map(|(feature, _)| feature).collect()
+}
+
+/// Requests an optional feature from netserver.
+pub fn request_optional(plan: &mut TestPlan, feature: Feature) {
+    let numbers = numbers::asked(plan).filter(|_| feature == Feature::Numbers);
+    let remote = &mut plan.remote;
+    remote.arrivals |= feature == Feature::Arrivals;
+    remote.failed_sends |= feature == Feature::FailedSends;
+    remote.numbers = remote.numbers.or(numbers);
 }
 
 /// True if figures need what netserver receives by time: datagrams that netperf alone sends,

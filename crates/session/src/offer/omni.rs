@@ -102,7 +102,7 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) -> Result<(), 
     }
     rate::ask(&mut asked, &plan.remote);
     paths::ask_switches(&mut asked, &plan.remote);
-    numbers::tell(&mut asked, numbers::asked(plan));
+    numbers::tell(&mut asked, plan.remote.numbers);
     if !asked.is_empty() {
         asked.encode_over(Stage::Request, request)?;
     }

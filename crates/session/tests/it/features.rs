@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{local_end, plan};
+use crate::common::{local_end, much, plan};
 use netperf_model::rate::{Arrival, RatePlan, RateUnit};
 use netperf_model::{
     Duplex, EndPlan, Feature, Flow, InterfaceName, IoMethod, SeriesPlan, SettingType, SettingValue,
@@ -44,6 +44,8 @@ fn asking_for(feature: Feature) -> EndPlan {
         Feature::OnePort => end.one_port = true,
         Feature::Until => end.until = true,
         Feature::Arrivals => end.arrivals = true,
+        Feature::FailedSends => end.failed_sends = true,
+        Feature::Numbers => end.numbers = Some(1),
         Feature::Setting(setting) => {
             let value = match setting.row().value {
                 SettingType::Switch => SettingValue::Number(1),
@@ -103,4 +105,58 @@ fn what_only_a_lone_sender_can_do_is_refused_elsewhere() {
     }
     let unheard = understood(Feature::Until, Flow::RECEIVE, TransportId::Sctp);
     assert_eq!(unheard, Err(errno::INVALID));
+}
+
+#[test]
+fn netservers_failed_sends_are_in_its_results_where_netperf_asks_for_them() {
+    let sends = TestPlan {
+        flow: Flow::RECEIVE,
+        transport: TransportId::Udp,
+        ..plan()
+    };
+    let mut asking = sends.clone();
+    assert_eq!(offer::optional(&sends), [Feature::FailedSends]);
+    offer::request_optional(&mut asking, Feature::FailedSends);
+    let mut counted = much();
+    counted.tally.failed_sends = 5_000_000_000;
+    for (plan, told) in [(&sends, None), (&asking, Some(5_000_000_000))] {
+        let request = offer::request(plan, &local_end()).unwrap();
+        let (dialect, _) = Dialect::understand(&request, None).unwrap();
+        let result = offer::results(plan, true, &dialect.results(&counted)).unwrap();
+        assert_eq!(result.failed_sends_unknown, told.is_none());
+        assert_eq!(result.tally.failed_sends, told.unwrap_or(0));
+    }
+    // Nothing precedes the request of a test of transactions for this alone.
+    let transactions = TestPlan {
+        flow: Flow::RR,
+        ..sends
+    };
+    assert_eq!(offer::optional(&transactions), []);
+    assert!(!offer::greets(&transactions));
+}
+
+#[test]
+fn numbers_are_asked_of_a_netserver_that_has_them() {
+    let mut rated = TestPlan {
+        flow: Flow::RR,
+        transport: TransportId::Udp,
+        request: Some(4),
+        response: Some(2),
+        ..plan()
+    };
+    let numbers = |plan: &TestPlan| {
+        let request = offer::request(plan, &local_end()).unwrap();
+        Dialect::understand(&request, None).unwrap().1.end.numbers
+    };
+    rated.local.rate = Some(RatePlan {
+        per_second: 100.0,
+        unit: RateUnit::Transactions,
+        arrival: Arrival::Constant,
+        seed: None,
+    });
+    assert!(offer::greets(&rated));
+    assert_eq!(offer::optional(&rated), [Feature::Numbers]);
+    assert_eq!(numbers(&rated), None);
+    offer::request_optional(&mut rated, Feature::Numbers);
+    assert_eq!(numbers(&rated), Some(2));
 }

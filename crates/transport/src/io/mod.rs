@@ -45,6 +45,8 @@ pub fn check_built(feature: Feature) -> io::Result<()> {
             | Feature::OnePort
             | Feature::Until
             | Feature::Arrivals
+            | Feature::FailedSends
+            | Feature::Numbers
     );
     if !always && !cfg!(feature = "paths") {
         return Err(registry::not_built("paths"));

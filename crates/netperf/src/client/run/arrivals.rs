@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{EndResult, Flows, Interim, Iteration, MonotonicOffset, TestPlan, Warning};
+use netperf_model::{
+    EndResult, Feature, Flows, Interim, Iteration, MonotonicOffset, TestPlan, Warning,
+};
 use netperf_session::{SessionError, offer};
 
 use super::TestRun;
@@ -44,7 +46,8 @@ impl TestRun<'_> {
         let plan = self.plan();
         let margins = plan.many.as_ref().is_some_and(|many| many.has_margins());
         let parts = margins || plan.interim.is_some();
-        let Some(talk) = self.talk.as_mut().filter(|_| self.arrivals && parts) else {
+        let arrivals = self.optional.contains(&Feature::Arrivals);
+        let Some(talk) = self.talk.as_mut().filter(|_| arrivals && parts) else {
             return Ok(None);
         };
         let begun = clock::now();

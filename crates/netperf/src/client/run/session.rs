@@ -74,14 +74,16 @@ impl TestRun<'_> {
         if let Some(many) = &plan.many {
             self.served = many::served(many, abilities.as_ref(), host)?;
         }
-        self.arrivals = offer::wants_arrivals(plan)
-            && abilities.as_ref().is_some_and(|abilities| {
-                [Feature::Arrivals, Feature::Pages]
-                    .iter()
-                    .all(|feature| abilities.features.contains(feature))
-            });
+        self.optional = offer::optional(plan);
+        let has_optional = !self.optional.is_empty();
+        self.optional.retain(|feature| {
+            let needs_pages = (*feature == Feature::Arrivals).then_some(&Feature::Pages);
+            let mut needs = std::iter::once(feature).chain(needs_pages);
+            let abilities = abilities.as_ref();
+            abilities.is_some_and(|it| needs.all(|feature| it.features.contains(feature)))
+        });
         match abilities {
-            None if (plan.many.is_some() || offer::wants_arrivals(plan))
+            None if (plan.many.is_some() || has_optional)
                 && transport.row().stock
                 && plan.remote.features().is_empty() =>
             {
@@ -164,8 +166,10 @@ impl TestRun<'_> {
                 all_flows: many.is_some() && !apart,
             };
             let mut asked = many::asked(plan, way, index, apart);
-            if self.arrivals && way == SessionDirection::There {
-                asked.to_mut().remote.arrivals = true;
+            let there = way == SessionDirection::There;
+            let wanted = |feature: &&Feature| there || **feature != Feature::Arrivals;
+            for feature in self.optional.iter().filter(wanted) {
+                offer::request_optional(asked.to_mut(), *feature);
             }
             let agreement = offer::request(&asked, &local)
                 .and_then(|request| talk.agree(request))

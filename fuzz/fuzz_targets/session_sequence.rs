@@ -11,7 +11,7 @@ use std::time::Duration;
 use libfuzzer_sys::fuzz_target;
 use netperf_model::{Abilities, CpuMethod, Denied, EndJob, EndResult, EndSetup, Policy};
 use netperf_session::dialect::Ready;
-use netperf_session::driver::{LinkEvent, SessionHost, Link, serve};
+use netperf_session::driver::{LinkEvent, NotPrepared, SessionHost, Link, serve};
 use netperf_session::server::Facts;
 use netperf_wire::{FRAME_LEN, Frame, RemoteErrno};
 
@@ -106,10 +106,10 @@ impl Engine {
 impl SessionHost for Engine {
     type Prepared = usize;
 
-    fn prepare(&mut self, job: EndJob) -> Result<(usize, Ready), RemoteErrno> {
+    fn prepare(&mut self, job: EndJob) -> Result<(usize, Ready), NotPrepared> {
         self.jobs += 1;
         if self.fails_at(1) {
-            return Err(RemoteErrno(22));
+            return Err(RemoteErrno(22).into());
         }
         self.prepared += 1;
         let ready = Ready {

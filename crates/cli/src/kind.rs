@@ -10,7 +10,7 @@ use netperf_model::SeriesPlan;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::many::{Placement, cpu_list};
-use netperf_model::{BadNetwork, DataPeers, InterfaceName, Limit, Network};
+use netperf_model::{BadNetwork, DataPeers, InterfaceName, Limit, Network, PortRange};
 
 use crate::grammar::{self, DSCP_NAMES};
 use crate::long;
@@ -90,6 +90,8 @@ pub(crate) enum ValueKind {
     CpusOfEnds,
     /// A rule by which threads are placed on CPUs.
     Placement,
+    /// A range of ports.
+    Ports,
     /// Networks with commas between.
     Networks,
     /// Permitted data addresses.
@@ -177,6 +179,7 @@ impl ValueKind {
                 Places::Unclear => None,
             },
             Self::Placement => as_it_is(Placement::named(text).is_some()),
+            Self::Ports => as_it_is(text.parse::<PortRange>().is_ok()),
             Self::Networks => as_it_is(Network::list(text).is_ok()),
             Self::DataPeers => as_it_is(text.parse::<DataPeers>().is_ok()),
             Self::BitRate => as_it_is(bit_rate(text).is_some()),
@@ -216,6 +219,7 @@ impl ValueKind {
             Self::Cpus => "a list of CPUs such as 0-3,8",
             Self::Rate => "a rate such as 50k, 2.5M or 20kpps, above 0",
             Self::Seed => "a whole number of at most 64 bits",
+            Self::Ports => "a range of ports such as 40000-40010",
             Self::Networks => "networks such as 10.0.0.0/8,2001:db8::/32",
             Self::DataPeers => "same, any, or networks such as 10.0.0.0/8,2001:db8::/32",
             Self::BitRate => "a rate in bits per second such as 100M or 2.5G",

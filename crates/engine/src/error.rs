@@ -17,6 +17,9 @@ pub enum Operation {
     /// Binding the data socket.
     #[error("cannot bind the data socket")]
     Bind,
+    /// Finding enough free ports in netserver's range of data ports.
+    #[error("not enough data ports are free")]
+    DataPorts,
     /// Listening for the data connection.
     #[error("cannot listen for the data connection")]
     Listen,

@@ -15,6 +15,7 @@
 )]
 
 mod arrivals;
+mod data_ports;
 pub mod due;
 #[cfg(feature = "paths")]
 mod duplex;

@@ -17,9 +17,10 @@ use netperf_transport::io as io_paths;
 use netperf_transport::one_port;
 use netperf_transport::place::{self, PlaceRequest, Placed};
 use netperf_transport::registry;
-use netperf_transport::socket::{self, Side};
+use netperf_transport::socket::{self, OpenedSocket, Side};
 
 use crate::arrivals;
+use crate::data_ports;
 use crate::end::{self, DirectionUse, Rings};
 use crate::error::{EngineError, Operation, refused};
 use crate::finish::Drained;
@@ -96,13 +97,13 @@ impl<N: Role> TestEnd<N> {
         end::prepare_cpu(&job.end)?;
         record::prepare(job.latency);
         place::check(job.transport, &job.end.place).map_err(Operation::Create.failed())?;
-        let opened = open(&job)?;
+        let mut opened = open(&job)?;
         let placed = if netperf {
             placed(&job, &opened.socket)?
         } else if handoff.is_some() {
             Placed::default()
         } else {
-            bind(&job, &opened.socket)?
+            bind(&job, &mut opened)?
         };
         report_drops(&job, &opened.socket)?;
         let sends = DirectionUse::of(job.sends, job.message_sent());
@@ -626,7 +627,11 @@ fn listening(
 
 /// Binds where the request says. A port that is not free is no reason to fail:
 /// only the port that the response reports is authoritative (control-protocol.md 2.5.2).
-fn bind(job: &EndJob, data: &Socket) -> Result<Placed, EngineError> {
+fn bind(job: &EndJob, opened: &mut OpenedSocket) -> Result<Placed, EngineError> {
+    if let Some(range) = job.data_ports.filter(|_| job.transport.is_inet()) {
+        return data_ports::bind(job, opened, || open(job), range);
+    }
+    let data = &opened.socket;
     let wildcard = socket::wildcard(job.family);
     let address = job.bind.unwrap_or(wildcard);
     let at = |inet| {

@@ -11,7 +11,7 @@ use crate::host::FactsWanted;
 use crate::io::Feature;
 use crate::many::Workers;
 use crate::plan::{Duplex, EndPlan, Family, Flow, Limit, TestPlan};
-use crate::policy::Sources;
+use crate::policy::{PortRange, Sources};
 use crate::token::Token;
 
 /// End of a test that carries out a job.
@@ -84,8 +84,10 @@ pub struct EndJob {
     /// The scope of that address (IPv6 link-local), 0 for none.
     pub scope: u32,
     /// The port to bind the data socket to, 0 for any. netserver takes another one when it is
-    /// not free.
+    /// not free, or not one of `data_ports`.
     pub port: u16,
+    /// Ports that netserver may bind data sockets to; `None` permits all.
+    pub data_ports: Option<PortRange>,
     /// Address of the other end, where it is known. netserver sends messages there before any
     /// has arrived.
     pub peer: Option<Address>,
@@ -144,6 +146,7 @@ impl EndJob {
             bind: None,
             scope: 0,
             port: 0,
+            data_ports: None,
             peer: None,
             associations: 1,
             ending: Ending::Omni,

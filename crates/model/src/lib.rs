@@ -62,7 +62,8 @@ pub use plan::{
     TestPlan, TouchPlan,
 };
 pub use policy::{
-    BadNetwork, DataPeers, Denied, Limits, Network, OnePort, Policy, Require, SessionLoad, Sources,
+    BadNetwork, BadPortRange, DataPeers, Denied, Limits, Network, OnePort, Policy, PortRange,
+    Require, SessionLoad, Sources,
 };
 pub use quality::{NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};

@@ -15,8 +15,10 @@ use crate::plan::Limit;
 use crate::words::words;
 
 mod network;
+mod ports;
 
 pub use network::{BadNetwork, Network};
+pub use ports::{BadPortRange, PortRange};
 
 words! {
     /// Credential that a client must present.
@@ -171,6 +173,8 @@ pub struct Policy {
     pub data_peers: DataPeers,
     /// Data accepted on the port of the control connection.
     pub one_port: OnePort,
+    /// Data ports of netserver; `None` lets the kernel choose.
+    pub data_ports: Option<PortRange>,
     /// Resource limits.
     pub limits: Limits,
 }
@@ -229,6 +233,12 @@ pub enum Denied {
     /// The port of the control connection accepts connections and no datagrams.
     #[error("no datagrams come in by its port (--one-port tcp)")]
     OnePortDatagrams,
+    /// Too few ports of the range are free.
+    #[error(
+        "not enough free ports in its range (--data-ports): wait until other tests end, or use \
+         fewer flows"
+    )]
+    DataPorts,
     /// Data on that port matches no session. netserver sends no reply.
     #[error("data with a token that no session has given out")]
     Token,
@@ -246,6 +256,7 @@ impl Denied {
         "data-peer",
         "send-rate",
         "one-port",
+        "data-ports",
         "token",
     ];
 
@@ -262,6 +273,7 @@ impl Denied {
             Self::DataPeer(_) | Self::DataPeerUnknown | Self::DataFile => "data-peer",
             Self::SendRate(_) => "send-rate",
             Self::OnePort | Self::OnePortDatagrams => "one-port",
+            Self::DataPorts => "data-ports",
             Self::Token => "token",
         }
     }
@@ -271,6 +283,7 @@ impl Denied {
     pub const fn errno(&self) -> i32 {
         const EACCES: i32 = 13;
         const ERANGE: i32 = 34;
+        const EADDRINUSE: i32 = 98;
         const EUSERS: i32 = 87;
         const EDQUOT: i32 = 122;
         const ENOKEY: i32 = 126;
@@ -285,6 +298,7 @@ impl Denied {
             | Self::Token => EACCES,
             Self::Sessions(_) => EUSERS,
             Self::PeerSessions(_) | Self::SendRate(_) => EDQUOT,
+            Self::DataPorts => EADDRINUSE,
             Self::KeyRequired => ENOKEY,
             Self::WrongKey => EKEYREJECTED,
             Self::TestTime(_) | Self::TestWithoutTime(_) => ERANGE,
@@ -348,6 +362,7 @@ impl Policy {
         if job.end.one_port {
             self.pass_by_one_port(&mut job)?;
         }
+        job.data_ports = self.data_ports;
         self.tie(peer, &mut job)?;
         self.slow_down(&mut job)?;
         Ok(job)

@@ -214,6 +214,21 @@ fn out_of_turn(input: &'static str) -> SessionError {
     }
 }
 
+/// Reason why netserver's end of a test cannot be prepared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotPrepared {
+    /// Failure with this error number.
+    Failed(RemoteErrno),
+    /// Refusal by the policy.
+    Denied(Denied),
+}
+
+impl From<RemoteErrno> for NotPrepared {
+    fn from(errno: RemoteErrno) -> Self {
+        Self::Failed(errno)
+    }
+}
+
 /// The functions that a session needs of netserver's engine.
 pub trait SessionHost {
     /// An end that is prepared.
@@ -222,8 +237,8 @@ pub trait SessionHost {
     /// Prepares what was asked for.
     ///
     /// # Errors
-    /// The error number for the client.
-    fn prepare(&mut self, job: EndJob) -> Result<(Self::Prepared, Ready), RemoteErrno>;
+    /// The reason for the client.
+    fn prepare(&mut self, job: EndJob) -> Result<(Self::Prepared, Ready), NotPrepared>;
 
     /// Runs it; the response has just been sent.
     ///
@@ -290,7 +305,8 @@ fn carry_out<L: Link, H: SessionHost>(
                         *prepared = Some(end);
                         ServerInput::Prepared(Box::new(ready))
                     }
-                    Err(errno) => ServerInput::Refused(errno),
+                    Err(NotPrepared::Failed(errno)) => ServerInput::Refused(errno),
+                    Err(NotPrepared::Denied(denied)) => ServerInput::Denied(denied),
                 });
             }
             // A client that is gone cannot be told so; the next receive notices.

@@ -67,6 +67,8 @@ pub enum ServerInput {
     Prepared(Box<Ready>),
     /// The engine cannot do what was asked.
     Refused(RemoteErrno),
+    /// The engine may not do what was asked.
+    Denied(Denied),
     /// The test ran.
     Ran(Box<EndResult>),
     /// A method was calibrated, with this rate.
@@ -147,6 +149,9 @@ pub fn step(
             facts,
             Some(HeaderOnly.encode(Header::response(dialect.kind()).with_errno(errno))),
         ),
+        (ServerState::Preparing(dialect), ServerInput::Denied(denied)) => {
+            deny(facts, dialect.kind(), denied)
+        }
         (ServerState::Calibrating, ServerInput::Calibrated(rate)) => {
             idle(facts, Some(calibrated(facts, rate)))
         }

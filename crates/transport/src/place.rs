@@ -221,11 +221,12 @@ pub fn sock_addr(transport: TransportId, address: &Address) -> io::Result<SockAd
     }
 }
 
-/// Binds to an address of IP. The kernel gives a socket without a port a free one: of those that
-/// may share a port (`SO_REUSEADDR`, socket(7)) two datagram sockets would be given the same one
-/// before long, and datagrams of one test would come to another.
+/// Binds to an address of IP. If datagram sockets may share a port (`SO_REUSEADDR`, socket(7)),
+/// datagrams of one test come to another: netserver's share none, and netperf's only a port that
+/// the user names.
 fn bind_inet(socket: &Socket, wanted: &PlaceRequest<'_>) -> io::Result<()> {
-    let shares = wanted.transport.is_connected() || wanted.inet.port() != 0;
+    let named = wanted.asking && wanted.inet.port() != 0;
+    let shares = wanted.transport.is_connected() || named;
     socket.set_reuse_address(shares)?;
     socket::bind(socket, wanted.inet)?;
     socket.set_reuse_address(true)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::{
-    CpuMethod, DataPeers, Family, Limits, Network, OnePort, Policy, Require, Secret,
+    CpuMethod, DataPeers, Family, Limits, Network, OnePort, Policy, PortRange, Require, Secret,
 };
 
 use super::HostArg;
@@ -66,6 +66,7 @@ impl ServerArgs {
             deny: access.deny.networks.clone(),
             require: access.require,
             one_port: self.one_port(),
+            data_ports: access.data_ports,
             data_peers: access.data_peers.clone().unwrap_or_default(),
             limits: Limits {
                 sessions: access.sessions,
@@ -120,6 +121,10 @@ impl ServerArgs {
                 "data-peers",
                 access.data_peers.as_ref().map(DataPeers::to_string),
             ),
+            (
+                "data-ports",
+                access.data_ports.map(|ports| ports.to_string()),
+            ),
             ("max-test-time", access.test_time.map(seconds)),
             (
                 "max-send-rate",
@@ -169,6 +174,8 @@ pub struct AccessArgs {
     pub data_peers: Option<DataPeers>,
     /// `--one-port`: what data may come in by the port of the control connection.
     pub one_port: Option<OnePort>,
+    /// `--data-ports`: ports that data sockets are bound to.
+    pub data_ports: Option<PortRange>,
     /// `--max-sessions`: at the same time.
     pub sessions: Option<u32>,
     /// `--max-peer-sessions`: of one address.

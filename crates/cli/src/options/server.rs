@@ -123,6 +123,16 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
              the token of a session are closed, and datagrams without it are not answered. A \
              netserver started by inetd, or with -f, accepts none.",
         ),
+    Opt::named("data-ports", Group::Access)
+        .takes("first-last", ValueKind::Ports)
+        .set(|a, text| a.access.data_ports = text.parse().ok())
+        .help("bind data sockets only to ports of this range")
+        .more(
+            "For instance 40000-40010, for a firewall in front of netserver. Holds for all clients, \
+             those of netperf 2.7 too, and for all transports over IP. A client that requests a \
+             port outside the range gets one of the range. Tests for which too few ports are free \
+             are refused.",
+        ),
     Opt::named("max-sessions", Group::Access)
         .takes("count", ValueKind::Count)
         .set(|a, text| a.access.sessions = text.parse().ok())

@@ -6,13 +6,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_model::EndJob;
+use netperf_model::{EndJob, PortRange};
 use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Socket, io as calls};
 use netperf_transport::meeting::{AcceptFilter, Connects, Met, OnSocket};
 use netperf_transport::place::Placed;
 use netperf_transport::socket::{self, Side};
 
+use crate::data_ports;
 use crate::error::{EngineError, Operation, refused};
 use crate::stop::control_has_ended;
 
@@ -116,10 +117,17 @@ pub(crate) fn further(
     let address = job.bind.unwrap_or(socket::wildcard(job.family));
     let (mut sockets, mut ports) = (Vec::new(), vec![first]);
     // Upwards from the first, and then from where the kernel's own choice begins.
-    let mut candidates = (first..u16::MAX).skip(1).chain(LOWEST_PORT..first);
+    let permits = |port: &u16| job.data_ports.is_none_or(|range| range.contains(*port));
+    let lowest = job.data_ports.map_or(LOWEST_PORT, PortRange::first);
+    let mut candidates = (first..=u16::MAX)
+        .skip(1)
+        .chain(lowest..first)
+        .filter(permits);
     while (ports.len() as u64) < u64::from(flows.count) {
-        let none_left = || Operation::Bind.failed()(io::ErrorKind::AddrNotAvailable.into());
-        let port = candidates.next().ok_or_else(none_left)?;
+        let port = candidates.next().ok_or_else(|| match job.data_ports {
+            Some(_) => data_ports::exhausted(),
+            None => Operation::Bind.failed()(io::ErrorKind::AddrNotAvailable.into()),
+        })?;
         let opened = socket::open(job.transport, job.family, &job.end.socket);
         let socket = opened.map_err(Operation::Create.failed())?.socket;
         socket::set_extras(&socket, &job.end.socket, Side::Answers).map_err(refused)?;

@@ -70,6 +70,7 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
         }
         Operation::Warmup => format!("netperf: {}: nothing was measured", error.operation),
         Operation::Bind
+        | Operation::DataPorts
         | Operation::Listen
         | Operation::Probe
         | Operation::Accept

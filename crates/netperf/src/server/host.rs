@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use netperf_engine::{EngineError, Server, TestEnd};
+use netperf_engine::{EngineError, Operation, Server, TestEnd};
 use netperf_measure::{clock, device_stamps};
 use netperf_model::{
     Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndResult, FactsWanted, Feature, Flow, Stamper,
@@ -15,7 +15,7 @@ use netperf_model::{
 use netperf_os::Socket;
 use netperf_os::io::peek;
 use netperf_session::dialect::Ready;
-use netperf_session::driver::SessionHost;
+use netperf_session::driver::{NotPrepared, SessionHost};
 use netperf_session::errno;
 use netperf_transport::one_port::{HandoffMessage, fresh, send_message};
 use netperf_wire::RemoteErrno;
@@ -147,7 +147,7 @@ impl<'a> EngineHost<'a> {
         device_stamps::check(peer.ip()).map_err(|_lacking| NO_DEVICE)
     }
 
-    fn make_ready(&mut self, job: EndJob) -> Result<(Prepared, Ready), RemoteErrno> {
+    fn make_ready(&mut self, job: EndJob) -> Result<(Prepared, Ready), NotPrepared> {
         let reached = job.facts.map(|wanted| self.reached_at(wanted));
         let facts = reached.as_deref().map(netperf_measure::host::facts);
         let settings_at = reached.filter(|_| job.facts.is_some_and(|wanted| wanted.settings));
@@ -170,7 +170,7 @@ impl<'a> EngineHost<'a> {
         job.token = pass.as_ref().map(|pass| pass.token);
         let token = job.token;
         let handoff = pass.as_ref().map(Pass::handoff).transpose()?;
-        let server = TestEnd::prepare_behind(handoff, job).map_err(|error| number(&error))?;
+        let server = TestEnd::prepare_behind(handoff, job).map_err(|error| not_prepared(&error))?;
         let ready = Ready {
             setup: *server.setup(),
             transport,
@@ -200,9 +200,10 @@ impl<'a> EngineHost<'a> {
 impl SessionHost for EngineHost<'_> {
     type Prepared = Prepared;
 
-    fn prepare(&mut self, job: EndJob) -> Result<(Prepared, Ready), RemoteErrno> {
+    fn prepare(&mut self, job: EndJob) -> Result<(Prepared, Ready), NotPrepared> {
         let ready = self.make_ready(job);
-        if let Err(errno) = &ready {
+        // The session notes refusals by the policy.
+        if let Err(NotPrepared::Failed(errno)) = &ready {
             (self.tell)(SessionRecord::Refused(errno.0));
         }
         ready
@@ -280,6 +281,14 @@ fn cannot_place(error: &io::Error) -> RemoteErrno {
     } else {
         errno::INVALID
     }
+}
+
+/// Reason for the client.
+fn not_prepared(error: &EngineError) -> NotPrepared {
+    if error.operation == Operation::DataPorts {
+        return NotPrepared::Denied(Denied::DataPorts);
+    }
+    NotPrepared::Failed(number(error))
 }
 
 /// Error number for the client.

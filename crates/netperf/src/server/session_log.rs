@@ -119,7 +119,9 @@ impl SessionLog {
         let tests = self.ran + self.refused + self.failed;
         let unusual = matches!(end, ProcessEnd::Signal(_))
             || matches!(self.word(end), "crashed" | "unconfined")
-            || self.denied == Some(Denied::WrongKey.word());
+            || [Denied::WrongKey, Denied::DataPorts]
+                .map(|denied| Some(denied.word()))
+                .contains(&self.denied);
         let level = if unusual {
             LogLevel::Warn
         } else if tests == 0 && end != ProcessEnd::Drained {

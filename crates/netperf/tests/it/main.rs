@@ -9,6 +9,7 @@ mod chaos;
 mod compare;
 mod consumers;
 mod cpu_methods;
+mod data_ports;
 mod errors;
 mod examples;
 mod facts;

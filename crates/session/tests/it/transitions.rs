@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use crate::common::{facts, local_end, plan, ready, result};
 use netperf_model::{
-    Abilities, CpuMethod, CpuPlan, EndResult, FlowSeries, Series, SeriesPlan, TcpSample, TestPlan,
+    Abilities, CpuMethod, CpuPlan, Denied, EndResult, FlowSeries, Series, SeriesPlan, TcpSample,
+    TestPlan,
 };
 use netperf_session::appendix::Appendices;
 use netperf_session::dialect::Dialect;
@@ -254,6 +255,7 @@ fn server_inputs() -> Vec<(&'static str, server::ServerInput)> {
         ("all zeros", frame(Frame::default())),
         ("Prepared", server::ServerInput::Prepared(Box::new(ready()))),
         ("Refused", server::ServerInput::Refused(RemoteErrno(93))),
+        ("Denied", server::ServerInput::Denied(Denied::DataPorts)),
         ("Calibrated", server::ServerInput::Calibrated(5e8)),
         (
             "Abilities",

@@ -2,7 +2,8 @@
 
 use std::net::SocketAddr;
 
-use netperf_model::{Feature, Refusal, TestPlan};
+use netperf_model::{Feature, Hosts, Refusal, TestPlan};
+use netperf_session::offer::Agreement;
 
 use crate::client::failure;
 use crate::output::Failure;
@@ -44,4 +45,23 @@ pub(super) fn one_port(plan: &TestPlan, control: Option<SocketAddr>) -> Result<(
         option: Feature::OnePort.option(),
         why: why.into(),
     }))
+}
+
+/// Checks that netserver uses the data port that the user names. A netserver whose port is taken
+/// uses another one (control-protocol.md 2.5.2).
+pub(super) fn data_port(
+    plan: &TestPlan,
+    hosts: &Hosts,
+    agreement: &Agreement,
+) -> Result<(), Failure> {
+    let asked = hosts.remote.port;
+    let elsewhere = agreement.token.is_some() || !plan.transport.is_inet();
+    if asked == 0 || elsewhere || agreement.data_port == u32::from(asked) {
+        return Ok(());
+    }
+    let host = &hosts.remote.name;
+    Err(Failure::unsupported(format_args!(
+        "netserver on {host} cannot bind to data port {asked}: Address already in use, or not in \
+         its --data-ports; name another port with -P (--data-port), or none"
+    )))
 }

@@ -14,7 +14,7 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::both::{self, SessionDirection};
 use super::many::{self, FlowSessions, ServerCounts};
-use super::{TestRun, control};
+use super::{TestRun, check, control};
 use crate::client::control::ControlConnection;
 use crate::client::hosts::socket_address;
 use crate::client::{failure, secure};
@@ -175,6 +175,9 @@ impl TestRun<'_> {
                 .and_then(|request| talk.agree(request))
                 .map_err(|error| failure::refused(&error, plan, &hosts.remote.name))?;
             many::check_ports(plan, apart, &agreement)?;
+            if is_first {
+                check::data_port(plan, hosts, &agreement)?;
+            }
             agreements.push(agreement);
         }
         if let Some(first) = agreements.first_mut() {

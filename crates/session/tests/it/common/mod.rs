@@ -11,7 +11,7 @@ use netperf_model::{
     TransportId,
 };
 use netperf_session::dialect::Ready;
-use netperf_session::driver::{Link, LinkEvent, SessionHost, serve};
+use netperf_session::driver::{Link, LinkEvent, NotPrepared, SessionHost, serve};
 use netperf_session::offer::LocalEnd;
 use netperf_session::server::Facts;
 use netperf_wire::{Frame, RemoteErrno};
@@ -207,14 +207,15 @@ pub(crate) struct Engine {
 impl SessionHost for Engine {
     type Prepared = ();
 
-    fn prepare(&mut self, job: EndJob) -> Result<((), Ready), RemoteErrno> {
+    fn prepare(&mut self, job: EndJob) -> Result<((), Ready), NotPrepared> {
         let ready = Ready {
             transport: job.transport,
             address: address_of(job.transport),
             ..ready()
         };
         self.jobs.push(job);
-        self.refuses.map_or(Ok(((), ready)), Err)
+        self.refuses
+            .map_or(Ok(((), ready)), |errno| Err(errno.into()))
     }
 
     fn run(&mut self, (): ()) -> Result<EndResult, RemoteErrno> {

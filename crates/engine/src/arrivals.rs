@@ -1,9 +1,9 @@
-//! Counts of what netserver receives, by time, recorded by a thread beside the loops.
+//! Counts of what netserver receives, by time. With one flow the loop samples when its alarm has
+//! it look around; with many a thread samples beside the loops.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use netperf_measure::clock;
 use netperf_model::{ArrivalSample, Arrivals, EndJob};
 
 use crate::live::Live;
@@ -24,27 +24,17 @@ pub(crate) fn interval(job: &EndJob) -> Option<Duration> {
     wanted.then(|| job.time().map_or(EVERY, of_time))
 }
 
-/// Runs `work` with a thread beside it that records what arrives, if that is wanted. Without a
-/// thread nothing is recorded.
-pub(crate) fn beside<T>(
-    interval: Option<Duration>,
-    live: &Live,
-    work: impl FnOnce() -> T,
-) -> (T, Option<Arrivals>) {
+/// Runs `work` with a thread beside it that samples what arrives, if that is wanted.
+pub(crate) fn beside<T>(interval: Option<Duration>, live: &Live, work: impl FnOnce() -> T) -> T {
     let over = RunOver::default();
-    let first = now(live);
     std::thread::scope(|scope| {
-        let sampling = interval.and_then(|interval| {
-            let (over, first) = (&over, first);
-            let sample = move || over.sample(first, live, interval);
+        let _sampling = interval.and_then(|interval| {
+            let over = &over;
+            let sample = move || over.sample(live, interval);
             sampler::start(scope, "arrivals", sample).ok()
         });
-        let done = {
-            let _ending = EndGuard(&over);
-            work()
-        };
-        let arrivals = sampling.and_then(|thread| thread.join().ok());
-        (done, arrivals)
+        let _ending = EndGuard(&over);
+        work()
     })
 }
 
@@ -66,51 +56,56 @@ impl Drop for EndGuard<'_> {
 }
 
 impl RunOver {
-    /// Records the counts until the run is over.
-    fn sample(&self, first: ArrivalSample, live: &Live, interval: Duration) -> Arrivals {
-        let mut samples = Samples::every(interval);
-        samples.push(first);
+    /// Samples the counts until the run is over.
+    fn sample(&self, live: &Live, interval: Duration) {
         loop {
-            samples.push(now(live));
+            live.sample_arrivals();
             let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
             let wait = self
                 .changed
-                .wait_timeout_while(over, samples.every, |over| !*over);
+                .wait_timeout_while(over, interval, |over| !*over);
             let (over, _) = wait.unwrap_or_else(PoisonError::into_inner);
             if *over {
                 break;
             }
         }
-        samples.push(now(live));
-        Arrivals {
-            samples: samples.kept,
-        }
     }
 }
 
-fn now(live: &Live) -> ArrivalSample {
-    ArrivalSample {
-        bytes: live.read().bytes_received,
-        nanos: clock::now().nanos(),
-    }
-}
-
-/// Samples at a distance that grows with their number.
-struct Samples {
+/// Samples at a distance that grows with their number. Allocates only when it is made.
+#[derive(Debug)]
+pub(crate) struct ArrivalSamples {
     kept: Vec<ArrivalSample>,
     every: Duration,
 }
 
-impl Samples {
-    fn every(every: Duration) -> Self {
+impl ArrivalSamples {
+    pub(crate) fn every(every: Duration) -> Self {
         Self {
             kept: Vec::with_capacity(MOST_SAMPLES),
             every,
         }
     }
 
+    /// Adds a sample, unless it is too close to the last one.
+    pub(crate) fn add(&mut self, sample: ArrivalSample) {
+        // An alarm that is late makes the next interval shorter.
+        let is_due = |last: &ArrivalSample| {
+            u128::from(sample.nanos.saturating_sub(last.nanos)) * 4 >= self.every.as_nanos() * 3
+        };
+        if self.kept.last().is_none_or(is_due) {
+            self.push(sample);
+        }
+    }
+
+    /// The samples, with the last one.
+    pub(crate) fn finish(mut self, last: ArrivalSample) -> Arrivals {
+        self.push(last);
+        Arrivals { samples: self.kept }
+    }
+
     /// Adds a sample. Of several with the same count the first and the last are kept.
-    fn push(&mut self, sample: ArrivalSample) {
+    pub(crate) fn push(&mut self, sample: ArrivalSample) {
         let same = |other: &ArrivalSample| other.bytes == sample.bytes;
         if let [.., before, last] = self.kept.as_mut_slice() {
             if same(before) && same(last) {
@@ -127,15 +122,17 @@ impl Samples {
     /// Drops every second sample, except the last and one at the end of a pause.
     fn thin_out(&mut self) {
         let most = u64::try_from(self.every.as_nanos() * 3).unwrap_or(u64::MAX);
-        let all = std::mem::take(&mut self.kept);
-        let nexts = all.iter().skip(1).map(Some).chain(std::iter::once(None));
-        for (index, (sample, next)) in all.iter().zip(nexts).enumerate() {
-            let last = self.kept.last().map_or(0, |last| last.nanos);
-            let gap = next.map_or(u64::MAX, |next| next.nanos - last);
+        let (mut kept, mut last) = (0, 0);
+        for index in 0..self.kept.len() {
+            let nanos = |index: usize| self.kept.get(index).map(|sample| sample.nanos);
+            let gap = nanos(index + 1).map_or(u64::MAX, |next| next - last);
             if index % 2 == 0 || gap > most {
-                self.kept.push(*sample);
+                last = nanos(index).unwrap_or(last);
+                self.kept.swap(kept, index);
+                kept += 1;
             }
         }
+        self.kept.truncate(kept);
         self.every *= 2;
     }
 }
@@ -154,21 +151,39 @@ mod tests {
 
     #[test]
     fn counts_are_recorded_from_nothing_to_all() {
-        let live = Live::default();
-        let (done, arrivals) = beside(Some(EVERY), &live, || {
+        let live = Live::default().that_samples(EVERY);
+        live.sample_arrivals();
+        let done = beside(Some(EVERY), &live, || {
             live.publish(&received(7));
             3
         });
-        let samples = arrivals.unwrap().samples;
+        let samples = live.arrivals().unwrap().samples;
         assert_eq!(done, 3);
-        assert_eq!(samples.last().unwrap().bytes, 7);
+        let counts = [samples.first(), samples.last()].map(|sample| sample.unwrap().bytes);
+        assert_eq!(counts, [0, 7]);
         assert!(samples.is_sorted_by_key(|sample| sample.nanos));
-        assert_eq!(beside(None, &live, || ()).1, None);
+        assert_eq!(Live::default().arrivals(), None);
+    }
+
+    #[test]
+    fn a_sample_that_comes_too_early_is_left_out() {
+        let mut samples = ArrivalSamples::every(Duration::from_nanos(8));
+        for nanos in [8, 13, 14, 22] {
+            let bytes = nanos;
+            samples.add(ArrivalSample { nanos, bytes });
+        }
+        let last = ArrivalSample {
+            nanos: 23,
+            bytes: 23,
+        };
+        let samples = samples.finish(last).samples;
+        let nanos: Vec<u64> = samples.iter().map(|sample| sample.nanos).collect();
+        assert_eq!(nanos, [8, 14, 22, 23]);
     }
 
     #[test]
     fn too_many_samples_become_half_as_many_at_twice_the_distance() {
-        let mut samples = Samples::every(EVERY);
+        let mut samples = ArrivalSamples::every(EVERY);
         let sample = |at: u64| ArrivalSample {
             nanos: at,
             bytes: at,
@@ -182,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_pause_takes_two_samples() {
-        let mut samples = Samples::every(EVERY);
+        let mut samples = ArrivalSamples::every(EVERY);
         for nanos in 0..9 {
             samples.push(ArrivalSample { nanos, bytes: 5 });
         }

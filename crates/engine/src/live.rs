@@ -3,15 +3,17 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::HistogramView;
 use netperf_model::latency::Bucket;
-use netperf_model::{RunPart, SeriesPlan, Tally};
+use netperf_model::{ArrivalSample, Arrivals, RunPart, SeriesPlan, Tally};
 use netperf_os::SockAddr;
 use netperf_os::alarm;
 use netperf_os::tcp::{self, TcpDetail, TcpInfo};
 
+use crate::arrivals::ArrivalSamples;
 use crate::early::StopSender;
 use crate::series::Watched;
 
@@ -74,6 +76,8 @@ pub struct Live {
     times: Mutex<Vec<HistogramView>>,
     /// The run is to end before its time.
     enough: AtomicBool,
+    /// Counts of received bytes by time.
+    arrivals: Option<Mutex<ArrivalSamples>>,
 }
 
 /// The data connection of a run, for another thread to look at. Locked before the
@@ -107,6 +111,41 @@ impl Live {
         Self {
             tells: true,
             ..self
+        }
+    }
+
+    /// Counts of which what arrives is sampled, at most so often.
+    pub(crate) fn that_samples(self, every: Duration) -> Self {
+        Self {
+            arrivals: Some(Mutex::new(ArrivalSamples::every(every))),
+            ..self
+        }
+    }
+
+    /// Samples what has arrived, if that is wanted.
+    pub(crate) fn sample_arrivals(&self) {
+        if let Some(samples) = &self.arrivals {
+            let mut samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
+            samples.add(self.arrived());
+        }
+    }
+
+    /// Returns whether what arrives is sampled.
+    pub(crate) const fn samples_arrivals(&self) -> bool {
+        self.arrivals.is_some()
+    }
+
+    /// The samples, at the end of the run.
+    pub(crate) fn arrivals(mut self) -> Option<Arrivals> {
+        let samples = self.arrivals.take()?.into_inner();
+        let samples = samples.unwrap_or_else(PoisonError::into_inner);
+        Some(samples.finish(self.arrived()))
+    }
+
+    fn arrived(&self) -> ArrivalSample {
+        ArrivalSample {
+            bytes: self.read().bytes_received,
+            nanos: clock::now().nanos(),
         }
     }
 

@@ -341,19 +341,20 @@ impl TestEnd<Server> {
         if let Some(handoff) = self.handoff.take() {
             self = self.found(&handoff, control)?;
         }
-        let live = Live::default();
         let job = &self.work.job;
         let (interval, many) = (arrivals::interval(job), job.flows.is_some());
-        let (report, arrivals) = arrivals::beside(interval, &live, || {
-            if many {
-                let controls: Vec<_> = control.into_iter().collect();
+        let live = interval.map_or_else(Live::default, |every| Live::default().that_samples(every));
+        live.sample_arrivals();
+        let report = if many {
+            let controls: Vec<_> = control.into_iter().collect();
+            arrivals::beside(interval, &live, || {
                 flows::run(self, &Targets::default(), &controls, &live)
-            } else {
-                self.run_one(control, &live, true)
-            }
-        });
+            })
+        } else {
+            self.run_one(control, &live, true)
+        };
         Ok(EndResult {
-            arrivals,
+            arrivals: live.arrivals(),
             ..report?.result
         })
     }

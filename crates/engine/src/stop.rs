@@ -20,6 +20,7 @@ use crate::early::StopReceiver;
 use crate::finish::{self, DRAIN, FAST_SILENCE};
 use crate::live::{Counts, Live};
 use crate::quiet::ActivityWatch;
+use crate::timing;
 
 /// End of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +115,10 @@ pub struct AlarmStop<'a> {
     gone: Cell<Option<Lost>>,
     /// Receives netperf's stop, where it may send one.
     stop_receiver: Option<StopReceiver>,
+    /// Last look at the control connection.
+    looked: Cell<Moment>,
+    /// Rings of the alarm until the last sample after the end of the time.
+    fired: u32,
 }
 
 impl<'a> AlarmStop<'a> {
@@ -142,6 +147,8 @@ impl<'a> AlarmStop<'a> {
             meter: None,
             gone: Cell::new(None),
             stop_receiver: None,
+            looked: Cell::new(now),
+            fired: alarm::fired(),
         }
     }
 
@@ -271,6 +278,13 @@ impl<'a> AlarmStop<'a> {
     #[cold]
     fn look(&self) -> Phase {
         alarm::checked();
+        if self.live.samples_arrivals() {
+            self.live.sample_arrivals();
+            if self.looked.get().elapsed() < timing::HEARTBEAT {
+                return alarm::phase();
+            }
+            self.looked.set(clock::now());
+        }
         // Looked at first: who is gone has ended both, and has not had enough.
         let enough = self
             .stop_receiver
@@ -339,7 +353,10 @@ impl Stop for AlarmStop<'_> {
     fn interrupted(&mut self, tally: &Tally) -> Option<Ended> {
         match alarm::phase() {
             Phase::Running => self.look_around(tally),
-            Phase::Finish => self.is_silent(tally).then_some(Ended::Abandoned),
+            Phase::Finish => {
+                self.live.sample_arrivals();
+                self.is_silent(tally).then_some(Ended::Abandoned)
+            }
             Phase::Abandon => Some(self.gone().map_or(Ended::Abandoned, Ended::Lost)),
         }
     }
@@ -357,6 +374,10 @@ impl Stop for AlarmStop<'_> {
                 self.silence = Some(FAST_SILENCE);
             }
             self.meter.inspect(|meter| meter.note());
+        }
+        if self.fired != alarm::fired() {
+            self.fired = alarm::fired();
+            self.live.sample_arrivals();
         }
         (alarm::phase() == Phase::Abandon).then_some(Ended::Abandoned)
     }

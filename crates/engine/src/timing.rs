@@ -5,6 +5,7 @@ use std::time::Duration;
 use netperf_model::{EndJob, Ending, TransportId};
 use netperf_os::alarm::{self, Schedule};
 
+use crate::arrivals;
 use crate::early;
 use crate::finish;
 use crate::meet::Moved;
@@ -19,7 +20,7 @@ pub(crate) const IDLE: Duration = Duration::from_secs(1);
 /// Time within which a connection must stand for the response to count as the beginning.
 pub(crate) const PROMPT: Duration = Duration::from_millis(50);
 /// Interval between looks at the control connection.
-const HEARTBEAT: Duration = Duration::from_secs(1);
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// Time without progress that ends a run without a time.
 pub(crate) const fn patience(job: &EndJob) -> Duration {
@@ -33,13 +34,16 @@ pub(crate) fn connects_within(job: &EndJob) -> Duration {
     job.time().map_or(Duration::MAX, within)
 }
 
-/// Interval between looks around: short where netperf may end netserver's run.
+/// Interval between looks around: short where netperf may end netserver's run, and where the loop
+/// samples what arrives.
 pub(crate) fn heartbeat(job: &EndJob) -> Duration {
-    if job.end.until && !job.is_netperf() {
+    let every = if job.end.until && !job.is_netperf() {
         early::LOOK
     } else {
         HEARTBEAT
-    }
+    };
+    let samples = arrivals::interval(job).filter(|_| job.flows.is_none());
+    samples.map_or(every, |interval| interval.min(every))
 }
 
 /// The silence that ends a run once its time is over; `None` where something else does.

@@ -7,7 +7,9 @@
 //! section 8), with the bound that goes with it.
 
 mod device;
+mod offset;
 
+use offset::OffsetLine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +130,7 @@ pub struct ClockOffset {
     /// At the middle of the run, nanoseconds.
     pub nanos: i64,
     /// It is not further from the truth than this, nanoseconds, as long as the clocks run
-    /// evenly.
+    /// evenly: no line lies within the bounds of all exchanges that is further from it.
     pub error: f64,
     /// Relative speed of netserver's clock, parts per billion; `None` if it cannot be told from
     /// 0.
@@ -259,13 +261,12 @@ impl OneWay {
         let best = best(&pairs)?;
         let base = i64::try_from(best.twice_offset.div_euclid(2)).ok()?;
         let line = OffsetLine::through(&pairs, base)?;
-        let middle = pairs.last().map_or(0.0, |last| last.at) / 2.0;
         let incomplete = usize::try_from(client.incomplete.max(server.incomplete)).unwrap_or(0);
         Some(Self {
             transactions: pairs.len(),
             discarded: looked_at - pairs.len() + incomplete,
             every: client.every.max(server.every),
-            clock: line.clock(base, middle),
+            clock: line.clock(base),
             parts: Part::ALL.map(|part| {
                 let times = pairs.iter().map(|pair| took(pair, part, &line, base));
                 spread(times.collect())
@@ -286,90 +287,6 @@ impl OneWay {
 /// The pair with the shortest time on the wire: the least of it can have been waiting.
 fn best<'p>(pairs: impl IntoIterator<Item = &'p Pair>) -> Option<&'p Pair> {
     pairs.into_iter().min_by_key(|pair| pair.delay)
-}
-
-/// The offset of the clocks over time: a straight line.
-#[derive(Clone, Copy, Debug)]
-struct OffsetLine {
-    /// When it is known best: before and behind the middle.
-    at: [f64; 2],
-    /// The offset then, from the base.
-    offset: [f64; 2],
-    error: [f64; 2],
-}
-
-impl OffsetLine {
-    /// Through the best pair of each half of the run; level where that is within their
-    /// errors.
-    fn through(pairs: &[Pair], base: i64) -> Option<Self> {
-        let middle = pairs.last()?.at / 2.0;
-        let all = best(pairs)?;
-        let one = best(pairs.iter().filter(|pair| pair.at <= middle)).unwrap_or(all);
-        let other = best(pairs.iter().filter(|pair| pair.at > middle)).unwrap_or(all);
-        Some(Self {
-            at: [one.at, other.at],
-            offset: [one.offset(base), other.offset(base)],
-            error: [one.error(), other.error()],
-        })
-    }
-
-    fn span(&self) -> f64 {
-        self.at[1] - self.at[0]
-    }
-
-    fn rise(&self) -> f64 {
-        self.offset[1] - self.offset[0]
-    }
-
-    /// True if the drift of the clocks exceeds the errors.
-    fn is_steep(&self) -> bool {
-        self.span() > 0.0 && self.rise().abs() > self.error[0] + self.error[1]
-    }
-
-    /// The better known of both ends.
-    fn better(&self) -> usize {
-        usize::from(self.error[1] < self.error[0])
-    }
-
-    /// The offset at a time, from the base.
-    fn offset_at(&self, at: f64) -> f64 {
-        if self.is_steep() {
-            self.offset[0] + self.rise() * (at - self.at[0]) / self.span()
-        } else {
-            self.offset[self.better()]
-        }
-    }
-
-    fn error_at(&self, at: f64) -> f64 {
-        if !self.is_steep() {
-            return self.error[self.better()];
-        }
-        let behind = (at - self.at[0]) / self.span();
-        (1.0 - behind).abs() * self.error[0] + behind.abs() * self.error[1]
-    }
-
-    fn clock(&self, base: i64, middle: f64) -> ClockOffset {
-        const BILLION: f64 = 1e9;
-        let errors = self.error[0] + self.error[1];
-        let per_billion = |nanos: f64| {
-            if self.span() > 0.0 {
-                nanos / self.span() * BILLION
-            } else {
-                f64::INFINITY
-            }
-        };
-        let steep = self.is_steep();
-        ClockOffset {
-            nanos: base.saturating_add(whole(self.offset_at(middle))),
-            error: self.error_at(middle),
-            drift: steep.then(|| per_billion(self.rise())),
-            drift_error: per_billion(if steep {
-                errors
-            } else {
-                self.rise().abs() + errors
-            }),
-        }
-    }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "rounded, and saturating")]
@@ -515,6 +432,74 @@ mod tests {
         close(all.part(Part::WireThere).max, 10_000.0, 200.0);
         close(all.part(Part::WireBack).min, 10_000.0, 200.0);
         close(real(all.clock.nanos.into()), 2_050_500.0, all.clock.error);
+    }
+
+    #[test]
+    fn the_offset_is_bounded_by_all_exchanges_together() {
+        // No exchange is fast both ways: each alone leaves 100 microseconds.
+        let wire: Vec<(u64, u64)> = (0..200)
+            .map(|index| {
+                if index % 2 == 0 {
+                    (10_000, 190_000)
+                } else {
+                    (190_000, 10_000)
+                }
+            })
+            .collect();
+        for ahead in [0, -3_000_000, 5_000_000_000_123] {
+            let (client, server) = seen(&wire, |_| ahead);
+            let found = OneWay::of(&client, &server).unwrap().clock;
+            close(real((found.nanos - ahead).into()), 0.0, 20.0);
+            assert!((10_000.0..10_200.0).contains(&found.error), "{found:?}");
+            assert_eq!(found.drift, None);
+            // 20 microseconds in a fifth of a second.
+            close(found.drift_error, 100_000.0, 2000.0);
+        }
+    }
+
+    #[test]
+    fn a_clock_that_was_set_during_the_run_makes_the_bound_wider() {
+        let step = |time: u64| if time > 100_000_000 { 70_000 } else { 0 };
+        let (client, server) = seen(&[(10_000, 10_000); 200], step);
+        let found = OneWay::of(&client, &server).unwrap().clock;
+        assert!(found.error > 10_000.0, "{found:?}");
+        let (first, later) = (
+            real(found.nanos.into()),
+            real((found.nanos - 70_000).into()),
+        );
+        assert!(first.abs().min(later.abs()) <= 70_000.0, "{found:?}");
+    }
+
+    /// Numbers without a pattern, below a limit.
+    fn scattered(seed: u64) -> impl FnMut(u64) -> u64 {
+        let mut state = seed;
+        move |below| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        }
+    }
+
+    #[test]
+    fn the_true_offset_lies_within_the_bound() {
+        for seed in 0..200 {
+            let mut number = scattered(seed);
+            let exchanges = 1 + number(60);
+            let wire: Vec<(u64, u64)> = (0..exchanges)
+                .map(|_| (1_000 + number(400_000), 1_000 + number(400_000)))
+                .collect();
+            let ahead = i64::try_from(number(1_000_000_000)).unwrap();
+            let drift = i64::try_from(number(400_000)).unwrap() - 200_000;
+            let truth = |time: u64| ahead + i64::try_from(time).unwrap() * drift / 1_000_000_000;
+            let (client, server) = seen(&wire, truth);
+            let found = OneWay::of(&client, &server).unwrap().clock;
+            let middle = 1_001_000 + (exchanges - 1) * 500_000;
+            let off = real((found.nanos - truth(middle)).into());
+            close(off, 0.0, found.error + 2.0);
+            let drifted = found.drift.unwrap_or(0.0) - real(drift.into());
+            close(drifted, 0.0, found.drift_error + 50.0);
+        }
     }
 
     #[test]

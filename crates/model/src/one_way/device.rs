@@ -5,7 +5,8 @@
 //! the kernel. That bounds the offset of the two clocks, as requests and responses bound that of
 //! two hosts. Unlike reading the device's clock, it takes no privilege.
 
-use super::{OffsetLine, Pair, Stamp, Stamps, best, between, real, whole};
+use super::offset::OffsetLine;
+use super::{Pair, Stamp, Stamps, best, between, real, whole};
 
 /// Stamps whose moments at the device are told by the system's clock, and how far those can
 /// be from the truth, nanoseconds. `None` where the device stamped nothing.
@@ -33,8 +34,7 @@ pub(super) fn in_system_time(stamps: &Stamps) -> Option<(Stamps, f64)> {
         each: each.collect(),
         ..*stamps
     };
-    let middle = pairs.last().map_or(0.0, |last| last.at) / 2.0;
-    Some((stamps, line.error_at(middle)))
+    Some((stamps, line.clock(base).error))
 }
 
 /// The way from the kernel into the device and from there back, as if it were one to another

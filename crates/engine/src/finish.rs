@@ -33,8 +33,11 @@ pub(crate) fn drain_within(received: u64, time: Duration) -> Duration {
     }
 }
 
-/// Silence of the peer's host after which signs of life are demanded.
-pub(crate) const SILENCE: Duration = Duration::from_millis(400);
+/// Silence of the peer's host after which signs of life are demanded. Acknowledgements of full
+/// segments are 1.2 s apart at 10 kbit/s.
+pub(crate) const SILENCE: Duration = Duration::from_millis(1200);
+/// Time or round trip since data has come, at most, of a sender that has more in queues.
+const RECENT: Duration = Duration::from_millis(400);
 /// Time that netserver continues after the time is over, with a margin.
 pub(crate) const AT_MOST: Duration = Duration::from_secs(6);
 /// Interval between looks at the send queue.
@@ -184,8 +187,7 @@ pub(crate) fn is_heard(socket: BorrowedFd<'_>, within: Duration) -> bool {
 pub(crate) fn reset<'a>(sockets: impl Iterator<Item = BorrowedFd<'a>>) -> Drained {
     let mut heard = false;
     for socket in sockets {
-        // Full segments are 0.6 s apart at 20 kbit/s.
-        heard |= is_heard(socket, NO_PROGRESS);
+        heard |= is_heard(socket, RECENT.max(round_trip(socket)));
         // A transport without a reset closes the connection.
         let _best_effort = SockRef::from(&socket).set_linger(Some(Duration::ZERO));
     }

@@ -64,7 +64,9 @@ pub(super) fn close(sockets: &[Socket], shared: &SharedRun) -> io::Result<(Drain
         }
         // Segments of a slow link wait for seconds: the control connection tells of a loss.
         let fds = || sockets.iter().map(AsFd::as_fd);
-        if !fds().any(|fd| finish::is_heard(fd, SILENCE)) {
+        if fds().any(|fd| finish::is_heard(fd, SILENCE)) {
+            shared.hears();
+        } else {
             let round_trip = fds().map(finish::round_trip).max();
             shared.demand_signs_of_life(round_trip.unwrap_or_default());
         }

@@ -5,8 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use netperf_measure::clock;
 use netperf_model::RunPart;
 use netperf_os::events::Wakeup;
+
+use crate::finish::SILENCE;
 
 /// RunStage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +59,8 @@ pub(crate) struct SharedRun {
     /// Round trip to the other host, which is silent and must answer, in microseconds and at
     /// least 1; 0 unless it must.
     silent: AtomicU64,
+    /// When the other host was heard on the flows of any worker, nanoseconds of the clock.
+    heard: AtomicU64,
     gate: Mutex<Gate>,
     changed: Condvar,
     workers: usize,
@@ -89,6 +94,7 @@ impl SharedRun {
             stage: StageCell(AtomicU8::new(stage as u8)),
             lost: AtomicBool::new(false),
             silent: AtomicU64::new(0),
+            heard: AtomicU64::new(0),
             gate: Mutex::default(),
             changed: Condvar::new(),
             workers,
@@ -124,8 +130,19 @@ impl SharedRun {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Has the control connections probed: their hosts, at this round trip, are silent.
+    /// The other host was heard on the flows of a worker.
+    pub(crate) fn hears(&self) {
+        self.heard.store(clock::now().nanos(), Ordering::Relaxed);
+    }
+
+    /// Has the control connections probed: their hosts, at this round trip, are silent on the
+    /// flows of one worker. Those of another may still hear them.
     pub(crate) fn demand_signs_of_life(&self, round_trip: Duration) {
+        let heard = self.heard.load(Ordering::Relaxed);
+        let silence = clock::now().nanos().saturating_sub(heard);
+        if Duration::from_nanos(silence) < SILENCE {
+            return;
+        }
         let micros = u64::try_from(round_trip.as_micros()).unwrap_or(u64::MAX);
         self.silent.fetch_max(micros.max(1), Ordering::Relaxed);
     }

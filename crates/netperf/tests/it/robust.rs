@@ -230,18 +230,19 @@ mod cables {
     use super::*;
 
     #[test]
-    fn a_cable_cut_under_a_test_is_noticed_within_three_seconds_of_its_end_netns() {
+    fn a_cable_cut_under_a_test_is_noticed_within_four_seconds_of_its_end_netns() {
         if !require::root() {
             return;
         }
         let hosts = TwoHosts::new();
-        for test in [
-            "TCP_STREAM",
-            "TCP_MAERTS",
-            "TCP_RR",
-            "UDP_RR",
-            "UDP_STREAM",
-            "TCP_CRR",
+        for (test, within) in [
+            ("TCP_STREAM", 4),
+            ("TCP_MAERTS", 4),
+            ("TCP_RR", 4),
+            ("UDP_RR", 4),
+            // Datagrams may have filled a queue, behind which answers are late.
+            ("UDP_STREAM", 7),
+            ("TCP_CRR", 4),
         ] {
             let server = Netserver::start(&ours!(), &hosts.server());
             let mut running = Invocation::new(&ours!().netperf)
@@ -251,7 +252,7 @@ mod cables {
                 .spawn();
             assert!(running.works(seconds(60)));
             hosts.cut();
-            gave_up(&running.finish(), seconds(2 + 3));
+            gave_up(&running.finish(), seconds(2 + within));
             hosts.mend();
         }
     }

@@ -308,7 +308,7 @@ fn results(
     ran: &EndReport,
 ) -> Result<Option<EndResult>, Failure> {
     let within = results_within(plan, ran, talk.link());
-    sockopt::demand_signs_of_life(talk.link().fd(), probed_at(ran));
+    sockopt::demand_signs_of_life(talk.link().fd(), probed_at(plan, ran));
     let results = talk.results(within);
     talk.link_mut().repeat_while_waiting(None);
     match results {
@@ -329,11 +329,15 @@ fn results_within(plan: &TestPlan, ran: &EndReport, link: &ControlLink) -> Durat
     RESULTS + or_none(notices_late, PAD) + or_none(ran.queued, QUEUES) + round_trip * 10
 }
 
-/// Round trip of probes, which includes queues that data still fills or may fill.
-fn probed_at(ran: &EndReport) -> Duration {
-    match ran.round_trip {
-        Some(measured) if ran.stopped_by_user || !ran.queued => measured,
-        measured => measured.unwrap_or_default().max(QUEUES),
+/// Round trip of probes, which includes queues that data still fills, or datagrams may fill.
+fn probed_at(plan: &TestPlan, ran: &EndReport) -> Duration {
+    let measured = ran.round_trip.unwrap_or_default();
+    let answered = plan.flow.counts_transactions() || plan.test.counts_connections();
+    let unknown = ran.round_trip.is_none() && plan.flow.sends && !answered;
+    if (ran.queued || unknown) && !ran.stopped_by_user {
+        measured.max(QUEUES)
+    } else {
+        measured
     }
 }
 

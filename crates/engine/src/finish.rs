@@ -17,7 +17,7 @@ use crate::stop::{Lost, control_end};
 /// Time without progress of the send queue that counts as a loss.
 pub(crate) const NO_PROGRESS: Duration = Duration::from_millis(2000);
 /// Time limit for data on its way to netperf when the time is over.
-pub(crate) const DRAIN: Duration = Duration::from_millis(400);
+pub(crate) const DRAIN: Duration = Duration::from_millis(250);
 /// Bytes per second of a path whose queues are short. Data that is late there waits for a loaded
 /// host, and its queues are empty soon.
 const FAST: f64 = 25e6;

@@ -19,6 +19,9 @@ pub const PAD: Duration = Duration::from_secs(4);
 pub(crate) const IDLE: Duration = Duration::from_secs(1);
 /// Time within which a connection must stand for the response to count as the beginning.
 pub(crate) const PROMPT: Duration = Duration::from_millis(50);
+/// Time that netserver waits for the data connection, unless the test is longer: netperf tries
+/// for 15 s, and its first packets are lost where other traffic fills the path.
+const CONNECTION: Duration = Duration::from_secs(16);
 /// Interval between looks at the control connection.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(1);
 
@@ -63,7 +66,12 @@ pub(crate) fn first_schedule(job: &EndJob) -> Schedule {
             heartbeat: HEARTBEAT,
         };
     }
-    schedule(job)
+    let mut schedule = schedule(job);
+    if job.transport.is_connected() && !job.connects {
+        let waits = |time: Duration| time.max(CONNECTION);
+        schedule.finish_after = schedule.finish_after.map(waits);
+    }
+    schedule
 }
 
 /// The schedule of a run.
@@ -107,21 +115,25 @@ fn netserver_end(job: &EndJob, length: Duration) -> (Duration, Duration) {
     }
 }
 
-/// The schedule of netserver where it sends, once the connection stands; `None` elsewhere.
+/// The schedule of netserver once the connection stands; `None` without a time.
 ///
 /// The time of the original begins with the response. A client that connects late, because of
 /// load or a long path, would get a shorter test than it asked for.
-pub(crate) fn sending_schedule(job: &EndJob, waited: Duration) -> Option<Schedule> {
+pub(crate) fn connected_schedule(job: &EndJob, waited: Duration) -> Option<Schedule> {
     let length = job.time()?;
-    let finish_after = if waited > PROMPT {
-        length
-    } else {
-        length.saturating_sub(waited)
-    };
     let sends = (job.only_sends() && !job.connects) || job.duplex.is_some();
-    sends.then_some(Schedule {
+    let (finish_after, grace) = if sends {
+        let late = waited > PROMPT;
+        let counted = if late { Duration::ZERO } else { waited };
+        (length.saturating_sub(counted), Duration::ZERO)
+    } else {
+        let (end, grace) = netserver_end(job, length);
+        // A client that is late still has all its time.
+        (end.saturating_sub(waited.min(PAD - GRACE)), grace)
+    };
+    Some(Schedule {
         finish_after: Some(finish_after),
-        grace: Duration::ZERO,
+        grace,
         heartbeat: heartbeat(job),
     })
 }

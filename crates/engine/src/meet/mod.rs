@@ -441,7 +441,7 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
         }
     }
 
-    /// Begins netserver's time with the connection, where it sends.
+    /// Begins netserver's time with the connection.
     fn begin_on(&mut self, data: BorrowedFd<'_>) -> Result<(), EngineError> {
         let job = &self.work.job;
         socket::set_on_connection(data, &job.end.socket).map_err(Operation::Create.failed())?;
@@ -450,7 +450,7 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
             let receiver = StopReceiver::on(data).map_err(Operation::Accept.failed())?;
             self.stop.listen(Some(receiver));
         }
-        match timing::sending_schedule(job, self.stop.elapsed()) {
+        match timing::connected_schedule(job, self.stop.elapsed()) {
             Some(schedule) => self
                 .stop
                 .reschedule(schedule)

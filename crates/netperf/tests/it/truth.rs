@@ -22,6 +22,7 @@ mod drops;
 mod latency;
 mod rrul;
 mod slow;
+mod speed_tests;
 mod stalls;
 mod statistics;
 mod table;

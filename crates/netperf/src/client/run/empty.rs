@@ -84,23 +84,29 @@ pub(super) fn cause(
     ))
 }
 
-/// Warning about connections over which nothing arrived in time, where that is a measurement:
-/// the connection stood, and netserver's kernel had data for it.
+/// Warning about a connection over which nothing arrived in time. That is a measurement: the
+/// connection stood, and its sender had data.
 pub(super) fn starved(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
     let starves = |run: &Iteration| comes_late(plan, run) && of_run(plan, run).is_none();
     runs.iter().any(starves).then(|| {
-        let what = "nothing arrived from netserver within the time of the test: other traffic \
-                    fills the path, or it loses all packets of this size";
-        Warning::Stalled(what.to_owned())
+        let way = if plan.flow.sends { "at" } else { "from" };
+        Warning::Stalled(format!(
+            "nothing arrived {way} netserver within the time of the test: other traffic fills \
+             the path, or it loses all packets of this size"
+        ))
     })
 }
 
-/// Returns true if netserver sent, and nothing arrived yet over a connection.
+/// Returns true if one end sent over a connection, and nothing arrived yet at the other.
 fn comes_late(plan: &TestPlan, run: &Iteration) -> bool {
-    let row = plan.transport.row();
-    let sent = run.remote.as_ref().map_or(0, |end| end.tally.bytes_sent);
-    let connected = row.reliable && plan.transport.is_connected();
-    connected && plan.flow.receives && run.local.tally.bytes_received == 0 && sent > 0
+    let is_bulk = !plan.test.counts_connections() && !plan.flow.counts_transactions();
+    let Some(remote) = run.remote.as_ref().filter(|_| is_bulk) else {
+        return false;
+    };
+    let (local, remote) = (&run.local.tally, &remote.tally);
+    let there = plan.flow.sends && local.bytes_sent > 0 && remote.bytes_received == 0;
+    let back = plan.flow.receives && remote.bytes_sent > 0 && local.bytes_received == 0;
+    plan.transport.row().reliable && plan.transport.is_connected() && (there || back)
 }
 
 /// Data that arrived in none of the runs.
@@ -120,11 +126,13 @@ fn of_run(plan: &TestPlan, run: &Iteration) -> Option<EmptyCause> {
         let requests = received.unwrap_or(0);
         return (local.transactions == 0).then_some(EmptyCause::Transactions(requests));
     }
+    if comes_late(plan, run) {
+        return None;
+    }
     if plan.flow.sends && local.bytes_sent > 0 && received == Some(0) {
         return Some(EmptyCause::There(local.bytes_sent));
     }
-    let none = plan.flow.receives && local.bytes_received == 0;
-    (none && !comes_late(plan, run)).then_some(EmptyCause::Back)
+    (plan.flow.receives && local.bytes_received == 0).then_some(EmptyCause::Back)
 }
 
 #[cfg(test)]
@@ -196,6 +204,12 @@ mod tests {
         assert_eq!(missing(datagrams, late.clone()), Some(EmptyCause::Back));
         let warned = starved(&plan(back), from_ref(&late)).is_some();
         assert!(warned && starved(&plan(datagrams), &[late]).is_none());
+        // A stock netserver does not count requests.
+        let mut requests = run(sent(9), Some(0));
+        requests.local.tally.transactions = 1;
+        assert!(starved(&plan("netperf -H a -t TCP_RR"), &[requests]).is_none());
+        let stream = "netperf -H a -t TCP_STREAM";
+        assert_eq!(missing(stream, run(sent(9), Some(0))), None);
         for test in ["UDP_RR", "TCP_CRR", "TCP_CC"] {
             let words = format!("netperf -H a -t {test}");
             let none = Some(EmptyCause::Transactions(0));

@@ -1,0 +1,197 @@
+//! Many streams over slow links with long queues: the runs are complete, and end no later than
+//! those of netperf 2.7.0 on such a link.
+
+use std::path::Path;
+
+use netperf_testkit::{
+    Bottleneck, Invocation, LinkHost, Programs, RoutedLink, machine, note, ours,
+};
+
+use super::{Bench, SLOW_LINKS, Tolerance, at_once, check, shown};
+
+/// Runs of each case.
+const RUNS: u32 = 5;
+
+/// Longest delay of our end after that of 2.7.0.
+const LATER: f64 = 0.5;
+
+/// The phases of the speed test of OpenWrt: streams to netperf and from netperf.
+const PHASES: [(&str, usize, usize); 3] = [
+    ("five TCP_MAERTS", 5, 0),
+    ("five TCP_STREAM", 0, 5),
+    ("four each way", 4, 4),
+];
+
+/// The client and the server of a run.
+struct Pair {
+    client: Programs,
+    server: Programs,
+}
+
+/// Results of streams that ran side by side.
+struct Streams {
+    /// Time of each run until its last stream has ended, in seconds.
+    longest: Vec<f64>,
+    /// Streams that printed a throughput, with status 0.
+    complete: usize,
+}
+
+impl Streams {
+    const fn new() -> Self {
+        Self {
+            longest: Vec::new(),
+            complete: 0,
+        }
+    }
+
+    /// Median of the times. A run in which a first packet was lost takes seconds longer.
+    fn time(&self) -> f64 {
+        let mut all = self.longest.clone();
+        all.sort_by(f64::total_cmp);
+        all[all.len() / 2]
+    }
+}
+
+/// Runs streams side by side, with a ping.
+fn phase(bench: &Bench, (to, from): (usize, usize), seconds: u32, into: &mut Streams) {
+    let _ping = Invocation::new(Path::new("ping"))
+        .args(["-q", "-i", "0.2", RoutedLink::SERVER_V4])
+        .within(&bench.link.place(LinkHost::Client))
+        .spawn();
+    let tests = std::iter::repeat_n("TCP_MAERTS", to);
+    let tests = tests.chain(std::iter::repeat_n("TCP_STREAM", from));
+    let run = |test| {
+        let options = format!("-t {test} -l {seconds} -v 0 -P 0");
+        bench.client(&options).spawn()
+    };
+    let mut longest = 0.0_f64;
+    for running in tests.map(run).collect::<Vec<_>>() {
+        let finished = running.finish();
+        longest = longest.max(finished.took.as_secs_f64());
+        let told = finished.stdout.trim().parse::<f64>();
+        if told.is_ok() && finished.status.success() {
+            into.complete += 1;
+        } else {
+            note(&finished.account());
+        }
+    }
+    into.longest.push(longest);
+}
+
+/// Results of the phases of some runs.
+fn pattern(link: Bottleneck, pair: &Pair, runs: u32, seconds: u32) -> Option<[Streams; 3]> {
+    let bench = Bench::with(link, &pair.client, &pair.server)?;
+    let mut found = [const { Streams::new() }; 3];
+    for _ in 0..runs {
+        for (sum, (_, to, from)) in found.iter_mut().zip(PHASES) {
+            phase(&bench, (to, from), seconds, sum);
+        }
+    }
+    Some(found)
+}
+
+/// Our client with a netserver, and 2.7.0 with 2.7.0 on another link of the same kind.
+fn pattern_is_complete_and_in_time(link: &Bottleneck, pair: &Pair, runs: u32, seconds: u32) {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let stock = Pair {
+        client: stock.clone(),
+        server: stock,
+    };
+    let (got, truth) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| pattern(*link, &stock, runs, seconds));
+        let got = pattern(*link, pair, runs, seconds);
+        (got, other.join().expect("the runs of 2.7.0"))
+    });
+    let (Some(got), Some(truth)) = (got, truth) else {
+        return;
+    };
+    let server = if pair.server.is_stock() {
+        ", netserver 2.7.0"
+    } else {
+        ""
+    };
+    for ((ours, theirs), (name, to, from)) in got.iter().zip(truth).zip(PHASES) {
+        let case = format!(
+            "{}{server}, {runs} runs: {name} of {seconds} s",
+            shown(link)
+        );
+        let all = f64::from(runs) * float(to + from);
+        // A netserver 2.7.0 refuses a data connection that is late, as where its response was
+        // lost several times.
+        let spare = if pair.server.is_stock() { 2.0 } else { 0.0 };
+        check(
+            &format!("{case}: complete"),
+            all,
+            float(ours.complete),
+            Tolerance::Amount(spare),
+        );
+        check(
+            &format!("{case}: median of the longest, s, of 2.7.0 and {LATER}"),
+            theirs.time() + LATER,
+            ours.time(),
+            Tolerance::AtMost,
+        );
+    }
+}
+
+fn float(count: usize) -> f64 {
+    f64::from(u32::try_from(count).expect("few"))
+}
+
+fn our_pair() -> Pair {
+    Pair {
+        client: ours!(),
+        server: ours!(),
+    }
+}
+
+#[test]
+fn five_receivers_side_by_side_end_with_their_time_netns() {
+    let Some(bench) = Bench::new(Bottleneck::new(2_000, 300)) else {
+        return;
+    };
+    let mut streams = Streams::new();
+    phase(&bench, (5, 0), 2, &mut streams);
+    let case = "five TCP_MAERTS of 2 s over a slow link";
+    check(
+        &format!("{case}: complete"),
+        5.0,
+        float(streams.complete),
+        Tolerance::Exact,
+    );
+    // A lost SYN takes 3 s if it is lost twice; results wait in the queue, and are sent again
+    // where it dropped them.
+    check(
+        &format!("{case}: longest, seconds"),
+        2.0 + 3.0 + 2.75,
+        streams.time(),
+        Tolerance::AtMost,
+    );
+}
+
+#[test]
+#[ignore = "nightly: five speed tests on each of nine links, some two minutes"]
+fn speed_tests_on_all_links_are_complete_and_in_time_netns() {
+    let _machine = machine::whole();
+    at_once(&SLOW_LINKS, |link| {
+        pattern_is_complete_and_in_time(link, &our_pair(), RUNS, 6);
+    });
+}
+
+#[test]
+#[ignore = "nightly: five speed tests on each of nine links, some two minutes"]
+fn speed_tests_with_a_stock_netserver_are_complete_and_in_time_netns() {
+    let _machine = machine::whole();
+    let Some(server) = Programs::stock() else {
+        return;
+    };
+    let pair = Pair {
+        client: ours!(),
+        server,
+    };
+    at_once(&SLOW_LINKS, |link| {
+        pattern_is_complete_and_in_time(link, &pair, RUNS, 6);
+    });
+}

@@ -179,6 +179,14 @@ pub struct Policy {
     pub limits: Limits,
 }
 
+/// Advice when to try again.
+fn again(end: &Option<Duration>) -> String {
+    end.map_or_else(
+        || ": try again when one has ended".to_owned(),
+        |end| format!(": try again in about {} s", end.as_secs() + 1),
+    )
+}
+
 /// Numbers of current sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SessionLoad {
@@ -186,6 +194,10 @@ pub struct SessionLoad {
     pub all: u32,
     /// Sessions of the client's address.
     pub of_peer: u32,
+    /// Time until a running test of the sessions ends; `None` if it is unknown or confidential.
+    pub until_end: Option<Duration>,
+    /// The same for sessions of the client's address.
+    pub until_peer_end: Option<Duration>,
 }
 
 /// Reason for refusing a client or its request. `Display` is the message to the client.
@@ -194,12 +206,19 @@ pub enum Denied {
     /// The client's network may not connect.
     #[error("your address is not allowed here (--allow, --deny)")]
     Network,
-    /// The number of sessions is at this limit.
-    #[error("it has {0} sessions and may have no more (--max-sessions)")]
-    Sessions(u32),
-    /// The number of sessions of the client's address is at this limit.
-    #[error("your address has {0} sessions and may have no more (--max-peer-sessions)")]
-    PeerSessions(u32),
+    /// The number of sessions is at this limit; the time until a test of one of them ends.
+    #[error("it has {0} sessions and may have no more (--max-sessions){again}", again = again(.1))]
+    Sessions(u32, Option<Duration>),
+    /// The number of sessions of the client's address is at this limit; the time until a test of
+    /// one of them ends.
+    #[error(
+        "your address has {0} sessions and may have no more (--max-peer-sessions){again}",
+        again = again(.1)
+    )]
+    PeerSessions(u32, Option<Duration>),
+    /// The client must present the passphrase.
+    #[error("it serves only clients that send its passphrase (-Z)")]
+    Passphrase,
     /// The client must present the key.
     #[error("it serves only who has its key (--require): use --key-file")]
     KeyRequired,
@@ -250,6 +269,7 @@ impl Denied {
         "network",
         "sessions",
         "peer-sessions",
+        "passphrase",
         "key-required",
         "wrong-key",
         "test-time",
@@ -265,8 +285,9 @@ impl Denied {
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Network => "network",
-            Self::Sessions(_) => "sessions",
-            Self::PeerSessions(_) => "peer-sessions",
+            Self::Sessions(..) => "sessions",
+            Self::PeerSessions(..) => "peer-sessions",
+            Self::Passphrase => "passphrase",
             Self::KeyRequired => "key-required",
             Self::WrongKey => "wrong-key",
             Self::TestTime(_) | Self::TestWithoutTime(_) => "test-time",
@@ -296,10 +317,10 @@ impl Denied {
             | Self::OnePort
             | Self::OnePortDatagrams
             | Self::Token => EACCES,
-            Self::Sessions(_) => EUSERS,
-            Self::PeerSessions(_) | Self::SendRate(_) => EDQUOT,
+            Self::Sessions(..) => EUSERS,
+            Self::PeerSessions(..) | Self::SendRate(_) => EDQUOT,
             Self::DataPorts => EADDRINUSE,
-            Self::KeyRequired => ENOKEY,
+            Self::KeyRequired | Self::Passphrase => ENOKEY,
             Self::WrongKey => EKEYREJECTED,
             Self::TestTime(_) | Self::TestWithoutTime(_) => ERANGE,
         }
@@ -337,10 +358,10 @@ impl Policy {
         }
         let full = |limit: Option<u32>, count: u32| limit.filter(|most| count >= *most);
         if let Some(most) = full(self.limits.sessions, load.all) {
-            return Err(Denied::Sessions(most));
+            return Err(Denied::Sessions(most, load.until_end));
         }
         match full(self.limits.peer_sessions, load.of_peer) {
-            Some(most) => Err(Denied::PeerSessions(most)),
+            Some(most) => Err(Denied::PeerSessions(most, load.until_peer_end)),
             None => Ok(()),
         }
     }

@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_one_line_whatever_the_peer_puts_into_it() {
-        let denied = Denied::Sessions(7);
+        let denied = Denied::Sessions(7, None);
         let frame = refuse(RequestKind::Omni, &denied);
         assert_eq!(frame.errno(), RemoteErrno(87));
         assert_eq!(

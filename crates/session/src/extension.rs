@@ -11,7 +11,7 @@ use netperf_model::host::{
 use netperf_model::many::{Crew, Placement, Workers, cpu_list, cpu_list_text};
 use netperf_model::{Abilities, Address, CpuMethod, EndFlows, PlacePlan, TransportId};
 use netperf_wire::messages::{Extension, ItemKind, OmniResponse};
-use netperf_wire::{FixedStr, Frame, Header, Message, RemoteErrno, Stage};
+use netperf_wire::{FixedStr, Frame, Header, Message, RemoteErrno, RequestKind, Stage};
 
 use crate::paths::NotUnderstood;
 use crate::{access, paths};
@@ -53,6 +53,21 @@ const WANTS_SETTINGS: u32 = 4;
 
 /// The bit of [`ItemKind::Wants`] that asks what netserver can do.
 const WANTS_ABILITIES: u32 = 2;
+
+/// The bit of [`ItemKind::Wants`] that asks why netserver does not serve the client.
+const WANTS_REASON: u32 = 8;
+
+/// Asks why netserver does not serve this client, and what it can do if it does.
+pub(crate) fn ask_reason(extension: &mut Extension) {
+    let wants = WANTS_ABILITIES | WANTS_REASON;
+    extension.push(ItemKind::Wants, &wants.to_be_bytes());
+}
+
+/// Returns true if a request asks why netserver does not serve the client.
+pub(crate) fn wants_reason(frame: &Frame) -> bool {
+    frame.request() == RequestKind::CpuCalibrate
+        && of_request(frame).is_some_and(|asked| wants(&asked) & WANTS_REASON != 0)
+}
 
 /// Asks what netserver can do: a stock one does not answer that.
 pub(crate) fn greet(extension: &mut Extension) {

@@ -131,9 +131,7 @@ pub fn step(
     input: ServerInput,
 ) -> (ServerState, Vec<ServerEffect>) {
     match (state, input) {
-        (ServerState::Locked(phrase), ServerInput::Frame(frame)) if unlocks(&phrase, &frame) => {
-            idle(facts, None)
-        }
+        (ServerState::Locked(phrase), ServerInput::Frame(frame)) => locked(facts, &phrase, &frame),
         (ServerState::Idle(kept), ServerInput::Frame(frame)) => match wanted(&frame) {
             Some(pages) => hand_over(facts, kept, pages),
             None => request(facts, &frame),
@@ -173,10 +171,26 @@ pub fn step(
             facts,
             Some(HeaderOnly.encode(Header::results(dialect.kind()).with_errno(errno))),
         ),
-        // A client that breaks the protocol, or sends a wrong passphrase, gets no
-        // answer.
+        // A client that breaks the protocol gets no answer.
         (_, _) => (ServerState::Closed, vec![ServerEffect::Close]),
     }
+}
+
+/// The first request where a passphrase is required. netperf asks for the reason over another
+/// connection, without a passphrase, so that the answer tells nothing about one.
+fn locked(facts: &Facts, phrase: &str, frame: &Frame) -> (ServerState, Vec<ServerEffect>) {
+    if unlocks(phrase, frame) {
+        return idle(facts, None);
+    }
+    let (kind, denied) = (frame.request(), Denied::Passphrase);
+    let mut effects = vec![ServerEffect::Close];
+    if extension::wants_reason(frame) {
+        let refusal = access::refuse(kind, &denied);
+        effects.insert(0, ServerEffect::Reply(Box::new(refusal)));
+    } else if !matches!(kind, RequestKind::Unknown(_)) {
+        effects.insert(0, ServerEffect::Note(denied));
+    }
+    (ServerState::Closed, effects)
 }
 
 /// Compares in a time that does not tell how much of a guess is right.

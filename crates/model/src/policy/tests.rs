@@ -127,10 +127,22 @@ fn there_are_as_many_sessions_as_the_limits_say_and_no_more() {
     let mut limited = Policy::default();
     limited.limits.sessions = Some(3);
     limited.limits.peer_sessions = Some(2);
-    let admit = |all, of_peer| limited.admit(Some(ip("::1")), SessionLoad { all, of_peer });
+    let (soon, later) = (Some(Duration::from_secs(3)), None);
+    let admit = |all, of_peer| {
+        let load = SessionLoad {
+            all,
+            of_peer,
+            until_end: soon,
+            until_peer_end: later,
+        };
+        limited.admit(Some(ip("::1")), load)
+    };
     assert_eq!(admit(2, 1), Ok(()));
-    assert_eq!(admit(3, 0), Err(Denied::Sessions(3)));
-    assert_eq!(admit(2, 2), Err(Denied::PeerSessions(2)));
+    assert_eq!(admit(3, 0), Err(Denied::Sessions(3, soon)));
+    assert_eq!(admit(2, 2), Err(Denied::PeerSessions(2, later)));
+    let told = |denied: Result<(), Denied>| denied.expect_err("a refusal").to_string();
+    assert!(told(admit(3, 0)).ends_with(": try again in about 4 s"));
+    assert!(told(admit(2, 2)).ends_with(": try again when one has ended"));
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn ask(plan: &TestPlan) -> Result<Option<RemoteAbilities>, Failure> {
         return Ok(None);
     };
     let mut talk = run::open(plan, control::establish(control)?)?;
-    let abilities = talk.greet()?;
+    let abilities = talk.greet().map_err(|error| run::unanswered(error, plan))?;
     talk.finish(LEAVE);
     Ok(Some(
         abilities.map_or(RemoteAbilities::Stock, RemoteAbilities::Told),

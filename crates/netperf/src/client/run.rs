@@ -10,9 +10,10 @@ mod series;
 mod session;
 mod trace;
 pub(super) mod trial;
+mod unserved;
 mod without_data;
 
-pub(super) use session::{LEAVE, open};
+pub(super) use session::{LEAVE, open, unanswered};
 pub(super) use without_data::without_data;
 
 use std::net::{IpAddr, SocketAddr};

@@ -5,12 +5,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::Duration;
 
 use netperf_engine::{EngineError, Operation, Server, TestEnd};
 use netperf_measure::{clock, device_stamps};
 use netperf_model::{
-    Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndResult, FactsWanted, Feature, Flow, Stamper,
-    Token, TransportId,
+    Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndResult, FactsWanted, Feature, Flow, Limit,
+    Stamper, Token, TransportId,
 };
 use netperf_os::Socket;
 use netperf_os::io::peek;
@@ -39,6 +40,8 @@ pub(super) struct Prepared {
     server: TestEnd<Server>,
     transport: TransportId,
     flow: Flow,
+    /// Length of the test; `None` if it has no time.
+    time: Option<Duration>,
     /// Token registration, for data through the listener's port.
     pass: Option<Pass>,
     /// Addresses of the interface whose settings belong to the results, if requested.
@@ -157,6 +160,10 @@ impl<'a> EngineHost<'a> {
             let placed = placed(&flows.workers, || self.local.map(|local| local.ip()));
             flows.workers = placed.map_err(|error| cannot_place(&error))?;
         }
+        let time = match job.limit {
+            Limit::Time(time) => Some(time),
+            Limit::Units(_) | Limit::Messages(_) | Limit::UntilStopped => None,
+        };
         let cpu = job.end.cpu.unwrap_or_default();
         let (transport, flow) = (job.transport, job.test_flow());
         let numbers = job.end.numbers;
@@ -190,6 +197,7 @@ impl<'a> EngineHost<'a> {
             server,
             transport,
             flow,
+            time,
             pass,
             settings_at,
         };
@@ -214,9 +222,13 @@ impl SessionHost for EngineHost<'_> {
             server,
             transport,
             flow,
+            time,
             pass: _pass,
             settings_at,
         } = prepared;
+        if let Some(time) = time {
+            (self.tell)(SessionRecord::Runs(time.as_secs_f64()));
+        }
         let mut result = server
             .serve(Some(self.control.as_ref().as_fd()))
             .map_err(|error| number(&error));

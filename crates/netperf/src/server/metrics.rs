@@ -158,8 +158,8 @@ impl Metrics {
 /// Kind of the rule that refuses for this reason.
 fn refused_by(reason: &str) -> &'static str {
     match reason {
-        "key-required" | "wrong-key" => "key",
-        "sessions" | "peer-sessions" | "test-time" | "send-rate" => "limit",
+        "passphrase" | "key-required" | "wrong-key" => "key",
+        "sessions" | "peer-sessions" | "test-time" | "send-rate" | "data-ports" => "limit",
         _ => "policy",
     }
 }

@@ -11,6 +11,8 @@ use super::histogram;
 /// An event of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SessionRecord {
+    /// A test starts, and ends after so many seconds.
+    Runs(f64),
     /// A test completed.
     Ran(Ran),
     /// A test could not be prepared; error number sent to the client.
@@ -166,6 +168,7 @@ impl SessionRecord {
     /// Encodes the record as a line, including the newline.
     pub(super) fn line(&self) -> String {
         match self {
+            Self::Runs(seconds) => format!("runs {seconds:.3}\n"),
             Self::Ran(ran) => format!(
                 "ran {} {} {} {} {} {:.6}\n",
                 ran.transport.row().option,
@@ -209,6 +212,10 @@ impl SessionRecord {
                     elapsed: Some(elapsed).filter(|elapsed| elapsed.is_finite())?,
                 }))
             }
+            ["runs", seconds] => {
+                let seconds: f64 = seconds.parse().ok()?;
+                Some(Self::Runs(seconds)).filter(|_| seconds.is_finite())
+            }
             ["refused", errno] => Some(Self::Refused(errno.parse().ok()?)),
             ["denied", errno, word] => {
                 let word = Denied::WORDS.iter().find(|known| *known == word)?;
@@ -239,6 +246,7 @@ mod tests {
             elapsed: 1.5,
         };
         let mut records = vec![
+            SessionRecord::Runs(0.25),
             SessionRecord::Ran(ran),
             SessionRecord::Refused(22),
             SessionRecord::Failed(-1),
@@ -266,6 +274,8 @@ mod tests {
             "ended well",
             "ran tcp rr 1 2 3 nan",
             "ran tcp rr 1 2 3 inf",
+            "runs nan",
+            "runs",
             "ran tcp rr -1 2 3 1.0",
             "ran tcp\u{1b}[31m rr 1 2 3 1.0",
             "refused 99999999999",

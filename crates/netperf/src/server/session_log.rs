@@ -1,6 +1,7 @@
 //! Log entry of a session.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use netperf_cli::LogLevel;
 use netperf_measure::clock::{self, Moment};
@@ -9,6 +10,9 @@ use netperf_model::Denied;
 use super::histogram::ResultHistogram;
 use super::log::{LogField, ServerLog};
 use super::record::{Ran, ResultUnit, SessionEnd, SessionRecord};
+
+/// Longest time that is evaluated.
+const LONGEST: Duration = Duration::from_secs(1_000_000);
 
 /// Summary of a session for the log.
 #[derive(Debug)]
@@ -24,6 +28,8 @@ pub(super) struct SessionLog {
     /// Bytes sent and received by netserver.
     pub(super) bytes: (u64, u64),
     last: Option<Ran>,
+    /// Planned end of the running test.
+    until: Option<Moment>,
     errno: Option<i32>,
     denied: Option<&'static str>,
     /// Refusals by the policy, by reason.
@@ -55,6 +61,7 @@ impl SessionLog {
             failed: 0,
             bytes: (0, 0),
             last: None,
+            until: None,
             errno: None,
             denied: None,
             refusals: BTreeMap::new(),
@@ -65,7 +72,12 @@ impl SessionLog {
 
     /// Adds a record of the session.
     pub(super) fn enter(&mut self, record: SessionRecord) {
+        self.until = None;
         match record {
+            SessionRecord::Runs(seconds) => {
+                let time = Duration::try_from_secs_f64(seconds).ok();
+                self.until = time.map(|time| clock::now().plus(time.min(LONGEST)));
+            }
             SessionRecord::Ran(ran) => {
                 self.ran = self.ran.saturating_add(1);
                 self.bytes.0 = self.bytes.0.saturating_add(ran.tally.bytes_sent);
@@ -96,6 +108,11 @@ impl SessionLog {
                 self.ending.get_or_insert(ending);
             }
         }
+    }
+
+    /// Time until the planned end of the running test.
+    pub(super) fn until_end(&self) -> Option<Duration> {
+        Some(self.until?.left())
     }
 
     /// Word for the end of the session.

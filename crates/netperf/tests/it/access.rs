@@ -72,11 +72,12 @@ fn there_are_no_more_sessions_than_the_limits_say() {
     for (options, why) in [
         (
             ["--max-sessions", "1"],
-            "it has 1 sessions and may have no more (--max-sessions)",
+            "it has 1 sessions and may have no more (--max-sessions): try again when one has ended",
         ),
         (
             ["--max-peer-sessions", "1"],
-            "your address has 1 sessions and may have no more (--max-peer-sessions)",
+            "your address has 1 sessions and may have no more (--max-peer-sessions): try again when \
+             one has ended",
         ),
     ] {
         let server = server(&options);
@@ -85,6 +86,76 @@ fn there_are_no_more_sessions_than_the_limits_say() {
         drop(held);
         nothing_is_left(&server);
         client(&server, &SHORT).run().expect_clean();
+    }
+}
+
+/// A test of our client that runs for a minute.
+fn long_test(server: &Netserver, words: &[&str]) -> netperf_testkit::Running {
+    let running = client(server, &["-t", "TCP_RR", "-l", "60"])
+        .args(words)
+        .spawn();
+    let begun = eventually(Duration::from_secs(10), || !server.sessions().is_empty());
+    assert!(begun, "{:?}", server.said());
+    running
+}
+
+#[test]
+fn a_client_is_told_when_to_try_again_unless_netserver_requires_a_credential() {
+    let open = server(&["--max-sessions", "1"]);
+    let _running = long_test(&open, &[]);
+    let mut told = String::new();
+    // The session reports its test to the listener when it begins.
+    let timed = eventually(Duration::from_secs(10), || {
+        told = client(&open, &SHORT).run().stderr;
+        told.contains("(--max-sessions): try again in about ")
+    });
+    assert!(timed, "{told}");
+    let (_, seconds) = told.split_once("about ").unwrap();
+    let seconds: u32 = seconds.trim_end_matches(" s\n").parse().unwrap();
+    assert!((1..=60).contains(&seconds), "{told}");
+    let guarded = server(&["--max-peer-sessions", "1", "-Z", "sesame"]);
+    let _running = long_test(&guarded, &["-Z", "sesame"]);
+    let why = "your address has 1 sessions and may have no more (--max-peer-sessions): try again \
+               when one has ended";
+    is_refused(&client(&guarded, &SHORT).run(), why);
+}
+
+#[test]
+fn a_client_without_the_passphrase_is_told_so_and_nothing_else() {
+    let server = server(&["-Z", "sesame"]);
+    let why = "netserver refuses: it serves only clients that send its passphrase (-Z)";
+    for test in ["TCP_RR", "UDP_STREAM", "REM_CPU"] {
+        for words in [&[][..], &["-Z", "mustard"]] {
+            let run = client(&server, &["-t", test, "-l", "1", "--json"])
+                .args(words)
+                .run();
+            let message = run.document()["error"]["message"].to_string();
+            assert!(message.contains(why), "{}", run.account());
+            let other = message.contains("; the one that was sent is another");
+            assert_eq!(other, !words.is_empty(), "{message}");
+            assert_eq!(run.status.code(), Some(1), "{}", run.account());
+            // Programs read the original's words.
+            let plain = client(&server, &["-t", test, "-l", "1"]).args(words).run();
+            assert!(!plain.stderr.contains("refuses"), "{}", plain.account());
+        }
+    }
+    is_noted(&server, "denied=passphrase");
+    nothing_is_left(&server);
+}
+
+#[test]
+fn a_stock_client_without_the_passphrase_sees_a_closed_connection() {
+    let server = server(&["-Z", "sesame"]);
+    // A calibration of a stock client, and a passphrase.
+    for (kind, guess) in [(5, ""), (6, "mustard")] {
+        let mut message = [0; FRAME_LEN];
+        message[3] = kind;
+        message[8..8 + guess.len()].copy_from_slice(guess.as_bytes());
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+        stream.write_all(&message).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        assert_eq!(answer, b"");
     }
 }
 
@@ -157,7 +228,8 @@ fn a_refused_client_that_never_reads_and_one_that_never_stops_talking_are_let_go
         talker.write_all(&[0; 656]).is_err()
     });
     assert!(let_go);
-    let why = "it has 0 sessions and may have no more (--max-sessions)";
+    let why =
+        "it has 0 sessions and may have no more (--max-sessions): try again when one has ended";
     is_refused(&client(&server, &SHORT).run(), why);
 }
 

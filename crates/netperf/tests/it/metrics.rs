@@ -82,6 +82,8 @@ fn refusals_by_key_are_counted() {
     let target = Target::new(&["--key-file", &key]);
     target.refuses("-l 1", "key", "key-required");
     target.refuses(&format!("-l 1 --key-file {other}"), "key", "wrong-key");
+    let target = Target::new(&["-Z", "sesame"]);
+    target.refuses("-t TCP_RR -l 1 -Z mustard", "key", "passphrase");
 }
 
 #[test]

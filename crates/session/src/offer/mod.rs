@@ -207,6 +207,18 @@ pub fn greeting() -> Result<Frame, SessionError> {
     Ok(frame)
 }
 
+/// The request with which netperf asks over a further connection why netserver closed one.
+///
+/// # Errors
+/// When the item does not fit.
+pub fn reason_request() -> Result<Frame, SessionError> {
+    let mut frame = HeaderOnly.encode(Header::request(RequestKind::CpuCalibrate));
+    let mut asked = Extension::default();
+    extension::ask_reason(&mut asked);
+    asked.encode_over(Stage::Request, &mut frame)?;
+    Ok(frame)
+}
+
 /// The CPU method for netserver, where it is not the one that every netserver has.
 #[must_use]
 pub fn unusual_method(plan: &TestPlan) -> Option<CpuMethod> {

@@ -242,6 +242,7 @@ fn server_inputs() -> Vec<(&'static str, server::ServerInput)> {
     vec![
         ("right passphrase", frame(open("sesame"))),
         ("wrong passphrase", frame(open("sesam"))),
+        ("reason, please", frame(offer::reason_request().unwrap())),
         ("OMNI", frame(request())),
         ("CPU_CALIBRATE", frame(plain(RequestKind::CpuCalibrate))),
         ("CALIBRATE, looper", frame(calibrate_looper())),

@@ -14,7 +14,7 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::both::{self, SessionDirection};
 use super::many::{self, FlowSessions, ServerCounts};
-use super::{TestRun, check, control};
+use super::{TestRun, check, control, unserved};
 use crate::client::control::ControlConnection;
 use crate::client::hosts::socket_address;
 use crate::client::{failure, secure};
@@ -53,6 +53,11 @@ pub(crate) fn open<'a>(
     Ok(Conversation::open(plan, link, passphrase)?)
 }
 
+/// The failure of a request for anything but a test.
+pub(crate) fn unanswered(error: SessionError, plan: &TestPlan) -> Failure {
+    unserved::explained(&error, plan, Failure::from(error.clone()))
+}
+
 impl TestRun<'_> {
     /// Asks netserver for what a stock one cannot do, before it could take that for
     /// something else.
@@ -66,7 +71,7 @@ impl TestRun<'_> {
         if netperf_transport::registry::missing(transport).is_some() {
             return Err(failure::unsupported(transport, None));
         }
-        let abilities = talk.greet()?;
+        let abilities = talk.greet().map_err(|error| unanswered(error, plan))?;
         let host = &self.hosts.remote.name;
         if let (None, Some(method)) = (&abilities, offer::unusual_method(plan)) {
             return Err(SessionError::CpuMethod(method).into());
@@ -173,7 +178,10 @@ impl TestRun<'_> {
             }
             let agreement = offer::request(&asked, &local)
                 .and_then(|request| talk.agree(request))
-                .map_err(|error| failure::refused(&error, plan, &hosts.remote.name))?;
+                .map_err(|error| {
+                    let failure = failure::refused(&error, plan, &hosts.remote.name);
+                    unserved::explained(&error, plan, failure)
+                })?;
             many::check_ports(plan, apart, &agreement)?;
             if is_first {
                 check::data_port(plan, hosts, &agreement)?;

@@ -8,7 +8,7 @@ use netperf_cli::{Progress, RunCommand, Show};
 use netperf_model::{EndPlan, Feature, Hosts, IoMethod, Iteration, Limit, TestPlan};
 use netperf_os::alarm;
 
-use super::session::{LEAVE, open};
+use super::session::{LEAVE, open, unanswered};
 use super::trace::Trace;
 use super::{IterationResult, TestRun, catch_signals, control, data_hosts, empty};
 use crate::client::{RunSoFar, RunStart};
@@ -121,7 +121,7 @@ fn candidates(plan: &TestPlan) -> Result<(Candidates, Duration), Failure> {
     let mut known = Vec::new();
     if plan.remote.auto_io {
         // A stock netserver has no features: it uses blocking calls.
-        let abilities = talk.greet()?;
+        let abilities = talk.greet().map_err(|error| unanswered(error, plan))?;
         known = abilities.map_or(known, |abilities| abilities.features);
     }
     talk.finish(LEAVE);

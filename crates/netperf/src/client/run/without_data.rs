@@ -7,7 +7,7 @@ use netperf_report::control::{Whose, cpu_rate, uuid};
 use netperf_report::format::json;
 
 use super::identifier;
-use super::session::{LEAVE, open};
+use super::session::{LEAVE, open, unanswered};
 use crate::client::{RunStart, control};
 use crate::output::{FAILED, Failure, out, system_text};
 
@@ -19,7 +19,7 @@ pub(crate) fn without_data(run: &RunCommand, begun: RunStart) -> Result<(), Fail
     let answer = RatePrinter { run, begun };
     match (plan.test, &mut talk) {
         (TestId::RemCpu, Some(talk)) => {
-            let (rate, cpus) = talk.calibrate()?;
+            let (rate, cpus) = talk.calibrate().map_err(|error| unanswered(error, plan))?;
             // No CPU does nothing in a second.
             if rate <= 0.0 {
                 return Err(Failure::failed("netserver could not calibrate its CPUs"));

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::os::fd::AsFd;
 
 use netperf_cli::LogLevel;
-use netperf_model::{Denied, OnePort, SessionLoad};
+use netperf_model::{Denied, OnePort, Require, SessionLoad};
 use netperf_os::{SockAddr, Socket};
 
 use super::{AcceptLoop, MOST_SESSIONS, described};
@@ -123,10 +123,18 @@ impl AcceptLoop {
     /// Number of sessions, in total and of this client's address.
     fn load(&self, peer: Option<IpAddr>) -> SessionLoad {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let own = self.sessions.iter().filter(|one| one.address == peer);
+        let own = || self.sessions.iter().filter(|one| one.address == peer);
+        // Only clients that need no credential may know about tests of others.
+        let told = self.args.require() == Require::None;
+        let first_end = |sessions: &mut dyn Iterator<Item = &SessionProcess>| {
+            let ends = sessions.filter_map(|one| one.session_log.until_end());
+            ends.min().filter(|_| told)
+        };
         SessionLoad {
             all: number(self.sessions.len()),
-            of_peer: number(own.count()),
+            of_peer: number(own().count()),
+            until_end: first_end(&mut self.sessions.iter()),
+            until_peer_end: first_end(&mut own()),
         }
     }
 

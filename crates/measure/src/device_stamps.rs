@@ -38,7 +38,7 @@ pub enum Lacking {
 }
 
 /// The interface that data to `remote` leaves from: loopback for an address of this host.
-fn interface_to(remote: IpAddr) -> Option<String> {
+pub(crate) fn interface_to(remote: IpAddr) -> Option<String> {
     let all = net::interface_addresses().ok()?;
     let named = |wanted: &dyn Fn(&InterfaceAddress) -> bool| {
         let found = all.iter().find(|entry| wanted(entry));

@@ -4,6 +4,7 @@ mod arrivals;
 pub(super) mod blocked;
 mod both;
 mod check;
+mod drops;
 mod empty;
 pub(crate) mod many;
 mod series;
@@ -22,6 +23,7 @@ use std::time::Duration;
 use netperf_cli::RunCommand;
 use netperf_engine::{EndReport, TestEnd};
 use netperf_measure::clock;
+use netperf_measure::device_drops::DeviceDrops;
 use netperf_model::{
     Agreed, EndJob, EndResult, EndSetup, Feature, HostFacts, Hosts, Iteration, Latency, OneWay,
     TcpFacts, TestPlan, figures,
@@ -106,6 +108,8 @@ struct TestRun<'a> {
     beside: Vec<Talk<'a>>,
     /// Distribution of flows over sessions.
     served: many::FlowSessions,
+    /// Packets that this host drops.
+    drops: Option<DeviceDrops>,
     /// Optional features that netserver has.
     optional: Vec<Feature>,
     control_local: Option<IpAddr>,
@@ -167,6 +171,7 @@ impl<'a> TestRun<'a> {
     ) -> Result<Self, Failure> {
         let local = control.as_ref().and_then(|control| control.local);
         let control_peer = control.as_ref().and_then(|control| control.peer);
+        let drops = drops::counted(&run.plan, hosts.remote.address);
         Ok(Self {
             run,
             hosts,
@@ -175,6 +180,7 @@ impl<'a> TestRun<'a> {
                 .transpose()?,
             beside: Vec::new(),
             served: many::FlowSessions::Together,
+            drops,
             optional: Vec::new(),
             control_local: local.map(|local| local.ip()),
             control_peer,

@@ -14,17 +14,40 @@ const MOST_ANSWERS: usize = 64;
 const ANSWER: usize = 32 * 1024;
 /// `TCA_KIND` (linux/rtnetlink.h): the name of a discipline.
 const TCA_KIND: u16 = 1;
+/// `TCA_STATS`: struct tc_stats, with the packets dropped behind bytes and packets.
+const TCA_STATS: u16 = 3;
+const STATS_DROPS: usize = 12;
 /// `TC_H_ROOT`: the parent of a root discipline.
 const ROOT: u32 = 0xffff_ffff;
 /// Bytes of struct nlmsghdr and of struct tcmsg.
 const HEADER: usize = 16;
 const MESSAGE: usize = 20;
 
+/// The discipline that everything passes which leaves an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RootQdisc {
+    name: String,
+    /// Packets that it has dropped, modulo 2^32.
+    dropped: u32,
+}
+
 /// The name of the discipline that everything passes which leaves an interface.
 ///
 /// # Errors
 /// `ENODEV` when there is no such interface, `ENOENT` when it has none.
 pub fn root_of(interface: &str) -> io::Result<String> {
+    root(interface).map(|root| root.name)
+}
+
+/// Packets that this discipline has dropped, modulo 2^32.
+///
+/// # Errors
+/// As [`root_of`].
+pub fn dropped_by_root_of(interface: &str) -> io::Result<u32> {
+    root(interface).map(|root| root.dropped)
+}
+
+fn root(interface: &str) -> io::Result<RootQdisc> {
     let index = link::index(interface)?;
     let socket = open()?;
     ask(&socket)?;
@@ -32,7 +55,7 @@ pub fn root_of(interface: &str) -> io::Result<String> {
         let mut answer = vec![0_u8; ANSWER];
         let length = super::io::recv(socket.as_fd(), &mut answer)?;
         match find(answer.get(..length).unwrap_or_default(), index) {
-            QdiscReply::Name(name) => return Ok(name),
+            QdiscReply::Found(root) => return Ok(root),
             QdiscReply::NotYet => {}
             QdiscReply::Nothing => break,
         }
@@ -62,8 +85,8 @@ fn ask(socket: &Socket) -> io::Result<()> {
 /// Parsed netlink answer.
 #[derive(Debug, PartialEq, Eq)]
 enum QdiscReply {
-    /// The name that was looked for.
-    Name(String),
+    /// The discipline that was looked for.
+    Found(RootQdisc),
     /// Other disciplines; more will come.
     NotYet,
     /// The end.
@@ -80,30 +103,36 @@ fn find(mut answer: &[u8], index: u32) -> QdiscReply {
         if i32::from(kind) == libc::NLMSG_DONE || i32::from(kind) == libc::NLMSG_ERROR {
             return QdiscReply::Nothing;
         }
-        if let Some(name) = root_name(message, index) {
-            return QdiscReply::Name(name);
+        if let Some(root) = root_in(message, index) {
+            return QdiscReply::Found(root);
         }
         answer = answer.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     QdiscReply::NotYet
 }
 
-/// The name in a message about the root discipline of an interface.
-fn root_name(message: &[u8], index: u32) -> Option<String> {
+/// The root discipline of an interface, if a message is about it.
+fn root_in(message: &[u8], index: u32) -> Option<RootQdisc> {
     let (fixed, mut attributes) = message.split_at_checked(MESSAGE)?;
     if u32_at(fixed, 4) != index || u32_at(fixed, 12) != ROOT {
         return None;
     }
+    let (mut name, mut dropped) = (None, 0);
     while attributes.len() >= 4 {
         let length = usize::from(u16_at(attributes, 0));
-        if u16_at(attributes, 2) == TCA_KIND {
-            let text = attributes.get(4..length)?;
-            let name = text.split(|byte| *byte == 0).next().unwrap_or_default();
-            return Some(String::from_utf8_lossy(name).into_owned());
+        let value = attributes.get(4..length)?;
+        match u16_at(attributes, 2) {
+            TCA_KIND => {
+                let text = value.split(|byte| *byte == 0).next().unwrap_or_default();
+                name = Some(String::from_utf8_lossy(text).into_owned());
+            }
+            TCA_STATS => dropped = u32_at(value, STATS_DROPS),
+            _ => {}
         }
-        attributes = attributes.get(length.max(4).next_multiple_of(4)..)?;
+        let next = attributes.get(length.max(4).next_multiple_of(4)..);
+        attributes = next.unwrap_or_default();
     }
-    None
+    name.map(|name| RootQdisc { name, dropped })
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -133,7 +162,8 @@ mod tests {
     /// A message about a discipline: of which interface, below what, and its name.
     fn message(index: u32, parent: u32, name: &str) -> Vec<u8> {
         let attribute = 4 + name.len() + 1;
-        let length = HEADER + MESSAGE + attribute;
+        let stats = HEADER + MESSAGE + attribute.next_multiple_of(4);
+        let length = stats + 4 + STATS_DROPS + 4;
         let mut bytes = vec![0; length.next_multiple_of(4)];
         bytes[..4].copy_from_slice(&u32::try_from(length).unwrap().to_ne_bytes());
         bytes[4..6].copy_from_slice(&libc::RTM_NEWQDISC.to_ne_bytes());
@@ -143,6 +173,9 @@ mod tests {
         bytes[at..at + 2].copy_from_slice(&u16::try_from(attribute).unwrap().to_ne_bytes());
         bytes[at + 2..at + 4].copy_from_slice(&TCA_KIND.to_ne_bytes());
         bytes[at + 4..at + 4 + name.len()].copy_from_slice(name.as_bytes());
+        bytes[stats..stats + 2].copy_from_slice(&20_u16.to_ne_bytes());
+        bytes[stats + 2..stats + 4].copy_from_slice(&TCA_STATS.to_ne_bytes());
+        bytes[stats + 4 + STATS_DROPS..stats + 20].copy_from_slice(&(index * 7).to_ne_bytes());
         bytes
     }
 
@@ -154,7 +187,11 @@ mod tests {
             message(2, ROOT, "mq"),
         ]
         .concat();
-        assert_eq!(find(&answer, 2), QdiscReply::Name("mq".to_owned()));
+        let root = RootQdisc {
+            name: "mq".to_owned(),
+            dropped: 14,
+        };
+        assert_eq!(find(&answer, 2), QdiscReply::Found(root));
         assert_eq!(find(&answer, 3), QdiscReply::NotYet);
         assert_eq!(find(&[], 3), QdiscReply::NotYet);
         // Whatever the lengths say, nothing beyond the answer is read.

@@ -12,7 +12,7 @@ use netperf_os::alarm;
 use netperf_report::document::WarningText;
 use netperf_report::format::json;
 
-use super::{IterationResult, TestRun, arrivals, empty, identifier};
+use super::{IterationResult, TestRun, arrivals, drops, empty, identifier};
 use crate::client::{facts, until};
 use crate::output::{Failure, err, out};
 
@@ -87,7 +87,8 @@ impl TestRun<'_> {
             let arrivals = arrivals::doubt(plan, &done.iterations);
             let starved = empty::starved(plan, &done.iterations);
             let doubts = doubts.into_iter().chain(unanswered).chain(starved);
-            let doubts = doubts.chain(imprecise);
+            let dropped = drops::doubt(self.drops.as_ref(), &done.iterations);
+            let doubts = doubts.chain(imprecise).chain(dropped);
             for doubt in doubts.chain(arrivals) {
                 warn(&mut warnings, doubt);
             }

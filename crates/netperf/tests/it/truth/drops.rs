@@ -125,6 +125,31 @@ fn a_rate_that_the_own_queue_cannot_carry_is_missed_netns() {
     );
 }
 
+/// A queue that drops its oldest packet lets the call that sends another succeed.
+#[test]
+fn drops_that_no_call_reports_are_named_netns() {
+    let Some(bench) = Bench::new(FAST) else {
+        return;
+    };
+    slow(&bench, LinkHost::Client);
+    let oldest = "tc qdisc replace dev cable parent 1: handle 2: pfifo_head_drop limit 5";
+    let script = format!("tc qdisc replace dev cable root handle 1: {SLOW}; {oldest}");
+    bench.link.shell(LinkHost::Client, &script);
+    let document = bench
+        .client("--json -t UDP_STREAM --time 300ms -- -m 1472")
+        .run()
+        .document();
+    let run = &document["iterations"][0];
+    assert_eq!(count(&run["local"]["failed_sends"]), 0.0, "{run}");
+    let warnings = document["warnings"].as_array().expect("warnings");
+    let named = |one: &Value| {
+        one["message"]
+            .as_str()
+            .is_some_and(|text| text.contains("cable"))
+    };
+    assert!(warnings.iter().any(named), "{document}");
+}
+
 #[test]
 fn what_netservers_own_queue_drops_is_told_netns() {
     let Some(bench) = Bench::new(FAST) else {

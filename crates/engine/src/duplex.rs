@@ -118,8 +118,11 @@ impl Receiving<'_> {
     }
 
     /// Takes the counts back to when all that was sent had arrived, where the grace period was
-    /// not enough.
+    /// not enough. When what counts was over, where that is not now.
     fn settle(&self, ended: &io::Result<Ended>, tally: &mut Tally) -> Option<Moment> {
+        if matches!(ended, Ok(Ended::Lost(_))) {
+            return self.losses.moved();
+        }
         let (moment, at_end) = self.at_end?;
         if matches!(ended, Ok(Ended::Abandoned)) {
             *tally = at_end;
@@ -164,6 +167,10 @@ impl Stop for Receiving<'_> {
             return Some(Ended::Abandoned);
         }
         let data = self.cut_by?;
+        if *tally != self.seen {
+            (self.seen, self.since) = (*tally, clock::now());
+            self.losses.moves();
+        }
         self.losses.look(data).map(Ended::Lost)
     }
 

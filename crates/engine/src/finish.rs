@@ -5,7 +5,7 @@ use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use netperf_measure::clock;
+use netperf_measure::clock::{self, Moment};
 use netperf_os::sctp::{self, AssociationId};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{SockRef, Socket, sockopt, tcp};
@@ -80,12 +80,16 @@ pub(crate) enum Drained {
     Lost(Lost),
 }
 
-/// Watch for the loss of the other host after the end of the time. Segments of a slow link wait
-/// for seconds, so silence is no proof: it makes the control connection probe the host.
+/// Watch for the loss of the other end after the end of the time. Segments of a slow link wait
+/// for seconds, so silence is no proof: it makes the control connection probe the host. An end
+/// that does nothing is lost after time without progress.
 #[derive(Debug)]
 pub(crate) struct LossWatch<'a> {
     control: Option<BorrowedFd<'a>>,
     demanded: bool,
+    /// The send queue at the last look, and when it changed or data came.
+    queued: Option<u32>,
+    moved: Option<Moment>,
 }
 
 impl<'a> LossWatch<'a> {
@@ -93,17 +97,43 @@ impl<'a> LossWatch<'a> {
         Self {
             control,
             demanded: false,
+            queued: None,
+            moved: None,
         }
     }
 
-    /// Loss of the other host, if it was lost.
+    /// Data came.
+    pub(crate) fn moves(&mut self) {
+        self.moved = Some(clock::now());
+    }
+
+    /// When something moved last; `None` before the first look.
+    pub(crate) const fn moved(&self) -> Option<Moment> {
+        self.moved
+    }
+
+    /// Time since something moved.
+    pub(crate) fn rest(&self) -> Duration {
+        self.moved.map_or(Duration::ZERO, |moved| moved.elapsed())
+    }
+
+    /// Loss of the other end, if it was lost.
     pub(crate) fn look(&mut self, data: BorrowedFd<'_>) -> Option<Lost> {
-        let control = self.control?;
-        if !self.demanded && tcp::silence(data).is_some_and(|silence| silence >= SILENCE) {
-            sockopt::demand_signs_of_life(control, round_trip(data));
-            self.demanded = true;
+        let queued = tcp::unacknowledged(data).unwrap_or(0);
+        if self.queued.replace(queued) != Some(queued) {
+            self.moves();
         }
-        control_end(control)
+        let gone = self.control.and_then(|control| {
+            let silence = tcp::silence(data).unwrap_or_default();
+            if !self.demanded && silence >= SILENCE {
+                sockopt::demand_signs_of_life(control, round_trip(data));
+                self.demanded = true;
+            }
+            control_end(control)
+        });
+        let rest = self.rest();
+        let stands = || rest >= NO_PROGRESS && rest >= longest_rest(data);
+        gone.or_else(|| stands().then(|| lost(queued)))
     }
 }
 
@@ -205,15 +235,13 @@ pub(crate) fn reset<'a>(sockets: impl Iterator<Item = BorrowedFd<'a>>) -> Draine
 fn drain(socket: &Socket, control: Option<BorrowedFd<'_>>) -> (Drained, Duration) {
     let closed = (Drained::Closed, Duration::ZERO);
     let start = clock::now();
-    let mut last_progress = start;
-    let mut queued = unacknowledged(socket);
     let mut watch = LossWatch::new(control);
     let mut scrap = [0; 65_536];
     while start.elapsed() < AT_MOST {
         match ready(socket.as_fd(), Interest::Read, LOOK) {
             Ok(true) => match netperf_os::io::recv(socket.as_fd(), &mut scrap) {
                 Ok(0) => return closed,
-                Ok(_) => last_progress = clock::now(),
+                Ok(_) => watch.moves(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // A reset is an end, too: netserver counts what it read before.
                 Err(_) => return closed,
@@ -221,19 +249,11 @@ fn drain(socket: &Socket, control: Option<BorrowedFd<'_>>) -> (Drained, Duration
             Ok(false) => {}
             Err(_) => return closed,
         }
-        let now_queued = unacknowledged(socket);
-        if now_queued != queued {
-            queued = now_queued;
-            last_progress = clock::now();
-        }
-        let rest = last_progress.elapsed();
-        let stands = || rest >= longest_rest(socket.as_fd());
-        let gone = watch.look(socket.as_fd());
-        if let Some(lost) = gone.or_else(|| stands().then(|| lost(queued))) {
-            return (Drained::Lost(lost), rest);
+        if let Some(lost) = watch.look(socket.as_fd()) {
+            return (Drained::Lost(lost), watch.rest());
         }
     }
-    (Drained::StillMoving, last_progress.elapsed())
+    (Drained::StillMoving, watch.rest())
 }
 
 /// The end that was sent is one of those that are `queued`, and is no data.

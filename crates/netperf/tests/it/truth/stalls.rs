@@ -112,7 +112,7 @@ fn a_netserver_that_reads_nothing_at_the_end_is_told_netns() {
 /// netserver's kernel answers, and nothing moves. netperf once waited for 45 s.
 #[test]
 fn a_netserver_that_is_stopped_ends_a_stream_soon_netns() {
-    at_once(&["", "--flows 2"], |flows| {
+    at_once(&["", "--flows 2", "--bidirectional same"], |flows| {
         let Some(bench) = Bench::new(FAST) else {
             return;
         };

@@ -160,9 +160,61 @@ pub struct Sample {
     pub joined: bool,
 }
 
+/// The operation whose times were taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimedOperation {
+    /// A request and its response.
+    #[default]
+    RoundTrip,
+    /// A connection, a request over it and its response.
+    ConnectedRoundTrip,
+    /// A connection opened and closed.
+    Connection,
+    /// A send call.
+    Send,
+    /// A receive call.
+    Receive,
+}
+
+impl TimedOperation {
+    /// All of them, in the order of their charts.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::RoundTrip,
+        Self::ConnectedRoundTrip,
+        Self::Connection,
+        Self::Send,
+        Self::Receive,
+    ];
+
+    /// The name of its time in titles and tables.
+    #[must_use]
+    pub const fn time(self) -> &'static str {
+        match self {
+            Self::RoundTrip => "latency",
+            Self::ConnectedRoundTrip => "latency with connection",
+            Self::Connection => "time of connecting",
+            Self::Send => "time in send",
+            Self::Receive => "time in receive",
+        }
+    }
+
+    /// The operations, as the subject of a sentence.
+    pub(crate) const fn plural(self) -> &'static str {
+        match self {
+            Self::RoundTrip => "Operations",
+            Self::ConnectedRoundTrip => "Connections with a request and a response",
+            Self::Connection => "Connections",
+            Self::Send => "Send calls",
+            Self::Receive => "Receive calls",
+        }
+    }
+}
+
 /// The distribution of the times of operations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Distribution {
+    /// The operation.
+    pub operation: TimedOperation,
     /// The kind of operations, if a result has several; otherwise empty.
     pub name: String,
     /// Ranges of times in seconds, the shortest first, with their numbers of operations.
@@ -233,6 +285,8 @@ impl Distribution {
 /// Times of operations over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heat {
+    /// The operation.
+    pub operation: TimedOperation,
     /// The kind of operations, if a result has several; otherwise empty.
     pub name: String,
     /// One column for each interval: begin and end in seconds, and the times in it.

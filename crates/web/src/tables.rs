@@ -6,6 +6,7 @@ use crate::chart::Body;
 use crate::escape::{csv as cell, markdown as escaped};
 use crate::record::{Record, RecordEnd, Track, known};
 use crate::table::Table;
+use crate::words::KeyFigure;
 use crate::{figures, until, words};
 
 /// The content of the page, as Markdown.
@@ -27,6 +28,9 @@ pub fn markdown(records: &[Record]) -> String {
         }
     }
     text.push_str("\n## Figures\n\n");
+    if let Some(line) = about_changes(records) {
+        _ = write!(text, "{}\n\n", escaped(&line));
+    }
     text.push_str(&key_table(records).markdown());
     if records.iter().any(|record| record.until.is_some()) {
         text.push_str("\n## Until the result is known\n");
@@ -73,12 +77,47 @@ pub(crate) fn key_table(records: &[Record]) -> Table {
     let mut head = vec!["figure"];
     head.extend(records.iter().map(|record| record.label.as_str()));
     let mut table = Table::new("Figures", 1, &head);
-    for (name, values) in words::key_figures(records) {
-        let mut row = vec![name];
-        row.extend(values);
-        table.rows.push(row);
+    let figures = words::key_figures(records);
+    let has_change = |index: &usize| figures.iter().any(|row| row.change(*index).is_some());
+    let changed: Vec<usize> = (1..records.len()).filter(has_change).collect();
+    for index in &changed {
+        table.head.push(change_of(records, *index));
+    }
+    for figure in figures {
+        let values = figure
+            .values
+            .iter()
+            .map(|value| words::shown(value.as_ref()));
+        let changes = changed.iter().map(|index| {
+            let change = figure.change(*index);
+            words::shown(change.as_ref().map(words::signed))
+        });
+        let row = std::iter::once(figure.name.clone())
+            .chain(values)
+            .chain(changes);
+        table.rows.push(row.collect());
     }
     table
+}
+
+/// The heading of the changes from the first record to another.
+fn change_of(records: &[Record], index: usize) -> String {
+    match records.len() {
+        2 => "change".to_owned(),
+        _ => format!("change, {}", records[index].label),
+    }
+}
+
+/// What the changes of [`key_table`] are; `None` for a single record.
+pub(crate) fn about_changes(records: &[Record]) -> Option<String> {
+    let [first, _, ..] = records else {
+        return None;
+    };
+    Some(format!(
+        "Changes are from {}. The difference of two results may be chance: `netperf compare` of \
+         several runs of each tells.",
+        first.label
+    ))
 }
 
 /// The origin of a record, and facts about its hosts.
@@ -135,12 +174,14 @@ pub(crate) fn end_facts(end: &RecordEnd) -> Vec<(String, String)> {
 #[must_use]
 pub fn csv(records: &[Record]) -> String {
     let mut text = "result,figure,series,x,x_unit,value,unit\r\n".to_owned();
-    for record in records {
+    let changes = words::key_figures(records);
+    for (index, record) in records.iter().enumerate() {
         let mut rows = Rows {
             record,
             text: &mut text,
         };
         rows.figures();
+        rows.changes(&changes, index);
         rows.until();
         for (figure, tracks) in [
             ("throughput", &record.rates),
@@ -188,6 +229,14 @@ impl Rows<'_> {
         }
     }
 
+    /// Changes from the first record.
+    fn changes(&mut self, figures: &[KeyFigure], index: usize) {
+        let changed = figures.iter().filter(|_| index > 0);
+        for (name, change) in changed.filter_map(|row| Some((&row.name, row.change(index)?))) {
+            self.row("change", name, ("", ""), (change.value, change.unit.sign()));
+        }
+    }
+
     fn until(&mut self) {
         let record = self.record;
         for known in record.until.iter().flat_map(until::figures) {
@@ -227,7 +276,7 @@ impl Rows<'_> {
                 seen += range.count;
                 let share = (seen / count * 100.0).to_string();
                 self.row(
-                    "latency",
+                    spread.operation.time(),
                     &spread.name,
                     (&share, "%"),
                     (range.middle(), "s"),

@@ -1,13 +1,14 @@
 //! A result in words, and its figures in a row.
 
-use crate::record::{Record, RecordEnd};
-use crate::unit::{Quantity, Unit, figure, whole};
+use crate::record::{Record, RecordEnd, Track};
+use crate::unit::{Quantity, Unit, figure};
 
 /// A summary in sentences: test, hosts and results.
 pub(crate) fn summary(record: &Record) -> Vec<String> {
     let mut said = vec![measured(record)];
     said.extend(steadiness(record));
     said.extend(times(record));
+    said.extend(datagrams(record));
     said.extend(cpu(record));
     said
 }
@@ -92,7 +93,7 @@ fn times(record: &Record) -> Vec<String> {
         let seconds = |value| Quantity::new(value, Unit::Seconds);
         let median = spread.percentile(50.0)?;
         let subject = match (several, spread.name.as_str()) {
-            (false, "") | (true, "") => "Operations".to_owned(),
+            (_, "") => spread.operation.plural().to_owned(),
             (_, name) => name.to_owned(),
         };
         let mut text = format!("{subject} took {} in the median", seconds(median));
@@ -107,6 +108,35 @@ fn times(record: &Record) -> Vec<String> {
     });
     said.collect()
 }
+
+/// Loss, order and jitter of datagrams, as far as they are known.
+fn datagrams(record: &Record) -> Option<String> {
+    let of = |name: &str| {
+        let found = record.figures.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.to_string())
+    };
+    let mut text = format!("{} did not arrive", of(DATAGRAMS_LOST)?);
+    if let Some(share) = of(DATAGRAMS_LOST_SHARE) {
+        text.push_str(&format!(" ({share})"));
+    }
+    if let Some(reordered) = of(DATAGRAMS_REORDERED) {
+        text.push_str(&format!(", {reordered} arrived out of order"));
+    }
+    if let Some(jitter) = of(JITTER) {
+        text.push_str(&format!("; the jitter was {jitter}"));
+    }
+    text.push('.');
+    Some(text)
+}
+
+/// Names of figures that netperf and iperf3 both have.
+pub(crate) const SENT: &str = "sent";
+pub(crate) const SENT_AGAIN: &str = "segments sent again";
+pub(crate) const DATAGRAMS_SENT: &str = "datagrams sent";
+pub(crate) const DATAGRAMS_LOST: &str = "datagrams lost";
+pub(crate) const DATAGRAMS_LOST_SHARE: &str = "datagrams lost, share";
+pub(crate) const DATAGRAMS_REORDERED: &str = "datagrams out of order";
+pub(crate) const JITTER: &str = "jitter";
 
 fn cpu(record: &Record) -> Option<String> {
     let busy = |end: &RecordEnd| {
@@ -128,52 +158,92 @@ pub(crate) fn shown(value: Option<impl ToString>) -> String {
     value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
 }
 
+/// A figure by name, with the value of every record that has it.
+pub(crate) struct KeyFigure {
+    pub(crate) name: String,
+    pub(crate) values: Vec<Option<Quantity>>,
+}
+
+impl KeyFigure {
+    /// The change from the first record to another: in percent, or in points for shares.
+    /// `None` if either lacks the figure, in different units, or from 0.
+    pub(crate) fn change(&self, index: usize) -> Option<Quantity> {
+        let [first, other] = [0, index].map(|at| self.values.get(at)?.as_ref());
+        let (first, other) = (first?, other?);
+        if first.unit != other.unit || TAKEN.contains(&self.name.as_str()) {
+            return None;
+        }
+        let difference = other.value - first.value;
+        if first.unit == Unit::Percent {
+            return Some(Quantity::new(difference, Unit::Count("points")));
+        }
+        let percent = difference / first.value * 100.0;
+        (first.value != 0.0).then(|| Quantity::new(percent, Unit::Percent))
+    }
+}
+
+/// The names of figures that say how much was measured.
+const TAKEN: [&str; 2] = ["length", "operations timed"];
+
+/// A change with its sign.
+pub(crate) fn signed(change: &Quantity) -> String {
+    let sign = if change.value > 0.0 { "+" } else { "" };
+    format!("{sign}{}\u{a0}{}", figure(change.value), change.unit.sign())
+}
+
 /// Figures by name, each with one value for every record.
-pub(crate) fn key_figures(records: &[Record]) -> Vec<(String, Vec<String>)> {
-    let mut rows: Vec<(String, Vec<String>)> = Vec::new();
+pub(crate) fn key_figures(records: &[Record]) -> Vec<KeyFigure> {
+    let mut rows: Vec<KeyFigure> = Vec::new();
     for (index, record) in records.iter().enumerate() {
         // A figure that earlier records lack is inserted after its predecessor.
         let mut next = 0;
         for (name, value) in of_record(record) {
-            let row = rows.iter().position(|(known, _)| *known == name);
+            let row = rows.iter().position(|known| known.name == name);
             let row = row.unwrap_or_else(|| {
-                rows.insert(next, (name, vec![NOTHING.to_owned(); records.len()]));
+                let values = vec![None; records.len()];
+                rows.insert(next, KeyFigure { name, values });
                 next
             });
-            rows[row].1[index] = value;
+            rows[row].values[index] = Some(value);
             next = row + 1;
         }
     }
     rows
 }
 
-fn of_record(record: &Record) -> Vec<(String, String)> {
+fn of_record(record: &Record) -> Vec<(String, Quantity)> {
     let mut rows = Vec::new();
     let mut push = |name: &str, value: Option<Quantity>| {
-        rows.extend(value.map(|value| (name.to_owned(), value.to_string())));
+        rows.extend(value.map(|value| (name.to_owned(), value)));
     };
+    let seconds = |value: Option<f64>| value.map(|value| Quantity::new(value, Unit::Seconds));
     push("result", record.headline.clone());
-    push(
-        "length",
-        record
-            .length
-            .map(|length| Quantity::new(length, Unit::Seconds)),
-    );
+    push("length", seconds(record.length));
     for (name, value) in &record.figures {
         push(name, Some(value.clone()));
     }
+    push("congestion window, largest", largest(&record.windows));
+    push("round trip of TCP, largest", largest(&record.round_trips));
     if let [spread] = &record.spreads[..] {
-        let seconds = |value: Option<f64>| value.map(|value| Quantity::new(value, Unit::Seconds));
-        push("latency, mean", seconds(spread.mean));
-        push("latency, standard deviation", seconds(spread.deviation));
+        let time = spread.operation.time();
+        let mut push_time = |name: &str, value| push(&format!("{time}, {name}"), seconds(value));
+        push_time("mean", spread.mean);
+        push_time("standard deviation", spread.deviation);
         for (percent, name) in crate::figure::PERCENTILES {
-            push(
-                &format!("latency, {name}"),
-                seconds(spread.percentile(percent)),
-            );
+            push_time(name, spread.percentile(percent));
         }
-        push("latency, longest", seconds(spread.longest));
-        rows.push(("operations timed".to_owned(), whole(spread.count())));
+        push_time("longest", spread.longest);
+        let timed = Quantity::new(spread.count(), Unit::Count("operations"));
+        push("operations timed", Some(timed));
     }
     rows
+}
+
+/// The largest sample of all tracks, if they have one unit.
+fn largest(tracks: &[Track]) -> Option<Quantity> {
+    let unit = &tracks.first()?.unit;
+    let same = tracks.iter().all(|track| track.unit == *unit);
+    let values = tracks.iter().flat_map(|track| &track.samples);
+    let largest = values.map(|sample| sample.value).max_by(f64::total_cmp)?;
+    same.then(|| Quantity::new(largest, unit.clone()))
 }

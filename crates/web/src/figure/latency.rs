@@ -2,7 +2,8 @@
 
 use super::{Figure, chart, lines, missing, name, or_result};
 use crate::chart::{Body, Chart, HeatMap, Lines, Point, Thin, X, is_wide};
-use crate::record::{Distribution, Record};
+use crate::escape::capital;
+use crate::record::{Distribution, Record, TimedOperation};
 use crate::table::Table;
 use crate::unit::{Quantity, Unit, whole};
 use crate::words::shown;
@@ -36,29 +37,60 @@ pub(super) fn spectrum(records: &[Record]) -> Figure {
             ADVICE,
         ),
     };
+    for operation in TimedOperation::ALL {
+        let number = figure.charts.len();
+        figure
+            .charts
+            .extend(by_percentile(records, operation, number));
+    }
+    let other = |spread: &Distribution| spread.operation != TimedOperation::RoundTrip;
+    if records.iter().flat_map(|record| &record.spreads).any(other) {
+        figure.heading = "Times of operations";
+    }
+    figure
+}
+
+/// The chart of the times of one operation, and its table. Different operations share none:
+/// the time in a send call is no round trip.
+fn by_percentile(
+    records: &[Record],
+    operation: TimedOperation,
+    number: usize,
+) -> Option<(Chart, Table)> {
     let mut lines = lines(
         records,
-        |record| &record.spreads,
+        |record| own(record, operation),
         |spread: &Distribution| (spread.name.as_str(), points(spread)),
     );
     lines.retain(|line| !line.points.is_empty());
     if lines.is_empty() {
-        return figure;
+        return None;
     }
     let values = lines.iter().flat_map(|line| &line.points);
     let log = is_wide(values.map(|point| point.y));
+    let y_name = if operation == TimedOperation::RoundTrip {
+        "time of an operation"
+    } else {
+        operation.time()
+    };
     let lines = Lines {
         x: X::Shares,
         x_name: "share of operations that took no longer".to_owned(),
         unit: Unit::Seconds,
-        y_name: "time of an operation".to_owned(),
+        y_name: y_name.to_owned(),
         log,
         lines,
         thin: Thin::Shape,
     };
-    let (chart, _) = chart(("latency", 0), "Latency by percentile", lines);
-    figure.charts.push((chart, table(records)));
-    figure
+    let title = format!("{} by percentile", capital(operation.time()));
+    let (chart, _) = chart(("latency", number), &title, lines);
+    Some((chart, table(records, operation, &title)))
+}
+
+/// The distributions of one operation in a record.
+fn own(record: &Record, operation: TimedOperation) -> impl Iterator<Item = &Distribution> {
+    let spreads = record.spreads.iter();
+    spreads.filter(move |spread| spread.operation == operation)
 }
 
 /// The spectrum: a step for each range, from the share of operations seen before it to
@@ -87,13 +119,13 @@ fn points(spread: &Distribution) -> Vec<Point> {
     points
 }
 
-fn table(records: &[Record]) -> Table {
+fn table(records: &[Record], operation: TimedOperation, title: &str) -> Table {
     let mut head = vec!["of", "operations", "shortest", "mean"];
     head.extend(PERCENTILES.map(|(_, name)| name));
     head.push("longest");
-    let mut table = Table::new("Latency by percentile", 1, &head);
+    let mut table = Table::new(title, 1, &head);
     for record in records {
-        for spread in &record.spreads {
+        for spread in own(record, operation) {
             let own = name(records, record, &spread.name);
             let mut row = vec![or_result(&own)];
             row.push(whole(spread.count()));
@@ -140,7 +172,7 @@ pub(super) fn heat(records: &[Record]) -> Figure {
             let body = Body::Heat(HeatMap {
                 columns: heat.columns.clone(),
             });
-            let title = format!("Latency over time{of}");
+            let title = format!("{} over time{of}", capital(heat.operation.time()));
             let chart = Chart::new(HEAT, charts.len(), title, body);
             let table = heat_table(&chart.title, heat);
             charts.push((chart, table));

@@ -207,6 +207,9 @@ fn summary(text: &mut String, records: &[Record]) {
     if table.rows.is_empty() {
         text.push_str("<p class=\"missing\">No file has a figure.</p>");
     } else {
+        if let Some(line) = tables::about_changes(records) {
+            _ = writeln!(text, "<p class=\"about\">{}</p>", markup(&line));
+        }
         text.push_str(&table.html());
     }
     text.push_str("</section>\n");

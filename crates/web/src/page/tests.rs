@@ -2,7 +2,7 @@ use std::process::{Command, Stdio};
 
 use super::*;
 use crate::chart::scene::{Ink, SceneItem};
-use crate::record::{Heat, Range, RecordEnd, Sample, Track};
+use crate::record::{Heat, Range, RecordEnd, Sample, TimedOperation, Track};
 use crate::unit::{Quantity, Unit};
 
 /// A result with a little of most things.
@@ -213,7 +213,7 @@ fn figures_that_only_some_results_have_stand_where_they_belong() {
     };
     let records = [with(&["a", "c"]), with(&["a", "b", "c", "d"])];
     let rows = words::key_figures(&records);
-    let names: Vec<&str> = rows.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["a", "b", "c", "d"]);
 }
 
@@ -229,6 +229,7 @@ fn heat_maps_are_left_out_where_the_page_would_be_too_large() {
         (at, at + 1.0, (0..22).map(range).collect())
     };
     let heat = Heat {
+        operation: TimedOperation::default(),
         name: String::new(),
         columns: (0..90).map(column).collect(),
     };

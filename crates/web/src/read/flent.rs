@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 use super::ONE_HOST;
 use super::field::{at, facts, list, number, text};
 use crate::number;
-use crate::record::{Distribution, Heat, Range, Record, RecordEnd, Sample, Track, is_loopback};
+use crate::record::{
+    Distribution, Heat, Range, Record, RecordEnd, Sample, TimedOperation, Track, is_loopback,
+};
 use crate::unit::{Quantity, Unit, days};
 
 /// The version of the format that is understood.
@@ -226,6 +228,7 @@ fn times(record: &mut Record, series: &Series<'_>) {
     let count = number::of(values.len());
     let mean = values.iter().sum::<f64>() / count;
     record.spreads.push(Distribution {
+        operation: TimedOperation::RoundTrip,
         name: series.name.to_owned(),
         ranges: values.iter().map(|value| instant(*value)).collect(),
         mean: Some(mean),
@@ -265,6 +268,7 @@ fn heat(name: &str, singles: &[(f64, f64)]) -> Option<Heat> {
     });
     let name = name.to_owned();
     Some(Heat {
+        operation: TimedOperation::RoundTrip,
         name,
         columns: columns.collect(),
     })

@@ -6,6 +6,10 @@ use super::ONE_HOST;
 use super::field::{at, facts, list, number, text, truth, whole};
 use crate::record::{CpuLoad, Record, RecordEnd, Sample, Track, is_loopback};
 use crate::unit::{Quantity, Unit, figure};
+use crate::words::{
+    DATAGRAMS_LOST, DATAGRAMS_LOST_SHARE, DATAGRAMS_REORDERED, DATAGRAMS_SENT, JITTER, SENT,
+    SENT_AGAIN,
+};
 
 /// The sums of an interval and of the end, with what each is called.
 const WAYS: [(&str, &str); 2] = [("sum", ""), ("sum_bidir_reverse", "reverse")];
@@ -22,7 +26,7 @@ pub(super) fn document(document: &Value) -> Record {
         direction: direction(document),
         limit: limit(document),
         headline: headline(document),
-        figures: figures(document),
+        figures: [figures(document), per_stream(document), programs(document)].concat(),
         length: number(document, "end.sum_sent.seconds").or(number(document, "end.sum.seconds")),
         local: end(document, "host", "iperf3's client"),
         remote: end(document, "remote", "iperf3's server"),
@@ -90,44 +94,52 @@ fn headline(document: &Value) -> Option<Quantity> {
 }
 
 fn figures(document: &Value) -> Vec<(String, Quantity)> {
-    let segments = Unit::Count("segments");
+    let (segments, datagrams) = (Unit::Count("segments"), Unit::Count("datagrams"));
     let rows = [
-        ("sum_sent.bits_per_second", "sent", Unit::BitsPerSecond, 1.0),
+        ("sum_sent.bits_per_second", SENT, Unit::BitsPerSecond, 1.0),
         (
             "sum_received_bidir_reverse.bits_per_second",
             "received, other way",
             Unit::BitsPerSecond,
             1.0,
         ),
-        (
-            "sum_sent.retransmits",
-            "segments sent again",
-            segments.clone(),
-            1.0,
-        ),
+        ("sum_sent.retransmits", SENT_AGAIN, segments.clone(), 1.0),
         (
             "sum_sent_bidir_reverse.retransmits",
             "segments sent again, other way",
             segments,
             1.0,
         ),
-        ("sum.jitter_ms", "jitter", Unit::Seconds, 1e-3),
-        (
-            "sum.lost_packets",
-            "datagrams lost",
-            Unit::Count("datagrams"),
-            1.0,
-        ),
-        (
-            "sum.lost_percent",
-            "datagrams lost, share",
-            Unit::Percent,
-            1.0,
-        ),
+        ("sum.packets", DATAGRAMS_SENT, datagrams.clone(), 1.0),
+        ("sum.lost_packets", DATAGRAMS_LOST, datagrams, 1.0),
+        ("sum.lost_percent", DATAGRAMS_LOST_SHARE, Unit::Percent, 1.0),
+        ("sum.jitter_ms", JITTER, Unit::Seconds, 1e-3),
     ];
     let known = rows.into_iter().filter_map(|(field, name, unit, factor)| {
         let value = number(document, &format!("end.{field}"))?;
         Some((name.to_owned(), Quantity::new(value * factor, unit)))
+    });
+    known.collect()
+}
+
+/// Sums over streams of figures that the document has for each stream only.
+fn per_stream(document: &Value) -> Vec<(String, Quantity)> {
+    let streams = list(document, "end.streams").iter();
+    let reordered = streams.filter_map(|stream| number(stream, "udp.out_of_order"));
+    let sum = reordered.reduce(|sum, more| sum + more);
+    let sum = sum.map(|sum| Quantity::new(sum, Unit::Count("datagrams")));
+    sum.map(|sum| (DATAGRAMS_REORDERED.to_owned(), sum))
+        .into_iter()
+        .collect()
+}
+
+/// The CPU utilisation of both programs. That of the hosts is not in the document.
+fn programs(document: &Value) -> Vec<(String, Quantity)> {
+    let ends = [("host", "client"), ("remote", "server")];
+    let known = ends.into_iter().filter_map(|(side, role)| {
+        let field = format!("end.cpu_utilization_percent.{side}_total");
+        let busy = Quantity::new(number(document, &field)?, Unit::Percent);
+        Some((format!("CPU of iperf3's {role} alone, of one CPU"), busy))
     });
     known.collect()
 }

@@ -1,5 +1,6 @@
 //! Documents and logs of netperf (docs/schema/netperf-1.schema.json).
 
+mod datagrams;
 mod doubts;
 mod ends;
 mod over_time;
@@ -16,6 +17,7 @@ use serde_json::Value;
 use crate::number;
 use crate::record::{self, Record};
 use crate::unit::{Quantity, Unit};
+use crate::words::{SENT, SENT_AGAIN};
 
 /// The document of `--json`.
 pub(super) fn document(value: &Value) -> Result<Record, String> {
@@ -175,11 +177,33 @@ fn headline(result: &ThroughputFigures) -> Option<Quantity> {
 
 fn figures(document: &Document) -> Vec<(String, Quantity)> {
     let mut figures = document.result.as_ref().map_or_else(Vec::new, of_result);
+    figures.extend(sent(document));
     if let Some(segments) = retransmitted(document) {
-        let name = "segments sent again".to_owned();
+        let name = SENT_AGAIN.to_owned();
         figures.push((name, Quantity::new(segments, Unit::Count("segments"))));
     }
+    figures.extend(datagrams::figures(document));
     figures
+}
+
+/// The mean rate at which the sending end of one-way data sent.
+fn sent(document: &Document) -> Option<(String, Quantity)> {
+    let test = &document.test;
+    if test.sends == test.receives || test.connects {
+        return None;
+    }
+    let rates = document.iterations.iter().map(|run| {
+        let sender = if test.sends {
+            Some(&run.local)
+        } else {
+            run.remote.as_ref()
+        };
+        sender?.rates.sent_bits_per_second.0
+    });
+    let rates: Option<Vec<f64>> = rates.collect();
+    let rates = rates.filter(|rates| !rates.is_empty())?;
+    let mean = rates.iter().sum::<f64>() / number::of(rates.len());
+    Some((SENT.to_owned(), Quantity::new(mean, Unit::BitsPerSecond)))
 }
 
 fn of_result(result: &MeanResult) -> Vec<(String, Quantity)> {

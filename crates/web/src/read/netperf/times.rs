@@ -2,15 +2,17 @@
 
 use netperf_model::figures::count;
 use netperf_model::latency::Bucket;
-use netperf_report::document::{Document, LatencySummary};
+use netperf_report::document::{AskedTest, Document, LatencySummary};
 
 use super::over_time::begin;
-use crate::record::{Distribution, Heat, Range, Record};
+use crate::record::{Distribution, Heat, Range, Record, TimedOperation};
 
 /// Adds times over all iterations, and over time if intervals have them.
 pub(super) fn add(document: &Document, record: &mut Record) {
+    let operation = operation(&document.test);
     let latency = document.latency.as_ref();
-    record.spreads.extend(latency.and_then(spread));
+    let spread = latency.and_then(|latency| spread(operation, latency));
+    record.spreads.extend(spread);
     let Some(begin) = begin(document) else {
         return;
     };
@@ -22,6 +24,7 @@ pub(super) fn add(document: &Document, record: &mut Record) {
     let columns: Vec<_> = columns.collect();
     if columns.iter().any(|(_, _, ranges)| !ranges.is_empty()) {
         record.heat.push(Heat {
+            operation,
             name: String::new(),
             columns,
         });
@@ -32,7 +35,19 @@ fn seconds(nanoseconds: f64) -> f64 {
     nanoseconds * 1e-9
 }
 
-fn spread(latency: &LatencySummary) -> Option<Distribution> {
+/// The operation whose times a test takes.
+fn operation(test: &AskedTest) -> TimedOperation {
+    match (test.connects, test.sends, test.receives) {
+        _ if test.bidirectional.is_some() => TimedOperation::Send,
+        (true, false, false) => TimedOperation::Connection,
+        (true, _, _) => TimedOperation::ConnectedRoundTrip,
+        (false, true, false) => TimedOperation::Send,
+        (false, false, true) => TimedOperation::Receive,
+        (false, _, _) => TimedOperation::RoundTrip,
+    }
+}
+
+fn spread(operation: TimedOperation, latency: &LatencySummary) -> Option<Distribution> {
     let ranges = ranges(&latency.buckets);
     let percentiles = latency
         .percentiles
@@ -43,6 +58,7 @@ fn spread(latency: &LatencySummary) -> Option<Distribution> {
         return None;
     }
     Some(Distribution {
+        operation,
         name: String::new(),
         ranges,
         mean: latency.mean_nanoseconds.0.map(seconds),

@@ -204,6 +204,7 @@ _netperf_report_value() {
 _netperf_compare_value() {
     case $1 in
     --false-alarms) : ;;
+    --margin) : ;;
     --threshold) : ;;
     *) return 1 ;;
     esac
@@ -214,6 +215,7 @@ _netperf_run_value() {
     --pairs) : ;;
     --keep) _netperf_offer -f ;;
     --false-alarms) : ;;
+    --margin) : ;;
     --threshold) : ;;
     *) return 1 ;;
     esac
@@ -257,8 +259,8 @@ _netperf_commands_of='history/add history/list history/show history/trend histor
 _netperf_command() {
     case $1 in
     report) _netperf_complete netperf_report '--csv --help --markdown --output --png --svg' -f ;;
-    compare) _netperf_complete netperf_compare '--false-alarms --help --json --markdown --paired --threshold' -f ;;
-    run) _netperf_line '--vs' || _netperf_complete netperf_run '--false-alarms --help --json --keep --markdown --pairs --threshold' ;;
+    compare) _netperf_complete netperf_compare '--false-alarms --help --json --margin --markdown --paired --threshold' -f ;;
+    run) _netperf_line '--vs' || _netperf_complete netperf_run '--false-alarms --help --json --keep --margin --markdown --pairs --threshold' ;;
     sweep) _netperf_line '' || _netperf_complete netperf_sweep '--help --output --over --plan --repeat' ;;
     history) _netperf_complete netperf_history '--before --configuration --csv --db --dry-run --false-alarms --figure --help --host --json --keep-last --label --last --limit --older-than --parquet --since --test' -W $'add\nlist\nshow\ntrend\nchange\nforget\nexport\ncheck' ;;
     history/add) _netperf_complete netperf_history '--db --help --json --label' -f ;;

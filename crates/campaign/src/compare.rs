@@ -20,8 +20,8 @@ pub struct Wish {
 impl Wish {
     /// The chance of a false alarm when nothing else is asked for.
     pub const CHANCE: f64 = 0.01;
-    /// The smallest change that matters when nothing else is asked for.
-    pub const THRESHOLD: f64 = 0.005;
+    /// The margin of equivalence when nothing else is asked for.
+    pub const MARGIN: f64 = 0.01;
 }
 
 /// Runs of one kind.
@@ -45,6 +45,15 @@ pub enum Incomparable {
     /// Runs of different tests.
     #[error("runs of different tests cannot be compared: {} and {}", line(.0), line(.1))]
     Tests(String, String),
+    /// Runs with data in different directions.
+    #[error("runs of different directions cannot be compared: {} and {}", line(.0), line(.1))]
+    Directions(String, String),
+    /// Runs whose results are different figures.
+    #[error("different figures cannot be compared: {0} and {1}")]
+    Figures(String, String),
+    /// A figure that runs state in different units.
+    #[error("{0} is in different units, which cannot be compared: {1} and {2}")]
+    Units(String, String, String),
     /// Pairs are asked for, and the sets have different numbers of runs.
     #[error("--paired needs as many runs on both sides, not {0} and {1}")]
     Unpaired(usize, usize),
@@ -56,10 +65,10 @@ pub enum Incomparable {
 /// Change of a figure from one set to the other, in order of its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChangeOutcome {
-    /// No difference was found.
-    Same,
-    /// So few runs cannot tell.
-    Unknown,
+    /// Its change is inside the margin.
+    Equivalent,
+    /// Neither a difference nor equivalence is shown.
+    Inconclusive,
     /// It got better.
     Better,
     /// It got worse.
@@ -81,6 +90,9 @@ pub struct ComparedFigure {
     pub probability: f64,
     /// Judgement of the change.
     pub outcome: ChangeOutcome,
+    /// Runs of each set, or pairs, that probably decide an inconclusive change; `None` if
+    /// that is not known.
+    pub needed: Option<u32>,
 }
 
 /// Two sets, compared.
@@ -94,6 +106,8 @@ pub struct Comparison {
     pub wish: Wish,
     /// Every figure that all runs have.
     pub rows: Vec<ComparedFigure>,
+    /// The figures that only some runs have.
+    pub left_out: Vec<String>,
 }
 
 /// Compares two sets of runs.
@@ -108,15 +122,23 @@ pub fn compare(a: &Set, b: &Set, wish: Wish) -> Result<Comparison, Incomparable>
     let all = |set: &Set| -> Vec<Vec<RunFigure>> { set.runs.iter().map(figures::of).collect() };
     let (a_runs, b_runs) = (all(a), all(b));
     let level = 1.0 - wish.judgement.chance;
-    let first = a_runs.first().map(Vec::as_slice).unwrap_or_default();
-    let (names, changes): (Vec<&RunFigure>, Vec<Change>) = first
-        .iter()
-        .filter_map(|figure| {
-            let values = (series(&a_runs, figure)?, series(&b_runs, figure)?);
-            let change = change(&values.0, &values.1, wish.design, level)?;
-            Some((figure, change))
-        })
-        .unzip();
+    same_result(a, b)?;
+    let mut left_out = Vec::new();
+    let (mut names, mut changes) = (Vec::new(), Vec::new());
+    for figure in distinct(a_runs.iter().chain(&b_runs)) {
+        let values = (series(&a_runs, figure)?, series(&b_runs, figure)?);
+        let change = match values {
+            (Some(a), Some(b)) => change(&a, &b, wish.design, level),
+            _ => None,
+        };
+        match change {
+            Some(change) => {
+                names.push(figure);
+                changes.push(change);
+            }
+            None => left_out.push(figure.name.clone()),
+        }
+    }
     if names.is_empty() {
         return Err(Incomparable::Nothing);
     }
@@ -129,7 +151,38 @@ pub fn compare(a: &Set, b: &Set, wish: Wish) -> Result<Comparison, Incomparable>
         rows: rows
             .map(|((figure, change), judged)| row(figure, change, judged))
             .collect(),
+        left_out,
     })
+}
+
+/// The figures of all runs, each once.
+fn distinct<'r>(runs: impl Iterator<Item = &'r Vec<RunFigure>>) -> Vec<&'r RunFigure> {
+    let mut all: Vec<&RunFigure> = Vec::new();
+    for figure in runs.flatten() {
+        if !all.iter().any(|known| known.name == figure.name) {
+            all.push(figure);
+        }
+    }
+    all
+}
+
+/// Refuses runs whose results are different figures or have different directions.
+fn same_result(a: &Set, b: &Set) -> Result<(), Incomparable> {
+    let runs = || a.runs.iter().chain(&b.runs);
+    differing(runs().filter_map(|run| run.direction.clone()))
+        .map_or(Ok(()), |(a, b)| Err(Incomparable::Directions(a, b)))?;
+    let results = runs().filter_map(|run| {
+        let headline = run.headline.as_ref()?;
+        Some(figures::result_name(headline).to_owned())
+    });
+    differing(results).map_or(Ok(()), |(a, b)| Err(Incomparable::Figures(a, b)))
+}
+
+/// The first word and one that differs from it.
+fn differing(mut words: impl Iterator<Item = String>) -> Option<(String, String)> {
+    let first = words.next()?;
+    let other = words.find(|word| *word != first)?;
+    Some((first, other))
 }
 
 /// The name of the test that all runs are of.
@@ -153,13 +206,21 @@ fn one_test(a: &Set, b: &Set) -> Result<String, Incomparable> {
     Ok(test.unwrap_or_default())
 }
 
-/// The values of a figure in every run; `None` when one has it not, or in another unit.
-fn series(runs: &[Vec<RunFigure>], wanted: &RunFigure) -> Option<Vec<f64>> {
-    let of = |run: &Vec<RunFigure>| {
-        let found = run.iter().find(|figure| figure.name == wanted.name)?;
-        (found.quantity.unit == wanted.quantity.unit).then_some(found.quantity.value)
-    };
-    runs.iter().map(of).collect()
+/// The values of a figure in every run; `None` when one has it not.
+fn series(runs: &[Vec<RunFigure>], wanted: &RunFigure) -> Result<Option<Vec<f64>>, Incomparable> {
+    let mut values = Vec::new();
+    for run in runs {
+        let Some(found) = run.iter().find(|figure| figure.name == wanted.name) else {
+            return Ok(None);
+        };
+        let (unit, other) = (&wanted.quantity.unit, &found.quantity.unit);
+        if unit != other {
+            let signs = (unit.sign().to_string(), other.sign().to_string());
+            return Err(Incomparable::Units(wanted.name.clone(), signs.0, signs.1));
+        }
+        values.push(found.quantity.value);
+    }
+    Ok(Some(values))
 }
 
 fn row(
@@ -170,8 +231,12 @@ fn row(
     let outcome = match (verdict, figure.better) {
         (Verdict::Higher, Better::More) | (Verdict::Lower, Better::Less) => ChangeOutcome::Better,
         (Verdict::Higher, Better::Less) | (Verdict::Lower, Better::More) => ChangeOutcome::Worse,
-        (Verdict::NoDifference, _) => ChangeOutcome::Same,
-        (Verdict::TooFewRuns, _) => ChangeOutcome::Unknown,
+        (Verdict::Equivalent, _) => ChangeOutcome::Equivalent,
+        (Verdict::Inconclusive(_), _) => ChangeOutcome::Inconclusive,
+    };
+    let needed = match verdict {
+        Verdict::Inconclusive(needed) => needed,
+        Verdict::Lower | Verdict::Higher | Verdict::Equivalent => None,
     };
     ComparedFigure {
         name: figure.name.clone(),
@@ -180,16 +245,26 @@ fn row(
         change,
         probability,
         outcome,
+        needed,
     }
 }
 
 impl Comparison {
-    /// The judgement over all figures. One that got worse outweighs those that got better; the
-    /// first, the result itself, decides whether there are too few runs.
+    /// The judgement over all figures. One that got worse outweighs those that got better,
+    /// and the sets are equivalent only if all figures are.
     #[must_use]
     pub fn outcome(&self) -> ChangeOutcome {
         let outcomes = self.rows.iter().map(|row| row.outcome);
-        outcomes.max().unwrap_or(ChangeOutcome::Same)
+        outcomes.max().unwrap_or(ChangeOutcome::Inconclusive)
+    }
+
+    /// Runs of each set, or pairs, that probably decide all inconclusive figures; `None` if
+    /// there is none, or if the number of one is not known.
+    #[must_use]
+    pub fn needed(&self) -> Option<u32> {
+        let open = |row: &&ComparedFigure| row.outcome == ChangeOutcome::Inconclusive;
+        let needed = self.rows.iter().filter(open).map(|row| row.needed);
+        needed.collect::<Option<Vec<u32>>>()?.into_iter().max()
     }
 
     /// As a document.
@@ -203,8 +278,10 @@ impl Comparison {
             "second": self.names.1,
             "paired": self.wish.design == Design::Paired,
             "false_alarm_chance": self.wish.judgement.chance,
-            "threshold_ratio": self.wish.judgement.threshold,
+            "margin_ratio": self.wish.judgement.margin,
             "outcome": self.outcome().word(),
+            "needed_runs": self.needed(),
+            "not_compared": self.left_out,
             "figures": rows,
         })
     }
@@ -228,6 +305,7 @@ impl ComparedFigure {
             "probability": change.probability,
             "corrected_probability": self.probability,
             "outcome": self.outcome.word(),
+            "needed_runs": self.needed,
         })
     }
 }
@@ -239,8 +317,8 @@ impl ChangeOutcome {
         match self {
             Self::Better => "better",
             Self::Worse => "worse",
-            Self::Same => "no difference",
-            Self::Unknown => "too few runs",
+            Self::Equivalent => "equivalent",
+            Self::Inconclusive => "inconclusive",
         }
     }
 }

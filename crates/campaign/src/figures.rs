@@ -37,6 +37,15 @@ pub struct RunFigure {
     pub quantity: Quantity,
 }
 
+/// Name of the result of a run.
+pub(crate) fn result_name(headline: &Quantity) -> &'static str {
+    if headline.unit == Unit::TransactionsPerSecond {
+        "transaction rate"
+    } else {
+        "throughput"
+    }
+}
+
 /// All figures of a run, the result first.
 #[must_use]
 pub fn of(record: &Record) -> Vec<RunFigure> {
@@ -49,12 +58,8 @@ pub fn of(record: &Record) -> Vec<RunFigure> {
         });
     };
     if let Some(headline) = &record.headline {
-        let name = if headline.unit == Unit::TransactionsPerSecond {
-            "transaction rate"
-        } else {
-            "throughput"
-        };
-        add(name.to_owned(), Better::More, headline.clone());
+        let name = result_name(headline).to_owned();
+        add(name, Better::More, headline.clone());
     }
     for spread in &record.spreads {
         let of = match spread.name.as_str() {

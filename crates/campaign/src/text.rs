@@ -68,31 +68,55 @@ impl Comparison {
                 .collect()
         };
         let (better, worse) = (named(ChangeOutcome::Better), named(ChangeOutcome::Worse));
-        let chance = 100.0 * self.wish.judgement.chance;
-        match self.outcome() {
-            ChangeOutcome::Unknown => {
-                let rows = self.rows.len();
-                let figures = if rows == 1 { "figure" } else { "figures" };
-                format!(
-                    "Too few runs: with {rows} {figures} to look at, no difference could be told from chance at {chance} %. Add runs."
-                )
+        let margin = 100.0 * self.wish.judgement.margin;
+        let mut text = match (better.is_empty(), worse.is_empty()) {
+            (true, true) if self.outcome() == ChangeOutcome::Equivalent => {
+                format!("Equivalent: every interval is within {margin} % of no change.")
             }
-            ChangeOutcome::Same => {
-                let limit = 100.0 * self.wish.judgement.threshold;
-                format!("No difference of {limit} % or more that chance does not explain.")
-            }
-            ChangeOutcome::Better if worse.is_empty() => {
-                format!("B is better: {}.", better.join(", "))
-            }
-            ChangeOutcome::Better | ChangeOutcome::Worse if better.is_empty() => {
-                format!("B is worse: {}.", worse.join(", "))
-            }
-            ChangeOutcome::Better | ChangeOutcome::Worse => format!(
+            (true, true) => String::new(),
+            (false, true) => format!("B is better: {}.", better.join(", ")),
+            (true, false) => format!("B is worse: {}.", worse.join(", ")),
+            (false, false) => format!(
                 "B is worse: {}; but better: {}.",
                 worse.join(", "),
                 better.join(", ")
             ),
+        };
+        let open = |row: &&ComparedFigure| row.outcome == ChangeOutcome::Inconclusive;
+        let open: Vec<&str> = self
+            .rows
+            .iter()
+            .filter(open)
+            .map(|row| row.name.as_str())
+            .collect();
+        if !open.is_empty() {
+            let gap = if text.is_empty() { "" } else { "\n" };
+            text.push_str(&format!(
+                "{gap}Inconclusive: neither a difference nor equivalence within {margin} % is shown: {}. {}",
+                open.join(", "),
+                self.advice()
+            ));
         }
+        if !self.left_out.is_empty() {
+            let line = format!(
+                "\nNot compared, because only some runs have it: {}.",
+                self.left_out.join(", ")
+            );
+            text.push_str(&line);
+        }
+        text
+    }
+
+    /// The number of runs that is still needed, in a sentence.
+    fn advice(&self) -> String {
+        let things = match self.wish.design {
+            Design::Paired => "pairs",
+            Design::Apart => "runs of each",
+        };
+        self.needed().map_or_else(
+            || format!("The number of {things} needed cannot be estimated."),
+            |needed| format!("About {needed} {things} are needed."),
+        )
     }
 }
 
@@ -111,7 +135,10 @@ impl ComparedFigure {
             percent(change.ratio),
             interval,
             probability(self.probability),
-            self.outcome.word().to_owned(),
+            match self.needed {
+                Some(needed) => format!("{} (needs {needed})", self.outcome.word()),
+                None => self.outcome.word().to_owned(),
+            },
         ]
     }
 }

@@ -18,9 +18,12 @@ confidence interval and a verdict. A and B are files, or folders of files, from
 netperf --json, iperf3 -J or flent; each file is a run.
 
   netperf compare before/ after/
-  netperf compare old-*.json vs new-*.json --threshold 2%
+  netperf compare old-*.json vs new-*.json --margin 2%
 
-Exit status: 0 nothing got worse, 4 something did, 5 too few runs.
+Verdicts: better; worse; equivalent, if the interval is inside the margin (1 %);
+inconclusive otherwise, with the number of runs that is needed.
+
+Exit status: 0 better or equivalent, 4 something got worse, 5 inconclusive.
 ",
     command: compare,
 };
@@ -40,7 +43,8 @@ both can contain `--`.
   netperf run -- -H db1 -t TCP_RR --vs -H db1 -t TCP_RR -- -D
   netperf run --pairs 40 --keep runs -- -H db1 -l 2 --vs -H db1 -l 2 -- -K bbr
 
-Exit status: 0 B got no worse, 4 it did, 5 too few runs; that of a failed run.
+Exit status: 0 B is better or equivalent, 4 worse, 5 inconclusive; that of a
+failed run.
 ",
     command: run,
 };
@@ -103,13 +107,15 @@ mod tests {
 
     #[test]
     fn two_words_are_two_sets_and_vs_stands_between_more() {
-        let args = compared("netperf compare a --paired b --threshold 2%");
+        let args = compared("netperf compare a --paired b --margin 2%");
         assert_eq!(
             (args.first, args.second),
             (vec!["a".into()], vec!["b".into()])
         );
         assert!(args.paired);
-        assert_eq!(args.threshold, Some(0.02));
+        assert_eq!(args.margin, Some(0.02));
+        let args = compared("netperf compare a b --threshold 3%");
+        assert_eq!(args.margin, Some(0.03));
         let args = compared("netperf compare a b vs c --false-alarms=5");
         assert_eq!(args.first, ["a", "b"]);
         assert_eq!(args.second, ["c"]);

@@ -1,10 +1,12 @@
 //! Comparison of two sets of runs: the change, its interval and its probability.
 //!
-//! The only assumption about figures is that runs are independent: tests use ranks, the
-//! change is the median of all pairwise ratios (Hodges and Lehmann), and the interval is
-//! that of the test.
+//! The only assumption about figures is that runs are independent: tests use ranks, and the
+//! interval is that of the test, around the median of all pairwise ratios (Hodges and
+//! Lehmann). The change is the ratio of the two medians, and the interval is widened to
+//! contain it. An interval inside a margin shows equivalence: that is two one-sided tests
+//! (D. J. Schuirmann, 1987), each at half the probability that the interval leaves out.
 
-use crate::moments::{count, mean, median, variance};
+use crate::moments::{count, mean, median, normal_quantile, variance};
 use crate::ranks;
 
 /// Pairing of the runs of two sets.
@@ -23,17 +25,22 @@ pub struct Change {
     pub runs: (usize, usize),
     /// Medians of both sets.
     pub medians: (f64, f64),
-    /// The ratio: 1.02 is 2 % more; infinite if the first median is 0.
+    /// The ratio of the medians: 1.02 is 2 % more; infinite if the first median alone is 0.
     pub ratio: f64,
     /// The interval of the ratio at the requested level; `None` with too few runs.
     pub interval: Option<(f64, f64)>,
+    /// The logarithm of the median of all pairwise ratios (Hodges and Lehmann).
+    shift: f64,
+    /// The standard deviation of the logarithm of the ratio of two runs; not finite if a
+    /// figure is 0.
+    deviation: f64,
+    /// Pairing of the runs.
+    design: Design,
     /// The probability of sets that differ at least as much without a true difference.
     pub probability: f64,
     /// The difference of the means in standard deviations (Hedges' g); `None` where
     /// nothing varies.
     pub effect: Option<f64>,
-    /// The lowest probability that this number of runs can reach.
-    pub least_probability: f64,
 }
 
 /// Compares two sets; `None` when one is empty, when pairs are incomplete, or when a figure
@@ -54,15 +61,25 @@ pub fn change(a: &[f64], b: &[f64], design: Design, level: f64) -> Option<Change
         Design::Paired if a.len() == b.len() => paired(&logs_a, &logs_b, level),
         Design::Paired => return None,
     };
+    let medians = (median(a)?, median(b)?);
+    let ratio = ratio(medians);
+    let containing = |(low, high): (f64, f64)| (low.exp().min(ratio), high.exp().max(ratio));
     Some(Change {
         runs: (a.len(), b.len()),
-        medians: (median(a)?, median(b)?),
-        ratio: found.shift.exp(),
-        interval: found.interval.map(|(low, high)| (low.exp(), high.exp())),
+        medians,
+        ratio,
+        interval: found.interval.map(containing),
+        shift: found.shift,
+        deviation: found.deviation,
+        design,
         probability: found.probability,
         effect: effect(&logs_a, &logs_b),
-        least_probability: found.least,
     })
+}
+
+/// The ratio of the second to the first; 1 if both are 0.
+fn ratio((first, second): (f64, f64)) -> f64 {
+    if first == second { 1.0 } else { second / first }
 }
 
 /// Probabilities corrected for several tests: the probability of any false alarm below a
@@ -88,37 +105,46 @@ pub enum Verdict {
     Lower,
     /// The second set is higher.
     Higher,
-    /// Chance explains the difference, or the difference is too small to matter.
-    NoDifference,
-    /// Too few runs to show a difference of any size.
-    TooFewRuns,
+    /// The interval of the ratio is inside the margin.
+    Equivalent,
+    /// Neither a difference nor equivalence is shown. The number of runs of each set, or of
+    /// pairs, that shows one or the other in four of five cases if the sets are as they seem
+    /// to be; `None` if no usable number does.
+    Inconclusive(Option<u32>),
 }
 
-/// Criteria for a significant change.
+/// Criteria for a verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     /// The probability of at least one false alarm among all changes judged together: 0.01
-    /// for 1 %.
+    /// for 1 %. The intervals of the changes leave out this probability.
     pub chance: f64,
-    /// Changes below this share are of no interest: 0.005 for 0.5 %.
-    pub threshold: f64,
+    /// Changes inside this share are equivalence: 0.01 for 1 %.
+    pub margin: f64,
 }
 
-/// Judges changes together: the corrected probability and the verdict for each.
+/// The number of runs that is not worth making.
+const MOST_RUNS: f64 = 1e6;
+/// The normal quantile of four cases of five.
+const FOUR_OF_FIVE: f64 = 0.8416;
+
+/// Judges changes together: the corrected probability and the verdict for each. The changes
+/// have intervals at a level of `1 - chance`.
 #[must_use]
 pub fn judge(changes: &[Change], by: Judgement) -> Vec<(f64, Verdict)> {
     let probabilities: Vec<f64> = changes.iter().map(|change| change.probability).collect();
-    let together = count(changes.len());
     let verdict = |change: &Change, probability: f64| {
-        let matters = (change.ratio - 1.0).abs() >= by.threshold;
-        if change.least_probability * together > by.chance {
-            Verdict::TooFewRuns
-        } else if probability > by.chance || !matters {
-            Verdict::NoDifference
-        } else if change.ratio < 1.0 {
+        let Some((low, high)) = change.interval else {
+            return Verdict::Inconclusive(change.needed(changes.len(), by));
+        };
+        if low > 1.0 - by.margin && high < 1.0 + by.margin {
+            Verdict::Equivalent
+        } else if probability <= by.chance && high < 1.0 {
             Verdict::Lower
-        } else {
+        } else if probability <= by.chance && low > 1.0 {
             Verdict::Higher
+        } else {
+            Verdict::Inconclusive(change.needed(changes.len(), by))
         }
     };
     changes
@@ -128,11 +154,68 @@ pub fn judge(changes: &[Change], by: Judgement) -> Vec<(f64, Verdict)> {
         .collect()
 }
 
+impl Change {
+    /// The number of runs of each set that decides, in four of five cases, among `together`
+    /// figures; more than there are.
+    fn needed(&self, together: usize, by: Judgement) -> Option<u32> {
+        if !self.deviation.is_finite() {
+            return None;
+        }
+        // The variance of the median of pairwise figures is by pi / 3 that of a mean, if
+        // figures are normal.
+        let times = |errors: f64, distance: f64| {
+            (errors * self.deviation / distance).powi(2) * std::f64::consts::FRAC_PI_3
+        };
+        let single = normal_quantile(1.0 - by.chance);
+        let joint = normal_quantile(1.0 - by.chance / count(together));
+        let (change, margin) = (self.shift.abs(), by.margin.ln_1p());
+        let mut runs = f64::INFINITY;
+        if change > 0.0 {
+            runs = times(joint + FOUR_OF_FIVE, change);
+        }
+        if change < margin {
+            runs = runs.min(times(single + FOUR_OF_FIVE, margin - change));
+        }
+        let (first, second) = self.runs;
+        let more = count(first.min(second)) + 1.0;
+        let runs = runs.ceil().max(self.least(together, by)).max(more);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a whole number up to MOST_RUNS"
+        )]
+        (runs <= MOST_RUNS).then_some(runs as u32)
+    }
+
+    /// The lowest number of runs with which a difference can be shown.
+    fn least(&self, together: usize, by: Judgement) -> f64 {
+        let enough = |runs: &u32| {
+            let least = match self.design {
+                Design::Paired => least_of_pairs(*runs as usize),
+                Design::Apart => least_of_sets(*runs as usize, *runs as usize),
+            };
+            least * count(together) <= by.chance
+        };
+        (1..100).find(enough).map_or(f64::INFINITY, f64::from)
+    }
+}
+
+/// The lowest probability that a number of pairs can reach.
+fn least_of_pairs(pairs: usize) -> f64 {
+    0.5_f64.powi(i32::try_from(pairs).unwrap_or(i32::MAX)) * 2.0
+}
+
+/// The lowest probability that two sets can reach.
+fn least_of_sets(a: usize, b: usize) -> f64 {
+    let ways: f64 = (1..=a).map(|k| count(b + k) / count(k)).product();
+    (2.0 / ways).min(1.0)
+}
+
 struct Found {
     shift: f64,
     interval: Option<(f64, f64)>,
     probability: f64,
-    least: f64,
+    deviation: f64,
 }
 
 fn logs(values: &[f64]) -> Vec<f64> {
@@ -158,7 +241,7 @@ fn paired(a: &[f64], b: &[f64], level: f64) -> Found {
         shift,
         interval,
         probability: ranks::signed(&differences),
-        least: 0.5_f64.powi(i32::try_from(a.len()).unwrap_or(i32::MAX)) * 2.0,
+        deviation: variance(&differences).unwrap_or(f64::NAN).sqrt(),
     }
 }
 
@@ -166,14 +249,17 @@ fn apart(a: &[f64], b: &[f64], level: f64) -> Found {
     let differences = a.iter().flat_map(|a| b.iter().map(move |b| or_none(b - a)));
     let outside = ranks::outside_sum(a.len(), b.len(), level);
     let (shift, interval) = centre(differences.collect(), outside);
-    let ways: f64 = (1..=a.len())
-        .map(|k| count(b.len() + k) / count(k))
-        .product();
+    let freedom = count(a.len() + b.len()) - 2.0;
+    let squares = |values: &[f64]| {
+        let mean = mean(values).unwrap_or(0.0);
+        values.iter().map(|v| (v - mean).powi(2)).sum::<f64>()
+    };
+    let within = (squares(a) + squares(b)) / freedom;
     Found {
         shift,
         interval,
         probability: ranks::sum(a, b),
-        least: (2.0 / ways).min(1.0),
+        deviation: (2.0 * within).sqrt(),
     }
 }
 
@@ -216,14 +302,63 @@ mod tests {
     }
 
     #[test]
-    fn a_few_runs_have_no_interval_and_say_how_little_they_can_tell() {
-        let found = change(&[1.0, 2.0], &[3.0, 4.0], Design::Apart, 0.95).unwrap();
+    fn a_few_runs_have_no_interval_and_say_how_many_are_needed() {
+        let by = Judgement {
+            chance: 0.05,
+            margin: 0.01,
+        };
+        let needed = |found: Change| judge(&[found], by)[0].1;
+        // Two of 20 ways: p = 0.1; two of 70: p = 0.03.
+        let found = change(&[1.0; 3], &[2.0; 3], Design::Apart, 0.95).unwrap();
         assert_eq!(found.interval, None);
-        assert!((found.least_probability - 2.0 / 6.0).abs() < 1e-9);
+        assert_eq!(needed(found), Verdict::Inconclusive(Some(4)));
+        // Six of one sign: p = 2 / 64.
         let found = change(&[1.0; 4], &[2.0; 4], Design::Paired, 0.95).unwrap();
-        assert!((found.least_probability - 0.125).abs() < 1e-9);
         assert!((found.probability - 0.125).abs() < 1e-9);
         assert_eq!(found.effect, None);
+        assert_eq!(needed(found), Verdict::Inconclusive(Some(6)));
+        // One run has no deviation.
+        let found = change(&[1.0], &[2.0], Design::Paired, 0.95).unwrap();
+        assert_eq!(needed(found), Verdict::Inconclusive(None));
+    }
+
+    #[test]
+    fn the_change_is_that_of_the_medians_and_the_interval_contains_it() {
+        // All pairs rise by 10 %, but the medians are of different pairs.
+        let a = [
+            100.0, 100.0, 100.0, 100.0, 200.0, 200.0, 200.0, 200.0, 200.0,
+        ];
+        let b = [
+            110.0, 110.0, 110.0, 110.0, 110.0, 220.0, 220.0, 220.0, 220.0,
+        ];
+        let found = change(&a, &b, Design::Paired, 0.95).unwrap();
+        assert_eq!(found.medians, (200.0, 110.0));
+        assert!((found.ratio - 0.55).abs() < 1e-9);
+        let (low, high) = found.interval.unwrap();
+        assert!(low <= 0.55 && 1.1 - 1e-9 <= high, "{low} to {high}");
+        // An interval on both sides of 1 is no difference.
+        let by = Judgement {
+            chance: 0.05,
+            margin: 0.01,
+        };
+        assert!(matches!(judge(&[found], by)[0].1, Verdict::Inconclusive(_)));
+    }
+
+    #[test]
+    fn a_change_inside_the_margin_is_equivalence_even_if_it_is_certain() {
+        let a: Vec<f64> = (0..20).map(|at| 1000.0 + f64::from(at % 2)).collect();
+        let b: Vec<f64> = a.iter().map(|value| value * 1.004).collect();
+        let found = change(&a, &b, Design::Paired, 0.99).unwrap();
+        let verdict = |margin| {
+            let by = Judgement {
+                chance: 0.01,
+                margin,
+            };
+            judge(&[found], by)[0].1
+        };
+        assert_eq!(verdict(0.01), Verdict::Equivalent);
+        assert_eq!(verdict(0.001), Verdict::Higher);
+        assert_eq!(verdict(0.0), Verdict::Higher);
     }
 
     #[test]
@@ -242,7 +377,7 @@ mod tests {
             let found = change(a, b, design, 0.99).unwrap();
             let by = Judgement {
                 chance: 0.01,
-                threshold: 0.005,
+                margin: 0.01,
             };
             (found.ratio, judge(&[found], by)[0].1)
         };
@@ -252,11 +387,12 @@ mod tests {
                 judged(&dead, &rates, design),
                 (f64::INFINITY, Verdict::Higher)
             );
-            assert_eq!(judged(&dead, &dead, design), (1.0, Verdict::NoDifference));
+            assert_eq!(judged(&dead, &dead, design), (1.0, Verdict::Equivalent));
             // One run of twelve with the figure 0 does not decide the verdict.
             let mut once = rates.clone();
             once[3] = 0.0;
-            assert_eq!(judged(&rates, &once, design).1, Verdict::NoDifference);
+            let verdict = judged(&rates, &once, design).1;
+            assert!(matches!(verdict, Verdict::Inconclusive(_)), "{verdict:?}");
         }
     }
 

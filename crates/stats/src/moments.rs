@@ -53,6 +53,12 @@ pub fn t_quantile(level: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + level / 2.0))
 }
 
+/// The two-sided quantile of the standard normal distribution.
+#[must_use]
+pub fn normal_quantile(level: f64) -> f64 {
+    std::f64::consts::SQRT_2 * statrs::function::erf::erf_inv(level)
+}
+
 /// The probability that Student's t lies at least as far from 0 as this, either way.
 #[must_use]
 pub fn t_probability(t: f64, freedom: f64) -> f64 {

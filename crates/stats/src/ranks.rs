@@ -116,7 +116,7 @@ fn outside(ways: &[f64], level: f64) -> usize {
     reason = "rounded down from a figure above 0"
 )]
 fn outside_normal(middle: f64, spread: f64, level: f64) -> usize {
-    let z = crate::moments::t_quantile(level, 1e6);
+    let z = crate::moments::normal_quantile(level);
     (middle - z * spread).max(0.0) as usize
 }
 

@@ -34,8 +34,8 @@ pub struct CompareArgs {
     pub keep: Option<PathBuf>,
     /// `--false-alarms`: their probability, as a share; `None` is the default.
     pub chance: Option<f64>,
-    /// `--threshold`: the smallest relevant change, as a share; `None` is the default.
-    pub threshold: Option<f64>,
+    /// `--margin`: the largest change that is equivalence, as a share; `None` is the default.
+    pub margin: Option<f64>,
     /// `--json`: print a document.
     pub json: bool,
     /// `--markdown`: print a table of Markdown.

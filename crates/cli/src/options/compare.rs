@@ -17,6 +17,7 @@ pub(crate) static COMPARE: &[Opt] = &[
         .help("compare the runs in pairs, in the order of their names")
         .more("For runs that alternated: drift affects both runs of a pair."),
     FALSE_ALARMS,
+    MARGIN,
     THRESHOLD,
     JSON,
     MARKDOWN,
@@ -29,7 +30,10 @@ pub(crate) static RUN: &[Opt] = &[
         .takes("number", ValueKind::Within(1, 10_000))
         .set(|a, text| a.pairs = text.parse().ok())
         .help("number of runs of each configuration")
-        .more("The default is 20, enough to detect a change of 2 % if runs differ by 1.2 %."),
+        .more(
+            "The default is 20, enough to detect a change of 2 % if runs differ by 1.2 %. An \
+             inconclusive comparison states the number that is needed.",
+        ),
     Opt::named("keep", Group::Output)
         .takes("folder", ValueKind::File)
         .set(|a, text| a.keep = Some(PathBuf::from(text)))
@@ -39,6 +43,7 @@ pub(crate) static RUN: &[Opt] = &[
              report`.",
         ),
     FALSE_ALARMS,
+    MARGIN,
     THRESHOLD,
     JSON,
     MARKDOWN,
@@ -51,11 +56,16 @@ const FALSE_ALARMS: Opt = Opt::named("false-alarms", Group::Statistics)
     .help("probability of a false alarm, over all figures together")
     .more("The default is 1%; a lower value needs more runs.");
 
+const MARGIN: Opt = Opt::named("margin", Group::Statistics)
+    .takes("percent", ValueKind::Percent)
+    .set(|a, text| a.margin = percent(text))
+    .help("largest change that counts as equivalence")
+    .more("The default is 1%; with 0 nothing is equivalent.");
+
 const THRESHOLD: Opt = Opt::named("threshold", Group::Statistics)
     .takes("percent", ValueKind::Percent)
-    .set(|a, text| a.threshold = percent(text))
-    .help("smallest relevant change")
-    .more("The default is 0.5%; 0 accepts every significant change.");
+    .set(|a, text| a.margin = percent(text))
+    .help("the same as --margin, which replaces it");
 
 const JSON: Opt = Opt::named("json", Group::Output)
     .flag(|a| a.json = true)

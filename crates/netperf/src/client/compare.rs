@@ -12,8 +12,8 @@ use crate::output::{Failure, INVALID, out};
 
 /// The exit status when a figure got worse.
 const WORSE: u8 = 4;
-/// The exit status when there are too few runs to tell.
-const UNKNOWN: u8 = 5;
+/// The exit status when neither a difference nor equivalence is shown.
+const INCONCLUSIVE: u8 = 5;
 
 fn failure(problem: impl Display) -> Failure {
     Failure::stderr(INVALID, format_args!("netperf compare: {problem}"))
@@ -39,7 +39,7 @@ pub(super) fn wish(args: &CompareArgs, design: Design) -> Wish {
         design,
         judgement: Judgement {
             chance: args.chance.unwrap_or(Wish::CHANCE),
-            threshold: args.threshold.unwrap_or(Wish::THRESHOLD),
+            margin: args.margin.unwrap_or(Wish::MARGIN),
         },
     }
 }
@@ -58,9 +58,9 @@ pub(super) fn print(comparison: &Comparison, args: &CompareArgs) {
 /// The exit status that a comparison comes to.
 pub(super) fn exit(comparison: &Comparison) -> ExitCode {
     match comparison.outcome() {
-        ChangeOutcome::Better | ChangeOutcome::Same => ExitCode::SUCCESS,
+        ChangeOutcome::Better | ChangeOutcome::Equivalent => ExitCode::SUCCESS,
         ChangeOutcome::Worse => ExitCode::from(WORSE),
-        ChangeOutcome::Unknown => ExitCode::from(UNKNOWN),
+        ChangeOutcome::Inconclusive => ExitCode::from(INCONCLUSIVE),
     }
 }
 

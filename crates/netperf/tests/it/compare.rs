@@ -52,17 +52,17 @@ fn a_rate_that_fell_is_worse_and_the_status_says_so() {
 }
 
 #[test]
-fn sets_of_one_kind_do_not_differ() {
+fn sets_of_one_kind_are_equivalent() {
     let scratch = Scratch::new();
-    results(&scratch, "a", &around(1000.0));
-    results(&scratch, "b", &around(1000.5));
+    results(&scratch, "a", &around(10_000.0));
+    results(&scratch, "b", &around(10_005.0));
     for words in [
         &["compare", "a", "b"][..],
         &["compare", "--paired", "a", "b"],
     ] {
         let found = netperf(&scratch, words);
         assert_eq!(found.status.code(), Some(0), "{}", found.stdout);
-        assert!(found.stdout.contains("No difference"), "{}", found.stdout);
+        assert!(found.stdout.contains("Equivalent:"), "{}", found.stdout);
     }
 }
 
@@ -126,7 +126,52 @@ fn what_cannot_be_compared_is_named() {
     }
     let found = netperf(&scratch, &["compare", "few", "few"]);
     assert_eq!(found.status.code(), Some(5), "{}", found.stdout);
-    assert!(found.stdout.contains("Too few runs"), "{}", found.stdout);
+    let said = "Inconclusive: neither a difference nor equivalence within 1 % is shown: \
+                transaction rate. About 5 runs of each are needed.\n";
+    assert!(found.stdout.ends_with(said), "{}", found.stdout);
+}
+
+#[test]
+fn an_interval_wider_than_the_margin_is_inconclusive() {
+    let scratch = Scratch::new();
+    let wild: Vec<f64> = (1..=12).map(|at| 100.0 * f64::from(at)).collect();
+    let other: Vec<f64> = wild.iter().rev().map(|rate| rate + 50.0).collect();
+    results(&scratch, "a", &wild);
+    results(&scratch, "b", &other);
+    let found = netperf(&scratch, &["compare", "a", "b", "--json"]).expect_exit(5);
+    let document: Value = serde_json::from_str(&found.stdout).expect("JSON");
+    assert_eq!(document["outcome"], "inconclusive");
+    assert!(document["needed_runs"].as_u64().expect("a number") > 12);
+    let figure = &document["figures"][0];
+    let value = |name: &str| figure[name].as_f64().expect("a number");
+    assert!((value("ratio") - value("second_median") / value("first_median")).abs() < 1e-12);
+    assert!(
+        value("ratio_low") < 0.99 && 1.01 < value("ratio_high"),
+        "{figure}"
+    );
+    netperf(&scratch, &["compare", "a", "a", "--margin", "10%"]).expect_exit(5);
+    netperf(
+        &scratch,
+        &["compare", "a", "a", "--paired", "--margin", "10%"],
+    )
+    .expect_exit(0);
+}
+
+#[test]
+fn figures_that_differ_are_refused_or_named() {
+    let scratch = Scratch::new();
+    let write = |name: &str, result: Value| {
+        let document = json!({"schema": "netperf-1", "test": {"name": "TCP_RR"}, "result": result});
+        std::fs::write(scratch.path().join(name), document.to_string()).expect("a file");
+    };
+    write("rate.json", json!({"transactions_per_second": 1000.0}));
+    write(
+        "bits.json",
+        json!({"throughput": 5.0, "throughput_unit": "10^6bits/s"}),
+    );
+    let found = netperf(&scratch, &["compare", "rate.json", "bits.json"]).expect_exit(2);
+    let said = "different figures cannot be compared: transaction rate and throughput";
+    assert!(found.stderr.contains(said), "{}", found.stderr);
 }
 
 #[test]

@@ -14,6 +14,9 @@ const RUNS: u32 = 5;
 
 /// Longest delay of our end after that of 2.7.0.
 const LATER: f64 = 0.5;
+/// Difference between the medians of two series of runs of 2.7.0 on such a link. Results wait
+/// at another place of the queue, and a netserver 2.7.0 gives a late connection a shorter test.
+const SPREAD: f64 = 0.5;
 
 /// The phases of the speed test of OpenWrt: streams to netperf and from netperf.
 const PHASES: [(&str, usize, usize); 3] = [
@@ -127,8 +130,8 @@ fn pattern_is_complete_and_in_time(link: &Bottleneck, pair: &Pair, runs: u32, se
         );
         let all = f64::from(runs) * float(to + from);
         // A netserver 2.7.0 refuses a data connection that is late, as where its response was
-        // lost several times.
-        let spare = if pair.server.is_stock() { 2.0 } else { 0.0 };
+        // lost several times: that of netperf 2.7.0 in 1 of 25 cases with the shortest queue.
+        let spare = if pair.server.is_stock() { 4.0 } else { 0.0 };
         check(
             &format!("{case}: complete"),
             all,
@@ -137,20 +140,22 @@ fn pattern_is_complete_and_in_time(link: &Bottleneck, pair: &Pair, runs: u32, se
         );
         if to > 0 {
             check(
-                &format!("{case}: median time of TCP_MAERTS, s, of 2.7.0 and {LATER}"),
-                theirs.time() + LATER,
+                &format!("{case}: median time of TCP_MAERTS, s, of 2.7.0 and {LATER} + {SPREAD}"),
+                theirs.time() + LATER + SPREAD,
                 ours.time(),
                 Tolerance::AtMost,
             );
         }
-        // netperf's own data arrives within 6 s. First packets are lost for 7 s, and results
-        // wait for 2.75 s (slow.rs).
-        check(
-            &format!("{case}: longest time of TCP_STREAM, s"),
-            f64::from(seconds) + 6.0 + 7.0 + 2.75,
-            ours.longest,
-            Tolerance::AtMost,
-        );
+        if from > 0 {
+            // netperf's own data arrives within 6 s. First packets are lost for 7 s, and results
+            // wait for 2.75 s (slow.rs).
+            check(
+                &format!("{case}: longest time of TCP_STREAM, s"),
+                f64::from(seconds) + 6.0 + 7.0 + 2.75,
+                ours.longest,
+                Tolerance::AtMost,
+            );
+        }
     }
 }
 

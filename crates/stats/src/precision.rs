@@ -14,6 +14,8 @@ const MOST_RELATED: f64 = 0.8;
 const LEAST_RELATED: f64 = -0.4;
 /// Standard errors below 0 at which the correlation of batches is certainly negative.
 const CERTAIN: f64 = 2.5;
+/// Ratio of two variances that counts as a half.
+const HALF: f64 = 0.65;
 /// Standard errors by which a negative correlation is reduced before it narrows an interval.
 const CAUTION: f64 = 0.5;
 
@@ -30,6 +32,9 @@ pub struct Estimate {
     pub batch: usize,
     /// The number of batches.
     pub batches: usize,
+    /// True if deviations of the values compensate each other: the width then falls with the
+    /// length of the series, and not with its square root.
+    pub compensated: bool,
 }
 
 impl Estimate {
@@ -79,6 +84,7 @@ pub fn of_mean(values: &[f64], level: f64) -> Option<Estimate> {
         error: spread,
         batch,
         batches: means.len(),
+        compensated,
     })
 }
 
@@ -109,6 +115,12 @@ impl Batching {
         self.related < -CERTAIN / self.number.sqrt()
     }
 
+    /// Returns true if these batches of twice the size vary about half as much, scaled to one
+    /// value: deviations at the edges of batches are all that is left.
+    fn halves(&self, smaller: &Self) -> bool {
+        self.variance < HALF * smaller.variance
+    }
+
     /// Returns true if these larger batches vary less than by chance. An oscillation whose
     /// period is several batches has no correlation of neighbours.
     fn varies_less_than(&self, smaller: &Self) -> bool {
@@ -136,7 +148,9 @@ fn unrelated_batch(values: &[f64]) -> Option<(usize, bool)> {
             .clone()
             .any(|larger| larger.varies_less_than(batching));
         let negative = batching.is_negative() || falls;
-        if batching.related < UNRELATED && !negative && batching.size > 1 {
+        let smaller = at.checked_sub(1).and_then(|before| all.get(before));
+        let settled = smaller.is_some_and(|smaller| !batching.halves(smaller));
+        if batching.related < UNRELATED && !negative && settled {
             return Some((batching.size, compensated));
         }
         if larger.count() > 0 {

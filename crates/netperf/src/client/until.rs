@@ -10,7 +10,7 @@ use std::time::Duration;
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{
-    Duplex, EndSetup, Limit, Tally, TestPlan, Unit, Until, UntilEnd, UntilPlan, Warning,
+    Duplex, EndSetup, Iteration, Limit, Tally, TestPlan, Unit, Until, UntilEnd, UntilPlan, Warning,
 };
 use netperf_os::alarm;
 use netperf_report::interim_work;
@@ -159,10 +159,34 @@ pub(super) fn beside<T>(
     done
 }
 
-/// Warning for a run that ended before it reached the requested accuracy.
-pub(super) fn doubt(plan: &TestPlan, found: Option<&Until>) -> Option<Warning> {
+/// Warning for a run that ended before it reached the requested accuracy, and for datagrams that
+/// were judged by what was sent.
+pub(super) fn doubt(plan: &TestPlan, found: Option<&Until>, runs: &[Iteration]) -> Option<Warning> {
     let (wanted, found) = (plan.until.as_ref()?, found?);
-    (found.end != UntilEnd::Reached).then(|| Warning::Imprecise(words(wanted, found)))
+    let text = if found.end == UntilEnd::Reached {
+        lost(plan, wanted, runs.last()?)?
+    } else {
+        words(wanted, found)
+    };
+    Some(Warning::Imprecise(text))
+}
+
+/// The share of netperf's datagrams that did not arrive, if it exceeds the precision: netserver
+/// tells only at the end what did.
+fn lost(plan: &TestPlan, wanted: &UntilPlan, run: &Iteration) -> Option<String> {
+    let sends = plan.flow.sends && !plan.flow.counts_transactions();
+    let datagrams = sends && !plan.transport.row().reliable;
+    let remote = run.remote.as_ref().filter(|_| datagrams)?;
+    let sent = run.local.tally.bytes_sent;
+    #[expect(clippy::cast_precision_loss, reason = "a share")]
+    let share = sent.saturating_sub(remote.tally.bytes_received) as f64 / sent.max(1) as f64;
+    (share > wanted.precision).then(|| {
+        let lost = netperf_report::percent(share);
+        format!(
+            "--until judged what was sent, of which {lost} did not arrive: how precisely the \
+             throughput of the rest is known is unknown"
+        )
+    })
 }
 
 fn words(wanted: &UntilPlan, found: &Until) -> String {

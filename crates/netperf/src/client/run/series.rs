@@ -77,7 +77,8 @@ impl TestRun<'_> {
         let mut done = std::mem::take(self.done);
         let remote_host = facts::remote(self.remote_host.take(), &mut done.iterations);
         let doubts = rate::doubts(plan, &done.iterations, done.latency.as_ref());
-        let imprecise = until::doubt(plan, done.until.as_ref()).filter(|_| !stopped);
+        let imprecise =
+            until::doubt(plan, done.until.as_ref(), &done.iterations).filter(|_| !stopped);
         let missing = empty::failure(plan, &self.hosts, &agreed, &done.iterations, stopped);
         if let Some(why) = missing {
             // The program reports it as its failure.

@@ -178,14 +178,22 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// About how long it would take: the width falls with the square root of the time. No
-    /// time is enough for a level that changes.
+    /// About how long it would take: the width falls with the square root of the time, or with the
+    /// time itself where deviations compensate each other. No time is enough for a level that
+    /// changes.
     fn would_take(&self, found: &Until, look: Look) -> Option<Duration> {
         let drifts = matches!(found.course, Course::Drifting(_));
         if found.end != UntilEnd::TooNoisy || drifts {
             return None;
         }
-        let times = (found.worst()? / self.wanted.precision).powi(2).max(1.25);
+        let compensated = look.estimate.is_some_and(|estimate| estimate.compensated);
+        let power = if compensated && found.percentiles.is_empty() {
+            1
+        } else {
+            2
+        };
+        let short = found.worst()? / self.wanted.precision;
+        let times = short.powi(power).max(1.25);
         let steady = count(self.values.len() - look.warm_up);
         let seconds = self.every.as_secs_f64() * (steady * times + count(look.warm_up));
         Duration::try_from_secs_f64(seconds).ok()

@@ -54,6 +54,37 @@ fn a_run_that_is_too_noisy_says_how_long_it_would_take() {
     assert!((4.0..40.0).contains(&longer), "{longer}");
 }
 
+/// Acknowledged bytes of a link of constant rate come in bursts at irregular times.
+#[test]
+fn bursts_at_a_constant_rate_are_known_after_the_time_that_was_stated() {
+    let mut dice = Dice::new(3);
+    let mut values = vec![0.0; 60_000];
+    for burst in 0..1500 {
+        let late = (dice.normal().abs() * 9.0).min(30.0);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "from 0 to 30"
+        )]
+        let late = late as usize;
+        values[burst * 37 + late] += 1000.0;
+    }
+    let wanted = wanted(0.01, &[]);
+    let values_at = |index: usize| values[index];
+    let short = run(&wanted, 2_000, values_at);
+    assert_eq!(short.end, UntilEnd::TooNoisy, "{short:?}");
+    let longer = short.would_take.unwrap().as_secs_f64() / short.looked_at().as_secs_f64();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a small factor"
+    )]
+    let enough = (2_000.0 * longer * 2.0) as usize;
+    assert!(enough < 20_000, "{short:?}");
+    let long = run(&wanted, enough, values_at);
+    assert_eq!(long.end, UntilEnd::Reached, "{short:?} {long:?}");
+}
+
 #[test]
 fn a_run_that_is_over_too_soon_is_not_judged() {
     let found = run(&wanted(0.01, &[]), 100, |_| 1000.0);

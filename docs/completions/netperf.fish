@@ -249,7 +249,7 @@ complete -c netperf -n '__netperf_in behind' -a '--seed' -d 'seed of the random 
 complete -c netperf -n '__netperf_in first front' -l sequence -d 'number datagrams to detect loss, duplicates and reordering'
 complete -c netperf -n '__netperf_in inner' -a '--sequence' -d 'number datagrams to detect loss, duplicates and reordering'
 complete -c netperf -n '__netperf_in behind' -a '--sequence' -d 'number datagrams to detect loss, duplicates and reordering'
-complete -c netperf -n '__netperf_in first front' -l one-port -x -a 'on auto' -d 'send data to the port of the control connection: on (default) or auto'
+complete -c netperf -n '__netperf_in first front' -l one-port -d 'send data to the port of the control connection: on (default) or auto'
 complete -c netperf -n '__netperf_in inner' -a '--one-port' -d 'send data to the port of the control connection: on (default) or auto'
 complete -c netperf -n '__netperf_in inner; and __netperf_value --one-port' -x -a 'on auto'
 complete -c netperf -n '__netperf_in behind' -a '--one-port' -d 'send data to the port of the control connection: on (default) or auto'

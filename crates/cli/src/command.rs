@@ -107,6 +107,8 @@ pub struct RunCommand {
     pub show: Show,
     /// History to store the result in; empty for the default one.
     pub history: Option<String>,
+    /// Invalid values that are ignored, each with its option and the reason.
+    pub ignored: Vec<String>,
     /// True if the test may use the port of the control connection for data when a separate
     /// port is blocked.
     pub auto_one_port: bool,

@@ -66,6 +66,12 @@ pub enum OptionProblem {
         /// Names that may have been meant.
         near: Vec<String>,
     },
+    /// It is the name of a subcommand.
+    #[error(" is unknown; did you mean the subcommand, as in `netperf {word} --help`?")]
+    Subcommand {
+        /// The subcommand.
+        word: &'static str,
+    },
     /// The test that runs has no such option.
     #[error(" is not for the test {test}")]
     OtherTest {
@@ -203,11 +209,22 @@ pub(crate) fn nearest<'w>(wrong: &str, words: impl IntoIterator<Item = &'w str>)
     }
     let wrong = wrong.to_ascii_lowercase();
     let distance = |word: &str| strsim::damerau_levenshtein(&wrong, &word.to_ascii_lowercase());
+    let begins_alike = |word: &str| {
+        let first = |text: &str| {
+            text.chars()
+                .next()
+                .map(|letter| letter.to_ascii_lowercase())
+        };
+        first(word) == first(&wrong)
+    };
     let (changes, word) = words
         .into_iter()
         .map(|word| (distance(word), word))
-        .min_by_key(|(changes, _)| *changes)?;
-    (changes <= 1.max(wrong.len() / 3)).then(|| word.to_owned())
+        .min_by_key(|(changes, word)| (*changes, !begins_alike(word)))?;
+    // More changes than letters to keep is another word.
+    let few = changes <= 1.max(wrong.len() / 3) && changes < wrong.chars().count();
+    let like = few && (changes == 1 || begins_alike(word));
+    like.then(|| word.to_owned())
 }
 
 #[cfg(test)]
@@ -234,6 +251,9 @@ mod tests {
             ("ho", "host"),
             ("remote", "remote-align remote-cpu"),
             ("xyzzy", ""),
+            ("most", "host"),
+            ("x", ""),
+            ("crime", ""),
             ("", ""),
         ] {
             assert_eq!(near_names(wrong, NAMES.to_vec()).join(" "), near, "{wrong}");

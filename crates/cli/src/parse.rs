@@ -11,6 +11,7 @@ use crate::config;
 use crate::fault::Fault;
 use crate::long::{NoOtherTable, OptionProblem, OtherTables, misuse, shown};
 use crate::options::{self, SUITES, global, server};
+use crate::subcommand::WORDS;
 use crate::table::{Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape, by_name};
 use crate::{CliEnvironment, VERSION, help, resolve, usage};
 
@@ -221,8 +222,17 @@ impl OtherTables for Early {
     fn unknown(&self, program: &str, name: &str, mut own: Vec<&'static str>) -> CliError {
         let others = SUITES.iter().flat_map(|suite| suite.table);
         own.extend(others.map(|row| row.long));
-        misuse(program, name, OptionProblem::unknown(name, own))
+        unknown_option(program, name, own)
     }
+}
+
+/// Error for a long option that netperf does not have.
+fn unknown_option(program: &str, name: &str, own: Vec<&'static str>) -> CliError {
+    let problem = match WORDS.iter().find(|word| **word == name) {
+        Some(word) => OptionProblem::Subcommand { word },
+        None => OptionProblem::unknown(name, own),
+    };
+    misuse(program, name, problem)
 }
 
 /// Global long options behind `--`.
@@ -261,7 +271,7 @@ impl OtherTables for Globals<'_> {
             return other_test(program, name, self.test);
         }
         own.extend(global::table().iter().map(|row| row.long));
-        misuse(program, name, OptionProblem::unknown(name, own))
+        unknown_option(program, name, own)
     }
 }
 

@@ -239,6 +239,9 @@ fn measure(run: &mut RunCommand, begun: RunStart, done: &mut RunSoFar) -> Result
     secure::give_key(&mut run.plan)?;
     let needs = netperf_report::needs(&run.plan, &run.report)?;
     run.plan.latency |= needs.latency;
+    for ignored in &run.ignored {
+        output::err(&format!("netperf: ignored: {ignored}\n"));
+    }
     draw_seed(&mut run.plan);
     show::check(run)?;
     keep::check(run)?;
@@ -265,7 +268,13 @@ fn draw_seed(plan: &mut TestPlan) {
 fn bind_to_cpu(run: &RunCommand) {
     if let Some(cpu) = run.plan.local.bind {
         // Scripts may name a CPU that does not exist, so this is not an error.
-        let _no_such_cpu = netperf_os::process::bind_to_cpu(cpu);
+        if let Err(error) = netperf_os::process::bind_to_cpu(cpu) {
+            let text = output::system_text(&error);
+            output::err(&format!(
+                "netperf: -T {cpu}: this host cannot bind to CPU {cpu}: {text}; netperf runs on \
+                 any CPU\n"
+            ));
+        }
     }
 }
 

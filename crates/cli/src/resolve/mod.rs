@@ -49,6 +49,7 @@ pub(crate) fn command(
     let report = output::report(args, test, environment, notices)?;
     remarks(args, test, notices);
     Ok(Command::Run(Box::new(RunCommand {
+        ignored: args.global.ignored.clone(),
         plan,
         report,
         auto_one_port: args.global.io.one_port == Some(OnePortArg::Auto),

@@ -81,9 +81,16 @@ pub(crate) fn establish(plan: &ControlPlan) -> Result<ControlConnection, Failure
     let mut refused = false;
     let mut failure = described.not_reached();
     for to in &remotes.addresses {
-        let locals = matching(local, &locals.addresses, *to);
+        let other = local.family != Family::Unspecified && local.family != family_of(to);
+        let locals = if other {
+            Vec::new()
+        } else {
+            matching(local, &locals.addresses, *to)
+        };
         if locals.is_empty() {
-            let line = format_args!("connect to {to}: -L has no address of this family");
+            let (ip, port) = (to.ip(), to.port());
+            let line =
+                format_args!("connect to {ip} port {port}: -L has no address of this family");
             failure = failure.hint(line);
         }
         for from in locals {

@@ -21,7 +21,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use netperf_cli::RunCommand;
-use netperf_engine::{EndReport, TestEnd};
+use netperf_engine::{EndReport, EngineError, Operation, TestEnd};
 use netperf_measure::clock;
 use netperf_measure::device_drops::DeviceDrops;
 use netperf_model::{
@@ -35,8 +35,10 @@ use netperf_session::offer::Agreement;
 use self::session::{Talk, numbered};
 use self::trace::Trace;
 use super::control::{self, ControlConnection};
-use super::hosts::{data_hosts, drawn};
-use super::{RunSoFar, RunStart, facts, failure, hosts, interim, keep, show, stamps, until};
+use super::hosts::{data_hosts, drawn, socket_address};
+use super::{
+    RunSoFar, RunStart, facts, failure, hosts, interim, keep, show, stamps, until, way_out,
+};
 use crate::output::{Failure, out};
 
 /// The identifier of this run: given by the user, or fresh (RFC 9562, version 1).
@@ -204,7 +206,13 @@ impl<'a> TestRun<'a> {
         let earlier = self.done.intervals.len();
         let hosts = drawn(plan, &self.hosts);
         let family = hosts.remote.family();
-        let failed = |error| failure::engine(&error, plan.transport, family);
+        let failed = |error: EngineError| {
+            if error.operation == Operation::Bind && plan.transport.is_inet() {
+                let at = socket_address(&hosts.local, hosts.local.port);
+                return Failure::failed(way_out::binding_data(at, &error.error));
+            }
+            failure::engine(&error, plan.transport, family)
+        };
         let many = plan.many.as_ref();
         let workers = many.map(|many| many::workers(many, &hosts)).transpose()?;
         let mut end = TestEnd::prepare(EndJob::of_plan(plan, &hosts, workers)).map_err(failed)?;

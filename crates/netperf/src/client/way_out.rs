@@ -53,6 +53,24 @@ pub(super) fn connecting(
     format!("{operation} {ip} port {port}: {text}{way_out}")
 }
 
+/// A failed bind(2) of netperf's data socket.
+pub(super) fn binding_data(at: SocketAddr, error: &io::Error) -> String {
+    let kind = error.kind();
+    let way_out = if kind == ErrorKind::AddrInUse {
+        ": name another port with -P (--data-port), or none"
+    } else if kind == ErrorKind::PermissionDenied {
+        ": ports below 1024 need root; name another with -P (--data-port), or none"
+    } else if kind == ErrorKind::AddrNotAvailable && lacks_zone(at) {
+        ": a link-local address needs the interface, as in fe80::1%eth0"
+    } else if kind == ErrorKind::AddrNotAvailable {
+        ": this host does not have the address; -L takes one of its own"
+    } else {
+        ""
+    };
+    let (ip, port, text) = (at.ip(), at.port(), system_text(error));
+    format!("bind the data socket to {ip} port {port}: {text}{way_out}")
+}
+
 /// A link-local address (RFC 4291 section 2.5.6) without its interface.
 fn lacks_zone(address: SocketAddr) -> bool {
     match address {

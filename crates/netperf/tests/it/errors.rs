@@ -183,3 +183,99 @@ fn a_port_that_needs_rights_is_told_from_one_that_is_taken() {
     );
     assert!(told.contains("CAP_NET_BIND_SERVICE"), "{told}");
 }
+
+/// A short run against a netserver of this test; its standard error.
+fn told(options: &[&str], status: i32) -> String {
+    let server = ours!().serve();
+    let run = ours!()
+        .client_of(&server)
+        .args(["--time", "100ms", "-t", "TCP_RR"])
+        .args(options)
+        .run();
+    assert_eq!(run.status.code(), Some(status), "{}", run.account());
+    run.stderr
+}
+
+#[test]
+fn an_unknown_type_of_service_and_a_cpu_that_does_not_exist_are_reported() {
+    let line = told(&["-Y", "le"], 0);
+    assert!(line.starts_with("netperf: ignored: -Y 'le': "), "{line}");
+    assert!(line.contains("such as ef, cs1 or af11"), "{line}");
+    let both = told(&["-Y", "cs9,le"], 0);
+    assert!(both.contains("'cs9'") && both.contains("'le'"), "{both}");
+    let line = told(&["-T", "1000,"], 0);
+    assert!(
+        line.contains("cannot bind to CPU 1000: Invalid argument"),
+        "{line}"
+    );
+    assert_eq!(told(&["-Y", "ef,0x10", "-T", "0"], 0), "");
+}
+
+#[test]
+fn a_local_data_port_that_cannot_be_had_is_explained() {
+    let taken = TcpListener::bind("0.0.0.0:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let line = told(&["--", "-P", &format!("{port},")], 1);
+    assert_eq!(
+        line,
+        format!(
+            "netperf: bind the data socket to 0.0.0.0 port {port}: Address already in use: name \
+             another port with -P (--data-port), or none\n"
+        )
+    );
+    let line = told(&["--", "-L", "192.0.2.9"], 1);
+    assert!(
+        line.contains("bind the data socket to 192.0.2.9 port 0: Cannot assign"),
+        "{line}"
+    );
+    assert!(line.contains("does not have the address"), "{line}");
+}
+
+#[test]
+fn names_are_tried_in_the_family_of_the_local_address() {
+    let server = ours!().serve();
+    let port = server.port().to_string();
+    for (local, other) in [("127.0.0.1", "::1"), ("::1", "127.0.0.1"), (",4", "::1")] {
+        let (_, message) = refused(&["-H", other, "-L", local, "-p", &port]);
+        let line = format!("connect to {other} port {port}: -L has no address of this family");
+        assert!(message.contains(&line), "{message}");
+    }
+}
+
+#[test]
+fn a_list_of_the_tests_is_at_hand() {
+    for options in [&["-t", "help"][..], &["--list"]] {
+        let run = Invocation::new(&ours!().netperf).args(options).run();
+        let listed = run.expect_clean().stdout;
+        for test in ["TCP_STREAM", "UDP_RR", "OMNI"] {
+            assert!(listed.contains(test), "{listed}");
+        }
+    }
+}
+
+#[test]
+fn suggestions_are_names_that_make_sense() {
+    for (options, message) in [
+        (
+            &["--unit", "q"][..],
+            "option --unit: 'q' is not one of G, M, K, B, g, m, k, b, x, u\n",
+        ),
+        (
+            &["--report"],
+            "option --report is unknown; did you mean the subcommand, as in `netperf report \
+             --help`?\n",
+        ),
+        (
+            &["--tset"],
+            "option --tset is unknown; did you mean --test?\n",
+        ),
+        (
+            &["--test", "TCP_STREEM"],
+            "option --test: 'TCP_STREEM' is not the name of a test; did you mean TCP_STREAM?\n",
+        ),
+    ] {
+        let run = Invocation::new(&ours!().netperf).args(options).run();
+        let run = run.expect_exit(2);
+        assert!(run.stderr.ends_with(message), "{}", run.account());
+    }
+}

@@ -1,4 +1,4 @@
-//! What netserver receives by time, with one flow.
+//! Samples of the bytes that one flow receives at netserver.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;

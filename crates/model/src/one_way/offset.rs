@@ -11,7 +11,7 @@ const STEPS: u32 = 60;
 const RESOLUTION: f64 = 0.5;
 
 /// Lowest and highest possible value.
-type Limits = [f64; 2];
+type OffsetLimits = [f64; 2];
 
 /// The offset of the clocks: the line in the middle of all those that lie within the bounds of all
 /// exchanges.
@@ -23,8 +23,8 @@ pub(super) struct OffsetLine {
     offset: f64,
     /// Relative speed of netserver's clock; 0 where it cannot be told from 0.
     drift: f64,
-    offsets: Limits,
-    drifts: Limits,
+    offsets: OffsetLimits,
+    drifts: OffsetLimits,
 }
 
 /// Bounds of the offset from the base that exchanges leave.
@@ -37,9 +37,9 @@ struct OffsetBounds<'p> {
 }
 
 impl OffsetBounds<'_> {
-    /// Limits of the offset at the middle of the run, with this drift. The lower one is above the
+    /// OffsetLimits of the offset at the middle of the run, with this drift. The lower one is above the
     /// other if there is no such line.
-    fn at(&self, drift: f64) -> Limits {
+    fn at(&self, drift: f64) -> OffsetLimits {
         let start = [f64::NEG_INFINITY, f64::INFINITY];
         self.pairs.iter().fold(start, |[low, high], pair| {
             let offset = pair.offset(self.base) - drift * (pair.at - self.middle);
@@ -72,8 +72,8 @@ impl OffsetBounds<'_> {
     }
 }
 
-/// Where a concave function is highest.
-fn highest([mut low, mut high]: Limits, of: impl Fn(f64) -> f64) -> f64 {
+/// The point at which a concave function is highest.
+fn highest([mut low, mut high]: OffsetLimits, of: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..STEPS {
         let third = (high - low) / 3.0;
         if of(low + third) < of(high - third) {
@@ -125,7 +125,7 @@ impl OffsetLine {
 
     pub(super) fn clock(&self, base: i64) -> ClockOffset {
         const BILLION: f64 = 1e9;
-        let farthest = |[low, high]: Limits, from: f64| (high - from).max(from - low);
+        let farthest = |[low, high]: OffsetLimits, from: f64| (high - from).max(from - low);
         let is_known = self.drifts[0] > -MOST_DRIFT && self.drifts[1] < MOST_DRIFT;
         let drift_error = if is_known {
             farthest(self.drifts, self.drift) * BILLION

@@ -1,6 +1,8 @@
 //! Tests whose data a firewall drops: they fail, name the reason, and find another port.
 
-use netperf_testkit::{Bottleneck, Finished, Invocation, LinkHost, Netserver, RoutedLink, ours};
+use netperf_testkit::{
+    Bottleneck, Finished, Invocation, LinkHost, Netserver, Programs, RoutedLink, ours,
+};
 
 /// A link whose router drops or rejects all data except that of netserver's port.
 struct Firewall {
@@ -11,8 +13,13 @@ struct Firewall {
 impl Firewall {
     /// `None` where root is missing. The verdict is in the words of nft(8).
     fn new(verdict: &str) -> Option<Self> {
+        Self::before(&ours!(), verdict)
+    }
+
+    /// A firewall before the netserver of these programs.
+    fn before(programs: &Programs, verdict: &str) -> Option<Self> {
         let link = RoutedLink::new(Bottleneck::new(10_000, 50))?;
-        let server = link.serve(&ours!());
+        let server = link.serve(programs);
         let port = server.port();
         let rules = format!(
             "nft 'table inet wall {{
@@ -67,6 +74,50 @@ fn datagrams_that_all_get_lost_are_a_failure_netns() {
         assert!(stderr.ends_with(advice), "{stderr}");
     }
     wall.run("-t UDP_RR --time 300ms --one-port").expect_clean();
+}
+
+#[test]
+fn nothing_arrives_at_a_stock_netserver_either_and_it_has_no_other_port_netns() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let Some(wall) = Firewall::before(&stock, "drop") else {
+        return;
+    };
+    for (options, what) in [
+        ("-t UDP_RR", "no transaction was completed"),
+        ("-t UDP_STREAM -- -m 1000", "bytes arrived at netserver"),
+    ] {
+        let run = wall.run(&format!("-l 1 {options}"));
+        assert_eq!(run.status.code(), Some(1), "{}", run.account());
+        assert!(run.stderr.contains(what), "{}", run.account());
+        let end = run.stderr.ends_with(": open that port\n");
+        assert!(end, "{}", run.account());
+    }
+}
+
+#[test]
+fn many_flows_without_data_are_a_failure_netns() {
+    let Some(wall) = Firewall::new("drop") else {
+        return;
+    };
+    for test in ["UDP_RR", "UDP_STREAM -- -m 1000"] {
+        let run = wall.run(&format!("--time 300ms --flows 2 -t {test}"));
+        assert_eq!(run.status.code(), Some(1), "{}", run.account());
+        assert!(run.stderr.contains("firewall"), "{}", run.account());
+    }
+}
+
+#[test]
+fn without_a_netserver_a_test_without_responses_is_a_failure_netns() {
+    let Some(wall) = Firewall::new("drop") else {
+        return;
+    };
+    let run = wall.run("-N -l 1 -t UDP_RR -- -P ,7");
+    assert_eq!(run.status.code(), Some(1), "{}", run.account());
+    let what = run.stderr.contains("no transaction was completed");
+    assert!(what, "{}", run.account());
+    assert!(!run.stderr.contains("--one-port"), "{}", run.account());
 }
 
 #[test]

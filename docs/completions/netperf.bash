@@ -212,6 +212,7 @@ _netperf_compare_value() {
 
 _netperf_run_value() {
     case $1 in
+    --vary) : ;;
     --pairs) : ;;
     --keep) _netperf_offer -f ;;
     --false-alarms) : ;;
@@ -260,7 +261,7 @@ _netperf_command() {
     case $1 in
     report) _netperf_complete netperf_report '--csv --help --markdown --output --png --svg' -f ;;
     compare) _netperf_complete netperf_compare '--false-alarms --help --json --margin --markdown --paired --threshold' -f ;;
-    run) _netperf_line '--vs' || _netperf_complete netperf_run '--false-alarms --help --json --keep --margin --markdown --pairs --threshold' ;;
+    run) _netperf_line '--vs' || _netperf_complete netperf_run '--false-alarms --help --json --keep --margin --markdown --pairs --threshold --vary' ;;
     sweep) _netperf_line '' || _netperf_complete netperf_sweep '--help --output --over --plan --repeat' ;;
     history) _netperf_complete netperf_history '--before --configuration --csv --db --dry-run --false-alarms --figure --help --host --json --keep-last --label --last --limit --older-than --parquet --since --test' -W $'add\nlist\nshow\ntrend\nchange\nforget\nexport\ncheck' ;;
     history/add) _netperf_complete netperf_history '--db --help --json --label' -f ;;

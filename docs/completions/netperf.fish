@@ -552,6 +552,7 @@ complete -c netperf -n '__netperf_in compare' -l json -d 'print the comparison a
 complete -c netperf -n '__netperf_in compare' -l markdown -d 'print the comparison as a Markdown table'
 complete -c netperf -n '__netperf_in compare' -s h -l help -d 'show this help and exit'
 complete -c netperf -n '__netperf_in compare' -F
+complete -c netperf -n '__netperf_in run' -l vary -x -d 'compare values of one option, such as congestion=cubic,bbr'
 complete -c netperf -n '__netperf_in run' -l pairs -x -d 'number of runs of each configuration'
 complete -c netperf -n '__netperf_in run' -l keep -r -F -d 'store every result in this folder'
 complete -c netperf -n '__netperf_in run' -l false-alarms -x -d 'probability of a false alarm, over all figures together'

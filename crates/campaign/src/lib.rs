@@ -1,6 +1,7 @@
 //! Many runs together: sets of results, compared.
 
 mod figures;
+mod several;
 mod text;
 
 pub mod curve;
@@ -11,4 +12,5 @@ pub mod compare;
 pub use compare::{ChangeOutcome, ComparedFigure, Comparison, Incomparable, Set, Wish, compare};
 pub use figures::{Better, RunFigure, of as figures};
 pub use netperf_stats::compare::{Design, Judgement};
+pub use several::Comparisons;
 pub use text::percent;

@@ -48,19 +48,19 @@ fn bad<T>(text: String) -> Result<T, BadPlan> {
 }
 
 impl Parameter {
-    /// Reads `name=values`.
+    /// Reads `name=values`; `option` is the name of the option in errors.
     ///
     /// # Errors
     /// When there is no name, or a value makes no sense.
-    pub fn read(text: &str) -> Result<Self, BadPlan> {
+    pub fn read(option: &str, text: &str) -> Result<Self, BadPlan> {
         let Some((name, values)) = text.split_once('=') else {
             return bad(format!(
-                "--over {text}: there is no name: write m=64,1K,64K"
+                "{option} {text}: there is no name: write m=64,1K,64K"
             ));
         };
         if !is_name(name) {
             return bad(format!(
-                "--over {text}: a name has letters, digits, - and _, such as m"
+                "{option} {text}: a name has letters, digits, - and _, such as m"
             ));
         }
         let mut all: Vec<String> = Vec::new();
@@ -68,7 +68,7 @@ impl Parameter {
             let more = match word.split_once("..") {
                 Some((from, rest)) => range(from, rest).ok_or_else(|| {
                     BadPlan(format!(
-                        "--over {text}: {word} is no range: write 64..64K*2 or 0..100+25"
+                        "{option} {text}: {word} is no range: write 64..64K*2 or 0..100+25"
                     ))
                 })?,
                 None => vec![word.to_owned()],
@@ -80,12 +80,12 @@ impl Parameter {
             }
             if all.len() > MOST_VALUES {
                 return bad(format!(
-                    "--over {name}: there are more than {MOST_VALUES} values"
+                    "{option} {name}: there are more than {MOST_VALUES} values"
                 ));
             }
         }
         if all.iter().any(String::is_empty) {
-            return bad(format!("--over {text}: a value is empty"));
+            return bad(format!("{option} {text}: a value is empty"));
         }
         Ok(Self {
             name: name.to_owned(),
@@ -176,7 +176,7 @@ impl Plan {
     pub fn new(command: Vec<String>, over: &[String], repeat: u32) -> Result<Self, BadPlan> {
         let over = over
             .iter()
-            .map(|text| Parameter::read(text))
+            .map(|text| Parameter::read("--over", text))
             .collect::<Result<Vec<_>, _>>()?;
         let plan = Self {
             command,
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     fn values(text: &str) -> Vec<String> {
-        Parameter::read(text).unwrap().values
+        Parameter::read("--over", text).unwrap().values
     }
 
     fn plan(command: &str, over: &[&str], repeat: u32) -> Result<Plan, BadPlan> {
@@ -340,13 +340,13 @@ mod tests {
             "m x=1",
             "m=1..1000000",
         ] {
-            assert!(Parameter::read(bad).is_err(), "{bad}");
+            assert!(Parameter::read("--over", bad).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn numbers_make_an_axis_and_words_do_not() {
-        let numbers = |text| Parameter::read(text).unwrap().numbers();
+        let numbers = |text| Parameter::read("--over", text).unwrap().numbers();
         assert_eq!(numbers("m=1,1K,1m"), Some(vec![1.0, 1024.0, 1e6]));
         assert_eq!(numbers("m=2,1"), None);
         assert_eq!(numbers("m=TCP_RR"), None);

@@ -20,7 +20,7 @@ impl Comparison {
         let (a, b) = &self.names;
         let test = netperf_web::escape::line(&self.test);
         let mut text = format!("{test}: {a} (A) and {b} (B), {runs}\n\n");
-        let level = 100.0 * (1.0 - self.wish.judgement.chance);
+        let level = (1e4 * (1.0 - self.wish.judgement.chance)).round() / 100.0;
         let head = [
             "",
             "A",

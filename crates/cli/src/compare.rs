@@ -35,13 +35,14 @@ pub(crate) const RUN: SubcommandSpec<CompareArgs> = SubcommandSpec {
     program: "netperf run",
     table: options::RUN,
     usage: "Usage: netperf run [options] -- A-options --vs B-options
+       netperf run --vary name=value,value [options] -- netperf-options
 
 Runs two configurations of netperf alternately, A B A B and so on, and compares
 them pair by pair. A-options and B-options are complete command lines of netperf;
-both can contain `--`.
+both can contain `--`. With --vary they differ in one option alone.
 
   netperf run -- -H db1 -t TCP_RR --vs -H db1 -t TCP_RR -- -D
-  netperf run --pairs 40 --keep runs -- -H db1 -l 2 --vs -H db1 -l 2 -- -K bbr
+  netperf run --vary congestion=cubic,bbr --pairs 40 --keep runs -- -H db1 -l 2
 
 Exit status: 0 B is better or equivalent, 4 worse, 5 inconclusive; that of a
 failed run.
@@ -62,8 +63,16 @@ fn compare(mut args: CompareArgs, words: Vec<String>) -> Result<Subcommand, Stri
 }
 
 fn run(mut args: CompareArgs, words: Vec<String>) -> Result<Subcommand, String> {
-    let (first, second) = split_at_word(&words, DASHED_VS)
-        .ok_or("netperf run: two command lines are needed: -- A-options --vs B-options")?;
+    if args.vary.is_some() {
+        if words.iter().any(|word| word == DASHED_VS) {
+            return Err("netperf run: give --vary or --vs, not both".to_owned());
+        }
+        args.first = words;
+        return Ok(Subcommand::Run(Box::new(args)));
+    }
+    let (first, second) = split_at_word(&words, DASHED_VS).ok_or(
+        "netperf run: two command lines are needed: -- A-options --vs B-options; or --vary",
+    )?;
     (args.first, args.second) = (first.to_vec(), second.to_vec());
     Ok(Subcommand::Run(Box::new(args)))
 }
@@ -146,6 +155,15 @@ mod tests {
         assert_eq!(args.pairs, Some(7));
         assert_eq!(args.first, ["-t", "TCP_RR", "--", "-D"]);
         assert_eq!(args.second, ["-t", "TCP_RR", "--", "-r", "2,2"]);
+        let Subcommand::Run(args) = read("netperf run --vary m=1,2 -- -l 1 -- -D") else {
+            panic!("one command line is enough");
+        };
+        assert_eq!((args.vary, args.second), (Some("m=1,2".to_owned()), vec![]));
+        assert_eq!(args.first, ["-l", "1", "--", "-D"]);
+        let Subcommand::Usage(usage) = read("netperf run --vary m=1,2 -- -l 1 --vs -l 2") else {
+            panic!("both --vary and --vs");
+        };
+        assert_eq!(usage.exit, 2);
         let Subcommand::Usage(usage) = read("netperf run -- -l 1") else {
             panic!("there is no second command line");
         };

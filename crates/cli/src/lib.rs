@@ -36,6 +36,7 @@ mod subcommand;
 mod sweep;
 mod table;
 mod usage;
+mod vary;
 
 use std::ffi::OsString;
 use std::io;
@@ -59,6 +60,7 @@ pub use operations::{LogFormat, LogLevel, Operations, SandboxArg};
 pub use subcommand::{Subcommand, subcommand};
 #[cfg(feature = "files")]
 pub use sweep::sweep_file;
+pub use vary::varied;
 
 /// netserver's port unless `-p` says otherwise.
 pub const DEFAULT_PORT: &str = "12865";

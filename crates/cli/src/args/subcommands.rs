@@ -26,6 +26,9 @@ pub struct CompareArgs {
     pub first: Vec<String>,
     /// The same of the second.
     pub second: Vec<String>,
+    /// `--vary` of `run`: the name and the values of an option that differ, instead of a second
+    /// command line.
+    pub vary: Option<String>,
     /// `--paired` of `compare`: runs belong together one by one, in the order of their files.
     pub paired: bool,
     /// `--pairs` of `run`: number of runs of each command line; `None` is the default.

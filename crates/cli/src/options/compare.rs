@@ -26,6 +26,15 @@ pub(crate) static COMPARE: &[Opt] = &[
 
 /// Every option of `netperf run`.
 pub(crate) static RUN: &[Opt] = &[
+    Opt::named("vary", Group::Test)
+        .takes("name=values", ValueKind::Text)
+        .set(|a, text| a.vary = Some(text.to_owned()))
+        .help("compare values of one option, such as congestion=cubic,bbr")
+        .more(
+            "The name is a long name, or a letter, of an option of netperf, which the command \
+             does not contain. A command that contains {name} has the values in these places. \
+             Every value is compared with the first.",
+        ),
     Opt::named("pairs", Group::Test)
         .takes("number", ValueKind::Within(1, 10_000))
         .set(|a, text| a.pairs = text.parse().ok())

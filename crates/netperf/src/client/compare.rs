@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
-use netperf_campaign::{ChangeOutcome, Comparison, Design, Judgement, Set, Wish};
+use netperf_campaign::{ChangeOutcome, Comparisons, Design, Incomparable, Judgement, Set, Wish};
 use netperf_cli::CompareArgs;
 
 use super::files;
@@ -21,20 +21,34 @@ fn failure(problem: impl Display) -> Failure {
 
 /// Runs `netperf compare`.
 pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
-    let (first, second) = (set(&args.first)?, set(&args.second)?);
+    let sets = [set(&args.first)?, set(&args.second)?];
     let design = if args.paired {
         Design::Paired
     } else {
         Design::Apart
     };
-    let wish = wish(args, design);
-    let comparison = netperf_campaign::compare(&first, &second, wish).map_err(failure)?;
-    print(&comparison, args);
-    Ok(exit(&comparison))
+    show(&sets, args, design).map_err(failure)
+}
+
+/// Compares the first set with the others, and prints the result in the form that was asked for.
+pub(super) fn show(
+    sets: &[Set],
+    args: &CompareArgs,
+    design: Design,
+) -> Result<ExitCode, Incomparable> {
+    let found = Comparisons::with_first(sets, wish(args, design))?;
+    if args.json {
+        out(&format!("{:#}\n", found.json()));
+    } else if args.markdown {
+        out(&found.markdown());
+    } else {
+        out(&found.text());
+    }
+    Ok(exit(found.outcome()))
 }
 
 /// Comparison parameters, with defaults.
-pub(super) fn wish(args: &CompareArgs, design: Design) -> Wish {
+fn wish(args: &CompareArgs, design: Design) -> Wish {
     Wish {
         design,
         judgement: Judgement {
@@ -44,20 +58,9 @@ pub(super) fn wish(args: &CompareArgs, design: Design) -> Wish {
     }
 }
 
-/// Prints a comparison in the form that was asked for.
-pub(super) fn print(comparison: &Comparison, args: &CompareArgs) {
-    if args.json {
-        out(&format!("{:#}\n", comparison.json()));
-    } else if args.markdown {
-        out(&comparison.markdown());
-    } else {
-        out(&comparison.text());
-    }
-}
-
-/// The exit status that a comparison comes to.
-pub(super) fn exit(comparison: &Comparison) -> ExitCode {
-    match comparison.outcome() {
+/// The exit status of a verdict.
+fn exit(outcome: ChangeOutcome) -> ExitCode {
+    match outcome {
         ChangeOutcome::Better | ChangeOutcome::Equivalent => ExitCode::SUCCESS,
         ChangeOutcome::Worse => ExitCode::from(WORSE),
         ChangeOutcome::Inconclusive => ExitCode::from(INCONCLUSIVE),

@@ -1,4 +1,4 @@
-//! `netperf run`: two configurations in turn, compared pair by pair.
+//! `netperf run`: configurations in turn, compared pair by pair.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -6,10 +6,11 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
+use netperf_campaign::sweep::Parameter;
 use netperf_campaign::{Design, Set};
-use netperf_cli::{Command, CompareArgs};
+use netperf_cli::{Command, CompareArgs, RunCommand};
 use netperf_model::figures::unit_in_force;
-use netperf_model::{UnitKind, rate};
+use netperf_model::{TestId, UnitKind, rate};
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_web::Record;
 
@@ -28,49 +29,102 @@ fn io_failure(what: &str, error: &std::io::Error) -> Failure {
     failure(INVALID, format_args!("{what}: {}", system_text(error)))
 }
 
-/// Names of the two configurations in result files.
-const SIDES: [char; 2] = ['a', 'b'];
+/// Names of the configurations in result files.
+const SIDES: std::ops::RangeInclusive<char> = 'a'..='z';
+
+/// A configuration.
+struct RunSide {
+    /// Its name in reports.
+    name: String,
+    /// Its command line.
+    words: Vec<String>,
+}
 
 /// Runs `netperf run`.
 pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
-    comparable(args)?;
+    let sides = sides(args)?;
+    comparable(&sides, args.vary.as_deref())?;
     if let Some(folder) = &args.keep {
         empty(folder)?;
     }
     // An interrupted run ends with what it has, and so does the comparison.
     let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
         .map_err(|error| io_failure("signals", &error))?;
-    let (first, second) = pairs(args, &signals)?;
-    let wish = compare::wish(args, Design::Paired);
-    let comparison = netperf_campaign::compare(&first, &second, wish)
-        .map_err(|error| failure(INVALID, error))?;
-    compare::print(&comparison, args);
-    Ok(compare::exit(&comparison))
+    let sets = pairs(args, &sides, &signals)?;
+    compare::show(&sets, args, Design::Paired).map_err(|error| failure(INVALID, error))
 }
 
-/// Refuses two configurations whose figures mean different things, before the first run.
-fn comparable(args: &CompareArgs) -> Result<(), Failure> {
+/// The configurations: two command lines, or one with several values of an option.
+fn sides(args: &CompareArgs) -> Result<Vec<RunSide>, Failure> {
+    let Some(vary) = &args.vary else {
+        let side = |words: &Vec<String>| RunSide {
+            name: netperf_web::escape::line(&words.join(" ")),
+            words: words.clone(),
+        };
+        return Ok(vec![side(&args.first), side(&args.second)]);
+    };
+    let wrong = |why: String| {
+        let why = netperf_web::escape::line(&why);
+        failure(INVALID, format_args!("--vary {vary}: {why}"))
+    };
+    let parameter = Parameter::read("--vary", vary).map_err(|error| failure(INVALID, error))?;
+    let most = SIDES.count();
+    if !(2..=most).contains(&parameter.values.len()) {
+        return Err(wrong(format!("give 2 to {most} different values")));
+    }
+    let name = &parameter.name;
+    // The command may be incomplete without the value.
+    let test = planned(&args.first).map_or(TestId::TcpStream, |run| run.plan.test);
+    let side = |value: &String| {
+        let words = netperf_cli::varied(&args.first, name, value, test).map_err(wrong)?;
+        let name = netperf_web::escape::line(&format!("{name}={value}"));
+        Ok(RunSide { name, words })
+    };
+    parameter.values.iter().map(side).collect()
+}
+
+/// Refuses configurations whose figures mean different things, and values of an option that make
+/// the same test, before the first run.
+fn comparable(sides: &[RunSide], vary: Option<&str>) -> Result<(), Failure> {
+    let mut sides = sides.iter().map(|side| (side, planned(&side.words)));
     // The run of a side that is no test reports it.
-    let (Some(first), Some(second)) = (meaning(&args.first), meaning(&args.second)) else {
+    let Some((one, Some(first))) = sides.next() else {
         return Ok(());
     };
-    let differs = first.iter().zip(&second).find(|(a, b)| a != b);
-    differs.map_or(Ok(()), |(a, b)| {
-        let line = format!("the figures of the two sides cannot be compared: {a} and {b}");
-        Err(failure(INVALID, line))
-    })
+    for (side, other) in sides {
+        let Some(other) = other else { continue };
+        let differs = meaning(&first).into_iter().zip(meaning(&other));
+        if let Some((a, b)) = differs.into_iter().find(|(a, b)| a != b) {
+            let line = format!("the figures of the two sides cannot be compared: {a} and {b}");
+            return Err(failure(INVALID, line));
+        }
+        let is_same = first.plan == other.plan && first.auto_one_port == other.auto_one_port;
+        if vary.is_some() && is_same {
+            let line = format!(
+                "{} and {} make the same test; is the option also in the command?",
+                one.name, side.name
+            );
+            return Err(failure(INVALID, line));
+        }
+    }
+    Ok(())
 }
 
-/// The meaning of a run's figures, in words: its test, the direction of its data, what is
-/// counted, and the time from which latency counts. `None` for words that run no test.
-fn meaning(words: &[String]) -> Option<[String; 4]> {
+/// The test that these words run; `None` if they run none.
+fn planned(words: &[String]) -> Option<Box<RunCommand>> {
     let words = ["netperf", "--json"]
         .into_iter()
         .chain(words.iter().map(String::as_str));
     let argv: Vec<OsString> = words.map(OsString::from).collect();
-    let Ok(Command::Run(run)) = super::parsed(&argv).command else {
-        return None;
-    };
+    match super::parsed(&argv).command {
+        Ok(Command::Run(run)) => Some(run),
+        _ => None,
+    }
+}
+
+/// The meaning of a run's figures, in words: its test, the direction of its data, what is
+/// counted, and the time from which latency counts.
+fn meaning(run: &RunCommand) -> [String; 4] {
     let plan = &run.plan;
     let counted = match unit_in_force(plan, run.report.unit).kind() {
         UnitKind::Transactions => "transactions per second",
@@ -81,12 +135,12 @@ fn meaning(words: &[String]) -> Option<[String; 4]> {
         Some(_) => "a test with --rate",
         None => "one without",
     };
-    Some([
+    [
         format!("test {}", plan.test.row().name),
         format!("direction {}", plan.flow.label()),
         counted.to_owned(),
         paced.to_owned(),
-    ])
+    ]
 }
 
 /// A folder for the results, without those of another comparison: a mixture of both would
@@ -100,7 +154,7 @@ fn empty(folder: &Path) -> Result<(), Failure> {
         let file = file.to_string_lossy();
         if file.ends_with(".json")
             && SIDES
-                .iter()
+                .into_iter()
                 .any(|side| file.starts_with(&format!("{side}-")))
         {
             let name = netperf_web::escape::line(&name);
@@ -111,16 +165,17 @@ fn empty(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the pairs; an interrupted one counts no more.
-fn pairs(args: &CompareArgs, signals: &Signals) -> Result<(Set, Set), Failure> {
-    let set = |words: &[String]| Set {
-        name: netperf_web::escape::line(&words.join(" ")),
+/// Makes the pairs, or as many runs of every further configuration; an interrupted round counts
+/// no more.
+fn pairs(args: &CompareArgs, sides: &[RunSide], signals: &Signals) -> Result<Vec<Set>, Failure> {
+    let set = |side: &RunSide| Set {
+        name: side.name.clone(),
         runs: Vec::new(),
     };
-    let (mut a, mut b) = (set(&args.first), set(&args.second));
+    let mut sets: Vec<Set> = sides.iter().map(set).collect();
     let wanted = args.pairs.unwrap_or(PAIRS);
     for pair in 1..=wanted {
-        let Some((first, second)) = both(args, pair, signals)? else {
+        let Some(round) = round(args, sides, pair, signals)? else {
             let line = if pair > 1 && std::io::stderr().is_terminal() {
                 "\n"
             } else {
@@ -132,35 +187,37 @@ fn pairs(args: &CompareArgs, signals: &Signals) -> Result<(Set, Set), Failure> {
             ));
             break;
         };
-        a.runs.push(first);
-        b.runs.push(second);
+        for (set, run) in sets.iter_mut().zip(round) {
+            set.runs.push(run);
+        }
         progress(pair, wanted);
     }
-    Ok((a, b))
+    Ok(sets)
 }
 
-/// A pair; none when a signal came meanwhile, and then no further run is begun.
-fn both(
+/// One run of each side; none when a signal came meanwhile, and then no further run is begun.
+fn round(
     args: &CompareArgs,
+    sides: &[RunSide],
     pair: u32,
     signals: &Signals,
-) -> Result<Option<(Record, Record)>, Failure> {
-    let [a, b] = SIDES.map(|side| format!("{side}-{pair:03}"));
-    // A signal to the process group also ends the current run, which is neither a failure nor a
-    // result.
-    let first = one(args, &a, &args.first);
-    if signals.next().is_some() {
-        return Ok(None);
+) -> Result<Option<Vec<Record>>, Failure> {
+    let mut done = Vec::new();
+    for (letter, side) in SIDES.zip(sides) {
+        let name = format!("{letter}-{pair:03}");
+        // A signal to the process group also ends the current run, which is neither a failure
+        // nor a result.
+        let document = one(args, &name, &side.words);
+        if signals.next().is_some() {
+            return Ok(None);
+        }
+        done.push((name, document?));
     }
-    let first = first?;
-    let second = one(args, &b, &args.second);
-    if signals.next().is_some() {
-        return Ok(None);
+    for (name, document) in &done {
+        keep(args, name, document)?;
     }
-    let second = second?;
-    keep(args, &a, &first)?;
-    keep(args, &b, &second)?;
-    Ok(Some((read(&a, &first)?, read(&b, &second)?)))
+    let records = done.iter().map(|(name, document)| read(name, document));
+    records.collect::<Result<_, _>>().map(Some)
 }
 
 /// Progress, if standard error is a terminal.
@@ -209,7 +266,7 @@ mod tests {
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
         };
-        let of = |line| meaning(&words(line)).expect("a test");
+        let of = |line| meaning(&planned(&words(line)).expect("a test"));
         let (first, second) = (of(first), of(second));
         first.into_iter().zip(second).find(|(a, b)| a != b)
     }

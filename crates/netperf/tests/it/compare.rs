@@ -192,6 +192,59 @@ fn two_configurations_whose_figures_differ_in_meaning_are_refused_before_the_fir
 }
 
 #[test]
+fn values_of_an_option_run_in_turn_and_are_compared_with_the_first() {
+    let scratch = Scratch::new();
+    let words =
+        "run --json --pairs 2 --keep runs --vary request-size=1,100,1000 -- -t TCP_RR --time 50ms";
+    let words: Vec<&str> = words.split(' ').collect();
+    let found = netperf(&scratch, &words).expect_exit(5);
+    let document: Value = serde_json::from_str(&found.stdout).expect("a document");
+    assert_eq!(document["schema"], "netperf-comparisons-1");
+    assert_eq!(document["false_alarm_chance"], 0.01);
+    for (at, second) in ["request-size=100", "request-size=1000"].iter().enumerate() {
+        let one = &document["comparisons"][at];
+        assert_eq!(
+            (&one["first"], &one["second"]),
+            (&json!("request-size=1"), &json!(second))
+        );
+        assert_eq!(one["false_alarm_chance"], 0.005);
+    }
+    for (name, size) in [("a-001", 1), ("b-001", 100), ("c-002", 1000)] {
+        let file = scratch.path().join("runs").join(format!("{name}.json"));
+        let run = std::fs::read_to_string(file).expect("a result");
+        let run: Value = serde_json::from_str(&run).expect("a document");
+        assert_eq!(run["test"]["request_bytes"], size, "{name}");
+    }
+}
+
+#[test]
+fn values_that_make_no_comparison_are_refused_before_the_first_run() {
+    let scratch = Scratch::new();
+    for (vary, command, said) in [
+        ("congestion=bbr", "-l 1", "give 2 to 26 different values"),
+        ("congestion", "-l 1", "--vary congestion: there is no name"),
+        ("s=1,2", "-l 1", "-s is an option before and after `--`"),
+        (
+            "test=TCP_RR,TCP_STREAM",
+            "-l 1",
+            "test TCP_RR and test TCP_STREAM",
+        ),
+        (
+            "congestion=reno,cubic",
+            "-- -K cubic",
+            "congestion=reno and congestion=cubic make the same test",
+        ),
+        ("m=1K,1024", "-l 1", "m=1K and m=1024 make the same test"),
+    ] {
+        let words = ["run", "--vary", vary, "--"];
+        let words: Vec<&str> = words.into_iter().chain(command.split(' ')).collect();
+        let found = netperf(&scratch, &words).expect_exit(2);
+        assert!(found.stderr.contains(said), "{vary}: {}", found.stderr);
+        assert_eq!(found.stdout, "", "{vary}");
+    }
+}
+
+#[test]
 fn two_configurations_run_in_turn_and_are_kept() {
     let scratch = Scratch::new();
     let found = netperf(

@@ -3,7 +3,9 @@
 use std::io;
 use std::os::fd::AsFd as _;
 
+use netperf_model::{EndJob, EndSetup, IoMethod};
 use netperf_os::Socket;
+use netperf_transport::io::while_sending::ReadWhileSending;
 use netperf_transport::meeting::{Addresses as _, Parts as _};
 use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
 use netperf_transport::udp::{Aimed, Udp};
@@ -41,6 +43,11 @@ impl<N: Role> OneFlow<'_, '_, N> {
                 by_polling!(&self.work.job, spliced, |endpoint| self.receive(endpoint))
             }
             DataPath::Write => self.over(Written(data)),
+            DataPath::Call if N::NETPERF && fills_buffers(job, &self.work.setup) => {
+                let most = in_flight(job, job.response);
+                let endpoint = ReadWhileSending::new(data, most);
+                self.exchange(endpoint.map_err(Operation::Buffers.failed())?)
+            }
             DataPath::Call => by_method!(job, None, Tcp(data), |endpoint| self.over(endpoint)),
             #[cfg(feature = "paths")]
             other => self.over_stream_by(other, data),
@@ -107,6 +114,24 @@ impl<N: Role> OneFlow<'_, '_, N> {
             _ => Err(path::not_built()),
         }
     }
+}
+
+/// True if the requests in flight may not fit into the socket's buffer, so that both ends could
+/// wait in send(2) for each other.
+fn fills_buffers(job: &EndJob, setup: &EndSetup) -> bool {
+    let plain = job.end.io.method == IoMethod::Blocking && job.end.rate.is_none();
+    let room = setup.send_buffer.map_or(0, |bytes| bytes / 2);
+    let requests = in_flight(job, job.request);
+    plain && job.is_request_response() && job.burst > 0 && requests > to_usize(room)
+}
+
+/// Bytes of all messages of this size in flight.
+fn in_flight(job: &EndJob, size: Option<u32>) -> usize {
+    to_usize(size.unwrap_or(0)).saturating_mul(to_usize(job.burst).saturating_add(1))
+}
+
+fn to_usize(value: u32) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
 }
 
 fn no_file() -> io::Error {

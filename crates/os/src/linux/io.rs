@@ -87,6 +87,14 @@ pub fn send(fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<usize> {
     send_with(fd, buf, libc::MSG_NOSIGNAL)
 }
 
+/// The same without waiting.
+///
+/// # Errors
+/// Whatever send(2) reports.
+pub fn send_now(fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<usize> {
+    send_with(fd, buf, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
+}
+
 #[inline]
 fn send_with(fd: BorrowedFd<'_>, buf: &[u8], flags: libc::c_int) -> io::Result<usize> {
     // SAFETY: the pointer and length describe `buf`, which outlives the call.

@@ -6,6 +6,7 @@ pub mod batch;
 pub mod discard;
 pub mod stamped;
 pub mod uring;
+pub mod while_sending;
 pub mod zerocopy;
 
 pub use again::{Again, Sleep, Spin};

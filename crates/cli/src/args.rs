@@ -28,6 +28,10 @@ pub struct Args {
     pub test: TestArgs,
     /// Words that are neither options nor values of one.
     pub left_over: Vec<String>,
+    /// Lines about values of letters that are not used as they were typed.
+    pub garbled: Vec<String>,
+    /// Long options, without their dashes.
+    pub named: Vec<String>,
 }
 
 /// A value for netperf's end and one for netserver's; `None` was not typed.

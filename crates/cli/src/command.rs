@@ -107,11 +107,14 @@ pub struct RunCommand {
     pub show: Show,
     /// History to store the result in; empty for the default one.
     pub history: Option<String>,
-    /// Invalid values that are ignored, each with its option and the reason.
-    pub ignored: Vec<String>,
     /// True if the test may use the port of the control connection for data when a separate
     /// port is blocked.
     pub auto_one_port: bool,
+    /// Lines about values of the command line that are not used as they were typed.
+    pub garbled: Vec<String>,
+    /// Long options of the command line, without their dashes. What they ask for is in force, or
+    /// the run fails; letters only warn.
+    pub named: Vec<String>,
 }
 
 /// Command of netperf.

@@ -407,7 +407,7 @@ fn is_port(text: &str) -> bool {
     }
 }
 
-fn is_direction(word: &str) -> bool {
+pub(crate) fn is_direction(word: &str) -> bool {
     let named = DIRECTIONS
         .iter()
         .any(|name| name.eq_ignore_ascii_case(word));

@@ -19,6 +19,7 @@ mod config;
 pub mod docs;
 mod entry;
 mod fault;
+mod garbled;
 mod getopt;
 mod grammar;
 mod group;

@@ -39,6 +39,7 @@ pub(crate) fn netperf(
         program,
         on_complaint: OnComplaint::Stop,
         elsewhere: Early::default(),
+        garbled: Vec::new(),
     };
     let rest = match reader.read(rest, &mut args, notices)? {
         TableEnd::Done(rest) => rest,
@@ -57,14 +58,25 @@ pub(crate) fn netperf(
     }
     let mut left_over = reader.elsewhere.left_over;
     left_over.extend(attempt.left_over);
+    let mut garbled = reader.garbled;
+    garbled.extend(attempt.garbled);
     let args = Args {
         program: program.to_owned(),
         command_line: words.join(" "),
         left_over,
+        garbled,
+        named: long_names(words),
         global: attempt.global,
         test: attempt.test,
     };
     resolve::command(&args, environment, notices)
+}
+
+/// The long options among the words, without their dashes and values.
+fn long_names(words: &[String]) -> Vec<String> {
+    let texts = words.iter().filter_map(|word| word.strip_prefix("--"));
+    let names = texts.map(|text| text.split('=').next().unwrap_or_default().to_owned());
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 /// Reads the words behind `--`, which may include global options, with the table of the test's
@@ -84,6 +96,7 @@ fn test_options<'p>(
             test: TestArgs::default(),
             notices: Vec::new(),
             left_over: Vec::new(),
+            garbled: Vec::new(),
         };
         let halted = attempt.read(test, early, words);
         (attempt, halted)
@@ -109,6 +122,7 @@ struct Attempt<'p> {
     test: TestArgs,
     notices: Vec<Notice>,
     left_over: Vec<String>,
+    garbled: Vec<String>,
 }
 
 impl Attempt<'_> {
@@ -138,8 +152,11 @@ impl Attempt<'_> {
                     test,
                     left_over: &mut self.left_over,
                 },
+                garbled: Vec::new(),
             };
-            match reader.read(words, &mut self.test, &mut self.notices)? {
+            let end = reader.read(words, &mut self.test, &mut self.notices)?;
+            self.garbled.append(&mut reader.garbled);
+            match end {
                 TableEnd::Done(rest) => self.left_over.extend_from_slice(rest),
                 TableEnd::Complaint(line) => {
                     self.notices.push(Notice::stderr(&line));
@@ -353,6 +370,7 @@ fn typed(
         program,
         on_complaint: OnComplaint::Stop,
         elsewhere: NoOtherTable,
+        garbled: Vec::new(),
     };
     let usage = match reader.read(rest, &mut args, notices)? {
         TableEnd::Done(_) => return Ok(ServerCommand::Serve(Box::new(args))),

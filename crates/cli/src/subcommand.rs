@@ -75,6 +75,7 @@ impl<A: Default> SubcommandSpec<A> {
             program: self.program,
             on_complaint: OnComplaint::Stop,
             elsewhere: PlainWords::default(),
+            garbled: Vec::new(),
         };
         let command = match reader.read(words, &mut args, &mut Vec::new())? {
             TableEnd::Done(behind) => {

@@ -3,6 +3,7 @@
 use netperf_model::Setting;
 
 use crate::command::{CliError, Notice};
+use crate::garbled::remark;
 use crate::getopt::{Argument, Getopt, GetoptStep};
 use crate::group::Group;
 use crate::kind::ValueKind;
@@ -116,6 +117,8 @@ pub(crate) struct OptionReader<'r, A: 'static, E> {
     pub(crate) on_complaint: OnComplaint,
     /// Takes the long options that are not in the table.
     pub(crate) elsewhere: E,
+    /// Lines about values of letters that are not used as they were typed.
+    pub(crate) garbled: Vec<String>,
 }
 
 impl<A, E: OtherTables> OptionReader<'_, A, E> {
@@ -141,7 +144,11 @@ impl<A, E: OtherTables> OptionReader<'_, A, E> {
             }
             let halt = match step {
                 GetoptStep::Option(letter, word) => match by_letter(table, letter) {
-                    Some(row) => row.action.apply(args, word, notices)?,
+                    Some(row) => {
+                        let garbled = word.and_then(|word| remark(letter, row.kind, word));
+                        self.garbled.extend(garbled);
+                        row.action.apply(args, word, notices)?
+                    }
                     None => None,
                 },
                 GetoptStep::Long(text) => self.long(text, &mut getopt, args, notices)?,

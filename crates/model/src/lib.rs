@@ -16,6 +16,7 @@ pub mod event;
 pub mod fields;
 pub mod figures;
 pub mod host;
+pub mod in_force;
 pub mod io;
 pub mod latency;
 pub mod many;

@@ -248,6 +248,8 @@ pub enum Warning {
     RateMissed(String),
     /// Requests without a response.
     Unanswered(String),
+    /// A setting that is not in force as it was asked for.
+    NotAsAsked(String),
     /// Nothing moved for a part of the run.
     Stalled(String),
     /// Nothing arrived: the run has no result.
@@ -313,6 +315,7 @@ impl Outcome {
             | Warning::GeneratorLate(_)
             | Warning::RateMissed(_)
             | Warning::Unanswered(_)
+            | Warning::NotAsAsked(_)
             | Warning::Stalled(_)
             | Warning::Imprecise(_) => None,
         })

@@ -1,5 +1,6 @@
 //! The netperf program.
 
+mod asked;
 #[cfg(feature = "results")]
 mod compare;
 mod control;
@@ -55,7 +56,7 @@ use netperf_cli::{
     CliEnvironment, CliError, Command, OutputStream, Parsed, RunCommand, UnknownTest,
 };
 use netperf_measure::clock;
-use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until};
+use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until, Warning};
 use netperf_report::SoFar;
 use netperf_report::document::{RunContext, RunError};
 use netperf_report::format::json;
@@ -198,6 +199,8 @@ struct RunSoFar {
     until: Option<Until>,
     /// netperf's end of a failed iteration.
     partial: Option<Iteration>,
+    /// Settings that are not in force as they were asked for.
+    unmet: Vec<Warning>,
 }
 
 impl RunSoFar {
@@ -239,13 +242,10 @@ fn measure(run: &mut RunCommand, begun: RunStart, done: &mut RunSoFar) -> Result
     secure::give_key(&mut run.plan)?;
     let needs = netperf_report::needs(&run.plan, &run.report)?;
     run.plan.latency |= needs.latency;
-    for ignored in &run.ignored {
-        output::err(&format!("netperf: ignored: {ignored}\n"));
-    }
     draw_seed(&mut run.plan);
     show::check(run)?;
     keep::check(run)?;
-    bind_to_cpu(run);
+    done.unmet = asked::before(run)?;
     run::many::check(&run.plan)?;
     run::blocked::settle(run, begun)?;
     run::trial::settle(run, begun)?;
@@ -262,19 +262,6 @@ fn draw_seed(plan: &mut TestPlan) {
     let random = plan.local.rate.as_mut();
     if let Some(rate) = random.filter(|rate| rate.arrival == Arrival::Poisson) {
         rate.seed.get_or_insert_with(hosts::random);
-    }
-}
-
-fn bind_to_cpu(run: &RunCommand) {
-    if let Some(cpu) = run.plan.local.bind {
-        // Scripts may name a CPU that does not exist, so this is not an error.
-        if let Err(error) = netperf_os::process::bind_to_cpu(cpu) {
-            let text = output::system_text(&error);
-            output::err(&format!(
-                "netperf: -T {cpu}: this host cannot bind to CPU {cpu}: {text}; netperf runs on \
-                 any CPU\n"
-            ));
-        }
     }
 }
 

@@ -169,7 +169,7 @@ pub struct WarningText {
     /// The kind of doubt, for programs.
     #[schemars(extend("enum" = [
         "ended_early", "queue_discarded", "peer_lost", "fell_back_to_tcp", "clock_went_wrong", "generator_late",
-        "rate_missed", "unanswered", "stalled", "unheard", "imprecise"
+        "rate_missed", "not_as_asked", "unanswered", "stalled", "unheard", "imprecise"
     ]))]
     pub code: String,
     /// The doubt, for people.
@@ -374,6 +374,7 @@ impl WarningText {
             Warning::GeneratorLate(how) => ("generator_late", how.as_str()),
             Warning::RateMissed(how) => ("rate_missed", how.as_str()),
             Warning::Unanswered(how) => ("unanswered", how.as_str()),
+            Warning::NotAsAsked(how) => ("not_as_asked", how.as_str()),
             Warning::Stalled(how) => ("stalled", how.as_str()),
             Warning::Unheard(how) => ("unheard", how.as_str()),
             Warning::Imprecise(how) => ("imprecise", how.as_str()),

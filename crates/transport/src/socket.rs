@@ -101,7 +101,10 @@ pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
 }
 
 /// A socket of a transport, of whichever family the host has.
-pub(crate) fn any(transport: TransportId) -> io::Result<Socket> {
+///
+/// # Errors
+/// As [`create`].
+pub fn any(transport: TransportId) -> io::Result<Socket> {
     create(transport, Family::V4).or_else(|_| create(transport, Family::V6))
 }
 
@@ -204,7 +207,8 @@ fn set_tcp_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
         sockopt::set(socket.as_fd(), IntOption::Cork, 1)?;
     }
     if let Some(bytes) = plan.segment_size {
-        sockopt::set(socket.as_fd(), IntOption::SegmentSize, clamp(bytes))?;
+        let set = sockopt::set(socket.as_fd(), IntOption::SegmentSize, clamp(bytes));
+        named("segment size (-G)", set)?;
     }
     if let Some(name) = &plan.congestion {
         // The original ignores a name the kernel does not know; what is in force
@@ -246,13 +250,18 @@ const fn by_family(family: Family, v4: IntOption, v6: IntOption) -> IntOption {
     }
 }
 
+/// Names an option of netperf's end alone in the error of setting it.
+fn named(option: &str, set: io::Result<()>) -> io::Result<()> {
+    set.map_err(|error| io::Error::new(error.kind(), format!("{option}: {error}")))
+}
+
 fn set_common_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
     let fd = socket.as_fd();
     if plan.keepalive {
         socket.set_keepalive(true)?;
     }
     if plan.debug {
-        sockopt::set(fd, IntOption::Debug, 1)?;
+        named("debug flag (-g)", sockopt::set(fd, IntOption::Debug, 1))?;
     }
     if plan.routing == Routing::DirectOnly {
         sockopt::set(fd, IntOption::DontRoute, 1)?;
@@ -386,23 +395,25 @@ pub fn facts(transport: TransportId, socket: &Socket) -> SocketFacts {
 fn tcp_facts(socket: &Socket) -> SocketFacts {
     let (send_buffer, recv_buffer) = buffers(socket);
     let tcp = tcp::info(socket.as_fd()).ok();
-    let congestion = socket.tcp_congestion().ok().map(|name| {
-        let end = name
-            .iter()
-            .position(|byte| *byte == 0)
-            .unwrap_or(name.len());
-        String::from_utf8_lossy(&name[..end]).into_owned()
-    });
     SocketFacts {
         send_buffer,
         recv_buffer,
         retransmissions: tcp.map(|info| info.total_retrans),
         round_trip: tcp.map(|info| info.round_trip()),
         segment_size: None,
-        congestion,
+        congestion: congestion(socket),
         tcp,
         fallback: None,
     }
+}
+
+/// Congestion control of a socket; `None` where it is not one of TCP.
+#[must_use]
+pub fn congestion(socket: &Socket) -> Option<String> {
+    let name = socket.tcp_congestion().ok()?;
+    let end = name.iter().position(|byte| *byte == 0);
+    let name = name.get(..end.unwrap_or(name.len()))?;
+    Some(String::from_utf8_lossy(name).into_owned())
 }
 
 /// The segment size of a connection, bytes; `None` where the transport has none.

@@ -92,8 +92,6 @@ pub struct GlobalArgs {
     pub priority: PerEnd<i32>,
     /// `-Y`: type of service; the inner `None` is a word that means nothing.
     pub tos: PerEnd<Option<u8>>,
-    /// Invalid values of letters, which netperf 2.7 ignores in silence: each with its option.
-    pub ignored: Vec<String>,
     /// `--dscp`: that it was given by this name, which promises more than the letter.
     pub dscp: bool,
     /// `--count`: the same.

@@ -44,10 +44,10 @@ pub(super) const BIND: Opt = Opt::lettered('T', "bind-cpu", Group::Cpu)
     .checked(bind)
     .help("bind netperf and netserver to these CPUs")
     .more(
-        "One number is for both ends; `0,` binds only netperf, `,1` only netserver. netperf \
-         reports that it cannot bind itself, and goes on. Ranges and lists apply to the threads of --flows, as with --cpus and \
-         --remote-cpus: 0-3 is for both ends; a colon separates netperf's CPUs from netserver's, \
-         as in 0-3:4-7, 0,2: or :4-7.",
+        "One number is for both ends; `0,` binds only netperf, `,1` only netserver. If netperf \
+         cannot be bound, --bind-cpu fails and -T warns; for netserver a failure is ignored. \
+         Ranges and lists apply to the threads of --flows, as with --cpus and --remote-cpus: 0-3 \
+         is for both ends; a colon separates netperf's CPUs from netserver's, as in 0-3:4-7, 0,2: or :4-7.",
     );
 
 pub(super) const COUNT: Opt = Opt::lettered('n', "cpu-count", Group::Compatibility)

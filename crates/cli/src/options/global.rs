@@ -13,7 +13,6 @@ use crate::args::{GlobalArgs, JsonArg, OnePortArg, Progress};
 use crate::grammar::{cut, dscp, first_half, rate, seconds, size, time};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::long::shown;
 use crate::table::{Action, Halt, OptionSpec};
 
 /// Longest passphrase that fits into its message, bytes.
@@ -167,10 +166,7 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
         .more("One value is for both ends."),
     Opt::lettered('Y', "tos", Group::Sockets)
         .takes("local,remote", ValueKind::twice(&ValueKind::Tos))
-        .set(|a, text| {
-            unknown_tos(text, &mut a.ignored);
-            set_both_ends(&mut a.tos, text, dscp);
-        })
+        .set(|a, text| set_both_ends(&mut a.tos, text, dscp))
         .help("type of service: a name such as ef, cs1, af11, or a number")
         .more(
             "Names: af11 to af43, cs0 to cs7, ef, lowdelay, throughput, reliability. Numbers may \
@@ -394,14 +390,5 @@ fn interim(args: &mut GlobalArgs, text: &str) {
     let interval = args.interim.get_or_insert(1.0);
     if let (Some(typed), _) = first_half(text) {
         *interval = seconds(typed);
-    }
-}
-
-/// Notes a type of service that the letter does not know and ignores.
-fn unknown_tos(text: &str, ignored: &mut Vec<String>) {
-    let unknown = |word: &&str| !word.is_empty() && dscp(word).is_none();
-    for word in text.splitn(2, ',').filter(unknown) {
-        let expected = ValueKind::Tos.expected();
-        ignored.push(format!("-Y '{}': it is not {expected}", shown(word)));
     }
 }

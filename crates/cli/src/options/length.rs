@@ -9,7 +9,6 @@ use crate::command::Notice;
 use crate::grammar::size;
 use crate::group::Group;
 use crate::kind::{ValueKind, length};
-use crate::long::shown;
 use crate::table::{Action, OptionSpec};
 
 type Opt = OptionSpec<GlobalArgs>;
@@ -60,23 +59,15 @@ fn limit(length: i32) -> Limit {
     }
 }
 
-/// Tells a person that `-l 1m` is no minute, and that `-l abc` has no end. Scripts rely on both.
+/// Tells a person that `-l 1m` is no minute. Scripts rely on it.
 fn length_hint(text: &str, notices: &mut Vec<Notice>) {
     let (read, meant) = (lettered_length(text), length(text));
-    let line = match (read, meant) {
-        (Limit::UntilStopped, None) => {
-            format!(
-                "-l {}: no number, so the test runs until SIGINT",
-                shown(text)
-            )
-        }
-        (Limit::Time(time), Some(meant @ (Limit::Time(_) | Limit::UntilStopped)))
-            if read != meant =>
-        {
-            let seconds = time.as_secs();
-            format!("-l {text} is {seconds} seconds; for a time with units use --time {text}")
-        }
-        _ => return,
-    };
-    notices.push(Notice::hint(&line));
+    if let (Limit::Time(time), Some(meant @ (Limit::Time(_) | Limit::UntilStopped))) = (read, meant)
+        && read != meant
+    {
+        let seconds = time.as_secs();
+        notices.push(Notice::hint(&format!(
+            "-l {text} is {seconds} seconds; for a time with units use --time {text}"
+        )));
+    }
 }

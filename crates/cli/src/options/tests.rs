@@ -278,6 +278,7 @@ fn read<A: Default>(table: &'static [OptionSpec<A>], words: &[String]) -> Came<A
         program: "netperf",
         on_complaint: crate::table::OnComplaint::Stop,
         elsewhere: crate::long::NoOtherTable,
+        garbled: Vec::new(),
     };
     let (mut args, mut notices) = (A::default(), Vec::new());
     match reader.read(words, &mut args, &mut notices).unwrap() {

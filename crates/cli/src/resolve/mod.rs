@@ -49,14 +49,33 @@ pub(crate) fn command(
     let report = output::report(args, test, environment, notices)?;
     remarks(args, test, notices);
     Ok(Command::Run(Box::new(RunCommand {
-        ignored: args.global.ignored.clone(),
-        plan,
         report,
         auto_one_port: args.global.io.one_port == Some(OnePortArg::Auto),
         debug_level: args.global.debug,
         show: args.global.show,
         history: args.global.history.clone(),
+        garbled: garbled(args, &plan),
+        named: args.named.clone(),
+        plan,
     })))
+}
+
+/// Lines about values that are not used as they were typed. `-b` is no rate, as it is in other
+/// programs: so many operations per interval are no limit.
+fn garbled(args: &Args, plan: &TestPlan) -> Vec<String> {
+    /// Operations per interval beyond any host.
+    const BEYOND: u32 = 1_000_000;
+    let mut lines = args.garbled.clone();
+    let paced = plan.local.pace.filter(|pace| pace.burst >= BEYOND);
+    lines.extend(paced.map(|pace| {
+        format!(
+            "-b: {} operations in each interval of {} ms are no limit; for bits per second use \
+             --rate",
+            pace.burst,
+            pace.interval.as_millis()
+        )
+    }));
+    lines
 }
 
 /// Returns true for `-t help` and `-t list`.

@@ -37,7 +37,7 @@ use self::trace::Trace;
 use super::control::{self, ControlConnection};
 use super::hosts::{data_hosts, drawn, socket_address};
 use super::{
-    RunSoFar, RunStart, facts, failure, hosts, interim, keep, show, stamps, until, way_out,
+    RunSoFar, RunStart, asked, facts, failure, hosts, interim, keep, show, stamps, until, way_out,
 };
 use crate::output::{Failure, out};
 
@@ -228,6 +228,8 @@ impl<'a> TestRun<'a> {
         }
         self.trace.timer(plan);
         let (there, back) = agreements.split_at(self.sessions().min(agreements.len()));
+        let agreed = agreed(local, there.first(), back.first(), hosts.remote.port);
+        asked::after(self.run, &agreed, None)?;
         let remotes = self.data_addresses(there, &hosts);
         end.set_second_remotes(self.data_addresses(back, &hosts));
         let live = interim::live(self.run);
@@ -261,7 +263,6 @@ impl<'a> TestRun<'a> {
         }
         let intervals = self.done.intervals.get_mut(earlier..).unwrap_or_default();
         arrivals::cut(remote.as_ref(), offset, ran.many.as_mut(), intervals);
-        let agreed = agreed(local, there.first(), back.first(), hosts.remote.port);
         let one_way = stamps::one_way(plan, &ran.result, remote.as_ref())?;
         Ok(IterationResult::of(agreed, ran, remote, one_way))
     }

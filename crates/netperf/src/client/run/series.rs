@@ -13,14 +13,14 @@ use netperf_report::document::WarningText;
 use netperf_report::format::json;
 
 use super::{IterationResult, TestRun, arrivals, drops, empty, identifier};
-use crate::client::{facts, until};
+use crate::client::{asked, facts, until};
 use crate::output::{Failure, err, out};
 
 impl TestRun<'_> {
     pub(super) fn iterate(&mut self) -> Result<Outcome, Failure> {
         let plan = self.plan();
         let unit = figures::unit_in_force(plan, self.run.report.unit);
-        let mut warnings = Vec::new();
+        let mut warnings = std::mem::take(&mut self.done.unmet);
         loop {
             let number = self.done.iterations.len() + 1;
             let IterationResult {
@@ -31,6 +31,9 @@ impl TestRun<'_> {
                 fell_back,
                 held_back,
             } = self.once(number)?;
+            for unmet in asked::after(self.run, &agreed, Some(&iteration))? {
+                warn(&mut warnings, unmet);
+            }
             let now = clock::since_epoch();
             out(&json::iteration(
                 plan,

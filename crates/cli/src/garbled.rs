@@ -1,0 +1,138 @@
+//! Values of letters that are not used as they were typed.
+//!
+//! Letters accept any text, because scripts rely on it. A line on standard error then names the
+//! value and its effect.
+
+use crate::grammar::{dscp, int};
+use crate::kind::{ValueKind, is_direction, length};
+use crate::long::shown;
+
+/// The line about a value; `None` for a value that is used as it was typed.
+pub(crate) fn remark(letter: char, kind: ValueKind, text: &str) -> Option<String> {
+    let effect = effect(kind, text)?;
+    Some(format!(
+        "-{letter} {}: not {}; {effect}",
+        shown(text),
+        kind.expected()
+    ))
+}
+
+/// The effect of a value that does not make sense.
+#[expect(clippy::wildcard_enum_match_arm, reason = "most kinds take any text")]
+fn effect(kind: ValueKind, text: &str) -> Option<String> {
+    let unless = |good: bool, effect: &str| (!good).then(|| effect.to_owned());
+    match kind {
+        _ if text.is_empty() => None,
+        ValueKind::Pair(first, second) => {
+            let (one, other) = text.split_once(',').unwrap_or((text, ""));
+            effect(*first, one).or_else(|| effect(*second, other))
+        }
+        ValueKind::Length => unless(
+            length(text).is_some() || begins_with_number(text),
+            "the test runs until SIGINT",
+        ),
+        ValueKind::Unit => {
+            let letter = text.chars().next().map(String::from).unwrap_or_default();
+            unless(kind.choices().contains(&letter.as_str()), "read as K")
+        }
+        ValueKind::Tos => unless(dscp(text).is_some() || int(text) == -1, "not set"),
+        ValueKind::Direction => unless(text.split('|').all(is_direction), "read as none"),
+        ValueKind::Protocol => unless(kind.read(text).is_some(), "read as the default of IP"),
+        // The numbers of -i are raised to 3 and lowered to 30.
+        ValueKind::Within(0, _) => unless(kind.read(text).is_some(), "not set"),
+        ValueKind::Switch => match int(text) {
+            0 => unless(begins_with_number(text), "read as 0"),
+            number => unless(number == 1, "read as 1"),
+        },
+        ValueKind::Count => {
+            let digits = text.trim_end_matches(|letter| "KMGkmg".contains(letter));
+            let shortened = digits.len() < text.len() && digits.parse::<u32>().is_ok();
+            unless(begins_with_number(text) && !shortened, &read_as(text))
+        }
+        ValueKind::CpusOfEnds => {
+            let mut ends = text.split([',', ':']).filter(|end| !end.is_empty());
+            unless(ends.all(begins_with_number), "read as 0")
+        }
+        ValueKind::Size
+        | ValueKind::SizeOrDefault
+        | ValueKind::Integer
+        | ValueKind::WholeSeconds
+        | ValueKind::Interval
+        | ValueKind::Span
+        | ValueKind::Tick
+        | ValueKind::Number => unless(begins_with_number(text), "read as 0"),
+        _ => None,
+    }
+}
+
+fn read_as(text: &str) -> String {
+    format!("read as {}", int(text))
+}
+
+/// True if a text begins with digits, perhaps behind blanks, a sign or a point.
+fn begins_with_number(text: &str) -> bool {
+    let text = text.trim_start();
+    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let text = text.strip_prefix('.').unwrap_or(text);
+    text.starts_with(|first: char| first.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: ValueKind = ValueKind::twice(&ValueKind::Size);
+
+    #[test]
+    fn a_value_that_is_not_used_as_typed_is_named_with_its_effect() {
+        for (kind, text, effect) in [
+            (SIZES, "abc", "read as 0"),
+            (SIZES, "1k,x", "read as 0"),
+            (ValueKind::Length, "abc", "the test runs until SIGINT"),
+            (ValueKind::Unit, "z", "read as K"),
+            (ValueKind::twice(&ValueKind::Tos), "foo", "not set"),
+            (ValueKind::Direction, "xyz", "read as none"),
+            (ValueKind::Protocol, "quic", "read as the default of IP"),
+            (ValueKind::CpusOfEnds, "quic", "read as 0"),
+            (ValueKind::Switch, "8", "read as 1"),
+            (ValueKind::Switch, "x", "read as 0"),
+            (ValueKind::Count, "50M", "read as 50"),
+            (ValueKind::Within(0, 255), "300", "not set"),
+        ] {
+            let line = remark('x', kind, text).unwrap_or_default();
+            assert!(
+                line.starts_with(&format!("-x {text}: not ")),
+                "{text}: {line}"
+            );
+            assert!(line.ends_with(&format!("; {effect}")), "{text}: {line}");
+        }
+    }
+
+    #[test]
+    fn values_that_scripts_use_pass_without_a_word() {
+        for (kind, text) in [
+            (SIZES, ",64K"),
+            (SIZES, "16k,"),
+            (SIZES, "-1"),
+            (SIZES, "10bytes"),
+            (ValueKind::Length, "90.0"),
+            (ValueKind::Length, "1m0s"),
+            (ValueKind::Length, "0"),
+            (ValueKind::Length, "-1M"),
+            (ValueKind::Count, "1000b"),
+            (ValueKind::Unit, "Mega"),
+            (ValueKind::twice(&ValueKind::Tos), "CS5,0x20"),
+            (ValueKind::twice(&ValueKind::Tos), "-1,ef"),
+            (ValueKind::Direction, "send|recv"),
+            (ValueKind::Protocol, "TCP"),
+            (ValueKind::Interval, "-0.20"),
+            (ValueKind::Switch, "0"),
+            (ValueKind::CpusOfEnds, "0,"),
+            (ValueKind::CpusOfEnds, "0-3:4-7"),
+            (ValueKind::twice(&ValueKind::Within(3, 30)), "2,1"),
+            (ValueKind::Text, "abc"),
+        ] {
+            assert_eq!(remark('x', kind, text), None, "{text}");
+        }
+    }
+}

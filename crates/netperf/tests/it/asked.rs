@@ -1,0 +1,391 @@
+//! Every setting of a data socket is in force as it was asked for, or a message names it.
+//!
+//! The rows cover all socket options of `netperf --help`, so that an option without a row fails.
+
+use std::path::Path;
+
+use netperf_testkit::require::{require, root};
+use netperf_testkit::{Finished, Invocation, Netserver, ours};
+use serde_json::Value;
+
+/// Status for what an end cannot do.
+const UNSUPPORTED: i32 = 3;
+
+/// Options of one name with values of each class.
+struct Row {
+    /// The option, without its dashes.
+    option: &'static str,
+    /// Words of the command line behind `--time`.
+    cases: &'static [&'static str],
+    /// Name in messages.
+    message: &'static str,
+    /// Place of the value in JSON, for each end that tells it.
+    told: &'static [&'static str],
+    /// True if the value in force is the one asked for.
+    holds: fn(&Value, &Value) -> bool,
+}
+
+const fn row(
+    option: &'static str,
+    message: &'static str,
+    told: &'static [&'static str],
+    cases: &'static [&'static str],
+) -> Row {
+    Row {
+        option,
+        cases,
+        message,
+        told,
+        holds: |asked, got| asked == got,
+    }
+}
+
+/// Linux doubles the sizes of socket buffers and raises small ones to a minimum.
+const fn buffer(
+    option: &'static str,
+    told: &'static [&'static str],
+    cases: &'static [&'static str],
+) -> Row {
+    Row {
+        holds: |asked, got| got.as_u64() >= asked.as_u64().map(|asked| 2 * asked),
+        ..row(option, "socket buffer", told, cases)
+    }
+}
+
+/// Cases of one row: valid, out of range, not permitted, unknown.
+const ROWS: &[Row] = &[
+    buffer(
+        "socket-buffer",
+        &["/local", "send_buffer_bytes", "recv_buffer_bytes"],
+        &[
+            "-- -s 64K",
+            "-- -s 1G",
+            "--socket-buffer 1G",
+            "-- -s abc",
+            "--socket-buffer abc",
+        ],
+    ),
+    buffer(
+        "remote-socket-buffer",
+        &["/remote", "send_buffer_bytes", "recv_buffer_bytes"],
+        &[
+            "-- -S 64K",
+            "-- -S 1G",
+            "--remote-socket-buffer 1G",
+            "-- -S abc",
+        ],
+    ),
+    row(
+        "priority",
+        "priority",
+        &["/local /remote", "priority"],
+        &[
+            "-y 3",
+            "-y 7",
+            "--priority 7",
+            "-y 100000",
+            "-y abc",
+            "--priority abc",
+        ],
+    ),
+    row(
+        "tos",
+        "of service",
+        &["/local /remote", "type_of_service"],
+        &[
+            "-Y ef",
+            "-Y 0x20",
+            "-Y 256",
+            "-Y foo",
+            "--tos foo",
+            "-Y 0x23",
+        ],
+    ),
+    row(
+        "dscp",
+        "dscp",
+        &["/local /remote", "type_of_service"],
+        &["--dscp 46", "--dscp 64", "--dscp foo"],
+    ),
+    row(
+        "no-delay",
+        "delay",
+        &["/local /remote", "nodelay"],
+        &["-- -D", "--no-delay"],
+    ),
+    row(
+        "congestion",
+        "congestion",
+        &[],
+        &[
+            "-- -K nosuch",
+            "--congestion nosuch",
+            "-- -K x",
+            "--congestion nosuch,",
+            "--congestion ,nosuch",
+        ],
+    ),
+    row(
+        "segment-size",
+        "segment",
+        &[],
+        &["-- -G 1000b", "-- -G abc", "--segment-size abc"],
+    ),
+    row(
+        "multicast-ttl",
+        "multicast",
+        &[],
+        &["-- -l 300", "-- -l abc", "--multicast-ttl 300"],
+    ),
+    row("route", "route", &[], &["-- -R 1", "-- -R x", "--route 7"]),
+    row(
+        "quickack",
+        "quickack",
+        &["/local /remote", "socket_options/quickack"],
+        &["--quickack on", "--quickack 7"],
+    ),
+    row(
+        "notsent-lowat",
+        "notsent-lowat",
+        &["/local /remote", "socket_options/notsent_low_bytes"],
+        &["--notsent-lowat 16000", "--notsent-lowat abc"],
+    ),
+    row(
+        "bind-device",
+        "bind-device",
+        &["/local /remote", "socket_options/device"],
+        &[
+            "--bind-device lo",
+            "--bind-device nosuch0",
+            "--bind-device a-name-that-is-too-long",
+        ],
+    ),
+    row(
+        "mark",
+        "mark",
+        &["/local /remote", "socket_options/mark"],
+        &["--mark 7", "--mark abc"],
+    ),
+    row(
+        "flow-label",
+        "flow-label",
+        &["/local /remote", "socket_options/flow_label"],
+        &["--flow-label 7", "--flow-label 1048576", "--flow-label abc"],
+    ),
+    row("tls-cipher", "tls-cipher", &[], &["--tls-cipher nosuch"]),
+    // Switches have no values.
+    row("keepalive", "keepalive", &[], &["-S"]),
+    row("cork", "cork", &[], &["-- -C"]),
+    row("fast-open", "fast", &[], &["-t TCP_CRR -- -F"]),
+    row("defer-accept", "defer", &[], &["-- -a"]),
+    row("no-fragment", "fragment", &[], &["-t UDP_RR -- -f"]),
+    row("connected", "connect", &[], &["-t UDP_RR -- -n"]),
+    row("remote-connected", "connect", &[], &["-t UDP_RR -- -N"]),
+    row("packet-info", "packet", &[], &["-t UDP_RR -- -B"]),
+    row("socket-debug", "debug", &[], &["-- -g"]),
+];
+
+/// Long options under the heading "Sockets" of a help text.
+fn socket_options(topic: &str) -> Vec<String> {
+    let help = Invocation::new(&ours!().netperf)
+        .arg("--help")
+        .args(topic.split_whitespace())
+        .run();
+    let lines = help
+        .stdout
+        .lines()
+        .skip_while(|line| *line != "Sockets:")
+        .skip(1);
+    let lines = lines.take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.get(6..)?.strip_prefix("--"));
+    names
+        .map(|text| text.split(' ').next().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn every_socket_option_of_the_help_has_a_row() {
+    let mut options = socket_options("");
+    options.extend(socket_options("OMNI"));
+    assert!(options.len() >= 20, "{options:?}");
+    for option in options {
+        assert!(
+            ROWS.iter().any(|row| row.option == option),
+            "{option} has no row in asked.rs"
+        );
+    }
+}
+
+/// Runs a case as root or without any privilege.
+fn run(server: &Netserver, case: &str, privileged: bool) -> Finished {
+    let port = server.port().to_string();
+    let test = if case.contains("-t ") {
+        ""
+    } else {
+        "-t TCP_RR"
+    };
+    let words = format!("--json -H 127.0.0.1 -p {port} --time 100ms {test} {case}");
+    let netperf = &ours!().netperf;
+    let invocation = if privileged {
+        Invocation::new(netperf)
+    } else {
+        Invocation::new(Path::new("/usr/bin/setpriv"))
+            .args([
+                "--reuid=65534",
+                "--regid=65534",
+                "--clear-groups",
+                "--inh-caps=-all",
+            ])
+            .args(["--bounding-set=-all", "--"])
+            .arg(netperf)
+    };
+    invocation.args(words.split_whitespace()).run()
+}
+
+/// Checks that what a case asked for is in force at the ends that tell it, or that a message
+/// names it.
+fn judge(row: &Row, case: &str, finished: &Finished) {
+    let account = || format!("{case}\n{}", finished.account());
+    let option = case
+        .split_whitespace()
+        .find(|word| word.starts_with('-') && *word != "--" && *word != "-t");
+    let named = |text: &str| {
+        text.contains(row.message) || option.is_some_and(|option| text.contains(option))
+    };
+    if !finished.status.success() {
+        assert!(named(&finished.stderr), "{}", account());
+        return;
+    }
+    let document = finished.document();
+    let warnings = document["warnings"].as_array().expect("warnings");
+    if !finished.stderr.is_empty() {
+        assert!(named(&finished.stderr), "{}", account());
+        assert!(
+            warnings
+                .iter()
+                .any(|warning| named(&warning["message"].to_string())),
+            "{}",
+            account()
+        );
+        return;
+    }
+    assert!(warnings.is_empty(), "{}", account());
+    let Some((ends, keys)) = row.told.split_first() else {
+        return;
+    };
+    for end in ends.split(' ') {
+        for key in keys {
+            let name = key.rsplit('/').next().unwrap_or(key);
+            let asked = document.pointer(&format!("{end}/requested/socket/{name}"));
+            let got = document.pointer(&format!("{end}/agreed/{key}"));
+            let pair = asked.zip(got);
+            let holds = pair.is_some_and(|(asked, got)| (row.holds)(asked, got));
+            assert!(holds, "{end} {key}: {pair:?}\n{}", account());
+        }
+    }
+}
+
+#[test]
+fn every_setting_is_in_force_as_asked_or_a_message_names_it() {
+    let setpriv = Path::new("/usr/bin/setpriv").exists();
+    if !root() || !require(setpriv, "setpriv", "install util-linux") {
+        return;
+    }
+    let server = ours!().serve();
+    let cases: Vec<_> = ROWS
+        .iter()
+        .flat_map(|row| row.cases.iter().map(move |case| (row, *case)))
+        .flat_map(|(row, case)| [(row, case, true), (row, case, false)])
+        .collect();
+    std::thread::scope(|scope| {
+        for share in cases.chunks(cases.len().div_ceil(6)) {
+            let server = &server;
+            scope.spawn(move || {
+                for (row, case, privileged) in share {
+                    judge(row, case, &run(server, case, *privileged));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_congestion_control_that_is_not_permitted_fails_by_name_and_warns_by_letter() {
+    let list = |name| {
+        let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
+        text.unwrap_or_default()
+    };
+    let (available, allowed) = (
+        list("tcp_available_congestion_control"),
+        list("tcp_allowed_congestion_control"),
+    );
+    let allowed: Vec<&str> = allowed.split_whitespace().collect();
+    let restricted = available
+        .split_whitespace()
+        .find(|name| !allowed.contains(name));
+    if !root()
+        || !require(
+            restricted.is_some(),
+            "a restricted congestion control",
+            "load tcp_cubic",
+        )
+    {
+        return;
+    }
+    let Some(restricted) = restricted else { return };
+    let server = ours!().serve();
+    let named =
+        run(&server, &format!("--congestion {restricted},"), false).expect_exit(UNSUPPORTED);
+    let asked = format!("congestion control at netperf: asked for {restricted}");
+    assert!(named.stderr.contains(&asked), "{}", named.account());
+    let letter = run(&server, &format!("-- -K {restricted},"), false).expect_exit(0);
+    assert!(letter.stderr.contains(&asked), "{}", letter.account());
+    let warning = &letter.document()["warnings"][0];
+    assert_eq!(warning["code"], "not_as_asked");
+}
+
+#[test]
+fn a_burst_that_does_not_fit_the_buffers_is_read_while_it_is_sent() {
+    let server = ours!().serve();
+    let finished = run(&server, "-- -b 200 -r 64K,64K", true).expect_exit(0);
+    let rate = finished.document()["result"]["transactions_per_second"].as_f64();
+    // More than the burst: requests that merely lie in buffers have no responses.
+    assert!(rate > Some(0.0), "{}", finished.account());
+}
+
+#[test]
+fn a_cpu_that_is_not_there_fails_by_name_and_warns_by_letter() {
+    let server = ours!().serve();
+    let line = "cannot bind to CPU 99999";
+    let named = run(&server, "--bind-cpu 99999,", true).expect_exit(UNSUPPORTED);
+    assert!(named.stderr.contains(line), "{}", named.account());
+    let letter = run(&server, "-T 99999,", true).expect_exit(0);
+    assert!(letter.stderr.contains(line), "{}", letter.account());
+}
+
+#[test]
+fn values_of_letters_that_are_not_used_are_named_on_standard_error_and_in_json() {
+    let server = ours!().serve();
+    for (case, letter) in [
+        ("-f z", "-f z: "),
+        ("-Y foo", "-Y foo: "),
+        ("-P 8", "-P 8: "),
+        ("-T quic", "-T quic: "),
+        ("-t TCP_STREAM -- -m abc", "-m abc: "),
+        ("-t OMNI -- -d xyz", "-d xyz: "),
+        ("-t OMNI -- -T quic", "-T quic: "),
+        ("-- -b 50M", "-b 50M: "),
+        ("-t UDP_STREAM -b 50M", "-b: "),
+    ] {
+        let finished = run(&server, case, true);
+        assert!(
+            finished.stderr.contains(&format!("netperf: {letter}")),
+            "{}",
+            finished.account()
+        );
+        if finished.status.success() {
+            let warnings = finished.document()["warnings"].to_string();
+            assert!(warnings.contains(letter), "{}", finished.account());
+        }
+    }
+}

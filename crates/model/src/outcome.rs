@@ -256,6 +256,10 @@ pub enum Warning {
     Unheard(String),
     /// Figures were not precise enough at the end of the time, or are unknown.
     Imprecise(String),
+    /// A CPU was so busy that it, not the network, may have been the limit.
+    CpuBound(String),
+    /// Both ends are on one host.
+    OneHost,
 }
 
 /// Begin and end of a run.
@@ -317,7 +321,9 @@ impl Outcome {
             | Warning::Unanswered(_)
             | Warning::NotAsAsked(_)
             | Warning::Stalled(_)
-            | Warning::Imprecise(_) => None,
+            | Warning::Imprecise(_)
+            | Warning::CpuBound(_)
+            | Warning::OneHost => None,
         })
     }
 }

@@ -163,7 +163,8 @@ pub struct Series {
 }
 
 impl Series {
-    fn samples(&self) -> impl Iterator<Item = &TcpSample> {
+    /// All samples of all connections.
+    pub fn samples(&self) -> impl Iterator<Item = &TcpSample> {
         self.flows.iter().flat_map(|flow| &flow.samples)
     }
 

@@ -169,7 +169,7 @@ pub struct WarningText {
     /// The kind of doubt, for programs.
     #[schemars(extend("enum" = [
         "ended_early", "queue_discarded", "peer_lost", "fell_back_to_tcp", "clock_went_wrong", "generator_late",
-        "rate_missed", "not_as_asked", "unanswered", "stalled", "unheard", "imprecise"
+        "rate_missed", "not_as_asked", "unanswered", "stalled", "unheard", "imprecise", "cpu_bound", "one_host"
     ]))]
     pub code: String,
     /// The doubt, for people.
@@ -379,6 +379,12 @@ impl WarningText {
             Warning::Unheard(how) => ("unheard", how.as_str()),
             Warning::Imprecise(how) => ("imprecise", how.as_str()),
             Warning::PeerLost(how) => ("peer_lost", how.as_str()),
+            Warning::CpuBound(how) => ("cpu_bound", how.as_str()),
+            Warning::OneHost => (
+                "one_host",
+                "both ends are on one host: this says nothing of a network, and the CPU \
+                 utilisation of either end is that of both",
+            ),
         };
         Self {
             code: code.to_owned(),

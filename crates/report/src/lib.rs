@@ -10,6 +10,7 @@
 mod banner;
 pub mod control;
 pub mod document;
+mod effects;
 mod flows;
 pub mod fmt;
 pub mod format;
@@ -46,6 +47,12 @@ pub fn final_report(outcome: &Outcome, report: &ReportPlan) -> Result<String, Se
         Some(view) => format::print(&view),
         None => Ok(String::new()),
     }
+}
+
+/// What follows the report on a terminal.
+#[must_use]
+pub fn terminal_report(outcome: &Outcome, report: &ReportPlan) -> Option<String> {
+    view::View::new(outcome, report).and_then(|view| effects::times(&view))
 }
 
 /// Measurements that a report needs. Call it before the run: it also finds a selection that

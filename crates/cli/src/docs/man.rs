@@ -204,15 +204,22 @@ fn meanings(page: &mut Man) {
 fn ending(page: &mut Man) {
     page.section("EXIT STATUS");
     page.items(
-        "0: The test ran, also if a signal ended it early.\n\
-         1: An option letter is invalid, the test is unknown, or it failed.\n\
-         2: A long option is invalid; a line on standard error gives the reason.\n\
+        "0: The test ran, also if a signal ended it early; no figure is worse, with compare and \
+         run.\n\
+         1: An option letter is invalid, the test is unknown, nothing arrived, the test failed, \
+         or a run of a sweep failed.\n\
+         2: A long option, a subcommand line, a file or a plan is invalid; a line on standard \
+         error gives the reason.\n\
          3: A host does not support the test, or netserver does not have the key.\n\
-         255: A host was not found, or netserver could not be reached.",
+         4: A figure is worse, with compare and run.\n\
+         5: The result of compare or run is inconclusive, and no figure is worse.\n\
+         255: A host was not found, netserver could not be reached or refused the test, or a \
+         selection or a confidence level is invalid.",
     );
     page.section("SIGNALS");
     page.text(
-        "SIGINT and SIGALRM end a timed test; netperf prints the result as if the time were over.",
+        "SIGINT, SIGTERM and SIGALRM end a timed test; netperf prints the result as if the time were \
+         over.",
     );
     page.section("ENVIRONMENT");
     page.items(

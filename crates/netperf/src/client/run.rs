@@ -4,6 +4,7 @@ mod arrivals;
 pub(super) mod blocked;
 mod both;
 mod check;
+mod doubts;
 mod drops;
 mod empty;
 pub(crate) mod many;
@@ -17,6 +18,7 @@ mod without_data;
 pub(super) use session::{LEAVE, open, unanswered};
 pub(super) use without_data::without_data;
 
+use std::io::IsTerminal;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -86,6 +88,9 @@ pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut RunSoFar) -> Re
     let text = netperf_report::final_report(&outcome, &run.report)?;
     show::close();
     out(&text);
+    if std::io::stdout().is_terminal() {
+        out(&netperf_report::terminal_report(&outcome, &run.report).unwrap_or_default());
+    }
     for talk in test.talk.into_iter().chain(test.beside) {
         talk.finish(LEAVE);
     }

@@ -9,7 +9,7 @@ mod flows;
 mod histogram;
 mod keyval;
 
-use netperf_model::{Flow, Format, ReportPlan, TestId, TestPlan};
+use netperf_model::{Flow, Format, ReportPlan, SelectionSource, TestId, TestPlan};
 
 use crate::selection::{Selection, SelectionError};
 use crate::view::View;
@@ -25,7 +25,7 @@ pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
         Format::Classic | Format::Columns(_) | Format::Csv(_) | Format::Keyval(_) => {}
     }
     let Some(selection) = Selection::of(view.plan(), view.report)? else {
-        return Ok(classic::print(view) + &flows_of(view));
+        return Ok(classic::print(view) + &flows_of(view) + &crate::effects::print(view));
     };
     let printer = match &view.report.format {
         // OMNI has no classic layout; its selection prints in columns.
@@ -39,7 +39,12 @@ pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
         let heading = format!("\nHistogram of {} times", operation(view.plan().flow));
         out.push_str(&histogram::print(view, &heading));
     }
-    Ok(out + &flows_of(view))
+    out.push_str(&flows_of(view));
+    // A selection has what was selected, and nothing else.
+    if view.report.format == Format::Columns(SelectionSource::Default) {
+        out.push_str(&crate::effects::print(view));
+    }
+    Ok(out)
 }
 
 /// Results of each of many flows, if wanted.
@@ -60,7 +65,7 @@ pub(crate) fn shows_histogram(plan: &TestPlan, report: &ReportPlan) -> bool {
 }
 
 /// Name of an operation in the heading of a histogram.
-const fn operation(flow: Flow) -> &'static str {
+pub(crate) const fn operation(flow: Flow) -> &'static str {
     match (flow.connects, flow.sends, flow.receives) {
         // netperf keeps the times of its sends.
         _ if flow.duplex.is_some() => "send",

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::common::sample;
 
 fn read(name: &str, document: &Value) -> Record {
-    netperf_web::read(name, document.to_string().as_bytes()).unwrap()
+    netperf_web::read(name, document.to_string().as_bytes()).expect("a result")
 }
 
 /// A result of `UDP_STREAM --sequence`.

@@ -12,7 +12,7 @@ use netperf_os::alarm;
 use netperf_report::document::WarningText;
 use netperf_report::format::json;
 
-use super::{IterationResult, TestRun, arrivals, drops, empty, identifier};
+use super::{IterationResult, TestRun, arrivals, doubts, drops, empty, identifier};
 use crate::client::{asked, facts, until};
 use crate::output::{Failure, err, out};
 
@@ -79,7 +79,7 @@ impl TestRun<'_> {
         let plan = self.plan();
         let mut done = std::mem::take(self.done);
         let remote_host = facts::remote(self.remote_host.take(), &mut done.iterations);
-        let doubts = rate::doubts(plan, &done.iterations, done.latency.as_ref());
+        let rate = rate::doubts(plan, &done.iterations, done.latency.as_ref());
         let imprecise =
             until::doubt(plan, done.until.as_ref(), &done.iterations).filter(|_| !stopped);
         let missing = empty::failure(plan, &self.hosts, &agreed, &done.iterations, stopped);
@@ -90,12 +90,15 @@ impl TestRun<'_> {
             let unanswered = unanswered::doubt(plan, &done.iterations);
             let arrivals = arrivals::doubt(plan, &done.iterations);
             let starved = empty::starved(plan, &done.iterations);
-            let doubts = doubts.into_iter().chain(unanswered).chain(starved);
+            let found = rate.into_iter().chain(unanswered).chain(starved);
             let dropped = drops::doubt(self.drops.as_ref(), &done.iterations);
-            let doubts = doubts.chain(imprecise).chain(dropped);
-            for doubt in doubts.chain(arrivals) {
+            let found = found.chain(imprecise).chain(dropped);
+            for doubt in found.chain(arrivals) {
                 warn(&mut warnings, doubt);
             }
+            let of_hosts = doubts::of_hosts(&self.hosts, &done.iterations);
+            doubts::show(&of_hosts);
+            warnings.extend(of_hosts);
         }
         Outcome {
             plan: plan.clone(),

@@ -23,8 +23,14 @@ pub(super) fn add(document: &Document, record: &mut Record) {
         doubts.push("The confidence that was asked for was not reached.".to_owned());
     }
     doubts.extend(lost(document));
-    let both = if on_one_host(record) { 1 } else { 2 };
-    for end in [&record.local, &record.remote].into_iter().take(both) {
+    let has = |code: &str| document.warnings.iter().any(|warning| warning.code == code);
+    // Documents of older versions lack these warnings.
+    let ends = match (has("cpu_bound"), on_one_host(record)) {
+        (true, _) => 0,
+        (false, true) => 1,
+        (false, false) => 2,
+    };
+    for end in [&record.local, &record.remote].into_iter().take(ends) {
         let peak = end.cpu.as_ref().and_then(|cpu| cpu.peak);
         if let Some((cpu, busy)) = peak.filter(|(_, busy)| *busy >= FULL) {
             let (role, busy) = (end.role, figure(busy));
@@ -33,7 +39,7 @@ pub(super) fn add(document: &Document, record: &mut Record) {
             ));
         }
     }
-    if on_one_host(record) {
+    if on_one_host(record) && !has("one_host") {
         doubts.push(
             "Both ends are on one host: this says nothing of a network, and the CPU \
              utilisation of either end is that of both."

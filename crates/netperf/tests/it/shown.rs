@@ -1,0 +1,87 @@
+//! Options without a column in the classic tables show their effect below them, and doubts
+//! about the hosts are in JSON.
+
+use netperf_testkit::{Finished, Terminal, ours};
+use serde_json::Value;
+
+fn run(words: &str) -> Finished {
+    let server = ours!().serve();
+    let words = words.split(' ');
+    ours!()
+        .client_of(&server)
+        .args(["-l", "0.3"])
+        .args(words)
+        .run()
+        .expect_clean()
+}
+
+/// What follows the empty line below the table; empty without it.
+fn below(finished: &Finished) -> String {
+    let said = &finished.stdout;
+    let (_, below) = said.rsplit_once("\n\n").unwrap_or_default();
+    below.to_owned()
+}
+
+#[test]
+fn each_option_without_a_column_has_a_line_below_the_table() {
+    for (words, begin, parts) in [
+        (
+            "-t UDP_STREAM -- -m 500 --sequence",
+            "Datagrams to netserver: ",
+            ["received", " lost (", "jitter"],
+        ),
+        (
+            "-t TCP_STREAM --flows 2",
+            "Flows: 2, ",
+            ["slowest", "fastest", "fairness"],
+        ),
+        (
+            "-t TCP_STREAM --series 0.1",
+            "TCP at netperf: ",
+            ["samples", "round trip", "window"],
+        ),
+        ("-t OMNI -- -T tls", "Encrypted: ", ["TLS", "1.3", "_"]),
+    ] {
+        let finished = run(words);
+        let below = below(&finished);
+        assert!(below.starts_with(begin), "{words}: {}", finished.account());
+        for part in parts {
+            assert!(below.contains(part), "{words}: {part}: {below}");
+        }
+        // Programs that read tables without headers find nothing else.
+        let bare = run(&format!("-P 0 {words}"));
+        assert!(!bare.stdout.contains(begin), "{}", bare.account());
+    }
+}
+
+#[test]
+fn times_of_operations_and_a_single_host_are_told_on_a_terminal() {
+    let server = ours!().serve();
+    let program = ours!().netperf.display().to_string();
+    let port = server.port();
+    let command = format!("'{program}' -H 127.0.0.1 -p {port} -l 0.3 -t TCP_RR -j");
+    let Some(terminal) = Terminal::start((200, 50), &[("LC_ALL", "C.UTF-8")], &command) else {
+        return;
+    };
+    terminal.until("the times", |screen| {
+        let times = screen.lines().find(|line| line.starts_with("Times of "));
+        times.is_some_and(|line| line.contains(" request/response operations, usec: median "))
+            && screen.contains("netperf: both ends are on one host")
+    });
+}
+
+#[test]
+fn a_test_with_classic_options_ends_with_its_table() {
+    let finished = run("-t TCP_RR");
+    let said = &finished.stdout;
+    assert_eq!(said.lines().count(), 8, "{}", finished.account());
+}
+
+#[test]
+fn a_single_host_is_a_doubt_in_json_and_nothing_on_standard_error_of_a_script() {
+    // The runs are clean: standard error has not a byte.
+    let document: Value = run("-t TCP_RR -c -C --json").document();
+    let all = document["warnings"].as_array().expect("warnings");
+    let codes: Vec<&str> = all.iter().filter_map(|one| one["code"].as_str()).collect();
+    assert!(codes.contains(&"one_host"), "{document}");
+}

@@ -1,0 +1,122 @@
+//! Lines below a classic table about options whose figures the table does not have: at
+//! verbosity 1 what verbosity 2 has in tables, and encryption and series at both.
+
+use netperf_model::figures::count;
+use netperf_model::{Format, Part};
+
+use crate::format::operation;
+use crate::quality::{Receiver, Reception, reception};
+use crate::view::{EndView, View};
+
+/// All lines, behind an empty one; nothing without these options, without headers and for
+/// programs that read one figure (verbosity 0).
+pub(crate) fn print(view: &View<'_>) -> String {
+    let verbosity = view.report.verbosity;
+    if verbosity < 1 || !view.report.headers {
+        return String::new();
+    }
+    let mut lines = Vec::new();
+    if verbosity == 1 {
+        for (receiver, way) in [
+            (Receiver::Remote, "to netserver"),
+            (Receiver::Local, "to netperf"),
+        ] {
+            lines.extend(reception(view, receiver).map(|got| datagrams(way, &got)));
+        }
+        lines.extend(parts(view));
+        lines.extend(flows(view));
+    }
+    lines.extend(series("netperf", view.local()));
+    lines.extend(series("netserver", view.remote()));
+    let cipher = view.last.cipher.as_ref();
+    lines.extend(cipher.map(|cipher| format!("Encrypted: {cipher}")));
+    let lines: Vec<String> = lines.into_iter().map(|line| format!("{line}\n")).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!("\n{}", lines.concat())
+}
+
+/// The line of `-j`, for a terminal only: the original prints none for `-j`.
+pub(crate) fn times(view: &View<'_>) -> Option<String> {
+    let report = view.report;
+    let shown = report.verbosity == 1 && report.headers && report.format == Format::Classic;
+    let times = view.outcome.latency.as_ref();
+    let times = times.filter(|_| shown && view.plan().latency)?;
+    let micros = |nanos: f64| nanos / 1e3;
+    let [median, p99] = [0.5, 0.99].map(|share| times.quantile(share).map(micros));
+    Some(format!(
+        "\nTimes of {} {} operations, usec: median {:.3}, 99% {:.3}, max {:.3}\n",
+        times.count,
+        operation(view.plan().flow),
+        median?,
+        p99?,
+        micros(count(times.max))
+    ))
+}
+
+fn datagrams(way: &str, got: &Reception) -> String {
+    let quality = &got.quality;
+    let lost = got
+        .lost_percent()
+        .map_or_else(String::new, |share| format!(" ({share:.4} %)"));
+    format!(
+        "Datagrams {way}: {} received, {} lost{lost}, {} duplicated, {} reordered, jitter {:.3} usec",
+        quality.received,
+        got.lost(),
+        quality.duplicated,
+        quality.reordered,
+        count(quality.jitter) / 1e3
+    )
+}
+
+/// The medians of the parts of transactions.
+fn parts(view: &View<'_>) -> Option<String> {
+    let all = view.last.one_way.as_ref()?;
+    let medians = Part::ALL.map(|part| {
+        let median = all.part(part).median / 1e3;
+        format!("{} {median:.3}", part.label())
+    });
+    Some(format!("Median times, usec: {}", medians.join("; ")))
+}
+
+fn flows(view: &View<'_>) -> Option<String> {
+    let flows = view.last.many.as_ref()?;
+    let flow = view.plan().flow;
+    let work = || flows.each.iter().map(|counts| counts.work(flow));
+    let length = view.last.timed();
+    let (factor, unit) = if flow.counts_transactions() {
+        (1.0, "trans/s")
+    } else {
+        (8e-6, "10^6bits/s")
+    };
+    let rate = |work: u64| count(work) * factor / length;
+    let (slowest, fastest) = (work().min()?, work().max()?);
+    let fairness = flows
+        .fairness(flow)
+        .map_or_else(String::new, |index| format!(", fairness {index:.4}"));
+    (length > 0.0).then(|| {
+        format!(
+            "Flows: {}, the slowest {:.2}, the fastest {:.2} {unit}{fairness}",
+            flows.each.len(),
+            rate(slowest),
+            rate(fastest)
+        )
+    })
+}
+
+fn series(name: &str, end: EndView<'_>) -> Option<String> {
+    let series = end.result?.series.as_ref()?;
+    let shown =
+        |value: Option<u32>| value.map_or_else(|| "?".to_owned(), |value| value.to_string());
+    let least = series.smallest(|sample| sample.round_trip_micros);
+    let largest = series.largest(|sample| sample.round_trip_micros);
+    let window = series.largest(|sample| sample.congestion_window_segments);
+    Some(format!(
+        "TCP at {name}: {} samples, round trip {} to {} usec, largest window {} segments",
+        series.samples().count(),
+        shown(least),
+        shown(largest),
+        shown(window)
+    ))
+}

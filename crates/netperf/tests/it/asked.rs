@@ -269,7 +269,14 @@ fn judge(row: &Row, case: &str, finished: &Finished) {
         );
         return;
     }
-    assert!(warnings.is_empty(), "{}", account());
+    // Doubts about the hosts are no answer to what was asked.
+    let of_hosts = |warning: &&Value| {
+        ["one_host", "cpu_bound"]
+            .map(Value::from)
+            .contains(&warning["code"])
+    };
+    let others = warnings.iter().filter(|warning| !of_hosts(warning));
+    assert_eq!(others.count(), 0, "{}", account());
     let Some((ends, keys)) = row.told.split_first() else {
         return;
     };

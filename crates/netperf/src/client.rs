@@ -98,7 +98,9 @@ fn run_as_asked(argv: &[OsString]) -> ExitCode {
             secure::give_key(&mut asked.plan).and_then(|()| list::print(&asked))
         }
         Ok(Command::ListSelectors { one_per_line }) => {
-            let listing = if one_per_line {
+            let listing = if output::is_terminal(OutputStream::Stdout) {
+                Listing::Meanings
+            } else if one_per_line {
                 Listing::Lines
             } else {
                 Listing::Commas

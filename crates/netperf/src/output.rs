@@ -49,7 +49,8 @@ pub(crate) fn say(stream: OutputStream, text: &str) {
     }
 }
 
-fn is_terminal(stream: OutputStream) -> bool {
+/// Returns whether a person reads the stream.
+pub(crate) fn is_terminal(stream: OutputStream) -> bool {
     match stream {
         OutputStream::Stdout => io::stdout().is_terminal(),
         OutputStream::Stderr => io::stderr().is_terminal(),

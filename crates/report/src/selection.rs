@@ -122,6 +122,8 @@ pub enum Listing {
     Lines,
     /// All on one line with commas (`-k`, `-o`).
     Commas,
+    /// Those beyond the original's too, one per line with its meaning.
+    Meanings,
 }
 
 /// All names, in order, with the closing newline.
@@ -130,8 +132,15 @@ pub fn all_names(listing: Listing) -> String {
     let separator = match listing {
         Listing::Lines => "\n",
         Listing::Commas => ",",
+        Listing::Meanings => return meanings(),
     };
     selectors::names().join(separator) + "\n"
+}
+
+fn meanings() -> String {
+    let line = |row: &Selector| format!("{:<28} {} [{}]\n", row.name, row.meaning, row.unit);
+    selectors::all().map(line).collect::<String>()
+        + "P<number>_LATENCY and P<number>_LATENCY_NS: that percentile, as in P99.99_LATENCY_NS\n"
 }
 
 impl Selection {
@@ -383,5 +392,17 @@ mod tests {
             let names = names(&selection).concat();
             assert!(!names.contains(&"?"), "{list}");
         }
+    }
+
+    #[test]
+    fn meanings_have_a_line_for_each_selector() {
+        let text = all_names(Listing::Meanings);
+        for name in ["THROUGHPUT", "RATE_SEED", "UDP_LOST", "UNTIL_END"] {
+            let listed = text
+                .lines()
+                .any(|line| line.split(' ').next() == Some(name));
+            assert!(listed, "{name}");
+        }
+        assert_eq!(text.lines().count(), selectors::all().count() + 1);
     }
 }

@@ -167,6 +167,11 @@ pub fn original() -> impl Iterator<Item = &'static Selector> {
     filler.iter().chain(blocks).chain(end)
 }
 
+/// Every selector, those beyond the original's last.
+pub(crate) fn all() -> impl Iterator<Item = &'static Selector> {
+    original().chain(FURTHER.iter().flatten())
+}
+
 /// True if `name` is a selector, in any case: one of the table, or one of the family of
 /// latencies.
 #[must_use]
@@ -183,9 +188,7 @@ pub fn names() -> Vec<&'static str> {
 /// The selector called `name`, in any case, of the original's table or beyond it.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Selector> {
-    original()
-        .chain(FURTHER.iter().flatten())
-        .find(|row| row.name.eq_ignore_ascii_case(name))
+    all().find(|row| row.name.eq_ignore_ascii_case(name))
 }
 
 /// A row, column by column.

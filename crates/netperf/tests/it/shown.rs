@@ -85,3 +85,20 @@ fn a_single_host_is_a_doubt_in_json_and_nothing_on_standard_error_of_a_script() 
     let codes: Vec<&str> = all.iter().filter_map(|one| one["code"].as_str()).collect();
     assert!(codes.contains(&"one_host"), "{document}");
 }
+
+#[test]
+fn a_terminal_lists_every_selector_with_its_meaning() {
+    let program = ours!().netperf.display().to_string();
+    let command = format!("'{program}' -- -k '?' | cat | wc -l; '{program}' -- -k '?'");
+    let Some(terminal) = Terminal::start((200, 400), &[("LC_ALL", "C.UTF-8")], &command) else {
+        return;
+    };
+    let screen = terminal.until("the last selector", |screen| {
+        screen.contains("P<number>_LATENCY")
+    });
+    // A pipe has the names alone, in one line, as in netperf 2.7.
+    assert_eq!(screen.lines().next(), Some("1"), "{screen}");
+    for part in ["THROUGHPUT ", "headline result", "UDP_LOST "] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+}

@@ -3,7 +3,7 @@
 //! Letters accept any text, because scripts rely on it. A line on standard error then names the
 //! value and its effect.
 
-use crate::grammar::{dscp, int};
+use crate::grammar::{c_number, dscp, int};
 use crate::kind::{ValueKind, is_direction, length};
 use crate::long::shown;
 
@@ -36,7 +36,11 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
             unless(kind.choices().contains(&letter.as_str()), "read as K")
         }
         ValueKind::Tos => unless(dscp(text).is_some() || int(text) == -1, "not set"),
-        ValueKind::Direction => unless(text.split('|').all(is_direction), "read as none"),
+        ValueKind::Direction => {
+            // The letter takes the bits of netperf 2.7, too.
+            let known = |part| is_direction(part) || c_number(part).is_some();
+            unless(text.split('|').all(known), "read as none")
+        }
         ValueKind::Protocol => unless(kind.read(text).is_some(), "read as the default of IP"),
         // The numbers of -i are raised to 3 and lowered to 30.
         ValueKind::Within(0, _) => unless(kind.read(text).is_some(), "not set"),
@@ -124,6 +128,8 @@ mod tests {
             (ValueKind::twice(&ValueKind::Tos), "CS5,0x20"),
             (ValueKind::twice(&ValueKind::Tos), "-1,ef"),
             (ValueKind::Direction, "send|recv"),
+            (ValueKind::Direction, "0"),
+            (ValueKind::Direction, "0x6|send"),
             (ValueKind::Protocol, "TCP"),
             (ValueKind::Interval, "-0.20"),
             (ValueKind::Switch, "0"),

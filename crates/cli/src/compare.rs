@@ -144,6 +144,13 @@ mod tests {
             .unwrap()
             .unwrap_err();
         assert!(error.to_string().contains("from 0 to 100"), "{error}");
+        // An interval that leaves out everything has no width, and one that leaves out nothing
+        // has no ends.
+        for chance in ["0", "100", "51%", "1e-300"] {
+            let line = format!("netperf compare a b --false-alarms {chance}");
+            let error = subcommand(&argv(&line)).unwrap().unwrap_err();
+            assert!(error.to_string().contains("50 at most"), "{error}");
+        }
     }
 
     #[test]

@@ -78,6 +78,8 @@ pub(crate) enum ValueKind {
     Confidence,
     /// A percentage, perhaps with its sign.
     Percent,
+    /// A probability in percent that decides something.
+    Chance,
     /// A percentage above 0, and perhaps percentiles.
     Precision,
     /// Numbers of CPUs and ranges of them.
@@ -169,6 +171,7 @@ impl ValueKind {
             }
             Self::Confidence => confidence(text).map(Cow::Owned),
             Self::Percent => as_it_is(percent(text).is_some()),
+            Self::Chance => as_it_is(percent(text).is_some_and(|it| it > 0.0 && it <= 0.5)),
             Self::Precision => as_it_is(until::asked(text).is_some()),
             Self::Cpus => as_it_is(cpu_list(text).is_some()),
             Self::Rate => as_it_is(grammar::rate(text).is_some()),
@@ -213,6 +216,7 @@ impl ValueKind {
             Self::Direction => "send, recv or rr, or several with | between",
             Self::Confidence => "95 or 99, a comma and a width in percent, such as 99,5",
             Self::Percent => "a percentage from 0 to 100 such as 1% or 0.5",
+            Self::Chance => "a percentage above 0, and 50 at most, such as 1% or 0.5",
             Self::Precision => {
                 "a percentage above 0, optionally with percentiles, such as 1%,p50,p99"
             }

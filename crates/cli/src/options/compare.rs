@@ -60,7 +60,7 @@ pub(crate) static RUN: &[Opt] = &[
 ];
 
 const FALSE_ALARMS: Opt = Opt::named("false-alarms", Group::Statistics)
-    .takes("percent", ValueKind::Percent)
+    .takes("percent", ValueKind::Chance)
     .set(|a, text| a.chance = percent(text))
     .help("probability of a false alarm, over all figures together")
     .more("The default is 1%; a lower value needs more runs.");

@@ -88,7 +88,7 @@ pub(crate) static TABLE: &[Opt] = &[
         .help("examine the last results of a configuration, at most this many")
         .more("The default is 5000."),
     Opt::named("false-alarms", Group::Statistics)
-        .takes("percent", ValueKind::Percent)
+        .takes("percent", ValueKind::Chance)
         .set(|a, text| a.chance = percent(text))
         .help("probability of a false alarm, for each split of a series")
         .more("The default is 1%."),

@@ -188,6 +188,7 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
         .boxed(),
         ValueKind::Precision => pattern("[1-9](\\.[0-9])?%?(,p[1-9][0-9]?){0,3}").boxed(),
         ValueKind::Percent => pattern("[0-9]{1,2}(\\.[0-9])?%?").boxed(),
+        ValueKind::Chance => pattern("[1-4][0-9]?(\\.[0-9])?%?").boxed(),
         ValueKind::WholeSeconds => pattern("[0-9]{1,5}s?").boxed(),
         ValueKind::Tick => pattern("[0-9]{1,5}(m|ms|u|us|s)?").boxed(),
         ValueKind::Number => pattern("[0-9]{1,5}(\\.[0-9]{1,3})?").boxed(),

@@ -34,7 +34,13 @@ pub(crate) fn print(view: &View<'_>) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    format!("\n{}", lines.concat())
+    let runs = view.outcome.iterations.len();
+    let heading = if runs > 1 {
+        format!("In the last of {runs} runs:\n")
+    } else {
+        String::new()
+    };
+    format!("\n{heading}{}", lines.concat())
 }
 
 /// The line of `-j`, for a terminal only: the original prints none for `-j`.

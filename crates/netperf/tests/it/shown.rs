@@ -71,6 +71,17 @@ fn times_of_operations_and_a_single_host_are_told_on_a_terminal() {
 }
 
 #[test]
+fn a_line_about_one_of_several_runs_says_so() {
+    let finished = run("-i 3,3 -I 95,99 -t TCP_STREAM --flows 2");
+    let told = below(&finished);
+    assert!(
+        told.starts_with("In the last of 3 runs:\nFlows: 2, "),
+        "{}",
+        finished.account()
+    );
+}
+
+#[test]
 fn a_test_with_classic_options_ends_with_its_table() {
     let finished = run("-t TCP_RR");
     let said = &finished.stdout;

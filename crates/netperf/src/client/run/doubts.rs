@@ -1,6 +1,7 @@
 //! Doubts about a run that follow from the hosts: a busy CPU, and a single host.
 
 use std::io::{self, IsTerminal};
+use std::net::IpAddr;
 
 use netperf_model::{Hosts, Iteration, Warning};
 use netperf_report::document::WarningText;
@@ -10,10 +11,13 @@ use crate::output::err;
 /// Utilisation from which on a CPU may be the limit, percent.
 const FULL: f64 = 95.0;
 
-/// All of them.
-pub(super) fn of_hosts(hosts: &Hosts, runs: &[Iteration]) -> Vec<Warning> {
-    let (local, remote) = (hosts.local.address, hosts.remote.address);
-    let one_host = remote.is_loopback() || local == remote;
+/// All of them. `control` is netperf's address on the control connection: that of the data is
+/// the wildcard unless the user names it.
+pub(super) fn of_hosts(hosts: &Hosts, control: Option<IpAddr>, runs: &[Iteration]) -> Vec<Warning> {
+    let remote = hosts.remote.address.to_canonical();
+    let is_ours = |local: IpAddr| local.to_canonical() == remote;
+    let one_host =
+        remote.is_loopback() || is_ours(hosts.local.address) || control.is_some_and(is_ours);
     let local = runs.iter().map(|run| (&run.local, "netperf's host"));
     let remote = runs.iter().filter_map(|run| run.remote.as_ref());
     let remote = remote.map(|end| (end, "netserver's host"));
@@ -86,7 +90,7 @@ mod tests {
     }
 
     fn said(hosts: &Hosts, runs: &[Iteration]) -> Vec<String> {
-        let doubts = of_hosts(hosts, runs);
+        let doubts = of_hosts(hosts, None, runs);
         doubts
             .iter()
             .map(|doubt| WarningText::of(doubt).message)
@@ -96,7 +100,7 @@ mod tests {
     #[test]
     fn a_full_cpu_at_either_end_is_a_doubt() {
         let network = hosts("0.0.0.0", "192.0.2.1");
-        assert_eq!(of_hosts(&network, &[run(94.0, 50.0)]), []);
+        assert_eq!(of_hosts(&network, None, &[run(94.0, 50.0)]), []);
         let full = said(&network, &[run(10.0, 20.0), run(10.0, 99.7)]);
         let wanted = "CPU 3 of netserver's host was 100 % busy: it, not the network, may have \
                       been the limit";
@@ -105,11 +109,15 @@ mod tests {
 
     #[test]
     fn a_single_host_is_a_doubt_and_has_its_cpus_once() {
-        for hosts in [
-            hosts("0.0.0.0", "127.0.0.1"),
-            hosts("192.0.2.1", "192.0.2.1"),
+        for (local, control, remote) in [
+            ("0.0.0.0", "127.0.0.1", "127.0.0.1"),
+            ("192.0.2.1", "192.0.2.7", "192.0.2.1"),
+            ("0.0.0.0", "192.0.2.1", "192.0.2.1"),
+            ("::", "::ffff:192.0.2.1", "192.0.2.1"),
+            ("::", "::1", "::ffff:127.0.0.1"),
         ] {
-            let doubts = of_hosts(&hosts, &[run(96.0, 99.0)]);
+            let control = control.parse().ok();
+            let doubts = of_hosts(&hosts(local, remote), control, &[run(96.0, 99.0)]);
             let [Warning::CpuBound(busy), Warning::OneHost] = &doubts[..] else {
                 panic!("{doubts:?}");
             };

@@ -96,7 +96,7 @@ impl TestRun<'_> {
             for doubt in found.chain(arrivals) {
                 warn(&mut warnings, doubt);
             }
-            let of_hosts = doubts::of_hosts(&self.hosts, &done.iterations);
+            let of_hosts = doubts::of_hosts(&self.hosts, self.control_local, &done.iterations);
             doubts::show(&of_hosts);
             warnings.extend(of_hosts);
         }

@@ -32,9 +32,9 @@ truth part="all" *filters="truth::":
     export NETPERF_TRUTH_TABLE="$PWD/target/truth.md"
     : >"$NETPERF_TRUTH_TABLE"
     status=0
-    # Nearly all of the time of a test is waiting.
+    # Most of the time of a test is waiting.
     # The whole workspace, so that `cargo test --workspace` compiles nothing again.
-    cargo test --workspace --test it {{ filters }} -- $which --test-threads=32 || status=$?
+    cargo test --workspace --test it {{ filters }} -- $which --test-threads=12 || status=$?
     printf '\n| theme | claim | truth | got | tolerance |\n|---|---|---|---|---|\n'
     sort "$NETPERF_TRUTH_TABLE"
     exit "$status"

@@ -90,20 +90,21 @@ fn a_netserver_that_reads_nothing_at_the_end_is_told_netns() {
         let Some(bench) = Bench::new(FAST) else {
             return;
         };
-        let words = format!("-t TCP_STREAM -l 3 {flows} -- -k MAX_LATENCY");
+        let words = format!("-t TCP_STREAM -l 5 {flows} -- -k MAX_LATENCY");
         let running = bench.client(&words).spawn();
         let flows_data = || bench.link.arrived(LinkHost::Server).0 > 200;
         assert!(eventually(Duration::from_secs(10), flows_data), "no data");
         bench.signal_sessions("STOP");
-        // Until after the end, and less than 2 s after it.
-        thread::sleep(Duration::from_millis(3300));
+        // Until after the end, and less than 2 s after it, also if a loaded machine saw the data
+        // a second late.
+        thread::sleep(Duration::from_millis(5300));
         bench.signal_sessions("CONT");
         let finished = running.finish().expect_exit(0);
         warns(&finished, "netserver read nothing in the last ");
         if flows.is_empty() {
             // The receive buffer takes data for half a second.
             let longest = finished.values().number("MAX_LATENCY") / 1e6;
-            let claim = "TCP_STREAM of 3 s: the time of a send, where netserver stops reading, s";
+            let claim = "TCP_STREAM of 5 s: the time of a send, where netserver stops reading, s";
             check(claim, 1.5, longest, Tolerance::AtLeast);
         }
     });
@@ -117,7 +118,7 @@ fn a_netserver_that_is_stopped_ends_a_stream_soon_netns() {
             return;
         };
         let running = bench
-            .client(&format!("--json -t TCP_STREAM -l 1 {flows}"))
+            .client(&format!("--json -t TCP_STREAM -l 4 {flows}"))
             .spawn();
         let flows_data = || bench.link.arrived(LinkHost::Server).0 > 200;
         assert!(eventually(Duration::from_secs(10), flows_data), "no data");
@@ -125,17 +126,17 @@ fn a_netserver_that_is_stopped_ends_a_stream_soon_netns() {
         let finished = running.finish().expect_exit(1);
         bench.signal_sessions("CONT");
         // 2 s without progress and two time-outs of TCP; a loaded machine is 2 s late.
-        let claim = format!("TCP_STREAM {flows} of 1 s ends after netserver stops, seconds");
-        check(&claim, 6.0, finished.took.as_secs_f64(), Tolerance::AtMost);
+        let claim = format!("TCP_STREAM {flows} of 4 s ends after netserver stops, seconds");
+        check(&claim, 9.0, finished.took.as_secs_f64(), Tolerance::AtMost);
         let document = finished.document();
         let told = document["partial"]["elapsed_seconds"].as_f64();
-        let claim = format!("TCP_STREAM {flows} of 1 s: time of what was measured, seconds");
+        let claim = format!("TCP_STREAM {flows} of 4 s: time of what was measured, seconds");
         // The alarm of a loaded machine is late; the wait for netserver takes 2 s more.
         check(
             &claim,
-            1.0,
+            4.0,
             told.expect("a figure"),
-            Tolerance::Percents(1.0, 50.0),
+            Tolerance::Percents(1.0, 15.0),
         );
     });
 }
@@ -147,8 +148,8 @@ fn a_response_at_a_rate_belongs_to_its_request_netns() {
         return;
     };
     for words in ["", "--flows 2", "-- -r 100,200", "-- -N"] {
-        bench.link.lose(LinkHost::Server, REQUESTS, 100, &[50]);
-        let words = format!("--json -t UDP_RR --rate 500 -l 2 {words}");
+        bench.link.lose(LinkHost::Server, REQUESTS, 20, &[10]);
+        let words = format!("--json -t UDP_RR --rate 100 -l 2 {words}");
         let finished = bench.client(&words).run().expect_exit(0);
         let run = finished.document();
         let told = run["rate"]["unanswered_requests"].as_f64();
@@ -156,11 +157,13 @@ fn a_response_at_a_rate_belongs_to_its_request_netns() {
         let lost = bench.link.lost() as f64;
         let claim = format!("{words}: requests that were lost");
         check(&claim, lost, told.expect("a count"), Tolerance::Exact);
-        // Those of the last 128 requests in flight would be late by the time until the end.
+        // Some are in flight at the end, on a loaded machine more.
         let claim = format!("{words}: requests with a response");
+        let sent = run["rate"]["sent"].as_f64().expect("a count");
         let answered = run["latency"]["count"].as_f64().expect("a count");
-        check(&claim, 1000.0 - lost, answered, Tolerance::Amount(2.0));
-        // Without numbers it is more than a hundredth of a second, the time of 5 requests.
+        let tolerance = Tolerance::Percents(5.0, 0.0);
+        check(&claim, sent - lost, answered, tolerance);
+        // Without numbers it is some 50 ms, the time of 5 requests.
         let all = run["latency"]["percentiles"]
             .as_array()
             .expect("percentiles");
@@ -170,8 +173,8 @@ fn a_response_at_a_rate_belongs_to_its_request_netns() {
             .expect("a median");
         let median = median["nanoseconds"].as_f64().expect("a time") / 1e6;
         check(
-            &format!("{words}: P50 below 2 ms"),
-            2.0,
+            &format!("{words}: P50 below 20 ms"),
+            20.0,
             median,
             Tolerance::AtMost,
         );

@@ -62,13 +62,9 @@ fn a_window_of_tcp_has_what_arrived_netns() {
             "TCP_STREAM --flows 1 --warmup 500ms at {} Mbit/s: received, 10^6 bits/s",
             link.rate()
         );
-        // A lost segment holds back what the receiver reads: at the edges that is a queue.
-        check(
-            &claim,
-            link.tcp_goodput(),
-            told,
-            Tolerance::Percents(6.0, 6.0),
-        );
+        // A lost segment holds back what the receiver reads: at the edges that is a queue, whose
+        // 300 ms are 10 % of the window.
+        check(&claim, link.tcp_goodput(), told, Tolerance::Percent(12.0));
     });
 }
 

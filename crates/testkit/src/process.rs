@@ -95,6 +95,9 @@ impl Invocation {
     pub fn spawn(self) -> Running {
         let shown = self.shown();
         let mut command = self.place.command(self.program.as_os_str());
+        // A resolver that does not answer fails a lookup soon (resolv.conf(5)); netperf
+        // repeats it several times.
+        command.env("RES_OPTIONS", "timeout:1 attempts:1");
         command.args(&self.words).envs(self.env);
         if let Some(folder) = &self.folder {
             command.current_dir(folder);

@@ -11,17 +11,33 @@ use crate::sampler;
 
 /// The most samples that are kept: 32 KiB.
 const MOST_SAMPLES: usize = 2048;
-/// The first distance between samples is this, or a share of the length of the run if that is
-/// longer. It doubles whenever there are too many.
-const EVERY: Duration = Duration::from_millis(1);
-/// Samples of a run of known length.
+/// The shortest distance between samples. It doubles whenever there are too many.
+pub(crate) const EVERY: Duration = Duration::from_millis(1);
+/// Samples that a thread takes beside many flows in a run of known length.
 const SAMPLES: u32 = 1000;
+/// Samples of one flow in such a run. Each interrupts the loop: a receiver of small datagrams on
+/// loopback that is interrupted 1000 times a second slows the sender down by a fifth, 50 times
+/// by nothing that can be measured.
+const SAMPLES_OF_ONE: u32 = 50;
+/// Time that the run of an amount of data is taken to have.
+const WITHOUT_TIME: Duration = Duration::from_secs(1);
+/// The longest distance between samples of one flow.
+const LONGEST: Duration = Duration::from_millis(250);
 
-/// Time from one sample to the next of what this end receives; `None` if nothing is wanted.
+/// Longest time from one sample to the next of what this end receives; `None` if nothing is
+/// wanted.
 pub(crate) fn interval(job: &EndJob) -> Option<Duration> {
     let wanted = job.end.arrivals && job.receives;
-    let of_time = |time: Duration| (time / SAMPLES).max(EVERY);
-    wanted.then(|| job.time().map_or(EVERY, of_time))
+    let interval = || match job.flows {
+        Some(_) => job.time().map_or(EVERY, |time| time / SAMPLES),
+        None => {
+            let share = job.time().unwrap_or(WITHOUT_TIME) / SAMPLES_OF_ONE;
+            share
+                .min(job.end.arrivals_every.unwrap_or(LONGEST))
+                .min(LONGEST)
+        }
+    };
+    wanted.then(|| interval().max(EVERY))
 }
 
 /// Runs `work` with a thread beside it that samples what arrives, if that is wanted.

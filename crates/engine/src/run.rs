@@ -343,7 +343,13 @@ impl TestEnd<Server> {
         }
         let job = &self.work.job;
         let (interval, many) = (arrivals::interval(job), job.flows.is_some());
-        let live = interval.map_or_else(Live::default, |every| Live::default().that_samples(every));
+        let most_often = if many {
+            interval
+        } else {
+            interval.map(|_| arrivals::EVERY)
+        };
+        let live =
+            most_often.map_or_else(Live::default, |every| Live::default().that_samples(every));
         live.sample_arrivals();
         let report = if many {
             let controls: Vec<_> = control.into_iter().collect();
@@ -547,7 +553,8 @@ fn stop_of<'a>(
     alarm: &'a Alarm,
     live: &'a Live,
 ) -> AlarmStop<'a> {
-    alarm.check_every(timing::heartbeat(job));
+    let (first, longest) = timing::heartbeats(job);
+    alarm.check_every(first, longest);
     let timed = job.time().is_some();
     let patience = if timed {
         Duration::MAX

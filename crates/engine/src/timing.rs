@@ -37,16 +37,18 @@ pub(crate) fn connects_within(job: &EndJob) -> Duration {
     job.time().map_or(Duration::MAX, within)
 }
 
-/// Interval between looks around: short where netperf may end netserver's run, and where the loop
-/// samples what arrives.
-pub(crate) fn heartbeat(job: &EndJob) -> Duration {
+/// First and longest interval between looks around: short where netperf may end netserver's run,
+/// and where the loop samples what arrives.
+pub(crate) fn heartbeats(job: &EndJob) -> (Duration, Duration) {
     let every = if job.end.until && !job.is_netperf() {
         early::LOOK
     } else {
         HEARTBEAT
     };
-    let samples = arrivals::interval(job).filter(|_| job.flows.is_none());
-    samples.map_or(every, |interval| interval.min(every))
+    match arrivals::interval(job).filter(|_| job.flows.is_none()) {
+        Some(interval) => (arrivals::EVERY, interval.min(every)),
+        None => (every, every),
+    }
 }
 
 /// The silence that ends a run once its time is over; `None` where something else does.
@@ -87,7 +89,7 @@ pub(crate) fn schedule(job: &EndJob) -> Schedule {
     Schedule {
         finish_after,
         grace,
-        heartbeat: heartbeat(job),
+        heartbeat: heartbeats(job).1,
     }
 }
 
@@ -134,7 +136,7 @@ pub(crate) fn connected_schedule(job: &EndJob, waited: Duration) -> Option<Sched
     Some(Schedule {
         finish_after: Some(finish_after),
         grace,
-        heartbeat: heartbeat(job),
+        heartbeat: heartbeats(job).1,
     })
 }
 

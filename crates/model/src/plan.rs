@@ -270,6 +270,8 @@ pub struct EndPlan {
     pub flow_counts: bool,
     /// True if netserver reports what it receives by time.
     pub arrivals: bool,
+    /// Longest time from one report of them to the next; `None` leaves it to netserver.
+    pub arrivals_every: Option<Duration>,
     /// True if netserver reports the number of its failed sends.
     pub failed_sends: bool,
     /// True if data uses the port of the control connection.

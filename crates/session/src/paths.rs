@@ -1,6 +1,8 @@
 //! Requests about netserver's end in the extension block: data path, socket options and features
 //! that are on or off; and netserver's counts.
 
+use std::time::Duration;
+
 use netperf_model::{
     EndPlan, Feature, InterfaceName, IoCounts, IoMethod, IoPlan, Setting, SettingType,
     SettingValue, Settings, Tally,
@@ -37,7 +39,7 @@ struct Switch {
 
 /// Every such feature, in the order of the message. The value of numbers in datagrams is the
 /// version of their layout, that of one port the method: a preamble in front of the data.
-const SWITCHES: [Switch; 6] = [
+const SWITCHES: [Switch; 5] = [
     Switch {
         item: ItemKind::Sequence,
         value: &[1],
@@ -55,12 +57,6 @@ const SWITCHES: [Switch; 6] = [
         value: &[],
         is_on: |end| end.until,
         switch_on: |end| end.until = true,
-    },
-    Switch {
-        item: ItemKind::Arrivals,
-        value: &[],
-        is_on: |end| end.arrivals,
-        switch_on: |end| end.arrivals = true,
     },
     Switch {
         item: ItemKind::FailedSends,
@@ -81,6 +77,14 @@ pub(crate) fn ask_switches(extension: &mut Extension, end: &EndPlan) {
     for switch in SWITCHES.iter().filter(|switch| (switch.is_on)(end)) {
         extension.push(switch.item, switch.value);
     }
+    if end.arrivals {
+        let micros = |every: Duration| u32::try_from(every.as_micros()).unwrap_or(u32::MAX);
+        let every = end.arrivals_every.map(|every| micros(every).to_be_bytes());
+        extension.push(
+            ItemKind::Arrivals,
+            every.as_ref().map_or(&[], |every| every),
+        );
+    }
 }
 
 /// Switches on the features that a request asks for.
@@ -99,6 +103,11 @@ pub(crate) fn asked_switches(
             }
             Some(_) => return Err(NotUnderstood),
         }
+    }
+    if let Some(value) = extension.value(ItemKind::Arrivals) {
+        end.arrivals = true;
+        let micros = value.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
+        end.arrivals_every = micros.map(|micros| Duration::from_micros(micros.into()));
     }
     Ok(())
 }
@@ -414,6 +423,21 @@ mod tests {
                 let got = asked_switches(&extension, &mut EndPlan::default());
                 assert_eq!(got, Err(NotUnderstood), "{item:?} {value:?}");
             }
+        }
+    }
+
+    #[test]
+    fn the_time_between_samples_of_arrivals_is_requested_or_left_to_netserver() {
+        let asked = |every: Option<u64>| EndPlan {
+            arrivals: true,
+            arrivals_every: every.map(Duration::from_micros),
+            ..EndPlan::default()
+        };
+        for end in [asked(None), asked(Some(12_500)), EndPlan::default()] {
+            let (mut extension, mut got) = (Extension::default(), EndPlan::default());
+            ask_switches(&mut extension, &end);
+            asked_switches(&extension, &mut got).unwrap();
+            assert_eq!(got, end);
         }
     }
 

@@ -54,4 +54,6 @@ fn the_loop_of_one_flow_samples_what_arrives_without_a_thread_beside_it() {
     let counts = counts(&arrivals);
     assert_eq!((counts.first(), counts.last()), (Some(&0), Some(&200)));
     assert!(counts.contains(&100), "{counts:?}");
+    // 50 samples of a second, those at its beginning, and one whenever the alarm repeats after it.
+    assert!(arrivals.samples.len() < 300, "{}", arrivals.samples.len());
 }

@@ -68,10 +68,16 @@ static STOPPED_BY_USER: AtomicBool = AtomicBool::new(false);
 static STOPPED_AT: AtomicI64 = AtomicI64::new(0);
 static FINISHED_AT: AtomicI64 = AtomicI64::new(0);
 static GRACE: AtomicI64 = AtomicI64::new(0);
-/// When the time is over, by the monotonic clock in nanoseconds, and how often until then
-/// a call is interrupted; 0 where only the end rings.
+/// Start of the run and end of its time, by the monotonic clock in nanoseconds.
+static BEGUN: AtomicI64 = AtomicI64::new(0);
 static DUE: AtomicI64 = AtomicI64::new(0);
+/// First and longest interval between checks, nanoseconds; 0 without checks.
+static CHECK_FIRST: AtomicI64 = AtomicI64::new(0);
 static CHECK_EVERY: AtomicI64 = AtomicI64::new(0);
+/// The interval now.
+static CHECK_INTERVAL: AtomicI64 = AtomicI64::new(0);
+/// Until the interval between checks is the longest, it is this part of the time since the start.
+const CHECK_GROWTH: i64 = 8;
 // Values of PHASE. A loop that never blocks is never interrupted; CHECK in the phase, which it
 // reads on every pass, tells it to run its periodic check.
 const RUNNING: u8 = 0;
@@ -217,10 +223,13 @@ impl Alarm {
         if let Some(after) = schedule.finish_after {
             let check_every_nanos = CHECK_EVERY.load(Ordering::Relaxed);
             if check_every_nanos > 0 && nanos(after) > check_every_nanos {
-                let check_every_nanos = Duration::from_nanos(check_every_nanos.unsigned_abs());
+                let begun = now();
                 OVER.store(false, Ordering::Relaxed);
-                DUE.store(now().saturating_add(nanos(after)), Ordering::Relaxed);
-                return arm(self.timer, check_every_nanos, check_every_nanos);
+                BEGUN.store(begun, Ordering::Relaxed);
+                DUE.store(begun.saturating_add(nanos(after)), Ordering::Relaxed);
+                CHECK_INTERVAL.store(check_interval(0), Ordering::Relaxed);
+                let first = Duration::from_nanos(check_interval(0).unsigned_abs());
+                return arm(self.timer, first, first);
             }
             OVER.store(true, Ordering::Relaxed);
             arm(self.timer, after.max(Duration::from_nanos(1)), REPEAT_EVERY)
@@ -229,10 +238,11 @@ impl Alarm {
         }
     }
 
-    /// Interrupts blocked calls this often in runs with a time, too, so that their caller
-    /// can look around: for the runs that are started from now on.
-    pub fn check_every(&self, time: Duration) {
-        CHECK_EVERY.store(nanos(time), Ordering::Relaxed);
+    /// Interrupts blocked calls in runs with a time, too, so that their caller can look around:
+    /// for the runs that are started from now on. The interval grows from `first` to `longest`.
+    pub fn check_every(&self, first: Duration, longest: Duration) {
+        CHECK_FIRST.store(nanos(first.min(longest)), Ordering::Relaxed);
+        CHECK_EVERY.store(nanos(longest), Ordering::Relaxed);
     }
 
     /// Stops ringing; the phase stays readable.
@@ -245,6 +255,7 @@ impl Alarm {
 impl Drop for Alarm {
     fn drop(&mut self) {
         HAS_TIMER.store(false, Ordering::Relaxed);
+        CHECK_FIRST.store(0, Ordering::Relaxed);
         CHECK_EVERY.store(0, Ordering::Relaxed);
         DUE.store(0, Ordering::Relaxed);
         // SAFETY: the timer was created by `new` and is deleted once.
@@ -375,20 +386,33 @@ fn on_user_signal(signal: libc::c_int) {
 
 /// A ring before the end, or the end: the next ring is then at the end at the latest.
 fn request_check() {
-    let left = DUE.load(Ordering::Relaxed).saturating_sub(now());
-    let check_every_nanos = CHECK_EVERY.load(Ordering::Relaxed);
+    let now = now();
+    let left = DUE.load(Ordering::Relaxed).saturating_sub(now);
     if left <= 0 {
         DUE.store(0, Ordering::Relaxed);
         OVER.store(true, Ordering::Relaxed);
         let _armed = arm(TIMER.load(Ordering::Relaxed), REPEAT_EVERY, REPEAT_EVERY);
-    } else if left < check_every_nanos {
-        // A timer that exists can be set; without it the next ring comes a little late.
-        let _armed = arm(
-            TIMER.load(Ordering::Relaxed),
-            Duration::from_nanos(left.unsigned_abs()),
-            REPEAT_EVERY,
-        );
+        return;
     }
+    let interval = check_interval(now.saturating_sub(BEGUN.load(Ordering::Relaxed)));
+    let (first, every) = if left < interval {
+        (left, REPEAT_EVERY)
+    } else if interval == CHECK_INTERVAL.load(Ordering::Relaxed) {
+        return;
+    } else {
+        CHECK_INTERVAL.store(interval, Ordering::Relaxed);
+        (interval, Duration::from_nanos(interval.unsigned_abs()))
+    };
+    // A timer that exists can be set; without it the next ring comes a little late.
+    let first = Duration::from_nanos(first.unsigned_abs());
+    let _armed = arm(TIMER.load(Ordering::Relaxed), first, every);
+}
+
+/// Nanoseconds between checks in a run that began this long ago.
+fn check_interval(age_nanos: i64) -> i64 {
+    let first = CHECK_FIRST.load(Ordering::Relaxed);
+    let longest = CHECK_EVERY.load(Ordering::Relaxed);
+    (age_nanos / CHECK_GROWTH).max(first).min(longest)
 }
 
 fn grace() -> i64 {
@@ -472,7 +496,9 @@ mod tests {
     fn rings_before_the_end_do_not_end_it() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let alarm = Alarm::new(Outside::Ignored).unwrap();
-        alarm.check_every(Duration::from_millis(20));
+        alarm.check_every(Duration::from_millis(1), Duration::from_millis(40));
+        let intervals = [0, 80_000_000, 400_000_000].map(check_interval);
+        assert_eq!(intervals, [1_000_000, 10_000_000, 40_000_000]);
         let due = now() + 310_000_000;
         alarm
             .start(Schedule {

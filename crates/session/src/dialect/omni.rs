@@ -132,6 +132,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         stamps: None,
         flow_counts: false,
         arrivals: false,
+        arrivals_every: None,
         failed_sends: false,
         rate: None,
         auto_io: false,

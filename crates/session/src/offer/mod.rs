@@ -78,11 +78,21 @@ pub fn optional(plan: &TestPlan) -> Vec<Feature> {
     wanted.map(|(feature, _)| feature).collect()
 }
 
+/// Samples of what arrives in each interval of interim results: a figure of an interval needs
+/// four.
+const SAMPLES_OF_AN_INTERVAL: u32 = 8;
+
 /// Requests an optional feature from netserver.
 pub fn request_optional(plan: &mut TestPlan, feature: Feature) {
     let numbers = numbers::asked(plan).filter(|_| feature == Feature::Numbers);
+    let every = plan
+        .interim
+        .map(|interval| interval / SAMPLES_OF_AN_INTERVAL);
     let remote = &mut plan.remote;
-    remote.arrivals |= feature == Feature::Arrivals;
+    if feature == Feature::Arrivals {
+        remote.arrivals = true;
+        remote.arrivals_every = every;
+    }
     remote.failed_sends |= feature == Feature::FailedSends;
     remote.numbers = remote.numbers.or(numbers);
 }

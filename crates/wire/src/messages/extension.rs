@@ -161,8 +161,9 @@ items! {
     Ports = 0x75, 240;
     /// Request: what netserver counts on each flow is wanted as an appendix.
     FlowCounts = 0x76, 0;
-    /// Request: what netserver receives by time is wanted as an appendix.
-    Arrivals = 0x77, 0;
+    /// Request: what netserver receives by time is wanted as an appendix; nothing, or the longest time
+    /// between two counts, microseconds in four bytes.
+    Arrivals = 0x77, 4;
     /// Request: a reading of netserver's clock is wanted; no bytes. Response: the reading in
     /// nanoseconds, eight bytes.
     Clock = 0x78, 8;

@@ -17,6 +17,7 @@ mod secure;
 mod session;
 mod session_log;
 mod session_process;
+mod session_settings;
 mod supervisor;
 
 use std::ffi::OsString;
@@ -30,6 +31,7 @@ use netperf_os::{Socket, pass};
 use record::{SessionEnd, SessionRecord};
 use sandbox::Means;
 use session_log::{ProcessEnd, SessionLog};
+use session_settings::SessionSettings;
 use supervisor::Supervisor;
 
 use crate::key;
@@ -39,6 +41,10 @@ use crate::output::{self, FAILED, Failure, INVALID, out};
 #[must_use]
 pub fn main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"netserver");
+    let Ok(settings) = inherited_settings() else {
+        return Failure::netserver(FAILED, "the settings of the session cannot be read").report();
+    };
+    let argv = &[argv, &settings.words].concat();
     let parsed = netperf_cli::netserver(argv, &|path| std::fs::read_to_string(path));
     output::notices(&parsed.notices, false);
     match parsed.command {
@@ -46,7 +52,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
             // Daemonising changes the working directory.
             let files = args.operations.files.take();
             args.operations.files = files.and_then(|files| std::path::absolute(files).ok());
-            with_key(*args)
+            with_key(*args, settings.secret)
                 .and_then(|args| serve(&args, argv))
                 .unwrap_or_else(|failure| failure.report())
         }
@@ -94,11 +100,18 @@ impl Environment {
     }
 }
 
-/// Loads the key, if one is configured.
-fn with_key(mut args: ServerArgs) -> Result<ServerArgs, Failure> {
+/// Settings of a session process.
+fn inherited_settings() -> io::Result<SessionSettings> {
+    match key::variable(session_settings::DESCRIPTOR) {
+        Some(number) => SessionSettings::inherited(number.parse().map_err(io::Error::other)?),
+        None => Ok(SessionSettings::default()),
+    }
+}
+
+/// Loads the key, if one is configured. The listener has read that of a session.
+fn with_key(mut args: ServerArgs, of_session: Option<Secret>) -> Result<ServerArgs, Failure> {
     args.access.secret = if key::variable(session_process::RECORDS).is_some() {
-        // The listener has read it.
-        key::variable(session_process::SECRET).and_then(|digits| Secret::from_hex(&digits))
+        of_session
     } else {
         key::load(args.access.key_file.as_deref())
             .map_err(|line| Failure::netserver(FAILED, line))?

@@ -149,7 +149,7 @@ const LONGEST_PATH: usize = 31;
 fn bind_unix(socket: &Socket, wanted: &PlaceRequest<'_>) -> io::Result<Placed> {
     let directory = directory(wanted.place.directory.as_deref());
     for _ in 0..TRIES {
-        let path = directory.join(format!("{PREFIX}{}", six_characters()));
+        let path = directory.join(file_name());
         match socket.bind(&SockAddr::unix(&path)?) {
             Ok(()) => {
                 let file = SocketFile(path.clone());
@@ -191,17 +191,47 @@ fn share(path: &Path) -> io::Result<()> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(EVERYBODY))
 }
 
-fn six_characters() -> String {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-    let mut random = RandomState::new().build_hasher().finish();
+const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/// This many characters of `number`, the lowest digit first.
+fn characters(mut number: u64, count: usize) -> String {
     let mut name = String::new();
-    for _ in 0..6 {
-        let index = usize::try_from(random % LETTERS.len() as u64).unwrap_or(0);
+    for _ in 0..count {
+        let index = usize::try_from(number % LETTERS.len() as u64).unwrap_or(0);
         name.push(char::from(LETTERS[index]));
-        random /= LETTERS.len() as u64;
+        number /= LETTERS.len() as u64;
     }
     name
+}
+
+/// Start of the names of a process' socket files: four characters are enough for every process
+/// number (proc_sys_kernel(5), `pid_max`).
+fn name_of_process(number: u32) -> String {
+    format!("{PREFIX}{}", characters(number.into(), 4))
+}
+
+/// An unlikely name of a socket file of this process.
+fn file_name() -> String {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let random = RandomState::new().build_hasher().finish();
+    name_of_process(std::process::id()) + &characters(random, 2)
+}
+
+/// Removes the socket files that a process has left in the system's directory for temporary files.
+pub fn remove_socket_files(process: u32) {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::FileTypeExt;
+    let start = name_of_process(process);
+    let entries = std::fs::read_dir(directory(None));
+    for entry in entries.into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_of_process =
+            name.len() == start.len() + 2 && name.as_bytes().starts_with(start.as_bytes());
+        if is_of_process && entry.file_type().is_ok_and(|kind| kind.is_socket()) {
+            // It may be gone already.
+            let _removed = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Socket address of the peer.

@@ -27,6 +27,8 @@ const BACKLOG: i32 = 1024;
 /// Opens the listeners and serves until a signal.
 pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let failed = |line: std::fmt::Arguments<'_>| Failure::netserver(FAILED, line);
+    // Sessions inherit nothing; a kernel without the call is older than Linux 5.11.
+    let _marked = netperf_os::process::close_all_on_exec();
     let log = ServerLog::open(args, environment.journal).map_err(|error| no_log(args, &error))?;
     let user = checked(args)?;
     let described = described(args);

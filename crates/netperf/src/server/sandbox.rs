@@ -84,11 +84,16 @@ const OPEN_FILES: u64 = 65_536;
 const EXECUTE_BITS: u32 = 0o111;
 /// CPU time limit: one processor for a day.
 const CPU_SECONDS: u64 = 24 * 3600;
+/// The kernel, short of memory, ends a session before any other process (proc_pid_oom_score_adj(5)).
+const OUT_OF_MEMORY_SCORE: &str = "1000";
 /// Limit of threads of all sessions of one user.
 const PROCESSES: u64 = 4096;
 
 /// Sets the resource limits of this session process.
 fn limit() -> io::Result<()> {
+    process::set_not_dumpable()?;
+    // Without /proc the score stays.
+    let _set = std::fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_SCORE);
     privileges::limit(ResourceLimit::Core, 0)?;
     privileges::limit(ResourceLimit::Memory, MEMORY)?;
     privileges::limit(ResourceLimit::OpenFiles, OPEN_FILES)?;
@@ -149,7 +154,7 @@ pub(super) fn fill_file(name: &Path, folder: Option<&Path>) -> io::Result<PathBu
         folder.join(name)
     };
     let file = asked.canonicalize().map_err(|_| denied())?;
-    // /proc exposes the session's key (environment) and memory layout (maps).
+    // /proc exposes the memory layout of the session (maps).
     let of_processes = file.starts_with("/proc");
     if file.starts_with(&folder) && file.is_file() && !of_processes {
         Ok(file)

@@ -1,5 +1,6 @@
 //! A session process, as the listener sees it.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::IpAddr;
@@ -15,13 +16,12 @@ use super::admission;
 use super::one_port::Handoff;
 use super::record::SessionRecord;
 use super::session_log::{ProcessEnd, SessionLog};
+use super::session_settings::{DESCRIPTOR, SessionSettings};
 use super::supervisor;
 use crate::key;
 
 /// Set for a session process, which writes records to its standard output.
 pub(super) const RECORDS: &str = "NETSERVER_RECORDS";
-/// The key of a session, in hexadecimal digits.
-pub(super) const SECRET: &str = "NETSERVER_SECRET";
 /// Descriptor number of the session's hand-off socket for data from the listener's port.
 pub(super) const HANDOFF: &str = "NETSERVER_HANDOFF";
 /// Limit of a record's length, bytes.
@@ -73,27 +73,15 @@ impl SessionProcess {
             .map(|(_, inside)| inside.as_raw_fd().to_string());
         let (reader, writer) = process::pipe()?;
         netperf_os::io::set_nonblocking(reader.as_fd(), true)?;
-        // The environment is private, unlike arguments, and the key file may be unreadable
-        // after the user changes.
-        let secret = args.access.secret.as_ref();
-        let secret = secret.map(|secret| (SECRET, secret.to_hex()));
+        let settings = settings(args, one_port).to_file()?;
+        pass::keep_on_exec(settings.as_fd())?;
         let mut command = Command::new(process::own_file());
-        command.arg0("netserver").args(args.session_words());
-        let operations = &args.operations;
-        command.arg("--sandbox").arg(operations.sandbox.label());
-        command.arg("--one-port").arg(one_port.label());
-        if let Some(files) = &operations.files {
-            command.arg("--files").arg(files);
-        }
-        for name in supervisor::VARIABLES {
-            command.env_remove(name);
-        }
         let child = command
+            .arg0("netserver")
+            .env_clear()
+            .envs(inherited_variables())
             .env(RECORDS, "1")
-            .env_remove(key::FILE)
-            .env_remove(key::KEY)
-            .env_remove(HANDOFF)
-            .envs(secret)
+            .env(DESCRIPTOR, settings.as_raw_fd().to_string())
             .envs(handoff_number.map(|number| (HANDOFF, number)))
             .stdin(Stdio::from(OwnedFd::from(control)))
             .stdout(Stdio::from(writer))
@@ -160,7 +148,7 @@ impl SessionProcess {
     /// End of the process, if it has ended.
     pub(super) fn ended(&mut self) -> Option<ProcessEnd> {
         match self.child.try_wait() {
-            Ok(status) => status.map(end_of),
+            Ok(status) => status.map(|status| self.cleared(end_of(status))),
             // No other code waits for these children.
             Err(_) => Some(ProcessEnd::Exit(-1)),
         }
@@ -174,8 +162,49 @@ impl SessionProcess {
         // An error means that it has already ended.
         let _gone = self.child.kill();
         let _status = self.child.wait();
-        ProcessEnd::Drained
+        self.cleared(ProcessEnd::Drained)
     }
+
+    /// Removes the files of a session that could not do it.
+    fn cleared(&self, end: ProcessEnd) -> ProcessEnd {
+        if end != ProcessEnd::Exit(0) {
+            netperf_transport::place::remove_socket_files(self.child.id());
+        }
+        end
+    }
+}
+
+/// Settings of a session.
+fn settings(args: &ServerArgs, one_port: OnePort) -> SessionSettings {
+    let operations = &args.operations;
+    let mut words: Vec<OsString> = args.session_words().into_iter().map(Into::into).collect();
+    words.push(format!("--sandbox={}", operations.sandbox.label()).into());
+    words.push(format!("--one-port={}", one_port.label()).into());
+    if let Some(files) = &operations.files {
+        words.extend(["--files".into(), files.into()]);
+    }
+    SessionSettings {
+        words,
+        secret: args.access.secret.clone(),
+    }
+}
+
+/// Variables that a session inherits. A preloaded library may need any, so only those of the key
+/// and of the supervisor are left out then.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment of another process"
+)]
+fn inherited_variables() -> impl Iterator<Item = (OsString, OsString)> {
+    let preloaded = std::env::var_os("LD_PRELOAD").is_some();
+    std::env::vars_os().filter(move |(name, _)| {
+        let is_one_of = |names: &[&str]| names.iter().any(|one| name == *one);
+        if preloaded {
+            !is_one_of(&[key::FILE, key::KEY, HANDOFF]) && !is_one_of(&supervisor::VARIABLES)
+        } else {
+            is_one_of(&["LD_LIBRARY_PATH", "TMPDIR"])
+        }
+    })
 }
 
 fn end_of(status: ExitStatus) -> ProcessEnd {

@@ -3,11 +3,13 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::time::Duration;
 
 use netperf_session::access::greeting;
+use netperf_testkit::server::free_port;
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Programs, Scratch, eventually, is_closed, ours,
+    Finished, Invocation, Netserver, Place, Programs, Scratch, eventually, is_closed, ours, procfs,
 };
 use netperf_wire::FRAME_LEN;
 
@@ -337,6 +339,57 @@ fn who_has_the_key_measures_as_ever() {
         .run()
         .expect_clean();
     nothing_is_left(&server);
+}
+
+#[test]
+fn a_session_shows_no_secret_and_inherits_nothing() {
+    let (key, phrase) = ("0123456789abcdef0123456789abcdef", "open sesame");
+    let hidden = [
+        key,
+        phrase,
+        &netperf_model::Secret::new(key.as_bytes()).unwrap().to_hex(),
+    ];
+    let folder = Scratch::new();
+    let config = folder.path().join("netserver.toml");
+    std::fs::write(&config, format!("passphrase = '{phrase}'\n")).unwrap();
+    let port = free_port().to_string();
+    // Descriptor 9 is open, as a shell or a supervisor may leave one.
+    let mut listener = Invocation::new(Path::new("/bin/sh"))
+        .args(["-c", "exec 9</dev/zero; exec \"$0\" \"$@\""])
+        .arg(&ours!().netserver)
+        .args(["-D", "-L", "127.0.0.1", "-p", &port, "--config"])
+        .arg(&config)
+        .env("NETPERF_KEY", key)
+        .env("UNUSED", "setting")
+        .spawn();
+    assert!(listener.prints("Starting netserver", Duration::from_secs(10)));
+    let _idle = TcpStream::connect(format!("127.0.0.1:{port}")).and_then(|mut idle| {
+        idle.write_all(greeting().as_bytes())?;
+        Ok(idle)
+    });
+    let session = || procfs::children(listener.pid()).first().copied();
+    assert!(eventually(Duration::from_secs(10), || {
+        session().is_some_and(|pid| {
+            std::fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).unwrap_or_default()
+                == "1000\n"
+        })
+    }));
+    let pid = session().expect("a session");
+    for file in ["cmdline", "environ"] {
+        let text = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        assert!(text.contains("netserver") || file == "environ", "{text}");
+        assert!(!text.contains("UNUSED"), "{text}");
+        for secret in hidden {
+            assert!(!text.contains(secret), "{file}: {text}");
+        }
+    }
+    let opened = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("descriptors");
+    for fd in opened.flatten() {
+        let target = std::fs::read_link(fd.path()).unwrap_or_default();
+        assert_ne!(target, Path::new("/dev/zero"));
+        assert!(!target.to_string_lossy().contains("memfd"), "{target:?}");
+    }
 }
 
 #[test]

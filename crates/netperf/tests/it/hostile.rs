@@ -2,15 +2,17 @@
 //! it its life, its memory, or anybody else their test; and when they are gone, nothing of
 //! them is left.
 
+use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use netperf_os::Socket;
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Stopwatch, eventually, machine, note, ours, procfs,
+    Finished, Invocation, Netserver, Place, Stopwatch, eventually, machine, note, ours, process,
+    procfs,
 };
 use netperf_wire::messages::OmniResponse;
 use netperf_wire::{FRAME_LEN, Frame, Message, RequestKind};
@@ -255,6 +257,28 @@ fn two_thousand_silent_clients_cost_no_process_and_keep_nobody_waiting() {
     target.serves();
     drop(crowd);
     target.is_as_before();
+}
+
+#[test]
+fn a_session_that_is_killed_leaves_no_socket_file() {
+    // The message of a Unix-domain test has room for a short path alone.
+    let folder = PathBuf::from(format!("/tmp/np{}", std::process::id()));
+    std::fs::create_dir(&folder).expect("a folder");
+    let files = || std::fs::read_dir(&folder).map_or(0, Iterator::count);
+    let environment = [("TMPDIR".to_owned(), OsString::from(&folder))];
+    let server = Netserver::start_with(&ours!(), &Place::Here, &["-D"], &environment);
+    let running = ours!()
+        .client_of(&server)
+        .args(["-t", "STREAM_STREAM", "-l", "60"])
+        .spawn();
+    assert!(eventually(seconds(20), || files() > 0));
+    for session in server.sessions() {
+        process::signal(session, "KILL");
+    }
+    assert!(eventually(seconds(20), || files() == 0));
+    drop(running);
+    drop(server);
+    std::fs::remove_dir(&folder).expect("an empty folder");
 }
 
 #[test]

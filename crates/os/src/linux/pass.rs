@@ -148,15 +148,17 @@ pub fn keep_on_exec(fd: BorrowedFd<'_>) -> io::Result<()> {
 /// not open, is a standard stream, or was taken before.
 #[must_use]
 pub fn take_inherited(number: i32) -> Option<OwnedFd> {
-    use std::sync::atomic::{AtomicBool, Ordering};
-    static TAKEN: AtomicBool = AtomicBool::new(false);
-    if number <= libc::STDERR_FILENO || TAKEN.swap(true, Ordering::Relaxed) {
+    use std::sync::{Mutex, PoisonError};
+    static TAKEN: Mutex<Vec<i32>> = Mutex::new(Vec::new());
+    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if number <= libc::STDERR_FILENO || taken.contains(&number) {
         return None;
     }
+    taken.push(number);
     // SAFETY: F_SETFD takes a number; a descriptor that is not open fails.
     let open = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == 0;
     // SAFETY: it is open, was before this program began, as its parent says, and the
-    // flag above makes this its only owner.
+    // list above makes this its only owner.
     open.then(|| unsafe { OwnedFd::from_raw_fd(number) })
 }
 

@@ -235,6 +235,34 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
+/// Has programs that this process starts not inherit any descriptor that is open now, apart from
+/// the standard streams (close_range(2)).
+///
+/// # Errors
+/// `ENOSYS` before Linux 5.9, `EINVAL` before Linux 5.11.
+pub fn close_all_on_exec() -> io::Result<()> {
+    let (first, last) = (libc::STDERR_FILENO + 1, libc::c_uint::MAX);
+    // SAFETY: the call takes numbers, and no descriptor is closed here.
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            first,
+            last,
+            libc::CLOSE_RANGE_CLOEXEC,
+        )
+    })
+}
+
+/// Makes this process not dumpable (prctl(2)): no core file, and other processes of the same user
+/// cannot read its memory or its environment.
+///
+/// # Errors
+/// None on a kernel that has prctl(2).
+pub fn set_not_dumpable() -> io::Result<()> {
+    // SAFETY: PR_SET_DUMPABLE takes a number.
+    checked(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) })
+}
+
 /// memfd_create(2): a file in memory that has no name in any directory.
 ///
 /// # Errors

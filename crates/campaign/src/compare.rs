@@ -42,6 +42,9 @@ pub enum Incomparable {
     /// A run without a result, and the reason.
     #[error("{} has no result: {}", line(.0), line(.1.lines().next().unwrap_or_default()))]
     Failed(String, String),
+    /// One run that stands twice in a set.
+    #[error("{} and {} are the same run: name each once", line(.0), line(.1))]
+    Twice(String, String),
     /// Runs of different tests.
     #[error("runs of different tests cannot be compared: {} and {}", line(.0), line(.1))]
     Tests(String, String),
@@ -123,6 +126,9 @@ pub fn compare(a: &Set, b: &Set, wish: Wish) -> Result<Comparison, Incomparable>
     let (a_runs, b_runs) = (all(a), all(b));
     let level = 1.0 - wish.judgement.chance;
     same_result(a, b)?;
+    for set in [a, b] {
+        each_once(set)?;
+    }
     let mut left_out = Vec::new();
     let (mut names, mut changes) = (Vec::new(), Vec::new());
     for figure in distinct(a_runs.iter().chain(&b_runs)) {
@@ -176,6 +182,23 @@ fn same_result(a: &Set, b: &Set) -> Result<(), Incomparable> {
         Some(figures::result_name(headline).to_owned())
     });
     differing(results).map_or(Ok(()), |(a, b)| Err(Incomparable::Figures(a, b)))
+}
+
+/// Refuses a set with one run several times, which would count as independent runs. Runs are the
+/// same if they began at the same time and all their figures are equal.
+fn each_once(set: &Set) -> Result<(), Incomparable> {
+    let known = set.runs.iter().filter(|run| run.started.is_some());
+    for (index, run) in known.clone().enumerate() {
+        let is_same = |other: &&Record| {
+            other.started == run.started
+                && other.headline == run.headline
+                && other.figures == run.figures
+        };
+        if let Some(other) = known.clone().skip(index + 1).find(is_same) {
+            return Err(Incomparable::Twice(run.label.clone(), other.label.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// The first word and one that differs from it.

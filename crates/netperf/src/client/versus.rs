@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use netperf_campaign::sweep::Parameter;
 use netperf_campaign::{Design, Set};
-use netperf_cli::{Command, CompareArgs, RunCommand};
+use netperf_cli::{CliError, Command, CompareArgs, RunCommand};
 use netperf_model::figures::unit_in_force;
 use netperf_model::{TestId, UnitKind, rate};
 use netperf_os::signals::{self, Signal, Signals};
@@ -74,7 +74,8 @@ fn sides(args: &CompareArgs) -> Result<Vec<RunSide>, Failure> {
     }
     let name = &parameter.name;
     // The command may be incomplete without the value.
-    let test = planned(&args.first).map_or(TestId::TcpStream, |run| run.plan.test);
+    let test = planned(&args.first).ok().flatten();
+    let test = test.map_or(TestId::TcpStream, |run| run.plan.test);
     let side = |value: &String| {
         let words = netperf_cli::varied(&args.first, name, value, test).map_err(wrong)?;
         let name = netperf_web::escape::line(&format!("{name}={value}"));
@@ -86,13 +87,21 @@ fn sides(args: &CompareArgs) -> Result<Vec<RunSide>, Failure> {
 /// Refuses configurations whose figures mean different things, and values of an option that make
 /// the same test, before the first run.
 fn comparable(sides: &[RunSide], vary: Option<&str>) -> Result<(), Failure> {
-    let mut sides = sides.iter().map(|side| (side, planned(&side.words)));
-    // The run of a side that is no test reports it.
-    let Some((one, Some(first))) = sides.next() else {
+    let mut tests = Vec::new();
+    for side in sides {
+        let test = planned(&side.words).map_err(|error| {
+            let why = error.to_string();
+            let first = netperf_web::escape::line(why.lines().next().unwrap_or_default());
+            failure(INVALID, format_args!("{}: {first}", side.name))
+        })?;
+        // The run of a side that is no test reports it.
+        tests.extend(test.map(|test| (side, test)));
+    }
+    let mut tests = tests.into_iter();
+    let Some((one, first)) = tests.next() else {
         return Ok(());
     };
-    for (side, other) in sides {
-        let Some(other) = other else { continue };
+    for (side, other) in tests {
         let differs = meaning(&first).into_iter().zip(meaning(&other));
         if let Some((a, b)) = differs.into_iter().find(|(a, b)| a != b) {
             let line = format!("the figures of the two sides cannot be compared: {a} and {b}");
@@ -111,15 +120,20 @@ fn comparable(sides: &[RunSide], vary: Option<&str>) -> Result<(), Failure> {
 }
 
 /// The test that these words run; `None` if they run none.
-fn planned(words: &[String]) -> Option<Box<RunCommand>> {
+///
+/// # Errors
+/// When an option or a value is wrong.
+fn planned(words: &[String]) -> Result<Option<Box<RunCommand>>, CliError> {
     let words = ["netperf", "--json"]
         .into_iter()
         .chain(words.iter().map(String::as_str));
     let argv: Vec<OsString> = words.map(OsString::from).collect();
-    match super::parsed(&argv).command {
-        Ok(Command::Run(run)) => Some(run),
-        _ => None,
-    }
+    let command = super::parsed(&argv).command?;
+    Ok(if let Command::Run(run) = command {
+        Some(run)
+    } else {
+        None
+    })
 }
 
 /// The meaning of a run's figures, in words: its test, the direction of its data, what is
@@ -266,7 +280,7 @@ mod tests {
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
         };
-        let of = |line| meaning(&planned(&words(line)).expect("a test"));
+        let of = |line| meaning(&planned(&words(line)).unwrap().expect("a test"));
         let (first, second) = (of(first), of(second));
         first.into_iter().zip(second).find(|(a, b)| a != b)
     }

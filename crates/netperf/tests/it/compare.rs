@@ -124,6 +124,15 @@ fn what_cannot_be_compared_is_named() {
         assert!(found.stderr.contains(said), "{words:?}: {}", found.stderr);
         assert_eq!(found.stdout, "", "{words:?}");
     }
+    let run = json!({"schema": "netperf-1", "test": {"name": "TCP_RR"},
+        "started_unix_seconds": 1e9, "result": {"transactions_per_second": 5.0}});
+    for name in ["one.json", "again.json"] {
+        std::fs::write(scratch.path().join(name), run.to_string()).expect("a file");
+    }
+    let twice = ["compare", "few", "vs", "one.json", "again.json"];
+    let found = netperf(&scratch, &twice).expect_exit(2);
+    let said = "netperf compare: one and again are the same run: name each once\n";
+    assert_eq!(found.stderr, said);
     let found = netperf(&scratch, &["compare", "few", "few"]);
     assert_eq!(found.status.code(), Some(5), "{}", found.stdout);
     let said = "Inconclusive: neither a difference nor equivalence within 1 % is shown: \
@@ -235,6 +244,8 @@ fn values_that_make_no_comparison_are_refused_before_the_first_run() {
             "congestion=reno and congestion=cubic make the same test",
         ),
         ("m=1K,1024", "-l 1", "m=1K and m=1024 make the same test"),
+        ("congestoin=reno,cubic", "-l 1", "congestoin"),
+        ("m=1K,2K", "--tiem 1", "--tiem"),
     ] {
         let words = ["run", "--vary", vary, "--"];
         let words: Vec<&str> = words.into_iter().chain(command.split(' ')).collect();

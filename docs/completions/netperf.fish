@@ -671,6 +671,7 @@ complete -c netserver -l require -x -a 'none passphrase key' -d 'required creden
 complete -c netserver -l allow -x -d 'admit only clients in these networks'
 complete -c netserver -l deny -x -d 'refuse clients in these networks'
 complete -c netserver -l data-peers -x -d 'permitted data addresses: same, any, or additional networks'
+complete -c netserver -l transports -x -d 'transports that tests may use (default ip,local)'
 complete -c netserver -l one-port -x -a 'off tcp on' -d 'data accepted on the control port: off, tcp or on'
 complete -c netserver -l data-ports -x -d 'bind data sockets only to ports of this range'
 complete -c netserver -l max-sessions -x -d 'maximum number of concurrent sessions'

@@ -10,7 +10,9 @@ use netperf_model::SeriesPlan;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::many::{Placement, cpu_list};
-use netperf_model::{BadNetwork, DataPeers, InterfaceName, Limit, Network, PortRange};
+use netperf_model::{
+    BadNetwork, DataPeers, InterfaceName, Limit, Network, PortRange, TransportSet,
+};
 
 use crate::grammar::{self, DSCP_NAMES};
 use crate::long;
@@ -98,6 +100,8 @@ pub(crate) enum ValueKind {
     Networks,
     /// Permitted data addresses.
     DataPeers,
+    /// Transports and groups of them, with commas between.
+    Transports,
     /// Bits per second.
     BitRate,
     /// Two with a comma between, either of which may be left out; one alone is
@@ -185,6 +189,7 @@ impl ValueKind {
             Self::Ports => as_it_is(text.parse::<PortRange>().is_ok()),
             Self::Networks => as_it_is(Network::list(text).is_ok()),
             Self::DataPeers => as_it_is(text.parse::<DataPeers>().is_ok()),
+            Self::Transports => as_it_is(text.parse::<TransportSet>().is_ok()),
             Self::BitRate => as_it_is(bit_rate(text).is_some()),
             Self::Pair(first, second) => pair((first, second), text),
         }
@@ -226,6 +231,9 @@ impl ValueKind {
             Self::Ports => "a range of ports such as 40000-40010",
             Self::Networks => "networks such as 10.0.0.0/8,2001:db8::/32",
             Self::DataPeers => "same, any, or networks such as 10.0.0.0/8,2001:db8::/32",
+            Self::Transports => {
+                "all, or a list of ip, local, link and names of --list such as tcp,udp,packet"
+            }
             Self::BitRate => "a rate in bits per second such as 100M or 2.5G",
             Self::CpusOfEnds => {
                 "a CPU for each end such as 0,1, or lists with a colon between the ends such as \

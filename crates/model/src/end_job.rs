@@ -334,8 +334,10 @@ impl EndJob {
 /// Capabilities of a netserver of this project on its host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// Transports that its kernel supports.
+    /// Transports that its kernel supports and its policy permits.
     pub transports: Vec<TransportId>,
+    /// Transports that its policy does not permit.
+    pub off: Vec<TransportId>,
     /// Maximum number of concurrent flows; `None` if the netserver supports only one.
     pub flows: Option<u32>,
     /// Optional features.

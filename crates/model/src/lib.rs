@@ -63,8 +63,8 @@ pub use plan::{
     TestPlan, TouchPlan,
 };
 pub use policy::{
-    BadNetwork, BadPortRange, DataPeers, Denied, Limits, Network, OnePort, Policy, PortRange,
-    Require, SessionLoad, Sources,
+    BadNetwork, BadPortRange, BadTransports, DataPeers, Denied, Limits, Network, OnePort, Policy,
+    PortRange, Require, SessionLoad, Sources, TransportGroup, TransportSet,
 };
 pub use quality::{NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};

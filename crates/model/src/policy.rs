@@ -8,17 +8,20 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::address::Address;
 use crate::catalog::settings::Setting;
-use crate::catalog::transports::Domain;
+use crate::catalog::transports::{Domain, TransportId};
 use crate::end_job::EndJob;
 use crate::plan::Limit;
 use crate::words::words;
 
 mod network;
 mod ports;
+mod transports;
 
 pub use network::{BadNetwork, Network};
 pub use ports::{BadPortRange, PortRange};
+pub use transports::{BadTransports, TransportGroup, TransportSet};
 
 words! {
     /// Credential that a client must present.
@@ -169,6 +172,8 @@ pub struct Policy {
     pub deny: Vec<Network>,
     /// Required credential; `None` is the strongest credential that netserver was given.
     pub require: Option<Require>,
+    /// Transports that tests may use.
+    pub transports: TransportSet,
     /// Permitted data addresses.
     pub data_peers: DataPeers,
     /// Data accepted on the port of the control connection.
@@ -177,6 +182,19 @@ pub struct Policy {
     pub data_ports: Option<PortRange>,
     /// Resource limits.
     pub limits: Limits,
+}
+
+/// A transport that is off, and the option that permits it.
+fn off(transport: TransportId) -> String {
+    let row = transport.row();
+    let list = match TransportGroup::of(row) {
+        TransportGroup::Link => "ip,local,link",
+        TransportGroup::Ip | TransportGroup::Local => row.option,
+    };
+    format!(
+        "it serves no tests over {}: netserver --transports {list} permits them",
+        row.option
+    )
 }
 
 /// Advice when to try again.
@@ -240,6 +258,12 @@ pub enum Denied {
     /// The data address is unverified.
     #[error("datagrams go only where a control connection over IP comes from (--data-peers)")]
     DataPeerUnknown,
+    /// Tests over this transport are off.
+    #[error("{}", off(*.0))]
+    Transport(TransportId),
+    /// The frames would go to a group of stations.
+    #[error("frames go only to one station, not to a group of them (--data-peers)")]
+    DataGroup,
     /// The data would go to a socket file, and the client is on another host.
     #[error("datagrams go to a socket file only for a client on the same host (--data-peers)")]
     DataFile,
@@ -273,6 +297,7 @@ impl Denied {
         "key-required",
         "wrong-key",
         "test-time",
+        "transport",
         "data-peer",
         "send-rate",
         "one-port",
@@ -291,7 +316,10 @@ impl Denied {
             Self::KeyRequired => "key-required",
             Self::WrongKey => "wrong-key",
             Self::TestTime(_) | Self::TestWithoutTime(_) => "test-time",
-            Self::DataPeer(_) | Self::DataPeerUnknown | Self::DataFile => "data-peer",
+            Self::Transport(_) => "transport",
+            Self::DataPeer(_) | Self::DataPeerUnknown | Self::DataGroup | Self::DataFile => {
+                "data-peer"
+            }
             Self::SendRate(_) => "send-rate",
             Self::OnePort | Self::OnePortDatagrams => "one-port",
             Self::DataPorts => "data-ports",
@@ -306,6 +334,7 @@ impl Denied {
         const ERANGE: i32 = 34;
         const EADDRINUSE: i32 = 98;
         const EUSERS: i32 = 87;
+        const EPROTONOSUPPORT: i32 = 93;
         const EDQUOT: i32 = 122;
         const ENOKEY: i32 = 126;
         const EKEYREJECTED: i32 = 129;
@@ -313,10 +342,13 @@ impl Denied {
             Self::Network
             | Self::DataPeer(_)
             | Self::DataPeerUnknown
+            | Self::DataGroup
             | Self::DataFile
             | Self::OnePort
             | Self::OnePortDatagrams
             | Self::Token => EACCES,
+            // As from a netserver that cannot open such a socket.
+            Self::Transport(_) => EPROTONOSUPPORT,
             Self::Sessions(..) => EUSERS,
             Self::PeerSessions(..) | Self::SendRate(_) => EDQUOT,
             Self::DataPorts => EADDRINUSE,
@@ -371,6 +403,9 @@ impl Policy {
     /// # Errors
     /// The reason for a refusal.
     pub fn permit(&self, peer: Option<IpAddr>, mut job: EndJob) -> Result<EndJob, Denied> {
+        if !self.transports.contains(job.transport) {
+            return Err(Denied::Transport(job.transport));
+        }
         if let Some(most) = self.limits.test_time {
             match job.limit {
                 Limit::Time(time) if time <= most => {}
@@ -403,18 +438,32 @@ impl Policy {
 
     /// Ties data to the peer address of the control connection.
     fn tie(&self, peer: Option<IpAddr>, job: &mut EndJob) -> Result<(), Denied> {
-        if !job.transport.is_inet() || self.data_peers == DataPeers::Any {
+        if self.data_peers == DataPeers::Any {
             return Ok(());
         }
         // The address that a client names matters only if netserver sends there unprompted. A
         // reply to a source address does not use it: behind a NAT, the client sees another
         // address for itself than netserver does.
         let to = job.peer.as_ref().filter(|_| job.sends_where_told());
-        let to = to.and_then(|to| to.inet());
-        if let Some(to) = to.map(|to| to.ip()) {
-            if !self.data_peers.allow(to, peer) {
-                return Err(Denied::DataPeer(to.to_canonical()));
+        match (to, job.transport.row().domain) {
+            (None, _) => {}
+            (Some(Address::Inet(to)), Domain::Inet) => {
+                if !self.data_peers.allow(to.ip(), peer) {
+                    return Err(Denied::DataPeer(to.ip().to_canonical()));
+                }
             }
+            // The first bit of a station's address marks a group (IEEE 802).
+            (Some(Address::Link { station, .. }), Domain::Link) => {
+                if station[0] & 1 != 0 {
+                    return Err(Denied::DataGroup);
+                }
+            }
+            // A circuit has one far end; `keep_from_files` decides about socket files.
+            (Some(Address::Atm { .. }), Domain::Atm) | (Some(Address::Unix(_)), Domain::Unix) => {}
+            (Some(_), _) => return Err(Denied::DataPeerUnknown),
+        }
+        if !job.transport.is_inet() {
+            return Ok(());
         }
         // The handshake of a connection verifies the address.
         if peer.is_none() && !job.transport.is_connected() {

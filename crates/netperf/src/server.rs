@@ -111,6 +111,8 @@ fn inherited_settings() -> io::Result<SessionSettings> {
 /// Loads the key, if one is configured. The listener has read that of a session.
 fn with_key(mut args: ServerArgs, of_session: Option<Secret>) -> Result<ServerArgs, Failure> {
     args.access.secret = if key::variable(session_process::RECORDS).is_some() {
+        args.access.found =
+            key::variable(session_process::FOUND).and_then(|found| found.parse().ok());
         of_session
     } else {
         key::load(args.access.key_file.as_deref())

@@ -81,30 +81,42 @@ pub(crate) fn is_greeting(extension: &Extension) -> bool {
 
 /// Tells what this netserver can do.
 pub(crate) fn tell_abilities(abilities: &Abilities, frame: &mut Frame) {
-    let words: Vec<&str> = abilities
-        .transports
-        .iter()
-        .map(|transport| transport.row().option)
-        .collect();
+    let words = |transports: &[TransportId]| {
+        let words = transports.iter().map(|transport| transport.row().option);
+        words.collect::<Vec<&str>>().join(" ")
+    };
     let mut extension = Extension::default();
-    extension.push(ItemKind::Transports, words.join(" ").as_bytes());
+    extension.push(
+        ItemKind::Transports,
+        words(&abilities.transports).as_bytes(),
+    );
     if let Some(flows) = abilities.flows {
         extension.push(ItemKind::MostFlows, &flows.to_be_bytes());
     }
     let features = paths::words(&abilities.features);
     extension.push(ItemKind::Features, features.as_bytes());
+    if !abilities.off.is_empty() {
+        extension.push_optional(ItemKind::TransportsOff, words(&abilities.off).as_bytes());
+    }
     append(&extension, Stage::Response, frame);
 }
 
 /// The capabilities of a netserver; `None` from a stock one.
 pub(crate) fn abilities(frame: &Frame) -> Option<Abilities> {
     let extension = Extension::decode(Stage::Response, frame).ok().flatten()?;
-    let words = text(&extension, ItemKind::Transports)?;
     // A name that is not known here is of a transport that cannot be asked for.
-    let transports = words.split(' ').filter_map(TransportId::from_option);
+    let transports = |words: &str| -> Vec<TransportId> {
+        words
+            .split(' ')
+            .filter_map(TransportId::from_option)
+            .collect()
+    };
+    let words = text(&extension, ItemKind::Transports)?;
+    let off = text(&extension, ItemKind::TransportsOff).unwrap_or_default();
     let features = text(&extension, ItemKind::Features).unwrap_or_default();
     Some(Abilities {
-        transports: transports.collect(),
+        transports: transports(&words),
+        off: transports(&off),
         flows: number(&extension, ItemKind::MostFlows),
         features: paths::features(&features),
     })

@@ -2,9 +2,8 @@
 
 use std::io::Error;
 
-use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{
-    Abilities, Family, Setting, SocketKind, SocketPlan, TransportId, TransportRow,
+    Abilities, Family, Setting, SocketKind, SocketPlan, TransportId, TransportSet,
 };
 
 use crate::io;
@@ -109,15 +108,30 @@ pub(crate) fn not_built(name: &str) -> Error {
     )
 }
 
-/// Transports whose sockets this host can open. Does not test anything beyond socket(2).
+/// Capabilities of this host and build, with these transports. Opens no socket of them.
 #[must_use]
-pub fn abilities() -> Abilities {
-    let opens = |row: &&TransportRow| missing(row.id).is_none();
+pub fn abilities(permitted: TransportSet, found: Option<TransportSet>) -> Abilities {
+    let found = found.unwrap_or_else(TransportSet::all);
+    let built = |id| check_built(id).is_ok();
     Abilities {
-        transports: TRANSPORTS.iter().filter(opens).map(|row| row.id).collect(),
+        transports: permitted
+            .filtered(|id| found.contains(id) && built(id))
+            .iter()
+            .collect(),
+        off: TransportSet::all()
+            .filtered(|id| !permitted.contains(id))
+            .iter()
+            .collect(),
         flows: most_flows(),
         features: io::features(),
     }
+}
+
+/// The transports of a set whose sockets this host can open. Does not test anything beyond
+/// socket(2), which may load kernel modules.
+#[must_use]
+pub fn find(permitted: TransportSet) -> TransportSet {
+    permitted.filtered(|id| missing(id).is_none())
 }
 
 /// Descriptors reserved for uses other than flows.

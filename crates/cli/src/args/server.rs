@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use netperf_model::{
     CpuMethod, DataPeers, Family, Limits, Network, OnePort, Policy, PortRange, Require, Secret,
+    TransportSet,
 };
 
 use super::HostArg;
@@ -67,6 +68,7 @@ impl ServerArgs {
             require: access.require,
             one_port: self.one_port(),
             data_ports: access.data_ports,
+            transports: access.transports.unwrap_or_default(),
             data_peers: access.data_peers.clone().unwrap_or_default(),
             limits: Limits {
                 sessions: access.sessions,
@@ -122,6 +124,10 @@ impl ServerArgs {
                 access.data_peers.as_ref().map(DataPeers::to_string),
             ),
             (
+                "transports",
+                access.transports.map(|transports| transports.to_string()),
+            ),
+            (
                 "data-ports",
                 access.data_ports.map(|ports| ports.to_string()),
             ),
@@ -172,6 +178,10 @@ pub struct AccessArgs {
     pub deny: Networks,
     /// `--data-peers`: where data may go.
     pub data_peers: Option<DataPeers>,
+    /// `--transports`: transports that tests may use.
+    pub transports: Option<TransportSet>,
+    /// Transports that the host has, once they have been looked for.
+    pub found: Option<TransportSet>,
     /// `--one-port`: what data may come in by the port of the control connection.
     pub one_port: Option<OnePort>,
     /// `--data-ports`: ports that data sockets are bound to.

@@ -113,6 +113,16 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
              Networks, such as 10.0.0.0/8, permit further addresses. With any, a client can make \
              netserver send to other hosts.",
         ),
+    Opt::named("transports", Group::Access)
+        .takes("transport,...", ValueKind::Transports)
+        .set(|a, text| a.access.transports = text.parse().ok())
+        .help("transports that tests may use (default ip,local)")
+        .more(
+            "Names of netperf --list, and the groups ip, local (Unix-domain sockets and vsock), \
+             link (link level and ATM) and all. Tests over other transports are refused. \
+             Link-level frames reach every station of a link, whatever --data-peers says: name \
+             them only where all clients are trusted.",
+        ),
     Opt::named("one-port", Group::Access)
         .takes("mode", ValueKind::Word(OnePort::WORDS))
         .set(|a, text| a.access.one_port = OnePort::named(text))

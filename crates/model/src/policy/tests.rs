@@ -220,6 +220,68 @@ fn datagrams_go_to_a_socket_file_only_for_a_client_on_the_same_host() {
 }
 
 #[test]
+fn tests_below_ip_are_refused_until_the_policy_names_them() {
+    for (transport, list) in [
+        (TransportId::Packet, "ip,local,link"),
+        (TransportId::Llc1, "ip,local,link"),
+        (TransportId::Llc2, "ip,local,link"),
+        (TransportId::Atm, "ip,local,link"),
+        (TransportId::Tcp, "tcp"),
+        (TransportId::UnixStream, "unix"),
+    ] {
+        let permitted = |transports: &str| {
+            let policy = Policy {
+                transports: transports.parse().unwrap(),
+                ..Policy::default()
+            };
+            policy.permit(
+                Some(ip("192.0.2.1")),
+                job(transport, Flow::RECEIVE, seconds(1)),
+            )
+        };
+        let denied = permitted("udp").unwrap_err();
+        assert_eq!(denied, Denied::Transport(transport));
+        assert_eq!(denied.errno(), 93);
+        let line = denied.to_string();
+        let way_out = format!("netserver --transports {list} permits");
+        assert!(line.contains(&way_out), "{line}");
+        assert!(line.contains(transport.row().option), "{line}");
+        assert!(permitted(list).is_ok(), "{transport:?}");
+    }
+}
+
+#[test]
+fn an_address_that_a_client_names_is_of_its_transport_and_of_one_station() {
+    let to = |transport, address: &str| {
+        let policy = Policy {
+            transports: TransportSet::all(),
+            ..Policy::default()
+        };
+        let asked = EndJob {
+            peer: Some(address.parse().unwrap()),
+            ..job(transport, Flow::RECEIVE, seconds(1))
+        };
+        policy.permit(Some(ip("192.0.2.1")), asked)
+    };
+    for transport in [TransportId::Packet, TransportId::Llc1] {
+        for group in ["link:ff:ff:ff:ff:ff:ff/84", "link:01:00:5e:00:00:01/84"] {
+            assert_eq!(to(transport, group), Err(Denied::DataGroup));
+        }
+        assert!(to(transport, "link:02:00:00:00:00:01/84").is_ok());
+    }
+    for (transport, address) in [
+        (TransportId::Packet, "inet:192.0.2.1:5"),
+        (TransportId::Udp, "link:02:00:00:00:00:01/84"),
+        (TransportId::Udp, "unix:/run/systemd/notify"),
+        (TransportId::UnixDatagram, "vsock:2:1024"),
+        (TransportId::Udp, "vsock:2:1024"),
+    ] {
+        let denied = to(transport, address);
+        assert_eq!(denied, Err(Denied::DataPeerUnknown), "{address}");
+    }
+}
+
+#[test]
 fn what_a_client_behind_a_translating_router_says_of_itself_is_no_reason_to_refuse_it() {
     let peer = Some(ip("203.0.113.1"));
     for (transport, flow) in [

@@ -103,6 +103,9 @@ fn transport_there(transport: TransportId, there: &RemoteAbilities) -> Support {
         RemoteAbilities::Told(abilities) if abilities.transports.contains(&transport) => {
             Support::Supported
         }
+        RemoteAbilities::Told(abilities) if abilities.off.contains(&transport) => {
+            Support::Missing("netserver's policy does not permit it (--transports)".to_owned())
+        }
         RemoteAbilities::Told(_) => {
             Support::Missing("netserver cannot open such a socket".to_owned())
         }

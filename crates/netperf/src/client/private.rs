@@ -51,8 +51,8 @@ fn start_on(address: SocketAddr) -> io::Result<ControlConnection> {
     let (served, _) = listener.accept()?;
     let child = Command::new(netperf_os::process::own_file())
         .arg0("netserver")
-        // It is the same user's: whatever they may read.
-        .args(["--files", "/"])
+        // It is the same user's: whatever they may read and open.
+        .args(["--files", "/", "--transports", "all"])
         // It is ours: nothing has to be proven, whatever key is for others.
         .env_remove(key::FILE)
         .env_remove(key::KEY)

@@ -19,6 +19,7 @@ use netperf_model::Require;
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_os::{Socket, process};
 use netperf_session::server::PASSPHRASE;
+use netperf_transport::registry;
 
 use super::admission::Admission;
 use super::log::ServerLog;
@@ -124,6 +125,7 @@ impl AcceptLoop {
 
     /// Serves until a signal ends it.
     pub(super) fn serve(mut self, supervisor: &Supervisor) -> ExitCode {
+        self.find_transports();
         let sandbox = match self.args.operations.sandbox {
             _ if self.args.no_fork => "off: all sessions are in this process".to_owned(),
             SandboxArg::Off => "off".to_owned(),
@@ -358,7 +360,15 @@ impl AcceptLoop {
         }
         self.admission.change(read.policy());
         self.args = read;
+        self.find_transports();
         self.log.say(LogLevel::Info, "reloaded", &[]);
+    }
+
+    /// Finds out which of the permitted transports this host has. Sessions do not: to open a
+    /// socket may load a kernel module.
+    fn find_transports(&mut self) {
+        let permitted = self.admission.policy().transports;
+        self.args.access.found = Some(registry::find(permitted));
     }
 
     /// Stops accepting clients; running sessions may finish.

@@ -11,7 +11,7 @@ use netperf_engine::{EngineError, Operation, Server, TestEnd};
 use netperf_measure::{clock, device_stamps};
 use netperf_model::{
     Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndResult, FactsWanted, Feature, Flow, Limit,
-    Stamper, Token, TransportId,
+    Stamper, Token, TransportId, TransportSet,
 };
 use netperf_os::Socket;
 use netperf_os::io::peek;
@@ -31,6 +31,7 @@ pub(super) struct EngineHost<'a> {
     local: Option<SocketAddr>,
     handoff: Option<Rc<Socket>>,
     cpu_method: CpuMethod,
+    transports: (TransportSet, Option<TransportSet>),
     files: Option<PathBuf>,
     tell: &'a mut dyn FnMut(SessionRecord),
 }
@@ -70,11 +71,12 @@ impl Drop for Pass {
 
 impl<'a> EngineHost<'a> {
     /// The end of `control` ends a running test. Data may also arrive by `handoff`. Fill files
-    /// must be in `files`. `tell` receives the result of each test.
+    /// must be in `files`. `transports` are those permitted, and those that the listener found.
+    /// `tell` receives the result of each test.
     pub(super) fn new(
         control: Rc<Socket>,
         handoff: Option<Socket>,
-        cpu_method: CpuMethod,
+        (cpu_method, transports): (CpuMethod, (TransportSet, Option<TransportSet>)),
         (files, tell): (Option<PathBuf>, &'a mut dyn FnMut(SessionRecord)),
     ) -> Self {
         let local = control.local_addr().ok();
@@ -83,6 +85,7 @@ impl<'a> EngineHost<'a> {
             control,
             handoff: handoff.map(Rc::new),
             cpu_method,
+            transports,
             files,
             tell,
         }
@@ -259,7 +262,8 @@ impl SessionHost for EngineHost<'_> {
     }
 
     fn abilities(&mut self) -> Abilities {
-        let mut abilities = netperf_transport::registry::abilities();
+        let mut abilities =
+            netperf_transport::registry::abilities(self.transports.0, self.transports.1);
         let features = &mut abilities.features;
         features.retain(|feature| *feature != Feature::OnePort || self.handoff.is_some());
         abilities

@@ -35,6 +35,7 @@ pub(super) fn serve(
         refuse(&control, &Denied::Network, tell);
         return;
     }
+    let transports = (policy.transports, args.access.found);
     let facts = server::Facts {
         cpu_method,
         cpu_rate: clock_ticks(),
@@ -60,7 +61,12 @@ pub(super) fn serve(
     let phrase = args.passphrase.clone();
     let demanded = entered == Authentication::WithoutKey && args.require() == Require::Passphrase;
     let files = args.operations.files.clone();
-    let mut host = EngineHost::new(Rc::clone(&control), handoff, cpu_method, (files, tell));
+    let mut host = EngineHost::new(
+        Rc::clone(&control),
+        handoff,
+        (cpu_method, transports),
+        (files, tell),
+    );
     let mut link = TrackedLink {
         inner: link,
         // Default if the connection does not end otherwise: netserver ended it.

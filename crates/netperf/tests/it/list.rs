@@ -1,7 +1,7 @@
 //! `--list` of real programs: what it says of this host is what a run finds.
 
 use netperf_testkit::schema::Schema;
-use netperf_testkit::{Finished, Invocation, ours};
+use netperf_testkit::{Finished, Invocation, Netserver, Place, ours};
 use serde_json::Value;
 
 const SCHEMA: &str = include_str!("../../../../docs/schema/netperf-1.schema.json");
@@ -41,7 +41,8 @@ fn this_host_can_run_what_every_linux_has() {
 
 #[test]
 fn a_netserver_that_is_named_is_asked() {
-    let server = ours!().serve();
+    let options = ["-D", "--transports", "all"];
+    let server = Netserver::start_with(&ours!(), &Place::Here, &options, &[]);
     let port = server.port().to_string();
     let table = listed(&["-H", "127.0.0.1", "-p", &port, "--list"]).stdout;
     assert_eq!(row(&table, "test")[3], "127.0.0.1");

@@ -22,6 +22,7 @@ mod flows;
 mod golden_live;
 mod golden_said;
 mod golden_subset;
+mod guard;
 mod hardware_stamps;
 mod history;
 mod hostile;

@@ -78,7 +78,7 @@ impl Bench {
         }
         let hosts = TwoHosts::new();
         // Two hosts that share their files: what a netserver keeps from strangers.
-        let options = ["-D", "--data-peers", "any"];
+        let options = ["-D", "--data-peers", "any", "--transports", "all"];
         Some(Self {
             client: hosts.client(),
             server: Netserver::start_with(&ours!(), &hosts.server(), &options, &[]),
@@ -95,7 +95,12 @@ impl Bench {
         let atm: Vec<String> = told("LAB_ATM").split(',').map(str::to_owned).collect();
         Self {
             client: Place::Here,
-            server: ours!().serve(),
+            server: Netserver::start_with(
+                &ours!(),
+                &Place::Here,
+                &["-D", "--transports", "all"],
+                &[],
+            ),
             address: "127.0.0.1",
             link: told("LAB_LLC"),
             atm: atm.try_into().expect("two interfaces"),

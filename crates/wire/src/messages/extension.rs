@@ -167,6 +167,9 @@ items! {
     /// Request: a reading of netserver's clock is wanted; no bytes. Response: the reading in
     /// nanoseconds, eight bytes.
     Clock = 0x78, 8;
+    /// Answer to a greeting: the transports that netserver's policy does not permit, with blanks
+    /// between them.
+    TransportsOff = 0x53, 180;
     /// Answer to a greeting: what else netserver and its host can do.
     Features = 0x51, 240;
     /// Request: how netserver is to move its bytes, six bytes.

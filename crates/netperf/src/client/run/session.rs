@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use netperf_engine::{Client, EndMark, EndReport, TestEnd};
 use netperf_measure::cpu;
-use netperf_model::{Address, ControlPlan, CpuUsage, EndResult, Feature, Hosts, TestPlan};
+use netperf_model::{Address, ControlPlan, CpuUsage, Denied, EndResult, Feature, Hosts, TestPlan};
 use netperf_os::sockopt;
 use netperf_session::SessionError;
 use netperf_session::driver::Conversation;
@@ -102,6 +102,10 @@ impl TestRun<'_> {
                 let unable = plan.remote.features().first().copied();
                 let error = unable.map_or(unknown, SessionError::Unable);
                 Err(error.into())
+            }
+            Some(abilities) if abilities.off.contains(&transport) => {
+                let denied = Denied::Transport(transport);
+                Err(SessionError::Denied(denied.to_string()).into())
             }
             Some(abilities) if !abilities.transports.contains(&transport) => {
                 Err(failure::unsupported(transport, Some(host)))

@@ -8,7 +8,7 @@ use netperf_model::plan::{ControlPlan, DataAddress};
 use netperf_model::{
     Abilities, Address, CpuMethod, CpuShares, CpuUsage, DataPeers, Denied, Domain, EndJob, EndPlan,
     EndResult, EndSetup, Family, Feature, Flow, Limit, Policy, Tally, TestId, TestPlan,
-    TransportId,
+    TransportId, TransportSet,
 };
 use netperf_session::dialect::Ready;
 use netperf_session::driver::{Link, LinkEvent, NotPrepared, SessionHost, serve};
@@ -97,6 +97,7 @@ pub(crate) fn facts() -> Facts {
         peer: None,
         here: false,
         policy: Policy {
+            transports: TransportSet::all(),
             data_peers: DataPeers::Any,
             ..Policy::default()
         },
@@ -231,6 +232,7 @@ impl SessionHost for Engine {
     fn abilities(&mut self) -> Abilities {
         Abilities {
             transports: vec![TransportId::Tcp, TransportId::UnixStream],
+            off: vec![TransportId::Llc1, TransportId::Packet],
             flows: Some(4000),
             features: vec![Feature::Poll, Feature::Discard],
         }

@@ -165,6 +165,7 @@ _netserver_value() {
     --deny) : ;;
     --data-peers) : ;;
     --transports) : ;;
+    --features) : ;;
     --one-port) _netperf_words 'off tcp on' ;;
     --data-ports) : ;;
     --max-sessions) : ;;
@@ -305,7 +306,7 @@ _netperf() {
 }
 
 _netserver() {
-    _netperf_complete netserver '--allow --check-config --config --control-keepalive --cpu-count --cpu-method --data-peers --data-ports --debug --deny --drain --files --foreground --health --help --idle-time --ipv4 --ipv6 --key-file --listen --log --log-file --log-level --max-peer-sessions --max-send-rate --max-sessions --max-test-time --metrics --no-debug --no-fork --one-port --passphrase --port --require --sandbox --transports --user --verbosity --version'
+    _netperf_complete netserver '--allow --check-config --config --control-keepalive --cpu-count --cpu-method --data-peers --data-ports --debug --deny --drain --features --files --foreground --health --help --idle-time --ipv4 --ipv6 --key-file --listen --log --log-file --log-level --max-peer-sessions --max-send-rate --max-sessions --max-test-time --metrics --no-debug --no-fork --one-port --passphrase --port --require --sandbox --transports --user --verbosity --version'
 }
 
 complete -F _netperf netperf

@@ -11,7 +11,7 @@ use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::many::{Placement, cpu_list};
 use netperf_model::{
-    BadNetwork, DataPeers, InterfaceName, Limit, Network, PortRange, TransportSet,
+    BadNetwork, DataPeers, GuardedFeatures, InterfaceName, Limit, Network, PortRange, TransportSet,
 };
 
 use crate::grammar::{self, DSCP_NAMES};
@@ -100,6 +100,8 @@ pub(crate) enum ValueKind {
     Networks,
     /// Permitted data addresses.
     DataPeers,
+    /// Features for strangers, with commas between.
+    Features,
     /// Transports and groups of them, with commas between.
     Transports,
     /// Bits per second.
@@ -189,6 +191,7 @@ impl ValueKind {
             Self::Ports => as_it_is(text.parse::<PortRange>().is_ok()),
             Self::Networks => as_it_is(Network::list(text).is_ok()),
             Self::DataPeers => as_it_is(text.parse::<DataPeers>().is_ok()),
+            Self::Features => as_it_is(text.parse::<GuardedFeatures>().is_ok()),
             Self::Transports => as_it_is(text.parse::<TransportSet>().is_ok()),
             Self::BitRate => as_it_is(bit_rate(text).is_some()),
             Self::Pair(first, second) => pair((first, second), text),
@@ -231,6 +234,7 @@ impl ValueKind {
             Self::Ports => "a range of ports such as 40000-40010",
             Self::Networks => "networks such as 10.0.0.0/8,2001:db8::/32",
             Self::DataPeers => "same, any, or networks such as 10.0.0.0/8,2001:db8::/32",
+            Self::Features => "none, all, or a list of io-uring, mark, bind-device and priority",
             Self::Transports => {
                 "all, or a list of ip, local, link and names of --list such as tcp,udp,packet"
             }

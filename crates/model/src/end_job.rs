@@ -342,6 +342,8 @@ pub struct Abilities {
     pub flows: Option<u32>,
     /// Optional features.
     pub features: Vec<Feature>,
+    /// Features that its policy does not permit to this client.
+    pub features_off: Vec<Feature>,
 }
 
 /// End condition of netserver's part of a run.

@@ -63,8 +63,9 @@ pub use plan::{
     TestPlan, TouchPlan,
 };
 pub use policy::{
-    BadNetwork, BadPortRange, BadTransports, DataPeers, Denied, Limits, Network, OnePort, Policy,
-    PortRange, Require, SessionLoad, Sources, TransportGroup, TransportSet,
+    BadFeatures, BadNetwork, BadPortRange, BadTransports, DataPeers, Denied, GuardedFeature,
+    GuardedFeatures, Limits, Network, OnePort, Policy, PortRange, Require, SessionLoad, Sources,
+    TransportGroup, TransportSet,
 };
 pub use quality::{NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};

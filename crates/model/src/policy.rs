@@ -15,10 +15,12 @@ use crate::end_job::EndJob;
 use crate::plan::Limit;
 use crate::words::words;
 
+mod features;
 mod network;
 mod ports;
 mod transports;
 
+pub use features::{BadFeatures, GuardedFeature, GuardedFeatures};
 pub use network::{BadNetwork, Network};
 pub use ports::{BadPortRange, PortRange};
 pub use transports::{BadTransports, TransportGroup, TransportSet};
@@ -174,6 +176,8 @@ pub struct Policy {
     pub require: Option<Require>,
     /// Transports that tests may use.
     pub transports: TransportSet,
+    /// Guarded features that the client may ask for.
+    pub features: GuardedFeatures,
     /// Permitted data addresses.
     pub data_peers: DataPeers,
     /// Data accepted on the port of the control connection.
@@ -261,6 +265,9 @@ pub enum Denied {
     /// Tests over this transport are off.
     #[error("{}", off(*.0))]
     Transport(TransportId),
+    /// A stranger may not ask for this feature.
+    #[error("{}", .0.only_for())]
+    Feature(GuardedFeature),
     /// The frames would go to a group of stations.
     #[error("frames go only to one station, not to a group of them (--data-peers)")]
     DataGroup,
@@ -298,6 +305,7 @@ impl Denied {
         "wrong-key",
         "test-time",
         "transport",
+        "feature",
         "data-peer",
         "send-rate",
         "one-port",
@@ -317,6 +325,7 @@ impl Denied {
             Self::WrongKey => "wrong-key",
             Self::TestTime(_) | Self::TestWithoutTime(_) => "test-time",
             Self::Transport(_) => "transport",
+            Self::Feature(_) => "feature",
             Self::DataPeer(_) | Self::DataPeerUnknown | Self::DataGroup | Self::DataFile => {
                 "data-peer"
             }
@@ -342,6 +351,7 @@ impl Denied {
             Self::Network
             | Self::DataPeer(_)
             | Self::DataPeerUnknown
+            | Self::Feature(_)
             | Self::DataGroup
             | Self::DataFile
             | Self::OnePort
@@ -405,6 +415,9 @@ impl Policy {
     pub fn permit(&self, peer: Option<IpAddr>, mut job: EndJob) -> Result<EndJob, Denied> {
         if !self.transports.contains(job.transport) {
             return Err(Denied::Transport(job.transport));
+        }
+        if let Some(feature) = self.features.lacking(&job.end) {
+            return Err(Denied::Feature(feature));
         }
         if let Some(most) = self.limits.test_time {
             match job.limit {
@@ -471,6 +484,16 @@ impl Policy {
         }
         job.sources = self.sources(peer);
         Ok(())
+    }
+
+    /// Permits every feature to a client that is no stranger: one with the key, or on this host,
+    /// where `data_peers` keeps its data.
+    #[must_use]
+    pub fn for_client(mut self, has_key: bool, here: bool) -> Self {
+        if has_key || (here && self.data_peers == DataPeers::Same) {
+            self.features = GuardedFeatures::all();
+        }
+        self
     }
 
     /// Permitted data sources. `peer` is the peer address of the control connection.

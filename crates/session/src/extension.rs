@@ -98,6 +98,10 @@ pub(crate) fn tell_abilities(abilities: &Abilities, frame: &mut Frame) {
     if !abilities.off.is_empty() {
         extension.push_optional(ItemKind::TransportsOff, words(&abilities.off).as_bytes());
     }
+    if !abilities.features_off.is_empty() {
+        let off = paths::words(&abilities.features_off);
+        extension.push_optional(ItemKind::FeaturesOff, off.as_bytes());
+    }
     append(&extension, Stage::Response, frame);
 }
 
@@ -114,11 +118,13 @@ pub(crate) fn abilities(frame: &Frame) -> Option<Abilities> {
     let words = text(&extension, ItemKind::Transports)?;
     let off = text(&extension, ItemKind::TransportsOff).unwrap_or_default();
     let features = text(&extension, ItemKind::Features).unwrap_or_default();
+    let features_off = text(&extension, ItemKind::FeaturesOff).unwrap_or_default();
     Some(Abilities {
         transports: transports(&words),
         off: transports(&off),
         flows: number(&extension, ItemKind::MostFlows),
         features: paths::features(&features),
+        features_off: paths::features(&features_off),
     })
 }
 

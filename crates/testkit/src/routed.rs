@@ -159,9 +159,15 @@ impl RoutedLink {
         self.host(host).place()
     }
 
-    /// Starts a netserver at the server.
+    /// Starts a netserver at the server. Ours permits what it keeps from strangers.
     pub fn serve(&self, programs: &Programs) -> Netserver {
-        Netserver::start(programs, &self.server.place())
+        let options = ["-D", "--features", "all"];
+        let known = if programs.is_stock() {
+            1
+        } else {
+            options.len()
+        };
+        Netserver::start_with(programs, &self.server.place(), &options[..known], &[])
     }
 
     /// Changes what the router sends to an end.

@@ -124,6 +124,7 @@ pub fn abilities(permitted: TransportSet, found: Option<TransportSet>) -> Abilit
             .collect(),
         flows: most_flows(),
         features: io::features(),
+        features_off: Vec::new(),
     }
 }
 

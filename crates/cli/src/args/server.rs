@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::{
-    CpuMethod, DataPeers, Family, Limits, Network, OnePort, Policy, PortRange, Require, Secret,
-    TransportSet,
+    CpuMethod, DataPeers, Family, GuardedFeatures, Limits, Network, OnePort, Policy, PortRange,
+    Require, Secret, TransportSet,
 };
 
 use super::HostArg;
@@ -69,6 +69,7 @@ impl ServerArgs {
             one_port: self.one_port(),
             data_ports: access.data_ports,
             transports: access.transports.unwrap_or_default(),
+            features: access.features.unwrap_or_default(),
             data_peers: access.data_peers.clone().unwrap_or_default(),
             limits: Limits {
                 sessions: access.sessions,
@@ -122,6 +123,10 @@ impl ServerArgs {
             (
                 "data-peers",
                 access.data_peers.as_ref().map(DataPeers::to_string),
+            ),
+            (
+                "features",
+                access.features.map(|features| features.to_string()),
             ),
             (
                 "transports",
@@ -180,6 +185,8 @@ pub struct AccessArgs {
     pub data_peers: Option<DataPeers>,
     /// `--transports`: transports that tests may use.
     pub transports: Option<TransportSet>,
+    /// `--features`: features that strangers may ask for.
+    pub features: Option<GuardedFeatures>,
     /// Transports that the host has, once they have been looked for.
     pub found: Option<TransportSet>,
     /// `--one-port`: what data may come in by the port of the control connection.

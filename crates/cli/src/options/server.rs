@@ -123,6 +123,15 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
              Link-level frames reach every station of a link, whatever --data-peers says: name \
              them only where all clients are trusted.",
         ),
+    Opt::named("features", Group::Access)
+        .takes("feature,...", ValueKind::Features)
+        .set(|a, text| a.access.features = text.parse().ok())
+        .help("features that strangers may ask for (default none)")
+        .more(
+            "io-uring, mark (SO_MARK), bind-device, priority (SO_PRIORITY), or all. A stranger is a \
+             client that has not proven the key and is on another host. With --data-peers other \
+             than same, clients on this host are strangers, too.",
+        ),
     Opt::named("one-port", Group::Access)
         .takes("mode", ValueKind::Word(OnePort::WORDS))
         .set(|a, text| a.access.one_port = OnePort::named(text))

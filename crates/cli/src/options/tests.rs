@@ -211,6 +211,7 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
             .prop_map(str::to_owned)
             .boxed(),
         ValueKind::Ports => pattern("[1-9][0-9]{0,3}-[1-5][0-9]{4}").boxed(),
+        ValueKind::Features => pattern("none|all|(mark|priority)(,io-uring)?").boxed(),
         ValueKind::Transports => pattern("(ip|local|link|tcp|packet)(,udp|,llc1)?").boxed(),
         ValueKind::Networks => pattern("10\\.0\\.0\\.0/8(,192\\.168\\.[0-9]\\.0/24)?").boxed(),
         ValueKind::DataPeers => pattern("(same|any|10\\.0\\.0\\.0/8)").boxed(),

@@ -140,7 +140,7 @@ fn a_file_is_checked_without_serving() {
 #[test]
 fn a_session_is_told_all_that_it_has_to_know_and_nothing_about_other_connections() {
     let line = "-Z sesame --cpu-method looper --require passphrase --data-peers 10.0.0.0/8,::1 \
-                --transports tcp,link --max-test-time 90.5 --max-send-rate 2.5G --idle-time 10";
+                --transports tcp,link --features mark --max-test-time 90.5 --max-send-rate 2.5G --idle-time 10";
     let whole = format!("{line} --allow 10.0.0.0/8 --deny 10.1.0.0/16 --max-sessions 3 -p 5 -D");
     let words = serve(&whole).session_words();
     assert_eq!(serve(&words.join(" ")), serve(line));

@@ -4,7 +4,9 @@ use std::io;
 
 use netperf_engine::{EngineError, Lost, Operation};
 use netperf_measure::device_stamps::Lacking;
-use netperf_model::{Family, Feature, Many, Refusal, TestPlan, TransportId};
+use netperf_model::{
+    Denied, Family, Feature, GuardedFeature, Many, Refusal, TestPlan, TransportId,
+};
 use netperf_report::SelectionError;
 use netperf_session::SessionError;
 
@@ -145,6 +147,14 @@ pub(super) fn unable(feature: Feature, host: Option<&str>) -> Failure {
         needs => it_takes(needs),
     };
     cannot_do(host, feature.option(), &remedy)
+}
+
+/// A feature that netserver does not give to this client.
+pub(super) fn not_for_strangers(feature: Feature) -> Failure {
+    match GuardedFeature::of(feature) {
+        Some(guarded) => SessionError::Denied(Denied::Feature(guarded).to_string()).into(),
+        None => unable(feature, None),
+    }
 }
 
 /// The device of this host that is to stamp cannot.

@@ -10,8 +10,8 @@ use std::time::Duration;
 use netperf_engine::{EngineError, Operation, Server, TestEnd};
 use netperf_measure::{clock, device_stamps};
 use netperf_model::{
-    Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndResult, FactsWanted, Feature, Flow, Limit,
-    Stamper, Token, TransportId, TransportSet,
+    Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndResult, FactsWanted, Feature, Flow,
+    GuardedFeature, Limit, Policy, Stamper, Token, TransportId, TransportSet,
 };
 use netperf_os::Socket;
 use netperf_os::io::peek;
@@ -31,7 +31,8 @@ pub(super) struct EngineHost<'a> {
     local: Option<SocketAddr>,
     handoff: Option<Rc<Socket>>,
     cpu_method: CpuMethod,
-    transports: (TransportSet, Option<TransportSet>),
+    policy: &'a Policy,
+    found: Option<TransportSet>,
     files: Option<PathBuf>,
     tell: &'a mut dyn FnMut(SessionRecord),
 }
@@ -71,12 +72,14 @@ impl Drop for Pass {
 
 impl<'a> EngineHost<'a> {
     /// The end of `control` ends a running test. Data may also arrive by `handoff`. Fill files
-    /// must be in `files`. `transports` are those permitted, and those that the listener found.
+    /// must be in `files`. `policy` is that of this client, `found` the
+    /// transports that the listener found.
     /// `tell` receives the result of each test.
     pub(super) fn new(
         control: Rc<Socket>,
         handoff: Option<Socket>,
-        (cpu_method, transports): (CpuMethod, (TransportSet, Option<TransportSet>)),
+        (policy, found): (&'a Policy, Option<TransportSet>),
+        cpu_method: CpuMethod,
         (files, tell): (Option<PathBuf>, &'a mut dyn FnMut(SessionRecord)),
     ) -> Self {
         let local = control.local_addr().ok();
@@ -85,7 +88,8 @@ impl<'a> EngineHost<'a> {
             control,
             handoff: handoff.map(Rc::new),
             cpu_method,
-            transports,
+            policy,
+            found,
             files,
             tell,
         }
@@ -263,7 +267,13 @@ impl SessionHost for EngineHost<'_> {
 
     fn abilities(&mut self) -> Abilities {
         let mut abilities =
-            netperf_transport::registry::abilities(self.transports.0, self.transports.1);
+            netperf_transport::registry::abilities(self.policy.transports, self.found);
+        let permitted = self.policy.features;
+        let is_off = |feature: &Feature| {
+            GuardedFeature::of(*feature).is_some_and(|guarded| !permitted.contains(guarded))
+        };
+        abilities.features_off = Feature::all().filter(is_off).collect();
+        abilities.features.retain(|feature| !is_off(feature));
         let features = &mut abilities.features;
         features.retain(|feature| *feature != Feature::OnePort || self.handoff.is_some());
         abilities

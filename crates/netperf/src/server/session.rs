@@ -35,8 +35,7 @@ pub(super) fn serve(
         refuse(&control, &Denied::Network, tell);
         return;
     }
-    let transports = (policy.transports, args.access.found);
-    let facts = server::Facts {
+    let mut facts = server::Facts {
         cpu_method,
         cpu_rate: clock_ticks(),
         cpus: i32::try_from(netperf_measure::cpu::count()).unwrap_or(i32::MAX),
@@ -57,6 +56,8 @@ pub(super) fn serve(
             return;
         }
     };
+    let has_key = entered == Authentication::ByKey;
+    facts.policy = facts.policy.for_client(has_key, facts.here);
     // A client with the key need not send the passphrase.
     let phrase = args.passphrase.clone();
     let demanded = entered == Authentication::WithoutKey && args.require() == Require::Passphrase;
@@ -64,7 +65,8 @@ pub(super) fn serve(
     let mut host = EngineHost::new(
         Rc::clone(&control),
         handoff,
-        (cpu_method, transports),
+        (&facts.policy, args.access.found),
+        cpu_method,
         (files, tell),
     );
     let mut link = TrackedLink {

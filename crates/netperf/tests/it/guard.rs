@@ -134,6 +134,38 @@ fn records_that_name_what_is_off_or_beyond_the_policy_move_nothing_netns() {
 }
 
 #[test]
+fn features_are_for_clients_that_are_no_strangers_netns() {
+    if !require::root() {
+        return;
+    }
+    let hosts = TwoHosts::new();
+    let closed = Netserver::start(&ours!(), &hosts.server());
+    let options = ["-D", "--features", "mark,bind-device,priority"];
+    let open = Netserver::start_with(&ours!(), &hosts.server(), &options, &[]);
+    let run = |server: &Netserver, place: &Place, words: &str| {
+        let client = Invocation::new(&ours!().netperf).within(place);
+        let port = server.port().to_string();
+        let client = client.args(["-H", TwoHosts::SERVER_V4, "-p", &port]);
+        let client = client.args(["-t", "TCP_RR", "--count", "10", "-P", "0"]);
+        client.args(words.split_whitespace()).run()
+    };
+    for (feature, words) in [
+        ("mark", "--mark ,7"),
+        ("bind-device", "--bind-device ,cable"),
+        ("priority", "--priority ,5"),
+    ] {
+        let refused = run(&closed, &hosts.client(), words).expect_exit(255);
+        let way_out = format!("netserver --features {feature} permits it to all");
+        assert!(refused.stderr.contains(&way_out), "{}", refused.account());
+        run(&open, &hosts.client(), words).expect_exit(0);
+    }
+    // A client on the same host is no stranger.
+    for words in ["--mark ,7", "--priority ,5"] {
+        run(&closed, &hosts.server(), words).expect_exit(0);
+    }
+}
+
+#[test]
 fn a_transport_that_is_off_is_named_with_the_way_out() {
     let server = Netserver::start_with(
         &ours!(),

@@ -170,6 +170,9 @@ items! {
     /// Answer to a greeting: the transports that netserver's policy does not permit, with blanks
     /// between them.
     TransportsOff = 0x53, 180;
+    /// Answer to a greeting: the functions that netserver's policy does not permit to this client,
+    /// with blanks between them.
+    FeaturesOff = 0x55, 60;
     /// Answer to a greeting: what else netserver and its host can do.
     Features = 0x51, 240;
     /// Request: how netserver is to move its bytes, six bytes.

@@ -112,7 +112,9 @@ impl TestRun<'_> {
             }
             Some(abilities) => {
                 let lacks = |feature: &Feature| !abilities.features.contains(feature);
+                let off = |feature: &Feature| abilities.features_off.contains(feature);
                 match plan.remote.features().into_iter().find(lacks) {
+                    Some(feature) if off(&feature) => Err(failure::not_for_strangers(feature)),
                     Some(feature) => Err(failure::unable(feature, Some(host))),
                     None => Ok(()),
                 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use netperf_model::plan::{ControlPlan, DataAddress};
 use netperf_model::{
     Abilities, Address, CpuMethod, CpuShares, CpuUsage, DataPeers, Denied, Domain, EndJob, EndPlan,
-    EndResult, EndSetup, Family, Feature, Flow, Limit, Policy, Tally, TestId, TestPlan,
-    TransportId, TransportSet,
+    EndResult, EndSetup, Family, Feature, Flow, GuardedFeatures, Limit, Policy, Tally, TestId,
+    TestPlan, TransportId, TransportSet,
 };
 use netperf_session::dialect::Ready;
 use netperf_session::driver::{Link, LinkEvent, NotPrepared, SessionHost, serve};
@@ -98,6 +98,7 @@ pub(crate) fn facts() -> Facts {
         here: false,
         policy: Policy {
             transports: TransportSet::all(),
+            features: GuardedFeatures::all(),
             data_peers: DataPeers::Any,
             ..Policy::default()
         },
@@ -235,6 +236,7 @@ impl SessionHost for Engine {
             off: vec![TransportId::Llc1, TransportId::Packet],
             flows: Some(4000),
             features: vec![Feature::Poll, Feature::Discard],
+            features_off: vec![Feature::Uring],
         }
     }
 

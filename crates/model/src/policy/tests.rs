@@ -251,6 +251,37 @@ fn tests_below_ip_are_refused_until_the_policy_names_them() {
 }
 
 #[test]
+fn a_stranger_has_no_key_and_is_not_on_this_host() {
+    let mut asked = job(TransportId::Tcp, Flow::RECEIVE, seconds(1));
+    asked.end.socket.priority = Some(5);
+    let asks = |policy: &Policy| policy.permit(Some(ip("192.0.2.1")), asked.clone());
+    let same = Policy::default();
+    let any = Policy {
+        data_peers: DataPeers::Any,
+        ..Policy::default()
+    };
+    for (policy, has_key, here, permitted) in [
+        (&same, false, false, false),
+        (&same, false, true, true),
+        (&same, true, false, true),
+        (&any, false, true, false),
+        (&any, true, false, true),
+    ] {
+        let of_client = policy.clone().for_client(has_key, here);
+        let answer = asks(&of_client);
+        assert_eq!(answer.is_ok(), permitted, "{has_key} {here}");
+    }
+    let named = Policy {
+        features: "priority".parse().unwrap(),
+        ..Policy::default()
+    };
+    assert!(asks(&named.for_client(false, false)).is_ok());
+    let denied = asks(&same).unwrap_err();
+    assert_eq!(denied, Denied::Feature(GuardedFeature::Priority));
+    assert_eq!(denied.errno(), 13);
+}
+
+#[test]
 fn an_address_that_a_client_names_is_of_its_transport_and_of_one_station() {
     let to = |transport, address: &str| {
         let policy = Policy {

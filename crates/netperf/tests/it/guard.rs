@@ -66,7 +66,7 @@ impl<'h> Attacker<'h> {
         std::fs::write(&asked, record.as_bytes()).expect("room");
         let _none_yet = std::fs::remove_file(&answer);
         let script = format!(
-            "exec 3<>/dev/tcp/{}/{}; cat \"$0\" >&3; head -c {FRAME_LEN} <&3 >\"$1\"; sleep 30",
+            "exec 3<>/dev/tcp/{}/{}; cat \"$0\" >&3; head -c {FRAME_LEN} <&3 >\"$1\"; exec sleep 30",
             TwoHosts::SERVER_V4,
             server.port()
         );

@@ -8,6 +8,16 @@ use crate::plan::TestPlan;
 #[must_use]
 pub fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
     let lost: u64 = runs.iter().map(|run| run.local.tally.unanswered).sum();
+    let flow = plan.flow;
+    if flow.connects && !flow.sends && !flow.receives && lost > 0 {
+        let subject = match lost {
+            1 => "1 connection is".to_owned(),
+            _ => format!("{lost} connections are"),
+        };
+        return Some(Warning::Unanswered(format!(
+            "{subject} not closed {COUNTED}"
+        )));
+    }
     let subject = match lost {
         0 => return None,
         1 => "1 request has".to_owned(),

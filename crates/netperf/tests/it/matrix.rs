@@ -180,11 +180,19 @@ impl Bench {
                 wrong("refused without the right reason")
             };
         }
-        match finished.clean() {
-            Err(_) => wrong("did not end well"),
-            Ok(()) => counted(transport, flow, &finished.values())
+        match self.ended_well(finished) {
+            false => wrong("did not end well"),
+            true => counted(transport, flow, &finished.values())
                 .map_or_else(|why| wrong(&why), |()| Cell::Works),
         }
+    }
+
+    /// True if the test ended without a word. An emulated machine may be too slow for the last
+    /// connection to end within the grace period.
+    fn ended_well(&self, finished: &Finished) -> bool {
+        let is_late = |line: &str| line.ends_with(": latency figures include the time until then");
+        let only_late = finished.stderr.lines().all(is_late);
+        finished.clean().is_ok() || (self.complete && finished.status.success() && only_late)
     }
 
     /// True if nothing may be missing for this transport here.

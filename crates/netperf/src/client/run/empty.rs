@@ -223,6 +223,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_under_way_at_the_end_is_a_request_or_a_connection() {
+        let mut late = run(sent(9), None);
+        late.local.tally.unanswered = 1;
+        for (test, said) in [
+            (
+                "TCP_CC",
+                "1 connection is not closed at the end of the test",
+            ),
+            ("TCP_RR", "1 request has no response at the end of the test"),
+        ] {
+            let plan = plan(&format!("netperf -H a -t {test}"));
+            let warning = netperf_model::unanswered::doubt(&plan, from_ref(&late));
+            let Some(Warning::Unanswered(text)) = warning else {
+                panic!("{test}: {warning:?}");
+            };
+            assert!(text.starts_with(said), "{text}");
+        }
+    }
+
+    #[test]
     fn one_result_is_enough_and_a_signal_may_come_before_the_first() {
         let plan = plan("netperf -H a -t UDP_STREAM");
         let (empty, full) = (run(sent(9), Some(0)), run(sent(9), Some(9)));

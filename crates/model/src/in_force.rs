@@ -17,6 +17,9 @@ pub struct Substitution {
     pub text: String,
 }
 
+/// End of a text about a value in force that is unknown.
+pub const UNTOLD: &str = "netserver does not tell the one in force";
+
 /// One kind of setting.
 struct SettingCheck {
     /// Long options at netperf's end and at netserver's.
@@ -152,10 +155,7 @@ pub fn at_end(plan: &TestPlan, run: &Iteration) -> Vec<Substitution> {
             None => Some(Substitution {
                 known: false,
                 options: &["congestion"],
-                text: format!(
-                    "congestion control at netserver: asked for {asked}; netserver does not tell \
-                     the one in force"
-                ),
+                text: format!("congestion control at netserver: asked for {asked}; {UNTOLD}"),
             }),
             got => Some(congestion(end, asked, got)),
         }

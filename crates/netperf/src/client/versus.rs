@@ -10,12 +10,14 @@ use netperf_campaign::sweep::Parameter;
 use netperf_campaign::{Design, Set};
 use netperf_cli::{CliError, Command, CompareArgs, RunCommand};
 use netperf_model::figures::unit_in_force;
+use netperf_model::in_force::UNTOLD;
 use netperf_model::{TestId, UnitKind, rate};
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_web::Record;
+use serde_json::Value;
 
 use super::{compare, itself};
-use crate::output::{Failure, INVALID, err, system_text};
+use crate::output::{Failure, INVALID, UNSUPPORTED, err, system_text};
 
 /// Default number of runs of each configuration; the simulation of the statistics uses the same
 /// number.
@@ -246,7 +248,14 @@ fn progress(done: u32, wanted: u32) {
 fn one(args: &CompareArgs, name: &str, words: &[String]) -> Result<Vec<u8>, Failure> {
     let finished = itself::run(words).map_err(|error| io_failure("netperf", &error))?;
     if finished.status.success() {
-        return Ok(finished.stdout);
+        return match substituted(&finished.stdout) {
+            Some(what) => {
+                keep(args, name, &finished.stdout)?;
+                let line = format!("run {name}.json is not the test that was asked for: {what}");
+                Err(failure(UNSUPPORTED, line))
+            }
+            None => Ok(finished.stdout),
+        };
     }
     keep(args, name, &finished.stdout)?;
     let said = String::from_utf8_lossy(&finished.stderr);
@@ -256,6 +265,18 @@ fn one(args: &CompareArgs, name: &str, words: &[String]) -> Result<Vec<u8>, Fail
         .and_then(|code| u8::try_from(code).ok());
     let line = format!("run {name}.json failed: {}", said.trim_end());
     Err(failure(exit.unwrap_or(INVALID), line))
+}
+
+/// A setting of a run that is known to differ from the one that was asked for. Such a run belongs
+/// to no configuration of a comparison.
+fn substituted(document: &[u8]) -> Option<String> {
+    let document: Value = serde_json::from_slice(document).ok()?;
+    let warnings = document["warnings"].as_array()?.iter();
+    let messages = warnings
+        .filter(|warning| warning["code"] == "not_as_asked")
+        .filter_map(|warning| warning["message"].as_str());
+    let mut known = messages.filter(|message| !message.ends_with(UNTOLD));
+    known.next().map(str::to_owned)
 }
 
 fn keep(args: &CompareArgs, name: &str, document: &[u8]) -> Result<(), Failure> {

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use netperf_testkit::require::{require, root};
-use netperf_testkit::{Finished, Invocation, Netserver, ours};
+use netperf_testkit::{Finished, Invocation, Netserver, Scratch, ours};
 use serde_json::Value;
 
 /// Status for what an end cannot do.
@@ -172,6 +172,32 @@ const ROWS: &[Row] = &[
         &["/local /remote", "socket_options/flow_label"],
         &["--flow-label 7", "--flow-label 1048576", "--flow-label abc"],
     ),
+    row(
+        "busy-poll",
+        "busy-poll",
+        &["/local /remote", "socket_options/busy_poll_microseconds"],
+        &[
+            "--busy-poll 50",
+            "--busy-poll 5000000000",
+            "--busy-poll abc",
+        ],
+    ),
+    row(
+        "remote-pacing-rate",
+        "pacing",
+        &["/remote", "socket_options/pacing_bytes_per_second"],
+        &[
+            "--remote-pacing-rate 1M",
+            "--remote-pacing-rate 5G",
+            "--remote-pacing-rate abc",
+        ],
+    ),
+    row(
+        "pacing-rate",
+        "pacing",
+        &[],
+        &["-- -q abc", "--pacing-rate abc", "--pacing-rate 5G"],
+    ),
     row("tls-cipher", "tls-cipher", &[], &["--tls-cipher nosuch"]),
     // Switches have no values.
     row("keepalive", "keepalive", &[], &["-S"]),
@@ -225,8 +251,13 @@ fn run(server: &Netserver, case: &str, privileged: bool) -> Finished {
         "-t TCP_RR"
     };
     let words = format!("--json -H 127.0.0.1 -p {port} --time 100ms {test} {case}");
+    invocation(privileged).args(words.split_whitespace()).run()
+}
+
+/// netperf as root or without any privilege.
+fn invocation(privileged: bool) -> Invocation {
     let netperf = &ours!().netperf;
-    let invocation = if privileged {
+    if privileged {
         Invocation::new(netperf)
     } else {
         Invocation::new(Path::new("/usr/bin/setpriv"))
@@ -238,8 +269,7 @@ fn run(server: &Netserver, case: &str, privileged: bool) -> Finished {
             ])
             .args(["--bounding-set=-all", "--"])
             .arg(netperf)
-    };
-    invocation.args(words.split_whitespace()).run()
+    }
 }
 
 /// Checks that what a case asked for is in force at the ends that tell it, or that a message
@@ -316,8 +346,8 @@ fn every_setting_is_in_force_as_asked_or_a_message_names_it() {
     });
 }
 
-#[test]
-fn a_congestion_control_that_is_not_permitted_fails_by_name_and_warns_by_letter() {
+/// A congestion control that users without privileges do not get.
+fn restricted_congestion() -> Option<String> {
     let list = |name| {
         let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
         text.unwrap_or_default()
@@ -329,17 +359,22 @@ fn a_congestion_control_that_is_not_permitted_fails_by_name_and_warns_by_letter(
     let allowed: Vec<&str> = allowed.split_whitespace().collect();
     let restricted = available
         .split_whitespace()
-        .find(|name| !allowed.contains(name));
-    if !root()
-        || !require(
+        .find(|name| !allowed.contains(name))
+        .map(str::to_owned);
+    let present = root()
+        && require(
             restricted.is_some(),
             "a restricted congestion control",
             "load tcp_cubic",
-        )
-    {
+        );
+    restricted.filter(|_| present)
+}
+
+#[test]
+fn a_congestion_control_that_is_not_permitted_fails_by_name_and_warns_by_letter() {
+    let Some(restricted) = restricted_congestion() else {
         return;
-    }
-    let Some(restricted) = restricted else { return };
+    };
     let server = ours!().serve();
     let named =
         run(&server, &format!("--congestion {restricted},"), false).expect_exit(UNSUPPORTED);
@@ -349,6 +384,61 @@ fn a_congestion_control_that_is_not_permitted_fails_by_name_and_warns_by_letter(
     assert!(letter.stderr.contains(&asked), "{}", letter.account());
     let warning = &letter.document()["warnings"][0];
     assert_eq!(warning["code"], "not_as_asked");
+}
+
+#[test]
+fn a_comparison_with_a_congestion_control_that_is_not_permitted_fails() {
+    let Some(restricted) = restricted_congestion() else {
+        return;
+    };
+    let server = ours!().serve();
+    let port = server.port();
+    let test = format!("-H 127.0.0.1 -p {port} -t TCP_RR --time 100ms");
+    for asked in ["--congestion", "-- -K"] {
+        let words =
+            format!("run --pairs 1 -- {test} {asked} {restricted}, --vs {test} {asked} reno,");
+        let finished = invocation(false).args(words.split_whitespace()).run();
+        let finished = finished.expect_exit(UNSUPPORTED);
+        let lacking = format!("congestion control at netperf: asked for {restricted}");
+        assert!(finished.stderr.contains(&lacking), "{}", finished.account());
+        assert_eq!(finished.stdout, "", "{}", finished.account());
+    }
+}
+
+#[test]
+fn unusable_marks_of_sockets_tests_are_named() {
+    let server = ours!().serve();
+    for test in ["TCP_SENDFILE", "TCP_CC"] {
+        for value in ["-y abc", "-Y foo"] {
+            let finished = run(&server, &format!("-t {test} {value}"), true).expect_exit(0);
+            let named = format!("netperf: {value}: ");
+            assert!(finished.stderr.contains(&named), "{}", finished.account());
+            let warnings = finished.document()["warnings"].to_string();
+            assert!(warnings.contains("not_as_asked"), "{}", finished.account());
+        }
+    }
+}
+
+#[test]
+fn a_setting_that_is_not_in_force_is_in_the_page_and_in_the_history() {
+    let (server, folder) = (ours!().serve(), Scratch::new());
+    let finished = run(&server, "-T 99999,", true).expect_exit(0);
+    std::fs::write(folder.path().join("run.json"), &finished.stdout).expect("a result");
+    let netperf = |words: &str| {
+        Invocation::new(&ours!().netperf)
+            .args(words.split_whitespace())
+            .folder(folder.path())
+            .env("XDG_DATA_HOME", folder.path())
+            .run()
+            .expect_clean()
+    };
+    let lacking = "cannot bind to CPU 99999";
+    netperf("report run.json -o page.html");
+    let page = std::fs::read_to_string(folder.path().join("page.html")).expect("a page");
+    assert!(page.contains(lacking), "{page}");
+    netperf("history add run.json");
+    let kept = netperf("history show 1").stdout;
+    assert!(kept.contains(lacking), "{kept}");
 }
 
 #[test]

@@ -184,6 +184,23 @@ fn a_port_that_needs_rights_is_told_from_one_that_is_taken() {
     assert!(told.contains("CAP_NET_BIND_SERVICE"), "{told}");
 }
 
+#[test]
+fn an_address_without_a_route_is_explained() {
+    if !require::root() {
+        return;
+    }
+    // A network of this test alone has no route.
+    let finished = Invocation::new(Path::new("/usr/bin/unshare"))
+        .args(["--net", "--"])
+        .arg(&ours!().netperf)
+        .args(["--json", "-l", "1", "-H", "192.0.2.1", "-p", "12999"])
+        .run()
+        .expect_exit(255);
+    let message = finished.document()["error"]["message"].to_string();
+    let told = "connect to 192.0.2.1 port 12999: Network is unreachable: no r";
+    assert!(message.contains(told), "{message}");
+}
+
 /// A short run against a netserver of this test; its standard error.
 fn told(options: &[&str], status: i32) -> String {
     let server = ours!().serve();

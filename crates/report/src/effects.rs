@@ -2,7 +2,7 @@
 //! verbosity 1 what verbosity 2 has in tables, and encryption and series at both.
 
 use netperf_model::figures::count;
-use netperf_model::{Format, Part};
+use netperf_model::{Format, Part, Unit};
 
 use crate::format::operation;
 use crate::quality::{Receiver, Reception, reception};
@@ -91,19 +91,21 @@ fn flows(view: &View<'_>) -> Option<String> {
     let flow = view.plan().flow;
     let work = || flows.each.iter().map(|counts| counts.work(flow));
     let length = view.last.timed();
-    let (factor, unit) = if flow.counts_transactions() {
-        (1.0, "trans/s")
-    } else {
-        (8e-6, "10^6bits/s")
+    // The unit of `-f`, if it is one of amounts; 10^0bits of the classic table are bytes.
+    let (unit, label) = match view.unit {
+        _ if flow.counts_transactions() => (Unit::Transactions, "trans/s".to_owned()),
+        Unit::LabelledBits => (Unit::Bytes, Unit::Bytes.rate_label()),
+        Unit::Transactions | Unit::Microseconds => (Unit::MegaBits, Unit::MegaBits.rate_label()),
+        unit => (unit, unit.rate_label()),
     };
-    let rate = |work: u64| count(work) * factor / length;
+    let rate = |work: u64| unit.rate(count(work), length);
     let (slowest, fastest) = (work().min()?, work().max()?);
     let fairness = flows
         .fairness(flow)
         .map_or_else(String::new, |index| format!(", fairness {index:.4}"));
     (length > 0.0).then(|| {
         format!(
-            "Flows: {}, the slowest {:.2}, the fastest {:.2} {unit}{fairness}",
+            "Flows: {}, the slowest {:.2}, the fastest {:.2} {label}{fairness}",
             flows.each.len(),
             rate(slowest),
             rate(fastest)

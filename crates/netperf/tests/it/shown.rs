@@ -40,6 +40,26 @@ fn each_option_without_a_column_has_a_line_below_the_table() {
             "TCP at netperf: ",
             ["samples", "round trip", "window"],
         ),
+        (
+            "-f k -t TCP_STREAM --flows 2",
+            "Flows: 2, ",
+            ["slowest", " 10^3bits/s", "fairness"],
+        ),
+        (
+            "-f b -t TCP_STREAM --flows 2",
+            "Flows: 2, ",
+            ["slowest", " Bytes/s", "fairness"],
+        ),
+        (
+            "-t TCP_RR --flows 2",
+            "Flows: 2, ",
+            ["slowest", " trans/s", "fairness"],
+        ),
+        (
+            "-t TCP_RR --timestamps software",
+            "Median times, usec: ",
+            ["netperf", "netserver", "; "],
+        ),
         ("-t OMNI -- -T tls", "Encrypted: ", ["TLS", "1.3", "_"]),
     ] {
         let finished = run(words);

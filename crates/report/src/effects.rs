@@ -92,11 +92,19 @@ fn flows(view: &View<'_>) -> Option<String> {
     let work = || flows.each.iter().map(|counts| counts.work(flow));
     let length = view.last.timed();
     // The unit of `-f`, if it is one of amounts; 10^0bits of the classic table are bytes.
-    let (unit, label) = match view.unit {
-        _ if flow.counts_transactions() => (Unit::Transactions, "trans/s".to_owned()),
-        Unit::LabelledBits => (Unit::Bytes, Unit::Bytes.rate_label()),
-        Unit::Transactions | Unit::Microseconds => (Unit::MegaBits, Unit::MegaBits.rate_label()),
-        unit => (unit, unit.rate_label()),
+    let unit = if flow.counts_transactions() {
+        Unit::Transactions
+    } else if view.unit == Unit::LabelledBits {
+        Unit::Bytes
+    } else if matches!(view.unit, Unit::Transactions | Unit::Microseconds) {
+        Unit::MegaBits
+    } else {
+        view.unit
+    };
+    let label = if unit == Unit::Transactions {
+        "trans/s".to_owned()
+    } else {
+        unit.rate_label()
     };
     let rate = |work: u64| unit.rate(count(work), length);
     let (slowest, fastest) = (work().min()?, work().max()?);

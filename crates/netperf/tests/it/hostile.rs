@@ -261,7 +261,7 @@ fn two_thousand_silent_clients_cost_no_process_and_keep_nobody_waiting() {
 
 #[test]
 fn a_session_that_is_killed_leaves_no_socket_file() {
-    // The message of a Unix-domain test has room for a short path alone.
+    // The message of a Unix-domain test takes short paths only.
     let folder = PathBuf::from(format!("/tmp/np{}", std::process::id()));
     std::fs::create_dir(&folder).expect("a folder");
     let files = || std::fs::read_dir(&folder).map_or(0, Iterator::count);

@@ -34,7 +34,7 @@ impl ReadWhileSending {
     /// Wraps a connection; `most` is the size of all responses in flight in bytes.
     ///
     /// # Errors
-    /// `OutOfMemory` if there is no room for them.
+    /// `OutOfMemory` if there is no memory for them.
     pub fn new(socket: Socket, most: usize) -> io::Result<Self> {
         let mut early = VecDeque::new();
         let room = early.try_reserve(most.saturating_add(PIECE));

@@ -89,7 +89,7 @@ fn datagrams_that_the_own_queue_drops_are_failed_sends_netns() {
     }
 }
 
-/// The requester keeps more responses in flight than netserver's queue has room for.
+/// The requester keeps more responses in flight than fit into netserver's queue.
 #[test]
 fn a_response_that_the_own_queue_drops_is_sent_again_netns() {
     let Some(bench) = Bench::new(FAST) else {

@@ -93,6 +93,9 @@ pub struct EndSetup {
     )]
     #[schemars(schema_with = "known_schema")]
     pub settings: Settings,
+    /// Error number if this end could not bind to the CPU that it was asked to use.
+    #[serde(skip)]
+    pub cpu_refused: Option<i32>,
 }
 
 /// Settings in force at both ends.

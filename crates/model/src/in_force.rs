@@ -98,7 +98,17 @@ fn of_end(plan: &EndPlan, setup: &EndSetup, end: usize) -> Vec<Substitution> {
             text: line(check.name, end, &asked.to_string(), known(got).as_deref()),
         })
     });
-    checked.chain(of_table(socket, setup, end)).collect()
+    let unbound = plan.bind.zip(setup.cpu_refused).map(|(cpu, errno)| {
+        let why = std::io::Error::from_raw_os_error(errno).to_string();
+        let why = why.split(" (os error ").next().unwrap_or_default();
+        Substitution {
+            options: &["bind-cpu"],
+            known: true,
+            text: format!("netserver cannot bind to CPU {cpu}: {why}"),
+        }
+    });
+    let table = of_table(socket, setup, end);
+    checked.chain(table).chain(unbound).collect()
 }
 
 /// Settings of the table: an end that does not have one refuses the test, so that only another

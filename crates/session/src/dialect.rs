@@ -13,6 +13,7 @@ use netperf_wire::messages::OmniRequest;
 use netperf_wire::{Frame, Message, RemoteErrno, RequestKind};
 
 use crate::errno;
+use crate::extension;
 
 pub use classic::Classic;
 
@@ -25,6 +26,8 @@ pub enum Dialect {
         request: Box<OmniRequest>,
         /// True if the results contain the number of failed sends.
         failed_sends: bool,
+        /// True if the response tells whether netserver is bound to a CPU.
+        tells_cpu: bool,
     },
     /// Any other test.
     Classic(Classic),
@@ -69,6 +72,8 @@ impl Dialect {
             let omni = Self::Omni {
                 request: Box::new(request),
                 failed_sends: job.end.failed_sends,
+                tells_cpu: extension::of_request(frame)
+                    .is_some_and(|asked| extension::wants_cpu(&asked)),
             };
             return Ok((omni, job));
         }
@@ -89,7 +94,9 @@ impl Dialect {
     #[must_use]
     pub fn response(&self, ready: &Ready) -> Frame {
         match self {
-            Self::Omni { request, .. } => omni::response(request, ready),
+            Self::Omni {
+                request, tells_cpu, ..
+            } => omni::response(request, ready, *tells_cpu),
             Self::Classic(classic) => classic.response(ready),
         }
     }

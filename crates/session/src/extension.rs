@@ -57,6 +57,9 @@ const WANTS_ABILITIES: u32 = 2;
 /// The bit of [`ItemKind::Wants`] that asks why netserver does not serve the client.
 const WANTS_REASON: u32 = 8;
 
+/// The bit of [`ItemKind::Wants`] that asks whether netserver is bound to the CPU of the request.
+const WANTS_CPU: u32 = 16;
+
 /// Asks why netserver does not serve this client, and what it can do if it does.
 pub(crate) fn ask_reason(extension: &mut Extension) {
     let wants = WANTS_ABILITIES | WANTS_REASON;
@@ -309,14 +312,36 @@ fn text(extension: &Extension, kind: ItemKind) -> Option<String> {
     extension.value(kind).and_then(told_text)
 }
 
-/// Asks for the facts and settings of netserver's host, which netperf sends its data to at `to`.
-pub(crate) fn ask_for_facts(extension: &mut Extension, to: IpAddr) {
-    let wants = WANTS_FACTS | WANTS_SETTINGS;
-    extension.push(ItemKind::Wants, &wants.to_be_bytes());
-    match to {
-        IpAddr::V4(to) => extension.push(ItemKind::DataAddress, &to.octets()),
-        IpAddr::V6(to) => extension.push(ItemKind::DataAddress, &to.octets()),
+/// Asks for the facts and settings of netserver's host, which netperf sends its data to at this
+/// address, and whether netserver is bound to a CPU.
+pub(crate) fn ask_for_facts(extension: &mut Extension, of: Option<IpAddr>, binds: bool) {
+    let facts = of.map_or(0, |_| WANTS_FACTS | WANTS_SETTINGS);
+    let wants = facts | if binds { WANTS_CPU } else { 0 };
+    if wants != 0 {
+        extension.push(ItemKind::Wants, &wants.to_be_bytes());
     }
+    match of {
+        Some(IpAddr::V4(to)) => extension.push(ItemKind::DataAddress, &to.octets()),
+        Some(IpAddr::V6(to)) => extension.push(ItemKind::DataAddress, &to.octets()),
+        None => {}
+    }
+}
+
+/// Returns true if a request asks whether netserver is bound to a CPU.
+pub(crate) fn wants_cpu(extension: &Extension) -> bool {
+    wants(extension) & WANTS_CPU != 0
+}
+
+/// Tells whether netserver is bound to the CPU of the request.
+pub(crate) fn tell_cpu(refused: Option<i32>, told: &mut Extension) {
+    let errno = refused.unwrap_or(0);
+    told.push_optional(ItemKind::CpuRefused, &errno.to_be_bytes());
+}
+
+/// The error number if netserver is not bound to the CPU of the request.
+pub(crate) fn cpu_refused(told: &Extension) -> Option<i32> {
+    let bytes = told.value(ItemKind::CpuRefused)?.first_chunk()?;
+    Some(i32::from_be_bytes(*bytes)).filter(|errno| *errno != 0)
 }
 
 /// Asks for a CPU method; netserver uses its own where it does not have it.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use netperf_engine::{EngineError, Operation, Server, TestEnd};
 use netperf_measure::{clock, device_stamps};
 use netperf_model::{
-    Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndResult, FactsWanted, Feature, Flow,
+    Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndResult, EndSetup, FactsWanted, Feature, Flow,
     GuardedFeature, Limit, Policy, Stamper, Token, TransportId, TransportSet,
 };
 use netperf_os::Socket;
@@ -34,6 +34,8 @@ pub(super) struct EngineHost<'a> {
     policy: &'a Policy,
     found: Option<TransportSet>,
     files: Option<PathBuf>,
+    /// Error number if the last request to bind to a CPU failed.
+    cpu_refused: Option<i32>,
     tell: &'a mut dyn FnMut(SessionRecord),
 }
 
@@ -91,6 +93,7 @@ impl<'a> EngineHost<'a> {
             policy,
             found,
             files,
+            cpu_refused: None,
             tell,
         }
     }
@@ -186,7 +189,10 @@ impl<'a> EngineHost<'a> {
         let handoff = pass.as_ref().map(Pass::handoff).transpose()?;
         let server = TestEnd::prepare_behind(handoff, job).map_err(|error| not_prepared(&error))?;
         let ready = Ready {
-            setup: *server.setup(),
+            setup: EndSetup {
+                cpu_refused: self.cpu_refused,
+                ..*server.setup()
+            },
             transport,
             data_port: match token {
                 Some(_) => self.local.map_or(0, |local| local.port().into()),
@@ -288,8 +294,10 @@ impl SessionHost for EngineHost<'_> {
     }
 
     fn bind_to_cpu(&mut self, cpu: u32) {
-        // As in the original, a CPU that does not exist is not an error.
-        let _no_such_cpu = netperf_os::process::bind_to_cpu(cpu);
+        // As in the original, a CPU that does not exist is not an error; a client of ours is told.
+        let bound = netperf_os::process::bind_to_cpu(cpu);
+        let errno = |error: io::Error| error.raw_os_error().unwrap_or(errno::INVALID.0);
+        self.cpu_refused = bound.err().map(errno);
     }
 }
 

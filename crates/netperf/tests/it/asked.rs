@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use netperf_testkit::require::{require, root};
-use netperf_testkit::{Finished, Invocation, Netserver, Scratch, ours};
+use netperf_testkit::{Finished, Invocation, Netserver, Programs, Scratch, ours};
 use serde_json::Value;
 
 /// Status for what an end cannot do.
@@ -458,6 +458,19 @@ fn a_cpu_that_is_not_there_fails_by_name_and_warns_by_letter() {
     assert!(named.stderr.contains(line), "{}", named.account());
     let letter = run(&server, "-T 99999,", true).expect_exit(0);
     assert!(letter.stderr.contains(line), "{}", letter.account());
+    let line = "netserver cannot bind to CPU 999: ";
+    let named = run(&server, "--bind-cpu ,999", true).expect_exit(UNSUPPORTED);
+    assert!(named.stderr.contains(line), "{}", named.account());
+    let letter = run(&server, "-T ,999", true).expect_exit(0);
+    assert!(letter.stderr.contains(line), "{}", letter.account());
+    let warnings = letter.document()["warnings"].to_string();
+    assert!(warnings.contains(line), "{warnings}");
+    run(&server, "-T ,0", true).expect_clean();
+    if let Some(stock) = Programs::stock() {
+        // It does not tell.
+        let server = stock.serve();
+        run(&server, "-T ,999", true).expect_clean();
+    }
 }
 
 #[test]

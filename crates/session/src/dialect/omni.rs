@@ -204,7 +204,7 @@ fn datagram_peer(
         .map(|address| SocketAddr::new(address, port)))
 }
 
-pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
+pub(super) fn response(request: &OmniRequest, ready: &Ready, tells_cpu: bool) -> Frame {
     let setup = &ready.setup;
     let measures = request.flags.contains(OmniFlags::MEASURE_CPU);
     // A direction that is not used echoes what was asked for.
@@ -247,6 +247,9 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
         one_port::tell(&mut told, token);
     }
     numbers::tell(&mut told, ready.numbers);
+    if tells_cpu {
+        extension::tell_cpu(setup.cpu_refused, &mut told);
+    }
     if let Some(facts) = &ready.host {
         extension::tell(facts, message, &mut told, &mut frame);
     }

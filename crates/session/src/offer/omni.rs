@@ -81,9 +81,7 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) -> Result<(), 
     if let Some(method) = unusual_method(plan) {
         extension::ask_for_method(&mut asked, method);
     }
-    if let Some(address) = local.facts_of {
-        extension::ask_for_facts(&mut asked, address);
-    }
+    extension::ask_for_facts(&mut asked, local.facts_of, plan.remote.bind.is_some());
     extension::ask_for_transport(
         &mut asked,
         plan.transport,
@@ -211,6 +209,7 @@ pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, Ses
             priority: response.socket_prio,
             tos: response.socket_tos,
             settings: settings.unwrap_or_default(),
+            cpu_refused: extension::cpu_refused(&told),
         },
         data_port,
         address,

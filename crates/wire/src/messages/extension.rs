@@ -134,6 +134,9 @@ items! {
     Transport = 0x40, 16;
     /// Both: the address of the sender's data socket, as text.
     SocketAddress = 0x41, 40;
+    /// Response: why netserver cannot bind to the CPU of the request, an error number in four
+    /// bytes; 0 if it does.
+    CpuRefused = 0x56, 4;
     /// Request: the device that netserver's data socket is on.
     Device = 0x42, 32;
     /// Request: the number of that device, four bytes.

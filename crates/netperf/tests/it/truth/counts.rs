@@ -1,6 +1,6 @@
 //! Counts, against counters of the kernel and packets that are dropped by number.
 
-use netperf_testkit::{Bottleneck, LinkHost};
+use netperf_testkit::{Bottleneck, LinkHost, ours};
 use serde_json::Value;
 
 use super::{Bench, Tolerance, check};
@@ -13,6 +13,29 @@ fn count(value: &Value) -> u64 {
     value
         .as_u64()
         .unwrap_or_else(|| panic!("{value} is no count"))
+}
+
+#[test]
+fn figures_of_json_are_in_their_units_whatever_the_unit_of_the_table_is() {
+    let server = ours!().serve();
+    for unit in ["b", "K", "u"] {
+        let options = format!("-t TCP_STREAM --time 300ms -f {unit} --json");
+        let client = ours!().client_of(&server).args(options.split(' '));
+        let document = client.run().expect_clean().document();
+        let run = &document["iterations"][0];
+        let bytes = run["remote"]["received_bytes"].as_f64().expect("a count");
+        let seconds = run["elapsed_seconds"].as_f64().expect("a time");
+        let told = document["result"]["throughput_bits_per_second"].as_f64();
+        check(
+            &format!(
+                "TCP_STREAM -f {unit} --json: bits per second are those of the bytes received"
+            ),
+            bytes * 8.0 / seconds,
+            told.expect("a figure"),
+            // The time of the run has another resolution.
+            Tolerance::Percent(0.1),
+        );
+    }
 }
 
 #[test]

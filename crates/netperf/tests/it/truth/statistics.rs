@@ -27,7 +27,12 @@ fn mean(values: &[f64]) -> f64 {
 /// Percent of the cases that hold.
 fn percent_of(holds: impl Iterator<Item = bool>) -> f64 {
     let shares: Vec<f64> = holds.map(|holds| if holds { 100.0 } else { 0.0 }).collect();
-    mean(&shares)
+    // Of none, none hold.
+    if shares.is_empty() {
+        0.0
+    } else {
+        mean(&shares)
+    }
 }
 
 /// Gives the link a random rate from 5 to 15 Mbit/s every 100 ms until `over`.

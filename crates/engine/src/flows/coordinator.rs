@@ -198,7 +198,7 @@ impl Coordinator<'_> {
         turn(stage);
     }
 
-    /// CloseFlows a run by amount or silence.
+    /// Ends a run by amount or silence.
     fn look_for_the_end(&mut self, opened: Moment, turn: &mut dyn FnMut(RunStage)) {
         if let Some(enough) = self.plan.enough {
             if total(self.counts).transactions >= enough {

@@ -440,7 +440,7 @@ fn respond<E: FlowEndpoint, R: WorkerRecorder>(
     Ok(message)
 }
 
-/// CloseFlows a flow at the end of requests; returns whether it is over.
+/// Closes a flow at the end of requests; returns whether it is over.
 #[inline]
 fn answered<E: FlowEndpoint, M>(
     flow: &mut FlowState<E, M>,

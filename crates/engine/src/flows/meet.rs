@@ -1,4 +1,4 @@
-//! FlowOpener the flows of an end, and choosing their endpoints.
+//! Opens the flows of an end and chooses their endpoints.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! FlowOpener connections, many at the same time.
+//! Opens connections, many at the same time.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -170,7 +170,7 @@ impl<'a> WorkerSetup<'a> {
         u32::try_from(self.counts.len()).unwrap_or(1)
     }
 
-    /// TransactionLoop a part in a thread for each, beside `conduct`.
+    /// Runs each part in a thread, beside `conduct`.
     pub(super) fn in_threads<T>(
         self,
         part: &(dyn Fn(u32) -> Result<WorkerReport, EngineError> + Sync),

@@ -174,11 +174,13 @@ impl KeyFigure {
             return None;
         }
         let difference = other.value - first.value;
-        if first.unit == Unit::Percent {
-            return Some(Quantity::new(difference, Unit::Count("points")));
-        }
-        let percent = difference / first.value * 100.0;
-        (first.value != 0.0).then(|| Quantity::new(percent, Unit::Percent))
+        let (value, unit) = if first.unit == Unit::Percent {
+            (difference, Unit::Count("points"))
+        } else {
+            (difference / first.value * 100.0, Unit::Percent)
+        };
+        // Figures of a file may be 0 or infinite.
+        value.is_finite().then(|| Quantity::new(value, unit))
     }
 }
 
@@ -246,4 +248,24 @@ fn largest(tracks: &[Track]) -> Option<Quantity> {
     let values = tracks.iter().flat_map(|track| &track.samples);
     let largest = values.map(|sample| sample.value).max_by(f64::total_cmp)?;
     same.then(|| Quantity::new(largest, unit.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_from_nothing_or_of_infinite_figures_is_none() {
+        let figure = |first: f64, other: f64| KeyFigure {
+            name: "rate".to_owned(),
+            values: [first, other]
+                .map(|value| Some(Quantity::new(value, Unit::Count("trans/s"))))
+                .to_vec(),
+        };
+        let change = |first, other| figure(first, other).change(1).map(|change| change.value);
+        assert_eq!(change(100.0, 150.0), Some(50.0));
+        assert_eq!(change(0.0, 150.0), None);
+        assert_eq!(change(f64::INFINITY, f64::INFINITY), None);
+        assert_eq!(change(1.0, f64::INFINITY), None);
+    }
 }

@@ -39,6 +39,12 @@ truth part="all" *filters="truth::":
     sort "$NETPERF_TRUTH_TABLE"
     exit "$status"
 
+# Run the tests of the crates with property tests, with new random cases.
+[no-exit-message]
+properties:
+    cargo test -p netperf-cli -p netperf-engine -p netperf-measure -p netperf-report \
+        -p netperf-session -p netperf-web -p netperf-wire
+
 # Run test suites between hosts with a slow router, made of namespaces; as root.
 [no-exit-message]
 lab-netns *suites="lab":

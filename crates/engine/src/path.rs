@@ -218,6 +218,12 @@ pub(crate) fn size(size: Option<u32>) -> usize {
         .unwrap_or(0)
 }
 
+/// True if this many requests may not fit into the socket's send buffer, so that both ends could
+/// wait in send(2) for each other.
+pub(crate) fn fills_buffer(requests: usize, setup: &EndSetup) -> bool {
+    requests.saturating_mul(size(setup.send_size)) > size(setup.send_buffer) / 2
+}
+
 /// Number of datagrams per call.
 pub(crate) fn trains(io: &IoPlan) -> Trains {
     Trains {

@@ -168,20 +168,16 @@ fn receive_part<E: FlowEndpoint, M, R>(
     }
 }
 
-/// Begins or ends the wait for send space at a flow.
+/// Begins the wait for send space at a flow with `watch`, or ends it.
 #[cold]
 fn block<E: OnSocket, M>(
     flow: &mut FlowState<E, M>,
     token: usize,
     poller: &Poller,
-    blocked: bool,
+    watch: Option<Watch>,
 ) -> io::Result<()> {
-    if flow.blocked == blocked {
-        return Ok(());
-    }
-    flow.blocked = blocked;
-    let watch = if blocked { Watch::Write } else { Watch::Read };
-    poller.change(flow.endpoint.fd(), token, watch)
+    flow.blocked = watch.is_some();
+    poller.change(flow.endpoint.fd(), token, watch.unwrap_or(Watch::Read))
 }
 
 /// A flow is over.
@@ -193,6 +189,9 @@ fn finish<E: OnSocket, M>(flow: &mut FlowState<E, M>, poller: &Poller) -> io::Re
 
 /// netperf's end of request/response: keeps `in_flight` requests without a response on
 /// each flow. When the time is over the responses to those in flight are collected.
+///
+/// Responses are received while a request waits for send space: the other end, whose buffers
+/// are full of responses, makes no space before.
 pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
     flows: &mut [FlowState<E, R::Mark>],
     by: &mut LoopEvents<'_>,
@@ -234,9 +233,9 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
                 continue;
             };
             let mut message = MessageProgress::Part;
-            if !flow.blocked {
+            if !flow.blocked || by.poller.can(index).0 {
                 message = receive_part(flow, responses.advance(), state)?;
-                if message == MessageProgress::Part {
+                if message == MessageProgress::Part && !flow.blocked {
                     continue;
                 }
                 // A message that answers nothing, such as one that came twice.
@@ -249,6 +248,9 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
                 }
             }
             if message != MessageProgress::End {
+                if flow.blocked && !by.poller.can(index).1 {
+                    continue;
+                }
                 message = fill((flow, token), requests, in_flight, by.pacing, state)?;
             }
             active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
@@ -352,7 +354,7 @@ fn asked<E: FlowEndpoint, M>(
 ) -> io::Result<bool> {
     let part = message == MessageProgress::Part;
     if part != flow.blocked {
-        block(flow, token, poller, part)?;
+        block(flow, token, poller, part.then_some(Watch::Both))?;
     }
     if message == MessageProgress::End {
         *ended = Ended::ByPeer;
@@ -435,7 +437,7 @@ fn respond<E: FlowEndpoint, R: WorkerRecorder>(
     }
     let part = message == MessageProgress::Part;
     if part != flow.blocked {
-        block(flow, token, by.poller, part)?;
+        block(flow, token, by.poller, part.then_some(Watch::Write))?;
     }
     Ok(message)
 }

@@ -21,6 +21,7 @@ use crate::error::{EngineError, Operation};
 use crate::finish::{self, Drained};
 use crate::limit::RECEIVED_MARGIN;
 use crate::live::{Counts, Live};
+use crate::path;
 use crate::record::{LatencyRecorder, NoRecorder};
 use crate::ring::Ring;
 use crate::role::Role;
@@ -399,7 +400,9 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         let end = self.common.end;
         let keeps_time = PaceRule::bursts(end).is_some() || end.rate.is_some();
         // A call that waits to send keeps from receiving.
-        let both = matches!(self.common.work, FlowLoop::Exchange { .. });
+        let requests = self.common.work.in_flight();
+        let both = matches!(self.common.work, FlowLoop::Exchange { .. })
+            || (requests > 1 && path::fills_buffer(requests, self.common.setup));
         // A call that waits comes back too late for a short patience.
         let impatient = self.common.patience.is_some();
         let alone = self.endpoints.len() == 1 && !keeps_time && !both && !impatient;

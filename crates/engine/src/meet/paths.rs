@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::AsFd as _;
 
-use netperf_model::{EndJob, EndSetup, IoMethod};
+use netperf_model::{EndJob, EndSetup};
 use netperf_os::Socket;
 use netperf_transport::io::while_sending::ReadWhileSending;
 use netperf_transport::meeting::{Addresses as _, Parts as _};
@@ -13,9 +13,7 @@ use netperf_transport::udp::{Aimed, Udp};
 use super::{Moved, OneFlow};
 use crate::early::StopReceiver;
 use crate::error::{EngineError, Operation};
-#[cfg(not(feature = "paths"))]
-use crate::path;
-use crate::path::{DataPath, by_method, by_polling};
+use crate::path::{self, DataPath, by_method, by_polling};
 use crate::role::Role;
 use crate::stop::Ended;
 
@@ -43,10 +41,11 @@ impl<N: Role> OneFlow<'_, '_, N> {
                 by_polling!(&self.work.job, spliced, |endpoint| self.receive(endpoint))
             }
             DataPath::Write => self.over(Written(data)),
-            DataPath::Call if N::NETPERF && fills_buffers(job, &self.work.setup) => {
-                let most = in_flight(job, job.response);
-                let endpoint = ReadWhileSending::new(data, most);
-                self.exchange(endpoint.map_err(Operation::Buffers.failed())?)
+            DataPath::Call if N::NETPERF && fills_buffer(job, &self.work.setup) => {
+                let most = in_flight(job).saturating_mul(path::size(job.response));
+                let endpoint = ReadWhileSending::new(data, most, job.end.io.method.spins());
+                let endpoint = endpoint.map_err(Operation::Buffers.failed())?;
+                by_method!(job, None, endpoint, |endpoint| self.exchange(endpoint))
             }
             DataPath::Call => by_method!(job, None, Tcp(data), |endpoint| self.over(endpoint)),
             #[cfg(feature = "paths")]
@@ -116,22 +115,15 @@ impl<N: Role> OneFlow<'_, '_, N> {
     }
 }
 
-/// True if the requests in flight may not fit into the socket's buffer, so that both ends could
-/// wait in send(2) for each other.
-fn fills_buffers(job: &EndJob, setup: &EndSetup) -> bool {
-    let plain = job.end.io.method == IoMethod::Blocking && job.end.rate.is_none();
-    let room = setup.send_buffer.map_or(0, |bytes| bytes / 2);
-    let requests = in_flight(job, job.request);
-    plain && job.is_request_response() && job.burst > 0 && requests > to_usize(room)
+/// True if a burst of requests does not fit into the socket's buffer.
+fn fills_buffer(job: &EndJob, setup: &EndSetup) -> bool {
+    let asks = job.is_request_response() && job.end.rate.is_none();
+    asks && job.burst > 0 && path::fills_buffer(in_flight(job), setup)
 }
 
-/// Bytes of all messages of this size in flight.
-fn in_flight(job: &EndJob, size: Option<u32>) -> usize {
-    to_usize(size.unwrap_or(0)).saturating_mul(to_usize(job.burst).saturating_add(1))
-}
-
-fn to_usize(value: u32) -> usize {
-    usize::try_from(value).unwrap_or(usize::MAX)
+/// Requests that may be without a response at the same time.
+fn in_flight(job: &EndJob) -> usize {
+    path::size(Some(job.burst)).saturating_add(1)
 }
 
 fn no_file() -> io::Error {

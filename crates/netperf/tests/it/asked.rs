@@ -451,6 +451,30 @@ fn a_burst_that_does_not_fit_the_buffers_is_read_while_it_is_sent() {
 }
 
 #[test]
+fn a_burst_is_read_while_it_is_sent_by_every_method_and_on_many_flows() {
+    let server = ours!().serve();
+    let port = server.port().to_string();
+    let netperf = |words: &str| {
+        let words = format!(
+            "--json -H 127.0.0.1 -p {port} -t TCP_RR --count 60 {words} \
+             -- -b 20 -r 64K,64K -s 32K -S 32K"
+        );
+        Invocation::new(&ours!().netperf)
+            .args(words.split_whitespace())
+            .run()
+    };
+    let mut options = vec!["--io poll", "--io epoll", "--flows 2 --threads 2"];
+    if netperf_os::uring::Uring::new(1, None).is_ok() {
+        options.push("--io uring");
+    }
+    for options in options {
+        let finished = netperf(options).expect_exit(0);
+        let transactions = finished.document()["iterations"][0]["local"]["transactions"].as_u64();
+        assert_eq!(transactions, Some(60), "{}", finished.account());
+    }
+}
+
+#[test]
 fn a_cpu_that_is_not_there_fails_by_name_and_warns_by_letter() {
     let server = ours!().serve();
     let line = "cannot bind to CPU 99999";

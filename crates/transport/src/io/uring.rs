@@ -12,6 +12,7 @@ use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received, stream_sent};
 use crate::io::Discarding;
+use crate::io::while_sending::ReadWhileSending;
 use crate::meeting::{OnSocket, Parted, Parts, on_socket};
 use crate::socket::SocketFacts;
 use crate::tcp::Tcp;
@@ -80,6 +81,16 @@ impl OnRing for Tcp {}
 
 impl OnRing for Discarding {
     const DISCARDS: bool = true;
+}
+
+impl OnRing for ReadWhileSending {
+    fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent> {
+        self.send_with(|socket| ring_caller.ring.send_now(socket, buf))
+    }
+
+    fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received> {
+        self.recv_with(buf, |socket, buf| ring_caller.ring.recv(socket, buf, false))
+    }
 }
 
 impl OnRing for ToPeer {

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::Duration;
 
 use netperf_os::{Socket, alarm, io as calls, wait};
@@ -26,16 +26,19 @@ pub struct ReadWhileSending {
     early: VecDeque<u8>,
     piece: Vec<u8>,
     fired: u32,
+    /// Longest wait for space or arrivals.
+    look: Duration,
 }
 
 on_socket!(ReadWhileSending: socket);
 
 impl ReadWhileSending {
-    /// Wraps a connection; `most` is the size of all responses in flight in bytes.
+    /// Wraps a connection; `most` is the size of all responses in flight in bytes. A send that
+    /// `spins` never sleeps.
     ///
     /// # Errors
     /// `OutOfMemory` if there is no memory for them.
-    pub fn new(socket: Socket, most: usize) -> io::Result<Self> {
+    pub fn new(socket: Socket, most: usize, spins: bool) -> io::Result<Self> {
         let mut early = VecDeque::new();
         let room = early.try_reserve(most.saturating_add(PIECE));
         room.map_err(|_| io::ErrorKind::OutOfMemory)?;
@@ -44,6 +47,7 @@ impl ReadWhileSending {
             early,
             piece: vec![0; PIECE],
             fired: alarm::fired(),
+            look: if spins { Duration::ZERO } else { LOOK },
         })
     }
 
@@ -57,6 +61,37 @@ impl ReadWhileSending {
         Ok(())
     }
 
+    /// Repeats a send that does not wait, and keeps what arrives before there is space.
+    pub(super) fn send_with(
+        &mut self,
+        mut send: impl FnMut(BorrowedFd<'_>) -> io::Result<usize>,
+    ) -> io::Result<Sent> {
+        loop {
+            match send(self.socket.as_fd()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return stream_sent(done),
+            }
+            if self.is_interrupted() {
+                return Ok(Sent::Interrupted);
+            }
+            wait::readable_within(self.socket.as_fd(), true, self.look)?;
+            self.keep()?;
+        }
+    }
+
+    /// Takes what has arrived, by `recv` if nothing was kept.
+    pub(super) fn recv_with(
+        &mut self,
+        buf: &mut [u8],
+        recv: impl FnOnce(BorrowedFd<'_>, &mut [u8]) -> io::Result<usize>,
+    ) -> io::Result<Received> {
+        received(if self.early.is_empty() {
+            recv(self.socket.as_fd(), buf)
+        } else {
+            self.early.read(buf)
+        })
+    }
+
     /// True if the alarm has fired since the last call.
     fn is_interrupted(&mut self) -> bool {
         std::mem::replace(&mut self.fired, alarm::fired()) != self.fired
@@ -67,23 +102,10 @@ impl Endpoint for ReadWhileSending {
     const KEEPS_BOUNDARIES: bool = false;
 
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
-        loop {
-            match calls::send_now(self.socket.as_fd(), buf) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                done => return stream_sent(done),
-            }
-            if self.is_interrupted() {
-                return Ok(Sent::Interrupted);
-            }
-            wait::readable_within(self.socket.as_fd(), true, LOOK)?;
-            self.keep()?;
-        }
+        self.send_with(|socket| calls::send_now(socket, buf))
     }
 
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
-        if self.early.is_empty() {
-            return received(calls::recv(self.socket.as_fd(), buf));
-        }
-        received(self.early.read(buf))
+        self.recv_with(buf, calls::recv)
     }
 }

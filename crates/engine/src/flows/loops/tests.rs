@@ -32,6 +32,9 @@ enum LoopRole {
     /// At 20,000 requests a second.
     AskAtTimes,
     Answer,
+    /// Four requests in flight whose responses are as long.
+    AskForMuch,
+    AnswerWithMuch,
     Push,
     PushEvenly,
     Pull,
@@ -114,7 +117,8 @@ fn end<R: WorkerRecorder>(
     let all = u32::try_from(flows.len()).unwrap();
     let mut queue = DueQueue::of_thread(&requests, all, 0, 1);
     // Messages that do not fit into a socket at once.
-    let (mut first, mut second) = (ring(300_000), ring(70));
+    let much = matches!(role, LoopRole::AskForMuch | LoopRole::AnswerWithMuch);
+    let (mut first, mut second) = (ring(300_000), ring(if much { 300_000 } else { 70 }));
     state.begin(&flows);
     pacing.begin();
     let ended = assert_no_alloc(|| {
@@ -125,10 +129,13 @@ fn end<R: WorkerRecorder>(
         };
         match role {
             LoopRole::Ask { burst } => ask(flows, by, (&mut first, &mut second), burst + 1, state),
+            LoopRole::AskForMuch => ask(flows, by, (&mut first, &mut second), 4, state),
             LoopRole::AskAtTimes => {
                 ask_at_times(flows, by, (&mut first, &mut second), &mut queue, state)
             }
-            LoopRole::Answer => answer(flows, by, (&mut first, &mut second), state),
+            LoopRole::Answer | LoopRole::AnswerWithMuch => {
+                answer(flows, by, (&mut first, &mut second), state)
+            }
             LoopRole::Push | LoopRole::PushEvenly => push(flows, by, &mut first, state),
             LoopRole::Pull => pull(flows, by, &mut first, state),
             LoopRole::Exchange { asks, ends_both } => {
@@ -222,6 +229,17 @@ fn every_request_is_answered_and_counted_on_its_flow_at_both_ends() {
         assert_eq!(answered.tally.bytes_received, 30_000_000);
         assert_eq!(asked.latency.unwrap().count, 100);
         assert_eq!(asked.starts.flows, 3);
+    }
+}
+
+#[test]
+fn responses_are_received_while_a_burst_does_not_fit_the_buffers() {
+    let roles = (LoopRole::AskForMuch, LoopRole::AnswerWithMuch);
+    for waits in [Waits::Sleeping, Waits::Spinning] {
+        let (asked, answered) = both::<LatencyRecorder>(waits, roles, 2, Some(20));
+        assert_eq!((exchanged(&asked), exchanged(&answered)), (20, 20));
+        assert_eq!(asked.tally.bytes_received, answered.tally.bytes_sent);
+        assert_eq!(asked.latency.unwrap().count, 20);
     }
 }
 

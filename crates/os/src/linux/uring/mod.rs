@@ -172,6 +172,17 @@ impl Uring {
         unsafe { self.call(entry, None) }
     }
 
+    /// Sends to the peer what there is space for, without a wait.
+    ///
+    /// # Errors
+    /// What send(2) reports; `EAGAIN` when there is no space.
+    pub fn send_now(&mut self, fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<usize> {
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+        let entry = opcode::Send::new(Fd(fd.as_raw_fd()), buf.as_ptr(), length(buf));
+        // SAFETY: the buffer outlives the call, which is over when this returns.
+        unsafe { self.call(entry.flags(flags).build(), None) }
+    }
+
     /// Receives as recv(2) does; with `discards` the kernel throws the bytes away
     /// (`MSG_TRUNC`, tcp(7)).
     ///

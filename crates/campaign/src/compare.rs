@@ -42,7 +42,7 @@ pub enum Incomparable {
     /// A run without a result, and the reason.
     #[error("{} has no result: {}", line(.0), line(.1.lines().next().unwrap_or_default()))]
     Failed(String, String),
-    /// One run that stands twice in a set.
+    /// One run that stands twice, in one set or in both.
     #[error("{} and {} are the same run: name each once", line(.0), line(.1))]
     Twice(String, String),
     /// Runs of different tests.
@@ -126,9 +126,7 @@ pub fn compare(a: &Set, b: &Set, wish: Wish) -> Result<Comparison, Incomparable>
     let (a_runs, b_runs) = (all(a), all(b));
     let level = 1.0 - wish.judgement.chance;
     same_result(a, b)?;
-    for set in [a, b] {
-        each_once(set)?;
-    }
+    each_once(a, b)?;
     let mut left_out = Vec::new();
     let (mut names, mut changes) = (Vec::new(), Vec::new());
     for figure in distinct(a_runs.iter().chain(&b_runs)) {
@@ -184,10 +182,11 @@ fn same_result(a: &Set, b: &Set) -> Result<(), Incomparable> {
     differing(results).map_or(Ok(()), |(a, b)| Err(Incomparable::Figures(a, b)))
 }
 
-/// Refuses a set with one run several times, which would count as independent runs. Runs are the
-/// same if they began at the same time and all their figures are equal.
-fn each_once(set: &Set) -> Result<(), Incomparable> {
-    let known = set.runs.iter().filter(|run| run.started.is_some());
+/// Refuses a run that stands several times in one set or in both, which would count as independent
+/// runs. Runs are the same if they began at the same time and all their figures are equal.
+fn each_once(a: &Set, b: &Set) -> Result<(), Incomparable> {
+    let runs = a.runs.iter().chain(&b.runs);
+    let known = runs.filter(|run| run.started.is_some());
     for (index, run) in known.clone().enumerate() {
         let is_same = |other: &&Record| {
             other.started == run.started
@@ -322,6 +321,8 @@ impl ComparedFigure {
             "first_median": change.medians.0,
             "second_median": change.medians.1,
             "ratio": change.ratio,
+            // JSON has no infinite number: `ratio` is null then.
+            "ratio_is_infinite": change.ratio.is_infinite(),
             "ratio_low": change.interval.map(|interval| interval.0),
             "ratio_high": change.interval.map(|interval| interval.1),
             "effect_size": change.effect,

@@ -230,7 +230,9 @@ pub fn csv(plan: &Plan, runs: &[SweepRun]) -> String {
             let own = figures
                 .iter()
                 .find(|figure| figure.name == *name && figure.quantity.unit.sign() == *unit);
-            own.map_or_else(String::new, |figure| figure.quantity.value.to_string())
+            own.map_or_else(String::new, |figure| {
+                escape::csv_number(figure.quantity.value)
+            })
         }));
         _ = writeln!(text, "{}", row.join(","));
     }

@@ -111,7 +111,10 @@ impl ExportColumn {
             ExportCells::Whole(cells) => cells.get(row).map(i64::to_string),
             ExportCells::Times(cells) => cells.get(row).map(|micros| time::exact(*micros)),
             ExportCells::Texts(cells) => cells.get(row).map(|text| quoted(text)),
-            ExportCells::Figures(cells) => cells.get(row).copied().flatten().map(|n| n.to_string()),
+            ExportCells::Figures(cells) => {
+                let figure = cells.get(row).copied().flatten();
+                figure.filter(|n| n.is_finite()).map(|n| n.to_string())
+            }
         };
         cell.unwrap_or_default()
     }

@@ -71,6 +71,16 @@ pub fn csv(text: &str) -> String {
     format!("\"{guard}{}\"", text.replace('"', "\"\""))
 }
 
+/// The same for a number; empty if it is not finite, since numbers of a file may overflow.
+#[must_use]
+pub fn csv_number(value: f64) -> String {
+    if value.is_finite() {
+        value.to_string()
+    } else {
+        String::new()
+    }
+}
+
 /// Control characters, what turns the direction of writing, and what XML has no place for.
 fn is_unprintable(letter: char) -> bool {
     letter.is_control()
@@ -97,5 +107,9 @@ mod tests {
         assert_eq!(markdown("a|b\n<i>`"), "a\\|b &lt;i&gt;\\`");
         assert_eq!(csv("say \"=1\", twice"), "\"say \"\"=1\"\", twice\"");
         assert_eq!(csv("=cmd()"), "\"'=cmd()\"");
+        assert_eq!(
+            [0.5, f64::INFINITY, f64::NAN].map(csv_number),
+            ["0.5", "", ""]
+        );
     }
 }

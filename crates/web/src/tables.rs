@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::chart::Body;
-use crate::escape::{csv as cell, markdown as escaped};
+use crate::escape::{csv as cell, csv_number as number, markdown as escaped};
 use crate::record::{Record, RecordEnd, Track, known};
 use crate::table::Table;
 use crate::words::KeyFigure;
@@ -206,14 +206,13 @@ struct Rows<'a> {
 impl Rows<'_> {
     fn row(&mut self, figure: &str, series: &str, x: (&str, &str), value: (f64, &str)) {
         let label = cell(&self.record.label);
-        let (series, unit) = (cell(series), cell(value.1));
+        let (series, x_unit, unit) = (cell(series), cell(x.1), cell(value.1));
+        let figure = cell(figure);
         _ = write!(
             self.text,
-            "{label},{},{series},{},{},{},{unit}\r\n",
-            cell(figure),
+            "{label},{figure},{series},{},{x_unit},{},{unit}\r\n",
             x.0,
-            cell(x.1),
-            value.0
+            number(value.0)
         );
     }
 
@@ -256,7 +255,7 @@ impl Rows<'_> {
     fn tracks(&mut self, figure: &str, tracks: &[Track]) {
         for track in tracks {
             for sample in &track.samples {
-                let at = sample.at.to_string();
+                let at = number(sample.at);
                 self.row(
                     figure,
                     &track.name,
@@ -274,7 +273,7 @@ impl Rows<'_> {
             let mut seen = 0.0;
             for range in &spread.ranges {
                 seen += range.count;
-                let share = (seen / count * 100.0).to_string();
+                let share = number(seen / count * 100.0);
                 self.row(
                     spread.operation.time(),
                     &spread.name,

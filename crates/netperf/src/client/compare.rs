@@ -21,7 +21,15 @@ fn failure(problem: impl Display) -> Failure {
 
 /// Runs `netperf compare`.
 pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
-    let sets = [set(&args.first)?, set(&args.second)?];
+    let files = |names| files::with_folders(names).map_err(failure);
+    let (first, second) = (files(&args.first)?, files(&args.second)?);
+    if let Some(name) = files::in_both(&first, &second) {
+        let name = netperf_web::escape::line(name);
+        return Err(failure(format_args!(
+            "{name} is on both sides: name it once"
+        )));
+    }
+    let sets = [set(&args.first, &first)?, set(&args.second, &second)?];
     let design = if args.paired {
         Design::Paired
     } else {
@@ -67,9 +75,8 @@ fn exit(outcome: ChangeOutcome) -> ExitCode {
     }
 }
 
-/// The runs of files and of folders.
-fn set(names: &[String]) -> Result<Set, Failure> {
-    let files = files::with_folders(names).map_err(failure)?;
+/// The runs in files, under the names that the user gave.
+fn set(names: &[String], files: &[String]) -> Result<Set, Failure> {
     let runs = files.iter().map(|name| files::record(name));
     Ok(Set {
         name: netperf_web::escape::line(&set_name(names)),

@@ -78,6 +78,14 @@ pub(super) fn apart<P: AsRef<Path>>(outputs: &[Option<&Path>], inputs: &[P]) -> 
     Ok(())
 }
 
+/// The first input of the second list that is also in the first, under any name.
+pub(super) fn in_both<'n>(first: &[String], second: &'n [String]) -> Option<&'n String> {
+    let identity = |name: &String| FileIdentity::input(Path::new(name));
+    let first: Vec<FileIdentity> = first.iter().filter_map(identity).collect();
+    let is_known = |name: &&String| identity(name).is_some_and(|file| first.contains(&file));
+    second.iter().find(is_known)
+}
+
 /// Writes to a file, or to standard output.
 ///
 /// # Errors

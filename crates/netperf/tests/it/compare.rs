@@ -77,6 +77,7 @@ fn the_document_has_what_the_table_shows() {
     assert_eq!(document["outcome"], "better");
     let figure = &document["figures"][0];
     assert_eq!(figure["name"], "transaction rate");
+    assert_eq!(figure["ratio_is_infinite"], false);
     let (low, high) = (&figure["ratio_low"], &figure["ratio_high"]);
     assert!(low.as_f64().expect("a ratio") > 1.08, "{figure}");
     assert!(high.as_f64().expect("a ratio") < 1.12, "{figure}");
@@ -133,7 +134,8 @@ fn what_cannot_be_compared_is_named() {
     let found = netperf(&scratch, &twice).expect_exit(2);
     let said = "netperf compare: one and again are the same run: name each once\n";
     assert_eq!(found.stderr, said);
-    let found = netperf(&scratch, &["compare", "few", "few"]);
+    results(&scratch, "others", &[1000.0, 1001.0]);
+    let found = netperf(&scratch, &["compare", "few", "others"]);
     assert_eq!(found.status.code(), Some(5), "{}", found.stdout);
     let said = "Inconclusive: neither a difference nor equivalence within 1 % is shown: \
                 transaction rate. About 5 runs of each are needed.\n";
@@ -158,12 +160,40 @@ fn an_interval_wider_than_the_margin_is_inconclusive() {
         value("ratio_low") < 0.99 && 1.01 < value("ratio_high"),
         "{figure}"
     );
-    netperf(&scratch, &["compare", "a", "a", "--margin", "10%"]).expect_exit(5);
+    results(&scratch, "like a", &wild);
+    netperf(&scratch, &["compare", "a", "like a", "--margin", "10%"]).expect_exit(5);
     netperf(
         &scratch,
-        &["compare", "a", "a", "--paired", "--margin", "10%"],
+        &["compare", "a", "like a", "--paired", "--margin", "10%"],
     )
     .expect_exit(0);
+}
+
+#[test]
+fn a_run_on_both_sides_is_refused() {
+    let scratch = Scratch::new();
+    results(&scratch, "a", &[1000.0, 1001.0]);
+    let link = scratch.path().join("link.json");
+    std::os::unix::fs::symlink("a/001.json", link).expect("a link");
+    let run = json!({"schema": "netperf-1", "test": {"name": "TCP_RR"},
+        "started_unix_seconds": 1e9, "result": {"transactions_per_second": 5.0}});
+    for name in ["one.json", "copy.json"] {
+        std::fs::write(scratch.path().join(name), run.to_string()).expect("a file");
+    }
+    for (sides, said) in [
+        (["a", "a"], "a/000.json is on both sides: name it once"),
+        (
+            ["a", "link.json"],
+            "link.json is on both sides: name it once",
+        ),
+        (
+            ["one.json", "copy.json"],
+            "one and copy are the same run: name each once",
+        ),
+    ] {
+        let found = netperf(&scratch, &["compare", sides[0], sides[1]]).expect_exit(2);
+        assert_eq!(found.stderr, format!("netperf compare: {said}\n"));
+    }
 }
 
 #[test]
@@ -333,7 +363,9 @@ fn a_rate_that_fell_to_nothing_is_worse_and_a_name_stays_in_its_cell() {
     let found = netperf(&scratch, &["compare", "dead", "a|b", "--json"]);
     assert_eq!(found.status.code(), Some(0), "{}", found.account());
     let document: Value = serde_json::from_str(&found.stdout).expect("JSON");
-    assert_eq!(document["figures"][0]["ratio"], Value::Null);
+    let figure = &document["figures"][0];
+    assert_eq!(figure["ratio"], Value::Null);
+    assert_eq!(figure["ratio_is_infinite"], true);
     assert_eq!(document["outcome"], "better");
 }
 

@@ -79,9 +79,16 @@ enum ExchangeProgress {
     Broken,
 }
 
-/// After connect(2): the test for errors that allow another attempt, and the token to send first
-/// ([`one_port`]).
-pub(super) type Connected<'a> = (fn(&io::Error) -> bool, Option<&'a Token>);
+/// Steps of a connection besides the exchange.
+#[derive(Clone, Copy)]
+pub(super) struct Connected<'a> {
+    /// True for an error of connect(2) that allows another attempt.
+    pub(super) again: fn(&io::Error) -> bool,
+    /// Token to send first ([`one_port`]).
+    pub(super) token: Option<&'a Token>,
+    /// The peer is no netserver, and closes when this end has ended its direction.
+    pub(super) ends_first: bool,
+}
 
 /// netperf's end: connect, exchange, wait for netserver to close, close, and again.
 pub(super) fn dial<E: FlowEndpoint, R: WorkerRecorder>(
@@ -195,7 +202,7 @@ fn may<E, M>(
 fn asked<E: FlowEndpoint, R: WorkerRecorder>(
     flow: &mut FlowState<ConnectionSlot<E>, R::Mark>,
     exchange: &mut Exchange<'_>,
-    (again, token): Connected<'_>,
+    connected: Connected<'_>,
     state: &mut WorkerState<'_, R>,
 ) -> io::Result<ExchangeProgress> {
     loop {
@@ -204,13 +211,13 @@ fn asked<E: FlowEndpoint, R: WorkerRecorder>(
         };
         match flow.endpoint.doing {
             ExchangeStep::Connecting => {
-                let connected = netperf_os::io::connect_result(connection.fd());
                 let fd = connection.fd();
-                let presented = connected
+                let token = connected.token;
+                let presented = netperf_os::io::connect_result(fd)
                     .and_then(|()| token.map_or(Ok(()), |token| one_port::present(fd, token)));
                 match presented {
                     Ok(()) => {}
-                    Err(error) if again(&error) => return Ok(ExchangeProgress::Broken),
+                    Err(error) if (connected.again)(&error) => return Ok(ExchangeProgress::Broken),
                     Err(error) => return Err(error),
                 }
                 flow.endpoint.doing = ExchangeStep::Sending;
@@ -221,6 +228,15 @@ fn asked<E: FlowEndpoint, R: WorkerRecorder>(
             },
             ExchangeStep::Receiving => match take(flow, exchange, true, state)? {
                 ExchangeProgress::Done => {
+                    if let Some(connection) = flow
+                        .endpoint
+                        .connection
+                        .as_ref()
+                        .filter(|_| connected.ends_first)
+                    {
+                        // A connection that is gone needs no end.
+                        let _gone = netperf_os::io::half_close(connection.fd());
+                    }
                     flow.endpoint.doing = ExchangeStep::Closing;
                     // From here on it counts what was not asked for.
                     flow.got = 0;

@@ -238,7 +238,11 @@ pub(super) fn share(job: &EndJob) -> impl Fn(u32) -> u64 + use<> {
         | LimitPlan::UntilStopped => None,
     };
     let receives = job.is_netperf() && job.only_receives() && !job.connects;
-    let margin = if receives { RECEIVED_MARGIN } else { 0 };
+    let margin = if receives && job.has_peer {
+        RECEIVED_MARGIN
+    } else {
+        0
+    };
     let flows = job.flow_count();
     move |flow| {
         units.map_or(u64::MAX, |units| {
@@ -266,8 +270,16 @@ fn stage_plan<'a>(
 fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePlan<'a> {
     // Data in flight arrives before netserver's end.
     let both = goes_on(job);
-    let by_user = if both { AT_MOST } else { GRACE };
-    let early = if timing::receives_to_the_end(job) {
+    // A sender that is no netserver goes on: closing the connection stops it.
+    let stops = job.only_receives() && !job.has_peer;
+    let by_user = match (both, stops) {
+        (true, _) => AT_MOST,
+        (false, true) => Duration::ZERO,
+        (false, false) => GRACE,
+    };
+    let early = if stops {
+        Duration::ZERO
+    } else if timing::receives_to_the_end(job) {
         DRAIN
     } else if both || job.stops_sender {
         AT_MOST
@@ -292,6 +304,8 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
     let apart = job.duplex == Some(Duplex::Separate);
     let abandon = if both {
         finish + AT_MOST
+    } else if stops {
+        finish
     } else if (job.sends && !apart) || job.connects {
         finish + GRACE
     } else if timing::receives_to_the_end(job) {
@@ -475,9 +489,12 @@ impl FinishedRun<'_> {
         let hears = self.job.duplex.is_some() && self.job.transport.is_connected();
         let cut = |report: &WorkerReport| hears && report.ended == Ended::Abandoned;
         let unclosed = !self.discarded && !alarm::stopped_by_user() && reports.iter().any(cut);
+        // Only netserver promises to answer the end with an end.
+        let drained = || reports.iter().find_map(drained);
+        let drained = self.job.has_peer.then(drained).flatten();
         conducted
             .lost
-            .or_else(|| reports.iter().find_map(drained))
+            .or(drained)
             .or_else(|| unclosed.then_some(Lost::NotClosed))
     }
 

@@ -12,7 +12,7 @@ use netperf_transport::meeting::AcceptFilter;
 use netperf_transport::socket;
 
 use super::connect::{
-    AcceptState, Connecting, ConnectionSlot, DueConnections, dial, dial_at_times, serve,
+    AcceptState, Connected, Connecting, ConnectionSlot, DueConnections, dial, dial_at_times, serve,
 };
 use super::flow::FlowState;
 use super::loops::{FlowEndpoint, LoopEvents};
@@ -183,7 +183,11 @@ impl<E: FlowEndpoint> TransactionLoop<E> for NetperfTransactions<'_, '_, E> {
         } else {
             port_is_taken
         };
-        let connected = (again, self.dialling.how.token.as_ref());
+        let connected = Connected {
+            again,
+            token: self.dialling.how.token.as_ref(),
+            ends_first: !self.dialling.job.has_peer,
+        };
         let ended = match opening {
             Some(opening) => dial_at_times(flows, by, exchange, once, connected, (opening, state)),
             None => dial(flows, by, exchange, once, connected, state),

@@ -49,8 +49,11 @@ const CONNECT: &[TransportId] = &[
 /// Reasons against many flows in a test.
 const TESTS: &[Reason] = &[
     (
-        |plan| plan.control.is_none(),
-        "take a netserver: leave out -N",
+        |plan| {
+            let remote = plan.many.as_ref().map(|many| &many.remote);
+            plan.control.is_none() && remote.is_some_and(|workers| !workers.cpus.is_empty())
+        },
+        "have no netserver whose threads run on CPUs: leave out --remote-cpus or -N",
     ),
     (
         |plan| plan.flow.connects && !CONNECT.contains(&plan.transport),

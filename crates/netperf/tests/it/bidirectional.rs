@@ -154,7 +154,7 @@ fn what_cannot_go_both_ways_is_refused() {
             "--io epoll and poll alone",
         ),
         ("-t TCP_STREAM --flows 2 --rate 1G", "--bidirectional"),
-        ("-t TCP_STREAM --threads 2 -N", "take a netserver"),
+        ("-t TCP_STREAM --threads 2 -N", "only with a netserver"),
         ("-t UDP_STREAM -- -n", "not together with -n"),
         ("-t TCP_STREAM -N", "only with a netserver"),
     ] {

@@ -18,6 +18,7 @@ mod facts;
 mod first_message;
 mod flent;
 mod flow_counts;
+mod flow_options;
 mod flows;
 mod golden_live;
 mod golden_said;

@@ -84,7 +84,11 @@ fn asks(
             by,
             exchange,
             once,
-            (|_| false, None),
+            Connected {
+                again: |_| false,
+                token: None,
+                ends_first: false,
+            },
             &mut state,
         )
     };

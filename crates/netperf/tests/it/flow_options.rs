@@ -1,0 +1,100 @@
+//! Options that change how data moves, with many flows.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use netperf_testkit::{Invocation, ours};
+use serde_json::Value;
+
+/// Services of inetd(8).
+#[derive(Clone, Copy)]
+enum Service {
+    Echo,
+    Discard,
+    Chargen,
+}
+
+impl Service {
+    fn serve(self, mut data: TcpStream) {
+        let mut buffer = [7; 4096];
+        if matches!(self, Self::Chargen) {
+            // It never ends by itself.
+            while data.write_all(&buffer).is_ok() {}
+        }
+        while let Ok(count @ 1..) = data.read(&mut buffer) {
+            if matches!(self, Self::Echo) && data.write_all(&buffer[..count]).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Its port, and the number of connections that it has had.
+    fn start(self) -> (u16, Arc<AtomicU64>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let connections = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&connections);
+        std::thread::spawn(move || {
+            for data in listener.incoming().flatten() {
+                counted.fetch_add(1, Ordering::Relaxed);
+                std::thread::spawn(move || self.serve(data));
+            }
+        });
+        (port, connections)
+    }
+}
+
+/// What a test without a netserver measured.
+fn alone(port: u16, test: &str) -> Value {
+    let words = format!("-N -H 127.0.0.1 --json --flows 4 {test} -P ,{port}");
+    let finished = Invocation::new(&ours!().netperf)
+        .args(words.split_whitespace())
+        .run()
+        .expect_clean();
+    let measured = finished.document()["iterations"][0].clone();
+    assert_eq!(
+        measured["flows"]["each"].as_array().map(Vec::len),
+        Some(4),
+        "{}",
+        finished.account()
+    );
+    assert_eq!(measured["remote"], Value::Null, "{}", finished.account());
+    measured["local"].clone()
+}
+
+#[test]
+fn many_flows_go_to_a_server_that_is_no_netserver() {
+    let (echo, connections) = Service::Echo.start();
+    let rr = alone(echo, "-t TCP_RR --threads 2 --count 100 -- -r 500,500");
+    assert_eq!(rr["transactions"], 100);
+    assert_eq!(rr["received_bytes"], 50_000);
+    assert_eq!(connections.load(Ordering::Relaxed), 4);
+    let crr = alone(echo, "-t TCP_CRR --count 20 -- -r 50,50");
+    assert_eq!(crr["transactions"], 20);
+    assert_eq!(connections.load(Ordering::Relaxed), 24);
+    let (discard, _) = Service::Discard.start();
+    let sent = alone(discard, "-t TCP_STREAM -l -1000000 --");
+    assert_eq!(sent["sent_bytes"], 1_000_000);
+    let (chargen, _) = Service::Chargen.start();
+    for (limit, least) in [("--time 500ms", 1), ("-l -1000000", 1_000_000)] {
+        let received = alone(chargen, &format!("-t TCP_MAERTS {limit} --"));
+        let bytes = received["received_bytes"].as_u64();
+        assert!(bytes >= Some(least), "{received}");
+    }
+}
+
+#[test]
+fn many_flows_of_datagrams_go_to_a_server_that_is_no_netserver() {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let port = socket.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 2048];
+        while let Ok((count, from)) = socket.recv_from(&mut buffer) {
+            let _gone = socket.send_to(&buffer[..count], from);
+        }
+    });
+    let rr = alone(port, "-t UDP_RR --count 60 -- -r 20,20");
+    assert_eq!(rr["transactions"], 60);
+}

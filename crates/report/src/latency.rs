@@ -2,7 +2,7 @@
 //!
 //! The table has a few percentiles in whole microseconds. Beyond those, any
 //! percentile can be selected as `P<number>_LATENCY`, such as `P99.99_LATENCY`,
-//! and every statistic also in nanoseconds, such as `MIN_LATENCY_NS`. They count
+//! with two decimals below 10 us, and every statistic also in nanoseconds, such as `MIN_LATENCY_NS`. They count
 //! as names wherever names are read; `all` and `?` do not list them.
 
 use netperf_model::figures::count;
@@ -25,6 +25,13 @@ pub enum Statistic {
     Deviation,
     /// The time that this share of the operations, 0 to 1, does not exceed.
     Quantile(f64),
+}
+
+impl Statistic {
+    /// True for the mean and the standard deviation, which are not one of the times.
+    const fn is_moment(self) -> bool {
+        matches!(self, Self::Mean | Self::Deviation)
+    }
 }
 
 /// The unit a time is printed in.
@@ -82,10 +89,12 @@ pub struct LatencyColumn {
     scale: TimeScale,
 }
 
-/// The whole percentiles have no fraction to show; neither have the extremes.
+/// The format of times that are whole numbers.
 const WHOLE: &str = "%d";
-/// Moments show a hundredth.
+/// The format of moments, and of percentiles and extremes below [`SHORT`].
 const FINE: &str = "%.2f";
+/// Shorter times in microseconds keep their fraction, unless the table lists the selector.
+const SHORT: f64 = 10.0;
 
 impl LatencyColumn {
     /// The selector of the family called `name`, in any case.
@@ -150,24 +159,26 @@ impl LatencyColumn {
     /// Its value as printed.
     #[must_use]
     pub fn print(&self, view: &View<'_>) -> Option<String> {
-        let format = match self.statistic {
-            Statistic::Mean | Statistic::Deviation => FINE,
-            Statistic::Minimum | Statistic::Maximum | Statistic::Quantile(_) => WHOLE,
-        };
         let paced = || over_all(&view.outcome.iterations);
         let which = self.statistic;
         let value = match self.subject {
-            Subject::Latency => statistic(view, which, self.scale),
+            Subject::Latency => of_operations(view, which, self.scale),
             Subject::Lateness => {
                 let time = paced().and_then(|paced| lateness(&paced.lateness, which));
-                scaled(time, which, self.scale)
+                scaled(time, self.scale)
             }
             Subject::Service => {
                 let time = paced().and_then(|paced| nanos(paced.service.as_ref()?, which));
-                scaled(time, which, self.scale)
+                scaled(time, self.scale)
             }
         };
-        value.print(format)
+        let is_short =
+            self.scale == TimeScale::Micros && matches!(value, Value::Real(time) if time < SHORT);
+        if is_short || which.is_moment() {
+            value.print(FINE)
+        } else {
+            whole(value).print(WHOLE)
+        }
     }
 
     /// The percentile as an ordinal: `95th`, `99.9th`, `1st`.
@@ -197,13 +208,10 @@ fn share(word: &str) -> Option<f64> {
     (percent <= 100.0).then_some(percent / 100.0)
 }
 
-/// A statistic of the times of operations: whole numbers for what is one of the
-/// times, with the fraction dropped as the original drops it.
-pub(crate) fn statistic(view: &View<'_>, statistic: Statistic, scale: TimeScale) -> Value {
-    let Some(latency) = &view.outcome.latency else {
-        return NOT_KEPT;
-    };
-    scaled(nanos(latency, statistic), statistic, scale)
+/// A statistic of the times of operations.
+fn of_operations(view: &View<'_>, statistic: Statistic, scale: TimeScale) -> Value {
+    let latency = view.outcome.latency.as_ref();
+    latency.map_or(NOT_KEPT, |latency| scaled(nanos(latency, statistic), scale))
 }
 
 fn lateness(lateness: &Lateness, statistic: Statistic) -> Option<f64> {
@@ -217,23 +225,25 @@ fn lateness(lateness: &Lateness, statistic: Statistic) -> Option<f64> {
 }
 
 /// A time in its unit.
-fn scaled(nanos: Option<f64>, statistic: Statistic, scale: TimeScale) -> Value {
+fn scaled(nanos: Option<f64>, scale: TimeScale) -> Value {
     let Some(nanos) = nanos.filter(|nanos| nanos.is_finite()) else {
         return NOT_MEASURED;
     };
-    let time = match scale {
+    Value::Real(match scale {
         TimeScale::Micros => nanos / 1000.0,
         TimeScale::Nanos => nanos,
-    };
-    match statistic {
-        Statistic::Mean | Statistic::Deviation => Value::Real(time),
-        Statistic::Minimum | Statistic::Maximum | Statistic::Quantile(_) => Value::Int(whole(time)),
-    }
+    })
 }
 
-/// In whole microseconds, for the table.
+/// In microseconds, for the table: whole numbers for what is one of the times, with the
+/// fraction dropped as the original drops it.
 pub(crate) fn micros(view: &View<'_>, which: Statistic) -> Value {
-    statistic(view, which, TimeScale::Micros)
+    let value = of_operations(view, which, TimeScale::Micros);
+    if which.is_moment() {
+        value
+    } else {
+        whole(value)
+    }
 }
 
 fn nanos(latency: &Latency, statistic: Statistic) -> Option<f64> {
@@ -251,8 +261,12 @@ fn nanos(latency: &Latency, statistic: Statistic) -> Option<f64> {
     clippy::cast_possible_truncation,
     reason = "dropping the fraction is what is wanted; 2^63 ns are three centuries"
 )]
-fn whole(time: f64) -> i64 {
-    time as i64
+fn whole(value: Value) -> Value {
+    if let Value::Real(time) = value {
+        Value::Int(time as i64)
+    } else {
+        value
+    }
 }
 
 #[cfg(test)]

@@ -74,7 +74,8 @@ const FAMILY: &str = "
 
 In addition to the percentiles in block 4, any other can be selected: `P<number>_LATENCY`
 with a decimal number from 0 to 100, such as `P95_LATENCY`, `P99.9_LATENCY` or
-`P99.999_LATENCY`. The value is in whole microseconds, truncated as in block 4.
+`P99.999_LATENCY`. The value is in whole microseconds, truncated as in
+block 4, but has two decimals if it is below 10 us.
 
 With the suffix `_NS` the same times are in nanoseconds: `P50_LATENCY_NS`,
 `P99.99_LATENCY_NS`, `MIN_LATENCY_NS`, `MAX_LATENCY_NS`, `MEAN_LATENCY_NS` and

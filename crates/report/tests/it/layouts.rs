@@ -224,6 +224,27 @@ fn the_family_of_latencies_prints_like_the_table_with_headers_of_its_own() {
     );
 }
 
+#[test]
+fn percentiles_below_ten_microseconds_show_decimals_unless_the_selector_is_classic() {
+    let bucket = |nanos| Bucket {
+        from: nanos,
+        to: nanos,
+        count: 1,
+    };
+    let latency = Latency {
+        buckets: [3_999, 9_990, 10_990].map(bucket).to_vec(),
+        count: 3,
+        min: 3_999,
+        max: 10_990,
+        sum: 24_979.0,
+        sum_of_squares: 0.0,
+        clock_error: 0.0,
+    };
+    let names = "P50_LATENCY,P50.0_LATENCY,P10_LATENCY,P99.9_LATENCY,P10_LATENCY_NS,MIN_LATENCY";
+    let text = report(&format!("netperf -P 0 -- -o {names}"), Some(latency));
+    assert_eq!(text, "9,9.99,4.00,10,3999,3\n");
+}
+
 /// Half a second ending at 1.007 s after the epoch.
 fn half_a_second(work: f64) -> Interim {
     Interim {

@@ -2,8 +2,10 @@
 
 use crate::agreed::{Agreed, EndSetup};
 use crate::catalog::settings::SettingValue;
+use crate::figures::unit_in_force;
 use crate::outcome::Iteration;
 use crate::plan::{EndPlan, SocketPlan, TestPlan};
+use crate::units::Unit;
 
 /// A setting that an end does not have as it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,6 +183,22 @@ pub fn congestion(end: usize, asked: &str, got: Option<&str>) -> Substitution {
         known: true,
         text: line("congestion control", end, asked, got),
     }
+}
+
+/// A unit of the result that the test does not have: transactions of a test without any.
+#[must_use]
+pub fn unit(plan: &TestPlan, asked: Option<Unit>) -> Option<Substitution> {
+    let got = unit_in_force(plan, asked);
+    let lacking = asked.is_some_and(|asked| asked != got) && !plan.test.counts_connections();
+    lacking.then(|| Substitution {
+        options: &["unit"],
+        known: true,
+        text: format!(
+            "unit x: {} counts no transactions; in force is {}",
+            plan.test.row().name,
+            got.rate_label()
+        ),
+    })
 }
 
 #[cfg(test)]

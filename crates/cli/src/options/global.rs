@@ -78,7 +78,8 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
         .more(
             "G, M and K are powers of 1024 bytes, g, m and k powers of 1000 bits; B is bytes, and \
              so is b, whose label is 10^0bits as in netperf 2.7; x is transactions, u \
-             microseconds per byte. The default is m, or x for tests with RR in their name. JSON \
+             microseconds per byte. The default is m, or x for tests with RR in their name. A test \
+             without transactions has no x: -f warns and uses m, --unit fails with status 3. JSON \
              always has the default.",
         ),
     Opt::lettered('P', "headers", Group::Output)

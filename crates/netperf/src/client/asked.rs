@@ -10,7 +10,7 @@ use netperf_transport::socket;
 use crate::output::{Failure, err, system_text};
 
 /// Checks what this host can tell before a control connection: values of letters that are not
-/// used, the CPU, and the congestion control. Prints the warnings.
+/// used, the unit, the CPU, and the congestion control. Prints the warnings.
 pub(super) fn before(run: &RunCommand) -> Result<Vec<Warning>, Failure> {
     let plan = &run.plan;
     let mut unmet: Vec<Warning> = run
@@ -19,6 +19,7 @@ pub(super) fn before(run: &RunCommand) -> Result<Vec<Warning>, Failure> {
         .cloned()
         .map(Warning::NotAsAsked)
         .collect();
+    unmet.extend(judged(run, in_force::unit(plan, run.report.unit))?);
     if let Some(cpu) = plan.local.bind {
         if let Err(error) = netperf_os::process::bind_to_cpu(cpu) {
             let why = system_text(&error);

@@ -406,6 +406,21 @@ fn a_comparison_with_a_congestion_control_that_is_not_permitted_fails() {
 }
 
 #[test]
+fn transactions_of_a_test_without_any_fail_by_name_and_warn_by_letter() {
+    let server = ours!().serve();
+    let said = "unit x: TCP_STREAM counts no transactions; in force is 10^6bits/s";
+    let named = run(&server, "-t TCP_STREAM --unit x", true).expect_exit(UNSUPPORTED);
+    assert!(named.stderr.contains(said), "{}", named.account());
+    let letter = run(&server, "-t TCP_STREAM -f x", true).expect_exit(0);
+    assert!(letter.stderr.contains(said), "{}", letter.account());
+    assert_eq!(letter.document()["warnings"][0]["message"], said);
+    for test in ["TCP_RR", "TCP_CC"] {
+        let finished = run(&server, &format!("-t {test} --unit x"), true).expect_exit(0);
+        assert!(!finished.stderr.contains("unit"), "{}", finished.account());
+    }
+}
+
+#[test]
 fn unusable_marks_of_sockets_tests_are_named() {
     let server = ours!().serve();
     for test in ["TCP_SENDFILE", "TCP_CC"] {

@@ -166,8 +166,8 @@ pub struct CalibrationResult {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename = "warning")]
 pub struct WarningText {
-    /// The kind of doubt, for programs.
-    #[schemars(extend("enum" = [
+    /// The kind of doubt, for programs; kinds may be added.
+    #[schemars(extend("examples" = [
         "ended_early", "queue_discarded", "peer_lost", "fell_back_to_tcp", "clock_went_wrong", "generator_late",
         "rate_missed", "not_as_asked", "unanswered", "stalled", "unheard", "imprecise", "cpu_bound", "one_host"
     ]))]

@@ -6,7 +6,14 @@
 use serde_json::{Map, Value};
 
 /// Keywords that only explain.
-const REMARKS: &[&str] = &["$schema", "$id", "$defs", "title", "description"];
+const REMARKS: &[&str] = &[
+    "$schema",
+    "$id",
+    "$defs",
+    "title",
+    "description",
+    "examples",
+];
 
 /// A schema.
 #[derive(Debug)]
@@ -219,7 +226,12 @@ fn kind(rules: &Value) -> String {
             .join(" or ");
     }
     let names = listed(&rules["type"]).into_iter().filter_map(Value::as_str);
-    names.collect::<Vec<_>>().join(" or ")
+    let mut text = names.collect::<Vec<_>>().join(" or ");
+    let known = rules["examples"].as_array().into_iter().flatten();
+    for (value, sign) in known.zip([":"].into_iter().chain(std::iter::repeat(","))) {
+        text.push_str(&format!("{sign} `{value}`"));
+    }
+    text
 }
 
 #[cfg(test)]

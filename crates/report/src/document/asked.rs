@@ -108,8 +108,8 @@ pub struct EndDocument {
     pub name: Option<String>,
     /// Its address. Null if it was not looked up.
     pub address: Option<String>,
-    /// The family of the address.
-    #[schemars(extend("enum" = ["ipv4", "ipv6", "vsock", null]))]
+    /// The family of the address; families may be added.
+    #[schemars(extend("examples" = ["ipv4", "ipv6", "vsock"]))]
     pub family: Option<String>,
     /// The port of netserver's data socket in the last iteration. Null at netperf's end.
     pub data_port: Option<u32>,

@@ -16,11 +16,13 @@ use crate::plan::Limit;
 use crate::words::words;
 
 mod features;
+mod host_support;
 mod network;
 mod ports;
 mod transports;
 
 pub use features::{BadFeatures, GuardedFeature, GuardedFeatures};
+pub use host_support::{BadHostSupport, HostSupport};
 pub use network::{BadNetwork, Network};
 pub use ports::{BadPortRange, PortRange};
 pub use transports::{BadTransports, TransportGroup, TransportSet};

@@ -3,7 +3,7 @@
 use std::io::Error;
 
 use netperf_model::{
-    Abilities, Family, Setting, SocketKind, SocketPlan, TransportId, TransportSet,
+    Abilities, Family, HostSupport, Setting, SocketKind, SocketPlan, TransportId, TransportSet,
 };
 
 use crate::io;
@@ -108,14 +108,19 @@ pub(crate) fn not_built(name: &str) -> Error {
     )
 }
 
-/// Capabilities of this host and build, with these transports. Opens no socket of them.
+/// Capabilities of this host and build, with these transports. Opens no socket: without a
+/// search, everything in the build is assumed, and a test finds out.
 #[must_use]
-pub fn abilities(permitted: TransportSet, found: Option<TransportSet>) -> Abilities {
-    let found = found.unwrap_or_else(TransportSet::all);
+pub fn abilities(permitted: TransportSet, found: Option<&HostSupport>) -> Abilities {
+    let transports = found.map_or_else(TransportSet::all, |found| found.transports);
+    let features = match found {
+        Some(found) => found.features.clone(),
+        None => io::built().collect(),
+    };
     let built = |id| check_built(id).is_ok();
     Abilities {
         transports: permitted
-            .filtered(|id| found.contains(id) && built(id))
+            .filtered(|id| transports.contains(id) && built(id))
             .iter()
             .collect(),
         off: TransportSet::all()
@@ -123,16 +128,19 @@ pub fn abilities(permitted: TransportSet, found: Option<TransportSet>) -> Abilit
             .iter()
             .collect(),
         flows: most_flows(),
-        features: io::features(),
+        features,
         features_off: Vec::new(),
     }
 }
 
-/// The transports of a set whose sockets this host can open. Does not test anything beyond
-/// socket(2), which may load kernel modules.
+/// The transports of a set whose sockets this host can open, and its features. Opens sockets,
+/// which may load kernel modules, and connects none.
 #[must_use]
-pub fn find(permitted: TransportSet) -> TransportSet {
-    permitted.filtered(|id| missing(id).is_none())
+pub fn find(permitted: TransportSet) -> HostSupport {
+    HostSupport {
+        transports: permitted.filtered(|id| missing(id).is_none()),
+        features: io::features(),
+    }
 }
 
 /// Descriptors reserved for uses other than flows.

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::{
-    CpuMethod, DataPeers, Family, GuardedFeatures, Limits, Network, OnePort, Policy, PortRange,
-    Require, Secret, TransportSet,
+    CpuMethod, DataPeers, Family, GuardedFeatures, HostSupport, Limits, Network, OnePort, Policy,
+    PortRange, Require, Secret, TransportSet,
 };
 
 use super::HostArg;
@@ -187,8 +187,8 @@ pub struct AccessArgs {
     pub transports: Option<TransportSet>,
     /// `--features`: features that strangers may ask for.
     pub features: Option<GuardedFeatures>,
-    /// Transports that the host has, once they have been looked for.
-    pub found: Option<TransportSet>,
+    /// Transports and features of the host, once they have been looked for.
+    pub found: Option<HostSupport>,
     /// `--one-port`: what data may come in by the port of the control connection.
     pub one_port: Option<OnePort>,
     /// `--data-ports`: ports that data sockets are bound to.

@@ -125,7 +125,7 @@ impl AcceptLoop {
 
     /// Serves until a signal ends it.
     pub(super) fn serve(mut self, supervisor: &Supervisor) -> ExitCode {
-        self.find_transports();
+        self.look_at_host();
         let sandbox = match self.args.operations.sandbox {
             _ if self.args.no_fork => "off: all sessions are in this process".to_owned(),
             SandboxArg::Off => "off".to_owned(),
@@ -360,13 +360,13 @@ impl AcceptLoop {
         }
         self.admission.change(read.policy());
         self.args = read;
-        self.find_transports();
+        self.look_at_host();
         self.log.say(LogLevel::Info, "reloaded", &[]);
     }
 
-    /// Finds out which of the permitted transports this host has. Sessions do not: to open a
-    /// socket may load a kernel module.
-    fn find_transports(&mut self) {
+    /// Finds out which permitted transports and which features this host has. Sessions do not:
+    /// to open a socket may load a kernel module.
+    fn look_at_host(&mut self) {
         let permitted = self.admission.policy().transports;
         self.args.access.found = Some(registry::find(permitted));
     }

@@ -11,7 +11,7 @@ use netperf_engine::{EngineError, Operation, Server, TestEnd};
 use netperf_measure::{clock, device_stamps};
 use netperf_model::{
     Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndResult, EndSetup, FactsWanted, Feature, Flow,
-    GuardedFeature, Limit, Policy, Stamper, Token, TransportId, TransportSet,
+    GuardedFeature, HostSupport, Limit, Policy, Stamper, Token, TransportId,
 };
 use netperf_os::Socket;
 use netperf_os::io::peek;
@@ -32,7 +32,7 @@ pub(super) struct EngineHost<'a> {
     handoff: Option<Rc<Socket>>,
     cpu_method: CpuMethod,
     policy: &'a Policy,
-    found: Option<TransportSet>,
+    found: Option<&'a HostSupport>,
     files: Option<PathBuf>,
     /// Error number if the last request to bind to a CPU failed.
     cpu_refused: Option<i32>,
@@ -74,13 +74,13 @@ impl Drop for Pass {
 
 impl<'a> EngineHost<'a> {
     /// The end of `control` ends a running test. Data may also arrive by `handoff`. Fill files
-    /// must be in `files`. `policy` is that of this client, `found` the
-    /// transports that the listener found.
+    /// must be in `files`. `policy` is that of this client, `found` what
+    /// the listener found on this host.
     /// `tell` receives the result of each test.
     pub(super) fn new(
         control: Rc<Socket>,
         handoff: Option<Socket>,
-        (policy, found): (&'a Policy, Option<TransportSet>),
+        (policy, found): (&'a Policy, Option<&'a HostSupport>),
         cpu_method: CpuMethod,
         (files, tell): (Option<PathBuf>, &'a mut dyn FnMut(SessionRecord)),
     ) -> Self {

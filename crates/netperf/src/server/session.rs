@@ -65,7 +65,7 @@ pub(super) fn serve(
     let mut host = EngineHost::new(
         Rc::clone(&control),
         handoff,
-        (&facts.policy, args.access.found),
+        (&facts.policy, args.access.found.as_ref()),
         cpu_method,
         (files, tell),
     );

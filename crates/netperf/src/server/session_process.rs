@@ -22,7 +22,7 @@ use crate::key;
 
 /// Set for a session process, which writes records to its standard output.
 pub(super) const RECORDS: &str = "NETSERVER_RECORDS";
-/// Variable with the transports that the listener found on its host.
+/// Variable with the transports and features that the listener found on its host.
 pub(super) const FOUND: &str = "NETSERVER_FOUND";
 /// Descriptor number of the session's hand-off socket for data from the listener's port.
 pub(super) const HANDOFF: &str = "NETSERVER_HANDOFF";
@@ -84,7 +84,12 @@ impl SessionProcess {
             .envs(inherited_variables())
             .env(RECORDS, "1")
             .env(DESCRIPTOR, settings.as_raw_fd().to_string())
-            .envs(args.access.found.map(|found| (FOUND, found.to_string())))
+            .envs(
+                args.access
+                    .found
+                    .as_ref()
+                    .map(|found| (FOUND, found.to_string())),
+            )
             .envs(handoff_number.map(|number| (HANDOFF, number)))
             .stdin(Stdio::from(OwnedFd::from(control)))
             .stdout(Stdio::from(writer))

@@ -201,6 +201,30 @@ fn every_socket_call_of_both_programs_can_be_intercepted() {
     assert!(seen.accept >= 3 + 1 + 50, "{seen:?}");
 }
 
+/// The listener looks for transports and features once.
+#[test]
+fn a_greeting_opens_no_socket() {
+    let folder = Scratch::new();
+    let library = compiled(folder.path(), "preload_count/count.c");
+    let file = folder.path().join("server");
+    let env = counting(&library, &file);
+    let server = Netserver::start_with(&ours!(), &Place::Here, &["-D"], &env);
+    // The list greets and runs no test.
+    let greet = || {
+        let listed = ours!().client_of(&server).args(["--list", "--json"]).run();
+        let list: serde_json::Value = serde_json::from_str(&listed.expect_clean().stdout).unwrap();
+        assert!(list.to_string().contains("\"there\""), "{list}");
+    };
+    greet();
+    let before = Counted::read(&file);
+    assert!(before.socket > 1, "the listener has looked: {before:?}");
+    greet();
+    greet();
+    let after = Counted::read(&file);
+    assert_eq!(after.socket, before.socket, "{before:?}, {after:?}");
+    assert!(after.accept > before.accept, "{before:?}, {after:?}");
+}
+
 #[test]
 fn both_programs_take_their_socket_calls_from_the_c_library() {
     let programs = ours!();

@@ -32,6 +32,11 @@ pub fn features() -> Vec<Feature> {
     Feature::all().filter(works).collect()
 }
 
+/// Features of this build, whatever this kernel has.
+pub(crate) fn built() -> impl Iterator<Item = Feature> {
+    Feature::all().filter(|feature| check_built(*feature).is_ok())
+}
+
 /// Reports a feature that this build does not contain.
 ///
 /// # Errors

@@ -137,6 +137,9 @@ pub(crate) fn further(
             .map_err(Operation::Create.failed())?;
         match socket::bind(&socket, SocketAddr::new(address, port)) {
             Ok(()) => {
+                // A socket at the address that is asked replaces it.
+                let replaced = socket.set_reuse_address(job.end.socket.packet_info);
+                replaced.map_err(Operation::Create.failed())?;
                 sockets.push(socket);
                 ports.push(port);
             }

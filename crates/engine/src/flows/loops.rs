@@ -95,7 +95,8 @@ fn failed(error: io::Error) -> io::Result<CallResult> {
     const NOT_NOW: [io::ErrorKind; 2] = [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted];
     const CUT: [io::ErrorKind; 2] = [io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
     let kind = error.kind();
-    if NOT_NOW.contains(&kind) {
+    // The first data goes with the connection, which does not stand yet.
+    if NOT_NOW.contains(&kind) || calls::goes_on(&error) {
         Ok(CallResult::Blocked)
     } else if CUT.contains(&kind) {
         Ok(CallResult::End)
@@ -406,6 +407,9 @@ pub(super) fn answer<E: FlowEndpoint, R: WorkerRecorder>(
                 }
             }
             if message == MessageProgress::Whole {
+                if E::KEEPS_BOUNDARIES && flow.counts.transactions == 0 {
+                    by.poller.renew(flow.endpoint.fd(), token, Watch::Read)?;
+                }
                 message = respond((flow, token), responses, by, state)?;
             }
             active -= usize::from(answered(flow, by.poller, message)?);
@@ -622,7 +626,8 @@ pub(super) fn pull<E: FlowEndpoint, R: WorkerRecorder>(
             flows.iter().for_each(end_ours);
         }
         for index in 0..by.wait()? {
-            let Some(flow) = flows.get_mut(by.poller.token(index)) else {
+            let token = by.poller.token(index);
+            let Some(flow) = flows.get_mut(token) else {
                 continue;
             };
             let mark = state.recorder().begin();
@@ -635,6 +640,9 @@ pub(super) fn pull<E: FlowEndpoint, R: WorkerRecorder>(
                     }
                     if flow.counts.bytes_received == 0 {
                         state.starts();
+                        if E::KEEPS_BOUNDARIES {
+                            by.poller.renew(flow.endpoint.fd(), token, Watch::Read)?;
+                        }
                     }
                     flow.counts.bytes_received += count as u64;
                     state.tally.bytes_received += count as u64;

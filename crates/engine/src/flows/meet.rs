@@ -40,8 +40,8 @@ pub(super) struct FlowSet<'r, N> {
     pub(super) job: &'r EndJob,
     pub(super) flows: u32,
     pub(super) threads: u32,
-    /// netserver's socket that listens, or the first of its sockets without connections.
-    pub(super) listener: &'r Socket,
+    /// netserver's socket that listens; `None` without connections.
+    pub(super) listener: Option<&'r Socket>,
     pub(super) targets: &'r Targets,
     /// The file that TCP_SENDFILE sends.
     pub(super) file: Option<&'r File>,
@@ -54,8 +54,8 @@ pub(super) struct FlowSet<'r, N> {
 /// The flows of a run, to be matched with the transport's types.
 pub(super) struct OpenFlows<'r, N, F> {
     pub(super) set: FlowSet<'r, N>,
-    /// netserver's further sockets without connections.
-    pub(super) further: Vec<Socket>,
+    /// netserver's sockets without connections.
+    pub(super) sockets: Vec<Socket>,
     /// The main thread's part.
     pub(super) conduct: F,
 }
@@ -110,7 +110,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
         let Self {
             set,
-            further,
+            sockets,
             conduct,
         } = self;
         let FlowSet { job, common, .. } = set;
@@ -132,12 +132,9 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             }
             return Ok(common.run::<N, E, _>(&asking, &share(job), &ends, conduct));
         }
-        let first = set.listener.try_clone();
-        let first = first.map_err(Operation::Create.failed())?;
-        let sockets = std::iter::once(first).chain(further);
         if path == DataPath::BatchRecv {
             let room = path::size(setup.recv_size);
-            let sockets = dealt(sockets.collect(), set.threads);
+            let sockets = dealt(sockets, set.threads);
             let batching = |socket| {
                 BatchedRecv::new(socket, trains, room, io.discard)
                     .map_err(Operation::Receive.failed())
@@ -145,7 +142,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             let open = |index: u32| sockets(index)?.into_iter().map(batching).collect();
             return Ok(common.run::<N, BatchedRecv, _>(&open, &share(job), &ends, conduct));
         }
-        let endpoints = sockets.map(|socket| {
+        let endpoints = sockets.into_iter().map(|socket| {
             let mut endpoint = how.answering(socket)?;
             endpoint.take_only_from(&job.sources);
             endpoint.repeat(job.end.numbers, setup.send_size);
@@ -172,13 +169,13 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
         let FlowSet { job, common, .. } = set;
         let make = C::OF_SOCKET.ok_or_else(|| no_flows(Operation::Connect))?;
         if !N::NETPERF {
-            let listener = set.listener;
+            let gate = set.gate()?;
+            let listener = gate.listener;
             listener
                 .set_nonblocking(true)
                 .map_err(Operation::Accept.failed())?;
             // A flow has one connection at a time; the end of one more may not be seen yet.
             let room = to_usize(set.flows).saturating_mul(2);
-            let gate = set.gate();
             let whole = job.is_request_response();
             let part = |index| answers(common, index, (gate, make), whole, room);
             return Ok(common.in_threads(&part, conduct));
@@ -234,12 +231,13 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
 
 impl<'r, N: Role> FlowSet<'r, N> {
     /// netserver's listener, and the addresses it accepts.
-    fn gate(&self) -> AcceptFilter<'r> {
-        AcceptFilter {
-            listener: self.listener,
+    fn gate(&self) -> Result<AcceptFilter<'r>, EngineError> {
+        let listener = self.listener;
+        Ok(AcceptFilter {
+            listener: listener.ok_or_else(|| no_flows(Operation::Accept))?,
             sources: Some(&self.job.sources),
             passed: Passed::of(self.job),
-        }
+        })
     }
 
     /// netperf's sockets of a thread, each aimed at one of netserver's.
@@ -312,10 +310,11 @@ impl<'r, N: Role> FlowSet<'r, N> {
 
     /// Accepts all connections. Their time begins when the last has come.
     fn accepted<C: Connects>(&self, how: &C) -> Result<Vec<C::Endpoint>, EngineError> {
+        let gate = self.gate()?;
         let accepted = match C::OF_SOCKET {
-            Some(make) => accept(self.gate(), self.flows, self.control)
+            Some(make) => accept(gate, self.flows, self.control)
                 .map(|sockets| sockets.into_iter().map(make).collect()),
-            None => accept_each(how, self.gate(), self.flows, self.control),
+            None => accept_each(how, gate, self.flows, self.control),
         };
         let accepted: Vec<C::Endpoint> = accepted.map_err(Operation::Accept.failed())?;
         set_on_each(&accepted, self.job)?;

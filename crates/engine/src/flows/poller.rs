@@ -89,13 +89,19 @@ impl Poller {
     }
 
     fn alone<'s>(sockets: impl Iterator<Item = BorrowedFd<'s>>, spins: bool) -> io::Result<Self> {
-        for socket in sockets {
-            calls::set_nonblocking(socket, spins)?;
-            if !spins {
-                calls::set_patience(socket, Some(NAP))?;
-            }
+        let poller = Self { many: None, spins };
+        let mut each = sockets.map(|socket| poller.prepare(socket));
+        each.try_for_each(|prepared| prepared)?;
+        Ok(poller)
+    }
+
+    /// Has the calls of a socket wait as this poller needs it.
+    fn prepare(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        if self.spins || !self.is_alone() {
+            return calls::set_nonblocking(socket, true);
         }
-        Ok(Self { many: None, spins })
+        calls::set_nonblocking(socket, false)?;
+        calls::set_patience(socket, Some(NAP))
     }
 
     /// Returns whether the calls of the only flow block.
@@ -151,6 +157,16 @@ impl Poller {
         self.many
             .as_ref()
             .map_or(Ok(()), |many| many.epoll.change(fd, token as u64, watch))
+    }
+
+    /// A flow whose socket may be another since its first datagram is waited for.
+    #[cold]
+    pub(super) fn renew(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()> {
+        self.prepare(fd)?;
+        match self.add(fd, token, watch) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            added => added,
+        }
     }
 
     /// A flow is over.

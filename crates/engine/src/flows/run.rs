@@ -12,7 +12,7 @@ use netperf_model::{
     CpuUsage, Duplex, EndFlows, EndJob, EndPlan, FlowThere, Flows, IoCounts, Latency,
     Limit as LimitPlan, Paced, Tally, share_of,
 };
-use netperf_os::alarm;
+use netperf_os::{Socket, alarm};
 use netperf_transport::meeting::EndMark;
 use netperf_transport::registry::{self, Asked};
 use netperf_transport::socket;
@@ -52,6 +52,7 @@ pub(crate) fn run<N: Role>(
         ..
     } = end;
     let job = &work.job;
+    let (listener, sockets) = of_flows(job, socket, further);
     let netperf = N::NETPERF;
     let flows = job.flows.clone().unwrap_or_default();
     let _best_effort = netperf_os::process::raise_open_files();
@@ -79,7 +80,7 @@ pub(crate) fn run<N: Role>(
         job,
         flows: flows.count,
         threads,
-        listener: &socket,
+        listener: listener.as_ref(),
         targets,
         file: work.file.as_ref(),
         control: controls.first().copied(),
@@ -88,7 +89,7 @@ pub(crate) fn run<N: Role>(
     };
     let open_flows = OpenFlows {
         set,
-        further,
+        sockets,
         conduct: || {
             let stages = StagePlan {
                 moved: (!netperf).then_some(&note),
@@ -123,6 +124,19 @@ pub(crate) fn run<N: Role>(
     report.discarded = discarded;
     report.broke = broke;
     Ok(report)
+}
+
+/// The listener of connections, or the sockets of all flows without connections.
+fn of_flows(
+    job: &EndJob,
+    socket: Socket,
+    mut further: Vec<Socket>,
+) -> (Option<Socket>, Vec<Socket>) {
+    if job.transport.is_connected() {
+        return (Some(socket), further);
+    }
+    further.insert(0, socket);
+    (None, further)
 }
 
 fn first_stage(flows: &EndFlows) -> RunStage {

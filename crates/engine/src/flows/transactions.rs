@@ -204,6 +204,9 @@ impl<E: FlowEndpoint> TransactionConnects<'_, E> {
         if how.transport.is_inet() {
             dialler.bind_next(&socket);
         }
+        if job.end.socket.fast_open && job.sends {
+            socket::send_with_connect(&socket)?;
+        }
         socket.set_nonblocking(true)?;
         match socket.connect(to) {
             Ok(()) => {}

@@ -72,16 +72,8 @@ const TESTS: &[Reason] = &[
         "of datagrams go both ways over one socket each: give --bidirectional same",
     ),
     (
-        |plan| datagrams(plan) && plan.remote.socket.packet_info,
-        "of datagrams have sockets that are bound before anybody asks: leave out -B",
-    ),
-    (
         |plan| plan.test == TestId::TcpMss,
         "are not there for this test",
-    ),
-    (
-        |plan| plan.local.socket.fast_open,
-        "are connected before they begin: leave out -F",
     ),
     (
         |plan| {

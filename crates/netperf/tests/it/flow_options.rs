@@ -2,10 +2,11 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use netperf_testkit::{Invocation, ours};
+use netperf_testkit::{Invocation, Netserver, TwoHosts, ours, require};
 use serde_json::Value;
 
 /// Services of inetd(8).
@@ -97,4 +98,54 @@ fn many_flows_of_datagrams_go_to_a_server_that_is_no_netserver() {
     });
     let rr = alone(port, "-t UDP_RR --count 60 -- -r 20,20");
     assert_eq!(rr["transactions"], 60);
+}
+
+#[test]
+fn responses_of_every_flow_come_from_the_address_that_was_asked() {
+    let server = ours!().serve();
+    let port = server.port().to_string();
+    let measured = |test: &str| {
+        // Connected sockets take responses from that address alone.
+        let words = format!("-H 127.0.0.5 -p {port} --json --flows 3 --threads 2 {test} -n -B");
+        let finished = Invocation::new(&ours!().netperf)
+            .args(words.split_whitespace())
+            .run()
+            .expect_clean();
+        finished.document()["iterations"][0].clone()
+    };
+    let rr = measured("-t UDP_RR --count 60 --");
+    for end in ["local", "remote"] {
+        assert_eq!(rr[end]["transactions"], 60, "{rr}");
+    }
+    let stream = measured("-t UDP_STREAM -l -100000 -- -m 1000");
+    let received = stream["remote"]["received_bytes"].as_u64();
+    assert!(received > Some(0), "{stream}");
+}
+
+#[test]
+fn the_first_data_of_many_flows_goes_with_their_connections_netns() {
+    if !require::root() {
+        return;
+    }
+    let hosts = TwoHosts::new();
+    for host in [hosts.client(), hosts.server()] {
+        let permit = "echo 3 > /proc/sys/net/ipv4/tcp_fastopen";
+        let permit = Invocation::new(Path::new("sh")).args(["-c", permit]);
+        permit.within(&host).run().expect_clean();
+    }
+    let server = Netserver::start(&ours!(), &hosts.server());
+    let port = server.port().to_string();
+    let run = |test: &str| {
+        let words = format!("-p {port} --json --flows 2 {test} -F");
+        let client = Invocation::new(&ours!().netperf).within(&hosts.client());
+        let client = client.args(["-H", TwoHosts::SERVER_V4]);
+        let finished = client.args(words.split_whitespace()).run().expect_clean();
+        finished.document()["iterations"][0]["local"]["transactions"].clone()
+    };
+    assert_eq!(run("-t TCP_RR --count 20 --"), 20);
+    let before = hosts.server_counter("TcpExtTCPFastOpenPassive");
+    assert_eq!(run("-t TCP_CRR --count 40 --"), 40);
+    // The first connection of a flow asks for a cookie.
+    let opened = hosts.server_counter("TcpExtTCPFastOpenPassive") - before;
+    assert!(opened > 0, "{opened} connections");
 }

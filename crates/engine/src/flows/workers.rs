@@ -403,6 +403,8 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         let requests = self.common.work.in_flight();
         let both = matches!(self.common.work, FlowLoop::Exchange { .. })
             || (requests > 1 && path::fills_buffer(requests, self.common.setup));
+        // Data may be inside the program when the kernel has nothing to report.
+        let both = both && FlowCarrier::of(self.common.transport) != Some(FlowCarrier::Threads);
         // A call that waits comes back too late for a short patience.
         let impatient = self.common.patience.is_some();
         let alone = self.endpoints.len() == 1 && !keeps_time && !both && !impatient;

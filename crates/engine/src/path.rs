@@ -1,10 +1,12 @@
 //! The data path of one flow, and its effect on sizes and buffers.
 
 use std::io;
+use std::os::fd::AsFd as _;
 
 use netperf_model::{
     EndJob, EndPlan, EndSetup, Ending, Feature, IoMethod, IoPlan, Stamper, TestId,
 };
+use netperf_os::{Socket, filter};
 use netperf_transport::io::batch::Trains;
 
 use crate::due::queue::DueQueue;
@@ -122,6 +124,23 @@ fn of_datagrams(job: &EndJob) -> DataPath {
         (many, DataPath::BatchRecv),
     ];
     first(paths).unwrap_or_else(|| of_messages(job))
+}
+
+/// Has the kernel drop datagrams of other sources than netserver's policy permits, for the paths
+/// that do not look at each source.
+///
+/// # Errors
+/// Whatever setsockopt(2) reports.
+pub(crate) fn take_only_permitted(job: &EndJob, socket: &Socket) -> io::Result<()> {
+    let may_choose = !job.is_netperf() && job.transport.is_inet() && !job.transport.is_connected();
+    let path = may_choose.then(|| choose(job, PathClass::Datagrams));
+    let Some(DataPath::RingRecv | DataPath::BatchRecv | DataPath::Stamped(_)) = path else {
+        return Ok(());
+    };
+    match job.sources.networks() {
+        Some(networks) => filter::attach_sources(socket.as_fd(), &networks),
+        None => Ok(()),
+    }
 }
 
 /// Paths that move one message at a time.

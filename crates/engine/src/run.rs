@@ -483,6 +483,7 @@ fn open(job: &EndJob) -> Result<socket::OpenedSocket, EngineError> {
             .set_read_timeout(Some(timeout))
             .map_err(Operation::Create.failed())?;
     }
+    path::take_only_permitted(job, &opened.socket).map_err(Operation::Create.failed())?;
     Ok(opened)
 }
 

@@ -1,7 +1,7 @@
 //! Access policy of netserver. netserver builds it once and checks every client against it.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -132,6 +132,30 @@ impl Sources {
             None => true,
             Some((peers, peer)) => peers.allow(address, Some(*peer)),
         }
+    }
+
+    /// Networks of the permitted addresses, each as its first address and the number of its
+    /// leading bits; `None` if every address is permitted.
+    #[must_use]
+    pub fn networks(&self) -> Option<Vec<(IpAddr, u8)>> {
+        const LOOPBACK: [(IpAddr, u8); 2] = [
+            (IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0)), 8),
+            (IpAddr::V6(Ipv6Addr::LOCALHOST), 128),
+        ];
+        let (peers, peer) = self.only.as_ref()?;
+        let mut all = match peer.to_canonical() {
+            peer if peer.is_loopback() => LOOPBACK.to_vec(),
+            IpAddr::V4(v4) => vec![(v4.into(), 32)],
+            IpAddr::V6(v6) => vec![(v6.into(), 128)],
+        };
+        match peers {
+            DataPeers::Same => {}
+            DataPeers::Within(networks) => {
+                all.extend(networks.iter().map(|one| (one.address(), one.prefix())));
+            }
+            DataPeers::Any => return None,
+        }
+        Some(all)
     }
 }
 

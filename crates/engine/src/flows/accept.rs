@@ -15,6 +15,7 @@ use netperf_transport::socket::{self, Side};
 
 use crate::data_ports;
 use crate::error::{EngineError, Operation, refused};
+use crate::path;
 use crate::stop::control_has_ended;
 
 /// Time without a further connection while some are missing that ends the wait.
@@ -131,6 +132,7 @@ pub(crate) fn further(
         let opened = socket::open(job.transport, job.family, &job.end.socket);
         let socket = opened.map_err(Operation::Create.failed())?.socket;
         socket::set_extras(&socket, &job.end.socket, Side::Answers).map_err(refused)?;
+        path::take_only_permitted(job, &socket).map_err(Operation::Create.failed())?;
         // Each is to be this program's alone.
         socket
             .set_reuse_address(false)

@@ -44,6 +44,12 @@ impl Network {
         }
     }
 
+    /// First address; IPv4 where it is given as IPv4-mapped IPv6.
+    #[must_use]
+    pub const fn address(&self) -> IpAddr {
+        self.address
+    }
+
     /// Number of leading bits that identify the network.
     #[must_use]
     pub const fn prefix(&self) -> u8 {

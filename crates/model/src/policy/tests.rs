@@ -193,6 +193,42 @@ fn data_goes_to_the_clients_address_alone_unless_the_policy_says_otherwise() {
 }
 
 #[test]
+fn the_networks_of_permitted_sources_hold_the_addresses_that_are_permitted() {
+    let contains = |(address, bits): (IpAddr, u8), other: IpAddr| {
+        let network: Network = format!("{address}/{bits}").parse().unwrap();
+        network.contains(other)
+    };
+    for peers in ["same", "198.51.100.0/24,2001:db8::/32"] {
+        for peer in [
+            "192.0.2.1",
+            "::ffff:192.0.2.1",
+            "127.0.0.1",
+            "::1",
+            "2001:db9::1",
+        ] {
+            let policy = Policy {
+                data_peers: peers.parse().unwrap(),
+                ..Policy::default()
+            };
+            let sources = policy.sources(Some(ip(peer)));
+            let networks = sources.networks().unwrap();
+            for other in [
+                "192.0.2.1",
+                "127.0.0.9",
+                "::1",
+                "198.51.100.9",
+                "2001:db8::7",
+                "::2",
+            ] {
+                let is_in = networks.iter().any(|one| contains(*one, ip(other)));
+                assert_eq!(is_in, sources.allow(ip(other)), "{peers} {peer} {other}");
+            }
+        }
+    }
+    assert_eq!(Sources::default().networks(), None);
+}
+
+#[test]
 fn datagrams_go_to_a_socket_file_only_for_a_client_on_the_same_host() {
     let to_a_file = |transport, flow| EndJob {
         peer: Some(Address::Unix("/run/somebody.sock".into())),

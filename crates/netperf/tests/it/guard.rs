@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use netperf_testkit::{
-    Invocation, Netserver, Place, Running, Scratch, TwoHosts, eventually, ours, require,
+    Finished, Invocation, Netserver, Place, Running, Scratch, TwoHosts, eventually, ours, require,
 };
 use netperf_wire::messages::{Extension, ItemKind, OmniRequest};
 use netperf_wire::{
@@ -196,4 +196,143 @@ fn a_transport_that_is_off_is_named_with_the_way_out() {
         let reason = row["there"]["reason"].as_str().unwrap_or_default();
         assert_eq!(reason.contains("--transports"), !named, "{row}");
     }
+}
+
+/// Another address at the client's end of the cable.
+const VICTIM: &str = "198.18.0.9";
+
+/// Requests whose data comes from another address than the control connection, by kind of
+/// request, transport and data path of netserver.
+const FORGED: [&str; 13] = [
+    "-t UDP_RR --",
+    "-t UDP_RR -- -n",
+    "-t UDP_RR -- -N",
+    "-t UDP_RR --timestamps software --",
+    "-t UDP_RR --flows 2 --",
+    "-t OMNI -- -d rr -T udplite",
+    "-t UDP_STREAM -- -m 1000",
+    "-t UDP_STREAM --batch 16 -- -m 64",
+    "-t UDP_STREAM --segment-offload on -- -m 64",
+    "-t UDP_STREAM --discard -- -m 64",
+    "-t UDP_STREAM --io uring --batch 16 -- -m 64",
+    "-t UDP_STREAM --flows 2 --batch 8 -- -m 64",
+    "-t OMNI -- -d send -T udplite -m 1000",
+];
+
+/// The client's host, which has the victim's address, too.
+struct Forger {
+    hosts: TwoHosts,
+}
+
+impl Forger {
+    fn new() -> Self {
+        let forger = Self {
+            hosts: TwoHosts::new(),
+        };
+        let address = format!("addr add {VICTIM}/24 dev {}", TwoHosts::CABLE);
+        forger.run("ip", &address);
+        // Datagrams of the host to itself do not count.
+        let rules = format!(
+            "table inet seen {{ counter datagrams {{ }}; chain input {{ type filter hook input \
+             priority 0; iifname {} meta l4proto {{ udp, udplite }} counter name datagrams; }}; }}",
+            TwoHosts::CABLE
+        );
+        forger.run("nft", &rules);
+        forger
+    }
+
+    /// Runs a program at the client's host.
+    fn run(&self, program: &str, words: &str) -> String {
+        let run = Invocation::new(Path::new(program)).args(words.split(' '));
+        run.within(&self.hosts.client()).run().expect_clean().stdout
+    }
+
+    fn serve(&self, options: &[&str]) -> Netserver {
+        let all = [&["-D", "--features", "io-uring"], options].concat();
+        Netserver::start_with(&ours!(), &self.hosts.server(), &all, &[])
+    }
+
+    /// A test whose data socket has the victim's address.
+    fn forge(&self, server: &Netserver, words: &str) -> Running {
+        let port = server.port().to_string();
+        Invocation::new(&ours!().netperf)
+            .within(&self.hosts.client())
+            .args(["-4", "-H", TwoHosts::SERVER_V4, "-p", &port])
+            .args(["--time", "200ms"])
+            .args(words.split_whitespace())
+            .args(["-L", &format!("{VICTIM},4")])
+            .spawn()
+    }
+
+    /// All forged requests at the same time.
+    fn forge_all(&self, server: &Netserver) -> impl Iterator<Item = (&'static str, Finished)> {
+        let running = FORGED.map(|words| {
+            let selecting = format!("{words} -k REMOTE_BYTES_RECVD,LOCAL_BYTES_RECVD");
+            (words, self.forge(server, &selecting))
+        });
+        running
+            .into_iter()
+            .map(|(words, running)| (words, running.finish()))
+    }
+
+    /// Datagrams that came to the client's host over the cable.
+    fn datagrams(&self) -> u64 {
+        let shown = self.run("nft", "list counter inet seen datagrams");
+        let (_, count) = shown.split_once("packets ").expect("a counter");
+        let count = count.split(' ').next().expect("a word");
+        count.parse().expect("a count")
+    }
+
+    /// Datagrams that arrived at netserver's host, delivered or not.
+    fn requests(&self) -> u64 {
+        let names = ["UdpInDatagrams", "UdpInErrors"];
+        names
+            .iter()
+            .map(|name| self.hosts.server_counter(name))
+            .sum()
+    }
+}
+
+#[test]
+fn requests_with_a_forged_source_are_neither_answered_nor_counted_netns() {
+    if !require::root() {
+        return;
+    }
+    let forger = Forger::new();
+    let server = forger.serve(&[]);
+    for (words, finished) in forger.forge_all(&server) {
+        let account = || format!("{words}: {}", finished.account());
+        assert!(!finished.status.success(), "{}", account());
+        let mut figures = finished.stdout.lines().filter(|line| line.contains('='));
+        assert!(figures.all(|line| line.ends_with("=0")), "{}", account());
+    }
+    // Addresses that netserver sends to are refused.
+    for words in [
+        "-t OMNI -- -d recv -T udp",
+        "-t UDP_STREAM --bidirectional same --",
+    ] {
+        forger.forge(&server, words).finish().expect_exit(255);
+    }
+    assert_eq!(forger.datagrams(), 0);
+    // The same requests are served where the policy permits their source.
+    let open = forger.serve(&["--data-peers", "any"]);
+    for (words, finished) in forger.forge_all(&open) {
+        assert!(finished.status.success(), "{words}: {}", finished.account());
+    }
+    assert!(forger.datagrams() > 0);
+}
+
+#[test]
+fn a_forged_datagram_to_the_port_of_the_control_connection_is_not_answered_netns() {
+    if !require::root() {
+        return;
+    }
+    let forger = Forger::new();
+    let server = forger.serve(&[]);
+    let before = forger.requests();
+    let running = forger.forge(&server, "-t UDP_RR --one-port --");
+    // netperf repeats its probe until it is answered.
+    let probed = eventually(Duration::from_secs(20), || forger.requests() >= before + 3);
+    assert!(probed, "{}", running.stderr());
+    assert_eq!(forger.datagrams(), 0);
 }

@@ -1,6 +1,7 @@
 //! Token that ties data at the port of the control connection to a session.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// 128 random bits that one test's data begins with; `Debug` does not tell them.
 #[derive(Clone, Copy)]
@@ -33,6 +34,12 @@ impl PartialEq for Token {
 }
 
 impl Eq for Token {}
+
+impl Hash for Token {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
 
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

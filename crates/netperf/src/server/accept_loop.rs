@@ -100,7 +100,7 @@ impl AcceptLoop {
         if let Some(metrics_server) = &metrics_server {
             metrics_server.register(&poller)?;
         }
-        let data_arrivals = DataArrivals::open(&listeners, args.one_port(), &poller);
+        let data_arrivals = DataArrivals::open(&listeners, args.one_port(), &poller)?;
         let descriptors = process::raise_open_files().unwrap_or(1024);
         let room = usize::try_from(descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2);
         Ok(Self {
@@ -205,17 +205,19 @@ impl AcceptLoop {
                     }
                 }
                 PollToken::ArrivingData(number) => {
-                    let unclaimed =
-                        self.data_arrivals
-                            .hear(number, *ended, &mut self.sessions, &self.poller);
+                    let unclaimed = self.data_arrivals.hear(number, *ended, &self.poller);
                     self.log_unclaimed(unclaimed);
                 }
                 PollToken::Listener(number) => self.accept_from(number),
                 PollToken::Signals
                 | PollToken::MetricsServer
                 | PollToken::Refused
+                | PollToken::Handoffs
                 | PollToken::Probes => {}
             }
+        }
+        if is_ready(PollToken::Handoffs) {
+            self.data_arrivals.read_handoffs();
         }
         if is_ready(PollToken::Probes) {
             self.answer_probes();
@@ -408,6 +410,7 @@ impl AcceptLoop {
 
     fn close(&mut self, index: usize, end: ProcessEnd) {
         let mut session = self.sessions.swap_remove(index);
+        self.data_arrivals.remove_session(session.number);
         session.read_the_rest();
         session.session_log.write(end, &mut self.log);
         self.metrics.enter(&session.session_log, end);
@@ -427,7 +430,7 @@ impl AcceptLoop {
             self.admission.look(&self.poller);
         }
         if self.data_arrivals.next().is_some() {
-            let unclaimed = self.data_arrivals.look(&mut self.sessions);
+            let unclaimed = self.data_arrivals.look();
             self.log_unclaimed(unclaimed);
         }
         if self

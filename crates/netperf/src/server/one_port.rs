@@ -1,7 +1,10 @@
 //! Routing of data that arrives at the control port to the session that issued its token
 //! (docs/decisions/0020-one-port.md).
 
-use std::collections::{BTreeMap, VecDeque};
+mod awaiting;
+mod handoffs;
+
+use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
@@ -10,17 +13,16 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{OnePort, Token};
 use netperf_os::io::{Source, peek_at, recv_with_destination};
-use netperf_os::pass::PassWait;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Domain, Protocol, SockAddr, Socket, Type};
-use netperf_transport::one_port::{
-    self, HandoffInput, HandoffMessage, PREAMBLE, Preamble, PreambleKind, Probe,
-};
+use netperf_transport::one_port::{self, HandoffMessage, PREAMBLE, Preamble, PreambleKind, Probe};
+
+use self::awaiting::AwaitingPreambles;
+use self::handoffs::Handoffs;
 
 use super::accept_loop::described;
 use super::pending::PendingConnection;
 use super::poller::{PollToken, ServerPoller};
-use super::session_process::SessionProcess;
 
 /// Time limit for a preamble, and for a session to accept the connection.
 const WITHIN: Duration = Duration::from_secs(5);
@@ -43,12 +45,12 @@ struct ArrivingData {
 #[derive(Debug)]
 pub(super) struct DataArrivals {
     next: u64,
-    /// Connections with an incomplete preamble, in order of expiry.
-    awaiting_preamble: BTreeMap<u64, ArrivingData>,
+    awaiting_preamble: AwaitingPreambles,
     /// Connections whose session has a full hand-off queue, in order of expiry.
     awaiting_session: VecDeque<(ArrivingData, Token)>,
     /// Sockets that receive probes; empty if datagrams are not accepted.
     probe_sockets: Vec<Socket>,
+    handoffs: Handoffs,
 }
 
 /// Data that belongs to no session.
@@ -75,7 +77,14 @@ enum ArrivalState {
 impl DataArrivals {
     /// Opens a probe socket for each listener. If one cannot be opened, no datagrams are
     /// accepted.
-    pub(super) fn open(listeners: &[Socket], mode: OnePort, poller: &ServerPoller) -> Self {
+    ///
+    /// # Errors
+    /// `EMFILE` or `ENFILE` when there are too many open files.
+    pub(super) fn open(
+        listeners: &[Socket],
+        mode: OnePort,
+        poller: &ServerPoller,
+    ) -> io::Result<Self> {
         let beside = |listener: &Socket| {
             let socket = beside(listener)?;
             poller.watch(socket.as_fd(), PollToken::Probes)?;
@@ -85,12 +94,31 @@ impl DataArrivals {
             OnePort::On => listeners.iter().map(beside).collect(),
             OnePort::Off | OnePort::Tcp => Ok(Vec::new()),
         };
-        Self {
+        Ok(Self {
             next: 0,
-            awaiting_preamble: BTreeMap::new(),
+            awaiting_preamble: AwaitingPreambles::default(),
             awaiting_session: VecDeque::new(),
             probe_sockets: probe_sockets.unwrap_or_default(),
-        }
+            handoffs: Handoffs::new(poller)?,
+        })
+    }
+
+    /// Adds the hand-off socket of the session with this number.
+    ///
+    /// # Errors
+    /// Whatever epoll_ctl(2) reports.
+    pub(super) fn add_session(&mut self, number: u64, handoff: Socket) -> io::Result<()> {
+        self.handoffs.add(number, handoff)
+    }
+
+    /// Removes the hand-off socket of a session that has ended.
+    pub(super) fn remove_session(&mut self, number: u64) {
+        self.handoffs.remove(number);
+    }
+
+    /// Reads the messages of the sessions.
+    pub(super) fn read_handoffs(&mut self) {
+        self.handoffs.look();
     }
 
     /// Reduces the mode to what is available.
@@ -110,10 +138,7 @@ impl DataArrivals {
 
     /// Time of the next scheduled action.
     pub(super) fn next(&self) -> Option<Moment> {
-        let ends = self
-            .awaiting_preamble
-            .first_key_value()
-            .map(|(_, one)| one.until);
+        let ends = self.awaiting_preamble.first().map(|one| one.until);
         let again = (!self.awaiting_session.is_empty()).then(|| clock::now().plus(AGAIN));
         [ends, again].into_iter().flatten().min()
     }
@@ -123,7 +148,6 @@ impl DataArrivals {
         &mut self,
         one: PendingConnection,
         ended: bool,
-        sessions: &mut [SessionProcess],
         poller: &ServerPoller,
     ) -> Option<Unclaimed> {
         // The next event comes when the preamble is complete.
@@ -137,7 +161,7 @@ impl DataArrivals {
         };
         self.next += 1;
         let number = self.next;
-        let state = one.look(ended, sessions, poller);
+        let state = one.look(ended, &mut self.handoffs, poller);
         if let ArrivalState::AwaitsPreamble(one) = &state {
             let (fd, token) = (one.data.as_fd(), PollToken::ArrivingData(number));
             let heard = if heard_of {
@@ -157,11 +181,10 @@ impl DataArrivals {
         &mut self,
         number: u64,
         ended: bool,
-        sessions: &mut [SessionProcess],
         poller: &ServerPoller,
     ) -> Option<Unclaimed> {
-        let one = self.awaiting_preamble.remove(&number)?;
-        let state = one.look(ended, sessions, poller);
+        let one = self.awaiting_preamble.remove(number)?;
+        let state = one.look(ended, &mut self.handoffs, poller);
         self.go_on(number, state)
     }
 
@@ -170,7 +193,8 @@ impl DataArrivals {
         match state {
             ArrivalState::AwaitsPreamble(one) => {
                 self.drop_oldest();
-                self.awaiting_preamble.insert(number, one);
+                let dropped = self.awaiting_preamble.insert(number, one);
+                return dropped.map(|one| one.unspoken("crowded"));
             }
             ArrivalState::AwaitsSession(one, token) => {
                 self.drop_oldest();
@@ -185,7 +209,7 @@ impl DataArrivals {
     /// Drops the oldest connection if the limit is reached.
     fn drop_oldest(&mut self) {
         if self.awaiting_preamble.len() + self.awaiting_session.len() >= MOST
-            && self.awaiting_preamble.pop_first().is_none()
+            && self.awaiting_preamble.remove_first().is_none()
         {
             self.awaiting_session.pop_front();
         }
@@ -193,17 +217,15 @@ impl DataArrivals {
 
     /// Retries connections whose session was busy and ends expired ones. Returns the unclaimed
     /// ones.
-    pub(super) fn look(&mut self, sessions: &mut [SessionProcess]) -> Vec<Unclaimed> {
+    pub(super) fn look(&mut self) -> Vec<Unclaimed> {
         let mut unclaimed = Vec::new();
         let overdue = |one: &ArrivingData| one.until.left().is_zero();
-        while let Some(first) = self.awaiting_preamble.first_entry() {
-            if !overdue(first.get()) {
-                break;
-            }
-            unclaimed.push(first.remove().unspoken("silent"));
+        while self.awaiting_preamble.first().is_some_and(overdue) {
+            let one = self.awaiting_preamble.remove_first();
+            unclaimed.extend(one.map(|one| one.unspoken("silent")));
         }
         for (one, token) in std::mem::take(&mut self.awaiting_session) {
-            match one.enter(token, sessions) {
+            match one.enter(token, &mut self.handoffs) {
                 ArrivalState::AwaitsSession(one, token) => {
                     self.awaiting_session.push_back((one, token))
                 }
@@ -215,17 +237,13 @@ impl DataArrivals {
     }
 
     /// Forwards probes to their sessions. Returns the unclaimed ones.
-    pub(super) fn answer_probes(
-        &self,
-        sessions: &mut [SessionProcess],
-        admits: impl Fn(IpAddr) -> bool,
-    ) -> Vec<Unclaimed> {
+    pub(super) fn answer_probes(&mut self, admits: impl Fn(IpAddr) -> bool) -> Vec<Unclaimed> {
         let mut unclaimed = Vec::new();
         for socket in &self.probe_sockets {
             for _ in 0..AT_ONCE {
                 match probe(socket) {
                     Ok(Some(probe)) if admits(probe.from.ip()) => {
-                        if !announce(probe, sessions) {
+                        if !announce(probe, &mut self.handoffs) {
                             unclaimed.push(Unclaimed::Datagram);
                         }
                     }
@@ -244,12 +262,7 @@ impl ArrivingData {
     }
 
     /// Reads the preamble and hands the connection over.
-    fn look(
-        self,
-        ended: bool,
-        sessions: &mut [SessionProcess],
-        poller: &ServerPoller,
-    ) -> ArrivalState {
+    fn look(self, ended: bool, handoffs: &mut Handoffs, poller: &ServerPoller) -> ArrivalState {
         let mut bytes = [0; PREAMBLE];
         match peek_at(self.data.as_fd(), &mut bytes) {
             Ok(PREAMBLE) => {}
@@ -262,7 +275,7 @@ impl ArrivingData {
             Err(_) => return ArrivalState::Failed(self.unspoken("cut")),
         }
         let read = Preamble::read(&bytes).filter(|read| read.kind == PreambleKind::Connection);
-        let awaiting_session = read.filter(|read| owner(&read.token, sessions).is_some());
+        let awaiting_session = read.filter(|read| handoffs.owner(&read.token).is_some());
         let Some(awaiting_session) = awaiting_session else {
             return ArrivalState::Failed(Unclaimed::Unknown(described(&self.peer)));
         };
@@ -273,16 +286,16 @@ impl ArrivingData {
         let _as_before = sockopt::set(self.data.as_fd(), IntOption::RecvLowAt, 1);
         // The session holds the same socket from here on.
         poller.remove(self.data.as_fd());
-        self.enter(awaiting_session.token, sessions)
+        self.enter(awaiting_session.token, handoffs)
     }
 
     /// Hands the connection over to the session with the token.
-    fn enter(self, token: Token, sessions: &mut [SessionProcess]) -> ArrivalState {
-        let Some(handoff) = owner(&token, sessions) else {
+    fn enter(self, token: Token, handoffs: &mut Handoffs) -> ArrivalState {
+        let Some(handoff) = handoffs.owner(&token) else {
             // The test has already ended.
             return ArrivalState::Failed(Unclaimed::Unknown(described(&self.peer)));
         };
-        match one_port::send_connection(&handoff.socket, &token, self.data.as_fd()) {
+        match one_port::send_connection(handoff, &token, self.data.as_fd()) {
             Ok(()) => ArrivalState::Delivered,
             Err(_) if self.until.left().is_zero() => ArrivalState::Failed(self.unspoken("crowded")),
             Err(_) => ArrivalState::AwaitsSession(self, token),
@@ -290,66 +303,13 @@ impl ArrivingData {
     }
 }
 
-/// Messages of a session per round: a session sends two for each test, and one that floods must
-/// not block the others.
-const WORDS_AT_ONCE: usize = 64;
-
-/// The listener's end of a hand-off socket.
-#[derive(Debug)]
-pub(super) struct Handoff {
-    socket: Socket,
-    /// Token that the session registered last.
-    token: Option<Token>,
-}
-
-impl Handoff {
-    pub(super) const fn new(socket: Socket) -> Self {
-        Self {
-            socket,
-            token: None,
-        }
-    }
-
-    /// Reads the messages of the session.
-    pub(super) fn listen(&mut self) {
-        for _ in 0..WORDS_AT_ONCE {
-            match one_port::recv_message(&self.socket, PassWait::Never) {
-                Ok(HandoffInput::Message(HandoffMessage::Open(token))) => self.token = Some(token),
-                Ok(HandoffInput::Message(HandoffMessage::Shut)) => self.token = None,
-                // A session sends no other messages.
-                Ok(HandoffInput::Message(_) | HandoffInput::Invalid) => {}
-                Ok(HandoffInput::End) => {
-                    self.token = None;
-                    return;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return,
-            }
-        }
-    }
-}
-
-/// The hand-off socket of the session with a token. A session registers its token before the
-/// client learns it.
-fn owner<'s>(token: &Token, sessions: &'s mut [SessionProcess]) -> Option<&'s mut Handoff> {
-    let mut found = None;
-    // Compares all tokens, so that the time does not reveal the match.
-    for handoff in sessions.iter_mut().filter_map(|one| one.handoff.as_mut()) {
-        handoff.listen();
-        if handoff.token.as_ref() == Some(token) {
-            found = Some(handoff);
-        }
-    }
-    found
-}
-
 /// Forwards a probe. Returns false if no session has the token. If the queue is full, the
 /// client repeats the probe.
-fn announce(probe: Probe, sessions: &mut [SessionProcess]) -> bool {
-    let Some(handoff) = owner(&probe.token, sessions) else {
+fn announce(probe: Probe, handoffs: &mut Handoffs) -> bool {
+    let Some(handoff) = handoffs.owner(&probe.token) else {
         return false;
     };
-    let _repeated = one_port::send_message(&handoff.socket, &HandoffMessage::Probe(probe));
+    let _repeated = one_port::send_message(handoff, &HandoffMessage::Probe(probe));
     true
 }
 

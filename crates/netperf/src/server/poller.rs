@@ -23,6 +23,8 @@ pub(super) enum PollToken {
     Refused,
     /// A datagram at a listener's port.
     Probes,
+    /// A message of a session about its token.
+    Handoffs,
     /// The pending connection with this number.
     PendingConnection(u64),
     /// The data connection with this number, whose preamble is incomplete.
@@ -32,7 +34,7 @@ pub(super) enum PollToken {
 }
 
 /// Number of kinds.
-const KINDS: u64 = 8;
+const KINDS: u64 = 9;
 
 impl PollToken {
     /// Encodes the token for the kernel.
@@ -46,8 +48,9 @@ impl PollToken {
             Self::PendingConnection(number) => (5, number),
             Self::ArrivingData(number) => (6, number),
             Self::Session(number) => (7, number),
+            Self::Handoffs => (8, 0),
         };
-        // Numbers count up from 0 and never reach 2^61.
+        // Numbers count up from 0 and never reach 2^60.
         number.wrapping_mul(KINDS).wrapping_add(kind)
     }
 
@@ -61,6 +64,7 @@ impl PollToken {
             5 => Self::PendingConnection(number),
             6 => Self::ArrivingData(number),
             7 => Self::Session(number),
+            8 => Self::Handoffs,
             _ => Self::Signals,
         }
     }
@@ -175,8 +179,9 @@ mod tests {
             PollToken::MetricsServer,
             PollToken::Refused,
             PollToken::Probes,
+            PollToken::Handoffs,
             PollToken::PendingConnection(0),
-            PollToken::PendingConnection(1 << 60),
+            PollToken::PendingConnection(1 << 59),
             PollToken::ArrivingData(3),
             PollToken::Session(9),
         ] {

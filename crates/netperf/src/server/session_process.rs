@@ -13,7 +13,6 @@ use netperf_model::OnePort;
 use netperf_os::{Socket, pass, process};
 
 use super::admission;
-use super::one_port::Handoff;
 use super::record::SessionRecord;
 use super::session_log::{ProcessEnd, SessionLog};
 use super::session_settings::{DESCRIPTOR, SessionSettings};
@@ -46,12 +45,11 @@ pub(super) struct SessionProcess {
     pub(super) session_log: SessionLog,
     /// Client address; `None` if it is not an IP address.
     pub(super) address: Option<IpAddr>,
-    /// Hand-off socket; `None` if data does not use the listener's port.
-    pub(super) handoff: Option<Handoff>,
 }
 
 impl SessionProcess {
-    /// Starts this program again with the connection as standard input, as inetd would.
+    /// Starts this program again with the connection as standard input, as inetd would. Returns
+    /// the listener's end of the hand-off socket, too, if data may use the listener's port.
     ///
     /// # Errors
     /// When there are too many processes or open files.
@@ -60,7 +58,7 @@ impl SessionProcess {
         (control, peer): (Socket, String),
         args: &ServerArgs,
         one_port: OnePort,
-    ) -> io::Result<Self> {
+    ) -> io::Result<(Self, Option<Socket>)> {
         let address = admission::peer_of(&control);
         let handoff = match one_port {
             OnePort::Off => None,
@@ -95,15 +93,15 @@ impl SessionProcess {
             .stdout(Stdio::from(writer))
             .stderr(Stdio::null())
             .spawn()?;
-        Ok(Self {
+        let session = Self {
             number,
             child,
             records: Some(File::from(reader)),
             text: Vec::new(),
             session_log: SessionLog::new(peer),
             address,
-            handoff: handoff.map(|(outside, _)| Handoff::new(outside)),
-        })
+        };
+        Ok((session, handoff.map(|(outside, _)| outside)))
     }
 
     /// Descriptor of the records, while open.
@@ -113,10 +111,6 @@ impl SessionProcess {
 
     /// Reads records, up to a limit. Returns true if there may be more.
     pub(super) fn read(&mut self) -> bool {
-        if let Some(handoff) = &mut self.handoff {
-            // Keeps the hand-off queue short.
-            handoff.listen();
-        }
         let mut chunk = [0; LONGEST];
         for _ in 0..AT_ONCE {
             let Some(records) = &mut self.records else {
@@ -241,7 +235,6 @@ mod tests {
             text: Vec::new(),
             session_log: SessionLog::new("192.0.2.1:7".to_owned()),
             address: None,
-            handoff: None,
         };
         // The scheduler determines which read finds the pipe full.
         let more =

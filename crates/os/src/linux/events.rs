@@ -50,6 +50,12 @@ impl Watch {
 #[derive(Debug)]
 pub struct Epoll(OwnedFd);
 
+impl AsFd for Epoll {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 impl Epoll {
     /// epoll_create1(2).
     ///

@@ -58,7 +58,7 @@ impl AcceptLoop {
             FirstMessage::Complete => self.begin(one),
             FirstMessage::Preamble => {
                 let arrivals = &mut self.data_arrivals;
-                let unclaimed = arrivals.take(one, ended, &mut self.sessions, &self.poller);
+                let unclaimed = arrivals.take(one, ended, &self.poller);
                 self.log_unclaimed(unclaimed);
             }
             FirstMessage::Empty => self.keep(one, PendingStage::Silent),
@@ -192,7 +192,11 @@ impl AcceptLoop {
         let (number, one_port) = (self.started, self.one_port());
         let started = SessionProcess::start(number, (control, peer), &self.args, one_port);
         match started {
-            Ok(session) => {
+            Ok((session, handoff)) => {
+                let added = handoff.map(|handoff| self.data_arrivals.add_session(number, handoff));
+                if let Some(Err(error)) = added {
+                    self.complain("session", &error);
+                }
                 if let Some(fd) = session.fd() {
                     // On failure the records are read at the end of the session.
                     let _late = self.poller.watch_edge(fd, PollToken::Session(number));
@@ -212,7 +216,7 @@ impl AcceptLoop {
     pub(super) fn answer_probes(&mut self) {
         let policy = self.admission.policy();
         let admits = |address| policy.admits(Some(address));
-        let unclaimed = self.data_arrivals.answer_probes(&mut self.sessions, admits);
+        let unclaimed = self.data_arrivals.answer_probes(admits);
         self.log_unclaimed(unclaimed);
     }
 

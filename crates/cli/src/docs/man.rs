@@ -124,7 +124,8 @@ pub(super) fn history() -> String {
          1: The store failed or is damaged, or an output could not be written.\n\
          2: The command line is invalid, a file cannot be read or is not a result, or the \
          history or result does not exist; a line on standard error gives the reason. Other \
-         files are added nevertheless.",
+         files are added nevertheless.\n\
+         3: This build of netperf lacks a part: --parquet.",
     );
     page.section("EXAMPLES");
     page.example("netperf -H db1 -t TCP_RR --json | netperf history add -");
@@ -210,7 +211,9 @@ fn ending(page: &mut Man) {
          or a run of a sweep failed.\n\
          2: A long option, a subcommand line, a file or a plan is invalid; a line on standard \
          error gives the reason.\n\
-         3: A host does not support the test, or netserver does not have the key.\n\
+         3: A host does not support the test or a setting that was asked for by its name, this \
+         build lacks a part, or netserver does not have the key; with run, also if a run lacks a \
+         setting that was asked for by its letter.\n\
          4: A figure is worse, with compare and run.\n\
          5: The result of compare or run is inconclusive, and no figure is worse.\n\
          255: A host was not found, netserver could not be reached or refused the test, or a \

@@ -78,8 +78,8 @@ const INTRODUCTION: &str = "# Options
 Every option has a name, and nearly every one a letter.
 
 Letters follow `getopt`: they can be combined (`-cC`), and a value can be attached
-(`-tTCP_RR`) or be the next word. An invalid value counts as 0 and is never an
-error. Letters after `--` belong to the test, and many of them have a different
+(`-tTCP_RR`) or be the next word. An invalid value counts as 0 and is no
+error; a line on standard error names a value that is not used as it was typed. Letters after `--` belong to the test, and many of them have a different
 meaning there; [a table](#letters-that-mean-two-things) lists both.
 
 Names are unique and valid on either side of `--`, as `--name value` or

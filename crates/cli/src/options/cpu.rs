@@ -44,8 +44,8 @@ pub(super) const BIND: Opt = Opt::lettered('T', "bind-cpu", Group::Cpu)
     .checked(bind)
     .help("bind netperf and netserver to these CPUs")
     .more(
-        "One number is for both ends; `0,` binds only netperf, `,1` only netserver. If netperf \
-         cannot be bound, --bind-cpu fails and -T warns; for netserver a failure is ignored. \
+        "One number is for both ends; `0,` binds only netperf, `,1` only netserver. If an end \
+         cannot be bound, --bind-cpu fails and -T warns; a stock netserver does not report it. \
          Ranges and lists apply to the threads of --flows, as with --cpus and --remote-cpus: 0-3 \
          is for both ends; a colon separates netperf's CPUs from netserver's, as in 0-3:4-7, 0,2: or :4-7.",
     );

@@ -149,7 +149,8 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .more(
             "For instance 40000-40010, for a firewall in front of netserver. Holds for all clients, \
              those of netperf 2.7 too, and for all transports over IP. A client that requests a \
-             port outside the range gets one of the range. Tests for which too few ports are free \
+             port outside the range is offered one of the range; netperf of this project does not \
+             take it and fails. Tests for which too few ports are free \
              are refused.",
         ),
     Opt::named("max-sessions", Group::Access)

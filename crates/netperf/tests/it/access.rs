@@ -302,6 +302,13 @@ fn keys(folder: &Scratch) -> (String, String) {
 }
 
 #[track_caller]
+/// The manual quotes the message, with another host.
+fn in_the_manual(line: &str) {
+    let chapter = include_str!("../../../../docs/manual/src/access.md");
+    let line = line.replace("127.0.0.1", "db1");
+    assert!(chapter.contains(&line), "{line}");
+}
+
 fn fails(finished: &Finished, status: i32, line: &str) {
     assert_eq!(
         finished.status.code(),
@@ -400,7 +407,9 @@ fn a_wrong_key_is_a_line_at_both_ends() {
     let options = ["-D", "--key-file", &key];
     let server = Netserver::start_with(&ours!(), &Place::Here, &options, &[]);
     let run = client(&server, &SHORT).args(["--key-file", &other]).run();
-    fails(&run, 255, "netserver on 127.0.0.1 rejects this key");
+    let line = "netserver on 127.0.0.1 rejects this key";
+    fails(&run, 255, line);
+    in_the_manual(line);
     is_noted(&server, "denied=wrong-key");
     nothing_is_left(&server);
     client(&server, &SHORT)
@@ -473,6 +482,7 @@ fn a_netserver_that_cannot_prove_that_it_has_the_key_is_refused() {
     let folder = Scratch::new();
     let (key, _) = keys(&folder);
     let line = "netserver on 127.0.0.1 has no key, or is a stock netserver";
+    in_the_manual(line);
     let keyless = server(&[]);
     let guarded = server(&["-Z", "sesame"]);
     for server in [&keyless, &guarded] {

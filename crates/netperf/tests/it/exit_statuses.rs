@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use netperf_testkit::{Invocation, ours};
+
 type Statuses = BTreeSet<u8>;
 
 fn root() -> PathBuf {
@@ -38,39 +40,64 @@ fn of_page(name: &str) -> Statuses {
     tags.filter_map(|tag| tag.parse().ok()).collect()
 }
 
-/// Statuses that the sources of the programs name: constants whose comment says so.
-fn of_code(folder: &Path, found: &mut Statuses) {
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("a file").path();
-        if path.is_dir() {
-            of_code(&path, found);
-            continue;
-        }
-        let text = read(&path);
-        let lines: Vec<&str> = text.lines().map(str::trim).collect();
-        for pair in lines.windows(2) {
-            let is_status =
-                pair[0].starts_with("///") && pair[0].to_lowercase().contains("exit status");
-            let value = pair[1]
-                .split_once(": u8 = ")
-                .filter(|_| pair[1].contains("const "));
-            if let Some((_, value)) = value.filter(|_| is_status) {
-                found.insert(value.trim_end_matches(';').parse().expect("a status"));
-            }
-        }
+/// Files of a folder, also of its subfolders; a file itself.
+fn files(path: &Path) -> Vec<PathBuf> {
+    if path.is_file() {
+        return vec![path.to_path_buf()];
     }
+    let entries =
+        std::fs::read_dir(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let entries = entries.map(|entry| entry.expect("a file").path());
+    entries.flat_map(|path| files(&path)).collect()
 }
 
+fn source(name: &str) -> PathBuf {
+    root().join("crates/netperf/src").join(name)
+}
+
+/// Names and values of the constants of a source whose comment says that they are exit statuses.
+fn constants(text: &str) -> Vec<(String, u8)> {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let constant = |pair: &[&str]| {
+        let says_so = pair[0].starts_with("///") && pair[0].to_lowercase().contains("exit status");
+        let (name, value) = pair[1].split_once(": u8 = ").filter(|_| says_so)?;
+        let value = value.trim_end_matches(';').parse().expect("a status");
+        Some((name.rsplit(' ').next()?.to_owned(), value))
+    };
+    lines.windows(2).filter_map(constant).collect()
+}
+
+/// Statuses with which sources can end a program: constants that they define or take from
+/// `output.rs`, and those of `ExitCode`.
+fn of_code(names: &[&str]) -> Statuses {
+    let common = constants(&read(&source("output.rs")));
+    let mut found = Statuses::new();
+    for file in names.iter().flat_map(|name| files(&source(name))) {
+        let text = read(&file);
+        found.extend(constants(&text).iter().map(|(_, value)| *value));
+        let imports = text.split("use crate::output::").nth(1).unwrap_or_default();
+        let imports = imports.split(';').next().unwrap_or_default();
+        for (name, value) in &common {
+            let mut words = imports.split(|letter: char| !letter.is_alphanumeric());
+            if words.any(|word| word == name) || text.contains(&format!("output::{name}")) {
+                found.insert(*value);
+            }
+        }
+        for (name, value) in [("SUCCESS", 0), ("FAILURE", 1)] {
+            found.extend(text.contains(&format!("ExitCode::{name}")).then_some(value));
+        }
+    }
+    found
+}
+
+const RUN: &str = "netperf compare and netperf run";
+
 #[test]
-fn man_pages_and_manual_name_the_same_statuses_and_all_of_the_code() {
-    let netperf = [
-        "netperf",
-        "netperf compare and netperf run",
-        "netperf sweep",
-    ];
+fn man_pages_and_manual_name_the_same_statuses() {
+    let netperf = ["netperf", RUN, "netperf sweep"];
     let netperf: Statuses = netperf.into_iter().flat_map(of_manual).collect();
     let all = [
-        ("netperf.1", netperf.clone()),
+        ("netperf.1", netperf),
         ("netperf-report.1", of_manual("netperf report")),
         ("netperf-history.1", of_manual("netperf history")),
         ("netserver.1", of_manual("netserver")),
@@ -79,7 +106,38 @@ fn man_pages_and_manual_name_the_same_statuses_and_all_of_the_code() {
         assert!(manual.len() > 2, "{page}: {manual:?}");
         assert_eq!(of_page(page), manual, "{page}");
     }
-    let mut code = Statuses::from([0]);
-    of_code(&root().join("crates/netperf/src"), &mut code);
-    assert_eq!(code, netperf);
+}
+
+#[test]
+fn the_manual_names_the_statuses_of_the_code_of_each_program() {
+    for (heading, sources) in [
+        ("netperf", &["output.rs", "client.rs"][..]),
+        ("netperf report", &["client/report.rs", "client/report"]),
+        ("netperf sweep", &["client/sweep.rs"]),
+        ("netperf history", &["client/history.rs"]),
+        ("netserver", &["server.rs", "server"]),
+    ] {
+        assert_eq!(of_code(sources), of_manual(heading), "{heading}");
+    }
+    // A run that fails has a status of netperf.
+    let mut code = of_code(&["client/compare.rs", "client/versus.rs"]);
+    assert!(code.is_subset(&of_manual(RUN)), "{code:?}");
+    code.append(&mut of_manual("netperf"));
+    assert_eq!(code, of_manual(RUN));
+}
+
+#[test]
+fn an_unknown_name_ends_every_program_with_the_status_of_the_manual() {
+    let programs = ours!();
+    let words = ["", "report", "compare", "run", "sweep", "history"];
+    let netperf = words.map(|word| (&programs.netperf, word));
+    for (program, word) in netperf.into_iter().chain([(&programs.netserver, "")]) {
+        let words = word.split_whitespace().chain(["--nosuch"]);
+        let finished = Invocation::new(program).args(words).run().expect_exit(2);
+        assert!(
+            finished.stderr.contains("--nosuch"),
+            "{word}: {}",
+            finished.account()
+        );
+    }
 }

@@ -170,6 +170,8 @@ _netserver_value() {
     --data-ports) : ;;
     --max-sessions) : ;;
     --max-peer-sessions) : ;;
+    --max-startups) : ;;
+    --source-bits) : ;;
     --max-test-time) : ;;
     --max-send-rate) : ;;
     --idle-time) : ;;
@@ -306,7 +308,7 @@ _netperf() {
 }
 
 _netserver() {
-    _netperf_complete netserver '--allow --check-config --config --control-keepalive --cpu-count --cpu-method --data-peers --data-ports --debug --deny --drain --features --files --foreground --health --help --idle-time --ipv4 --ipv6 --key-file --listen --log --log-file --log-level --max-peer-sessions --max-send-rate --max-sessions --max-test-time --metrics --no-debug --no-fork --one-port --passphrase --port --require --sandbox --transports --user --verbosity --version'
+    _netperf_complete netserver '--allow --check-config --config --control-keepalive --cpu-count --cpu-method --data-peers --data-ports --debug --deny --drain --features --files --foreground --health --help --idle-time --ipv4 --ipv6 --key-file --listen --log --log-file --log-level --max-peer-sessions --max-send-rate --max-sessions --max-startups --max-test-time --metrics --no-debug --no-fork --one-port --passphrase --port --require --sandbox --source-bits --transports --user --verbosity --version'
 }
 
 complete -F _netperf netperf

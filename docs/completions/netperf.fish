@@ -677,6 +677,8 @@ complete -c netserver -l one-port -x -a 'off tcp on' -d 'data accepted on the co
 complete -c netserver -l data-ports -x -d 'bind data sockets only to ports of this range'
 complete -c netserver -l max-sessions -x -d 'maximum number of concurrent sessions'
 complete -c netserver -l max-peer-sessions -x -d 'maximum number of concurrent sessions per client address'
+complete -c netserver -l max-startups -x -d 'limits of clients that have not proven the key (default 10:30:100)'
+complete -c netserver -l source-bits -x -d 'leading bits of IPv6 addresses that count as one client address (default 64)'
 complete -c netserver -l max-test-time -x -d 'refuse tests that are longer, or have no time limit'
 complete -c netserver -l max-send-rate -x -d 'limit netserver\'s send rate in one test, in bits per second'
 complete -c netserver -l idle-time -x -d 'disconnect a client after this time without a message (default 300 s)'

@@ -11,7 +11,8 @@ use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::many::{Placement, cpu_list};
 use netperf_model::{
-    BadNetwork, DataPeers, GuardedFeatures, InterfaceName, Limit, Network, PortRange, TransportSet,
+    BadNetwork, DataPeers, GuardedFeatures, InterfaceName, Limit, Network, PortRange, Startups,
+    TransportSet,
 };
 
 use crate::grammar::{self, DSCP_NAMES};
@@ -96,6 +97,8 @@ pub(crate) enum ValueKind {
     Placement,
     /// A range of ports.
     Ports,
+    /// Numbers of clients without proof.
+    Startups,
     /// Networks with commas between.
     Networks,
     /// Permitted data addresses.
@@ -189,6 +192,7 @@ impl ValueKind {
             },
             Self::Placement => as_it_is(Placement::named(text).is_some()),
             Self::Ports => as_it_is(text.parse::<PortRange>().is_ok()),
+            Self::Startups => as_it_is(text.parse::<Startups>().is_ok()),
             Self::Networks => as_it_is(Network::list(text).is_ok()),
             Self::DataPeers => as_it_is(text.parse::<DataPeers>().is_ok()),
             Self::Features => as_it_is(text.parse::<GuardedFeatures>().is_ok()),
@@ -232,6 +236,7 @@ impl ValueKind {
             Self::Rate => "a rate such as 50k, 2.5M or 20kpps, above 0",
             Self::Seed => "a whole number of at most 64 bits",
             Self::Ports => "a range of ports such as 40000-40010",
+            Self::Startups => "START:PERCENT:FULL such as 10:30:100, FULL at most 1000",
             Self::Networks => "networks such as 10.0.0.0/8,2001:db8::/32",
             Self::DataPeers => "same, any, or networks such as 10.0.0.0/8,2001:db8::/32",
             Self::Features => "none, all, or a list of io-uring, mark, bind-device and priority",

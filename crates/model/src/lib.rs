@@ -63,9 +63,9 @@ pub use plan::{
     TestPlan, TouchPlan,
 };
 pub use policy::{
-    BadFeatures, BadHostSupport, BadNetwork, BadPortRange, BadTransports, DataPeers, Denied,
-    GuardedFeature, GuardedFeatures, HostSupport, Limits, Network, OnePort, Policy, PortRange,
-    Require, SessionLoad, Sources, TransportGroup, TransportSet,
+    BadFeatures, BadHostSupport, BadNetwork, BadPortRange, BadStartups, BadTransports, DataPeers,
+    Denied, GuardedFeature, GuardedFeatures, HostSupport, Limits, Network, OnePort, Policy,
+    PortRange, Require, SessionLoad, Sources, Startups, TransportGroup, TransportSet,
 };
 pub use quality::{NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};

@@ -19,12 +19,14 @@ mod features;
 mod host_support;
 mod network;
 mod ports;
+mod startups;
 mod transports;
 
 pub use features::{BadFeatures, GuardedFeature, GuardedFeatures};
 pub use host_support::{BadHostSupport, HostSupport};
 pub use network::{BadNetwork, Network};
 pub use ports::{BadPortRange, PortRange};
+pub use startups::{BadStartups, Startups};
 pub use transports::{BadTransports, TransportGroup, TransportSet};
 
 words! {
@@ -164,8 +166,12 @@ impl Sources {
 pub struct Limits {
     /// Maximum number of concurrent sessions.
     pub sessions: Option<u32>,
-    /// Maximum number of concurrent sessions of one address.
+    /// Maximum number of concurrent sessions of one source.
     pub peer_sessions: Option<u32>,
+    /// Clients that have not proven the key.
+    pub startups: Startups,
+    /// Number of leading bits of IPv6 addresses that identify a source.
+    pub source_bits: u8,
     /// Maximum length of a test.
     pub test_time: Option<Duration>,
     /// Maximum rate at which netserver sends in one test, bits per second.
@@ -177,6 +183,15 @@ pub struct Limits {
 impl Limits {
     /// Default idle time-out of a client.
     pub const IDLE_TIME: Duration = Duration::from_secs(300);
+    /// Default number of leading bits of IPv6 addresses that identify a source: a host usually
+    /// has all addresses of its link.
+    pub const SOURCE_BITS: u8 = 64;
+
+    /// The network that a client at this address is counted by.
+    #[must_use]
+    pub fn source(&self, address: Option<IpAddr>) -> Option<Network> {
+        address.map(|address| Network::of_source(address, self.source_bits))
+    }
 }
 
 impl Default for Limits {
@@ -184,6 +199,8 @@ impl Default for Limits {
         Self {
             sessions: None,
             peer_sessions: None,
+            startups: Startups::default(),
+            source_bits: Self::SOURCE_BITS,
             test_time: None,
             send_rate: None,
             idle_time: Self::IDLE_TIME,
@@ -264,6 +281,16 @@ pub enum Denied {
         again = again(.1)
     )]
     PeerSessions(u32, Option<Duration>),
+    /// Too many clients have not proven the key yet.
+    #[error("too many clients are proving its key (--max-startups): try again")]
+    Startups,
+    /// Clients of this source failed to prove the key too often. The time until one may try
+    /// again.
+    #[error(
+        "clients at your address did not prove its key: try again in {} s",
+        .0.as_secs() + 1
+    )]
+    Penalty(Duration),
     /// The client must present the passphrase.
     #[error("it serves only clients that send its passphrase (-Z)")]
     Passphrase,
@@ -326,6 +353,8 @@ impl Denied {
         "network",
         "sessions",
         "peer-sessions",
+        "startups",
+        "penalty",
         "passphrase",
         "key-required",
         "wrong-key",
@@ -346,6 +375,8 @@ impl Denied {
             Self::Network => "network",
             Self::Sessions(..) => "sessions",
             Self::PeerSessions(..) => "peer-sessions",
+            Self::Startups => "startups",
+            Self::Penalty(_) => "penalty",
             Self::Passphrase => "passphrase",
             Self::KeyRequired => "key-required",
             Self::WrongKey => "wrong-key",
@@ -385,8 +416,8 @@ impl Denied {
             | Self::Token => EACCES,
             // As from a netserver that cannot open such a socket.
             Self::Transport(_) => EPROTONOSUPPORT,
-            Self::Sessions(..) => EUSERS,
-            Self::PeerSessions(..) | Self::SendRate(_) => EDQUOT,
+            Self::Sessions(..) | Self::Startups => EUSERS,
+            Self::Penalty(_) | Self::PeerSessions(..) | Self::SendRate(_) => EDQUOT,
             Self::DataPorts => EADDRINUSE,
             Self::KeyRequired | Self::Passphrase => ENOKEY,
             Self::WrongKey => EKEYREJECTED,

@@ -11,6 +11,7 @@ mod metrics_server;
 mod one_port;
 mod pending;
 mod poller;
+mod proofs;
 mod record;
 pub mod sandbox;
 mod secure;
@@ -22,13 +23,16 @@ mod supervisor;
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use log::ServerLog;
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
-use netperf_model::{Require, Secret};
+use netperf_model::{Denied, Limits, Require, Secret};
+use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, pass};
-use record::{SessionEnd, SessionRecord};
+use record::{Records, Seat, SessionEnd, SessionRecord};
 use sandbox::Means;
 use session_log::{ProcessEnd, SessionLog};
 use session_settings::SessionSettings;
@@ -169,6 +173,32 @@ fn confine(args: &ServerArgs, environment: &Environment) -> io::Result<()> {
     sandbox::confine(wanted, args.operations.files.as_deref())
 }
 
+/// Time limit for an answer of the listener.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// Records of a session process. The listener has the other end of its standard output.
+struct ListenerRecords;
+
+impl Records for ListenerRecords {
+    fn tell(&mut self, record: SessionRecord) {
+        out(&record.line());
+    }
+
+    fn seat(&mut self, limits: &Limits) -> Result<(), Denied> {
+        self.tell(SessionRecord::Proven);
+        let listener = io::stdout();
+        let mut answer = [0];
+        let answered = matches!(ready(listener.as_fd(), Interest::Read, ANSWER), Ok(true))
+            && netperf_os::io::recv(listener.as_fd(), &mut answer).is_ok();
+        let [byte] = answer;
+        match Seat::denied(byte, limits) {
+            None if answered => Ok(()),
+            None => Err(Denied::Startups),
+            Some(denied) => Err(denied),
+        }
+    }
+}
+
 fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environment) -> ExitCode {
     if confine(args, environment).is_err() {
         out(&SessionRecord::Ended(SessionEnd::Unconfined).line());
@@ -176,7 +206,7 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
     }
     let handoff = environment.handoff.and_then(pass::take_inherited);
     let handoff = handoff.map(Socket::from);
-    session::serve(control, args, handoff, &mut |record| out(&record.line()));
+    session::serve(control, args, handoff, &mut ListenerRecords);
     ExitCode::SUCCESS
 }
 
@@ -205,7 +235,7 @@ fn one_session(
         return Ok(ExitCode::from(UNCONFINED));
     }
     let mut session_log = SessionLog::new(peer.unwrap_or_default());
-    session::serve(control, args, None, &mut |record| session_log.enter(record));
+    session::serve(control, args, None, &mut session_log);
     session_log.write(ProcessEnd::Exit(0), &mut log);
     Ok(ExitCode::SUCCESS)
 }

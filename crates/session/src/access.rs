@@ -25,6 +25,12 @@ pub fn is_greeting(frame: &Frame) -> bool {
     frame.request() == RequestKind::CpuCalibrate && says_word(frame, Stage::Request)
 }
 
+/// Returns true if a first message asks why netserver does not serve the client.
+#[must_use]
+pub fn wants_reason(frame: &Frame) -> bool {
+    crate::extension::wants_reason(frame)
+}
+
 /// netserver's answer where it has a key: the next byte, in either direction, is one of TLS.
 #[must_use]
 pub fn answer() -> Frame {

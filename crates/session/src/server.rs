@@ -193,8 +193,10 @@ fn locked(facts: &Facts, phrase: &str, frame: &Frame) -> (ServerState, Vec<Serve
     (ServerState::Closed, effects)
 }
 
-/// Compares in a time that does not tell how much of a guess is right.
-fn unlocks(phrase: &str, frame: &Frame) -> bool {
+/// Returns true if a first message presents the passphrase. Compares in a time that does not tell
+/// how much of a guess is right.
+#[must_use]
+pub fn unlocks(phrase: &str, frame: &Frame) -> bool {
     if frame.request() != RequestKind::Passphrase {
         return false;
     }

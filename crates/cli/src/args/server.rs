@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_model::{
     CpuMethod, DataPeers, Family, GuardedFeatures, HostSupport, Limits, Network, OnePort, Policy,
-    PortRange, Require, Secret, TransportSet,
+    PortRange, Require, Secret, Startups, TransportSet,
 };
 
 use super::HostArg;
@@ -74,6 +74,8 @@ impl ServerArgs {
             limits: Limits {
                 sessions: access.sessions,
                 peer_sessions: access.peer_sessions,
+                startups: access.startups.unwrap_or_default(),
+                source_bits: access.source_bits.unwrap_or(Limits::SOURCE_BITS),
                 test_time: access.test_time,
                 send_rate: access.send_rate,
                 idle_time: access
@@ -110,6 +112,7 @@ impl ServerArgs {
     pub fn session_words(&self) -> Vec<String> {
         let access = &self.access;
         let seconds = |time: Duration| time.as_secs_f64().to_string();
+        let number = |count: Option<u32>| count.map(|count| count.to_string());
         let words = [
             ("passphrase", self.passphrase.clone()),
             (
@@ -136,6 +139,8 @@ impl ServerArgs {
                 "data-ports",
                 access.data_ports.map(|ports| ports.to_string()),
             ),
+            ("max-sessions", number(access.sessions)),
+            ("max-peer-sessions", number(access.peer_sessions)),
             ("max-test-time", access.test_time.map(seconds)),
             (
                 "max-send-rate",
@@ -197,6 +202,10 @@ pub struct AccessArgs {
     pub sessions: Option<u32>,
     /// `--max-peer-sessions`: of one address.
     pub peer_sessions: Option<u32>,
+    /// `--max-startups`: clients that have not proven the key.
+    pub startups: Option<Startups>,
+    /// `--source-bits`: of IPv6 addresses that are one source.
+    pub source_bits: Option<u8>,
     /// `--max-test-time`: the longest test.
     pub test_time: Option<Duration>,
     /// `--max-send-rate`: bits per second.

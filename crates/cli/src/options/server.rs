@@ -161,6 +161,21 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .takes("count", ValueKind::Count)
         .set(|a, text| a.access.peer_sessions = text.parse().ok())
         .help("maximum number of concurrent sessions per client address"),
+    Opt::named("max-startups", Group::Access)
+        .takes("start:percent:full", ValueKind::Startups)
+        .set(|a, text| a.access.startups = text.parse().ok())
+        .help("limits of clients that have not proven the key (default 10:30:100)")
+        .more(
+            "START clients prove the key at a time, each within 3 seconds; further ones wait as \
+             long. PERCENT of the clients that arrive then are refused at random, more with more \
+             clients, and all when there are FULL. Clients without proof are no sessions. An \
+             address whose clients fail to prove the key is refused for a time.",
+        ),
+    Opt::named("source-bits", Group::Access)
+        .takes("bits", ValueKind::Within(1, 128))
+        .set(|a, text| a.access.source_bits = text.parse().ok())
+        .help("leading bits of IPv6 addresses that count as one client address (default 64)")
+        .more("For --max-peer-sessions and --max-startups."),
     Opt::named("max-test-time", Group::Access)
         .takes("time", ValueKind::Span)
         .set(|a, text| a.access.test_time = span(text))

@@ -56,6 +56,23 @@ impl Network {
         self.bits
     }
 
+    /// The network that a client is counted by: its IPv4 address, or these leading bits of its
+    /// IPv6 address.
+    #[must_use]
+    pub fn of_source(address: IpAddr, v6_bits: u8) -> Self {
+        let address = address.to_canonical();
+        let whole = if address.is_ipv4() { 32 } else { 128 };
+        let bits = if address.is_ipv4() {
+            whole
+        } else {
+            v6_bits.min(whole)
+        };
+        Self::around(address, bits).unwrap_or(Self {
+            address,
+            bits: whole,
+        })
+    }
+
     /// The network of an address, whatever bits it has behind those that count; `None`
     /// when it has not as many.
     fn around(address: IpAddr, bits: u8) -> Option<Self> {

@@ -5,6 +5,7 @@
 //! lifetimes are all bounded, so that unauthenticated clients cannot exhaust resources.
 
 mod incoming;
+mod unproven;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
 use netperf_measure::clock::{self, Moment};
-use netperf_model::Require;
+use netperf_model::{Denied, Require};
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_os::{Socket, process};
 use netperf_session::server::PASSPHRASE;
@@ -26,8 +27,9 @@ use super::log::ServerLog;
 use super::metrics::{Gauges, Metrics};
 use super::metrics_server::MetricsServer;
 use super::one_port::DataArrivals;
-use super::pending::{self, PendingConnections, WaitLimits};
+use super::pending::{self, PendingConnection, PendingConnections, WaitLimits};
 use super::poller::{PollEvent, PollToken, ServerPoller};
+use super::proofs::{PROOF_TIME, ProofPool};
 use super::sandbox::Means;
 use super::session;
 use super::session_log::{ProcessEnd, SessionLog};
@@ -57,6 +59,7 @@ pub(super) struct AcceptLoop {
     pending: PendingConnections,
     most_waiting: usize,
     sessions: Vec<SessionProcess>,
+    proofs: ProofPool,
     /// Number of sessions started.
     started: u64,
     admission: Admission,
@@ -112,6 +115,7 @@ impl AcceptLoop {
             pending: PendingConnections::default(),
             most_waiting: room.unwrap_or(MOST_WAITING).clamp(1, MOST_WAITING),
             sessions: Vec::new(),
+            proofs: ProofPool::default(),
             started: 0,
             admission: Admission::new(args.policy()),
             log,
@@ -174,6 +178,7 @@ impl AcceptLoop {
             self.metrics_server.as_ref().and_then(MetricsServer::until),
             self.admission.next(),
             self.data_arrivals.next(),
+            self.next_proof(),
         ];
         let next = moments.into_iter().flatten().min();
         next.map_or(LONGEST_WAIT, Moment::left)
@@ -189,7 +194,11 @@ impl AcceptLoop {
         };
         WaitLimits {
             silent,
-            place: idle_time,
+            place: if self.args.require() == Require::Key {
+                PROOF_TIME
+            } else {
+                idle_time
+            },
         }
     }
 
@@ -245,9 +254,13 @@ impl AcceptLoop {
             return;
         };
         let more = session.read();
+        let asks = session.asks();
         if let Some(fd) = session.fd().filter(|_| more) {
             // Re-arms the event for the rest. On failure it is read at the end of the session.
             let _late = self.poller.change_token(fd, PollToken::Session(number));
+        }
+        if let Some(source) = asks {
+            self.seat(number, source);
         }
     }
 
@@ -274,9 +287,7 @@ impl AcceptLoop {
     fn serve_here(&mut self, control: Socket, peer: String) {
         let mut session_log = SessionLog::new(peer);
         let served = std::panic::AssertUnwindSafe(|| {
-            session::serve(control, &self.args, None, &mut |record| {
-                session_log.enter(record)
-            });
+            session::serve(control, &self.args, None, &mut session_log);
         });
         let end = match std::panic::catch_unwind(served) {
             Ok(()) => ProcessEnd::Exit(0),
@@ -400,8 +411,18 @@ impl AcceptLoop {
                 index += 1;
             }
         }
+        self.begin_waiting();
+    }
+
+    /// Starts the sessions of waiting clients for which there is a place.
+    fn begin_waiting(&mut self) {
         while self.sessions.len() < MOST_SESSIONS {
-            let Some(next) = self.pending.take_complete() else {
+            let (proofs, startups) = (&self.proofs, self.startups());
+            let may_begin = |one: &PendingConnection| {
+                one.unproven
+                    .is_none_or(|source| proofs.has_place(source, startups))
+            };
+            let Some(next) = self.pending.take_complete(may_begin) else {
                 return;
             };
             self.begin(next);
@@ -412,6 +433,11 @@ impl AcceptLoop {
         let mut session = self.sessions.swap_remove(index);
         self.data_arrivals.remove_session(session.number);
         session.read_the_rest();
+        if let Some((source, _)) = session.unproven {
+            // A session that netserver ends is no failure of its client.
+            let failed = end != ProcessEnd::Drained || self.draining.is_none();
+            self.proofs.ends(source, !failed, clock::now());
+        }
         session.session_log.write(end, &mut self.log);
         self.metrics.enter(&session.session_log, end);
     }
@@ -424,8 +450,13 @@ impl AcceptLoop {
         }
         let (wait_limits, now) = (self.wait_limits(), clock::now());
         while let Some((one, why)) = self.pending.take_overdue(wait_limits, now) {
-            self.drop_silent(&one.peer, why);
+            if one.unproven.is_some() {
+                self.refuse(one, &Denied::Startups);
+            } else {
+                self.drop_silent(&one.peer, why);
+            }
         }
+        self.end_proofs(now);
         if self.admission.next().is_some_and(over) {
             self.admission.look(&self.poller);
         }

@@ -65,9 +65,21 @@ impl Admission {
     /// Sends the reason to a refused client and keeps the connection until the client has read
     /// it.
     pub(super) fn refuse(&mut self, control: Socket, denied: &Denied, poller: &ServerPoller) {
-        if !send_refusal(&control, denied)
-            || poller.watch(control.as_fd(), PollToken::Refused).is_err()
-        {
+        if send_refusal(&control, denied) {
+            self.dismiss(control, poller);
+        }
+    }
+
+    /// Closes a connection without a word, once the client has closed it.
+    pub(super) fn close(&mut self, control: Socket, poller: &ServerPoller) {
+        let ended = control.set_nonblocking(true).is_ok() && is_open(&control);
+        if ended && control.shutdown(Shutdown::Write).is_ok() {
+            self.dismiss(control, poller);
+        }
+    }
+
+    fn dismiss(&mut self, control: Socket, poller: &ServerPoller) {
+        if poller.watch(control.as_fd(), PollToken::Refused).is_err() {
             return;
         }
         while self.refused.len() >= MOST_REFUSED {

@@ -21,7 +21,7 @@ use netperf_session::errno;
 use netperf_transport::one_port::{HandoffMessage, fresh, send_message};
 use netperf_wire::RemoteErrno;
 
-use super::record::{Ran, SessionEnd, SessionRecord};
+use super::record::{Ran, Records, SessionEnd, SessionRecord};
 use super::sandbox::fill_file;
 use crate::client::placed;
 
@@ -36,7 +36,7 @@ pub(super) struct EngineHost<'a> {
     files: Option<PathBuf>,
     /// Error number if the last request to bind to a CPU failed.
     cpu_refused: Option<i32>,
-    tell: &'a mut dyn FnMut(SessionRecord),
+    records: &'a mut dyn Records,
 }
 
 /// A prepared end with the name of its run.
@@ -76,13 +76,13 @@ impl<'a> EngineHost<'a> {
     /// The end of `control` ends a running test. Data may also arrive by `handoff`. Fill files
     /// must be in `files`. `policy` is that of this client, `found` what
     /// the listener found on this host.
-    /// `tell` receives the result of each test.
+    /// `records` receives the result of each test.
     pub(super) fn new(
         control: Rc<Socket>,
         handoff: Option<Socket>,
         (policy, found): (&'a Policy, Option<&'a HostSupport>),
         cpu_method: CpuMethod,
-        (files, tell): (Option<PathBuf>, &'a mut dyn FnMut(SessionRecord)),
+        (files, records): (Option<PathBuf>, &'a mut dyn Records),
     ) -> Self {
         let local = control.local_addr().ok();
         Self {
@@ -94,7 +94,7 @@ impl<'a> EngineHost<'a> {
             found,
             files,
             cpu_refused: None,
-            tell,
+            records,
         }
     }
 
@@ -225,7 +225,7 @@ impl SessionHost for EngineHost<'_> {
         let ready = self.make_ready(job);
         // The session notes refusals by the policy.
         if let Err(NotPrepared::Failed(errno)) = &ready {
-            (self.tell)(SessionRecord::Refused(errno.0));
+            self.records.tell(SessionRecord::Refused(errno.0));
         }
         ready
     }
@@ -240,7 +240,7 @@ impl SessionHost for EngineHost<'_> {
             settings_at,
         } = prepared;
         if let Some(time) = time {
-            (self.tell)(SessionRecord::Runs(time.as_secs_f64()));
+            self.records.tell(SessionRecord::Runs(time.as_secs_f64()));
         }
         let mut result = server
             .serve(Some(self.control.as_ref().as_fd()))
@@ -248,7 +248,7 @@ impl SessionHost for EngineHost<'_> {
         if let Ok(result) = &mut result {
             result.settings = settings_at.map(|at| netperf_measure::host::settings(&at));
         }
-        (self.tell)(match &result {
+        self.records.tell(match &result {
             Ok(result) => SessionRecord::Ran(Ran {
                 transport,
                 flow,
@@ -258,7 +258,8 @@ impl SessionHost for EngineHost<'_> {
             Err(errno) => SessionRecord::Failed(errno.0),
         });
         if self.is_abandoned() {
-            (self.tell)(SessionRecord::Ended(SessionEnd::Abandoned));
+            self.records
+                .tell(SessionRecord::Ended(SessionEnd::Abandoned));
         }
         result
     }
@@ -290,7 +291,7 @@ impl SessionHost for EngineHost<'_> {
     }
 
     fn note(&mut self, denied: &Denied) {
-        (self.tell)(SessionRecord::denied(denied));
+        self.records.tell(SessionRecord::denied(denied));
     }
 
     fn bind_to_cpu(&mut self, cpu: u32) {

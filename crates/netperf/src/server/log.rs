@@ -40,7 +40,8 @@ pub(super) struct ServerLog {
     /// True if the file ends in a partial line.
     torn: bool,
     lost: u64,
-    denied: Flood,
+    /// Rate limiters of refusals, by level.
+    denied: BTreeMap<LogLevel, Flood>,
     /// Rate limiters by failed operation.
     failed: BTreeMap<String, Flood>,
 }
@@ -100,7 +101,7 @@ impl ServerLog {
             journal,
             torn: false,
             lost: 0,
-            denied: Flood::default(),
+            denied: BTreeMap::new(),
             failed: BTreeMap::new(),
         })
     }
@@ -132,12 +133,12 @@ impl ServerLog {
         level <= self.level
     }
 
-    /// Logs a refused client, within the rate limit. The number of suppressed lines is logged
-    /// later.
-    pub(super) fn deny(&mut self, fields: &[LogField]) {
+    /// Logs a refusal, within the rate limit of its level. The number of suppressed lines is
+    /// logged later.
+    pub(super) fn deny(&mut self, level: LogLevel, event: &str, fields: &[LogField]) {
         self.tell_left_out();
-        if self.wants(LogLevel::Info) && self.denied.admit(DENIED) {
-            self.put(LogLevel::Info, "denied", fields);
+        if self.wants(level) && self.denied.entry(level).or_default().admit(DENIED) {
+            self.put(level, event, fields);
         }
     }
 
@@ -152,8 +153,10 @@ impl ServerLog {
     }
 
     fn tell_left_out(&mut self) {
-        let denied = self.denied.over();
-        let denied = denied.map(|count| (LogLevel::Info, "denied".to_owned(), count));
+        let denied = self.denied.iter_mut().filter_map(|(level, flood)| {
+            let count = flood.over()?;
+            Some((*level, "denied".to_owned(), count))
+        });
         let failed = self.failed.iter_mut().filter_map(|(what, flood)| {
             let count = flood.over()?;
             Some((LogLevel::Error, what.clone(), count))
@@ -287,6 +290,8 @@ fn json(level: LogLevel, event: &str, fields: &[LogField]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::record::SessionRecord;
+    use super::super::session_log::{ProcessEnd, SessionLog};
     use super::*;
 
     const FIELDS: [(&str, &str); 2] = [("peer", "192.0.2.1:7"), ("error", "a \"b\"\n\u{1b}[31m")];
@@ -319,6 +324,48 @@ mod tests {
         assert!(denials.admit(DENIED));
         denials.until = Some(clock::now());
         assert_eq!(denials.over(), None, "nothing was left out");
+    }
+
+    #[test]
+    fn refusals_of_each_level_are_limited() {
+        use std::io::{Read as _, Seek as _};
+        let mut file = netperf_os::process::unnamed_file(&std::env::temp_dir()).unwrap();
+        let mut log = to_file(&file, LogLevel::Info);
+        let wrong = netperf_model::Denied::WrongKey;
+        for _ in 0..DENIED.0 + 7 {
+            let mut session = SessionLog::new("192.0.2.1:7".to_owned());
+            session.enter(SessionRecord::denied(&wrong));
+            session.write(ProcessEnd::Exit(0), &mut log);
+        }
+        log.deny(LogLevel::Info, "denied", &fields());
+        let mut text = String::new();
+        file.rewind().unwrap();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!(text.matches("denied=wrong-key").count(), 100, "{text}");
+        assert_eq!(text.matches(" info denied ").count(), 1, "{text}");
+        for flood in log.denied.values_mut() {
+            flood.until = Some(clock::now());
+        }
+        log.say(LogLevel::Info, "stopped", &[]);
+        text.clear();
+        file.rewind().unwrap();
+        file.read_to_string(&mut text).unwrap();
+        assert!(text.contains(" warn denied left_out=7\n"), "{text}");
+    }
+
+    /// A log of this level in a file.
+    fn to_file(file: &File, level: LogLevel) -> ServerLog {
+        ServerLog {
+            format: LogFormat::Text,
+            level,
+            path: None,
+            file: Some(file.try_clone().unwrap()),
+            journal: false,
+            torn: false,
+            lost: 0,
+            denied: BTreeMap::new(),
+            failed: BTreeMap::new(),
+        }
     }
 
     /// A writer with a limited capacity, bytes.
@@ -367,17 +414,7 @@ mod tests {
     fn a_failure_that_comes_again_and_again_does_not_fill_the_log() {
         use std::io::{Read as _, Seek as _};
         let file = netperf_os::process::unnamed_file(&std::env::temp_dir()).unwrap();
-        let mut log = ServerLog {
-            format: LogFormat::Text,
-            level: LogLevel::Error,
-            path: None,
-            file: Some(file.try_clone().unwrap()),
-            journal: false,
-            torn: false,
-            lost: 0,
-            denied: Flood::default(),
-            failed: BTreeMap::new(),
-        };
+        let mut log = to_file(&file, LogLevel::Error);
         for _ in 0..FAILED.0 + 5 {
             log.fail("accept", &io::ErrorKind::OutOfMemory.into());
         }

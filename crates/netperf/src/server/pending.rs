@@ -11,8 +11,9 @@ use netperf_os::io::peek_at;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::one_port::begins_preamble;
-use netperf_wire::FRAME_LEN;
+use netperf_wire::{FRAME_LEN, Frame};
 
+use super::proofs::ProofSource;
 use crate::link::WHOLE_WITHIN;
 
 /// Bytes that identify the kind of a message.
@@ -35,6 +36,13 @@ pub(super) enum FirstMessage {
     Closed,
     /// The connection broke.
     Broken,
+}
+
+/// Peeks at a complete first message.
+pub(super) fn complete_message(control: &Socket) -> Option<Frame> {
+    let mut bytes = [0; FRAME_LEN];
+    let count = peek_at(control.as_fd(), &mut bytes).ok()?;
+    (count == FRAME_LEN).then(|| Frame::from_bytes(bytes))
 }
 
 /// Peeks at the first message of a client.
@@ -111,6 +119,8 @@ pub(super) struct PendingConnection {
     pub(super) control: Socket,
     /// Peer address.
     pub(super) peer: SockAddr,
+    /// Source of a client that waits to prove the key; `None` for others.
+    pub(super) unproven: Option<ProofSource>,
     /// Stage and number within the stage.
     at: Option<(PendingStage, u64)>,
     /// Start of the stage.
@@ -123,6 +133,7 @@ impl PendingConnection {
         Self {
             control,
             peer,
+            unproven: None,
             at: None,
             since: clock::now(),
         }
@@ -203,9 +214,28 @@ impl PendingConnections {
         silent.or_else(|| self.begun.remove(&number))
     }
 
-    /// Removes the connection that has waited longest for a session.
-    pub(super) fn take_complete(&mut self) -> Option<PendingConnection> {
-        self.whole.pop_first().map(|(_, one)| one)
+    /// Removes the connection that has waited longest for a session, of those that may begin one.
+    pub(super) fn take_complete(
+        &mut self,
+        may_begin: impl Fn(&PendingConnection) -> bool,
+    ) -> Option<PendingConnection> {
+        let mut waiting = self.whole.iter();
+        let (number, _) = waiting.find(|(_, one)| may_begin(one))?;
+        let number = *number;
+        self.whole.remove(&number)
+    }
+
+    /// Sources of clients that wait to prove the key.
+    pub(super) fn unproven(&self) -> impl Iterator<Item = ProofSource> {
+        self.whole.values().filter_map(|one| one.unproven)
+    }
+
+    /// Removes the last connection of a source that waits to prove the key.
+    pub(super) fn take_unproven(&mut self, source: ProofSource) -> Option<PendingConnection> {
+        let mut waiting = self.whole.iter().rev();
+        let (number, _) = waiting.find(|(_, one)| one.unproven == Some(source))?;
+        let number = *number;
+        self.whole.remove(&number)
     }
 
     /// Removes the connection without progress for the longest time, so that silent or slow

@@ -4,7 +4,7 @@
 //! A session processes input from untrusted clients, so the listener accepts only these few
 //! words and numbers.
 
-use netperf_model::{Denied, Flow, Tally, TransportId};
+use netperf_model::{Denied, Flow, Limits, Tally, TransportId};
 
 use super::histogram;
 
@@ -20,10 +20,56 @@ pub(super) enum SessionRecord {
     /// The policy refused the client or its request: error number sent to the client, and the
     /// reason's word.
     Denied(i32, &'static str),
+    /// The client has proven the key and asks for a seat. The listener answers.
+    Proven,
     /// A running test failed; error number sent to the client.
     Failed(i32),
     /// The session is over.
     Ended(SessionEnd),
+}
+
+/// Answer of the listener to a client that has proven the key: one byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seat {
+    /// The session begins.
+    Granted,
+    /// The number of sessions is at its limit.
+    Sessions,
+    /// The number of sessions of the client's source is at its limit.
+    PeerSessions,
+}
+
+impl Seat {
+    /// Encodes the answer.
+    pub(super) const fn byte(self) -> u8 {
+        match self {
+            Self::Granted => b'g',
+            Self::Sessions => b's',
+            Self::PeerSessions => b'p',
+        }
+    }
+
+    /// The refusal, with the limits of the session's policy; `None` if the session may begin.
+    pub(super) fn denied(byte: u8, limits: &Limits) -> Option<Denied> {
+        let most = |limit: Option<u32>| limit.unwrap_or_default();
+        match byte {
+            b'g' => None,
+            b'p' => Some(Denied::PeerSessions(most(limits.peer_sessions), None)),
+            _ => Some(Denied::Sessions(most(limits.sessions), None)),
+        }
+    }
+}
+
+/// Receiver of the records of a session.
+pub(super) trait Records {
+    /// Takes a record.
+    fn tell(&mut self, record: SessionRecord);
+
+    /// Asks for a seat for a client that has proven the key.
+    ///
+    /// # Errors
+    /// The reason for a refusal.
+    fn seat(&mut self, limits: &Limits) -> Result<(), Denied>;
 }
 
 /// A test as measured by netserver.
@@ -180,6 +226,7 @@ impl SessionRecord {
             ),
             Self::Refused(errno) => format!("refused {errno}\n"),
             Self::Denied(errno, word) => format!("denied {errno} {word}\n"),
+            Self::Proven => "proven\n".to_owned(),
             Self::Failed(errno) => format!("failed {errno}\n"),
             Self::Ended(ending) => format!("ended {}\n", ending.label()),
         }
@@ -212,6 +259,7 @@ impl SessionRecord {
                     elapsed: Some(elapsed).filter(|elapsed| elapsed.is_finite())?,
                 }))
             }
+            ["proven"] => Some(Self::Proven),
             ["runs", seconds] => {
                 let seconds: f64 = seconds.parse().ok()?;
                 Some(Self::Runs(seconds)).filter(|_| seconds.is_finite())

@@ -11,11 +11,12 @@ use netperf_session::driver::{Link, LinkEvent};
 use netperf_session::server::PASSPHRASE;
 use netperf_transport::secure::{Channel, NoChannel};
 
+use super::proofs::PROOF_TIME;
 use super::record::SessionEnd;
 use crate::link::ControlLink;
 
 /// Time limit of the authentication.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+const HANDSHAKE: Duration = PROOF_TIME;
 
 /// Method of authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,12 +11,12 @@ use netperf_model::{ControlPlan, CpuMethod, Denied, Require};
 use netperf_os::Socket;
 use netperf_os::wait::{Interest, ready};
 use netperf_session::driver::{self, Link, LinkEvent};
-use netperf_session::server;
-use netperf_wire::Frame;
+use netperf_session::{access, server};
+use netperf_wire::{Frame, RequestKind};
 
 use super::admission;
 use super::host::EngineHost;
-use super::record::{SessionEnd, SessionRecord};
+use super::record::{Records, SessionEnd, SessionRecord};
 use super::secure::{self, Authentication, Stopped};
 use crate::link::ControlLink;
 
@@ -25,14 +25,14 @@ pub(super) fn serve(
     control: Socket,
     args: &ServerArgs,
     handoff: Option<Socket>,
-    tell: &mut dyn FnMut(SessionRecord),
+    records: &mut dyn Records,
 ) {
     let cpu_method = args.cpu_method.unwrap_or(CpuMethod::ProcStat);
     let peer = admission::peer_of(&control);
     let policy = args.policy();
     // inetd does not check the policy before it starts a session.
     if !policy.admits(peer) {
-        refuse(&control, &Denied::Network, tell);
+        refuse(&control, &Denied::Network, records);
         return;
     }
     let mut facts = server::Facts {
@@ -51,12 +51,19 @@ pub(super) fn serve(
     let entered = match secure::authenticate(&mut link, args) {
         Ok(entered) => entered,
         Err(stopped) => {
-            let ending = leave(&control, &stopped, tell);
-            tell(SessionRecord::Ended(ending));
+            let ending = leave(&control, &stopped, records);
+            records.tell(SessionRecord::Ended(ending));
             return;
         }
     };
     let has_key = entered == Authentication::ByKey;
+    if has_key && args.require() != Require::None {
+        if let Err(denied) = records.seat(&facts.policy.limits) {
+            records.tell(SessionRecord::denied(&denied));
+            refuse_over(&mut link, &denied);
+            return;
+        }
+    }
     facts.policy = facts.policy.for_client(has_key, facts.here);
     // A client with the key need not send the passphrase.
     let phrase = args.passphrase.clone();
@@ -67,7 +74,7 @@ pub(super) fn serve(
         handoff,
         (&facts.policy, args.access.found.as_ref()),
         cpu_method,
-        (files, tell),
+        (files, records),
     );
     let mut link = TrackedLink {
         inner: link,
@@ -75,14 +82,14 @@ pub(super) fn serve(
         ending: SessionEnd::Broken,
     };
     driver::serve(&mut link, &mut host, &facts, phrase.filter(|_| demanded));
-    tell(SessionRecord::Ended(link.ending));
+    records.tell(SessionRecord::Ended(link.ending));
 }
 
 /// Ends the session of a client that failed to authenticate.
-fn leave(control: &Socket, stopped: &Stopped, tell: &mut dyn FnMut(SessionRecord)) -> SessionEnd {
+fn leave(control: &Socket, stopped: &Stopped, records: &mut dyn Records) -> SessionEnd {
     match stopped {
-        Stopped::Denied(denied) => refuse(control, denied, tell),
-        Stopped::WrongKey => tell(SessionRecord::denied(&Denied::WrongKey)),
+        Stopped::Denied(denied) => refuse(control, denied, records),
+        Stopped::WrongKey => records.tell(SessionRecord::denied(&Denied::WrongKey)),
         Stopped::Gone(ending) => return *ending,
     }
     SessionEnd::Broken
@@ -134,9 +141,19 @@ fn clock_ticks() -> f32 {
 /// Time that a refused client has to read the reason.
 const REFUSAL_TIME: Duration = Duration::from_secs(5);
 
+/// Sends the reason to a refused client over the encrypted connection and waits until it closes.
+fn refuse_over(link: &mut ControlLink, denied: &Denied) {
+    let until = clock::now().plus(REFUSAL_TIME);
+    let refusal = access::refuse(RequestKind::CpuCalibrate, denied);
+    let mut open = link.send(&refusal).is_ok();
+    while open && !until.left().is_zero() {
+        open = matches!(link.receive(until.left()), Ok(LinkEvent::Frame(_)));
+    }
+}
+
 /// Sends the reason to a refused client and waits until it closes.
-fn refuse(control: &Socket, denied: &Denied, tell: &mut dyn FnMut(SessionRecord)) {
-    tell(SessionRecord::denied(denied));
+fn refuse(control: &Socket, denied: &Denied, records: &mut dyn Records) {
+    records.tell(SessionRecord::denied(denied));
     if !admission::send_refusal(control, denied) {
         return;
     }

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use netperf_cli::LogLevel;
 use netperf_measure::clock::{self, Moment};
-use netperf_model::Denied;
+use netperf_model::{Denied, Limits};
 
 use super::histogram::ResultHistogram;
 use super::log::{LogField, ServerLog};
-use super::record::{Ran, ResultUnit, SessionEnd, SessionRecord};
+use super::record::{Ran, Records, ResultUnit, SessionEnd, SessionRecord};
 
 /// Longest time that is evaluated.
 const LONGEST: Duration = Duration::from_secs(1_000_000);
@@ -48,6 +48,16 @@ pub(super) enum ProcessEnd {
     Signal(i32),
     /// Killed by the listener at the end of draining.
     Drained,
+}
+
+impl Records for SessionLog {
+    fn tell(&mut self, record: SessionRecord) {
+        self.enter(record);
+    }
+
+    fn seat(&mut self, _: &Limits) -> Result<(), Denied> {
+        Ok(())
+    }
 }
 
 impl SessionLog {
@@ -103,6 +113,7 @@ impl SessionLog {
                 self.failed = self.failed.saturating_add(1);
                 self.errno = Some(errno);
             }
+            SessionRecord::Proven => {}
             // The record of an abandoned test precedes that of the closed connection.
             SessionRecord::Ended(ending) => {
                 self.ending.get_or_insert(ending);
@@ -146,7 +157,12 @@ impl SessionLog {
         } else {
             LogLevel::Info
         };
-        log.say(level, "session", &self.fields(end));
+        let fields = self.fields(end);
+        if self.denied.is_some() && self.ran == 0 {
+            log.deny(level, "session", &fields);
+        } else {
+            log.say(level, "session", &fields);
+        }
     }
 
     fn fields(&self, end: ProcessEnd) -> Vec<LogField> {

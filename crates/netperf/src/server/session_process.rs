@@ -2,18 +2,21 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use netperf_cli::ServerArgs;
+use netperf_measure::clock::Moment;
 use netperf_model::OnePort;
 use netperf_os::{Socket, pass, process};
 
 use super::admission;
-use super::record::SessionRecord;
+use super::proofs::ProofSource;
+use super::record::{Seat, SessionRecord};
 use super::session_log::{ProcessEnd, SessionLog};
 use super::session_settings::{DESCRIPTOR, SessionSettings};
 use super::supervisor;
@@ -41,6 +44,10 @@ pub(super) struct SessionProcess {
     /// `None` once the session closed it.
     records: Option<File>,
     text: Vec<u8>,
+    /// Source of the client and time limit of its proof, until it has proven the key.
+    pub(super) unproven: Option<(ProofSource, Moment)>,
+    /// True if the client has proven the key and waits for an answer.
+    asks: bool,
     /// Summary for the log.
     pub(super) session_log: SessionLog,
     /// Client address; `None` if it is not an IP address.
@@ -71,8 +78,9 @@ impl SessionProcess {
         let handoff_number = handoff
             .as_ref()
             .map(|(_, inside)| inside.as_raw_fd().to_string());
-        let (reader, writer) = process::pipe()?;
-        netperf_os::io::set_nonblocking(reader.as_fd(), true)?;
+        // The listener answers on the same socket.
+        let (reader, writer) = UnixStream::pair()?;
+        reader.set_nonblocking(true)?;
         let settings = settings(args, one_port).to_file()?;
         pass::keep_on_exec(settings.as_fd())?;
         let mut command = Command::new(process::own_file());
@@ -90,14 +98,16 @@ impl SessionProcess {
             )
             .envs(handoff_number.map(|number| (HANDOFF, number)))
             .stdin(Stdio::from(OwnedFd::from(control)))
-            .stdout(Stdio::from(writer))
+            .stdout(Stdio::from(OwnedFd::from(writer)))
             .stderr(Stdio::null())
             .spawn()?;
         let session = Self {
             number,
             child,
-            records: Some(File::from(reader)),
+            records: Some(File::from(OwnedFd::from(reader))),
             text: Vec::new(),
+            unproven: None,
+            asks: false,
             session_log: SessionLog::new(peer),
             address,
         };
@@ -139,11 +149,27 @@ impl SessionProcess {
                 let line = std::mem::take(&mut self.text);
                 let line = String::from_utf8(line).ok();
                 if let Some(record) = line.as_deref().and_then(SessionRecord::parse) {
+                    self.asks |= record == SessionRecord::Proven;
                     self.session_log.enter(record);
                 }
             } else if self.text.len() < LONGEST {
                 self.text.push(byte);
             }
+        }
+    }
+
+    /// Source of a client that has proven the key and has no answer yet.
+    pub(super) fn asks(&mut self) -> Option<ProofSource> {
+        let asks = std::mem::take(&mut self.asks);
+        self.unproven.filter(|_| asks).map(|(source, _)| source)
+    }
+
+    /// Answers a client that has proven the key.
+    pub(super) fn answer(&mut self, seat: Seat) {
+        self.unproven = None;
+        if let Some(records) = &mut self.records {
+            // A session that is gone needs no answer.
+            let _gone = records.write(&[seat.byte()]);
         }
     }
 
@@ -233,6 +259,8 @@ mod tests {
             child: talker.unwrap(),
             records: Some(File::from(reader)),
             text: Vec::new(),
+            unproven: None,
+            asks: false,
             session_log: SessionLog::new("192.0.2.1:7".to_owned()),
             address: None,
         };

@@ -1,6 +1,7 @@
 //! Integration tests, a module for each subject.
 
 mod access;
+mod admission;
 mod asked;
 mod bare;
 mod bidirectional;

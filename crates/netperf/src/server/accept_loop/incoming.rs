@@ -7,6 +7,7 @@ use netperf_cli::LogLevel;
 use netperf_model::{Denied, OnePort, Require, SessionLoad};
 use netperf_os::{SockAddr, Socket};
 
+use super::unproven::Credential;
 use super::{AcceptLoop, MOST_SESSIONS, described};
 use crate::server::admission;
 use crate::server::one_port::Unclaimed;
@@ -71,7 +72,7 @@ impl AcceptLoop {
     }
 
     /// Adds a pending connection and registers it with the poller.
-    fn keep(&mut self, one: PendingConnection, stage: PendingStage) {
+    pub(super) fn keep(&mut self, one: PendingConnection, stage: PendingStage) {
         while self.pending.len() >= self.most_waiting {
             self.make_room();
         }
@@ -104,26 +105,30 @@ impl AcceptLoop {
     }
 
     /// Refuses a client and logs the reason.
-    fn refuse(&mut self, one: PendingConnection, denied: &Denied) {
+    pub(super) fn refuse(&mut self, one: PendingConnection, denied: &Denied) {
         self.note_denied(described(&one.peer), denied);
         self.poller.remove(one.control.as_fd());
         self.admission.refuse(one.control, denied, &self.poller);
     }
 
-    fn note_denied(&mut self, peer: String, denied: &Denied) {
+    pub(super) fn note_denied(&mut self, peer: String, denied: &Denied) {
         let fields = [
             ("peer", peer.into()),
             ("denied", denied.word().into()),
             ("reason", denied.to_string().into()),
         ];
         self.metrics.denied(denied.word());
-        self.log.deny(&fields);
+        self.log.deny(LogLevel::Info, "denied", &fields);
     }
 
     /// Number of sessions, in total and of this client's address.
-    fn load(&self, peer: Option<IpAddr>) -> SessionLoad {
+    pub(super) fn load(&self, peer: Option<IpAddr>) -> SessionLoad {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let own = || self.sessions.iter().filter(|one| one.address == peer);
+        let limits = &self.admission.policy().limits;
+        let source = limits.source(peer);
+        // Clients without proof have no seat.
+        let all = || self.sessions.iter().filter(|one| one.unproven.is_none());
+        let own = || all().filter(|one| limits.source(one.address) == source);
         // Only clients that need no credential may know about tests of others.
         let told = self.args.require() == Require::None;
         let first_end = |sessions: &mut dyn Iterator<Item = &SessionProcess>| {
@@ -131,9 +136,9 @@ impl AcceptLoop {
             ends.min().filter(|_| told)
         };
         SessionLoad {
-            all: number(self.sessions.len()),
+            all: number(all().count()),
             of_peer: number(own().count()),
-            until_end: first_end(&mut self.sessions.iter()),
+            until_end: first_end(&mut all()),
             until_peer_end: first_end(&mut own()),
         }
     }
@@ -173,14 +178,23 @@ impl AcceptLoop {
 
     /// Starts the session of a client whose first message is complete.
     pub(super) fn begin(&mut self, one: PendingConnection) {
-        if self.sessions.len() >= MOST_SESSIONS {
-            return self.keep(one, PendingStage::Complete);
-        }
         let address = admission::address_of(&one.peer);
         let admitted = self.admission.policy().admit(address, self.load(address));
         if let Err(denied) = admitted {
             return self.refuse(one, &denied);
         }
+        let credential = match one.unproven {
+            Some(source) => Ok(Credential::Key(source)),
+            None => self.credential(&one),
+        };
+        let source = match credential {
+            Ok(Credential::Enough) => None,
+            Ok(Credential::Key(source)) => Some(source),
+            Err(missing) => return self.reject(one, missing),
+        };
+        let Some(one) = self.place(one, source) else {
+            return;
+        };
         // The session process shares the socket from here on.
         self.poller.remove(one.control.as_fd());
         pending::reset_wake_threshold(&one.control);
@@ -192,7 +206,10 @@ impl AcceptLoop {
         let (number, one_port) = (self.started, self.one_port());
         let started = SessionProcess::start(number, (control, peer), &self.args, one_port);
         match started {
-            Ok((session, handoff)) => {
+            Ok((mut session, handoff)) => {
+                if let Some(source) = source {
+                    session.unproven = Some(self.begin_proof(source));
+                }
                 let added = handoff.map(|handoff| self.data_arrivals.add_session(number, handoff));
                 if let Some(Err(error)) = added {
                     self.complain("session", &error);

@@ -157,6 +157,19 @@ pub fn set_nonblocking(fd: BorrowedFd<'_>, on: bool) -> io::Result<()> {
     socket2::SockRef::from(&fd).set_nonblocking(on)
 }
 
+/// Returns true if a send on this non-blocking socket has no space: its send buffer is full, or
+/// nearly so, since data may have left after the call. False for a socket that blocks.
+#[must_use]
+pub fn has_no_space(fd: BorrowedFd<'_>) -> bool {
+    let socket = socket2::SockRef::from(&fd);
+    if !socket.nonblocking().unwrap_or(false) {
+        return false;
+    }
+    let room = socket.send_buffer_size().unwrap_or(usize::MAX);
+    let queued = super::tcp::unacknowledged(fd).unwrap_or(0);
+    usize::try_from(queued).is_ok_and(|queued| queued >= room - room / 16)
+}
+
 /// `SO_RCVTIMEO` and `SO_SNDTIMEO`: a call that waits for longer fails as one that does not
 /// wait; `None` waits without end.
 ///

@@ -228,7 +228,8 @@ fn read(raw: &[u8]) -> TcpDetail {
     }
 }
 
-/// Bytes in the send queue that the peer has not acknowledged (`SIOCOUTQ`).
+/// Bytes in the send queue that the peer has not acknowledged, or memory of datagrams that wait
+/// in this host (`SIOCOUTQ`).
 ///
 /// # Errors
 /// Whatever ioctl(2) reports.

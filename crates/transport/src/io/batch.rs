@@ -117,39 +117,22 @@ impl BatchedSend {
         })
     }
 
-    /// Goes on behind the datagrams that the kernel took. sendmmsg(2) does not tell why it
-    /// stopped: either a full queue dropped the next train, or a non-blocking socket has no
-    /// space, in which case a repeated call reports that, or a signal came.
+    /// Goes on behind the datagrams that the kernel took.
     #[cold]
     fn send_rest(&mut self, buf: &[u8], first: io::Result<usize>, fired: u32) -> io::Result<Sent> {
-        let (mut done, mut last) = (0, first);
-        loop {
+        let lengths = (buf.len(), self.train, self.datagram);
+        let fd = self.socket.as_fd();
+        let mut again = |done: usize| {
             let rest = buf.get(done..).unwrap_or_default();
-            let train = rest.len().min(self.train).div_ceil(self.datagram) as u64;
-            match last {
-                Ok(count) => {
-                    // The call before stopped at a train that was dropped.
-                    self.dropped += if done > 0 { train } else { 0 };
-                    self.calls += 1;
-                    done += count;
-                    if done >= buf.len() || alarm::fired() != fired {
-                        return Ok(Sent::Bytes(done));
-                    }
-                }
-                Err(error) if done == 0 => {
-                    let sent = datagram_sent(Err(error)).map_err(|error| self.explained(error))?;
-                    let others = train.saturating_sub(1);
-                    self.dropped += if sent == Sent::Dropped { others } else { 0 };
-                    return Ok(sent);
-                }
-                Err(error) => {
-                    let full = calls::is_queue_full(&error);
-                    self.dropped += if full { 2 * train } else { 0 };
-                    return Ok(Sent::Bytes(done));
-                }
-            }
-            let rest = buf.get(done..).unwrap_or_default();
-            last = self.batch.send(self.socket.as_fd(), rest, self.train);
+            self.batch.send(fd, rest, self.train)
+        };
+        let ends = || alarm::fired() != fired || calls::has_no_space(fd);
+        let rest = Rest::of(lengths, first, &mut again, &ends);
+        self.calls += rest.calls;
+        self.dropped += rest.dropped;
+        match rest.error {
+            Some(error) => datagram_sent(Err(error)).map_err(|error| self.explained(error)),
+            None => Ok(Sent::Bytes(rest.bytes)),
         }
     }
 
@@ -164,6 +147,62 @@ impl BatchedSend {
             io::Error::new(io::ErrorKind::InvalidInput, TOO_LONG)
         } else {
             error
+        }
+    }
+}
+
+/// Result of the calls for one buffer of which the first call did not take all.
+#[derive(Debug, Default)]
+struct Rest {
+    /// Bytes that the kernel took.
+    bytes: usize,
+    /// Datagrams that it dropped, without the one that an error stands for.
+    dropped: u64,
+    /// Calls that took some.
+    calls: u64,
+    /// Error of the first call.
+    error: Option<io::Error>,
+}
+
+impl Rest {
+    /// Repeats the call after the `first` until the buffer is sent, or `ends` returns true.
+    /// `lengths` are those of buffer, train and datagram; `again` takes the bytes that are sent.
+    ///
+    /// sendmmsg(2) does not tell why it stopped. A signal came, or a non-blocking socket has no
+    /// space: then `ends` returns true. Otherwise, a full queue dropped the next train, unless
+    /// the repeated call would block: sending never fills the buffer of a train that was dropped.
+    fn of(
+        (length, train, datagram): (usize, usize, usize),
+        first: io::Result<usize>,
+        again: &mut dyn FnMut(usize) -> io::Result<usize>,
+        ends: &dyn Fn() -> bool,
+    ) -> Self {
+        let mut rest = Self::default();
+        let mut last = first;
+        loop {
+            let next = length.saturating_sub(rest.bytes).min(train);
+            let next = next.div_ceil(datagram) as u64;
+            match last {
+                Ok(count) => {
+                    rest.dropped += if rest.bytes > 0 { next } else { 0 };
+                    rest.calls += 1;
+                    rest.bytes += count;
+                    if rest.bytes >= length || ends() {
+                        return rest;
+                    }
+                }
+                Err(error) => {
+                    let is_full = calls::is_queue_full(&error);
+                    if rest.bytes > 0 {
+                        rest.dropped += if is_full { 2 * next } else { 0 };
+                    } else {
+                        rest.dropped += if is_full { next.saturating_sub(1) } else { 0 };
+                        rest.error = Some(error);
+                    }
+                    return rest;
+                }
+            }
+            last = again(rest.bytes);
         }
     }
 }
@@ -307,7 +346,10 @@ on_socket!(BatchedSend: socket, BatchedRecv: socket);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
+    use std::io::Write;
     use std::net::UdpSocket;
+    use std::os::unix::net::UnixStream;
 
     const PLAIN: Trains = Trains {
         messages: 8,
@@ -353,6 +395,51 @@ mod tests {
             assert_eq!(moved(PLAIN, 64, discards), (8, 8, 512));
             assert_eq!(moved(CUT, 64, discards), (128, 128, 8192));
         }
+    }
+
+    /// Sends eight datagrams of a byte with these results of calls, of which some leave the
+    /// buffer full. Returns bytes sent, datagrams dropped and calls.
+    fn rest(results: &[Result<usize, i32>], full_after: &[usize]) -> (usize, u64, usize) {
+        let made = Cell::new(1);
+        let result = |index: usize| results[index].map_err(io::Error::from_raw_os_error);
+        let mut again = |_| {
+            made.set(made.get() + 1);
+            result(made.get() - 1)
+        };
+        let ends = || full_after.contains(&made.get());
+        let rest = Rest::of((8, 1, 1), result(0), &mut again, &ends);
+        let failed = u64::from(rest.error.as_ref().is_some_and(calls::is_queue_full));
+        (rest.bytes, rest.dropped + failed, made.get())
+    }
+
+    #[test]
+    fn a_datagram_that_waits_for_space_is_not_dropped() {
+        const WAIT: i32 = 11;
+        const DROP: i32 = 105;
+        // The buffer is full: the rest waits, and nothing asks again.
+        assert_eq!(rest(&[Ok(3)], &[1]), (3, 0, 1));
+        assert_eq!(rest(&[Err(WAIT)], &[]), (0, 0, 1));
+        // The buffer is full again after a train that was dropped.
+        assert_eq!(rest(&[Ok(3), Ok(2)], &[2]), (5, 1, 2));
+        assert_eq!(rest(&[Ok(3), Err(WAIT)], &[]), (3, 0, 2));
+        assert_eq!(rest(&[Ok(3), Ok(5)], &[]), (8, 1, 2));
+        assert_eq!(rest(&[Ok(3), Err(DROP)], &[]), (3, 2, 2));
+        assert_eq!(rest(&[Ok(3), Ok(1), Err(DROP)], &[]), (4, 3, 3));
+        assert_eq!(rest(&[Err(DROP)], &[]), (0, 1, 1));
+    }
+
+    #[test]
+    fn a_buffer_without_space_is_that_of_a_non_blocking_socket() {
+        let (client, _, _server) = pair();
+        client.set_nonblocking(true).unwrap();
+        assert!(!calls::has_no_space(client.as_fd()));
+        // Bytes of a connection wait at its sender until the receiver reads.
+        let (mut stream, _far) = UnixStream::pair().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        while stream.write(&[0; 512]).is_ok() {}
+        assert!(calls::has_no_space(stream.as_fd()));
+        stream.set_nonblocking(false).unwrap();
+        assert!(!calls::has_no_space(stream.as_fd()));
     }
 
     #[test]

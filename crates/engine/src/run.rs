@@ -49,6 +49,8 @@ pub struct TestEnd<N> {
     second_remotes: Vec<Address>,
     /// netserver's sockets of further flows, where each has its own, and the ports of all.
     pub(crate) further: Vec<Socket>,
+    /// netperf's sockets of further flows, where netserver must know them.
+    pub(crate) receivers: Vec<SecondSocket>,
     ports: Vec<u16>,
     /// Socket that announces datagrams through the port of the control connection.
     handoff: Option<Socket>,
@@ -58,7 +60,7 @@ pub struct TestEnd<N> {
 
 /// A second data socket.
 #[derive(Debug)]
-struct SecondSocket {
+pub(crate) struct SecondSocket {
     socket: Socket,
     placed: Placed,
 }
@@ -143,6 +145,7 @@ impl<N: Role> TestEnd<N> {
         Ok(Self {
             role: PhantomData,
             stamping: end::stamping(&job.end),
+            receivers: further_receivers(&job)?,
             work: Work {
                 due: path::due_queue(&job),
                 job,
@@ -190,6 +193,16 @@ impl<N: Role> TestEnd<N> {
     #[must_use]
     pub const fn address(&self) -> Option<&Address> {
         self.placed.address.as_ref()
+    }
+
+    /// Address of the data socket of a flow; `None` while it is not bound.
+    #[must_use]
+    pub fn flow_address(&self, index: u32) -> Option<&Address> {
+        let Some(further) = index.checked_sub(1) else {
+            return self.address();
+        };
+        let receiver = self.receivers.get(usize::try_from(further).ok()?)?;
+        receiver.placed.address.as_ref()
     }
 
     /// Sets the first bytes of data, where it goes to the port of the control connection.
@@ -388,6 +401,10 @@ impl TestEnd<Server> {
 }
 
 impl SecondSocket {
+    pub(crate) fn into_socket(self) -> Socket {
+        self.socket
+    }
+
     fn open(job: &EndJob) -> Result<Self, EngineError> {
         let opened = open(job)?;
         // The first socket has the port that was asked for.
@@ -400,6 +417,13 @@ impl SecondSocket {
             socket: opened.socket,
         })
     }
+}
+
+/// netperf's sockets of further flows that netserver alone sends datagrams to.
+fn further_receivers(job: &EndJob) -> Result<Vec<SecondSocket>, EngineError> {
+    let flows = 1..job.flow_count();
+    let further = flows.filter(|_| job.tells_addresses());
+    further.map(|_| SecondSocket::open(job)).collect()
 }
 
 /// The report of one flow.
@@ -503,7 +527,7 @@ pub(crate) fn placed(job: &EndJob, socket: &Socket) -> Result<Placed, EngineErro
     let (transport, local) = (job.transport, job.local_address());
     let chosen = local.port() != 0 || !local.ip().is_unspecified();
     let must_bind = match transport.row().domain {
-        _ if job.flows.is_some() => false,
+        _ if job.flows.is_some() => job.tells_addresses(),
         Domain::Inet => !transport.is_connected() || (chosen && !job.connects),
         Domain::Unix => !transport.is_connected() && job.receives,
         Domain::Vsock => false,

@@ -255,6 +255,14 @@ impl EndJob {
         self.receives && !self.sends
     }
 
+    /// Returns true if this is netperf's end of many flows of datagrams that netserver alone
+    /// sends. netserver must know the address of each.
+    #[must_use]
+    pub fn tells_addresses(&self) -> bool {
+        let many = self.is_netperf() && self.flows.is_some();
+        many && self.only_receives() && !self.transport.is_connected()
+    }
+
     /// Returns true if bulk data goes one way or both, over long-lived connections or sockets.
     #[must_use]
     pub const fn is_bulk(&self) -> bool {

@@ -11,7 +11,7 @@ use crate::catalog::transports::TransportId;
 use crate::fields::AsSeconds;
 use crate::figures::count;
 use crate::outcome::Tally;
-use crate::plan::Flow;
+use crate::plan::{Flow, TestPlan};
 
 /// Many flows, as requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +44,14 @@ impl Many {
 pub fn share_of(units: u64, flows: u32, index: u32) -> u64 {
     let flows = u64::from(flows.max(1));
     units / flows + u64::from(u64::from(index) < units % flows)
+}
+
+/// True if netserver alone sends, as datagrams: it serves each flow in a session, which knows the
+/// address of the flow.
+#[must_use]
+pub fn flows_have_sessions(plan: &TestPlan) -> bool {
+    let datagrams = FlowCarrier::of(plan.transport) == Some(FlowCarrier::Datagrams);
+    plan.many.is_some() && datagrams && !plan.flow.sends
 }
 
 /// Carrier of a flow.

@@ -121,6 +121,23 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             BatchedSend::new(socket, to, trains, path::size(setup.send_size))
                 .map_err(Operation::Send.failed())
         };
+        if path == DataPath::BatchRecv {
+            let room = path::size(setup.recv_size);
+            let sockets = dealt(sockets, set.threads);
+            let batching = |socket| {
+                BatchedRecv::new(socket, trains, room, io.discard)
+                    .map_err(Operation::Receive.failed())
+            };
+            let open = |index: u32| sockets(index)?.into_iter().map(batching).collect();
+            return Ok(common.run::<N, BatchedRecv, _>(&open, &share(job), &ends, conduct));
+        }
+        if job.tells_addresses() {
+            let aimed = sockets.into_iter().zip(&set.targets.there);
+            let aimed = aimed.map(|(socket, to)| how.asking(socket, to.clone()));
+            let aimed = aimed.collect::<io::Result<Vec<E>>>();
+            let open = dealt(aimed.map_err(Operation::Connect.failed())?, set.threads);
+            return Ok(common.run::<N, E, _>(&open, &share(job), &ends, conduct));
+        }
         if N::NETPERF {
             let asking = |index: u32| set.asking(&how, index);
             if path == DataPath::BatchSend {
@@ -131,16 +148,6 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
                 return Ok(common.run::<N, BatchedSend, _>(&batching, &share(job), &ends, conduct));
             }
             return Ok(common.run::<N, E, _>(&asking, &share(job), &ends, conduct));
-        }
-        if path == DataPath::BatchRecv {
-            let room = path::size(setup.recv_size);
-            let sockets = dealt(sockets, set.threads);
-            let batching = |socket| {
-                BatchedRecv::new(socket, trains, room, io.discard)
-                    .map_err(Operation::Receive.failed())
-            };
-            let open = |index: u32| sockets(index)?.into_iter().map(batching).collect();
-            return Ok(common.run::<N, BatchedRecv, _>(&open, &share(job), &ends, conduct));
         }
         let endpoints = sockets.into_iter().map(|socket| {
             let mut endpoint = how.answering(socket)?;

@@ -32,7 +32,7 @@ use crate::live::{Counts, Live};
 use crate::meet::Work;
 use crate::report::EndReport;
 use crate::role::Role;
-use crate::run::{Targets, TestEnd};
+use crate::run::{SecondSocket, Targets, TestEnd};
 use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
 use crate::timing::{self, GRACE, IDLE, PAD, patience};
@@ -49,23 +49,23 @@ pub(crate) fn run<N: Role>(
         socket,
         placed: _placed,
         further,
+        receivers: own,
         ..
     } = end;
     let job = &work.job;
+    let further = further
+        .into_iter()
+        .chain(own.into_iter().map(SecondSocket::into_socket));
     let (listener, sockets) = of_flows(job, socket, further);
     let netperf = N::NETPERF;
     let flows = job.flows.clone().unwrap_or_default();
     let _best_effort = netperf_os::process::raise_open_files();
     let threads = workers::threads(&flows.workers, flows.count, job.transport);
-    let first = first_stage(&flows);
-    let shared = SharedRun::new(to_usize(threads), first).map_err(Operation::Create.failed())?;
+    let shared = SharedRun::new(to_usize(threads), first_stage(&flows));
+    let shared = shared.map_err(Operation::Create.failed())?;
     let counts = live.of_workers(to_usize(threads));
     let watched = live.watch(job.end.series, netperf);
-    let common = WorkerSetup {
-        live: netperf.then_some(live),
-        series: watched,
-        ..common::<N>(&work, &flows, &shared, &counts)
-    };
+    let common = common::<N>(&work, &flows, (&shared, &counts), (live, watched));
     let receivers = StopReceiverSlot::default();
     let meter = RefCell::new(CpuMeter::new(&job.end, flows.has_margins()));
     let note = || meter.borrow().note();
@@ -129,14 +129,14 @@ pub(crate) fn run<N: Role>(
 /// The listener of connections, or the sockets of all flows without connections.
 fn of_flows(
     job: &EndJob,
-    socket: Socket,
-    mut further: Vec<Socket>,
+    first: Socket,
+    further: impl Iterator<Item = Socket>,
 ) -> (Option<Socket>, Vec<Socket>) {
     if job.transport.is_connected() {
-        return (Some(socket), further);
+        (Some(first), Vec::new())
+    } else {
+        (None, std::iter::once(first).chain(further).collect())
     }
-    further.insert(0, socket);
-    (None, further)
 }
 
 fn first_stage(flows: &EndFlows) -> RunStage {
@@ -157,8 +157,8 @@ fn ends_intervals(job: &EndJob, stage: RunStage, live: &Live) {
 fn common<'a, N: Role>(
     work: &'a Work,
     flows: &'a EndFlows,
-    shared: &'a SharedRun,
-    counts: &'a [Counts],
+    (shared, counts): (&'a SharedRun, &'a [Counts]),
+    (live, watched): (&'a Live, Option<&'a Watched>),
 ) -> WorkerSetup<'a> {
     let job = &work.job;
     WorkerSetup {
@@ -176,8 +176,8 @@ fn common<'a, N: Role>(
         // The loop ends each of two connections by itself, or gives up on it.
         cuts: timing::receives_to_the_end(job),
         closes: job.is_netperf() && job.sends && job.duplex != Some(Duplex::Separate),
-        series: None,
-        live: None,
+        series: watched,
+        live: N::NETPERF.then_some(live),
         patience: job.response_patience(),
         tells: job.stops_sender,
     }
@@ -252,7 +252,8 @@ pub(super) fn share(job: &EndJob) -> impl Fn(u32) -> u64 + use<> {
         | LimitPlan::UntilStopped => None,
     };
     let receives = job.is_netperf() && job.only_receives() && !job.connects;
-    let margin = if receives && job.has_peer {
+    // Of what may be lost, each end counts for itself.
+    let margin = if receives && job.has_peer && job.transport.row().reliable {
         RECEIVED_MARGIN
     } else {
         0
@@ -426,8 +427,9 @@ impl FinishedRun<'_> {
             }
         };
         let last = reports.iter().map(over).max();
-        // A transaction that did not finish took time but was not counted.
-        let begun = job.counts_transactions() || job.duplex.is_some();
+        // A transaction that did not finish took time but was not counted, and the end of
+        // datagrams may be lost.
+        let begun = job.counts_transactions() || job.duplex.is_some() || job.tells_addresses();
         let in_vain = abandoned && begun && !self.discarded;
         let end = conducted.finished.filter(|_| in_vain).or(last);
         end.map_or(Duration::ZERO, |end| end.since(conducted.opened))

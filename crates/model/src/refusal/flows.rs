@@ -7,7 +7,7 @@ use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::end_job::EndJob;
 use crate::io::Feature;
-use crate::many::{FlowCarrier, Many, Workers};
+use crate::many::{FlowCarrier, Many, Workers, flows_have_sessions};
 use crate::plan::{Duplex, EndPlan, Limit, TestPlan};
 
 /// A reason against many flows: the end of a sentence that begins with "many flows".
@@ -57,15 +57,16 @@ const TESTS: &[Reason] = &[
     ),
     (
         |plan| plan.flow.connects && !CONNECT.contains(&plan.transport),
-        "do not connect each time over this transport",
+        "are not implemented with a connection for each transaction over this transport",
     ),
     (
-        |plan| datagrams(plan) && !plan.flow.sends,
-        "are no datagrams that only netserver sends",
+        |plan| flows_have_sessions(plan) && is_beside_sessions(plan),
+        "of datagrams that only netserver sends are not implemented with -N, --one-port, --rate, \
+         --until, --remote-cpus and --place",
     ),
     (
         |plan| datagrams(plan) && plan.recv_timeout.is_some() && plan.local.rate.is_some(),
-        "wait for every response at a rate: leave out -e",
+        "of datagrams are not implemented with both --rate and -e: leave out -e",
     ),
     (
         |plan| datagrams(plan) && plan.flow.duplex == Some(Duplex::Separate),
@@ -73,7 +74,7 @@ const TESTS: &[Reason] = &[
     ),
     (
         |plan| plan.test == TestId::TcpMss,
-        "are not there for this test",
+        "are not implemented for this test",
     ),
     (
         |plan| {
@@ -104,7 +105,7 @@ pub(super) fn check(plan: &TestPlan) -> Result<(), Refusal> {
 
 fn why_not(plan: &TestPlan, many: &Many) -> Option<Cow<'static, str>> {
     let Some(carrier) = FlowCarrier::of(plan.transport) else {
-        return Some("are not there for this transport".into());
+        return Some("are not implemented over this transport".into());
     };
     let few = |workers: &Workers| workers.threads.is_some_and(|threads| threads < many.flows);
     if carrier == FlowCarrier::Threads && (few(&many.local) || few(&many.remote)) {
@@ -120,7 +121,7 @@ fn why_not(plan: &TestPlan, many: &Many) -> Option<Cow<'static, str>> {
     let feature = || {
         let lacking = features.find(|feature| !have(*feature))?;
         let option = lacking.option();
-        Some(format!("are moved by the usual calls: leave out {option}").into())
+        Some(format!("are not implemented with {option}: leave out {option}").into())
     };
     reason.or_else(feature)
 }
@@ -155,6 +156,15 @@ pub fn serves(job: &EndJob) -> bool {
     let connects = !job.connects || CONNECT.contains(&job.transport);
     let known = job.end.features().into_iter().all(have);
     connects && !alone && known
+}
+
+/// True if an option needs a netserver that knows all flows.
+fn is_beside_sessions(plan: &TestPlan) -> bool {
+    let workers = plan.many.as_ref().map(|many| &many.remote);
+    let placed = workers.is_some_and(|own| !own.cpus.is_empty() || own.place.is_some());
+    let remote = &plan.remote;
+    let one_port = remote.features().contains(&Feature::OnePort);
+    placed || one_port || plan.control.is_none() || remote.rate.is_some() || remote.until
 }
 
 fn datagrams(plan: &TestPlan) -> bool {

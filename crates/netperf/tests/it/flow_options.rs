@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use netperf_testkit::{Invocation, Netserver, TwoHosts, ours, require};
+use netperf_testkit::{Invocation, Netserver, Programs, TwoHosts, ours, require};
 use serde_json::Value;
 
 /// Services of inetd(8).
@@ -148,4 +148,45 @@ fn the_first_data_of_many_flows_goes_with_their_connections_netns() {
     // The first connection of a flow asks for a cookie.
     let opened = hosts.server_counter("TcpExtTCPFastOpenPassive") - before;
     assert!(opened > 0, "{opened} connections");
+}
+
+/// Datagrams that netserver alone sends, on three flows.
+fn download(server: &Netserver, options: &str) -> Value {
+    let port = server.port().to_string();
+    let words = format!(
+        "-H 127.0.0.1 -p {port} --json --flows 3 --threads 2 {options} -d recv -T udp -m ,1000"
+    );
+    let finished = Invocation::new(&ours!().netperf)
+        .args(words.split_whitespace())
+        .run()
+        .expect_exit(0);
+    finished.document()["iterations"][0].clone()
+}
+
+#[test]
+fn datagrams_that_netserver_alone_sends_arrive_on_every_flow() {
+    let mut servers = vec![ours!().serve()];
+    servers.extend(Programs::stock().map(|stock| stock.serve()));
+    for server in servers {
+        let measured = download(&server, "-t OMNI -l -60000 --");
+        let each = measured["flows"]["each"].as_array().expect("flows");
+        assert_eq!(each.len(), 3, "{measured}");
+        for flow in each {
+            assert!(flow["received_bytes"].as_u64() > Some(0), "{measured}");
+        }
+        assert_eq!(measured["remote"]["sent_bytes"], 60_000, "{measured}");
+    }
+}
+
+#[test]
+fn numbers_of_datagrams_that_netserver_alone_sends_are_counted_for_all_flows() {
+    let measured = download(&ours!().serve(), "-t OMNI -l -60000 --sequence --");
+    let got = &measured["local"]["datagrams"];
+    assert_eq!(measured["remote"]["datagrams"]["sent"], 60, "{measured}");
+    let [received, lost] = ["received", "lost"].map(|count| got[count].as_u64());
+    assert_eq!(
+        received.zip(lost).map(|(a, b)| a + b),
+        Some(60),
+        "{measured}"
+    );
 }

@@ -448,12 +448,12 @@ fn what_many_flows_cannot_do_is_refused_in_one_line() {
         ("-t TCP_RR --place near-irq", "no interrupts"),
         ("-t TCP_RR --flows 1000000", "limit of open files"),
         (
-            "-t OMNI --flows 2 -- -T udp -d recv",
-            "no datagrams that only netserver sends",
+            "-t OMNI --flows 2 --rate 1M -- -T udp -d recv",
+            "of datagrams that only netserver sends",
         ),
         (
             "-t OMNI --flows 2 -- -T unix-dgram -d send",
-            "not there for this transport",
+            "not implemented over this transport",
         ),
         (
             "-t OMNI --flows 3 --threads 2 -- -T tls -d send",
@@ -461,7 +461,7 @@ fn what_many_flows_cannot_do_is_refused_in_one_line() {
         ),
         (
             "-t OMNI --flows 3 -- -T tls -c -d rr",
-            "do not connect each time",
+            "with a connection for each transaction",
         ),
     ] {
         let finished = run(&server, &format!("-l 1 -P 0 {words}"));

@@ -34,7 +34,7 @@ use Lacks::{Kernel, Peer, Rights, Run, Test};
 /// besides the option's name.
 type Row = (&'static str, Lacks, &'static str, &'static str);
 
-const NO_FLOWS: &str = "not there for this transport";
+const NO_FLOWS: &str = "not implemented over this transport";
 const ANOTHER_MAKE: &str = "stock netserver";
 
 #[rustfmt::skip]

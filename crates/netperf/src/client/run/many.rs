@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::io;
 
 use netperf_measure::cpus;
-use netperf_model::many::cpu_list_text;
+use netperf_model::many::{cpu_list_text, flows_have_sessions};
 use netperf_model::{
     Abilities, Duplex, EndResult, Flow, FlowCounts, FlowThere, Flows, Hosts, Limit, Many, TestPlan,
     Workers, share_of,
@@ -47,10 +47,14 @@ pub(crate) fn check(plan: &TestPlan) -> Result<(), Failure> {
 
 /// Distribution that this netserver supports.
 pub(super) fn served(
+    plan: &TestPlan,
     many: &Many,
     abilities: Option<&Abilities>,
     host: &str,
 ) -> Result<FlowSessions, Failure> {
+    if flows_have_sessions(plan) {
+        return Ok(FlowSessions::Apart);
+    }
     let remote = &many.remote;
     match abilities.and_then(|abilities| abilities.flows) {
         Some(0) => Err(Failure::unsupported(format_args!(
@@ -75,7 +79,7 @@ pub(super) fn remark(many: &Many, served: FlowSessions) {
     let threads = many.remote.threads.filter(|threads| *threads != many.flows);
     if let Some(threads) = threads.filter(|_| served == FlowSessions::Apart) {
         err(&format!(
-            "netperf: a stock netserver serves each flow in a separate process, not all of them \
+            "netperf: netserver serves each of these flows in a separate process, not all of them \
              in {threads} threads: --threads applies to this end only\n"
         ));
     }
@@ -217,6 +221,11 @@ fn of_session(index: usize, result: &EndResult) -> FlowThere {
 pub(super) fn add(all: &mut EndResult, other: &EndResult) {
     all.tally = all.tally.plus(&other.tally);
     all.elapsed = all.elapsed.max(other.elapsed);
+    all.failed_sends_unknown |= other.failed_sends_unknown;
+    all.io = all.io.zip(other.io).map(|(all, other)| all.plus(other));
+    if let (Some(all), Some(other)) = (&mut all.quality, &other.quality) {
+        *all = all.beside(other);
+    }
     all.retransmissions = match (all.retransmissions, other.retransmissions) {
         (Some(all), Some(other)) => Some(all.saturating_add(other)),
         (one, another) => one.or(another),

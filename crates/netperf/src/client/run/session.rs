@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use netperf_engine::{Client, EndMark, EndReport, TestEnd};
 use netperf_measure::cpu;
+use netperf_model::many::flows_have_sessions;
 use netperf_model::{Address, ControlPlan, CpuUsage, Denied, EndResult, Feature, Hosts, TestPlan};
 use netperf_os::sockopt;
 use netperf_session::SessionError;
@@ -77,7 +78,7 @@ impl TestRun<'_> {
             return Err(SessionError::CpuMethod(method).into());
         }
         if let Some(many) = &plan.many {
-            self.served = many::served(many, abilities.as_ref(), host)?;
+            self.served = many::served(plan, many, abilities.as_ref(), host)?;
         }
         self.optional = offer::optional(plan);
         let has_optional = !self.optional.is_empty();
@@ -116,7 +117,12 @@ impl TestRun<'_> {
                 match plan.remote.features().into_iter().find(lacks) {
                     Some(feature) if off(&feature) => Err(failure::not_for_strangers(feature)),
                     Some(feature) => Err(failure::unable(feature, Some(host))),
-                    None => Ok(()),
+                    None => {
+                        if let Some(many) = &plan.many {
+                            many::remark(many, self.served);
+                        }
+                        Ok(())
+                    }
                 }
             }
         }
@@ -155,6 +161,7 @@ impl TestRun<'_> {
         let (ways, sessions) = (both::ways(plan), self.sessions());
         self.open_beside(sessions.saturating_mul(ways.len()))?;
         let own = self.own_address(hosts);
+        let told = flows_have_sessions(plan);
         let mut agreements: Vec<Agreement> = Vec::new();
         let each = ways
             .iter()
@@ -163,14 +170,14 @@ impl TestRun<'_> {
         for ((way, index), talk) in each.zip(talks) {
             let is_first = agreements.is_empty();
             let socket = match way {
-                SessionDirection::There => end.address(),
+                SessionDirection::There => end.flow_address(index),
                 SessionDirection::Back => end.second_address(),
             };
             let known_port = self.data_port.unwrap_or(hosts.remote.port);
             let local = LocalEnd {
                 family: hosts.remote.family(),
                 address: own,
-                socket: socket.filter(|_| many.is_none()).cloned(),
+                socket: socket.filter(|_| many.is_none() || told).cloned(),
                 data_port: if is_first { known_port } else { 0 },
                 send_size: end.setup().send_size.filter(|_| is_first && many.is_none()),
                 facts_of: (is_first && self.facts).then_some(hosts.remote.address),

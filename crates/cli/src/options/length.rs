@@ -62,9 +62,8 @@ fn limit(length: i32) -> Limit {
 /// Tells a person that `-l 1m` is no minute. Scripts rely on it.
 fn length_hint(text: &str, notices: &mut Vec<Notice>) {
     let (read, meant) = (lettered_length(text), length(text));
-    if let (Limit::Time(time), Some(meant @ (Limit::Time(_) | Limit::UntilStopped))) = (read, meant)
-        && read != meant
-    {
+    let Limit::Time(time) = read else { return };
+    if matches!(meant, Some(Limit::Time(_) | Limit::UntilStopped)) && meant != Some(read) {
         let seconds = time.as_secs();
         notices.push(Notice::hint(&format!(
             "-l {text} is {seconds} seconds; for a time with units use --time {text}"

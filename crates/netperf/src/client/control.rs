@@ -89,9 +89,9 @@ pub(crate) fn establish(plan: &ControlPlan) -> Result<ControlConnection, Failure
         };
         if locals.is_empty() {
             let (ip, port) = (to.ip(), to.port());
-            let line =
-                format_args!("connect to {ip} port {port}: -L has no address of this family");
-            failure = failure.hint(line);
+            failure = failure.hint(format_args!(
+                "connect to {ip} port {port}: -L has no address of this family"
+            ));
         }
         for from in locals {
             match connect(from, *to) {

@@ -7,8 +7,10 @@
 
 mod delayed;
 mod multishot;
+mod types;
 
-pub use multishot::{Multishot, MultishotReceived};
+pub use multishot::Multishot;
+pub use types::{Held, MultishotReceived, Taken, To};
 
 use std::fmt;
 use std::io;
@@ -18,7 +20,6 @@ use std::time::Duration;
 use io_uring::squeue::Entry;
 use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
-use socket2::SockAddr;
 
 use crate::io::Source;
 use crate::linux::message::{message_from, received_part};
@@ -40,17 +41,6 @@ const REPORT_USAGE: u16 = 1 << 3;
 /// A stream takes all bytes, unless a signal comes first, as send(2) does.
 const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
 
-/// Destination of a message.
-#[derive(Clone, Copy, Debug)]
-pub enum To<'a> {
-    /// To whom the socket is connected.
-    Peer,
-    /// To an address.
-    Address(&'a SockAddr),
-    /// Back to where an earlier message came from.
-    Source(&'a Source),
-}
-
 impl To<'_> {
     fn parts(self) -> (*const libc::sockaddr, libc::socklen_t) {
         match self {
@@ -59,26 +49,6 @@ impl To<'_> {
             Self::Source(source) => ((&raw const source.storage).cast(), source.len),
         }
     }
-}
-
-/// Result of several sends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
-    /// Bytes that the kernel took.
-    pub bytes: usize,
-    /// Sends that it took any of.
-    pub sends: u64,
-}
-
-/// Sends without a copy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
-    /// Sends whose bytes the kernel still holds.
-    pub now: u64,
-    /// Sends whose bytes it needs no more, and of which it says whether it copied them.
-    pub told: u64,
-    /// The number of these that it copied.
-    pub copied: u64,
 }
 
 /// An io_uring for one thread.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use io_uring::types::{BufRingEntry, Fd};
 use io_uring::{cqueue, opcode};
 
-use super::{MULTISHOT, Uring, failed};
+use super::{MULTISHOT, MultishotReceived, Uring, failed};
 use crate::io::Source;
 use crate::memory::{alignment, slot_distance};
 
@@ -50,17 +50,6 @@ impl MultishotState {
             }
         }
     }
-}
-
-/// Result of a receive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MultishotReceived {
-    /// Bytes of all messages.
-    pub bytes: usize,
-    /// Messages, empty ones not counted.
-    pub messages: u64,
-    /// True if one was empty: the end.
-    pub empty: bool,
 }
 
 /// A page of descriptions of buffers.

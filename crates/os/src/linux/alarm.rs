@@ -298,7 +298,7 @@ fn arm(timer: libc::timer_t, first: Duration, every: Duration) -> io::Result<()>
 pub(super) fn timespec(time: Duration) -> libc::timespec {
     libc::timespec {
         tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: libc::c_long::from(time.subsec_nanos()),
+        tv_nsec: i32::try_from(time.subsec_nanos()).unwrap_or(0).into(),
     }
 }
 
@@ -332,11 +332,15 @@ fn unblock(signal: libc::c_int) {
 }
 
 /// The monotonic clock in nanoseconds, for the handler: clock_gettime(2) is safe there.
+#[allow(
+    clippy::useless_conversion,
+    reason = "both fields have 32 bits on 32-bit architectures"
+)]
 fn now() -> i64 {
     let time = call::clock(libc::CLOCK_MONOTONIC);
-    time.tv_sec
+    i64::from(time.tv_sec)
         .saturating_mul(1_000_000_000)
-        .saturating_add(time.tv_nsec)
+        .saturating_add(i64::from(time.tv_nsec))
 }
 
 extern "C" fn on_signal(

@@ -459,9 +459,14 @@ pub fn send_file(
     offset: i64,
     count: usize,
 ) -> io::Result<usize> {
-    let mut offset: libc::off_t = offset;
+    #[cfg(target_pointer_width = "64")]
+    use libc::sendfile;
+    // The plain name has an offset of 32 bits there.
+    #[cfg(target_pointer_width = "32")]
+    use libc::sendfile64 as sendfile;
+    let mut offset = offset;
     // SAFETY: `offset` is a valid place for the kernel to write the new offset to.
-    counted(unsafe { libc::sendfile(fd.as_raw_fd(), file.as_raw_fd(), &raw mut offset, count) })
+    counted(unsafe { sendfile(fd.as_raw_fd(), file.as_raw_fd(), &raw mut offset, count) })
 }
 
 /// splice(2): moves bytes between a descriptor and a pipe without a copy to user space.

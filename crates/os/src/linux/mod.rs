@@ -25,6 +25,14 @@ pub mod process;
 pub mod qdisc;
 pub mod resolve;
 pub mod sctp;
+#[cfg_attr(
+    not(any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    )),
+    path = "absent/seccomp.rs"
+)]
 pub mod seccomp;
 pub mod signals;
 pub mod sockopt;
@@ -33,6 +41,16 @@ pub mod system;
 pub mod tcp;
 pub mod terminal;
 pub mod ticks;
+#[cfg_attr(
+    not(any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64",
+        target_arch = "loongarch64",
+        target_arch = "powerpc64"
+    )),
+    path = "absent/uring.rs"
+)]
 pub mod uring;
 pub mod wait;
 pub mod zerocopy;

@@ -211,16 +211,16 @@ pub fn limit(limit: ResourceLimit, most: u64) -> io::Result<()> {
         ResourceLimit::OpenFiles => libc::RLIMIT_NOFILE,
         ResourceLimit::Processes => libc::RLIMIT_NPROC,
     };
-    let mut now = libc::rlimit {
+    let mut now = libc::rlimit64 {
         rlim_cur: 0,
         rlim_max: 0,
     };
     // SAFETY: `now` is valid for writing.
-    checked(unsafe { libc::getrlimit(resource, &raw mut now) })?;
+    checked(unsafe { libc::getrlimit64(resource, &raw mut now) })?;
     now.rlim_cur = now.rlim_cur.min(most);
     now.rlim_max = now.rlim_max.min(most);
     // SAFETY: `now` outlives the call.
-    checked(unsafe { libc::setrlimit(resource, &raw const now) })
+    checked(unsafe { libc::setrlimit64(resource, &raw const now) })
 }
 
 #[cfg(test)]

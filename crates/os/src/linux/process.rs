@@ -160,16 +160,16 @@ pub fn allowed_cpus() -> io::Result<Vec<u32>> {
 /// # Errors
 /// Whatever getrlimit(2) or setrlimit(2) report.
 pub fn raise_open_files() -> io::Result<u64> {
-    let mut limit = libc::rlimit {
+    let mut limit = libc::rlimit64 {
         rlim_cur: 0,
         rlim_max: 0,
     };
     // SAFETY: the limit is valid for writing.
-    checked(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) })?;
+    checked(unsafe { libc::getrlimit64(libc::RLIMIT_NOFILE, &raw mut limit) })?;
     if limit.rlim_cur < limit.rlim_max {
         limit.rlim_cur = limit.rlim_max;
         // SAFETY: the limit outlives the call.
-        checked(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) })?;
+        checked(unsafe { libc::setrlimit64(libc::RLIMIT_NOFILE, &raw const limit) })?;
     }
     Ok(limit.rlim_cur)
 }

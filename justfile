@@ -94,6 +94,15 @@ size-of folder most:
     stat -c '%s bytes, stripped: %n' {{ folder }}/netserver.stripped
     test "$(stat -c %s {{ folder }}/netserver.stripped)" -lt {{ most }}
 
+# Check that the oldest supported compiler, Debian's Rust 1.85, builds everything.
+msrv:
+    RUSTC="$(lab/debian-rust)" cargo check --workspace --all-targets --all-features
+
+# Build for another architecture (arm64, armhf, i386, s390x) and test it under emulation; as root.
+[no-exit-message]
+cross arch:
+    lab/cross {{ arch }}
+
 # Licences, sources and versions of all dependencies; duplicate versions are reported.
 deny:
     cargo deny check --hide-inclusion-graph bans licenses sources

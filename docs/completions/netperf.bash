@@ -194,6 +194,15 @@ _netserver_value() {
     esac
 }
 
+_netperf_check_value() {
+    case $1 in
+    '-p' | --port) : ;;
+    --time) : ;;
+    --db) : ;;
+    *) return 1 ;;
+    esac
+}
+
 _netperf_report_value() {
     case $1 in
     '-o' | --output) _netperf_offer -f ;;
@@ -258,11 +267,12 @@ _netperf_history_value() {
 }
 
 _netperf_names='--align --arrival --associations --async-recv --async-send --avoid-copy --batch --bidirectional --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --control-keepalive --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flow-label --flows --headers --help --history --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --key-file --keyval --latency --link-window --list --live --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --one-port --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --progress --protocol --provider --quickack --rate --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-pacing-rate --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --seed --segment-offload --segment-size --send-ring --send-size --sequence --series --series-flows --socket-buffer --socket-debug --socket-directory --socket-type --splice --test --threads --time --timestamps --tls-cipher --tos --unit --until --until-confidence --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
-_netperf_commands='report compare run sweep history'
+_netperf_commands='check report compare run sweep history'
 _netperf_commands_of='history/add history/list history/show history/trend history/change history/forget history/export history/check'
 
 _netperf_command() {
     case $1 in
+    check) _netperf_line '' || _netperf_complete netperf_check '--db --help --ipv4 --ipv6 --json --no-history --port --time' ;;
     report) _netperf_complete netperf_report '--csv --help --markdown --output --png --svg' -f ;;
     compare) _netperf_complete netperf_compare '--false-alarms --help --json --margin --markdown --paired --threshold' -f ;;
     run) _netperf_line '--vs' || _netperf_complete netperf_run '--false-alarms --help --json --keep --margin --markdown --pairs --threshold --vary' ;;

@@ -23,11 +23,13 @@ function __netperf_part
     set -l part front
     test (count $words) -gt 1; or set part first
     switch "$words[2]"
-        case report compare run sweep history
+        case check report compare run sweep history
             set part $words[2]
     end
     for word in $words[2..]
         switch "$words[2] $part $word"
+            case 'check check --'
+                set part inner
             case 'run run --' 'run inner --vs' 'run behind --vs'
                 set part inner
             case 'sweep sweep --'
@@ -532,11 +534,20 @@ complete -c netperf -n '__netperf_in behind' -a '--remote-link-window' -d 'remot
 complete -c netperf -n '__netperf_in first front' -l circuit -x -d 'the circuit at each end: interface.VPI.VCI'
 complete -c netperf -n '__netperf_in inner' -a '--circuit' -d 'the circuit at each end: interface.VPI.VCI'
 complete -c netperf -n '__netperf_in behind' -a '--circuit' -d 'the circuit at each end: interface.VPI.VCI'
+complete -c netperf -n '__netperf_in first' -a check -d 'measure the path to a host and print a summary'
 complete -c netperf -n '__netperf_in first' -a report -d 'create a report from results'
 complete -c netperf -n '__netperf_in first' -a compare -d 'compare two sets of runs'
 complete -c netperf -n '__netperf_in first' -a run -d 'run two configurations alternately and compare them'
 complete -c netperf -n '__netperf_in first' -a sweep -d 'measure a curve'
 complete -c netperf -n '__netperf_in first' -a history -d 'store results and find changes'
+complete -c netperf -n '__netperf_in check' -s p -l port -x -d 'control port of netserver (default 12865)'
+complete -c netperf -n '__netperf_in check' -s 4 -l ipv4 -d 'use IPv4'
+complete -c netperf -n '__netperf_in check' -s 6 -l ipv6 -d 'use IPv6'
+complete -c netperf -n '__netperf_in check' -l time -x -d 'length of each measurement (default 3s)'
+complete -c netperf -n '__netperf_in check' -l json -d 'print the summary as JSON'
+complete -c netperf -n '__netperf_in check' -l db -x -d 'location of the history, as in netperf history'
+complete -c netperf -n '__netperf_in check' -l no-history -d 'neither store the results nor compare them with the last ones'
+complete -c netperf -n '__netperf_in check' -s h -l help -d 'show this help and exit'
 complete -c netperf -n '__netperf_in report' -s o -l output -r -F -d 'write the page to this file; - is standard output'
 complete -c netperf -n '__netperf_in report' -l svg -r -F -d 'write every chart as SVG to this folder'
 complete -c netperf -n '__netperf_in report' -l png -r -F -d 'write every chart as PNG to this folder'

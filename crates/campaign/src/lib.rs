@@ -1,9 +1,10 @@
-//! Many runs together: sets of results, compared.
+//! Many runs together: sets of results compared, curves, and the check of a path.
 
 mod figures;
 mod several;
 mod text;
 
+pub mod check;
 pub mod curve;
 pub mod sweep;
 

@@ -10,7 +10,7 @@ pub use global::{
     Progress, RateArg, RateArgs, SeriesArgs, Show, UntilArg, UntilArgs,
 };
 pub use server::{AccessArgs, Networks, ServerArgs};
-pub use subcommands::{CompareArgs, HistoryArgs, ReportArgs, SweepArgs, SweepWords};
+pub use subcommands::{CheckArgs, CompareArgs, HistoryArgs, ReportArgs, SweepArgs, SweepWords};
 pub use test::{OutputArg, OutputLayout, SocketKindArg, TestArgs, TransportArg};
 
 use netperf_model::Family;

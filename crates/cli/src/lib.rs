@@ -12,6 +12,7 @@
 //! either side of `--`, and their values must make sense.
 
 mod args;
+mod check;
 mod command;
 mod compare;
 #[cfg_attr(not(feature = "files"), path = "config/absent.rs")]
@@ -44,10 +45,11 @@ use std::io;
 use std::path::Path;
 
 pub use args::{
-    AccessArgs, Args, CompareArgs, ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs, HistoryArgs,
-    HostArg, IoArgs, IterationsArg, JsonArg, Networks, OnePortArg, OutputArg, OutputLayout,
-    PerDirection, PerEnd, Progress, RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, Show,
-    SocketKindArg, SweepArgs, SweepWords, TestArgs, TransportArg, UntilArg, UntilArgs,
+    AccessArgs, Args, CheckArgs, CompareArgs, ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs,
+    HistoryArgs, HostArg, IoArgs, IterationsArg, JsonArg, Networks, OnePortArg, OutputArg,
+    OutputLayout, PerDirection, PerEnd, Progress, RateArg, RateArgs, ReportArgs, SeriesArgs,
+    ServerArgs, Show, SocketKindArg, SweepArgs, SweepWords, TestArgs, TransportArg, UntilArg,
+    UntilArgs,
 };
 pub use command::{
     CliError, Command, ListCommand, Notice, OutputStream, Parsed, RunCommand, ServerCommand,

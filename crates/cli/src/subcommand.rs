@@ -2,16 +2,18 @@
 
 use std::ffi::OsString;
 
-use crate::args::{CompareArgs, HistoryArgs, ReportArgs, SweepArgs};
+use crate::args::{CheckArgs, CompareArgs, HistoryArgs, ReportArgs, SweepArgs};
 use crate::command::{CliError, Usage};
 use crate::history::HistoryVerb;
 use crate::long::OtherTables;
 use crate::table::{OnComplaint, OptionReader, OptionSpec, TableEnd};
-use crate::{compare, entry, help, history, report, sweep};
+use crate::{check, compare, entry, help, history, report, sweep};
 
 /// Parsed command line of a subcommand.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Subcommand {
+    /// `netperf check`.
+    Check(Box<CheckArgs>),
     /// `netperf report`.
     Report(Box<ReportArgs>),
     /// `netperf compare`.
@@ -27,7 +29,7 @@ pub enum Subcommand {
 }
 
 /// The words of the subcommands.
-pub(crate) const WORDS: [&str; 5] = ["report", "compare", "run", "sweep", "history"];
+pub(crate) const WORDS: [&str; 6] = ["check", "report", "compare", "run", "sweep", "history"];
 
 /// Reads a command line, argv\[0\] included; `None` if it is not that of a subcommand.
 ///
@@ -37,6 +39,7 @@ pub(crate) const WORDS: [&str; 5] = ["report", "compare", "run", "sweep", "histo
 #[must_use]
 pub fn subcommand(argv: &[OsString]) -> Option<Result<Subcommand, CliError>> {
     Some(match argv.get(1)?.to_str()? {
+        "check" => check::CHECK.read(argv),
         "report" => report::REPORT.read(argv),
         "compare" => compare::COMPARE.read(argv),
         "run" => compare::RUN.read(argv),

@@ -2,6 +2,8 @@
 
 mod asked;
 #[cfg(feature = "results")]
+mod check;
+#[cfg(feature = "results")]
 mod compare;
 mod control;
 mod elsewhere;
@@ -126,6 +128,7 @@ fn run_as_asked(argv: &[OsString]) -> ExitCode {
 #[cfg(feature = "results")]
 fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
     let done = match netperf_cli::subcommand(argv)? {
+        Ok(Subcommand::Check(args)) => check::run(&args),
         Ok(Subcommand::Report(args)) => report::run(&args),
         Ok(Subcommand::Compare(args)) => compare::run(&args),
         Ok(Subcommand::Run(args)) => versus::run(&args),

@@ -147,6 +147,18 @@ pub(crate) fn notices(notices: &[Notice], json: bool) {
     }
 }
 
+#[cfg(any(feature = "results", feature = "live"))]
+/// Returns true if the locale supports Unicode (locale(7)).
+pub(crate) fn has_unicode() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(crate::key::variable);
+    locale.is_some_and(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}
+
 /// Exit status of most failures.
 pub(crate) const FAILED: u8 = 1;
 /// Exit status for an invalid command line or an unreadable file.

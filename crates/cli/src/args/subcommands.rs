@@ -2,6 +2,27 @@
 
 use std::path::PathBuf;
 
+/// The options of `netperf check`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckArgs {
+    /// The host with netserver.
+    pub host: String,
+    /// Options of netperf for every measurement.
+    pub words: Vec<String>,
+    /// `-p`: the control port.
+    pub port: Option<String>,
+    /// `-4` or `-6`.
+    pub family: Option<char>,
+    /// `--time`: the length of a measurement in seconds; `None` is the default.
+    pub time: Option<String>,
+    /// `--db`: where the history is.
+    pub place: Option<String>,
+    /// `--no-history`.
+    pub forget: bool,
+    /// `--json`: print a document.
+    pub json: bool,
+}
+
 /// The options of `netperf report`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportArgs {

@@ -3,7 +3,7 @@
 use crate::entry::{self, OptionEntry};
 use crate::history::{self, VERBS};
 use crate::subcommand::SubcommandSpec;
-use crate::{compare, report, sweep};
+use crate::{check, compare, report, sweep};
 
 /// A command, or one of the things that `netperf history` does.
 pub(super) struct DocumentedCommand {
@@ -47,6 +47,7 @@ impl DocumentedCommand {
 pub(super) fn commands() -> Vec<DocumentedCommand> {
     let again = Some(compare::DASHED_VS);
     vec![
+        DocumentedCommand::new(&check::CHECK, Takes::Line { again: None }),
         DocumentedCommand::new(&report::REPORT, Takes::Files),
         DocumentedCommand::new(&compare::COMPARE, Takes::Files),
         DocumentedCommand::new(&compare::RUN, Takes::Line { again }),

@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use netperf_model::catalog::tests::TESTS;
 
-use super::{MADE_BY, about};
+use super::{MADE_BY, about, sentence};
 use crate::entry::{self, OptionEntry};
 use crate::group::Group;
 use crate::help;
 use crate::history::HISTORY;
 use crate::report::REPORT;
+use crate::subcommand::SubcommandSpec;
 
 /// Columns of a line of the source.
 const LINE: usize = 78;
@@ -87,6 +88,45 @@ pub(super) fn report() -> String {
     page.example("netperf -H server -D 0.1 -c -C -j --json > result.json");
     page.example("netperf report result.json -o report.html");
     page.example("netperf report before.json after.json --svg charts --markdown result.md");
+    page.section("SEE ALSO");
+    page.text("netperf(1)");
+    page.text
+}
+
+/// A page of a subcommand whose help has everything: its usage, paragraphs, examples and exit
+/// statuses.
+pub(super) fn command<A>(spec: &SubcommandSpec<A>) -> String {
+    let name = format!("netperf\\-{}", spec.word);
+    let mut page = Man::new(&name.to_uppercase(), &name, spec.about);
+    let mut paragraphs = spec.usage.split("\n\n").map(str::trim_end);
+    let usage = paragraphs.next().unwrap_or_default();
+    page.synopsis("");
+    for line in usage.lines() {
+        let line = line.trim_start_matches("Usage:").trim_start();
+        _ = writeln!(page.text, ".nf\n{}\n.fi", escaped(line));
+    }
+    page.section("DESCRIPTION");
+    let mut exit = None;
+    let mut examples = Vec::new();
+    for paragraph in paragraphs {
+        if let Some(status) = paragraph.strip_prefix("Exit status: ") {
+            exit = Some(status.replace('\n', " "));
+        } else if paragraph.starts_with("  ") {
+            examples.push(paragraph);
+        } else {
+            page.text(&paragraph.replace('\n', " "));
+        }
+    }
+    page.section("OPTIONS");
+    page.options(&entry::of(spec.table));
+    if let Some(status) = exit {
+        page.section("EXIT STATUS");
+        page.text(&sentence(&status));
+    }
+    page.section("EXAMPLES");
+    for line in examples.iter().flat_map(|lines| lines.lines()) {
+        page.example(line.trim_start());
+    }
     page.section("SEE ALSO");
     page.text("netperf(1)");
     page.text
@@ -238,7 +278,10 @@ fn ending(page: &mut Man) {
     page.example("netperf --host server --test tcp_rr --request-size 1,64K");
     page.example("netperf -H server -t TCP_RR -l 5 -- -r 1,64K -k THROUGHPUT,P99_LATENCY");
     page.section("SEE ALSO");
-    page.text("netserver(1), netperf-report(1), netperf-history(1)");
+    page.text(
+        "netserver(1), netperf-check(1), netperf-report(1), netperf-compare(1), netperf-run(1), \
+         netperf-sweep(1), netperf-history(1)",
+    );
 }
 
 /// A page as it grows.

@@ -11,6 +11,7 @@ use crate::entry::{self, OptionEntry};
 use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::options::SUITES;
+use crate::{check, compare, sweep};
 
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +31,13 @@ pub fn pages(selectors: &[&str]) -> Vec<DocPage> {
         page("docs/man/netperf.1", man::netperf()),
         page("docs/man/netperf-report.1", man::report()),
         page("docs/man/netperf-history.1", man::history()),
+        page("docs/man/netperf-check.1", man::command(&check::CHECK)),
+        page(
+            "docs/man/netperf-compare.1",
+            man::command(&compare::COMPARE),
+        ),
+        page("docs/man/netperf-run.1", man::command(&compare::RUN)),
+        page("docs/man/netperf-sweep.1", man::command(&sweep::SWEEP)),
         page("docs/man/netserver.1", man::netserver()),
         page("docs/completions/netperf.bash", bash::script(selectors)),
         page("docs/completions/_netperf", zsh::script(selectors)),

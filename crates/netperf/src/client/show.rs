@@ -183,7 +183,7 @@ fn open(run: &RunCommand) -> Option<Shown> {
     }
     let look = Capabilities {
         colour: term.features().colors_supported(),
-        unicode: has_unicode(),
+        unicode: output::has_unicode(),
     };
     Some(Shown {
         kind,
@@ -191,17 +191,6 @@ fn open(run: &RunCommand) -> Option<Shown> {
         look,
         size: None,
         view: LiveView::new(ticker::about(run)),
-    })
-}
-
-/// Returns true if the locale supports Unicode (locale(7)).
-fn has_unicode() -> bool {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .find_map(variable);
-    locale.is_some_and(|locale| {
-        let locale = locale.to_ascii_lowercase();
-        locale.contains("utf-8") || locale.contains("utf8")
     })
 }
 

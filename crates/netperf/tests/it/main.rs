@@ -8,6 +8,7 @@ mod bidirectional;
 mod bidirectional_flows;
 mod blocked;
 mod chaos;
+mod check;
 mod compare;
 mod consumers;
 mod cpu_methods;

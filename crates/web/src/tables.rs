@@ -108,14 +108,14 @@ fn change_of(records: &[Record], index: usize) -> String {
     }
 }
 
-/// What the changes of [`key_table`] are; `None` for a single record.
+/// What the changes of [`key_table`] are, in the words of verdicts; `None` for a single record.
 pub(crate) fn about_changes(records: &[Record]) -> Option<String> {
     let [first, _, ..] = records else {
         return None;
     };
     Some(format!(
-        "Changes are from {}. The difference of two results may be chance: `netperf compare` of \
-         several runs of each tells.",
+        "Changes are from {}. A single run of each leaves them inconclusive, as they may be chance: \
+         `netperf compare` of several runs of each can show better, worse or equivalent.",
         first.label
     ))
 }

@@ -197,6 +197,30 @@ fn a_run_on_both_sides_is_refused() {
 }
 
 #[test]
+fn a_report_of_single_runs_has_the_verdict_of_their_comparison() {
+    let scratch = Scratch::new();
+    results(&scratch, "a", &[1000.0]);
+    results(&scratch, "b", &[1100.0]);
+    let files = ["a/000.json", "b/000.json"];
+    let compared = netperf(&scratch, &["compare", files[0], files[1], "--json"]).expect_exit(5);
+    let document: Value = serde_json::from_str(&compared.stdout).expect("a document");
+    let verdict = document["outcome"].as_str().expect("a verdict");
+    let report = [
+        "report",
+        files[0],
+        files[1],
+        "--markdown",
+        "-",
+        "-o",
+        "page.html",
+    ];
+    let said = netperf(&scratch, &report).expect_exit(0).stdout;
+    assert!(said.contains(&format!("leaves them {verdict}")), "{said}");
+    let page = std::fs::read_to_string(scratch.path().join("page.html")).expect("a page");
+    assert!(page.contains(&format!("leaves them {verdict}")));
+}
+
+#[test]
 fn figures_that_differ_are_refused_or_named() {
     let scratch = Scratch::new();
     let write = |name: &str, result: Value| {

@@ -371,6 +371,15 @@ impl Flows {
             .unwrap_or_default()
     }
 
+    /// The bytes of each flow that arrived at netserver; `None` unless netperf alone sends, all of
+    /// the run counts and netserver's counts are known.
+    #[must_use]
+    pub fn arrived(&self, flow: Flow) -> Option<Vec<u64>> {
+        let is_known = flow.sends && !flow.receives && !flow.connects && self.window.is_none();
+        let there = || self.there.iter().map(|counts| counts.bytes_received);
+        (is_known && !self.there.is_empty()).then(|| there().collect())
+    }
+
     /// Jain's fairness index: 1 when all flows did the same, 1/n when one did all. `None`
     /// when nothing was done.
     ///
@@ -382,7 +391,9 @@ impl Flows {
     }
 }
 
-fn fairness(each: impl Iterator<Item = u64>) -> Option<f64> {
+/// Jain's fairness index of amounts.
+#[must_use]
+pub fn fairness(each: impl Iterator<Item = u64>) -> Option<f64> {
     let (mut number, mut sum, mut squares) = (0_u64, 0.0, 0.0);
     for work in each {
         let work = count(work);

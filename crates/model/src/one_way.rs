@@ -14,6 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fields::AsFinite;
+use crate::outcome::{Iteration, Warning};
+use crate::plan::TestPlan;
 use crate::words::words;
 
 words! {
@@ -224,6 +226,19 @@ impl Pair {
 )]
 const fn real(nanos: i128) -> f64 {
     nanos as f64
+}
+
+/// Warning for a run with timestamps in which no transaction has those of both ends.
+#[must_use]
+pub fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
+    let unknown = plan.local.stamps.is_some() && runs.iter().any(|run| run.one_way.is_none());
+    unknown.then(|| {
+        Warning::Imprecise(
+            "--timestamps: no transaction has the timestamps of both ends: the parts of its time \
+             are unknown"
+                .to_owned(),
+        )
+    })
 }
 
 impl OneWay {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::{outcome, run};
 use netperf_model::latency::Bucket;
-use netperf_model::{Interim, Latency, Tally, Unit};
+use netperf_model::{FlowCounts, Flows, Interim, Latency, Tally, Unit, Warning, one_way};
 use netperf_report::{final_report, interim_line, interim_work, needs};
 use proptest::num::f64::ANY as FIGURE;
 use proptest::prelude::*;
@@ -243,6 +243,49 @@ fn percentiles_below_ten_microseconds_show_decimals_unless_the_selector_is_class
     let names = "P50_LATENCY,P50.0_LATENCY,P10_LATENCY,P99.9_LATENCY,P10_LATENCY_NS,MIN_LATENCY";
     let text = report(&format!("netperf -P 0 -- -o {names}"), Some(latency));
     assert_eq!(text, "9,9.99,4.00,10,3999,3\n");
+}
+
+#[test]
+fn the_line_of_flows_is_of_what_arrived_or_says_that_it_is_not() {
+    let line = |words: &str, there: &[u64]| {
+        let run = run(words);
+        let mut outcome = outcome(&run, 1.0);
+        let sent = |bytes: u64| FlowCounts {
+            bytes_sent: bytes,
+            ..FlowCounts::default()
+        };
+        let received = |bytes: &u64| FlowCounts {
+            bytes_received: *bytes,
+            ..FlowCounts::default()
+        };
+        outcome.iterations[0].many = Some(Flows {
+            each: [4_000_000, 4_000_000].map(sent).to_vec(),
+            there: there.iter().map(received).collect(),
+            ..Flows::default()
+        });
+        let text = final_report(&outcome, &run.report).expect("a report");
+        let line = text.lines().find(|line| line.starts_with("Flows: "));
+        line.expect("a line").to_owned()
+    };
+    let udp = "netperf -t UDP_STREAM --flows 2";
+    assert_eq!(
+        line(udp, &[1_000_000, 3_000_000]),
+        "Flows: 2, the slowest 8.00, the fastest 24.00 10^6bits/s, fairness 0.8000"
+    );
+    let sent = "Flows: 2, the slowest 32.00, the fastest 32.00 10^6bits/s, fairness 1.0000";
+    assert_eq!(line(udp, &[]), format!("{sent}, of sent data"));
+    assert_eq!(line("netperf -t TCP_STREAM --flows 2", &[]), sent);
+}
+
+#[test]
+fn a_run_with_timestamps_that_split_no_transaction_is_doubtful() {
+    let doubt = |words: &str| {
+        let run = run(words);
+        one_way::doubt(&run.plan, &outcome(&run, 1.0).iterations)
+    };
+    let found = doubt("netperf -t TCP_RR --timestamps software");
+    assert!(matches!(found, Some(Warning::Imprecise(_))), "{found:?}");
+    assert_eq!(doubt("netperf -t TCP_RR"), None);
 }
 
 /// Half a second ending at 1.007 s after the epoch.

@@ -20,7 +20,9 @@ pub(super) fn figure(records: &[Record]) -> Figure {
     Figure {
         id: "flows",
         heading: "Flows",
-        about: "What each flow came to over the whole run, and its share of the sum.".to_owned(),
+        about: "What each flow came to over the whole run, at the receiver if that is known, and \
+                its share of the sum."
+            .to_owned(),
         charts,
         missing,
     }

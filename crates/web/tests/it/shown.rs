@@ -173,3 +173,27 @@ fn figures_that_both_programs_have_stand_in_one_row() {
         assert!(!row[1..3].contains(&"–"), "{row:?}");
     }
 }
+
+#[test]
+fn flows_that_netperf_alone_sends_are_shown_as_they_arrived() {
+    let flow = |sent: u32, received: Option<u32>| {
+        json!({"sent_bytes": sent, "sent_bits_per_second": 8.0 * f64::from(sent),
+            "received_bits_per_second": 0.0, "remote_received_bytes": received})
+    };
+    let rates = |second: Option<u32>, sent: u32| {
+        let each = [flow(4_000_000, Some(1_000_000)), flow(4_000_000, second)];
+        let document = json!({
+            "schema": "netperf-1",
+            "test": {"name": "UDP_STREAM", "sends": true},
+            "iterations": [{"local": {"sent_bytes": sent},
+                "flows": {"counted_seconds": 1.0, "each": each}}],
+        });
+        let record = read("udp.json", &document);
+        let flows = record.flows.iter();
+        flows.map(|(_, rate)| rate.value).collect::<Vec<_>>()
+    };
+    assert_eq!(rates(Some(3_000_000), 8_000_000), [8e6, 24e6]);
+    // Unknown, and a run with a warm-up, in which netserver's counts are of more than the rates.
+    assert_eq!(rates(None, 8_000_000), [32e6, 32e6]);
+    assert_eq!(rates(Some(3_000_000), 9_000_000), [32e6, 32e6]);
+}

@@ -5,8 +5,8 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_measure::confidence::{ConfidenceInput, assess};
 use netperf_model::{
-    Agreed, Confidence, Iteration, Latency, Outcome, TestPlan, Unit, Warning, figures, rate,
-    unanswered,
+    Agreed, Confidence, Iteration, Latency, Outcome, TestPlan, Unit, Warning, figures, one_way,
+    rate, unanswered,
 };
 use netperf_os::alarm;
 use netperf_report::document::WarningText;
@@ -92,7 +92,8 @@ impl TestRun<'_> {
             let starved = empty::starved(plan, &done.iterations);
             let found = rate.into_iter().chain(unanswered).chain(starved);
             let dropped = drops::doubt(self.drops.as_ref(), &done.iterations);
-            let found = found.chain(imprecise).chain(dropped);
+            let unsplit = one_way::doubt(plan, &done.iterations).filter(|_| !stopped);
+            let found = found.chain(imprecise).chain(dropped).chain(unsplit);
             for doubt in found.chain(arrivals) {
                 warn(&mut warnings, doubt);
             }

@@ -1,9 +1,11 @@
 //! When the run of an end is over: schedules, grace periods, and the time spent in vain.
 
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_model::{EndJob, Ending, TransportId};
 use netperf_os::alarm::{self, Schedule};
+use netperf_os::tcp;
 
 use crate::arrivals;
 use crate::early;
@@ -22,6 +24,8 @@ pub(crate) const PROMPT: Duration = Duration::from_millis(50);
 /// Time that netserver waits for the data connection, unless the test is longer: netperf tries
 /// for 15 s, and its first packets are lost where other traffic fills the path.
 const CONNECTION: Duration = Duration::from_secs(16);
+/// Longest time that the kernel may need to deliver the response; this time does not count.
+const DELIVERY: Duration = Duration::from_secs(60);
 /// Interval between looks at the control connection.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(1);
 
@@ -70,10 +74,49 @@ pub(crate) fn first_schedule(job: &EndJob) -> Schedule {
     }
     let mut schedule = schedule(job);
     if job.transport.is_connected() && !job.connects {
-        let waits = |time: Duration| time.max(CONNECTION);
-        schedule.finish_after = schedule.finish_after.map(waits);
+        // [`ConnectionWait`] ends the wait.
+        schedule.finish_after = None;
     }
     schedule
+}
+
+/// Wait of netserver for the data connection. It begins once netperf has the response, which may
+/// be lost many times on a path that other traffic fills.
+#[derive(Debug)]
+pub(crate) struct ConnectionWait {
+    limit: Duration,
+    /// Time of the wait until the response was delivered, as far as it is known.
+    delivered: Duration,
+}
+
+impl ConnectionWait {
+    /// A wait of this length.
+    pub(crate) const fn new(limit: Duration) -> Self {
+        Self {
+            limit,
+            delivered: Duration::ZERO,
+        }
+    }
+
+    /// The wait of one flow; `None` without a limit.
+    pub(crate) fn of(job: &EndJob) -> Option<Self> {
+        let limit = schedule(job).finish_after?;
+        Some(Self::new(limit.max(CONNECTION)))
+    }
+
+    /// Returns whether a wait that has lasted so long is over; `is_underway` tells whether the
+    /// response is not acknowledged yet.
+    pub(crate) fn is_over(&mut self, waited: Duration, is_underway: bool) -> bool {
+        if is_underway {
+            self.delivered = waited.min(DELIVERY);
+        }
+        waited.saturating_sub(self.delivered) >= self.limit
+    }
+}
+
+/// Returns whether what was sent on the control connection is not acknowledged yet.
+pub(crate) fn is_underway(control: BorrowedFd<'_>) -> bool {
+    tcp::unacknowledged(control).is_ok_and(|bytes| bytes > 0)
 }
 
 /// The schedule of a run.
@@ -180,5 +223,42 @@ pub(crate) fn in_vain(job: &EndJob, moved: &Moved, stop: &AlarmStop<'_>) -> Dura
         stop.silent()
     } else {
         moved.rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+
+    /// The second at which a wait of 16 s ends if the response is delivered at this second.
+    fn end_of_wait(delivered: u64) -> u64 {
+        let mut wait = ConnectionWait::new(CONNECTION);
+        let mut is_over =
+            |second: u64| wait.is_over(Duration::from_secs(second), second < delivered);
+        (0..200).find(|second| is_over(*second)).unwrap()
+    }
+
+    #[test]
+    fn netserver_waits_for_a_connection_from_the_delivery_of_its_response_on() {
+        assert_eq!(end_of_wait(0), 16);
+        // A response whose loss took longer than the wait.
+        assert_eq!(end_of_wait(21), 20 + 16);
+        // A netperf that never acknowledges.
+        assert_eq!(end_of_wait(u64::MAX), 60 + 16);
+    }
+
+    #[test]
+    fn a_response_is_under_way_until_the_peer_has_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (server, _) = listener.accept().unwrap();
+        assert!(!is_underway(server.as_fd()));
+        // The windows are full: the rest waits in the queue.
+        server.set_nonblocking(true).unwrap();
+        while std::io::Write::write(&mut &server, &[0; 65_536]).is_ok() {}
+        assert!(is_underway(server.as_fd()));
+        drop(client);
     }
 }

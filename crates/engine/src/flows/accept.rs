@@ -17,6 +17,7 @@ use crate::data_ports;
 use crate::error::{EngineError, Operation, refused};
 use crate::path;
 use crate::stop::control_has_ended;
+use crate::timing::{ConnectionWait, is_underway};
 
 /// Time without a further connection while some are missing that ends the wait.
 const NEXT_CONNECTION: Duration = Duration::from_secs(15);
@@ -34,11 +35,12 @@ pub(super) fn accept_each<C: Connects>(
 ) -> io::Result<Vec<C::Endpoint>> {
     let mut accepted = Vec::new();
     let mut since = clock::now();
+    let mut wait = ConnectionWait::new(NEXT_CONNECTION);
     let listener = gate.listener;
     // A connection has the time-outs of its listener.
     calls::set_patience(listener.as_fd(), Some(NEXT_CONNECTION))?;
     while (accepted.len() as u64) < u64::from(flows) {
-        if !await_connection(listener, control, since)? {
+        if !await_connection(listener, control, (since, &mut wait))? {
             continue;
         }
         let mut give_up = || since.elapsed() >= NEXT_CONNECTION;
@@ -47,6 +49,7 @@ pub(super) fn accept_each<C: Connects>(
                 calls::set_patience(endpoint.fd(), None)?;
                 accepted.push(endpoint);
                 since = clock::now();
+                wait = ConnectionWait::new(NEXT_CONNECTION);
             }
             Ok(Met::GivenUp) => return Err(io::ErrorKind::TimedOut.into()),
             Err(error) if is_passing(&error) => {}
@@ -66,15 +69,17 @@ pub(super) fn accept(
     listener.set_nonblocking(true)?;
     let mut accepted = Vec::new();
     let mut since = clock::now();
+    let mut wait = ConnectionWait::new(NEXT_CONNECTION);
     while (accepted.len() as u64) < u64::from(flows) {
         match gate.accept() {
             Ok((_stranger, from)) if !gate.admits(&from) => {}
             Ok((socket, _)) => {
                 accepted.push(socket);
                 since = clock::now();
+                wait = ConnectionWait::new(NEXT_CONNECTION);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                await_connection(listener, control, since)?;
+                await_connection(listener, control, (since, &mut wait))?;
             }
             Err(error) if is_passing(&error) => {}
             Err(error) => return Err(error),
@@ -88,7 +93,7 @@ pub(super) fn accept(
 fn await_connection(
     listener: &Socket,
     control: Option<BorrowedFd<'_>>,
-    since: Moment,
+    (since, wait): (Moment, &mut ConnectionWait),
 ) -> io::Result<bool> {
     if any_ready(&[listener.as_fd()], Interest::Read, LOOK)?.is_some() {
         return Ok(true);
@@ -96,7 +101,7 @@ fn await_connection(
     if control.is_some_and(control_has_ended) {
         return Err(io::ErrorKind::ConnectionAborted.into());
     }
-    if since.elapsed() >= NEXT_CONNECTION {
+    if wait.is_over(since.elapsed(), control.is_some_and(is_underway)) {
         return Err(io::ErrorKind::TimedOut.into());
     }
     Ok(false)

@@ -426,8 +426,18 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
         how: &C,
         listener: &Socket,
     ) -> Result<Result<C::Endpoint, Ended>, EngineError> {
+        let mut wait = timing::ConnectionWait::of(&self.work.job).filter(|_| !N::NETPERF);
         loop {
-            let over = |stop: &mut AlarmStop<'_>, tally: &Tally| stop.interrupted(tally);
+            let over = |stop: &mut AlarmStop<'_>, tally: &Tally| {
+                let ended = stop.interrupted(tally);
+                let is_underway = || stop.control().is_some_and(timing::is_underway);
+                let wait = wait.as_mut().filter(|_| ended.is_none());
+                if wait.is_some_and(|wait| wait.is_over(stop.elapsed(), is_underway())) {
+                    alarm::abandon();
+                    return Some(Ended::Abandoned);
+                }
+                ended
+            };
             let gate = gate(listener, &self.work.job);
             return match accept(how, gate, self.stop, self.tally, over) {
                 Ok(NextConnection::Ready(endpoint)) => Ok(Ok(endpoint)),

@@ -62,7 +62,7 @@ pub(crate) fn setup(
     let mut setup = EndSetup {
         send_buffer: opened.send_buffer,
         recv_buffer: opened.recv_buffer,
-        nodelay: plan.socket.nodelay,
+        nodelay: opened.nodelay,
         priority: opened.priority,
         tos: opened.tos,
         settings: socket::in_force(&opened.socket, &plan.socket.settings),
@@ -224,6 +224,7 @@ pub(crate) fn result(
         ),
         retransmissions: facts.retransmissions,
         congestion: facts.congestion,
+        fast_open: facts.fast_open,
         crew: None,
         flows: None,
         settings: None,

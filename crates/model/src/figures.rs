@@ -244,14 +244,14 @@ pub fn directional(unit: Unit, run: &Iteration, netperf: bool) -> [Option<f64>; 
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::catalog::transports::TransportId;
     use crate::cpu::CpuMethod;
     use crate::outcome::{EndResult, Tally};
     use crate::plan::{ControlPlan, DataAddress, EndPlan, Family, Limit};
 
-    fn plan(test: TestId) -> TestPlan {
+    pub(crate) fn plan(test: TestId) -> TestPlan {
         let address = DataAddress {
             host: "host".to_owned(),
             random_bits: None,
@@ -296,7 +296,7 @@ mod tests {
         }
     }
 
-    fn end(bytes_sent: u64, bytes_received: u64, transactions: u64) -> EndResult {
+    pub(crate) fn end(bytes_sent: u64, bytes_received: u64, transactions: u64) -> EndResult {
         EndResult {
             tally: Tally {
                 bytes_sent,
@@ -308,7 +308,7 @@ mod tests {
         }
     }
 
-    fn run(elapsed: f64, local: EndResult, remote: EndResult) -> Iteration {
+    pub(crate) fn run(elapsed: f64, local: EndResult, remote: EndResult) -> Iteration {
         Iteration {
             one_way: None,
             elapsed,

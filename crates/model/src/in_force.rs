@@ -1,9 +1,10 @@
 //! Settings that an end does not have as they were asked for.
 
 use crate::agreed::{Agreed, EndSetup};
-use crate::catalog::settings::SettingValue;
+use crate::catalog::settings::{Setting, SettingValue};
+use crate::catalog::transports::{SocketKind, TransportId};
 use crate::figures::unit_in_force;
-use crate::outcome::Iteration;
+use crate::outcome::{EndResult, Iteration};
 use crate::plan::{EndPlan, SocketPlan, TestPlan};
 use crate::units::Unit;
 
@@ -76,7 +77,95 @@ static CHECKS: &[SettingCheck] = &[
         got: |setup| Some(i64::from(setup.tos)),
         holds: same,
     },
+    SettingCheck {
+        options: [&["no-delay"], &["no-delay"]],
+        name: "no delay",
+        asked: |plan| plan.nodelay.then_some(1),
+        got: |setup| Some(i64::from(setup.nodelay)),
+        holds: same,
+    },
 ];
+
+/// An option of data sockets that some transports do not have.
+struct PartialOption {
+    /// Its long name, without the dashes.
+    options: &'static [&'static str],
+    /// Name in messages.
+    name: &'static str,
+    /// True if netperf's socket was to have it.
+    asked: fn(&SocketPlan) -> bool,
+    /// True if a transport has it.
+    has: fn(TransportId) -> bool,
+}
+
+fn is_stream(transport: TransportId) -> bool {
+    let is_stream = transport.row().kind == SocketKind::Stream;
+    transport.is_inet() && is_stream && transport != TransportId::Sctp
+}
+
+fn is_datagram(transport: TransportId) -> bool {
+    transport.is_inet() && !transport.is_connected()
+}
+
+/// Options that are not set at sockets of other transports.
+static PARTIAL: &[PartialOption] = &[
+    PartialOption {
+        options: &["cork"],
+        name: "cork (-C)",
+        asked: |plan| plan.cork,
+        has: is_stream,
+    },
+    PartialOption {
+        options: &["segment-size"],
+        name: "segment size (-G)",
+        asked: |plan| plan.segment_size.is_some(),
+        has: is_stream,
+    },
+    PartialOption {
+        options: &["fast-open"],
+        name: "fast open (-F)",
+        asked: |plan| plan.fast_open,
+        has: is_stream,
+    },
+    PartialOption {
+        options: &["defer-accept"],
+        name: "defer accept (-a)",
+        asked: |plan| plan.defer_accept,
+        has: is_stream,
+    },
+    PartialOption {
+        options: &["no-fragment"],
+        name: "no fragment (-f)",
+        asked: |plan| plan.no_fragmentation,
+        has: is_datagram,
+    },
+    PartialOption {
+        options: &["multicast-ttl"],
+        name: "multicast TTL (-l)",
+        asked: |plan| plan.multicast_ttl.is_some(),
+        has: is_datagram,
+    },
+];
+
+/// Options that the sockets of the test do not have.
+#[must_use]
+pub fn without_effect(plan: &TestPlan) -> Vec<Substitution> {
+    let ends = [&plan.local.socket, &plan.remote.socket];
+    let lacking = PARTIAL.iter().filter(|option| {
+        ends.iter().any(|socket| (option.asked)(socket)) && !(option.has)(plan.transport)
+    });
+    lacking
+        .map(|option| Substitution {
+            options: option.options,
+            known: true,
+            text: format!(
+                "{}: not in force, because {} does not have it",
+                option.name,
+                plan.transport.row().label
+            ),
+        })
+        .collect()
+}
 
 /// Settings that an end does not have as they were asked for, as far as the ends tell before
 /// data moves.
@@ -151,8 +240,8 @@ fn line(name: &str, end: usize, asked: &str, got: Option<&str>) -> String {
     }
 }
 
-/// Congestion control that an end did not use, as far as results tell; netperf's own is checked
-/// beforehand.
+/// Settings that were not in force during a run, as far as results tell. netperf's own congestion
+/// control is checked beforehand.
 #[must_use]
 pub fn at_end(plan: &TestPlan, run: &Iteration) -> Vec<Substitution> {
     let ends = [
@@ -172,7 +261,74 @@ pub fn at_end(plan: &TestPlan, run: &Iteration) -> Vec<Substitution> {
             got => Some(congestion(end, asked, got)),
         }
     });
-    used.collect()
+    let paced = ends
+        .into_iter()
+        .filter_map(|(end_plan, result, end)| unpaced(plan, end_plan, result?, end));
+    used.chain(paced)
+        .chain(segment_size(plan, run))
+        .chain(fast_open(plan, run))
+        .collect()
+}
+
+/// More data than an end may send at the pacing rate of its socket: only TCP itself and the
+/// queueing discipline `fq` pace.
+fn unpaced(
+    plan: &TestPlan,
+    end_plan: &EndPlan,
+    run: &EndResult,
+    end: usize,
+) -> Option<Substitution> {
+    /// Share by which the kernel's pacing may be too fast.
+    const TOLERANCE: f64 = 1.25;
+    /// Send buffer of a socket that does not tell it, bytes.
+    const BUFFER: u32 = 4 << 20;
+    let rate = end_plan.socket.settings.number(Setting::PacingRate)?;
+    let flows = plan.many.as_ref().map_or(1, |many| many.flows);
+    let buffers = f64::from(run.send_buffer_end.unwrap_or(BUFFER)) * f64::from(flows);
+    let paced = f64::from(rate) * f64::from(flows) * run.elapsed;
+    #[expect(clippy::cast_precision_loss, reason = "a share is compared")]
+    let sent = run.tally.bytes_sent as f64;
+    (sent > paced * TOLERANCE + buffers).then(|| Substitution {
+        options: [&["pacing-rate"], &["remote-pacing-rate"]][end],
+        known: true,
+        text: format!(
+            "pacing rate at {}: asked for {rate} bytes per second, sent {:.0}; only the queueing \
+             discipline fq paces datagrams",
+            ["netperf", "netserver"][end],
+            sent / run.elapsed / f64::from(flows)
+        ),
+    })
+}
+
+/// A segment size of the connection that is not the one asked for.
+fn segment_size(plan: &TestPlan, run: &Iteration) -> Option<Substitution> {
+    /// Longest options of a TCP header, bytes.
+    const OPTIONS: u32 = 40;
+    let asked = plan.local.socket.segment_size?;
+    let got = run.segment_size?;
+    let holds = (asked.saturating_sub(OPTIONS)..=asked).contains(&got);
+    (!holds).then(|| Substitution {
+        options: &["segment-size"],
+        known: true,
+        text: line(
+            "segment size",
+            0,
+            &asked.to_string(),
+            Some(&got.to_string()),
+        ),
+    })
+}
+
+/// Fast Open that no connection used.
+fn fast_open(plan: &TestPlan, run: &Iteration) -> Option<Substitution> {
+    let unused = plan.local.socket.fast_open && run.local.fast_open == Some(false);
+    unused.then(|| Substitution {
+        options: &["fast-open"],
+        known: true,
+        text: "fast open: no connection had data in its first segment; it takes an earlier \
+               connection, and net.ipv4.tcp_fastopen with bit 1 here and bit 2 at netserver's host"
+            .to_owned(),
+    })
 }
 
 /// Congestion control that an end does not use.
@@ -204,7 +360,9 @@ pub fn unit(plan: &TestPlan, asked: Option<Unit>) -> Option<Substitution> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::settings::Setting;
+    use crate::catalog::settings::Settings;
+    use crate::catalog::tests::TestId;
+    use crate::figures::tests;
 
     fn found(socket: SocketPlan, setup: EndSetup) -> Vec<String> {
         let plan = EndPlan {
@@ -252,5 +410,77 @@ mod tests {
                 "--mark at netserver: asked for 7, in force is 0"
             ]
         );
+    }
+
+    fn plan_with(transport: TransportId, socket: SocketPlan) -> TestPlan {
+        TestPlan {
+            transport,
+            local: EndPlan {
+                socket,
+                ..EndPlan::default()
+            },
+            ..tests::plan(TestId::UdpStream)
+        }
+    }
+
+    fn texts(found: Vec<Substitution>) -> Vec<String> {
+        found.into_iter().map(|lacking| lacking.text).collect()
+    }
+
+    #[test]
+    fn options_that_a_transport_lacks_are_named() {
+        let socket = SocketPlan {
+            cork: true,
+            no_fragmentation: true,
+            ..SocketPlan::default()
+        };
+        let lacking = |transport| texts(without_effect(&plan_with(transport, socket.clone())));
+        let of_tcp = ["no fragment (-f): not in force, because TCP does not have it"];
+        assert_eq!(lacking(TransportId::Tcp), of_tcp);
+        let of_udp = ["cork (-C): not in force, because UDP does not have it"];
+        assert_eq!(lacking(TransportId::Udp), of_udp);
+    }
+
+    #[test]
+    fn a_segment_size_beyond_that_of_the_path_and_an_unused_fast_open_are_named() {
+        let socket = SocketPlan {
+            segment_size: Some(9000),
+            fast_open: true,
+            ..SocketPlan::default()
+        };
+        let plan = plan_with(TransportId::Tcp, socket);
+        let ran = |segment_size, fast_open| {
+            let mut run = tests::run(1.0, tests::end(1, 1, 1), tests::end(1, 1, 1));
+            (run.segment_size, run.local.fast_open) = (Some(segment_size), Some(fast_open));
+            texts(at_end(&plan, &run))
+        };
+        // Time stamps take 12 bytes of each segment.
+        assert_eq!(ran(8988, true), [""; 0]);
+        let found = ran(1448, false);
+        let wanted = "segment size at netperf: asked for 9000, in force is 1448";
+        assert_eq!(found[0], wanted);
+        assert!(
+            found[1].starts_with("fast open: no connection had "),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn more_than_the_pacing_rate_and_a_buffer_is_named() {
+        let socket = SocketPlan {
+            settings: Settings::default().with(Setting::PacingRate, 1_000_000),
+            ..SocketPlan::default()
+        };
+        let plan = plan_with(TransportId::Udp, socket);
+        let ran = |bytes| {
+            let mut run = tests::run(2.0, tests::end(bytes, 0, 0), tests::end(0, bytes, 0));
+            run.local.send_buffer_end = Some(200_000);
+            run.local.elapsed = 2.0;
+            texts(at_end(&plan, &run))
+        };
+        assert_eq!(ran(2_600_000), [""; 0]);
+        let wanted = "pacing rate at netperf: asked for 1000000 bytes per second, sent 2000000; \
+                      only the queueing discipline fq paces datagrams";
+        assert_eq!(ran(4_000_000), [wanted]);
     }
 }

@@ -91,6 +91,8 @@ pub struct EndResult {
     pub retransmissions: Option<u32>,
     /// Congestion control in force; `None` when no connection was open to ask.
     pub congestion: Option<String>,
+    /// True if the first segment of a connection had data (RFC 7413); `None` if unknown.
+    pub fast_open: Option<bool>,
     /// The threads that served many flows; `None` with the plain loop, and from a
     /// netserver that does not say.
     pub crew: Option<Crew>,

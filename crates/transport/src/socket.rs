@@ -40,6 +40,8 @@ pub struct OpenedSocket {
     pub priority: i32,
     /// Type of service in force, or why not.
     pub tos: i32,
+    /// `TCP_NODELAY` or `SCTP_NODELAY` read back.
+    pub nodelay: bool,
 }
 
 /// The domain of a transport's sockets; an unspecified family is IPv4.
@@ -119,12 +121,20 @@ pub fn open(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Re
     set_options(&socket, transport, family, plan)?;
     let (priority, tos) = set_marks(&socket, family, plan);
     let (send_buffer, recv_buffer) = buffers(&socket);
+    let nodelay = match transport.row().protocol {
+        _ if !transport.is_inet() => None,
+        IPPROTO_SCTP => Some(IntOption::SctpNoDelay),
+        _ => Some(IntOption::NoDelay),
+    };
+    let is_on = |option| sockopt::fetch(socket.as_fd(), option).is_ok_and(|value| value != 0);
+    let nodelay = nodelay.is_some_and(is_on);
     Ok(OpenedSocket {
         socket,
         send_buffer,
         recv_buffer,
         priority,
         tos,
+        nodelay,
     })
 }
 
@@ -201,10 +211,10 @@ fn set_buffers(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
 
 fn set_tcp_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
     if plan.nodelay {
-        socket.set_tcp_nodelay(true)?;
+        set_checked(socket.as_fd(), IntOption::NoDelay, 1)?;
     }
     if plan.cork {
-        sockopt::set(socket.as_fd(), IntOption::Cork, 1)?;
+        set_checked(socket.as_fd(), IntOption::Cork, 1)?;
     }
     if let Some(bytes) = plan.segment_size {
         let set = sockopt::set(socket.as_fd(), IntOption::SegmentSize, clamp(bytes));
@@ -220,7 +230,7 @@ fn set_tcp_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
 
 fn set_sctp_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
     if plan.nodelay {
-        sockopt::set(socket.as_fd(), IntOption::SctpNoDelay, 1)?;
+        set_checked(socket.as_fd(), IntOption::SctpNoDelay, 1)?;
     }
     Ok(())
 }
@@ -229,7 +239,7 @@ fn set_datagram_options(socket: &Socket, family: Family, plan: &SocketPlan) -> i
     let fd = socket.as_fd();
     if plan.no_fragmentation {
         let option = by_family(family, IntOption::MtuDiscoverV4, IntOption::MtuDiscoverV6);
-        sockopt::set(fd, option, sockopt::PMTU_DISCOVERY_DO)?;
+        set_checked(fd, option, sockopt::PMTU_DISCOVERY_DO)?;
     }
     if let Some(ttl) = plan.multicast_ttl {
         let option = by_family(
@@ -237,7 +247,7 @@ fn set_datagram_options(socket: &Socket, family: Family, plan: &SocketPlan) -> i
             IntOption::MulticastTtlV4,
             IntOption::MulticastHopsV6,
         );
-        sockopt::set(fd, option, i32::from(ttl))?;
+        set_checked(fd, option, i32::from(ttl))?;
     }
     Ok(())
 }
@@ -250,6 +260,17 @@ const fn by_family(family: Family, v4: IntOption, v6: IntOption) -> IntOption {
     }
 }
 
+/// Sets an option and reads it back. A value that cannot be read is taken for the one set.
+fn set_checked(fd: BorrowedFd<'_>, option: IntOption, value: i32) -> io::Result<()> {
+    sockopt::set(fd, option, value)?;
+    match sockopt::fetch(fd, option) {
+        Ok(got) if got != value => Err(io::Error::other(format!(
+            "{option:?}: asked for {value}, in force is {got}"
+        ))),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Names an option of netperf's end alone in the error of setting it.
 fn named(option: &str, set: io::Result<()>) -> io::Result<()> {
     set.map_err(|error| io::Error::new(error.kind(), format!("{option}: {error}")))
@@ -258,13 +279,13 @@ fn named(option: &str, set: io::Result<()>) -> io::Result<()> {
 fn set_common_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
     let fd = socket.as_fd();
     if plan.keepalive {
-        socket.set_keepalive(true)?;
+        set_checked(fd, IntOption::KeepAlive, 1)?;
     }
     if plan.debug {
-        named("debug flag (-g)", sockopt::set(fd, IntOption::Debug, 1))?;
+        named("debug flag (-g)", set_checked(fd, IntOption::Debug, 1))?;
     }
     if plan.routing == Routing::DirectOnly {
-        sockopt::set(fd, IntOption::DontRoute, 1)?;
+        set_checked(fd, IntOption::DontRoute, 1)?;
     }
     Ok(())
 }
@@ -377,6 +398,9 @@ pub struct SocketFacts {
     pub tcp: Option<tcp::TcpInfo>,
     /// True if Multipath TCP fell back to TCP; `None` for every other transport.
     pub fallback: Option<bool>,
+    /// True if the first segment of a connection had data (RFC 7413); `None` where the transport
+    /// is not TCP.
+    pub fast_open: Option<bool>,
 }
 
 /// Asks a connection's socket what it knows.
@@ -404,6 +428,7 @@ fn tcp_facts(socket: &Socket) -> SocketFacts {
         congestion: congestion(socket),
         tcp,
         fallback: None,
+        fast_open: tcp.map(|info| info.data_in_syn),
     }
 }
 

@@ -202,7 +202,7 @@ impl<E: FlowEndpoint> TransactionConnects<'_, E> {
         let (job, how) = (self.job, self.how);
         let socket = socket::open_again(how.transport, how.family, how.options)?;
         if how.transport.is_inet() {
-            dialler.bind_next(&socket);
+            dialler.bind_next(&socket)?;
         }
         if job.end.socket.fast_open && job.sends {
             socket::send_with_connect(&socket)?;

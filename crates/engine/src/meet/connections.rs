@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::time::Duration;
 
 use netperf_measure::clock;
@@ -57,8 +58,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
                 socket::send_with_connect(&data)?;
             }
             let bound = if job.transport.is_inet() {
-                dialler.bind_next(&data);
-                Ok(())
+                dialler.bind_next(&data)
             } else {
                 placed(job, &data).map(drop).map_err(|failed| failed.error)
             };
@@ -84,11 +84,12 @@ impl<N: Role> OneFlow<'_, '_, N> {
             Ok(NextConnection::Ready(endpoint))
         };
         let is_tcp = netperf_model::tells_of_tcp(job.transport);
-        let mut retransmissions = is_tcp.then_some(0_u32);
+        let (mut retransmissions, mut fast_open) = (is_tcp.then_some(0_u32), false);
         let half_close = |endpoint: &mut C::Endpoint| {
             if let Some(all) = &mut retransmissions {
-                let known = tcp::info(endpoint.fd());
+                let known = tcp::info(endpoint.fd()).ok();
                 *all = all.saturating_add(known.map_or(0, |info| info.total_retrans));
+                fast_open |= known.is_some_and(|info| info.data_in_syn);
             }
             if !job.has_peer && matches!(C::PARTING, Parting::HalfClose | Parting::Shutdown) {
                 netperf_os::io::half_close(endpoint.fd())
@@ -112,6 +113,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         Ok(Moved {
             facts: Some(SocketFacts {
                 retransmissions,
+                fast_open: is_tcp.then_some(fast_open),
                 ..SocketFacts::default()
             }),
             seen: seen.unwrap_or_default(),
@@ -206,7 +208,7 @@ fn undone(error: &io::Error) -> bool {
 /// while netserver's end of it is still waiting to be forgotten.
 pub(crate) struct Dialler {
     local: SocketAddr,
-    ports: std::ops::Range<u16>,
+    ports: Range<u16>,
     next: u16,
     avoid: u16,
 }
@@ -225,14 +227,28 @@ impl Dialler {
         }
     }
 
-    /// Binds to the next port. A port that cannot be had is left to the kernel to choose.
-    pub(crate) fn bind_next(&mut self, data: &Socket) {
-        if self.next == self.avoid {
+    /// Binds to the next port that is free.
+    ///
+    /// # Errors
+    /// When no port of the range can be had.
+    pub(crate) fn bind_next(&mut self, data: &Socket) -> io::Result<()> {
+        let mut last = io::Error::from(io::ErrorKind::AddrInUse);
+        for _ in self.ports.clone() {
+            if self.next == self.avoid {
+                self.step();
+            }
+            self.local.set_port(self.next);
             self.step();
+            match socket::bind(data, self.local) {
+                Ok(()) => return Ok(()),
+                Err(error) => last = error,
+            }
         }
-        self.local.set_port(self.next);
-        self.step();
-        let _left_to_the_kernel = socket::bind(data, self.local);
+        let Range { start, end } = self.ports;
+        Err(io::Error::other(format!(
+            "no local port from {start} to {} (-p) can be had: {last}",
+            end - 1
+        )))
     }
 
     fn step(&mut self) {
@@ -247,6 +263,19 @@ impl Dialler {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_that_is_taken_is_passed_over_and_a_range_without_a_free_one_is_an_error() {
+        let local = "127.0.0.1:0".parse().unwrap();
+        let taken = std::net::TcpListener::bind(local).unwrap();
+        let port = taken.local_addr().unwrap().port();
+        let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
+        let mut dialler = Dialler::new(local, &to.into(), (port, port + 1));
+        let data = socket::any(netperf_model::TransportId::Tcp).unwrap();
+        let error = dialler.bind_next(&data).unwrap_err().to_string();
+        let wanted = format!("no local port from {port} to {port} (-p) can be had: ");
+        assert!(error.starts_with(&wanted), "{error}");
+    }
 
     #[test]
     fn local_ports_are_walked_through_in_a_circle_without_the_servers() {

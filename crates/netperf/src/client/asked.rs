@@ -20,6 +20,13 @@ pub(super) fn before(run: &RunCommand) -> Result<Vec<Warning>, Failure> {
         .map(Warning::NotAsAsked)
         .collect();
     unmet.extend(judged(run, in_force::unit(plan, run.report.unit))?);
+    // Scripts give the letter -G to tests of every transport (I22 in docs/consumers.md).
+    let accepted = |lacking: &Substitution| {
+        lacking.options == ["segment-size"] && !run.named.iter().any(|name| name == "segment-size")
+    };
+    let lacking = in_force::without_effect(plan).into_iter();
+    let lacking = lacking.filter(|lacking| !accepted(lacking));
+    unmet.extend(judged(run, lacking)?);
     if let Some(cpu) = plan.local.bind {
         if let Err(error) = netperf_os::process::bind_to_cpu(cpu) {
             let why = system_text(&error);

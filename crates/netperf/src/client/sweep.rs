@@ -15,7 +15,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_os::lock;
 use netperf_os::signals::{self, Signal, Signals};
 
-use super::itself;
+use super::{itself, versus};
 use crate::output::{Failure, INVALID, err, out, system_text};
 
 /// The exit status when a run failed, or not all were made.
@@ -88,6 +88,18 @@ fn asked(args: &SweepArgs) -> Result<Option<Plan>, Failure> {
     )
     .map(Some)
     .map_err(failure)
+}
+
+/// Refuses a point whose options or values are wrong, before the first run.
+fn valid(plan: &Plan, points: &[Vec<String>]) -> Result<(), Failure> {
+    for values in points {
+        versus::planned(&plan.command_of(values)).map_err(|error| {
+            let why = error.to_string();
+            let first = why.lines().next().unwrap_or_default();
+            failure(format_args!("{}: {first}", plan.name_of(values)))
+        })?;
+    }
+    Ok(())
 }
 
 /// The plan that a folder holds, if it holds one.
@@ -167,10 +179,11 @@ impl Sweep {
         let Some(plan) = asked.or(kept) else {
             return Err(failure(format_args!("{} is gone", path.display())));
         };
+        let points = plan.points();
         if is_new {
+            valid(&plan, &points)?;
             write(&path, plan.text().as_bytes())?;
         }
-        let points = plan.points();
         Ok(Self {
             folder,
             _lock: lock,

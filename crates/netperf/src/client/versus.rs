@@ -125,7 +125,7 @@ fn comparable(sides: &[RunSide], vary: Option<&str>) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When an option or a value is wrong.
-fn planned(words: &[String]) -> Result<Option<Box<RunCommand>>, CliError> {
+pub(super) fn planned(words: &[String]) -> Result<Option<Box<RunCommand>>, CliError> {
     let words = ["netperf", "--json"]
         .into_iter()
         .chain(words.iter().map(String::as_str));

@@ -111,7 +111,12 @@ const ROWS: &[Row] = &[
         "no-delay",
         "delay",
         &["/local /remote", "nodelay"],
-        &["-- -D", "--no-delay"],
+        &[
+            "-- -D",
+            "--no-delay",
+            "-t UDP_RR -- -D",
+            "-t UDP_RR --no-delay",
+        ],
     ),
     row(
         "congestion",
@@ -129,13 +134,20 @@ const ROWS: &[Row] = &[
         "segment-size",
         "segment",
         &[],
-        &["-- -G 1000b", "-- -G abc", "--segment-size abc"],
+        &[
+            "-- -G 1000b",
+            "-- -G 1000",
+            "-- -G 40000",
+            "-- -G abc",
+            "--segment-size abc",
+            "-t UDP_RR --segment-size 1000",
+        ],
     ),
     row(
         "multicast-ttl",
         "multicast",
         &[],
-        &["-- -l 300", "-- -l abc", "--multicast-ttl 300"],
+        &["-- -l 300", "-- -l abc", "--multicast-ttl 300", "-- -l 5"],
     ),
     row("route", "route", &[], &["-- -R 1", "-- -R x", "--route 7"]),
     row(
@@ -201,10 +213,20 @@ const ROWS: &[Row] = &[
     row("tls-cipher", "tls-cipher", &[], &["--tls-cipher nosuch"]),
     // Switches have no values.
     row("keepalive", "keepalive", &[], &["-S"]),
-    row("cork", "cork", &[], &["-- -C"]),
-    row("fast-open", "fast", &[], &["-t TCP_CRR -- -F"]),
-    row("defer-accept", "defer", &[], &["-- -a"]),
-    row("no-fragment", "fragment", &[], &["-t UDP_RR -- -f"]),
+    row("cork", "cork", &[], &["-- -C", "-t UDP_RR -- -C"]),
+    row(
+        "fast-open",
+        "fast",
+        &[],
+        &["-t TCP_CRR -- -F", "-t UDP_RR -- -F"],
+    ),
+    row("defer-accept", "defer", &[], &["-- -a", "-t UDP_RR -- -a"]),
+    row(
+        "no-fragment",
+        "fragment",
+        &[],
+        &["-t UDP_RR -- -f", "-- -f"],
+    ),
     row("connected", "connect", &[], &["-t UDP_RR -- -n"]),
     row("remote-connected", "connect", &[], &["-t UDP_RR -- -N"]),
     row("packet-info", "packet", &[], &["-t UDP_RR -- -B"]),
@@ -537,4 +559,51 @@ fn values_of_letters_that_are_not_used_are_named_on_standard_error_and_in_json()
             assert!(warnings.contains(letter), "{}", finished.account());
         }
     }
+}
+
+#[test]
+fn options_that_a_transport_does_not_have_fail_by_name_and_warn_by_letter() {
+    let server = ours!().serve();
+    for (test, letter, name) in [
+        ("UDP_RR", "-C", "--cork"),
+        ("UDP_RR", "-F", "--fast-open"),
+        ("UDP_RR", "-a", "--defer-accept"),
+        ("UDP_RR", "-D", "--no-delay"),
+        ("TCP_RR", "-f", "--no-fragment"),
+        ("TCP_RR", "-l 5", "--multicast-ttl=5"),
+    ] {
+        let finished = run(&server, &format!("-t {test} -- {letter}"), true).expect_exit(0);
+        let warnings = finished.document()["warnings"].to_string();
+        assert!(warnings.contains("not_as_asked"), "{}", finished.account());
+        assert_ne!(finished.stderr, "", "{}", finished.account());
+        run(&server, &format!("-t {test} {name}"), true).expect_exit(UNSUPPORTED);
+    }
+}
+
+#[test]
+fn datagrams_that_the_kernel_does_not_pace_are_named() {
+    let server = ours!().serve();
+    let text = "asked for 1000 bytes per second, sent ";
+    for (case, status) in [
+        ("-t UDP_STREAM -- -q 1000", 0),
+        ("-t UDP_STREAM --pacing-rate 1000", UNSUPPORTED),
+        ("-t UDP_STREAM --remote-pacing-rate 1000", UNSUPPORTED),
+    ] {
+        let finished = run(&server, case, true);
+        if case.contains("remote") {
+            // netserver sends nothing that could be paced.
+            finished.expect_exit(0);
+            continue;
+        }
+        let finished = finished.expect_exit(status);
+        assert!(finished.stderr.contains(text), "{}", finished.account());
+    }
+}
+
+#[test]
+fn local_ports_that_cannot_be_had_end_the_test() {
+    let server = ours!().serve();
+    let finished = run(&server, "-t TCP_CRR -- -p 100,110", false).expect_exit(1);
+    let line = "no local port from 100 to 109 (-p) can be had: Permission denied";
+    assert!(finished.stderr.contains(line), "{}", finished.account());
 }

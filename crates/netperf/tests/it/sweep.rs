@@ -215,3 +215,17 @@ fn a_file_has_the_plan() {
     let finished = sweep(&folder, "-o e --plan bad.toml").run();
     said(&finished, 2, "bad.toml: repeat is a whole number");
 }
+
+#[test]
+fn a_wrong_option_is_reported_before_the_first_run() {
+    let (folder, server) = (Scratch::new(), ours!().serve());
+    let tail = command(&server, "-t TCP_RR {o}");
+    let words = format!("-o d --over o=-j,--nosuch {tail}");
+    let finished = sweep(&folder, &words).run();
+    said(&finished, 2, "o=--nosuch: ");
+    assert!(finished.stderr.contains("nosuch"), "{}", finished.account());
+    assert_eq!(results(&folder.path().join("d")).len(), 0);
+    // The folder has no plan, so that the mended command can use it.
+    let mended = words.replace(",--nosuch", "");
+    sweep(&folder, &mended).run().expect_clean();
+}

@@ -59,6 +59,8 @@ int_options! {
     MulticastHopsV6 = libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_HOPS;
     /// `TCP_MAXSEG`.
     SegmentSize = libc::IPPROTO_TCP, libc::TCP_MAXSEG;
+    /// `TCP_NODELAY`.
+    NoDelay = libc::IPPROTO_TCP, libc::TCP_NODELAY;
     /// `TCP_CORK`.
     Cork = libc::IPPROTO_TCP, libc::TCP_CORK;
     /// `TCP_DEFER_ACCEPT`, seconds.

@@ -33,7 +33,12 @@ pub struct TcpInfo {
     pub snd_mss: u32,
     /// Round trip as a receiver estimates it, microseconds.
     pub rcv_rtt: u32,
+    /// Data in the first segment was accepted (`TCPI_OPT_SYN_DATA`).
+    pub data_in_syn: bool,
 }
+
+/// `TCPI_OPT_SYN_DATA` (linux/tcp.h).
+const SYN_DATA: u8 = 32;
 
 impl TcpInfo {
     /// The longer of the round trips that sending and receiving have shown.
@@ -79,6 +84,7 @@ pub fn info(fd: BorrowedFd<'_>) -> io::Result<TcpInfo> {
         total_retrans: raw.tcpi_total_retrans,
         snd_mss: raw.tcpi_snd_mss,
         rcv_rtt: raw.tcpi_rcv_rtt,
+        data_in_syn: raw.tcpi_options & SYN_DATA != 0,
     })
 }
 

@@ -286,6 +286,7 @@ pub(super) fn results(
         recv_buffer_end: u32::try_from(results.recv_buf_size).ok(),
         retransmissions: u32::try_from(results.transport_retrans).ok(),
         congestion: congestion.filter(|_| congestion_is_set),
+        fast_open: None,
         crew: extension::crew(frame),
         settings: None,
         flows: None,

@@ -283,11 +283,16 @@ impl Plan {
     }
 
     /// The difference that prevents a sweep of this plan from continuing with `other`, in
-    /// words. More repetitions are no difference.
+    /// words. More repetitions are no difference. `shown` makes the words of the command for the
+    /// message.
     #[must_use]
-    pub fn differs(&self, other: &Self) -> Option<String> {
+    pub fn differs(
+        &self,
+        other: &Self,
+        shown: impl Fn(&[String]) -> Vec<String>,
+    ) -> Option<String> {
         if self.command != other.command {
-            let command = self.command.join(" ");
+            let command = shown(&self.command).join(" ");
             return Some(format!("its command is: {command}"));
         }
         if self.over != other.over {
@@ -384,7 +389,7 @@ mod tests {
         assert_eq!(Plan::of_text(&first.text()).unwrap(), first);
         assert!(Plan::of_text("{}").is_err());
         assert!(Plan::of_text("x").is_err());
-        let differs = |other: Plan| first.differs(&other);
+        let differs = |other: Plan| first.differs(&other, <[String]>::to_vec);
         assert_eq!(differs(first.clone()), None);
         assert_eq!(differs(plan("-m {m}", &["m=1,2"], 5).unwrap()), None);
         let less = differs(plan("-m {m}", &["m=1,2"], 1).unwrap());

@@ -20,7 +20,7 @@ use netperf_model::Family;
 pub struct Args {
     /// argv\[0\].
     pub program: String,
-    /// argv joined by blanks.
+    /// argv joined by blanks, with the passphrase masked.
     pub command_line: String,
     /// In front of `--`.
     pub global: GlobalArgs,

@@ -28,6 +28,7 @@ mod help;
 mod history;
 mod kind;
 mod long;
+mod masked;
 mod operations;
 mod options;
 mod parse;
@@ -59,6 +60,7 @@ pub use fault::Fault;
 pub use grammar::TestDirection;
 pub use history::HistoryVerb;
 pub use long::{Misuse, OptionProblem};
+pub use masked::masked_words;
 pub use operations::{LogFormat, LogLevel, Operations, SandboxArg};
 pub use subcommand::{Subcommand, subcommand};
 #[cfg(feature = "files")]

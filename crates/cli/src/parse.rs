@@ -10,6 +10,7 @@ use crate::command::{CliError, Command, Notice, OutputStream, ServerCommand, Usa
 use crate::config;
 use crate::fault::Fault;
 use crate::long::{NoOtherTable, OptionProblem, OtherTables, misuse, shown};
+use crate::masked::masked_words;
 use crate::options::{self, SUITES, global, server};
 use crate::subcommand::WORDS;
 use crate::table::{Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape, by_name};
@@ -60,9 +61,11 @@ pub(crate) fn netperf(
     left_over.extend(attempt.left_over);
     let mut garbled = reader.garbled;
     garbled.extend(attempt.garbled);
+    let first = words.first().cloned().into_iter();
+    let shown = masked_words(words.get(1..).unwrap_or_default());
     let args = Args {
         program: program.to_owned(),
-        command_line: words.join(" "),
+        command_line: first.chain(shown).collect::<Vec<_>>().join(" "),
         left_over,
         garbled,
         named: long_names(words),
@@ -202,7 +205,7 @@ fn other_test(program: &str, name: &str, test: TestId) -> CliError {
 }
 
 /// The option of any suite; what it takes is the same in all of them.
-fn in_any_suite(name: &str) -> Option<&'static OptionSpec<TestArgs>> {
+pub(crate) fn in_any_suite(name: &str) -> Option<&'static OptionSpec<TestArgs>> {
     SUITES
         .iter()
         .find_map(|options| by_name(options.table, name))

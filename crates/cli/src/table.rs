@@ -211,7 +211,7 @@ pub(crate) struct ValueShape {
 impl ValueShape {
     /// The value, attached or the next word. A word with two dashes in front is
     /// never taken: it is the next option, and the value was forgotten.
-    fn word<'a>(
+    pub(crate) fn word<'a>(
         self,
         program: &str,
         name: &str,

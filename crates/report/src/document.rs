@@ -93,7 +93,7 @@ pub struct Document {
     /// Schema and program.
     #[serde(flatten)]
     pub header: DocumentHeader,
-    /// The command line, its words joined by blanks.
+    /// The command line, its words joined by blanks, with the passphrase masked.
     pub command_line: String,
     /// The text of `-B`.
     pub brand: Option<String>,
@@ -195,7 +195,7 @@ pub enum StreamEvent {
         /// Schema and program.
         #[serde(flatten)]
         header: DocumentHeader,
-        /// The command line, its words joined by blanks.
+        /// The command line, its words joined by blanks, with the passphrase masked.
         #[serde(default)]
         command_line: String,
         /// The time of the event, since 1970.

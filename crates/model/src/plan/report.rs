@@ -16,7 +16,7 @@ pub struct ReportPlan {
     pub unit: Option<Unit>,
     /// Global `-B`.
     pub brand: Option<String>,
-    /// argv joined by blanks.
+    /// argv joined by blanks, with the passphrase masked.
     pub command_line: String,
     /// True if `-T` was given: the banner says so.
     pub cpu_bind_shown: bool,

@@ -168,7 +168,7 @@ impl Sweep {
         let lock = locked(&folder)?;
         let kept = kept(&path)?;
         if let (Some(kept), Some(asked)) = (&kept, &asked) {
-            if let Some(difference) = kept.differs(asked) {
+            if let Some(difference) = kept.differs(asked, netperf_cli::masked_words) {
                 return Err(failure(format_args!(
                     "{} contains another sweep: {difference}; give another folder to -o",
                     folder.display()

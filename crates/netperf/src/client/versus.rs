@@ -60,7 +60,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
 fn sides(args: &CompareArgs) -> Result<Vec<RunSide>, Failure> {
     let Some(vary) = &args.vary else {
         let side = |words: &Vec<String>| RunSide {
-            name: netperf_web::escape::line(&words.join(" ")),
+            name: netperf_web::escape::line(&netperf_cli::masked_words(words).join(" ")),
             words: words.clone(),
         };
         return Ok(vec![side(&args.first), side(&args.second)]);

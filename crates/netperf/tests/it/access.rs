@@ -146,6 +146,19 @@ fn a_client_without_the_passphrase_is_told_so_and_nothing_else() {
 }
 
 #[test]
+fn reports_repeat_the_command_line_without_the_passphrase() {
+    let server = server(&["-Z", "sesame"]);
+    let one = ["-t", "TCP_RR", "-l", "-1", "-P", "0", "-Z", "sesame"];
+    for output in [&["--", "-o", "COMMAND_LINE"][..], &["--json"]] {
+        let run = client(&server, &one).args(output).run();
+        assert_eq!(run.status.code(), Some(0), "{}", run.account());
+        assert!(run.stdout.contains("-Z ***"), "{}", run.account());
+        assert!(!run.stdout.contains("sesame"), "{}", run.account());
+    }
+    assert!(!format!("{:?}", server.said()).contains("sesame"));
+}
+
+#[test]
 fn a_stock_client_without_the_passphrase_sees_a_closed_connection() {
     let server = server(&["-Z", "sesame"]);
     // A calibration of a stock client, and a passphrase.

@@ -71,11 +71,11 @@ impl Ring {
     ///
     /// # Errors
     /// `InvalidInput` for an alignment that is not a power of two or a ring of more
-    /// than 1 GiB, and whatever reading the file reports.
+    /// than 1 GiB, `ENOMEM`, and whatever reading the file reports.
     pub fn new(layout: RingLayout, fill: Option<&Path>) -> io::Result<Self> {
         let size = to_usize(layout.size);
         let (total, stride, align) = layout.placed()?;
-        let bytes = vec![0; total];
+        let bytes = memory::zeroed(total)?;
         let first = bytes.as_ptr().align_offset(align) + to_usize(layout.offset);
         let mut ring = Self {
             bytes,

@@ -71,6 +71,7 @@ use crate::output::{self, Failure, out};
 #[must_use]
 pub fn main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"netperf");
+    crate::report_lack_of_memory("netperf");
     output::unless_lost(run_as_asked(argv))
 }
 

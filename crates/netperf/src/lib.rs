@@ -13,6 +13,18 @@ pub mod server;
 use std::ffi::OsString;
 use std::path::Path;
 
+#[global_allocator]
+static ALLOCATOR: netperf_os::memory::ExitingAllocator = netperf_os::memory::ExitingAllocator;
+
+/// Sets the message for the case that `program` has no memory.
+fn report_lack_of_memory(program: &str) {
+    let line = format!(
+        "{program}: not enough memory: use fewer flows and threads (--flows, --threads), smaller \
+         messages (-m, -M), or a higher limit (ulimit -v, MemoryMax=)\n"
+    );
+    netperf_os::memory::set_last_message(2, &line);
+}
+
 /// Arguments of the process, including argv\[0\].
 #[must_use]
 pub fn argv() -> Vec<OsString> {

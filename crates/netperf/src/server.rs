@@ -46,6 +46,7 @@ use crate::output::{self, FAILED, Failure, INVALID, out};
 pub fn main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"netserver");
     let Ok(settings) = inherited_settings() else {
+    crate::report_lack_of_memory("netserver");
         return Failure::netserver(FAILED, "the settings of the session cannot be read").report();
     };
     let argv = &[argv, &settings.words].concat();
@@ -169,6 +170,9 @@ fn confine(args: &ServerArgs, environment: &Environment) -> io::Result<()> {
     let wanted = match args.operations.sandbox {
         SandboxArg::Auto if environment.preloaded => SandboxArg::Off,
         wanted @ (SandboxArg::Auto | SandboxArg::Require | SandboxArg::Off) => wanted,
+/// `ENOMEM`.
+const NO_MEMORY: i32 = 12;
+
     };
     sandbox::confine(wanted, args.operations.files.as_deref())
 }
@@ -208,6 +212,8 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
     let handoff = handoff.map(Socket::from);
     session::serve(control, args, handoff, &mut ListenerRecords);
     ExitCode::SUCCESS
+    let failed = SessionRecord::Failed(NO_MEMORY).line();
+    netperf_os::memory::set_last_message(1, &failed);
 }
 
 /// Serves the session of this process and reports it to the listener or to a log.

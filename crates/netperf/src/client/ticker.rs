@@ -2,12 +2,14 @@
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::{Builder, ScopedJoinHandle};
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 
 /// Runs `work`, and `tick` in another thread at every interval since `begun`, until the work is
-/// done or `tick` ends it. A late tick does not change the phase of the next ones.
+/// done or `tick` ends it. A late tick does not change the phase of the next ones. Without
+/// another thread there are no ticks.
 pub(super) fn beside<T>(
     (begun, every): (Moment, Duration),
     mut tick: impl FnMut() -> ControlFlow<()> + Send,
@@ -15,7 +17,7 @@ pub(super) fn beside<T>(
 ) -> T {
     std::thread::scope(|scope| {
         let (stop, stopped) = channel::<()>();
-        let ticking = scope.spawn(move || {
+        let ticking = Builder::new().spawn_scoped(scope, move || {
             let mut due = begun.plus(every);
             while stopped.recv_timeout(due.left()) == Err(RecvTimeoutError::Timeout) {
                 if tick().is_break() {
@@ -30,7 +32,7 @@ pub(super) fn beside<T>(
         let done = work();
         drop(stop);
         // A panic has already been reported and does not affect the result.
-        let _panicked = ticking.join();
+        drop(ticking.map(ScopedJoinHandle::join));
         done
     })
 }

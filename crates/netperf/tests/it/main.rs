@@ -50,6 +50,7 @@ mod refusals;
 mod refused_by_kernel;
 mod refused_pairs;
 mod report;
+mod resources;
 mod robust;
 mod sandbox;
 mod sequence;

@@ -37,11 +37,10 @@ impl ReadWhileSending {
     /// `spins` never sleeps.
     ///
     /// # Errors
-    /// `OutOfMemory` if there is no memory for them.
+    /// `ENOMEM` if there is no memory for them.
     pub fn new(socket: Socket, most: usize, spins: bool) -> io::Result<Self> {
         let mut early = VecDeque::new();
-        let room = early.try_reserve(most.saturating_add(PIECE));
-        room.map_err(|_| io::ErrorKind::OutOfMemory)?;
+        netperf_os::memory::attempt(|| early.try_reserve(most.saturating_add(PIECE)))?;
         Ok(Self {
             socket,
             early,

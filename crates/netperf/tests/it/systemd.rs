@@ -75,6 +75,51 @@ fn the_units_are_what_systemd_takes_and_leave_little_open() {
     note(&said.run().expect_exit(0).stdout);
 }
 
+/// Settings that the manual describes with their values.
+const DESCRIBED: [&str; 9] = [
+    "MemoryMax",
+    "CPUQuota",
+    "TasksMax",
+    "OOMPolicy",
+    "PrivateUsers",
+    "DynamicUser",
+    "PrivateTmp",
+    "TimeoutStopSec",
+    "LimitNOFILE",
+];
+
+#[test]
+fn the_manual_describes_the_unit() {
+    let unit = std::fs::read_to_string(units().join("netserver.service")).expect("a unit");
+    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/manual/src/operations.md");
+    let text = std::fs::read_to_string(book).expect("a chapter");
+    // What stands between backquotes, outside of blocks.
+    let settings: Vec<&str> = text
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|code| {
+            let name = code
+                .split_once('=')
+                .map_or("", |(name, value)| if value.is_empty() { "" } else { name });
+            name.starts_with(char::is_uppercase) && name.chars().all(char::is_alphabetic)
+        })
+        .collect();
+    for setting in &settings {
+        // Comments name what link-level tests need.
+        let mut lines = unit.lines();
+        let stands =
+            lines.any(|line| line == *setting || line.starts_with('#') && line.contains(setting));
+        assert!(stands, "{setting}");
+    }
+    for name in DESCRIBED {
+        let described = settings
+            .iter()
+            .any(|one| one.split('=').next() == Some(name));
+        assert!(described, "{name}: {settings:?}");
+    }
+}
+
 /// systemd, and all it has started; they end with it.
 struct Systemd {
     around: Running,

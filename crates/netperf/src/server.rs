@@ -9,6 +9,7 @@ mod log;
 mod metrics;
 mod metrics_server;
 mod one_port;
+mod own_user;
 mod pending;
 mod poller;
 mod proofs;
@@ -45,8 +46,8 @@ use crate::output::{self, FAILED, Failure, INVALID, out};
 #[must_use]
 pub fn main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"netserver");
-    let Ok(settings) = inherited_settings() else {
     crate::report_lack_of_memory("netserver");
+    let Ok(settings) = inherited_settings() else {
         return Failure::netserver(FAILED, "the settings of the session cannot be read").report();
     };
     let argv = &[argv, &settings.words].concat();
@@ -118,6 +119,9 @@ fn with_key(mut args: ServerArgs, of_session: Option<Secret>) -> Result<ServerAr
     args.access.secret = if key::variable(session_process::RECORDS).is_some() {
         args.access.found =
             key::variable(session_process::FOUND).and_then(|found| found.parse().ok());
+        if let Some(cid) = args.access.found.as_ref().and_then(|found| found.cid) {
+            netperf_os::address::set_local_cid(cid);
+        }
         of_session
     } else {
         key::load(args.access.key_file.as_deref())
@@ -166,13 +170,13 @@ fn health(asked: &str) -> Result<ExitCode, Failure> {
 /// Exit status of a session that could not be sandboxed.
 const UNCONFINED: u8 = 3;
 
+/// `ENOMEM`.
+const NO_MEMORY: i32 = 12;
+
 fn confine(args: &ServerArgs, environment: &Environment) -> io::Result<()> {
     let wanted = match args.operations.sandbox {
         SandboxArg::Auto if environment.preloaded => SandboxArg::Off,
         wanted @ (SandboxArg::Auto | SandboxArg::Require | SandboxArg::Off) => wanted,
-/// `ENOMEM`.
-const NO_MEMORY: i32 = 12;
-
     };
     sandbox::confine(wanted, args.operations.files.as_deref())
 }
@@ -208,12 +212,12 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
         out(&SessionRecord::Ended(SessionEnd::Unconfined).line());
         return ExitCode::from(UNCONFINED);
     }
+    let failed = SessionRecord::Failed(NO_MEMORY).line();
+    netperf_os::memory::set_last_message(1, &failed);
     let handoff = environment.handoff.and_then(pass::take_inherited);
     let handoff = handoff.map(Socket::from);
     session::serve(control, args, handoff, &mut ListenerRecords);
     ExitCode::SUCCESS
-    let failed = SessionRecord::Failed(NO_MEMORY).line();
-    netperf_os::memory::set_last_message(1, &failed);
 }
 
 /// Serves the session of this process and reports it to the listener or to a log.

@@ -28,14 +28,19 @@ pub fn skip(why: &str) {
     std::io::stderr().write_all(line.as_bytes()).ok();
 }
 
+/// True if this process is root.
+pub fn is_root() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mut lines = status.lines();
+    let ids = lines.find_map(|line| line.strip_prefix("Uid:"));
+    ids.and_then(|ids| ids.split_whitespace().nth(1)) == Some("0")
+}
+
 /// Needs the right to make network namespaces.
 pub fn root() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let root = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Uid:"))
-        .and_then(|ids| ids.split_whitespace().nth(1).map(|id| id == "0"))
-        .unwrap_or(false);
-    require(root, "root", "run as root, which makes private networks")
-        && require(crate::net::available(), "`ip netns`", "install iproute2")
+    require(
+        is_root(),
+        "root",
+        "run as root, which makes private networks",
+    ) && require(crate::net::available(), "`ip netns`", "install iproute2")
 }

@@ -3,8 +3,11 @@
 use std::io::Error;
 
 use netperf_model::{
-    Abilities, Family, HostSupport, Setting, SocketKind, SocketPlan, TransportId, TransportSet,
+    Abilities, Domain, Family, HostSupport, Setting, SocketKind, SocketPlan, TransportId,
+    TransportSet,
 };
+
+use netperf_os::address::{local_cid, set_local_cid};
 
 use crate::io;
 use crate::meeting::{Addresses, Connects, Plain};
@@ -140,7 +143,17 @@ pub fn find(permitted: TransportSet) -> HostSupport {
     HostSupport {
         transports: permitted.filtered(|id| missing(id).is_none()),
         features: io::features(),
+        cid: find_cid(permitted),
     }
+}
+
+/// The context id of this host, if vsock is one of the transports. It is kept for this process.
+pub fn find_cid(permitted: TransportSet) -> Option<u32> {
+    let is_vsock = |id: TransportId| id.row().domain == Domain::Vsock;
+    let mut all = permitted.iter();
+    let cid = all.any(is_vsock).then(local_cid)?.ok()?;
+    set_local_cid(cid);
+    Some(cid)
 }
 
 /// Descriptors reserved for uses other than flows.

@@ -230,8 +230,11 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .set(|a, text| a.operations.user = Some(text.to_owned()))
         .help("change to this user after opening the port")
         .more(
-            "NAME or NAME:GROUP, as names or numbers. For a netserver started as root, for \
-             instance for a low port. Supplementary groups are dropped; the change is irrevocable.",
+            "NAME or NAME:GROUP, as names or numbers. Supplementary groups are dropped; the change \
+             is irrevocable. Without this option a netserver that root starts changes to the user \
+             netserver, netperf or nobody, the first that exists, and keeps the right to ports \
+             below 1024 and the rights that --transports and --features need. --user root keeps \
+             root.",
         ),
     Opt::named("sandbox", Group::Operations)
         .takes("mode", ValueKind::Word(SandboxArg::WORDS))

@@ -15,6 +15,8 @@ pub struct HostSupport {
     pub transports: TransportSet,
     /// Features of its kernel.
     pub features: Vec<Feature>,
+    /// Context id of vsock(7), if known.
+    pub cid: Option<u32>,
 }
 
 /// A text that is not a [`HostSupport`].
@@ -25,7 +27,8 @@ pub struct BadHostSupport;
 impl fmt::Display for HostSupport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let features: Vec<&str> = self.features.iter().map(|one| one.word()).collect();
-        write!(f, "{} {}", self.transports, features.join(","))
+        write!(f, "{} {}", self.transports, features.join(","))?;
+        self.cid.map_or(Ok(()), |cid| write!(f, " {cid}"))
     }
 }
 
@@ -33,7 +36,11 @@ impl FromStr for HostSupport {
     type Err = BadHostSupport;
 
     fn from_str(text: &str) -> Result<Self, BadHostSupport> {
-        let (transports, features) = text.split_once(' ').ok_or(BadHostSupport)?;
+        let (transports, rest) = text.split_once(' ').ok_or(BadHostSupport)?;
+        let (features, cid) = match rest.split_once(' ') {
+            Some((features, cid)) => (features, Some(cid.parse().map_err(|_| BadHostSupport)?)),
+            None => (rest, None),
+        };
         let transports = match transports {
             "" => TransportSet::all().filtered(|_| false),
             named => named.parse().map_err(|_| BadHostSupport)?,
@@ -43,6 +50,7 @@ impl FromStr for HostSupport {
         Ok(Self {
             transports,
             features: words.map(named).collect::<Result<_, _>>()?,
+            cid,
         })
     }
 }
@@ -55,15 +63,20 @@ mod tests {
     fn a_session_reads_what_the_listener_wrote() {
         let none = TransportSet::all().filtered(|_| false);
         for transports in [none, TransportSet::default(), TransportSet::all()] {
-            for features in [Vec::new(), Feature::all().collect()] {
+            for (features, cid) in [
+                (Vec::new(), None),
+                (Feature::all().collect(), None),
+                (Feature::all().collect(), Some(3)),
+            ] {
                 let found = HostSupport {
                     transports,
                     features,
+                    cid,
                 };
                 assert_eq!(found.to_string().parse(), Ok(found));
             }
         }
-        for wrong in ["", "ip", "smoke ", "ip smoke"] {
+        for wrong in ["", "ip", "smoke ", "ip smoke", "ip poll x"] {
             assert_eq!(wrong.parse::<HostSupport>(), Err(BadHostSupport));
         }
     }

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 
 use netperf_cli::{SandboxArg, ServerArgs};
 use netperf_model::{Family, OnePort};
-use netperf_os::privileges::{self, User};
 use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Domain, Protocol, Socket, Type, address};
@@ -17,6 +16,7 @@ use super::accept_loop::AcceptLoop;
 use super::log::ServerLog;
 use super::metrics_server::{self, MetricsServer};
 use super::one_port;
+use super::own_user::UserChange;
 use super::sandbox::Means;
 use crate::output::{FAILED, Failure, INVALID, UNSUPPORTED, out, system_text};
 
@@ -29,8 +29,10 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     let failed = |line: std::fmt::Arguments<'_>| Failure::netserver(FAILED, line);
     // Sessions inherit nothing; a kernel without the call is older than Linux 5.11.
     let _marked = netperf_os::process::close_all_on_exec();
-    let log = ServerLog::open(args, environment.journal).map_err(|error| no_log(args, &error))?;
-    let user = checked(args)?;
+    let mut log =
+        ServerLog::open(args, environment.journal).map_err(|error| no_log(args, &error))?;
+    checked(args)?;
+    let user = UserChange::planned(args, environment.preloaded)?;
     let described = described(args);
     let metrics_server = metrics_server(args)?;
     let supervised = environment.supervisor.listens();
@@ -53,8 +55,10 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
             Failure { hint, ..failure }
         });
     }
-    user.map_or(Ok(()), become_user)
-        .map_err(|error| failed(format_args!("cannot switch to the user (--user): {error}")))?;
+    let _unheard = environment.supervisor.connect();
+    if let Some(user) = user {
+        user.carry_out(args, &mut log)?;
+    }
     check_datagrams(args, &listeners)?;
     if supervised {
         out("Starting netserver with the sockets of its supervisor (LISTEN_FDS)\n");
@@ -85,8 +89,8 @@ fn described(args: &ServerArgs) -> String {
     format!("'{host}' port '{}' and family {family}", args.port())
 }
 
-/// Checks the options on this machine. Returns the user to switch to.
-fn checked(args: &ServerArgs) -> Result<Option<User>, Failure> {
+/// Checks the options on this machine.
+fn checked(args: &ServerArgs) -> Result<(), Failure> {
     let operations = &args.operations;
     if operations.sandbox == SandboxArg::Require {
         if args.no_fork {
@@ -103,9 +107,7 @@ fn checked(args: &ServerArgs) -> Result<Option<User>, Failure> {
         let line = format!("--files: {} is not a folder", folder.display());
         return Err(Failure::netserver(FAILED, line));
     }
-    let user = operations.user.as_deref().map(privileges::user);
-    user.transpose()
-        .map_err(|error| Failure::netserver(FAILED, format_args!("--user: {error}")))
+    Ok(())
 }
 
 /// Opens the metrics server, if configured.
@@ -146,11 +148,6 @@ fn check_datagrams(args: &ServerArgs, listeners: &[Socket]) -> Result<(), Failur
         system_text(&error)
     );
     Err(Failure::netserver(UNSUPPORTED, line))
-}
-
-fn become_user(user: User) -> io::Result<()> {
-    privileges::become_user(user)?;
-    privileges::no_new_privileges()
 }
 
 /// Failure to open the log.

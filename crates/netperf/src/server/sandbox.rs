@@ -91,9 +91,9 @@ const PROCESSES: u64 = 4096;
 
 /// Sets the resource limits of this session process.
 fn limit() -> io::Result<()> {
-    process::set_not_dumpable()?;
-    // Without /proc the score stays.
+    // Without /proc the score stays. The file belongs to root once the process is not dumpable.
     let _set = std::fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_SCORE);
+    process::set_not_dumpable()?;
     privileges::limit(ResourceLimit::Core, 0)?;
     privileges::limit(ResourceLimit::Memory, MEMORY)?;
     privileges::limit(ResourceLimit::OpenFiles, OPEN_FILES)?;

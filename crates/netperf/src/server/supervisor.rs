@@ -1,6 +1,7 @@
 //! systemd's protocols: inherited listening sockets (sd_listen_fds(3)) and status messages
 //! (sd_notify(3)).
 
+use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -18,10 +19,12 @@ pub(super) const VARIABLES: [&str; 4] = [
 ];
 
 /// Parameters from the supervisor's environment variables.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Supervisor {
     sockets: u32,
     notify: Option<OsString>,
+    /// Socket for status messages, once it is needed.
+    socket: OnceCell<Option<UnixDatagram>>,
 }
 
 impl Supervisor {
@@ -32,6 +35,7 @@ impl Supervisor {
         Self {
             sockets: number("LISTEN_FDS").filter(|_| ours).unwrap_or(0),
             notify: look("NOTIFY_SOCKET"),
+            socket: OnceCell::new(),
         }
     }
 
@@ -51,20 +55,27 @@ impl Supervisor {
 
     /// Sends a status such as `READY=1`. There is no answer.
     pub(super) fn tell(&self, state: &str) {
-        if let Some(to) = &self.notify {
+        if let Some(socket) = self.connect() {
             // A supervisor that does not listen needs no status.
-            let _unheard = send(to, state);
+            let _unheard = socket.send(state.as_bytes());
         }
+    }
+
+    /// Connects to the supervisor; another user may not have the right to do it later.
+    pub(super) fn connect(&self) -> Option<&UnixDatagram> {
+        let connected = || self.notify.as_ref().and_then(|to| connected(to).ok());
+        self.socket.get_or_init(connected).as_ref()
     }
 }
 
-fn send(to: &OsStr, state: &str) -> io::Result<()> {
+/// A socket for status messages.
+fn connected(to: &OsStr) -> io::Result<UnixDatagram> {
     let socket = UnixDatagram::unbound()?;
     socket.set_nonblocking(true)?;
     let address = match to.as_bytes().strip_prefix(b"@") {
         Some(name) => SocketAddr::from_abstract_name(name)?,
         None => SocketAddr::from_pathname(to)?,
     };
-    socket.send_to_addr(state.as_bytes(), &address)?;
-    Ok(())
+    socket.connect_addr(&address)?;
+    Ok(socket)
 }

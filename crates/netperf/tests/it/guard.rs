@@ -139,7 +139,9 @@ fn features_are_for_clients_that_are_no_strangers_netns() {
         return;
     }
     let hosts = TwoHosts::new();
-    let closed = Netserver::start(&ours!(), &hosts.server());
+    // Without the feature, a netserver that becomes another user has no right to it.
+    let options = ["-D", "--user", "root"];
+    let closed = Netserver::start_with(&ours!(), &hosts.server(), &options, &[]);
     let options = ["-D", "--features", "mark,bind-device,priority"];
     let open = Netserver::start_with(&ours!(), &hosts.server(), &options, &[]);
     let run = |server: &Netserver, place: &Place, words: &str| {

@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -264,6 +265,9 @@ fn a_session_that_is_killed_leaves_no_socket_file() {
     // The message of a Unix-domain test takes short paths only.
     let folder = PathBuf::from(format!("/tmp/np{}", std::process::id()));
     std::fs::create_dir(&folder).expect("a folder");
+    // A netserver that root starts is another user.
+    let open = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(&folder, open).expect("own folder");
     let files = || std::fs::read_dir(&folder).map_or(0, Iterator::count);
     let environment = [("TMPDIR".to_owned(), OsString::from(&folder))];
     let server = Netserver::start_with(&ours!(), &Place::Here, &["-D"], &environment);

@@ -18,7 +18,7 @@ use netperf_cli::SandboxArg;
 use netperf_os::{Domain, Socket, Type};
 use netperf_testkit::process::signal;
 use netperf_testkit::{
-    Invocation, Netserver, Place, Scratch, environment, eventually, ours, require,
+    Invocation, LoopbackOnly, Netserver, Place, Scratch, environment, eventually, ours, require,
 };
 
 /// Returns true if this kernel has all mechanisms of the sandbox.
@@ -200,6 +200,12 @@ fn sessions_are_confined_unless_told_otherwise() {
     if !has_walls() {
         return;
     }
+    // A listener that changes its user has no new privileges.
+    let off = if status(std::process::id(), "Uid:").starts_with('0') {
+        "1"
+    } else {
+        "0"
+    };
     for (option, filtered) in [("auto", "2"), ("require", "2"), ("off", "0")] {
         let server = server(&["--sandbox", option]);
         let running = client(&server, &["-t", "TCP_RR", "-l", "30"]).spawn();
@@ -208,7 +214,7 @@ fn sessions_are_confined_unless_told_otherwise() {
             session.is_some_and(|session| status(session, "Seccomp:") == filtered)
         }));
         let session = server.sessions()[0];
-        let privileges = if option == "off" { "0" } else { "1" };
+        let privileges = if option == "off" { off } else { "1" };
         assert!(eventually(Duration::from_secs(10), || {
             status(session, "NoNewPrivs:") == privileges
         }));
@@ -293,6 +299,52 @@ fn a_netserver_started_as_root_becomes_another_user_for_good() {
     assert_eq!(status(server.pid(), "CapEff:"), "0000000000000000");
     assert_eq!(status(server.pid(), "NoNewPrivs:"), "1");
     client(&server, &["-t", "TCP_RR", "-l", "-50"])
+        .run()
+        .expect_clean();
+}
+
+/// `CAP_NET_BIND_SERVICE`, and with it `CAP_NET_ADMIN`, where users may not choose every congestion
+/// control.
+const FEW_RIGHTS: [&str; 2] = ["0000000000000400", "0000000000001400"];
+
+#[test]
+fn a_netserver_of_root_becomes_a_user_of_few_rights_by_default_netns() {
+    if !require::root() {
+        return;
+    }
+    let alone = LoopbackOnly::new();
+    let start = |options: &[&str]| {
+        Netserver::start_with(&ours!(), &alone.place(), &[&["-D"], options].concat(), &[])
+    };
+    let client = |server: &Netserver, words: &[&str]| {
+        let client = Invocation::new(&ours!().netperf).within(&alone.place());
+        let port = server.port().to_string();
+        client.args(["-H", "127.0.0.1", "-p", &port]).args(words)
+    };
+    let users = |pid: u32| -> Vec<String> {
+        let ids = status(pid, "Uid:");
+        ids.split_whitespace().map(str::to_owned).collect()
+    };
+    let server = start(&[]);
+    let running = client(&server, &["-t", "TCP_RR", "-l", "60"]).spawn();
+    let session = || server.sessions().first().copied();
+    let confined = || session().is_some_and(|pid| status(pid, "Seccomp:") == "2");
+    assert!(eventually(Duration::from_secs(20), confined));
+    for pid in [server.pid(), session().expect("a session")] {
+        assert!(users(pid).iter().all(|id| id != "0"), "{:?}", users(pid));
+        for set in ["CapEff:", "CapPrm:"] {
+            let rights = status(pid, set);
+            assert!(FEW_RIGHTS.contains(&rights.as_str()), "{set} {rights}");
+        }
+        assert_eq!(status(pid, "NoNewPrivs:"), "1");
+    }
+    drop(running);
+    // A client of netperf 2.7 may choose a low port for its data.
+    let low = ["-t", "TCP_RR", "-l", "-50", "--", "-P", "0,801"];
+    client(&server, &low).run().expect_clean();
+    let root = start(&["--user", "root"]);
+    assert!(users(root.pid()).iter().all(|id| id == "0"));
+    client(&root, &["-t", "TCP_RR", "-l", "-50"])
         .run()
         .expect_clean();
 }

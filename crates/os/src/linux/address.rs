@@ -1,6 +1,7 @@
 //! Socket addresses that are not IP addresses (vsock(7), packet(7)).
 
 use std::os::fd::AsRawFd;
+use std::sync::OnceLock;
 use std::{fs, io};
 
 use socket2::SockAddr;
@@ -30,11 +31,23 @@ pub fn as_vsock(address: &SockAddr) -> Option<(u32, u32)> {
     address.as_vsock_address()
 }
 
+/// Context id that an earlier process or user of this program has read.
+static KNOWN_CID: OnceLock<u32> = OnceLock::new();
+
+/// Sets the context id of this machine, for a process that cannot open /dev/vsock.
+pub fn set_local_cid(cid: u32) {
+    // Another value cannot be known.
+    let _known = KNOWN_CID.set(cid);
+}
+
 /// The context id of this machine.
 ///
 /// # Errors
-/// When there is no /dev/vsock, or its transport is not loaded.
+/// When there is no /dev/vsock, this user cannot open it, or its transport is not loaded.
 pub fn local_cid() -> io::Result<u32> {
+    if let Some(cid) = KNOWN_CID.get() {
+        return Ok(*cid);
+    }
     let device = fs::File::open("/dev/vsock")?;
     let mut cid: libc::c_uint = 0;
     // SAFETY: the request writes one unsigned int, which `cid` is.

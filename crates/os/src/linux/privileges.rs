@@ -101,18 +101,37 @@ fn lookup<T, R>(
     }
 }
 
+/// A right of root (capabilities(7)) that a process of another user can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capability {
+    /// `CAP_NET_BIND_SERVICE`: ports below 1024.
+    LowPorts = 10,
+    /// `CAP_NET_ADMIN`: socket options such as `SO_MARK`.
+    NetAdmin = 12,
+    /// `CAP_NET_RAW`: sockets below IP, `SO_BINDTODEVICE`.
+    NetRaw = 13,
+}
+
 /// setgroups(2), setresgid(2), setresuid(2): this process is that user from now on, in its
-/// group and no other, and cannot go back.
+/// group and no other, and cannot go back. It and the programs that it executes keep these
+/// capabilities, as far as root has them.
 ///
 /// # Errors
-/// `EPERM` unless the process is root.
-pub fn become_user(to: User) -> io::Result<()> {
+/// `EPERM` unless the process is root, `EINVAL` if its user namespace does not have the user.
+pub fn become_user(to: User, keep: &[Capability]) -> io::Result<()> {
     // SAFETY: no list is read where its length is 0.
     checked(unsafe { libc::setgroups(0, std::ptr::null()) })?;
     // SAFETY: these take no pointers.
     checked(unsafe { libc::setresgid(to.group, to.group, to.group) })?;
+    if !keep.is_empty() {
+        // SAFETY: as above.
+        checked(unsafe { libc::prctl(libc::PR_SET_KEEPCAPS, 1, 0, 0, 0) })?;
+    }
     // SAFETY: as above.
     checked(unsafe { libc::setresuid(to.user, to.user, to.user) })?;
+    if !keep.is_empty() {
+        keep_only(keep)?;
+    }
     // SAFETY: as above.
     let back = unsafe { libc::setresuid(0, 0, 0) };
     if back == 0 && to.user != 0 {
@@ -166,6 +185,48 @@ struct CapSets {
 /// # Errors
 /// Whatever capget(2) and capset(2) report.
 pub fn keep_few_capabilities() -> io::Result<()> {
+    let kept = KEPT.iter().fold(0_u32, |kept, bit| kept | (1 << bit));
+    // No program is executed.
+    change_capabilities(|set| CapSets {
+        effective: set.effective & kept,
+        permitted: set.permitted & kept,
+        inheritable: 0,
+    })
+    .map(drop)
+}
+
+/// Keeps these capabilities of the permitted ones, also over execve(2).
+fn keep_only(keep: &[Capability]) -> io::Result<()> {
+    let wanted = keep.iter().fold(0_u32, |bits, one| bits | 1 << *one as u32);
+    let kept = change_capabilities(|set| CapSets {
+        effective: set.permitted & wanted,
+        permitted: set.permitted & wanted,
+        inheritable: set.permitted & wanted,
+    })?;
+    for one in keep {
+        if kept & 1 << *one as u32 == 0 {
+            continue;
+        }
+        let bit = *one as libc::c_ulong;
+        let none: libc::c_ulong = 0;
+        // SAFETY: this option takes numbers only. Where it is locked (securebits), executed
+        // programs lack the capability.
+        let _locked = checked(unsafe {
+            libc::prctl(
+                libc::PR_CAP_AMBIENT,
+                libc::PR_CAP_AMBIENT_RAISE,
+                bit,
+                none,
+                none,
+            )
+        });
+    }
+    Ok(())
+}
+
+/// capget(2), capset(2): changes the first 32 capabilities and gives up all others. Returns
+/// those permitted afterwards.
+fn change_capabilities(change: impl FnOnce(CapSets) -> CapSets) -> io::Result<u32> {
     const VERSION_3: u32 = 0x2008_0522;
     let mut header = CapHeader {
         version: VERSION_3,
@@ -174,14 +235,10 @@ pub fn keep_few_capabilities() -> io::Result<()> {
     let mut sets = [CapSets::default(); 2];
     // SAFETY: version 3 has two sets; both arguments outlive the call.
     checked(unsafe { libc::syscall(libc::SYS_capget, &raw mut header, sets.as_mut_ptr()) })?;
-    let kept = KEPT.iter().fold(0_u32, |kept, bit| kept | (1 << bit));
-    for (set, kept) in sets.iter_mut().zip([kept, 0]) {
-        set.effective &= kept;
-        set.permitted &= kept;
-        set.inheritable = 0;
-    }
+    let sets = [change(sets[0]), CapSets::default()];
     // SAFETY: as above.
-    checked(unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) })
+    checked(unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) })?;
+    Ok(sets[0].permitted)
 }
 
 /// A limit on what a process uses (getrlimit(2)).

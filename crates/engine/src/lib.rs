@@ -22,6 +22,7 @@ mod duplex;
 mod early;
 mod end;
 pub mod error;
+mod feedback;
 mod finish;
 #[cfg(feature = "flows")]
 pub mod flows;

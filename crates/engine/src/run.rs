@@ -23,6 +23,7 @@ use crate::arrivals;
 use crate::data_ports;
 use crate::end::{self, DirectionUse, Rings};
 use crate::error::{EngineError, Operation, refused};
+use crate::feedback::FeedbackWatch;
 use crate::finish::Drained;
 use crate::flows;
 use crate::live::Live;
@@ -593,6 +594,7 @@ fn stop_of<'a>(
     if timing::receives_to_the_end(job) {
         stop.cut_at_the_end();
     }
+    stop.needs_feedback(FeedbackWatch::of(job, control.as_slice()));
     stop
 }
 

@@ -17,6 +17,7 @@ use netperf_os::alarm::{self, Alarm, Schedule};
 use netperf_os::wait::{Interest, ready};
 
 use crate::early::StopReceiver;
+use crate::feedback::FeedbackWatch;
 use crate::finish::{self, DRAIN, FAST_SILENCE};
 use crate::live::{Counts, Live};
 use crate::quiet::ActivityWatch;
@@ -46,6 +47,8 @@ pub enum Lost {
     ControlBroke(i32),
     /// Nothing moved for this long.
     Stalled(Duration),
+    /// The host sent nothing for this long while datagrams went to it.
+    Silent(Duration),
     /// Data that was sent is not acknowledged.
     NotAcknowledged {
         /// Bytes still waiting for their acknowledgement.
@@ -66,6 +69,9 @@ impl fmt::Display for Lost {
             }
             Self::Stalled(time) => {
                 write!(f, "no data moved for {} seconds", time.as_secs())
+            }
+            Self::Silent(time) => {
+                write!(f, "the host sent nothing for {} seconds", time.as_secs())
             }
             Self::NotAcknowledged { bytes } => {
                 write!(f, "{bytes} bytes that were sent are not acknowledged")
@@ -115,6 +121,8 @@ pub struct AlarmStop<'a> {
     gone: Cell<Option<Lost>>,
     /// Receives netperf's stop, where it may send one.
     stop_receiver: Option<StopReceiver>,
+    /// Watches for signs of life of a host that datagrams are sent to.
+    feedback: Option<FeedbackWatch<'a>>,
     /// Last look at the control connection.
     looked: Cell<Moment>,
     /// Rings of the alarm until the last sample after the end of the time.
@@ -147,6 +155,7 @@ impl<'a> AlarmStop<'a> {
             meter: None,
             gone: Cell::new(None),
             stop_receiver: None,
+            feedback: None,
             looked: Cell::new(now),
             fired: alarm::fired(),
         }
@@ -155,6 +164,11 @@ impl<'a> AlarmStop<'a> {
     /// Ends the run, too, when the time is over and nothing moved for this long.
     pub(crate) fn end_in_silence(&mut self, silence: Duration) {
         self.silence = Some(silence);
+    }
+
+    /// Pauses the loop, and then ends the run, while the other host gives no sign of life.
+    pub(crate) fn needs_feedback(&mut self, feedback: Option<FeedbackWatch<'a>>) {
+        self.feedback = feedback;
     }
 
     /// Counts what arrives after the end of the time only if all of it arrives within the grace
@@ -285,18 +299,31 @@ impl<'a> AlarmStop<'a> {
             }
             self.looked.set(clock::now());
         }
+        let silent = self.feedback.as_ref().and_then(|feedback| {
+            let goes_on = || alarm::phase() == Phase::Running && !self.ends_early();
+            feedback.pause(|| self.live.read().bytes_received, goes_on)
+        });
         // Looked at first: who is gone has ended both, and has not had enough.
-        let enough = self
-            .stop_receiver
-            .as_ref()
-            .is_some_and(StopReceiver::has_stopped);
-        self.gone.set(self.control.and_then(control_end));
+        let enough = self.has_stopped();
+        self.gone
+            .set(silent.or_else(|| self.control.and_then(control_end)));
         if self.gone.get().is_some() {
             alarm::abandon();
         } else if enough {
             alarm::end();
         }
         alarm::phase()
+    }
+
+    /// Returns whether netperf has sent its stop.
+    fn has_stopped(&self) -> bool {
+        let receiver = self.stop_receiver.as_ref();
+        receiver.is_some_and(StopReceiver::has_stopped)
+    }
+
+    /// Returns whether netperf has ended the run.
+    fn ends_early(&self) -> bool {
+        self.has_stopped() || self.control.is_some_and(control_has_ended)
     }
 
     fn look_around(&mut self, tally: &Tally) -> Option<Ended> {

@@ -9,6 +9,7 @@ use netperf_os::tcp;
 
 use crate::arrivals;
 use crate::early;
+use crate::feedback;
 use crate::finish;
 use crate::meet::Moved;
 use crate::stop::{AlarmStop, Ended};
@@ -42,10 +43,12 @@ pub(crate) fn connects_within(job: &EndJob) -> Duration {
 }
 
 /// First and longest interval between looks around: short where netperf may end netserver's run,
-/// and where the loop samples what arrives.
+/// where netserver sends datagrams, and where the loop samples what arrives.
 pub(crate) fn heartbeats(job: &EndJob) -> (Duration, Duration) {
     let every = if job.end.until && !job.is_netperf() {
         early::LOOK
+    } else if feedback::is_needed(job) {
+        feedback::LOOK
     } else {
         HEARTBEAT
     };

@@ -137,6 +137,14 @@ impl ControlLink {
         ]);
     }
 
+    /// Probes netserver's host each second from now on, if the connection is probed at all:
+    /// netserver sends datagrams only while it hears from this host.
+    pub(crate) fn give_signs_of_life(&self) {
+        if self.socket.keepalive().unwrap_or(false) {
+            self.probe(&[(IntOption::KeepIdle, 1), (IntOption::KeepInterval, 1)]);
+        }
+    }
+
     /// Enables keep-alive probes with these options. Best effort: stacks without the options,
     /// and sockets other than TCP, rely on the deadlines of each wait.
     fn probe(&self, options: &[(IntOption, i32)]) {

@@ -9,6 +9,7 @@ use netperf_os::{alarm, sockopt};
 
 use super::shared::{GateEvent, RunStage, SharedRun};
 use crate::early::StopReceiverSlot;
+use crate::feedback::FeedbackWatch;
 use crate::finish::drain_within;
 use crate::live::{Counts, Live, total};
 use crate::quiet::ActivityWatch;
@@ -34,6 +35,8 @@ pub(super) struct StagePlan<'a> {
     pub(super) early: Option<(&'a Live, Duration)>,
     /// Receiver of the other end's stop, and the grace period after it.
     pub(super) told: Option<(&'a StopReceiverSlot, Duration)>,
+    /// Watches for signs of life of a host that datagrams are sent to.
+    pub(super) feedback: Option<&'a FeedbackWatch<'a>>,
     /// netperf alone receives: a loaded host may need longer than planned.
     pub(super) drains: bool,
     /// Called when something has moved and the time is over, where only silence is the end.
@@ -222,6 +225,11 @@ impl Coordinator<'_> {
     fn look_around(&mut self, controls: &[BorrowedFd<'_>]) -> Option<Lost> {
         if let Some(lost) = ended(controls) {
             return Some(lost);
+        }
+        let received = || total(self.counts).bytes_received;
+        let silent = self.plan.feedback.and_then(|one| one.lost(received()));
+        if silent.is_some() {
+            return silent;
         }
         if let Some(round_trip) = self.shared.demands().filter(|_| !self.probed) {
             self.probed = true;

@@ -26,6 +26,7 @@ use super::workers::{self, FlowLoop, WorkerSetup};
 use crate::early::StopReceiverSlot;
 use crate::end;
 use crate::error::{EngineError, Operation};
+use crate::feedback::FeedbackWatch;
 use crate::finish::{AT_MOST, DRAIN, Drained};
 use crate::limit::RECEIVED_MARGIN;
 use crate::live::{Counts, Live};
@@ -66,15 +67,13 @@ pub(crate) fn run<N: Role>(
     let counts = live.of_workers(to_usize(threads));
     let watched = live.watch(job.end.series, netperf);
     let common = common::<N>(&work, &flows, (&shared, &counts), (live, watched));
-    let receivers = StopReceiverSlot::default();
+    let (receivers, feedback) = (
+        StopReceiverSlot::default(),
+        FeedbackWatch::of(job, controls),
+    );
     let meter = RefCell::new(CpuMeter::new(&job.end, flows.has_margins()));
     let note = || meter.borrow().note();
     let begun = clock::now();
-    let asked = Asked {
-        socket: &job.end.socket,
-        associations: job.associations,
-        exchange: job.is_request_response(),
-    };
     let set = FlowSet::<'_, N> {
         role: PhantomData,
         job,
@@ -93,7 +92,7 @@ pub(crate) fn run<N: Role>(
         conduct: || {
             let stages = StagePlan {
                 moved: (!netperf).then_some(&note),
-                ..stage_plan(job, &flows, live, &receivers)
+                ..stage_plan(job, &flows, live, (&receivers, feedback.as_ref()))
             };
             conduct(&shared, &counts, &stages, controls, &mut |stage| {
                 common.begin_series();
@@ -104,7 +103,7 @@ pub(crate) fn run<N: Role>(
             })
         },
     };
-    let run = || registry::visit(job.transport, asked, open_flows);
+    let run = || registry::visit(job.transport, asked(job), open_flows);
     let (reports, conducted) = series::beside(watched, run)??;
     let (mut reports, broke) = usable(job, reports, &conducted).inspect_err(|_| live.end())?;
     let discarded = cut(&mut reports);
@@ -136,6 +135,15 @@ fn of_flows(
         (Some(first), Vec::new())
     } else {
         (None, std::iter::once(first).chain(further).collect())
+    }
+}
+
+/// Properties of the job that the choice of an endpoint depends on.
+fn asked(job: &EndJob) -> Asked<'_> {
+    Asked {
+        socket: &job.end.socket,
+        associations: job.associations,
+        exchange: job.is_request_response(),
     }
 }
 
@@ -271,14 +279,17 @@ fn stage_plan<'a>(
     job: &EndJob,
     flows: &EndFlows,
     live: &'a Live,
-    receivers: &'a StopReceiverSlot,
+    (receivers, feedback): (&'a StopReceiverSlot, Option<&'a FeedbackWatch<'a>>),
 ) -> StagePlan<'a> {
     if job.is_netperf() {
         netperf_stages(job, flows, live)
     } else if job.connects {
         transaction_stages(job)
     } else {
-        netserver_stages(job, receivers)
+        StagePlan {
+            feedback,
+            ..netserver_stages(job, receivers)
+        }
     }
 }
 

@@ -87,11 +87,16 @@ impl<'h> Attacker<'h> {
 
     /// Packets that arrived at this host.
     fn packets(&self) -> u64 {
-        let file = format!("/sys/class/net/{}/statistics/rx_packets", TwoHosts::CABLE);
-        let shown = Invocation::new(Path::new("cat")).args([&file]);
-        let shown = shown.within(&self.hosts.client()).run().expect_clean();
-        shown.stdout.trim().parse().expect("a count")
+        arrived(self.hosts)
     }
+}
+
+/// Packets that arrived at the client's end of the cable.
+fn arrived(hosts: &TwoHosts) -> u64 {
+    let file = format!("/sys/class/net/{}/statistics/rx_packets", TwoHosts::CABLE);
+    let shown = Invocation::new(Path::new("cat")).args([&file]);
+    let shown = shown.within(&hosts.client()).run().expect_clean();
+    shown.stdout.trim().parse().expect("a count")
 }
 
 #[test]
@@ -337,4 +342,39 @@ fn a_forged_datagram_to_the_port_of_the_control_connection_is_not_answered_netns
     let probed = eventually(Duration::from_secs(20), || forger.requests() >= before + 3);
     assert!(probed, "{}", running.stderr());
     assert_eq!(forger.datagrams(), 0);
+}
+
+#[test]
+fn datagrams_to_an_address_that_is_gone_stop_netns() {
+    if !require::root() {
+        return;
+    }
+    let hosts = TwoHosts::new();
+    let server = Netserver::start(&ours!(), &hosts.server());
+    let port = server.port().to_string();
+    let _running = Invocation::new(&ours!().netperf)
+        .within(&hosts.client())
+        .args([
+            "-H",
+            TwoHosts::SERVER_V4,
+            "-p",
+            &port,
+            "-t",
+            "OMNI",
+            "-l",
+            "60",
+        ])
+        .args(["--", "-d", "recv", "-T", "udp", "-m", ",1000"])
+        .spawn();
+    let flood = eventually(Duration::from_secs(20), || arrived(&hosts) > MANY);
+    assert!(flood, "{} packets", arrived(&hosts));
+    hosts.take_address();
+    // It takes 2 s; without feedback it goes on for 40 s.
+    let calm = Duration::from_millis(500);
+    let stopped = eventually(Duration::from_secs(20), || {
+        let before = arrived(&hosts);
+        std::thread::sleep(calm);
+        arrived(&hosts) < before + FEW
+    });
+    assert!(stopped, "netserver sends to an address that is gone");
 }

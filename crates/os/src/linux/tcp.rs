@@ -144,6 +144,8 @@ pub struct TcpDetail {
     pub bytes_acked: Option<u64>,
     /// Bytes that came, in order.
     pub bytes_received: Option<u64>,
+    /// Segments that arrived, with and without data.
+    pub segments_received: Option<u32>,
     /// Time with something to send, microseconds.
     pub busy: Option<u64>,
     /// Time limited by the peer's window, microseconds.
@@ -228,6 +230,7 @@ fn read(raw: &[u8]) -> TcpDetail {
         delivery_rate: long(160).filter(|rate| *rate > 0),
         bytes_acked: long(120),
         bytes_received: long(128),
+        segments_received: word(140),
         busy: long(168),
         rwnd_limited: long(176),
         sndbuf_limited: long(184),

@@ -195,6 +195,12 @@ impl TestRun<'_> {
                     let failure = failure::refused(&error, plan, &hosts.remote.name);
                     unserved::explained(&error, plan, failure)
                 })?;
+            if plan.flow.receives
+                && !plan.flow.counts_transactions()
+                && !plan.transport.row().reliable
+            {
+                talk.link().give_signs_of_life();
+            }
             many::check_ports(plan, apart, &agreement)?;
             if is_first {
                 check::data_port(plan, hosts, &agreement)?;

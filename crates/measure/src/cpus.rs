@@ -77,7 +77,7 @@ fn only(cpus: Vec<u32>, allowed: &[u32]) -> Option<Vec<u32>> {
 
 /// Position of a CPU in the topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Seat {
+struct CpuPlace {
     package: u32,
     /// The first CPU of its core.
     core: u32,
@@ -85,46 +85,50 @@ struct Seat {
 }
 
 /// A CPU without topology information counts as a separate core.
-fn seats(root: &Path, allowed: &[u32]) -> Vec<Seat> {
-    let seat = |cpu: &u32| {
+fn places(root: &Path, allowed: &[u32]) -> Vec<CpuPlace> {
+    let place = |cpu: &u32| {
         let topology = root.join(format!("sys/devices/system/cpu/cpu{cpu}/topology"));
         let siblings = list(&topology.join("thread_siblings_list")).unwrap_or_default();
         let package = text(&topology.join("physical_package_id"));
-        Seat {
+        CpuPlace {
             package: package.and_then(|id| id.parse().ok()).unwrap_or(0),
             core: siblings.into_iter().min().unwrap_or(*cpu),
             cpu: *cpu,
         }
     };
-    let mut seats: Vec<Seat> = allowed.iter().map(seat).collect();
-    seats.sort_unstable();
-    seats
+    let mut places: Vec<CpuPlace> = allowed.iter().map(place).collect();
+    places.sort_unstable();
+    places
 }
 
 fn pack(root: &Path, allowed: &[u32]) -> Vec<u32> {
-    seats(root, allowed).iter().map(|seat| seat.cpu).collect()
+    places(root, allowed)
+        .iter()
+        .map(|place| place.cpu)
+        .collect()
 }
 
 fn spread(root: &Path, allowed: &[u32]) -> Vec<u32> {
-    let seats = seats(root, allowed);
-    let before = |seat: &Seat, same: fn(&Seat, &Seat) -> bool| {
-        seats
+    let places = places(root, allowed);
+    let before = |place: &CpuPlace, same: fn(&CpuPlace, &CpuPlace) -> bool| {
+        places
             .iter()
-            .filter(|other| *other < seat && same(other, seat))
+            .filter(|other| *other < place && same(other, place))
             .count()
     };
-    let mut ranked: Vec<_> = seats
+    let mut ranked: Vec<_> = places
         .iter()
-        .map(|seat| {
-            let same_core = |a: &Seat, b: &Seat| (a.package, a.core) == (b.package, b.core);
-            let first_of_another =
-                |a: &Seat, b: &Seat| a.package == b.package && a.core == a.cpu && a.core != b.core;
-            let (sibling, core) = (before(seat, same_core), before(seat, first_of_another));
-            (sibling, core, *seat)
+        .map(|place| {
+            let same_core = |a: &CpuPlace, b: &CpuPlace| (a.package, a.core) == (b.package, b.core);
+            let first_of_another = |a: &CpuPlace, b: &CpuPlace| {
+                a.package == b.package && a.core == a.cpu && a.core != b.core
+            };
+            let (sibling, core) = (before(place, same_core), before(place, first_of_another));
+            (sibling, core, *place)
         })
         .collect();
     ranked.sort_unstable();
-    ranked.iter().map(|(_, _, seat)| seat.cpu).collect()
+    ranked.iter().map(|(_, _, place)| place.cpu).collect()
 }
 
 /// The CPUs that take the interrupts of an interface, in the order of its interrupts: as

@@ -8,7 +8,7 @@ use crate::format::json::pretty;
 
 /// Support of a test or a transport on a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(into = "HostSupport", rename = "support")]
+#[serde(into = "SupportDocument", rename = "support")]
 pub enum Support {
     /// It can.
     Supported,
@@ -39,14 +39,14 @@ impl Support {
 /// Support of a test or a transport on a host.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename = "support")]
-struct HostSupport {
+struct SupportDocument {
     /// True if the host can run it. Null if unknown, as of a stock netserver.
     supported: Option<bool>,
     /// The reason of missing support. Null otherwise.
     reason: Option<String>,
 }
 
-impl From<Support> for HostSupport {
+impl From<Support> for SupportDocument {
     fn from(support: Support) -> Self {
         let (supported, reason) = match support {
             Support::Supported => (Some(true), None),

@@ -50,7 +50,7 @@ const LOOK: Duration = Duration::from_millis(200);
 pub struct Llc2;
 
 impl Connects for Llc2 {
-    type Endpoint = Records;
+    type Endpoint = Llc2Endpoint;
 
     const PARTING: Parting = Parting::EndRecord;
 
@@ -59,16 +59,16 @@ impl Connects for Llc2 {
         socket: Socket,
         to: &SockAddr,
         give_up: GiveUp<'_>,
-    ) -> io::Result<Met<Records>> {
+    ) -> io::Result<Met<Llc2Endpoint>> {
         connect(&socket, to, give_up)?.and_then(|()| {
             // An interrupted connect that was refused leaves no socket error.
             socket.peer_addr()?;
             let window = LlcWindow::on(&socket)?;
-            Ok(Met::Connected(Records::new(socket, window)?))
+            Ok(Met::Connected(Llc2Endpoint::new(socket, window)?))
         })
     }
 
-    fn accept(&self, gate: AcceptFilter<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Records>> {
+    fn accept(&self, gate: AcceptFilter<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Llc2Endpoint>> {
         let listener = gate.listener;
         accept(gate, give_up)?.and_then(|socket| {
             // An accepted socket does not inherit the listener's options.
@@ -78,7 +78,7 @@ impl Connects for Llc2 {
             }
             socket.set_send_buffer_size(listener.send_buffer_size()? / 2)?;
             socket.set_recv_buffer_size(listener.recv_buffer_size()? / 2)?;
-            Ok(Met::Connected(Records::new(
+            Ok(Met::Connected(Llc2Endpoint::new(
                 socket,
                 LlcWindow::on(listener)?,
             )?))
@@ -149,7 +149,7 @@ impl LlcWindow {
 
 /// A connection whose bytes are sent in records.
 #[derive(Debug)]
-pub struct Records {
+pub struct Llc2Endpoint {
     socket: Socket,
     window: LlcWindow,
     incoming: RecordReader,
@@ -161,7 +161,7 @@ pub struct Records {
     stashed_from: usize,
 }
 
-impl Records {
+impl Llc2Endpoint {
     fn new(socket: Socket, window: LlcWindow) -> io::Result<Self> {
         window.make_room(&socket)?;
         Ok(Self {
@@ -234,7 +234,7 @@ impl Records {
     }
 }
 
-impl Endpoint for Records {
+impl Endpoint for Llc2Endpoint {
     const KEEPS_BOUNDARIES: bool = false;
 
     #[inline]
@@ -292,7 +292,7 @@ impl Endpoint for Records {
     }
 }
 
-on_socket!(Records: socket);
+on_socket!(Llc2Endpoint: socket);
 
 /// Sends an empty record, which marks the end of data. Blocks while earlier frames fill the
 /// window.
@@ -429,13 +429,13 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixStream;
 
-    fn ends_of(stream: UnixStream, mtu: usize) -> Records {
+    fn ends_of(stream: UnixStream, mtu: usize) -> Llc2Endpoint {
         netperf_testkit::watchdog::watch_unit();
-        Records::new(Socket::from(stream), LlcWindow::of(mtu)).unwrap()
+        Llc2Endpoint::new(Socket::from(stream), LlcWindow::of(mtu)).unwrap()
     }
 
     /// Writes records of these lengths to a Unix stream and returns it with a reader.
-    fn records(lengths: &[u16]) -> (UnixStream, Records) {
+    fn records(lengths: &[u16]) -> (UnixStream, Llc2Endpoint) {
         let (mut writer, reader) = UnixStream::pair().unwrap();
         let mut data: u8 = 0;
         for length in lengths {
@@ -449,7 +449,7 @@ mod tests {
         (writer, ends_of(reader, 1500))
     }
 
-    fn read_all(records: &mut Records, size: usize) -> Vec<u8> {
+    fn read_all(records: &mut Llc2Endpoint, size: usize) -> Vec<u8> {
         let mut all = Vec::new();
         let mut buf = vec![0; size];
         while let Received::Bytes(count) = records.recv(&mut buf).unwrap() {

@@ -188,7 +188,7 @@ impl Parts for Stamped<true> {
     }
 }
 
-/// Records the timestamps of sampled transactions.
+/// Llc2Endpoint the timestamps of sampled transactions.
 #[derive(Debug)]
 struct StampRecorder {
     asking: bool,

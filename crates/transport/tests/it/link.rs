@@ -16,7 +16,7 @@ use netperf_testkit::lab::Lab;
 use netperf_testkit::{environment, require};
 use netperf_transport::atm::Atm;
 use netperf_transport::frames::{FrameFormat, Frames, Llc1, Packet};
-use netperf_transport::llc2::{self, Llc2, Records};
+use netperf_transport::llc2::{self, Llc2, Llc2Endpoint};
 use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, Met, OnSocket, Parts};
 use netperf_transport::place::{self, PlaceRequest};
 use netperf_transport::socket;
@@ -177,7 +177,7 @@ fn never() -> impl FnMut() -> bool {
     || panic!("interrupted")
 }
 
-fn connected(met: io::Result<Met<Records>>) -> Records {
+fn connected(met: io::Result<Met<Llc2Endpoint>>) -> Llc2Endpoint {
     match met.unwrap() {
         Met::Connected(records) => records,
         Met::GivenUp => panic!("given up"),
@@ -185,7 +185,11 @@ fn connected(met: io::Result<Met<Records>>) -> Records {
 }
 
 /// A connection of LLC type 2 over the cable.
-fn llc2_pair(listener: &Socket, address: &Address, near: &PlacePlan) -> (Records, Records) {
+fn llc2_pair(
+    listener: &Socket,
+    address: &Address,
+    near: &PlacePlan,
+) -> (Llc2Endpoint, Llc2Endpoint) {
     let to = place::sock_addr(TransportId::Llc2, address).unwrap();
     let (socket, own) = bound(TransportId::Llc2, near, true);
     assert_ne!(&own, address);
@@ -200,7 +204,7 @@ fn llc2_listener(place: &PlacePlan) -> (Socket, Address) {
     (listener, address)
 }
 
-fn received_in_all(mut end: Records) -> usize {
+fn received_in_all(mut end: Llc2Endpoint) -> usize {
     let (mut total, mut buf) = (0, vec![0; 65_536]);
     loop {
         match end.recv(&mut buf).unwrap() {
@@ -213,7 +217,7 @@ fn received_in_all(mut end: Records) -> usize {
     }
 }
 
-fn send_some(end: &mut Records) -> usize {
+fn send_some(end: &mut Llc2Endpoint) -> usize {
     let mut total = 0;
     for _ in 0..2000 {
         match end.send(&[7; 4096]).unwrap() {

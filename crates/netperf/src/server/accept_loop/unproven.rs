@@ -30,7 +30,7 @@ pub(super) enum Credential {
 
 /// Lack of a credential.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Missing {
+pub(super) enum MissingCredential {
     /// The key.
     Key,
     /// The passphrase; the client asks for the reason.
@@ -48,13 +48,16 @@ impl AcceptLoop {
     }
 
     /// Examines the credential in the first message of a client.
-    pub(super) fn credential(&self, one: &PendingConnection) -> Result<Credential, Missing> {
+    pub(super) fn credential(
+        &self,
+        one: &PendingConnection,
+    ) -> Result<Credential, MissingCredential> {
         let require = self.args.require();
         if require == Require::None {
             return Ok(Credential::Enough);
         }
         let Some(frame) = pending::complete_message(&one.control) else {
-            return Err(Missing::Unknown);
+            return Err(MissingCredential::Unknown);
         };
         if self.args.access.secret.is_some() && access::is_greeting(&frame) {
             let limits = &self.admission.policy().limits;
@@ -62,26 +65,30 @@ impl AcceptLoop {
             return Ok(Credential::Key(ProofSource(network)));
         }
         match &self.args.passphrase {
-            _ if require == Require::Key => Err(Missing::Key),
+            _ if require == Require::Key => Err(MissingCredential::Key),
             Some(phrase) if unlocks(phrase, &frame) => Ok(Credential::Enough),
-            _ if access::wants_reason(&frame) => Err(Missing::Told),
-            _ if matches!(frame.request(), RequestKind::Unknown(_)) => Err(Missing::Unknown),
-            _ => Err(Missing::Passphrase),
+            _ if access::wants_reason(&frame) => Err(MissingCredential::Told),
+            _ if matches!(frame.request(), RequestKind::Unknown(_)) => {
+                Err(MissingCredential::Unknown)
+            }
+            _ => Err(MissingCredential::Passphrase),
         }
     }
 
     /// Refuses a client that lacks a credential.
-    pub(super) fn reject(&mut self, one: PendingConnection, missing: Missing) {
+    pub(super) fn reject(&mut self, one: PendingConnection, missing: MissingCredential) {
         match missing {
-            Missing::Key => return self.refuse(one, &Denied::KeyRequired),
-            Missing::Told => {
+            MissingCredential::Key => return self.refuse(one, &Denied::KeyRequired),
+            MissingCredential::Told => {
                 self.poller.remove(one.control.as_fd());
                 return self
                     .admission
                     .refuse(one.control, &Denied::Passphrase, &self.poller);
             }
-            Missing::Passphrase => self.note_denied(described(&one.peer), &Denied::Passphrase),
-            Missing::Unknown => self.drop_silent(&one.peer, "nonsense"),
+            MissingCredential::Passphrase => {
+                self.note_denied(described(&one.peer), &Denied::Passphrase)
+            }
+            MissingCredential::Unknown => self.drop_silent(&one.peer, "nonsense"),
         }
         // netperf 2.7 closes the connection without an answer.
         self.poller.remove(one.control.as_fd());

@@ -129,10 +129,16 @@ fn datagrams(record: &Record) -> Option<String> {
     Some(text)
 }
 
+/// The direction of bulk data both ways.
+pub(crate) const BOTH_WAYS: &str = "both ways at once";
+
 /// Names of figures that netperf and iperf3 both have.
 pub(crate) const SENT: &str = "sent";
 pub(crate) const SENT_AGAIN: &str = "segments sent again";
+pub(crate) const RECEIVED: &str = "received, one way";
+pub(crate) const RECEIVED_BACK: &str = "received, other way";
 pub(crate) const DATAGRAMS_SENT: &str = "datagrams sent";
+pub(crate) const DATAGRAMS_RECEIVED: &str = "datagrams received";
 pub(crate) const DATAGRAMS_LOST: &str = "datagrams lost";
 pub(crate) const DATAGRAMS_LOST_SHARE: &str = "datagrams lost, share";
 pub(crate) const DATAGRAMS_REORDERED: &str = "datagrams out of order";

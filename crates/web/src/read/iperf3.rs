@@ -7,8 +7,8 @@ use super::field::{at, facts, list, number, text, truth, whole};
 use crate::record::{CpuLoad, Record, RecordEnd, Sample, Track, is_loopback};
 use crate::unit::{Quantity, Unit, figure};
 use crate::words::{
-    DATAGRAMS_LOST, DATAGRAMS_LOST_SHARE, DATAGRAMS_REORDERED, DATAGRAMS_SENT, JITTER, SENT,
-    SENT_AGAIN,
+    BOTH_WAYS, DATAGRAMS_LOST, DATAGRAMS_LOST_SHARE, DATAGRAMS_RECEIVED, DATAGRAMS_REORDERED,
+    DATAGRAMS_SENT, JITTER, RECEIVED, RECEIVED_BACK, SENT, SENT_AGAIN,
 };
 
 /// The sums of an interval and of the end, with what each is called.
@@ -61,7 +61,7 @@ fn direction(document: &Value) -> Option<String> {
     let both =
         number(test, "bidir") == Some(1.0) || at(document, "end.sum_sent_bidir_reverse").is_some();
     let words = match (both, number(test, "reverse")) {
-        (true, _) => "both ways at once",
+        (true, _) => BOTH_WAYS,
         (false, Some(reverse)) if reverse > 0.0 => "from server to client",
         (false, _) => "from client to server",
     };
@@ -83,26 +83,25 @@ fn limit(document: &Value) -> Option<String> {
     positive("blocks").map(|blocks| format!("for {} blocks", crate::unit::whole(blocks)))
 }
 
-/// The rate at the receiver; that of the sender if only that is known.
+/// The rate at the receiver, or at both of them; that of the sender if only that is known.
 fn headline(document: &Value) -> Option<Quantity> {
     let sums = ["sum_received", "sum", "sum_sent"];
     let rates = sums
         .iter()
         .filter_map(|sum| number(document, &format!("end.{sum}.bits_per_second")));
     let rate = rates.into_iter().find(|rate| *rate > 0.0)?;
-    Some(Quantity::new(rate, Unit::BitsPerSecond))
+    let back = number(document, &format!("end.{BACK}")).unwrap_or(0.0);
+    Some(Quantity::new(rate + back, Unit::BitsPerSecond))
 }
+
+/// The rate of the second direction at its receiver.
+const BACK: &str = "sum_received_bidir_reverse.bits_per_second";
 
 fn figures(document: &Value) -> Vec<(String, Quantity)> {
     let (segments, datagrams) = (Unit::Count("segments"), Unit::Count("datagrams"));
     let rows = [
         ("sum_sent.bits_per_second", SENT, Unit::BitsPerSecond, 1.0),
-        (
-            "sum_received_bidir_reverse.bits_per_second",
-            "received, other way",
-            Unit::BitsPerSecond,
-            1.0,
-        ),
+        (BACK, RECEIVED_BACK, Unit::BitsPerSecond, 1.0),
         ("sum_sent.retransmits", SENT_AGAIN, segments.clone(), 1.0),
         (
             "sum_sent_bidir_reverse.retransmits",
@@ -119,7 +118,19 @@ fn figures(document: &Value) -> Vec<(String, Quantity)> {
         let value = number(document, &format!("end.{field}"))?;
         Some((name.to_owned(), Quantity::new(value * factor, unit)))
     });
-    known.collect()
+    let both = number(document, &format!("end.{BACK}"))
+        .and_then(|_| number(document, "end.sum_received.bits_per_second"));
+    let one_way = both.map(|rate| (RECEIVED, Quantity::new(rate, Unit::BitsPerSecond)));
+    let datagram = |name| number(document, &format!("end.sum.{name}"));
+    let arrived = datagram("packets").zip(datagram("lost_packets"));
+    let arrived = arrived.map(|(sent, lost)| {
+        let unit = Unit::Count("datagrams");
+        (DATAGRAMS_RECEIVED, Quantity::new(sent - lost, unit))
+    });
+    let derived = one_way.into_iter().chain(arrived);
+    known
+        .chain(derived.map(|(name, value)| (name.to_owned(), value)))
+        .collect()
 }
 
 /// Sums over streams of figures that the document has for each stream only.

@@ -7,10 +7,11 @@ mod over_time;
 mod series;
 mod times;
 
+use netperf_model::Part;
 use netperf_model::fields::MeasuredFigure;
 use netperf_report::document::{
-    AskedTest, Document, FlowResult, FlowsResult, IterationDocument, MeanResult, SCHEMA,
-    StreamEvent, ThroughputFigures,
+    AskedTest, Document, FlowResult, FlowsResult, IterationDocument, MeanResult, OneWayResult,
+    SCHEMA, StreamEvent, ThroughputFigures,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -18,7 +19,7 @@ use serde_json::Value;
 use crate::number;
 use crate::record::{self, Record};
 use crate::unit::{Quantity, Unit};
-use crate::words::{SENT, SENT_AGAIN};
+use crate::words::{BOTH_WAYS, RECEIVED, RECEIVED_BACK, SENT, SENT_AGAIN};
 
 /// The document of `--json`.
 pub(super) fn document(value: &Value) -> Result<Record, String> {
@@ -136,6 +137,7 @@ fn record(document: &Document, origin: &'static str) -> Record {
 
 fn direction(test: &AskedTest) -> Option<String> {
     let words = match (test.connects, test.sends, test.receives) {
+        _ if test.bidirectional.is_some() => BOTH_WAYS,
         (true, true, true) => "each request over a connection of its own",
         (true, _, _) => "connections opened and closed",
         (false, true, true) => "requests and responses",
@@ -184,7 +186,44 @@ fn figures(document: &Document) -> Vec<(String, Quantity)> {
         figures.push((name, Quantity::new(segments, Unit::Count("segments"))));
     }
     figures.extend(datagrams::figures(document));
+    let last = document.iterations.last();
+    if let Some(run) = last.filter(|_| document.test.bidirectional.is_some()) {
+        let there = run.remote.as_ref();
+        let ways = [
+            (
+                RECEIVED,
+                there.and_then(|end| end.rates.received_bits_per_second.0),
+            ),
+            (RECEIVED_BACK, run.local.rates.received_bits_per_second.0),
+        ];
+        let known = ways
+            .into_iter()
+            .filter_map(|(name, rate)| Some((name, rate?)));
+        figures.extend(
+            known.map(|(name, rate)| (name.to_owned(), Quantity::new(rate, Unit::BitsPerSecond))),
+        );
+    }
+    let parts = last.and_then(|run| run.one_way.as_ref());
+    figures.extend(parts.into_iter().flat_map(parts_of_transactions));
     figures
+}
+
+/// The medians of the parts of transactions (`--timestamps`), of the last iteration.
+fn parts_of_transactions(all: &OneWayResult) -> impl Iterator<Item = (String, Quantity)> {
+    let times = [
+        (Part::ClientTurn, all.local_turnaround),
+        (Part::ClientSend, all.local_send),
+        (Part::WireThere, all.wire_there),
+        (Part::ServerReceive, all.remote_recv),
+        (Part::ServerTurn, all.remote_turnaround),
+        (Part::ServerSend, all.remote_send),
+        (Part::WireBack, all.wire_back),
+        (Part::ClientReceive, all.local_recv),
+    ];
+    times.into_iter().map(|(part, times)| {
+        let median = Quantity::new(times.median / 1e9, Unit::Seconds);
+        (format!("{}, median", part.label()), median)
+    })
 }
 
 /// The mean rate at which the sending end of one-way data sent.
@@ -286,6 +325,13 @@ fn facts(document: &Document) -> Vec<(String, String)> {
                 .map(|seconds| Value::from(seconds).to_string()),
         ),
         ("confidence interval", confidence(document)),
+        (
+            "encryption of the data",
+            document
+                .iterations
+                .last()
+                .and_then(|run| run.cipher.clone()),
+        ),
     ];
     record::known(known)
 }

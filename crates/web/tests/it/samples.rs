@@ -147,6 +147,10 @@ fn iperf3_both_ways_has_a_track_for_each() {
     assert_eq!(names, ["", "reverse"]);
     assert_eq!(record.direction.as_deref(), Some("both ways at once"));
     assert_eq!(record.flows[1].0, "flow 2, reverse");
+    // The result is that of both ways, as netperf's.
+    assert_eq!(said(record.headline.as_ref()), "7.827 Gbit/s");
+    assert_eq!(figure(&record, "received, one way"), "4.071 Gbit/s");
+    assert_eq!(figure(&record, "received, other way"), "3.756 Gbit/s");
 }
 
 #[test]

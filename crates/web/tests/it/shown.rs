@@ -152,6 +152,7 @@ fn figures_that_both_programs_have_stand_in_one_row() {
         "length",
         "sent",
         "datagrams sent",
+        "datagrams received",
         "datagrams lost",
         "datagrams lost, share",
         "datagrams out of order",
@@ -196,4 +197,22 @@ fn flows_that_netperf_alone_sends_are_shown_as_they_arrived() {
     // Unknown, and a run with a warm-up, in which netserver's counts are of more than the rates.
     assert_eq!(rates(None, 8_000_000), [32e6, 32e6]);
     assert_eq!(rates(Some(3_000_000), 9_000_000), [32e6, 32e6]);
+}
+
+#[test]
+fn both_ways_parts_of_transactions_and_encryption_are_shown() {
+    let end = |rate: f64| json!({"received_bits_per_second": rate});
+    let document = json!({
+        "schema": "netperf-1",
+        "test": {"name": "TCP_STREAM", "sends": true, "receives": true, "bidirectional": "same"},
+        "result": {"throughput_bits_per_second": 3e9},
+        "iterations": [{"local": end(1e9), "remote": end(2e9), "cipher": "TLSv1.3 SUITE",
+            "one_way": {"wire_there": {"median_nanoseconds": 5000.0}}}],
+    });
+    let said = plain(&markdown(&[read("both.json", &document)]));
+    assert!(said.contains(", both ways at once."), "{said}");
+    assert_eq!(row(&said, "received, one way")[1], "2.000 Gbit/s");
+    assert_eq!(row(&said, "received, other way")[1], "1.000 Gbit/s");
+    assert_eq!(row(&said, "wire to netserver, median")[1], "5.000 µs");
+    assert!(said.contains("| encryption of the data | TLSv1.3 SUITE |"));
 }

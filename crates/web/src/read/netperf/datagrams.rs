@@ -5,7 +5,8 @@ use netperf_report::document::{DatagramCounts, Document, IterationDocument};
 
 use crate::unit::{Quantity, Unit};
 use crate::words::{
-    DATAGRAMS_LOST, DATAGRAMS_LOST_SHARE, DATAGRAMS_REORDERED, DATAGRAMS_SENT, JITTER,
+    DATAGRAMS_LOST, DATAGRAMS_LOST_SHARE, DATAGRAMS_RECEIVED, DATAGRAMS_REORDERED, DATAGRAMS_SENT,
+    JITTER,
 };
 
 /// Figures of each direction over all iterations: counts are sums, the jitter and the mean
@@ -63,7 +64,7 @@ fn of_way(
     let datagrams = Unit::Count("datagrams");
     let counts = [
         (DATAGRAMS_SENT, (!runs.is_empty()).then_some(sent)),
-        ("datagrams received", received),
+        (DATAGRAMS_RECEIVED, received),
         (DATAGRAMS_LOST, lost),
         ("datagrams duplicated", sum(|end| Some(end.duplicated))),
         (DATAGRAMS_REORDERED, sum(|end| Some(end.reordered))),

@@ -188,7 +188,7 @@ impl Parts for Stamped<true> {
     }
 }
 
-/// Llc2Endpoint the timestamps of sampled transactions.
+/// Records the timestamps of sampled transactions.
 #[derive(Debug)]
 struct StampRecorder {
     asking: bool,

@@ -9,7 +9,7 @@ use netperf_os::io as calls;
 pub(super) const FRAGMENT: usize = 16_384;
 /// Largest expansion of a TLS 1.3 record over its plaintext, bytes (section 5.2).
 const EXPANSION: usize = 5 + 256;
-/// Llc2Endpoint per send or receive call.
+/// Records per send or receive call.
 const RECORDS: usize = 4;
 /// Most plaintext per call, bytes.
 pub(super) const BATCH: usize = RECORDS * FRAGMENT;

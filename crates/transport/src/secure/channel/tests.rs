@@ -114,7 +114,7 @@ fn somebody_in_between_convinces_nobody() {
     assert!(matches!(refused, Err(NoChannel::WrongKey)), "{refused:?}");
 }
 
-/// Llc2Endpoint the bytes that a client sends to a server.
+/// Records the bytes that a client sends to a server.
 fn recorded() -> Vec<u8> {
     let ((client, near), (far, served)) = (pair(), pair());
     let server = server(served, KEY, SOON);

@@ -1,6 +1,9 @@
 //! Runs in which nothing arrived. They have no result; a firewall is the usual reason.
 
+use std::os::fd::BorrowedFd;
+
 use netperf_model::{Agreed, Hosts, Iteration, TestPlan, Warning};
+use netperf_os::tcp::{self, TcpDetail};
 
 use super::blocked;
 use crate::client::elsewhere;
@@ -8,8 +11,39 @@ use crate::client::elsewhere;
 /// Shortest run ended by a signal in which data is expected to arrive, seconds.
 const SOON: f64 = 1.0;
 
+/// Shortest run on an idle path whose connection is not only late, seconds: a loaded host is late
+/// by less.
+const LATE: f64 = 2.0;
+
 /// Largest datagram in one packet of Ethernet over IPv4, bytes.
 const FULL_PACKET: u32 = 1472;
+
+/// Largest round trip of a path without traffic, microseconds: on longer ones, a queue and a
+/// distance look the same.
+const SHORT: u32 = 50_000;
+/// Largest difference between the mean round trip and the shortest on such a path, microseconds.
+const STEADY: u32 = 5_000;
+
+/// Circumstances under which nothing arrived.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Surroundings {
+    /// True if a signal ended the test.
+    pub(super) stopped: bool,
+    /// True if the path carries no other traffic that could keep data away.
+    pub(super) idle: bool,
+}
+
+/// Returns whether the round trips of the control connection are those of a path without traffic.
+pub(super) fn is_idle(control: BorrowedFd<'_>) -> bool {
+    tcp::detail(control).is_ok_and(|known| tells_idle(&known))
+}
+
+fn tells_idle(known: &TcpDetail) -> bool {
+    let (Some(mean), Some(least), Some(0)) = (known.rtt, known.min_rtt, known.total_retrans) else {
+        return false;
+    };
+    mean < SHORT && mean.saturating_sub(least) < STEADY
+}
 
 /// Data that did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,16 +58,18 @@ enum EmptyCause {
     Sends,
 }
 
-/// Reason why a test has no result; `None` if it has one. `stopped` is true if a signal ended
-/// it.
+/// Reason why a test has no result; `None` if it has one.
 pub(super) fn failure(
     plan: &TestPlan,
     hosts: &Hosts,
     agreed: &Agreed,
     runs: &[Iteration],
-    stopped: bool,
+    around: Surroundings,
 ) -> Option<String> {
-    let cause = cause(plan, hosts, agreed, runs, stopped)?;
+    let cause = cause(plan, hosts, agreed, runs, around)?;
+    if runs.iter().any(|run| comes_late(plan, run)) {
+        return Some(cause);
+    }
     if elsewhere::explanation(plan).is_some() || plan.remote.one_port {
         return Some(cause);
     }
@@ -46,9 +82,9 @@ pub(super) fn cause(
     hosts: &Hosts,
     agreed: &Agreed,
     runs: &[Iteration],
-    stopped: bool,
+    around: Surroundings,
 ) -> Option<String> {
-    let missing = of_all(plan, runs, stopped)?;
+    let missing = of_all(plan, runs, around)?;
     let what = match missing {
         EmptyCause::Transactions(0) => "no transaction was completed".to_owned(),
         EmptyCause::Transactions(_) => {
@@ -60,6 +96,12 @@ pub(super) fn cause(
     };
     if let Some(why) = elsewhere::explanation(plan) {
         return Some(format!("{what}: {why}"));
+    }
+    if runs.iter().any(|run| comes_late(plan, run)) {
+        return Some(format!(
+            "{what}, though the connection stands and the path is idle: the path probably loses \
+             all full packets, because its MTU is smaller than both ends know (try -- -G 1000)"
+        ));
     }
     let way = match missing {
         EmptyCause::Back | EmptyCause::Transactions(1..) => "from",
@@ -84,10 +126,10 @@ pub(super) fn cause(
     ))
 }
 
-/// Warning about a connection over which nothing arrived in time. That is a measurement: the
-/// connection stood, and its sender had data.
+/// Warning about a connection over which nothing arrived in time on a busy path. That is a
+/// measurement: the connection stood, and its sender had data.
 pub(super) fn starved(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
-    let starves = |run: &Iteration| comes_late(plan, run) && of_run(plan, run).is_none();
+    let starves = |run: &Iteration| comes_late(plan, run) && of_run(plan, run, false).is_none();
     runs.iter().any(starves).then(|| {
         let way = if plan.flow.sends { "at" } else { "from" };
         Warning::Stalled(format!(
@@ -110,13 +152,17 @@ fn comes_late(plan: &TestPlan, run: &Iteration) -> bool {
 }
 
 /// Data that arrived in none of the runs.
-fn of_all(plan: &TestPlan, runs: &[Iteration], stopped: bool) -> Option<EmptyCause> {
-    let missing = |run: &Iteration| of_run(plan, run).filter(|_| !stopped || run.elapsed >= SOON);
+fn of_all(plan: &TestPlan, runs: &[Iteration], around: Surroundings) -> Option<EmptyCause> {
+    let missing = |run: &Iteration| {
+        let counts = !around.stopped || run.elapsed >= SOON;
+        of_run(plan, run, around.idle).filter(|_| counts)
+    };
     let each: Option<Vec<EmptyCause>> = runs.iter().map(missing).collect();
     each?.pop()
 }
 
-fn of_run(plan: &TestPlan, run: &Iteration) -> Option<EmptyCause> {
+/// Data that did not arrive in one run. On a path that is not `idle`, a connection may starve.
+fn of_run(plan: &TestPlan, run: &Iteration, idle: bool) -> Option<EmptyCause> {
     let local = &run.local.tally;
     let received = run.remote.as_ref().map(|end| end.tally.bytes_received);
     if plan.flow.sends && local.bytes_sent == 0 && local.failed_sends > 0 {
@@ -126,7 +172,7 @@ fn of_run(plan: &TestPlan, run: &Iteration) -> Option<EmptyCause> {
         let requests = received.unwrap_or(0);
         return (local.transactions == 0).then_some(EmptyCause::Transactions(requests));
     }
-    if comes_late(plan, run) {
+    if comes_late(plan, run) && !(idle && run.elapsed >= LATE) {
         return None;
     }
     if plan.flow.sends && local.bytes_sent > 0 && received == Some(0) {
@@ -175,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_run_without_data_has_no_result_in_any_kind_of_test() {
-        let missing = |test: &str, run: Iteration| of_run(&plan(test), &run);
+        let missing = |test: &str, run: Iteration| of_run(&plan(test), &run, false);
         let stream = "netperf -H a -t UDP_STREAM";
         assert_eq!(
             missing(stream, run(sent(9), Some(0))),
@@ -200,6 +246,14 @@ mod tests {
             remote.tally.bytes_sent = 9;
         }
         assert_eq!(missing(back, late.clone()), None);
+        // On an idle path, other traffic cannot be the reason.
+        let of_idle = of_run(&plan(back), &late, true);
+        assert_eq!(of_idle, Some(EmptyCause::Back));
+        let short = Iteration {
+            elapsed: 1.0,
+            ..late.clone()
+        };
+        assert_eq!(of_run(&plan(back), &short, true), None);
         let datagrams = "netperf -H a -t omni -- -T udp -d recv";
         assert_eq!(missing(datagrams, late.clone()), Some(EmptyCause::Back));
         let warned = starved(&plan(back), from_ref(&late)).is_some();
@@ -243,18 +297,44 @@ mod tests {
     }
 
     #[test]
+    fn a_path_is_idle_if_round_trips_are_short_and_steady_and_nothing_is_lost() {
+        let idle = |rtt, min_rtt, lost| {
+            tells_idle(&TcpDetail {
+                rtt: Some(rtt),
+                min_rtt: Some(min_rtt),
+                total_retrans: Some(lost),
+                ..TcpDetail::default()
+            })
+        };
+        assert!(idle(200, 150, 0));
+        // A queue that fills, one that is full from the beginning on, and one that drops.
+        assert!(!idle(6_000, 200, 0));
+        assert!(!idle(90_000, 89_000, 0));
+        assert!(!idle(200, 150, 1));
+        assert!(!tells_idle(&TcpDetail::default()));
+    }
+
+    #[test]
     fn one_result_is_enough_and_a_signal_may_come_before_the_first() {
+        const RAN: Surroundings = Surroundings {
+            stopped: false,
+            idle: false,
+        };
+        const STOPPED: Surroundings = Surroundings {
+            stopped: true,
+            ..RAN
+        };
         let plan = plan("netperf -H a -t UDP_STREAM");
         let (empty, full) = (run(sent(9), Some(0)), run(sent(9), Some(9)));
-        assert!(of_all(&plan, &[empty.clone(), empty.clone()], false).is_some());
-        assert!(of_all(&plan, &[empty.clone(), full], false).is_none());
-        assert!(of_all(&plan, &[], false).is_none());
+        assert!(of_all(&plan, &[empty.clone(), empty.clone()], RAN).is_some());
+        assert!(of_all(&plan, &[empty.clone(), full], RAN).is_none());
+        assert!(of_all(&plan, &[], RAN).is_none());
         let short = Iteration {
             elapsed: 0.5,
             ..empty.clone()
         };
-        assert!(of_all(&plan, from_ref(&short), true).is_none());
-        assert!(of_all(&plan, &[short], false).is_some());
-        assert!(of_all(&plan, &[empty], true).is_some());
+        assert!(of_all(&plan, from_ref(&short), STOPPED).is_none());
+        assert!(of_all(&plan, &[short], RAN).is_some());
+        assert!(of_all(&plan, &[empty], STOPPED).is_some());
     }
 }

@@ -82,7 +82,12 @@ impl TestRun<'_> {
         let rate = rate::doubts(plan, &done.iterations, done.latency.as_ref());
         let imprecise =
             until::doubt(plan, done.until.as_ref(), &done.iterations).filter(|_| !stopped);
-        let missing = empty::failure(plan, &self.hosts, &agreed, &done.iterations, stopped);
+        let control = self.talk.as_ref().map(|talk| talk.link().fd());
+        let around = empty::Surroundings {
+            stopped,
+            idle: control.is_some_and(empty::is_idle),
+        };
+        let missing = empty::failure(plan, &self.hosts, &agreed, &done.iterations, around);
         if let Some(why) = missing {
             // The program reports it as its failure.
             warnings.push(Warning::Unheard(why));

@@ -71,12 +71,16 @@ pub(super) fn of_data_port(run: &RunCommand, begun: RunStart) -> Result<Option<S
     let trial = shortened(run, Limit::Time(LENGTHS.1));
     let (ran, hosts) = once(&trial, begun)?;
     let runs = [ran.iteration];
+    let around = empty::Surroundings {
+        stopped: ran.stopped,
+        ..empty::Surroundings::default()
+    };
     Ok(empty::cause(
         &trial.plan,
         &hosts,
         &ran.agreed,
         &runs,
-        ran.stopped,
+        around,
     ))
 }
 

@@ -180,3 +180,24 @@ fn a_response_at_a_rate_belongs_to_its_request_netns() {
         );
     }
 }
+
+/// A path whose MTU is smaller than both ends know, and which does not tell them: small packets
+/// pass, and full ones do not. The rest of the path is idle.
+#[test]
+#[ignore = "nightly: netperf infers from round trips that nothing else is on the path"]
+fn a_path_that_loses_all_full_packets_is_a_failure_netns() {
+    for (to, options) in [
+        (LinkHost::Client, "-t TCP_MAERTS -l 3"),
+        (LinkHost::Client, "-t TCP_MAERTS -l 3 --flows 2"),
+        (LinkHost::Server, "-t TCP_STREAM -l 3"),
+    ] {
+        let Some(bench) = Bench::new(Bottleneck::new(10_000, 100)) else {
+            return;
+        };
+        bench.link.lose(to, "ip length > 1200", 2, &[0, 1]);
+        let finished = bench.client(options).run().expect_exit(1);
+        assert!(bench.link.lost() > 0, "{}", finished.account());
+        let stderr = &finished.stderr;
+        assert!(stderr.contains("its MTU"), "{}", finished.account());
+    }
+}

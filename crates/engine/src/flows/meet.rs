@@ -7,9 +7,9 @@ use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use netperf_model::EndJob;
+use netperf_model::{EndJob, IoMethod};
 use netperf_os::{SockAddr, Socket};
-use netperf_transport::io::{BatchedRecv, BatchedSend, Discarding, ZeroCopy};
+use netperf_transport::io::{BatchedRecv, BatchedSend, ByRing, Discarding, ZeroCopy};
 use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, OnSocket, Parts as _};
 use netperf_transport::one_port::Passed;
 use netperf_transport::registry::Visitor;
@@ -21,6 +21,7 @@ use super::accept::{accept, accept_each};
 use super::ends::{ConnectionEnds, DatagramEnds};
 use super::loops::FlowEndpoint;
 use super::open::{FlowOpener, How, deal, open, open_each};
+use super::poller::NAP;
 use super::run::share;
 use super::shared::RunStage;
 use super::transactions::{TransactionConnects, answers, asks};
@@ -91,6 +92,12 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
                 // All flows together pin as much memory as one flow.
                 let width = (self.set.common.setup.send_width / self.set.flows.max(1)).max(2);
                 self.over_sockets(&how, each(|socket| ZeroCopy::beside_others(socket, width)))
+            }
+            _ if job.end.io.method == IoMethod::Uring => {
+                // A receive follows a send at once unless several requests are in flight.
+                let puts_off = path::pairs(job) && job.burst == 0;
+                let by_ring = move |socket| ByRing::of_flow(Tcp(socket), NAP, puts_off);
+                self.over_sockets(&how, each(by_ring))
             }
             _ if job.use_write => self.over_sockets(&how, each(|socket| Ok(Written(socket)))),
             _ => self.over_sockets(&how, each(|socket| Ok(Tcp(socket)))),
@@ -225,7 +232,12 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
                 *locked(&cipher) = first.cipher();
             }
             let sockets = endpoints.into_iter().map(OnSocket::into_socket).collect();
-            make(sockets).map_err(Operation::Create.failed())
+            make(sockets).map_err(|error| match job.end.io.method {
+                IoMethod::Uring => path::no_ring()(error),
+                IoMethod::Blocking | IoMethod::Poll | IoMethod::Epoll => {
+                    Operation::Create.failed()(error)
+                }
+            })
         };
         let share = share(job);
         let (mut reports, conducted) = common.run::<N, _, _>(&open, &share, &ends, conduct);

@@ -9,7 +9,7 @@ use netperf_os::events::{Epoll, Events, Wakeup, Watch};
 use netperf_os::io as calls;
 
 /// Longest wait of a single flow's call before the worker looks at the stage.
-const NAP: Duration = Duration::from_millis(20);
+pub(super) const NAP: Duration = Duration::from_millis(20);
 /// Events that are taken at once.
 const EVENTS: usize = 256;
 /// Token of the wakeup.

@@ -61,7 +61,7 @@ pub(crate) fn run<N: Role>(
     let netperf = N::NETPERF;
     let flows = job.flows.clone().unwrap_or_default();
     let _best_effort = netperf_os::process::raise_open_files();
-    let threads = workers::threads(&flows.workers, flows.count, job.transport);
+    let threads = workers::threads(job, &flows.workers, flows.count);
     let shared = SharedRun::new(to_usize(threads), first_stage(&flows));
     let shared = shared.map_err(Operation::Create.failed())?;
     let counts = live.of_workers(to_usize(threads));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use netperf_measure::{clock, cpu};
-use netperf_model::{Crew, EndPlan, EndSetup, FlowCarrier, IoMethod, TransportId, Workers};
+use netperf_model::{Crew, EndJob, EndPlan, EndSetup, FlowCarrier, IoMethod, TransportId, Workers};
 use netperf_os::events::Watch;
 use netperf_transport::meeting::OnSocket;
 use netperf_transport::socket;
@@ -101,10 +101,11 @@ pub(super) struct WorkerSetup<'a> {
 /// Largest number of threads: a peer must not make us start more.
 const MOST_THREADS: u32 = 4096;
 
-/// Number of threads for this many flows.
-pub(super) fn threads(workers: &Workers, flows: u32, transport: TransportId) -> u32 {
-    let wanted = match FlowCarrier::of(transport) {
+/// Number of threads for this many flows; each has one if its calls go through a ring.
+pub(super) fn threads(job: &EndJob, workers: &Workers, flows: u32) -> u32 {
+    let wanted = match FlowCarrier::of(job.transport) {
         Some(FlowCarrier::Threads) => flows,
+        _ if job.end.io.method == IoMethod::Uring => flows,
         Some(FlowCarrier::Connections | FlowCarrier::Datagrams) | None => {
             workers.threads.unwrap_or_else(cpu::count)
         }
@@ -404,12 +405,15 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         let both = matches!(self.common.work, FlowLoop::Exchange { .. })
             || (requests > 1 && path::fills_buffer(requests, self.common.setup));
         // Data may be inside the program when the kernel has nothing to report.
-        let both = both && FlowCarrier::of(self.common.transport) != Some(FlowCarrier::Threads);
+        let both = both
+            && FlowCarrier::of(self.common.transport) != Some(FlowCarrier::Threads)
+            && end.io.method != IoMethod::Uring;
         // A call that waits comes back too late for a short patience.
         let impatient = self.common.patience.is_some();
         let alone = self.endpoints.len() == 1 && !keeps_time && !both && !impatient;
         let method = end.io.method;
-        if alone && (method.spins() || method == IoMethod::Blocking) {
+        let waits = matches!(method, IoMethod::Blocking | IoMethod::Uring);
+        if alone && (method.spins() || waits) {
             Waits::Alone {
                 spins: method.spins(),
             }

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::{Refusal, is_empty};
+use super::conditions::has_bursts;
+use super::{Refusal, TCP, is_empty};
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::end_job::EndJob;
-use crate::io::Feature;
+use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::{FlowCarrier, Many, Workers, flows_have_sessions};
-use crate::plan::{Duplex, EndPlan, Limit, TestPlan};
+use crate::plan::{Duplex, EndPlan, Flow, Limit, TestPlan};
 
 /// A reason against many flows: the end of a sentence that begins with "many flows".
 type Reason = (fn(&TestPlan) -> bool, &'static str);
@@ -17,6 +18,7 @@ type Reason = (fn(&TestPlan) -> bool, &'static str);
 const HAVE: &[Feature] = &[
     Feature::Poll,
     Feature::Epoll,
+    Feature::Uring,
     Feature::Discard,
     Feature::Splice,
     Feature::ZeroCopy,
@@ -73,6 +75,14 @@ const TESTS: &[Reason] = &[
         "of datagrams go both ways over one socket each: give --bidirectional same",
     ),
     (
+        |plan| {
+            let fits = |end| ring_fits(end, plan.transport, plan.flow);
+            !fits(&plan.local) || !fits(&plan.remote)
+        },
+        "are not implemented with --io uring except over TCP, one way or as requests and \
+         responses, and not with a rate, intervals or other data paths: leave out --io uring",
+    ),
+    (
         |plan| plan.test == TestId::TcpMss,
         "are not implemented for this test",
     ),
@@ -108,9 +118,14 @@ fn why_not(plan: &TestPlan, many: &Many) -> Option<Cow<'static, str>> {
         return Some("are not implemented over this transport".into());
     };
     let few = |workers: &Workers| workers.threads.is_some_and(|threads| threads < many.flows);
+    let flows = many.flows;
     if carrier == FlowCarrier::Threads && (few(&many.local) || few(&many.remote)) {
-        let flows = many.flows;
         let why = format!("over this transport have a thread each: use --threads {flows}");
+        return Some(why.into());
+    }
+    let ring = |end: &EndPlan, own| end.io.method == IoMethod::Uring && few(own);
+    if ring(&plan.local, &many.local) || ring(&plan.remote, &many.remote) {
+        let why = format!("with --io uring have a thread each: use --threads {flows}");
         return Some(why.into());
     }
     let reason = TESTS.iter().find(|(is, _)| is(plan));
@@ -155,7 +170,17 @@ pub fn serves(job: &EndJob) -> bool {
     let alone = carrier == FlowCarrier::Datagrams && !job.test_flow().sends;
     let connects = !job.connects || CONNECT.contains(&job.transport);
     let known = job.end.features().into_iter().all(have);
-    connects && !alone && known
+    connects && !alone && known && ring_fits(&job.end, job.transport, job.test_flow())
+}
+
+/// True if a thread of an end can have all calls of a flow made by a ring, where it asks for one.
+fn ring_fits(end: &EndPlan, transport: TransportId, flow: Flow) -> bool {
+    let plain = IoPlan {
+        method: IoMethod::Uring,
+        ..IoPlan::default()
+    };
+    let waits = end.rate.is_none() && !has_bursts(end) && flow.duplex.is_none();
+    end.io.method != IoMethod::Uring || (end.io == plain && waits && TCP.contains(&transport))
 }
 
 /// True if an option needs a netserver that knows all flows.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use netperf_os::uring::Uring;
 use netperf_testkit::{Invocation, Netserver, Programs, TwoHosts, ours, require};
 use serde_json::Value;
 
@@ -189,4 +190,39 @@ fn numbers_of_datagrams_that_netserver_alone_sends_are_counted_for_all_flows() {
         Some(60),
         "{measured}"
     );
+}
+
+#[test]
+fn rings_move_the_data_of_many_flows_each_in_a_thread() {
+    if Uring::new(1, None).is_err() {
+        // refused_by_kernel.rs has the refusal.
+        return;
+    }
+    let server = ours!().serve();
+    let port = server.port().to_string();
+    for (test, unit, count) in [
+        ("-t TCP_RR --count 60 -- -r 500,500", "transactions", 60),
+        // A burst that does not fit the buffers.
+        (
+            "-t TCP_RR --count 60 -- -b 20 -r 64K,64K -s 32K -S 32K",
+            "transactions",
+            60,
+        ),
+        ("-t TCP_STREAM -l -3000000 --", "sent_bytes", 3_000_000),
+        ("-t TCP_MAERTS -l -3000000 --", "received_bytes", 3_000_000),
+    ] {
+        let words = format!("-H 127.0.0.1 -p {port} --json --flows 3 --io uring {test}");
+        let finished = Invocation::new(&ours!().netperf)
+            .args(words.split_whitespace())
+            .run()
+            .expect_clean();
+        let measured = &finished.document()["iterations"][0];
+        assert_eq!(measured["local"][unit], count, "{}", finished.account());
+        for end in ["local", "remote"] {
+            let workers = &measured[end]["workers"]["threads"];
+            assert_eq!(*workers, 3, "{}", finished.account());
+            let calls = measured[end]["io"]["send_system_calls"].as_u64();
+            assert!(calls.is_some(), "{}", finished.account());
+        }
+    }
 }

@@ -47,8 +47,10 @@ fn io_uring_is_refused_at_the_end_whose_kernel_denies_it() {
         return;
     }
     let server = ours!().serve();
-    let words = "-t TCP_RR --time 300ms --io uring,blocking";
-    is_refused(without_io_uring(|| run(&server, words)), "this host");
+    for flows in ["", "--flows 2"] {
+        let words = format!("-t TCP_RR --time 300ms {flows} --io uring,blocking");
+        is_refused(without_io_uring(|| run(&server, &words)), "this host");
+    }
 
     let denied = without_io_uring(|| ours!().serve());
     let words = "-t TCP_RR --time 300ms --io blocking,uring";

@@ -146,6 +146,16 @@ impl<E: OnRing> ByRing<E> {
             send_calls: 0,
         })
     }
+
+    /// The same for one of many flows: a send gives up after `patience`, too.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of_flow(inner: E, patience: Duration, puts_off: bool) -> io::Result<Self> {
+        let mut endpoint = Self::new(inner, Some(patience), puts_off)?;
+        endpoint.ring_caller.ring.give_up_sends();
+        Ok(endpoint)
+    }
 }
 
 impl<E: OnRing> Endpoint for ByRing<E> {

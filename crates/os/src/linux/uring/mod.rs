@@ -55,6 +55,8 @@ impl To<'_> {
 pub struct Uring {
     ring: IoUring,
     patience: Option<Duration>,
+    /// The same for a send.
+    send_patience: Option<Duration>,
     enters: u64,
     /// Sends that failed in a batch, or deferred, because a local queue was full.
     dropped: u64,
@@ -101,6 +103,7 @@ impl Uring {
         Ok(Self {
             ring,
             patience,
+            send_patience: None,
             enters: 0,
             dropped: 0,
             outcome: None,
@@ -110,6 +113,11 @@ impl Uring {
             reports: true,
             multishot_state: multishot::MultishotState::default(),
         })
+    }
+
+    /// Has a send give up after the same time as a receive: with what it sent, or `EAGAIN`.
+    pub const fn give_up_sends(&mut self) {
+        self.send_patience = self.patience;
     }
 
     /// Number of io_uring_enter(2) calls.
@@ -138,8 +146,9 @@ impl Uring {
     #[inline]
     pub fn send(&mut self, fd: BorrowedFd<'_>, buf: &[u8], to: To<'_>) -> io::Result<usize> {
         let entry = send_entry(fd, buf, to);
+        let patience = self.send_patience;
         // SAFETY: buffer and address outlive the call, which is over when this returns.
-        unsafe { self.call(entry, None) }
+        unsafe { self.call(entry, patience) }
     }
 
     /// Sends to the peer what there is space for, without a wait.

@@ -171,6 +171,11 @@ _netserver_value() {
     --max-sessions) : ;;
     --max-peer-sessions) : ;;
     --max-startups) : ;;
+    --max-session-rate) : ;;
+    --max-flows) : ;;
+    --max-threads) : ;;
+    --max-memory) : ;;
+    --max-ports) : ;;
     --source-bits) : ;;
     --max-test-time) : ;;
     --max-send-rate) : ;;
@@ -318,7 +323,7 @@ _netperf() {
 }
 
 _netserver() {
-    _netperf_complete netserver '--allow --check-config --config --control-keepalive --cpu-count --cpu-method --data-peers --data-ports --debug --deny --drain --features --files --foreground --health --help --idle-time --ipv4 --ipv6 --key-file --listen --log --log-file --log-level --max-peer-sessions --max-send-rate --max-sessions --max-startups --max-test-time --metrics --no-debug --no-fork --one-port --passphrase --port --require --sandbox --source-bits --transports --user --verbosity --version'
+    _netperf_complete netserver '--allow --check-config --config --control-keepalive --cpu-count --cpu-method --data-peers --data-ports --debug --deny --drain --features --files --foreground --health --help --idle-time --ipv4 --ipv6 --key-file --listen --log --log-file --log-level --max-flows --max-memory --max-peer-sessions --max-ports --max-send-rate --max-session-rate --max-sessions --max-startups --max-test-time --max-threads --metrics --no-debug --no-fork --one-port --passphrase --port --require --sandbox --source-bits --transports --user --verbosity --version'
 }
 
 complete -F _netperf netperf

@@ -11,8 +11,8 @@ use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::many::{Placement, cpu_list};
 use netperf_model::{
-    BadNetwork, DataPeers, GuardedFeatures, InterfaceName, Limit, Network, PortRange, Startups,
-    TransportSet,
+    BadNetwork, BudgetArg, DataPeers, GuardedFeatures, InterfaceName, Limit, Network, PortRange,
+    Startups, TransportSet,
 };
 
 use crate::grammar::{self, DSCP_NAMES};
@@ -97,6 +97,8 @@ pub(crate) enum ValueKind {
     Placement,
     /// A range of ports.
     Ports,
+    /// A limit of each session, and of all.
+    Budget,
     /// Numbers of clients without proof.
     Startups,
     /// Networks with commas between.
@@ -192,6 +194,7 @@ impl ValueKind {
             },
             Self::Placement => as_it_is(Placement::named(text).is_some()),
             Self::Ports => as_it_is(text.parse::<PortRange>().is_ok()),
+            Self::Budget => as_it_is(text.parse::<BudgetArg>().is_ok()),
             Self::Startups => as_it_is(text.parse::<Startups>().is_ok()),
             Self::Networks => as_it_is(Network::list(text).is_ok()),
             Self::DataPeers => as_it_is(text.parse::<DataPeers>().is_ok()),
@@ -236,6 +239,7 @@ impl ValueKind {
             Self::Rate => "a rate such as 50k, 2.5M or 20kpps, above 0",
             Self::Seed => "a whole number of at most 64 bits",
             Self::Ports => "a range of ports such as 40000-40010",
+            Self::Budget => "a number such as 128M, optionally with a comma and one for all",
             Self::Startups => "START:PERCENT:FULL such as 10:30:100, FULL at most 1000",
             Self::Networks => "networks such as 10.0.0.0/8,2001:db8::/32",
             Self::DataPeers => "same, any, or networks such as 10.0.0.0/8,2001:db8::/32",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_measure::cpu;
 use netperf_model::{
-    CpuUsage, EndPlan, EndResult, EndSetup, IoCounts, Meeting, RateUnit, Tally, TransportId,
+    CpuUsage, EndJob, EndPlan, EndResult, EndSetup, IoCounts, Meeting, RateUnit, Tally, TransportId,
 };
 use netperf_transport::socket::{self, OpenedSocket, SocketFacts};
 
@@ -132,27 +132,55 @@ pub(crate) fn rings(
     bulk: bool,
     fill: Option<&Path>,
 ) -> Result<Rings, EngineError> {
-    let (sends, receives) = path::buffers(plan, setup, bulk);
-    let ring = |(size, width): (Option<u32>, u32), align, offset| {
+    let [send, recv] = layouts(plan, setup, bulk);
+    let ring = |layout: Option<RingLayout>| {
         let operation = fill.map_or(Operation::Buffers, |path| Operation::Fill(path.into()));
-        size.map(|size| {
-            Ring::new(
-                RingLayout {
-                    size,
-                    width,
-                    align,
-                    offset,
-                },
-                fill,
-            )
-        })
-        .transpose()
-        .map_err(operation.failed())
+        let ring = layout.map(|layout| Ring::new(layout, fill));
+        ring.transpose().map_err(operation.failed())
     };
     Ok(Rings {
-        send: ring(sends, plan.send.align, plan.send.offset)?,
-        recv: ring(receives, plan.recv.align, plan.recv.offset)?,
+        send: ring(send)?,
+        recv: ring(recv)?,
     })
+}
+
+/// Layouts of the rings for sending and receiving.
+fn layouts(plan: &EndPlan, setup: &EndSetup, bulk: bool) -> [Option<RingLayout>; 2] {
+    let (sends, receives) = path::buffers(plan, setup, bulk);
+    let layout = |(size, width): (Option<u32>, u32), align, offset| {
+        size.map(|size| RingLayout {
+            size,
+            width,
+            align,
+            offset,
+        })
+    };
+    [
+        layout(sends, plan.send.align, plan.send.offset),
+        layout(receives, plan.recv.align, plan.recv.offset),
+    ]
+}
+
+/// Memory of the buffers of netserver's end, bytes.
+///
+/// # Errors
+/// As [`rings`].
+pub(crate) fn memory(job: &EndJob, setup: &EndSetup, cpus: u32) -> Result<u64, EngineError> {
+    let mut memory = 0_u64;
+    for layout in layouts(&job.end, setup, job.is_bulk())
+        .into_iter()
+        .flatten()
+    {
+        let bytes = layout.bytes().map_err(Operation::Buffers.failed())?;
+        memory = memory.saturating_add(bytes);
+    }
+    // Each thread has rings besides those of the end.
+    let threads = job.flows.as_ref().map_or(0, |flows| {
+        let pinned = u32::try_from(flows.workers.cpus.len()).unwrap_or(u32::MAX);
+        let most = flows.workers.threads.unwrap_or_else(|| cpus.max(pinned));
+        most.min(flows.count)
+    });
+    Ok(memory.saturating_mul(u64::from(threads) + 1))
 }
 
 /// Finds out beforehand what measuring CPU utilisation takes, if that is wanted.

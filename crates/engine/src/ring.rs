@@ -31,6 +31,15 @@ pub struct RingLayout {
 }
 
 impl RingLayout {
+    /// Bytes of memory.
+    ///
+    /// # Errors
+    /// As [`Ring::new`], apart from reading.
+    pub(crate) fn bytes(self) -> io::Result<u64> {
+        let (total, ..) = self.placed()?;
+        Ok(u64::try_from(total).unwrap_or(u64::MAX))
+    }
+
     /// Bytes of memory, distance between two buffers, and alignment of each.
     fn placed(self) -> io::Result<(usize, usize, usize)> {
         let (align, offset) = (to_usize(self.align.max(1)), to_usize(self.offset));

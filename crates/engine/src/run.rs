@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, CpuUsage, Domain, Duplex, EndJob, EndResult, EndSetup, Meeting, PacePlan, Tally,
-    TestId, Token,
+    Address, CpuUsage, Domain, Duplex, EndJob, EndNeeds, EndResult, EndSetup, Meeting, PacePlan,
+    Tally, TestId, Token,
 };
 use netperf_os::alarm::{self, Alarm, Outside};
 use netperf_os::{SockAddr, Socket};
@@ -81,14 +81,19 @@ impl<N: Role> TestEnd<N> {
     /// # Errors
     /// When any of that fails; `error.raw_os_error()` is what netserver sends to netperf.
     pub fn prepare(job: EndJob) -> Result<Self, EngineError> {
-        Self::prepare_behind(None, job)
+        Self::prepare_behind(None, job, &mut |_| Ok(()))
     }
 
     /// The same where data comes by a handoff socket ([`netperf_transport::one_port`]).
+    /// `reserve` permits what the end takes from this host.
     ///
     /// # Errors
     /// As [`Self::prepare`].
-    pub fn prepare_behind(handoff: Option<Socket>, mut job: EndJob) -> Result<Self, EngineError> {
+    pub fn prepare_behind(
+        handoff: Option<Socket>,
+        mut job: EndJob,
+        reserve: &mut dyn FnMut(EndNeeds) -> io::Result<()>,
+    ) -> Result<Self, EngineError> {
         debug_assert_eq!(job.role, N::ROLE);
         let netperf = N::NETPERF;
         if !netperf && job.flows.is_some() && !netperf_model::refusal::serves(&job) {
@@ -117,6 +122,7 @@ impl<N: Role> TestEnd<N> {
         let share = end::of_flow(&job.end, job.flow_count());
         let setup = end::setup(&share, &opened, largest, sends, receives);
         hold_back(&mut job, setup.send_size);
+        permitted(&job, &setup, handoff.is_some(), reserve)?;
         // A file is sent as it is, and not copied into the buffers.
         let sends_file = job.test == TestId::TcpSendfile;
         let file = sends_file.then(|| sendfile::source(&job, &setup));
@@ -282,6 +288,29 @@ impl<N: Role> TestEnd<N> {
         report.broke = broke;
         Ok(report)
     }
+}
+
+/// Asks for what netserver's end takes from this host. Data that comes by a handoff socket needs no
+/// port.
+fn permitted(
+    job: &EndJob,
+    setup: &EndSetup,
+    handed: bool,
+    reserve: &mut dyn FnMut(EndNeeds) -> io::Result<()>,
+) -> Result<(), EngineError> {
+    if job.is_netperf() {
+        return Ok(());
+    }
+    let ports = if job.transport.is_connected() {
+        1
+    } else {
+        job.flow_count()
+    };
+    let needs = EndNeeds {
+        memory: end::memory(job, setup, netperf_measure::cpu::count())?,
+        ports: if handed { 0 } else { ports.into() },
+    };
+    reserve(needs).map_err(Operation::Buffers.failed())
 }
 
 impl TestEnd<Client> {

@@ -63,9 +63,10 @@ pub use plan::{
     TestPlan, TouchPlan,
 };
 pub use policy::{
-    BadFeatures, BadHostSupport, BadNetwork, BadPortRange, BadStartups, BadTransports, DataPeers,
-    Denied, GuardedFeature, GuardedFeatures, HostSupport, Limits, Network, OnePort, Policy,
-    PortRange, Require, SessionLoad, Sources, Startups, TransportGroup, TransportSet,
+    BadBudget, BadFeatures, BadHostSupport, BadNetwork, BadPortRange, BadStartups, BadTransports,
+    Budget, BudgetArg, DataPeers, Denied, EndNeeds, GuardedFeature, GuardedFeatures, HostSupport,
+    Limits, Network, OnePort, Policy, PortRange, Require, SessionLoad, Sources, Startups,
+    TransportGroup, TransportSet,
 };
 pub use quality::{NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};

@@ -15,6 +15,7 @@ use crate::end_job::EndJob;
 use crate::plan::Limit;
 use crate::words::words;
 
+mod budget;
 mod features;
 mod host_support;
 mod network;
@@ -22,6 +23,7 @@ mod ports;
 mod startups;
 mod transports;
 
+pub use budget::{BadBudget, Budget, BudgetArg, EndNeeds};
 pub use features::{BadFeatures, GuardedFeature, GuardedFeatures};
 pub use host_support::{BadHostSupport, HostSupport};
 pub use network::{BadNetwork, Network};
@@ -170,6 +172,16 @@ pub struct Limits {
     pub peer_sessions: Option<u32>,
     /// Clients that have not proven the key.
     pub startups: Startups,
+    /// Maximum number of sessions that start per second, of each source and of all.
+    pub session_rate: Budget,
+    /// Maximum number of flows of a test.
+    pub flows: u32,
+    /// Maximum number of threads of a test.
+    pub threads: u32,
+    /// Maximum memory of the buffers of a session, and of all, bytes.
+    pub memory: Budget,
+    /// Maximum number of data ports of a session, and of all.
+    pub ports: Budget,
     /// Number of leading bits of IPv6 addresses that identify a source.
     pub source_bits: u8,
     /// Maximum length of a test.
@@ -187,6 +199,40 @@ impl Limits {
     /// has all addresses of its link.
     pub const SOURCE_BITS: u8 = 64;
 
+    /// Default of `session_rate`.
+    pub const SESSION_RATE: Budget = Budget {
+        each: 100,
+        all: 400,
+    };
+    /// Default of `flows`.
+    pub const FLOWS: u32 = 10_000;
+    /// Default of `threads`.
+    pub const THREADS: u32 = 256;
+    /// Default of `memory`.
+    pub const MEMORY: Budget = Budget {
+        each: 128 << 20,
+        all: 160 << 20,
+    };
+    /// Default of `ports`: a quarter of the ephemeral ports of Linux.
+    pub const PORTS: Budget = Budget {
+        each: 1024,
+        all: 7168,
+    };
+
+    /// Checks what a test needs against the limits of a session.
+    ///
+    /// # Errors
+    /// The reason for a refusal.
+    pub const fn bear(&self, needs: EndNeeds) -> Result<(), Denied> {
+        if needs.memory > self.memory.each {
+            return Err(Denied::Memory(self.memory.each));
+        }
+        if needs.ports > self.ports.each {
+            return Err(Denied::Ports(self.ports.each));
+        }
+        Ok(())
+    }
+
     /// The network that a client at this address is counted by.
     #[must_use]
     pub fn source(&self, address: Option<IpAddr>) -> Option<Network> {
@@ -200,6 +246,11 @@ impl Default for Limits {
             sessions: None,
             peer_sessions: None,
             startups: Startups::default(),
+            session_rate: Self::SESSION_RATE,
+            flows: Self::FLOWS,
+            threads: Self::THREADS,
+            memory: Self::MEMORY,
+            ports: Self::PORTS,
             source_bits: Self::SOURCE_BITS,
             test_time: None,
             send_rate: None,
@@ -281,6 +332,30 @@ pub enum Denied {
         again = again(.1)
     )]
     PeerSessions(u32, Option<Duration>),
+    /// The client's source started more sessions than this per second.
+    #[error("your address may start {0} sessions a second (--max-session-rate): try again")]
+    SessionRate(u64),
+    /// All clients together started more sessions than this per second.
+    #[error("it starts at most {0} sessions a second (--max-session-rate): try again")]
+    SessionRateOfAll(u64),
+    /// A test has more flows than this.
+    #[error("a test may have {0} flows (--max-flows)")]
+    Flows(u32),
+    /// A test has more threads than this.
+    #[error("a test may have {0} threads of netserver (--max-threads)")]
+    Threads(u32),
+    /// The buffers of a test are larger than this, bytes.
+    #[error("the buffers of a session may take {0} bytes (--max-memory)")]
+    Memory(u64),
+    /// The buffers of all sessions would be larger than this, bytes.
+    #[error("the buffers of all sessions may take {0} bytes (--max-memory): try again later")]
+    MemoryOfAll(u64),
+    /// A test needs more data ports than this.
+    #[error("a session may have {0} data ports (--max-ports)")]
+    Ports(u64),
+    /// All sessions would have more data ports than this.
+    #[error("all sessions may have {0} data ports (--max-ports): try again later")]
+    PortsOfAll(u64),
     /// Too many clients have not proven the key yet.
     #[error("too many clients are proving its key (--max-startups): try again")]
     Startups,
@@ -353,6 +428,11 @@ impl Denied {
         "network",
         "sessions",
         "peer-sessions",
+        "session-rate",
+        "flows",
+        "threads",
+        "memory",
+        "ports",
         "startups",
         "penalty",
         "passphrase",
@@ -375,6 +455,11 @@ impl Denied {
             Self::Network => "network",
             Self::Sessions(..) => "sessions",
             Self::PeerSessions(..) => "peer-sessions",
+            Self::SessionRate(_) | Self::SessionRateOfAll(_) => "session-rate",
+            Self::Flows(_) => "flows",
+            Self::Threads(_) => "threads",
+            Self::Memory(_) | Self::MemoryOfAll(_) => "memory",
+            Self::Ports(_) | Self::PortsOfAll(_) => "ports",
             Self::Startups => "startups",
             Self::Penalty(_) => "penalty",
             Self::Passphrase => "passphrase",
@@ -417,7 +502,17 @@ impl Denied {
             // As from a netserver that cannot open such a socket.
             Self::Transport(_) => EPROTONOSUPPORT,
             Self::Sessions(..) | Self::Startups => EUSERS,
-            Self::Penalty(_) | Self::PeerSessions(..) | Self::SendRate(_) => EDQUOT,
+            Self::SessionRate(_)
+            | Self::SessionRateOfAll(_)
+            | Self::Flows(_)
+            | Self::Threads(_)
+            | Self::Memory(_)
+            | Self::MemoryOfAll(_)
+            | Self::Ports(_)
+            | Self::PortsOfAll(_)
+            | Self::Penalty(_)
+            | Self::PeerSessions(..)
+            | Self::SendRate(_) => EDQUOT,
             Self::DataPorts => EADDRINUSE,
             Self::KeyRequired | Self::Passphrase => ENOKEY,
             Self::WrongKey => EKEYREJECTED,
@@ -484,6 +579,13 @@ impl Policy {
                     return Err(Denied::TestWithoutTime(most));
                 }
             }
+        }
+        if job.flow_count() > self.limits.flows {
+            return Err(Denied::Flows(self.limits.flows));
+        }
+        let threads = job.flows.as_ref().and_then(|flows| flows.workers.threads);
+        if threads.is_some_and(|threads| threads > self.limits.threads) {
+            return Err(Denied::Threads(self.limits.threads));
         }
         if job.end.one_port {
             self.pass_by_one_port(&mut job)?;

@@ -20,6 +20,7 @@ mod session;
 mod session_log;
 mod session_process;
 mod session_settings;
+mod start_rates;
 mod supervisor;
 
 use std::ffi::OsString;
@@ -33,7 +34,7 @@ use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
 use netperf_model::{Denied, Limits, Require, Secret};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, pass};
-use record::{Records, Seat, SessionEnd, SessionRecord};
+use record::{Grant, Records, SessionEnd, SessionRecord};
 use sandbox::Means;
 use session_log::{ProcessEnd, SessionLog};
 use session_settings::SessionSettings;
@@ -192,14 +193,14 @@ impl Records for ListenerRecords {
         out(&record.line());
     }
 
-    fn seat(&mut self, limits: &Limits) -> Result<(), Denied> {
-        self.tell(SessionRecord::Proven);
+    fn ask(&mut self, record: SessionRecord, limits: &Limits) -> Result<(), Denied> {
+        self.tell(record);
         let listener = io::stdout();
         let mut answer = [0];
         let answered = matches!(ready(listener.as_fd(), Interest::Read, ANSWER), Ok(true))
             && netperf_os::io::recv(listener.as_fd(), &mut answer).is_ok();
         let [byte] = answer;
-        match Seat::denied(byte, limits) {
+        match Grant::denied(byte, limits) {
             None if answered => Ok(()),
             None => Err(Denied::Startups),
             Some(denied) => Err(denied),

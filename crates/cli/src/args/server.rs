@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::{
-    CpuMethod, DataPeers, Family, GuardedFeatures, HostSupport, Limits, Network, OnePort, Policy,
-    PortRange, Require, Secret, Startups, TransportSet,
+    BudgetArg, CpuMethod, DataPeers, Family, GuardedFeatures, HostSupport, Limits, Network,
+    OnePort, Policy, PortRange, Require, Secret, Startups, TransportSet,
 };
 
 use super::HostArg;
@@ -74,6 +74,17 @@ impl ServerArgs {
             limits: Limits {
                 sessions: access.sessions,
                 peer_sessions: access.peer_sessions,
+                session_rate: access
+                    .session_rate
+                    .map_or(Limits::SESSION_RATE, |rate| rate.or(Limits::SESSION_RATE)),
+                flows: access.flows.unwrap_or(Limits::FLOWS),
+                threads: access.threads.unwrap_or(Limits::THREADS),
+                memory: access
+                    .memory
+                    .map_or(Limits::MEMORY, |memory| memory.or(Limits::MEMORY)),
+                ports: access
+                    .ports
+                    .map_or(Limits::PORTS, |ports| ports.or(Limits::PORTS)),
                 startups: access.startups.unwrap_or_default(),
                 source_bits: access.source_bits.unwrap_or(Limits::SOURCE_BITS),
                 test_time: access.test_time,
@@ -112,6 +123,7 @@ impl ServerArgs {
     pub fn session_words(&self) -> Vec<String> {
         let access = &self.access;
         let seconds = |time: Duration| time.as_secs_f64().to_string();
+        let limits = self.policy().limits;
         let number = |count: Option<u32>| count.map(|count| count.to_string());
         let words = [
             ("passphrase", self.passphrase.clone()),
@@ -141,6 +153,10 @@ impl ServerArgs {
             ),
             ("max-sessions", number(access.sessions)),
             ("max-peer-sessions", number(access.peer_sessions)),
+            ("max-flows", number(access.flows)),
+            ("max-threads", number(access.threads)),
+            ("max-memory", Some(limits.memory.to_string())),
+            ("max-ports", Some(limits.ports.to_string())),
             ("max-test-time", access.test_time.map(seconds)),
             (
                 "max-send-rate",
@@ -202,6 +218,16 @@ pub struct AccessArgs {
     pub sessions: Option<u32>,
     /// `--max-peer-sessions`: of one address.
     pub peer_sessions: Option<u32>,
+    /// `--max-session-rate`: sessions per second.
+    pub session_rate: Option<BudgetArg>,
+    /// `--max-flows`: of a test.
+    pub flows: Option<u32>,
+    /// `--max-threads`: of a test.
+    pub threads: Option<u32>,
+    /// `--max-memory`: bytes of buffers.
+    pub memory: Option<BudgetArg>,
+    /// `--max-ports`: data ports.
+    pub ports: Option<BudgetArg>,
     /// `--max-startups`: clients that have not proven the key.
     pub startups: Option<Startups>,
     /// `--source-bits`: of IPv6 addresses that are one source.

@@ -171,11 +171,37 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
              clients, and all when there are FULL. Clients without proof are no sessions. An \
              address whose clients fail to prove the key is refused for a time.",
         ),
+    Opt::named("max-session-rate", Group::Access)
+        .takes("each,all", ValueKind::Budget)
+        .set(|a, text| a.access.session_rate = text.parse().ok())
+        .help("sessions started per second, of each client address and of all (default 100,400)")
+        .more("On average over ten seconds. Clients beyond it are refused."),
+    Opt::named("max-flows", Group::Access)
+        .takes("count", ValueKind::Count)
+        .set(|a, text| a.access.flows = text.parse().ok())
+        .help("maximum number of flows of a test (default 10000)"),
+    Opt::named("max-threads", Group::Access)
+        .takes("count", ValueKind::Count)
+        .set(|a, text| a.access.threads = text.parse().ok())
+        .help("maximum number of netserver's threads of a test (default 256)"),
+    Opt::named("max-memory", Group::Access)
+        .takes("each,all", ValueKind::Budget)
+        .set(|a, text| a.access.memory = text.parse().ok())
+        .help("maximum memory of buffers, of each session and of all (default 128M,160M)")
+        .more(
+            "Bytes, with K, M or G for powers of 1024. Sockets have further memory of the kernel. \
+             A netserver started by inetd, or with -f, knows only one session.",
+        ),
+    Opt::named("max-ports", Group::Access)
+        .takes("each,all", ValueKind::Budget)
+        .set(|a, text| a.access.ports = text.parse().ok())
+        .help("maximum number of data ports, of each session and of all (default 1024,7168)")
+        .more("A test has one; with many flows of datagrams it has one for each flow."),
     Opt::named("source-bits", Group::Access)
         .takes("bits", ValueKind::Within(1, 128))
         .set(|a, text| a.access.source_bits = text.parse().ok())
         .help("leading bits of IPv6 addresses that count as one client address (default 64)")
-        .more("For --max-peer-sessions and --max-startups."),
+        .more("For --max-peer-sessions, --max-session-rate and --max-startups."),
     Opt::named("max-test-time", Group::Access)
         .takes("time", ValueKind::Span)
         .set(|a, text| a.access.test_time = span(text))

@@ -210,6 +210,7 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
         | ValueKind::Word(_) => prop::sample::select(kind.choices())
             .prop_map(str::to_owned)
             .boxed(),
+        ValueKind::Budget => pattern("[1-9][0-9]{0,2}[KMG]?").boxed(),
         ValueKind::Startups => pattern("[1-9]:[1-9][0-9]:[1-9][0-9]{2}").boxed(),
         ValueKind::Ports => pattern("[1-9][0-9]{0,3}-[1-5][0-9]{4}").boxed(),
         ValueKind::Features => pattern("none|all|(mark|priority)(,io-uring)?").boxed(),

@@ -4,6 +4,7 @@
 //! A single thread that never blocks on a client. Pending connections, processes and their
 //! lifetimes are all bounded, so that unauthenticated clients cannot exhaust resources.
 
+mod grants;
 mod incoming;
 mod unproven;
 
@@ -34,6 +35,7 @@ use super::sandbox::Means;
 use super::session;
 use super::session_log::{ProcessEnd, SessionLog};
 use super::session_process::SessionProcess;
+use super::start_rates::StartRates;
 use super::supervisor::Supervisor;
 
 /// Pause after accept(2) fails for lack of descriptors or memory.
@@ -60,6 +62,7 @@ pub(super) struct AcceptLoop {
     most_waiting: usize,
     sessions: Vec<SessionProcess>,
     proofs: ProofPool,
+    starts: StartRates,
     /// Number of sessions started.
     started: u64,
     admission: Admission,
@@ -116,6 +119,7 @@ impl AcceptLoop {
             most_waiting: room.unwrap_or(MOST_WAITING).clamp(1, MOST_WAITING),
             sessions: Vec::new(),
             proofs: ProofPool::default(),
+            starts: StartRates::default(),
             started: 0,
             admission: Admission::new(args.policy()),
             log,
@@ -259,8 +263,8 @@ impl AcceptLoop {
             // Re-arms the event for the rest. On failure it is read at the end of the session.
             let _late = self.poller.change_token(fd, PollToken::Session(number));
         }
-        if let Some(source) = asks {
-            self.seat(number, source);
+        if let Some(asked) = asks {
+            self.grant(number, asked);
         }
     }
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 use netperf_engine::{EngineError, Operation, Server, TestEnd};
 use netperf_measure::{clock, device_stamps};
 use netperf_model::{
-    Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndResult, EndSetup, FactsWanted, Feature, Flow,
-    GuardedFeature, HostSupport, Limit, Policy, Stamper, Token, TransportId,
+    Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndNeeds, EndResult, EndSetup, FactsWanted,
+    Feature, Flow, GuardedFeature, HostSupport, Limit, Policy, Stamper, Token, TransportId,
 };
 use netperf_os::Socket;
 use netperf_os::io::peek;
@@ -187,7 +187,20 @@ impl<'a> EngineHost<'a> {
         job.token = pass.as_ref().map(|pass| pass.token);
         let token = job.token;
         let handoff = pass.as_ref().map(Pass::handoff).transpose()?;
-        let server = TestEnd::prepare_behind(handoff, job).map_err(|error| not_prepared(&error))?;
+        let (limits, records) = (&self.policy.limits, &mut *self.records);
+        let mut denied = None;
+        let mut reserve = |needs| {
+            let granted = limits
+                .bear(needs)
+                .and_then(|()| records.ask(SessionRecord::Needs(needs), limits));
+            granted.map_err(|reason| {
+                denied = Some(reason);
+                io::ErrorKind::OutOfMemory.into()
+            })
+        };
+        let server = TestEnd::prepare_behind(handoff, job, &mut reserve);
+        let server = server
+            .map_err(|error| denied.map_or_else(|| not_prepared(&error), NotPrepared::Denied))?;
         let ready = Ready {
             setup: EndSetup {
                 cpu_refused: self.cpu_refused,
@@ -248,6 +261,9 @@ impl SessionHost for EngineHost<'_> {
         if let Ok(result) = &mut result {
             result.settings = settings_at.map(|at| netperf_measure::host::settings(&at));
         }
+        // An answer is of no interest: nothing is needed any more.
+        let none = SessionRecord::Needs(EndNeeds::default());
+        let _released = self.records.ask(none, &self.policy.limits);
         self.records.tell(match &result {
             Ok(result) => SessionRecord::Ran(Ran {
                 transport,

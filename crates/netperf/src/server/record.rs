@@ -4,7 +4,7 @@
 //! A session processes input from untrusted clients, so the listener accepts only these few
 //! words and numbers.
 
-use netperf_model::{Denied, Flow, Limits, Tally, TransportId};
+use netperf_model::{Denied, EndNeeds, Flow, Limits, Tally, TransportId};
 
 use super::histogram;
 
@@ -22,39 +22,49 @@ pub(super) enum SessionRecord {
     Denied(i32, &'static str),
     /// The client has proven the key and asks for a seat. The listener answers.
     Proven,
+    /// A test needs this, instead of what the one before needed. The listener answers.
+    Needs(EndNeeds),
     /// A running test failed; error number sent to the client.
     Failed(i32),
     /// The session is over.
     Ended(SessionEnd),
 }
 
-/// Answer of the listener to a client that has proven the key: one byte.
+/// Answer of the listener to a session: one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seat {
-    /// The session begins.
+pub(super) enum Grant {
+    /// Granted.
     Granted,
     /// The number of sessions is at its limit.
     Sessions,
     /// The number of sessions of the client's source is at its limit.
     PeerSessions,
+    /// The memory of all sessions is at its limit.
+    Memory,
+    /// The number of ports of all sessions is at its limit.
+    Ports,
 }
 
-impl Seat {
+impl Grant {
     /// Encodes the answer.
     pub(super) const fn byte(self) -> u8 {
         match self {
             Self::Granted => b'g',
             Self::Sessions => b's',
             Self::PeerSessions => b'p',
+            Self::Memory => b'm',
+            Self::Ports => b'o',
         }
     }
 
-    /// The refusal, with the limits of the session's policy; `None` if the session may begin.
+    /// The refusal, with the limits of the session's policy; `None` if it is granted.
     pub(super) fn denied(byte: u8, limits: &Limits) -> Option<Denied> {
         let most = |limit: Option<u32>| limit.unwrap_or_default();
         match byte {
             b'g' => None,
             b'p' => Some(Denied::PeerSessions(most(limits.peer_sessions), None)),
+            b'm' => Some(Denied::MemoryOfAll(limits.memory.all)),
+            b'o' => Some(Denied::PortsOfAll(limits.ports.all)),
             _ => Some(Denied::Sessions(most(limits.sessions), None)),
         }
     }
@@ -65,11 +75,11 @@ pub(super) trait Records {
     /// Takes a record.
     fn tell(&mut self, record: SessionRecord);
 
-    /// Asks for a seat for a client that has proven the key.
+    /// Takes a record that the listener answers.
     ///
     /// # Errors
     /// The reason for a refusal.
-    fn seat(&mut self, limits: &Limits) -> Result<(), Denied>;
+    fn ask(&mut self, record: SessionRecord, limits: &Limits) -> Result<(), Denied>;
 }
 
 /// A test as measured by netserver.
@@ -227,6 +237,7 @@ impl SessionRecord {
             Self::Refused(errno) => format!("refused {errno}\n"),
             Self::Denied(errno, word) => format!("denied {errno} {word}\n"),
             Self::Proven => "proven\n".to_owned(),
+            Self::Needs(needs) => format!("needs {} {}\n", needs.memory, needs.ports),
             Self::Failed(errno) => format!("failed {errno}\n"),
             Self::Ended(ending) => format!("ended {}\n", ending.label()),
         }
@@ -260,6 +271,10 @@ impl SessionRecord {
                 }))
             }
             ["proven"] => Some(Self::Proven),
+            ["needs", memory, ports] => Some(Self::Needs(EndNeeds {
+                memory: memory.parse().ok()?,
+                ports: ports.parse().ok()?,
+            })),
             ["runs", seconds] => {
                 let seconds: f64 = seconds.parse().ok()?;
                 Some(Self::Runs(seconds)).filter(|_| seconds.is_finite())

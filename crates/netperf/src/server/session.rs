@@ -58,7 +58,7 @@ pub(super) fn serve(
     };
     let has_key = entered == Authentication::ByKey;
     if has_key && args.require() != Require::None {
-        if let Err(denied) = records.seat(&facts.policy.limits) {
+        if let Err(denied) = records.ask(SessionRecord::Proven, &facts.policy.limits) {
             records.tell(SessionRecord::denied(&denied));
             refuse_over(&mut link, &denied);
             return;

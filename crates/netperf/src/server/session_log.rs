@@ -55,7 +55,7 @@ impl Records for SessionLog {
         self.enter(record);
     }
 
-    fn seat(&mut self, _: &Limits) -> Result<(), Denied> {
+    fn ask(&mut self, _: SessionRecord, _: &Limits) -> Result<(), Denied> {
         Ok(())
     }
 }
@@ -113,7 +113,7 @@ impl SessionLog {
                 self.failed = self.failed.saturating_add(1);
                 self.errno = Some(errno);
             }
-            SessionRecord::Proven => {}
+            SessionRecord::Proven | SessionRecord::Needs(_) => {}
             // The record of an abandoned test precedes that of the closed connection.
             SessionRecord::Ended(ending) => {
                 self.ending.get_or_insert(ending);

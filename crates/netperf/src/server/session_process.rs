@@ -11,12 +11,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use netperf_cli::ServerArgs;
 use netperf_measure::clock::Moment;
-use netperf_model::OnePort;
+use netperf_model::{EndNeeds, OnePort};
 use netperf_os::{Socket, pass, process};
 
 use super::admission;
 use super::proofs::ProofSource;
-use super::record::{Seat, SessionRecord};
+use super::record::{Grant, SessionRecord};
 use super::session_log::{ProcessEnd, SessionLog};
 use super::session_settings::{DESCRIPTOR, SessionSettings};
 use super::supervisor;
@@ -46,8 +46,10 @@ pub(super) struct SessionProcess {
     text: Vec<u8>,
     /// Source of the client and time limit of its proof, until it has proven the key.
     pub(super) unproven: Option<(ProofSource, Moment)>,
-    /// True if the client has proven the key and waits for an answer.
-    asks: bool,
+    /// A question that has no answer yet.
+    asked: Option<SessionRecord>,
+    /// What the current test needs.
+    pub(super) needs: EndNeeds,
     /// Summary for the log.
     pub(super) session_log: SessionLog,
     /// Client address; `None` if it is not an IP address.
@@ -107,7 +109,8 @@ impl SessionProcess {
             records: Some(File::from(OwnedFd::from(reader))),
             text: Vec::new(),
             unproven: None,
-            asks: false,
+            asked: None,
+            needs: EndNeeds::default(),
             session_log: SessionLog::new(peer),
             address,
         };
@@ -149,7 +152,9 @@ impl SessionProcess {
                 let line = std::mem::take(&mut self.text);
                 let line = String::from_utf8(line).ok();
                 if let Some(record) = line.as_deref().and_then(SessionRecord::parse) {
-                    self.asks |= record == SessionRecord::Proven;
+                    if matches!(record, SessionRecord::Proven | SessionRecord::Needs(_)) {
+                        self.asked = Some(record);
+                    }
                     self.session_log.enter(record);
                 }
             } else if self.text.len() < LONGEST {
@@ -158,18 +163,16 @@ impl SessionProcess {
         }
     }
 
-    /// Source of a client that has proven the key and has no answer yet.
-    pub(super) fn asks(&mut self) -> Option<ProofSource> {
-        let asks = std::mem::take(&mut self.asks);
-        self.unproven.filter(|_| asks).map(|(source, _)| source)
+    /// A question that has no answer yet.
+    pub(super) fn asks(&mut self) -> Option<SessionRecord> {
+        self.asked.take()
     }
 
-    /// Answers a client that has proven the key.
-    pub(super) fn answer(&mut self, seat: Seat) {
-        self.unproven = None;
+    /// Answers a question.
+    pub(super) fn answer(&mut self, grant: Grant) {
         if let Some(records) = &mut self.records {
             // A session that is gone needs no answer.
-            let _gone = records.write(&[seat.byte()]);
+            let _gone = records.write(&[grant.byte()]);
         }
     }
 
@@ -260,7 +263,8 @@ mod tests {
             records: Some(File::from(reader)),
             text: Vec::new(),
             unproven: None,
-            asks: false,
+            asked: None,
+            needs: EndNeeds::default(),
             session_log: SessionLog::new("192.0.2.1:7".to_owned()),
             address: None,
         };

@@ -7,6 +7,7 @@ mod bare;
 mod bidirectional;
 mod bidirectional_flows;
 mod blocked;
+mod budgets;
 mod chaos;
 mod check;
 mod compare;

@@ -38,9 +38,16 @@ pub trait WaitMethod {
     fn wait(&mut self) -> io::Result<Waited>;
 }
 
-/// Busy polling: the next call is made at once.
+/// Number of calls without data after which a spinning wait sleeps between calls: some 0.1 s.
+const IDLE_CALLS: u32 = 200_000;
+/// Time of a sleep between calls.
+const IDLE_SLEEP: Duration = Duration::from_micros(100);
+
+/// Busy polling: the next call is made at once, and after a short sleep when no data has moved for
+/// a while, so that a test without data leaves the CPU to others.
 #[derive(Debug)]
 pub struct Spin {
+    idle: u32,
     fired: u32,
     patience: Option<Duration>,
     left: Option<Countdown>,
@@ -51,6 +58,7 @@ impl Spin {
     #[must_use]
     pub fn new(patience: Option<Duration>) -> Self {
         Self {
+            idle: 0,
             fired: alarm::fired(),
             patience,
             left: None,
@@ -61,6 +69,7 @@ impl Spin {
 impl WaitMethod for Spin {
     #[inline]
     fn begin(&mut self) {
+        self.idle = 0;
         if let Some(patience) = self.patience {
             self.left = Some(Countdown::from_now(patience));
         }
@@ -76,6 +85,11 @@ impl WaitMethod for Spin {
         }
         if self.left.as_ref().is_some_and(Countdown::is_over) {
             return Ok(Waited::TimedOut);
+        }
+        if self.idle < IDLE_CALLS {
+            self.idle += 1;
+        } else {
+            std::thread::sleep(IDLE_SLEEP);
         }
         Ok(Waited::Again)
     }
@@ -166,10 +180,15 @@ impl<E: Endpoint, W: WaitMethod> Endpoint for Again<E, W> {
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        let mut waits = false;
         loop {
             match self.inner.send(buf) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 done => return done,
+            }
+            if !waits {
+                waits = true;
+                self.wait.begin();
             }
             match self.wait.wait()? {
                 // A send has no time-out.
@@ -294,6 +313,22 @@ mod tests {
         assert_eq!(here.recv(&mut buf).unwrap(), Received::Bytes(2));
         other.join().unwrap();
         assert_eq!(here.recv(&mut buf).unwrap(), Received::End);
+    }
+
+    #[test]
+    fn a_spinning_wait_without_data_sleeps_between_calls() {
+        let mut spin = Spin::new(None);
+        spin.begin();
+        for _ in 0..IDLE_CALLS {
+            spin.wait().unwrap();
+        }
+        let over = Countdown::from_now(IDLE_SLEEP * 20);
+        for _ in 0..20 {
+            spin.wait().unwrap();
+        }
+        assert!(over.is_over());
+        spin.begin();
+        assert_eq!(spin.idle, 0);
     }
 
     #[test]

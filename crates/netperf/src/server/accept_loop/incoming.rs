@@ -179,8 +179,7 @@ impl AcceptLoop {
     /// Starts the session of a client whose first message is complete.
     pub(super) fn begin(&mut self, one: PendingConnection) {
         let address = admission::address_of(&one.peer);
-        let admitted = self.admission.policy().admit(address, self.load(address));
-        if let Err(denied) = admitted {
+        if let Err(denied) = self.admit_session(address) {
             return self.refuse(one, &denied);
         }
         let credential = match one.unproven {
@@ -195,6 +194,9 @@ impl AcceptLoop {
         let Some(one) = self.place(one, source) else {
             return;
         };
+        if let Err(denied) = self.count_start(address) {
+            return self.refuse(one, &denied);
+        }
         // The session process shares the socket from here on.
         self.poller.remove(one.control.as_fd());
         pending::reset_wake_threshold(&one.control);

@@ -14,7 +14,6 @@ use super::{AcceptLoop, MOST_SESSIONS, described};
 use crate::server::admission;
 use crate::server::pending::{self, PendingConnection, PendingStage};
 use crate::server::proofs::{PROOF_TIME, ProofPlace, ProofSource};
-use crate::server::record::Seat;
 
 /// Time for the start of a session process, besides that for the proof.
 const START_TIME: Duration = Duration::from_secs(2);
@@ -135,25 +134,6 @@ impl AcceptLoop {
     pub(super) fn begin_proof(&mut self, source: ProofSource) -> (ProofSource, Moment) {
         self.proofs.begins(source);
         (source, clock::now().plus(PROOF_TIME + START_TIME))
-    }
-
-    /// Gives a seat to a client that has proven the key.
-    pub(super) fn seat(&mut self, number: u64, source: ProofSource) {
-        self.proofs.ends(source, true, clock::now());
-        let mut sessions = self.sessions.iter();
-        let address = sessions.find(|one| one.number == number);
-        let address = address.and_then(|one| one.address);
-        let admitted = self.admission.policy().admit(address, self.load(address));
-        let seat = match admitted {
-            Ok(()) => Seat::Granted,
-            Err(Denied::PeerSessions(..)) => Seat::PeerSessions,
-            Err(_) => Seat::Sessions,
-        };
-        let mut sessions = self.sessions.iter_mut();
-        if let Some(session) = sessions.find(|one| one.number == number) {
-            session.answer(seat);
-        }
-        self.begin_waiting();
     }
 
     /// Next time limit of a proof.

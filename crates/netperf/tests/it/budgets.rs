@@ -1,0 +1,138 @@
+//! Attacks on the host of netserver: what sessions may take from it is limited, and refused in a
+//! line that names the limit.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use netperf_testkit::{Finished, Netserver, Place, eventually, ours};
+use netperf_wire::messages::OmniRequest;
+use netperf_wire::{
+    Direction, FRAME_LEN, Frame, Header, Message, RequestKind, WireFamily, WireSocketType,
+};
+
+/// `EDQUOT`.
+const QUOTA: i32 = 122;
+
+fn server(options: &[&str]) -> Netserver {
+    let all = [&["-D", "--log", "text"], options].concat();
+    Netserver::start_with(&ours!(), &Place::Here, &all, &[])
+}
+
+fn run(server: &Netserver, words: &str) -> Finished {
+    let client = ours!().client_of(server);
+    client.args(words.split_whitespace()).run()
+}
+
+#[track_caller]
+fn is_refused(server: &Netserver, words: &str, why: &str) {
+    let finished = run(server, words);
+    assert!(finished.stderr.contains(why), "{}", finished.account());
+    assert_eq!(finished.status.code(), Some(255), "{}", finished.account());
+}
+
+/// A session whose test has buffers of this size, and the error number.
+fn buffers(server: &Netserver, size: i32) -> (TcpStream, i32) {
+    let request = OmniRequest {
+        send_buf_size: -1,
+        send_size: size,
+        send_alignment: 8,
+        send_width: 1,
+        request_size: -1,
+        recv_buf_size: -1,
+        receive_size: -1,
+        recv_alignment: 8,
+        response_size: -1,
+        test_length: 10,
+        ipfamily: WireFamily::Inet,
+        socket_type: WireSocketType::Stream,
+        direction: Direction::TRANSMIT,
+        socket_prio: -1,
+        socket_tos: -1,
+        ..OmniRequest::default()
+    };
+    let frame = request.encode(Header::request(RequestKind::Omni));
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).expect("it listens");
+    let patience = Some(Duration::from_secs(30));
+    stream.set_read_timeout(patience).expect("a limit");
+    stream.write_all(frame.as_bytes()).expect("room");
+    let mut answer = [0; FRAME_LEN];
+    stream.read_exact(&mut answer).expect("an answer");
+    (stream, Frame::from_bytes(answer).errno().0)
+}
+
+#[test]
+fn buffers_of_records_are_limited_for_each_session_and_for_all() {
+    let server = server(&["--max-memory", "1M,2M"]);
+    // A ring has at least two buffers.
+    let each = 300 << 10;
+    assert_eq!(buffers(&server, 2 * each).1, QUOTA);
+    let mut held: Vec<_> = (0..6).map(|_| buffers(&server, each)).collect();
+    let granted = |held: &[(TcpStream, i32)]| held.iter().filter(|(_, errno)| *errno == 0).count();
+    assert_eq!(granted(&held), 3);
+    is_refused(
+        &server,
+        "-t TCP_MAERTS -l 1 -- -m ,300K",
+        "the buffers of all sessions may take 2097152 bytes (--max-memory)",
+    );
+    // The end of a session gives its memory back.
+    held.clear();
+    let gone = eventually(Duration::from_secs(20), || server.sessions().is_empty());
+    assert!(gone, "{:?}", server.sessions());
+    let (_held, errno) = buffers(&server, each);
+    assert_eq!(errno, 0);
+    // By default two records cannot take gigabytes.
+    let usual = self::server(&[]);
+    assert_eq!(buffers(&usual, 1 << 28).1, QUOTA);
+}
+
+#[test]
+fn a_test_gives_back_what_it_took() {
+    let server = server(&["--max-memory", "1M,1M", "--max-ports", "1,1"]);
+    for _ in 0..3 {
+        run(&server, "-t UDP_RR --count 1 -P 0").expect_clean();
+    }
+    // Several tests of one session.
+    run(&server, "-t TCP_MAERTS --time 50ms -i 3,2 -P 0 -- -m 64K").expect_exit(0);
+}
+
+#[test]
+fn flows_threads_and_ports_of_a_test_are_limited() {
+    let server = server(&[
+        "--max-flows",
+        "4",
+        "--max-threads",
+        "2",
+        "--max-ports",
+        "3,4",
+    ]);
+    run(&server, "-t TCP_RR --flows 4 --time 50ms -P 0").expect_clean();
+    is_refused(
+        &server,
+        "-t TCP_RR --flows 5 --time 50ms",
+        "4 flows (--max-flows)",
+    );
+    let threads = "-t TCP_RR --flows 4 --threads 1,3 --time 50ms";
+    is_refused(&server, threads, "2 threads of netserver (--max-threads)");
+    is_refused(
+        &server,
+        "-t UDP_RR --flows 4 --time 50ms",
+        "3 data ports (--max-ports)",
+    );
+    // Two sessions that wait for their data have a port each.
+    let held: Vec<_> = (0..2).map(|_| buffers(&server, 1024)).collect();
+    assert!(held.iter().all(|(_, errno)| *errno == 0));
+    let all = "all sessions may have 4 data ports (--max-ports)";
+    is_refused(&server, "-t UDP_RR --flows 3 --time 50ms", all);
+    drop(held);
+}
+
+#[test]
+fn sessions_that_start_faster_than_the_rate_are_refused() {
+    // Ten at once, on average over ten seconds.
+    let server = server(&["--max-session-rate", "1"]);
+    let started = std::iter::repeat_with(|| buffers(&server, 1024).1);
+    let refused = started.take(1000).position(|errno| errno == QUOTA);
+    assert!(refused.is_some_and(|count| count >= 10), "{refused:?}");
+    is_refused(&server, "-t TCP_RR --count 1", "(--max-session-rate)");
+}

@@ -1,5 +1,6 @@
 //! Results of parsing: the command for the mains, and text to print first.
 
+use netperf_model::in_force::Substitution;
 use netperf_model::{ControlPlan, ReportPlan, TestPlan};
 
 use crate::args::{ServerArgs, Show};
@@ -112,6 +113,8 @@ pub struct RunCommand {
     pub auto_one_port: bool,
     /// Lines about values of the command line that are not used as they were typed.
     pub garbled: Vec<String>,
+    /// Requests to netserver in a test without one.
+    pub unserved: Vec<Substitution>,
     /// Long options of the command line, without their dashes. What they ask for is in force, or
     /// the run fails; letters only warn.
     pub named: Vec<String>,

@@ -8,6 +8,7 @@ mod io;
 mod left_over;
 mod output;
 mod rate;
+mod unserved;
 mod until;
 mod work;
 
@@ -55,6 +56,11 @@ pub(crate) fn command(
         show: args.global.show,
         history: args.global.history.clone(),
         garbled: garbled(args, &plan),
+        unserved: if plan.control.is_none() {
+            unserved::requests(args, plan.flow)
+        } else {
+            Vec::new()
+        },
         named: args.named.clone(),
         plan,
     })))

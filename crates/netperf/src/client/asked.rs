@@ -20,6 +20,7 @@ pub(super) fn before(run: &RunCommand) -> Result<Vec<Warning>, Failure> {
         .map(Warning::NotAsAsked)
         .collect();
     unmet.extend(judged(run, in_force::unit(plan, run.report.unit))?);
+    unmet.extend(judged(run, run.unserved.iter().cloned())?);
     // Scripts give the letter -G to tests of every transport (I22 in docs/consumers.md).
     let accepted = |lacking: &Substitution| {
         lacking.options == ["segment-size"] && !run.named.iter().any(|name| name == "segment-size")

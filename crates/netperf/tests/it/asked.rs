@@ -607,3 +607,43 @@ fn local_ports_that_cannot_be_had_end_the_test() {
     let line = "no local port from 100 to 109 (-p) can be had: Permission denied";
     assert!(finished.stderr.contains(line), "{}", finished.account());
 }
+
+#[test]
+fn requests_to_netserver_without_one_fail_by_name_and_warn_by_letter() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let port = listener.local_addr().expect("an address").port();
+    let run = |words: &str, test: &str| {
+        let words = format!("-N -H 127.0.0.1 -t TCP_STREAM --count 1 {words} -- -P ,{port} {test}");
+        invocation(true).args(words.split_whitespace()).run()
+    };
+    let line = " at netserver: not in force, because -N (--no-control) has no netserver";
+    for (words, test) in [
+        ("-T ,1", ""),
+        ("-C", ""),
+        ("-y ,5", ""),
+        ("-Y ,ef", ""),
+        ("-A 4096", ""),
+        ("-b ,4", ""),
+        ("", "-S 64K"),
+        ("", "-K ,cubic"),
+        ("", "-a"),
+    ] {
+        let finished = run(words, test).expect_exit(0);
+        assert!(finished.stderr.contains(line), "{}", finished.account());
+    }
+    for words in [
+        "--bind-cpu ,1",
+        "--remote-socket-buffer 64K",
+        "--mark ,5",
+        "--remote-pacing-rate 1M",
+        "--io ,epoll",
+        "--series ,1s",
+    ] {
+        let finished = run(words, "").expect_exit(UNSUPPORTED);
+        assert!(finished.stderr.contains(line), "{}", finished.account());
+    }
+    for words in ["", "-T 0", "-y 5", "--mark 5,", "--io epoll"] {
+        let finished = run(words, "").expect_exit(0);
+        assert_eq!(finished.stderr, "", "{}", finished.account());
+    }
+}

@@ -1,10 +1,11 @@
 //! Results of parsing: the command for the mains, and text to print first.
 
+use netperf_model::catalog::tests::TESTS;
 use netperf_model::in_force::Substitution;
 use netperf_model::{ControlPlan, ReportPlan, TestPlan};
 
 use crate::args::{ServerArgs, Show};
-use crate::long::{Misuse, shown};
+use crate::long::{Misuse, nearest, shown};
 
 /// Output stream of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,6 +190,15 @@ impl UnknownTest {
             self.name
         )
     }
+
+    /// The line with the test that was probably meant.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let near = nearest(&self.name, TESTS.iter().map(|row| row.name));
+        let near = near.map(|near| format!("did you mean {near}? "));
+        let near = near.unwrap_or_default();
+        format!("netperf: {near}`netperf -t help` lists the tests\n")
+    }
 }
 
 /// Why a command line cannot be carried out. `Display` gives the lines to print.
@@ -361,5 +371,26 @@ impl CliError {
             Self::Transport { .. } | Self::Associations | Self::Config(_) => 1,
             Self::OutOfPlace { .. } => 3,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_test_is_answered_with_the_one_probably_meant() {
+        let hint = |name: &str| {
+            let unknown = UnknownTest {
+                name: name.to_owned(),
+                control: None,
+                json: false,
+            };
+            unknown.hint()
+        };
+        let list = "`netperf -t help` lists the tests\n";
+        let meant = format!("netperf: did you mean TCP_RR? {list}");
+        assert_eq!(hint("TPC_RR"), meant);
+        assert_eq!(hint("SOMETHING_ELSE"), format!("netperf: {list}"));
     }
 }

@@ -278,6 +278,7 @@ fn unknown_test(unknown: &UnknownTest) -> Result<(), Failure> {
     }
     Err(Failure {
         stdout: unknown.text(),
+        hint: unknown.hint(),
         exit: UnknownTest::EXIT,
         ..Failure::default()
     })

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -183,6 +184,14 @@ pub(crate) struct Failure {
     pub(crate) hint: String,
     /// Exit status.
     pub(crate) exit: u8,
+}
+
+/// A link-local address (RFC 4291 section 2.5.6) without its interface.
+pub(crate) fn lacks_zone(address: SocketAddr) -> bool {
+    match address {
+        SocketAddr::V6(v6) => v6.scope_id() == 0 && v6.ip().is_unicast_link_local(),
+        SocketAddr::V4(_) => false,
+    }
 }
 
 impl Failure {

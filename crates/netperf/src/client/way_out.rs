@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use netperf_os::resolve::ResolveError;
 
-use crate::output::system_text;
+use crate::output::{lacks_zone, system_text};
 
 /// The call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,14 +69,6 @@ pub(super) fn binding_data(at: SocketAddr, error: &io::Error) -> String {
     };
     let (ip, port, text) = (at.ip(), at.port(), system_text(error));
     format!("bind the data socket to {ip} port {port}: {text}{way_out}")
-}
-
-/// A link-local address (RFC 4291 section 2.5.6) without its interface.
-fn lacks_zone(address: SocketAddr) -> bool {
-    match address {
-        SocketAddr::V6(v6) => v6.scope_id() == 0 && v6.ip().is_unicast_link_local(),
-        SocketAddr::V4(_) => false,
-    }
 }
 
 /// A name or port that does not resolve.

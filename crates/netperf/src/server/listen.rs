@@ -18,7 +18,7 @@ use super::metrics_server::{self, MetricsServer};
 use super::one_port;
 use super::own_user::UserChange;
 use super::sandbox::Means;
-use crate::output::{FAILED, Failure, INVALID, UNSUPPORTED, out, system_text};
+use crate::output::{FAILED, Failure, INVALID, UNSUPPORTED, lacks_zone, out, system_text};
 
 /// Host in the start message without `-L`.
 const ANY_HOST: &str = "IN(6)ADDR_ANY";
@@ -215,6 +215,8 @@ fn open(address: SocketAddr) -> Result<Socket, String> {
             ": ports below 1024 need root or CAP_NET_BIND_SERVICE; give another with -p"
         } else if kind == io::ErrorKind::AddrNotAvailable {
             ": this host does not have the address; -L takes one of its own"
+        } else if lacks_zone(address) {
+            ": a link-local address needs the interface, as in fe80::1%eth0"
         } else {
             ""
         };

@@ -136,6 +136,7 @@ fn netserver_says_why_it_could_not_start() {
             ],
         ),
         (&["-p", "99999"], &["-p '99999'", "from 1 to 65535"]),
+        (&["-L", "fe80::1"], &["needs the interface, as in fe80::1%"]),
         (
             &["-L", "no-such-host.invalid"],
             &["-L 'no-such-host.invalid'", "give an address of this host"],

@@ -256,6 +256,8 @@ pub enum Warning {
     Stalled(String),
     /// Nothing arrived: the run has no result.
     Unheard(String),
+    /// netserver's result contradicts netperf's counts.
+    Implausible(String),
     /// Figures were not precise enough at the end of the time, or are unknown.
     Imprecise(String),
     /// A CPU was so busy that it, not the network, may have been the limit.
@@ -308,11 +310,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Reason why the run has no result; `None` if it has one.
+    /// Reason why the run has no result, or one that cannot be; `None` if it has one.
     #[must_use]
     pub fn failure(&self) -> Option<&str> {
         self.warnings.iter().find_map(|warning| match warning {
-            Warning::Unheard(why) => Some(why.as_str()),
+            Warning::Unheard(why) | Warning::Implausible(why) => Some(why.as_str()),
             Warning::EndedEarly
             | Warning::PeerLost(_)
             | Warning::QueueDiscarded

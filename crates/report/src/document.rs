@@ -169,7 +169,7 @@ pub struct WarningText {
     /// The kind of doubt, for programs; kinds may be added.
     #[schemars(extend("examples" = [
         "ended_early", "queue_discarded", "peer_lost", "fell_back_to_tcp", "clock_went_wrong", "generator_late",
-        "rate_missed", "not_as_asked", "unanswered", "stalled", "unheard", "imprecise", "cpu_bound", "one_host"
+        "rate_missed", "not_as_asked", "unanswered", "stalled", "unheard", "implausible", "imprecise", "cpu_bound", "one_host"
     ]))]
     pub code: String,
     /// The doubt, for people.
@@ -377,6 +377,7 @@ impl WarningText {
             Warning::NotAsAsked(how) => ("not_as_asked", how.as_str()),
             Warning::Stalled(how) => ("stalled", how.as_str()),
             Warning::Unheard(how) => ("unheard", how.as_str()),
+            Warning::Implausible(how) => ("implausible", how.as_str()),
             Warning::Imprecise(how) => ("imprecise", how.as_str()),
             Warning::PeerLost(how) => ("peer_lost", how.as_str()),
             Warning::CpuBound(how) => ("cpu_bound", how.as_str()),

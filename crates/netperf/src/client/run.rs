@@ -7,6 +7,7 @@ mod check;
 mod doubts;
 mod drops;
 mod empty;
+mod implausible;
 pub(crate) mod many;
 mod series;
 mod session;

@@ -395,6 +395,7 @@ fn every_warning() -> Vec<Warning> {
         Warning::NotAsAsked(how()),
         Warning::Stalled(how()),
         Warning::Unheard(how()),
+        Warning::Implausible(how()),
         Warning::Imprecise(how()),
         Warning::CpuBound(how()),
         Warning::OneHost,

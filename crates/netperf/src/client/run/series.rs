@@ -12,7 +12,7 @@ use netperf_os::alarm;
 use netperf_report::document::WarningText;
 use netperf_report::format::json;
 
-use super::{IterationResult, TestRun, arrivals, doubts, drops, empty, identifier};
+use super::{IterationResult, TestRun, arrivals, doubts, drops, empty, identifier, implausible};
 use crate::client::{asked, facts, until};
 use crate::output::{Failure, err, out};
 
@@ -92,6 +92,8 @@ impl TestRun<'_> {
             // The program reports it as its failure.
             warnings.push(Warning::Unheard(why));
         } else {
+            // The program reports it as its failure, too.
+            warnings.extend(implausible::doubt(plan, &done.iterations));
             let unanswered = unanswered::doubt(plan, &done.iterations);
             let arrivals = arrivals::doubt(plan, &done.iterations);
             let starved = empty::starved(plan, &done.iterations);

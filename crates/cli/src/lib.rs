@@ -125,6 +125,16 @@ pub fn netserver(
     Parsed { notices, command }
 }
 
+/// Reads the settings of `--check-config` and the options beside it. `None` if the command line
+/// does not have the option, or the file has faults.
+#[must_use]
+pub fn settings_to_check(
+    argv: &[OsString],
+    read_file: &dyn Fn(&Path) -> io::Result<String>,
+) -> Option<Box<ServerArgs>> {
+    parse::settings_to_check(&words(argv, "netserver").ok()?, read_file)
+}
+
 /// Reads the text of a file of settings, called `name`: all that is wrong with it.
 #[must_use]
 pub fn check_config(name: &str, text: &str) -> Vec<Fault> {

@@ -333,6 +333,23 @@ pub(crate) fn netserver(
     }
 }
 
+/// The settings of `--check-config`, with the options beside it, if they can be read.
+pub(crate) fn settings_to_check(
+    words: &[String],
+    read_file: &dyn Fn(&Path) -> io::Result<String>,
+) -> Option<Box<ServerArgs>> {
+    let served = |from_file| match typed(words, from_file, &mut Vec::new()) {
+        Ok(ServerCommand::Serve(args)) => Some(args),
+        Ok(ServerCommand::Usage(_) | ServerCommand::Version(_)) | Err(_) => None,
+    };
+    let path = served(ServerArgs::default())?.check_config?;
+    let mut from_file = ServerArgs::default();
+    let text = read_file(&path).ok()?;
+    let faults = config::apply(&path.to_string_lossy(), &text, &mut from_file);
+    from_file.seal();
+    served(from_file).filter(|_| faults.is_empty())
+}
+
 /// Reports problems of a configuration file, or that there are none.
 fn checked(program: &str, path: &Path, read_file: &dyn Fn(&Path) -> io::Result<String>) -> Usage {
     let name = path.to_string_lossy();

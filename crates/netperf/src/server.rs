@@ -2,6 +2,7 @@
 
 mod accept_loop;
 mod admission;
+mod check;
 mod histogram;
 mod host;
 mod listen;
@@ -52,7 +53,8 @@ pub fn main(argv: &[OsString]) -> ExitCode {
         return Failure::netserver(FAILED, "the settings of the session cannot be read").report();
     };
     let argv = &[argv, &settings.words].concat();
-    let parsed = netperf_cli::netserver(argv, &|path| std::fs::read_to_string(path));
+    let read = |path: &std::path::Path| std::fs::read_to_string(path);
+    let parsed = netperf_cli::netserver(argv, &read);
     output::notices(&parsed.notices, false);
     match parsed.command {
         Ok(ServerCommand::Serve(mut args)) => {
@@ -63,7 +65,18 @@ pub fn main(argv: &[OsString]) -> ExitCode {
                 .and_then(|args| serve(&args, argv))
                 .unwrap_or_else(|failure| failure.report())
         }
-        Ok(ServerCommand::Usage(usage)) => output::usage(&usage),
+        Ok(ServerCommand::Usage(usage)) => {
+            let args = netperf_cli::settings_to_check(argv, &read);
+            let failures = args.map(|args| check::failures(*args)).unwrap_or_default();
+            if failures.is_empty() {
+                return output::usage(&usage);
+            }
+            for failure in &failures {
+                // The status is the same for all.
+                let _failed = failure.report();
+            }
+            ExitCode::from(FAILED)
+        }
         Ok(ServerCommand::Version(text)) => {
             out(&format!("{text}sandbox: {}\n", Means::find().described()));
             ExitCode::SUCCESS

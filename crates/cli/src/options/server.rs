@@ -241,7 +241,8 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .set(|a, text| a.check_config = Some(PathBuf::from(text)))
         .help("check a settings file and exit")
         .more(
-            "Prints a line for each error and exits with status 1; without errors the status is 0.",
+            "Prints a line for each error, also of addresses, user, key, folder, log and metrics, and \
+             exits with status 1; without errors the status is 0.",
         ),
     Opt::named("cpu-method", Group::Running)
         .takes("method", ValueKind::Word(&["procstat", "looper"]))

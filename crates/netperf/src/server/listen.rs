@@ -90,7 +90,7 @@ fn described(args: &ServerArgs) -> String {
 }
 
 /// Checks the options on this machine.
-fn checked(args: &ServerArgs) -> Result<(), Failure> {
+pub(super) fn checked(args: &ServerArgs) -> Result<(), Failure> {
     let operations = &args.operations;
     if operations.sandbox == SandboxArg::Require {
         if args.no_fork {
@@ -111,7 +111,7 @@ fn checked(args: &ServerArgs) -> Result<(), Failure> {
 }
 
 /// Opens the metrics server, if configured.
-fn metrics_server(args: &ServerArgs) -> Result<Option<MetricsServer>, Failure> {
+pub(super) fn metrics_server(args: &ServerArgs) -> Result<Option<MetricsServer>, Failure> {
     let Some(text) = &args.operations.metrics else {
         return Ok(None);
     };
@@ -163,7 +163,7 @@ pub(super) fn no_log(args: &ServerArgs, error: &io::Error) -> Failure {
 /// All listeners that can be opened: on each address of the host, or on the IPv6 wildcard
 /// (which also accepts IPv4 if the system permits) and the IPv4 wildcard. For all others a line
 /// with the reason.
-fn listeners(args: &ServerArgs) -> (Vec<Socket>, Vec<String>) {
+pub(super) fn listeners(args: &ServerArgs) -> (Vec<Socket>, Vec<String>) {
     let wanted = match args.family() {
         Family::Unspecified => Want::Any,
         Family::V4 => Want::V4,

@@ -564,3 +564,51 @@ fn handshakes_that_are_no_handshakes_end_the_session_and_nothing_else() {
     assert!(is_closed(&silent));
     nothing_is_left(&server);
 }
+
+#[test]
+fn a_checked_file_is_one_that_netserver_starts_with() {
+    let folder = Scratch::new();
+    let file = folder.path().join("netserver.toml");
+    let check = |text: &str| {
+        std::fs::write(&file, text).expect("room");
+        Invocation::new(&ours!().netserver)
+            .arg("--check-config")
+            .arg(&file)
+            .run()
+    };
+    for (text, line) in [
+        ("metrics = 'here'\n", "netserver: --metrics here: "),
+        (
+            "user = 'no-user-of-this-name'\n",
+            "netserver: --user: no user",
+        ),
+        (
+            "files = '/dev/null'\n",
+            "netserver: --files: /dev/null is not a folder",
+        ),
+        ("key-file = '/dev/null/key'\n", "/dev/null/key"),
+        (
+            "require = 'key'\n",
+            "netserver: require is key, but there is none",
+        ),
+        (
+            "log-file = '/dev/null/log'\n",
+            "netserver: cannot write the log to /dev/null/log",
+        ),
+        ("listen = '192.0.2.1'\n", "listen at 192.0.2.1"),
+    ] {
+        let wrong = check(text).expect_exit(1);
+        assert!(wrong.stderr.contains(line), "{}", wrong.account());
+        assert_eq!(wrong.stdout, "", "{}", wrong.account());
+    }
+    // All that is wrong is shown at once.
+    let wrong = check("metrics = 'here'\nfiles = '/dev/null'\n").expect_exit(1);
+    assert_eq!(wrong.stderr.lines().count(), 2, "{}", wrong.account());
+    // A running netserver has the ports.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = taken.local_addr().expect("its address");
+    let log = folder.path().join("log");
+    let text = format!("metrics = '{at}'\nlog-file = '{}'\n", log.display());
+    check(&text).expect_exit(0);
+    assert!(!log.exists(), "the check creates nothing");
+}

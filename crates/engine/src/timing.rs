@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_model::{EndJob, Ending, TransportId};
 use netperf_os::alarm::{self, Schedule};
-use netperf_os::tcp;
+use netperf_os::{SockRef, tcp};
 
 use crate::arrivals;
 use crate::early;
@@ -117,9 +117,11 @@ impl ConnectionWait {
     }
 }
 
-/// Returns whether what was sent on the control connection is not acknowledged yet.
+/// Returns whether what was sent on the control connection is not acknowledged yet. A connection
+/// that was reset has no peer that could acknowledge it.
 pub(crate) fn is_underway(control: BorrowedFd<'_>) -> bool {
     tcp::unacknowledged(control).is_ok_and(|bytes| bytes > 0)
+        && SockRef::from(&control).peer_addr().is_ok()
 }
 
 /// The schedule of a run.

@@ -143,6 +143,12 @@ fn a_session_is_told_all_that_it_has_to_know_and_nothing_about_other_connections
                 --transports tcp,link --features mark --max-test-time 90.5 --max-send-rate 2.5G --idle-time 10";
     let whole = format!("{line} --allow 10.0.0.0/8 --deny 10.1.0.0/16 --max-sessions 3 -p 5 -D");
     let words = serve(&whole).session_words();
-    assert_eq!(serve(&words.join(" ")), serve(line));
-    assert!(serve("").session_words().is_empty());
+    let mut told = serve(&words.join(" "));
+    // A session refuses more than its share in a line that names the limits of all.
+    assert_eq!(told.access.sessions.take(), Some(3));
+    assert!(told.access.memory.take().is_some() && told.access.ports.take().is_some());
+    assert_eq!(told, serve(line));
+    let mut usual = serve(&serve("").session_words().join(" "));
+    assert!(usual.access.memory.take().is_some() && usual.access.ports.take().is_some());
+    assert_eq!(usual, serve(""));
 }

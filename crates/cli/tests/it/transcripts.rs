@@ -100,7 +100,9 @@ fn every_command_line_that_ran_still_runs() {
         match command {
             Ok(Command::Run(run)) => {
                 runs += 1;
-                assert_eq!(run.report.command_line, case.argv.join(" "));
+                // The passphrase is a secret of the user.
+                let typed = case.argv.join(" ").replace("-Z sesame", "-Z ***");
+                assert_eq!(run.report.command_line, typed);
                 if !case.is_about(&["env-"]) && !later_letter {
                     assert_eq!(said(&notices), case.stderr, "{}", case.name);
                 }

@@ -18,6 +18,7 @@ pub mod figures;
 pub mod host;
 pub mod in_force;
 pub mod io;
+mod keys;
 pub mod latency;
 pub mod many;
 pub mod one_way;
@@ -51,6 +52,7 @@ pub use host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode,
 };
 pub use io::{Feature, IoCounts, IoMethod, IoPlan};
+pub use keys::{BadKeyFile, KeyRing, KeyRole, NamedKey};
 pub use latency::{Decades, Latency};
 pub use many::{
     Crew, FlowCarrier, FlowCounts, FlowThere, Flows, Many, Placement, Window, Workers, share_of,

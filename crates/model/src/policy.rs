@@ -375,6 +375,12 @@ pub enum Denied {
     /// The client does not have the key.
     #[error("that is not its key (--key-file)")]
     WrongKey,
+    /// The key has a role for which netserver does nothing.
+    #[error("its key file permits no tests with this key (role agent)")]
+    KeyRole,
+    /// The key has as many sessions as its line permits.
+    #[error("this key has {0} sessions and may have no more (max-sessions in the key file)")]
+    KeySessions(u32),
     /// The test takes longer than this limit.
     #[error("a test may take {} s at most (--max-test-time)", .0.as_secs_f64())]
     TestTime(Duration),
@@ -438,6 +444,8 @@ impl Denied {
         "passphrase",
         "key-required",
         "wrong-key",
+        "key-role",
+        "key-sessions",
         "test-time",
         "transport",
         "feature",
@@ -465,6 +473,8 @@ impl Denied {
             Self::Passphrase => "passphrase",
             Self::KeyRequired => "key-required",
             Self::WrongKey => "wrong-key",
+            Self::KeyRole => "key-role",
+            Self::KeySessions(_) => "key-sessions",
             Self::TestTime(_) | Self::TestWithoutTime(_) => "test-time",
             Self::Transport(_) => "transport",
             Self::Feature(_) => "feature",
@@ -512,10 +522,11 @@ impl Denied {
             | Self::PortsOfAll(_)
             | Self::Penalty(_)
             | Self::PeerSessions(..)
+            | Self::KeySessions(_)
             | Self::SendRate(_) => EDQUOT,
             Self::DataPorts => EADDRINUSE,
             Self::KeyRequired | Self::Passphrase => ENOKEY,
-            Self::WrongKey => EKEYREJECTED,
+            Self::WrongKey | Self::KeyRole => EKEYREJECTED,
             Self::TestTime(_) | Self::TestWithoutTime(_) => ERANGE,
         }
     }

@@ -1,12 +1,13 @@
-//! The key that both ends of a control connection have.
+//! Keys of control connections, and the file that lists them.
 
 use std::fmt;
 
 use thiserror::Error;
+use zeroize::Zeroizing;
 
-/// A secret; `Debug` does not tell it.
+/// A secret; `Debug` does not tell it, and its memory is overwritten when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Vec<u8>);
+pub struct Secret(Zeroizing<Vec<u8>>);
 
 /// A key that is too easily found out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -35,7 +36,7 @@ impl Secret {
                 length: secret.len(),
             });
         }
-        Ok(Self(secret.to_vec()))
+        Ok(Self(Zeroizing::new(secret.to_vec())))
     }
 
     /// Its bytes.
@@ -44,10 +45,17 @@ impl Secret {
         &self.0
     }
 
-    /// Its bytes as hexadecimal digits, for the environment of a process.
+    /// Its bytes as hexadecimal digits.
     #[must_use]
-    pub fn to_hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    pub fn to_hex(&self) -> Zeroizing<String> {
+        // A longer buffer would leave a copy behind.
+        let mut digits = Zeroizing::new(String::with_capacity(2 * self.0.len()));
+        for byte in self.0.iter() {
+            for half in [byte >> 4, byte & 15] {
+                digits.extend(char::from_digit(u32::from(half), 16));
+            }
+        }
+        digits
     }
 
     /// The key of such digits.
@@ -59,7 +67,7 @@ impl Secret {
         let bytes: Option<Vec<u8>> = pairs.map(byte).collect();
         bytes
             .filter(|bytes| bytes.len() >= Self::SHORTEST)
-            .map(Self)
+            .map(|bytes| Self(Zeroizing::new(bytes)))
     }
 }
 

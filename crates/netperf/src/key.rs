@@ -1,11 +1,12 @@
-//! The shared key: read from a private file or from the environment.
+//! Keys: read from a private file or from the environment.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use netperf_model::Secret;
+use netperf_model::{KeyRing, Secret};
+use zeroize::Zeroizing;
 
 use crate::output::system_text;
 
@@ -15,12 +16,14 @@ pub(crate) const FILE: &str = "NETPERF_KEY_FILE";
 pub(crate) const KEY: &str = "NETPERF_KEY";
 /// Size limit of a key file, bytes.
 const LONGEST: u64 = 65_536;
+/// Buffer for a key file, bytes: one more than its limit.
+const BUFFER: usize = 65_537;
 
-/// The key from the file, `NETPERF_KEY_FILE` or `NETPERF_KEY`; `None` without any of them.
+/// The keys from the file, `NETPERF_KEY_FILE` or `NETPERF_KEY`; `None` without any of them.
 ///
 /// # Errors
 /// One line with the problem and the way out; any key in a build without TLS.
-pub(crate) fn load(file: Option<&Path>) -> Result<Option<Secret>, String> {
+pub(crate) fn load(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
     let key = find(file)?;
     if key.is_some() && !cfg!(feature = "tls") {
         return Err("this build has no TLS and takes no key: build with --features tls".to_owned());
@@ -28,7 +31,21 @@ pub(crate) fn load(file: Option<&Path>) -> Result<Option<Secret>, String> {
     Ok(key)
 }
 
-fn find(file: Option<&Path>) -> Result<Option<Secret>, String> {
+/// The keys of a file that was read before.
+///
+/// # Errors
+/// As [`load`]; also a file that is not a regular one: a pipe without a writer would block.
+pub(crate) fn load_again(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
+    match file.map(|file| (file, std::fs::metadata(file))) {
+        Some((file, Ok(meta))) if !meta.is_file() => Err(format!(
+            "the key file {}: it is not a regular file and cannot be read again",
+            file.display()
+        )),
+        _ => load(file),
+    }
+}
+
+fn find(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
     let file = file
         .map(Path::to_path_buf)
         .or_else(|| variable(FILE).map(PathBuf::from));
@@ -38,7 +55,9 @@ fn find(file: Option<&Path>) -> Result<Option<Secret>, String> {
             .map_err(|why| format!("the key file {}: {why}", file.display()));
     }
     variable(KEY)
+        .map(Zeroizing::new)
         .map(|key| Secret::new(key.as_bytes()).map_err(|weak| format!("{KEY}: {weak}")))
+        .map(|secret| secret.map(KeyRing::bare))
         .transpose()
 }
 
@@ -48,7 +67,7 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn read(path: &Path) -> Result<Secret, String> {
+fn read(path: &Path) -> Result<KeyRing, String> {
     let system = |error: io::Error| system_text(&error);
     let file = File::open(path).map_err(system)?;
     if is_open_to_others(&file.metadata().map_err(system)?) {
@@ -57,9 +76,10 @@ fn read(path: &Path) -> Result<Secret, String> {
             path.display()
         ));
     }
-    let mut text = Vec::new();
+    // A buffer that grows would leave copies behind.
+    let mut text = Zeroizing::new(Vec::with_capacity(BUFFER));
     file.take(LONGEST).read_to_end(&mut text).map_err(system)?;
-    Secret::new(&text).map_err(|weak| weak.to_string())
+    KeyRing::parse(&text).map_err(|bad| bad.to_string())
 }
 
 /// Returns true if users other than the owner have access. The owner must be this user or root;

@@ -28,11 +28,12 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use log::ServerLog;
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
-use netperf_model::{Denied, Limits, Require, Secret};
+use netperf_model::{Denied, KeyRing, Limits, Require};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, pass};
 use record::{Grant, Records, SessionEnd, SessionRecord};
@@ -61,7 +62,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
             // Daemonising changes the working directory.
             let files = args.operations.files.take();
             args.operations.files = files.and_then(|files| std::path::absolute(files).ok());
-            with_key(*args, settings.secret)
+            with_key(*args, settings.keys)
                 .and_then(|args| serve(&args, argv))
                 .unwrap_or_else(|failure| failure.report())
         }
@@ -128,9 +129,9 @@ fn inherited_settings() -> io::Result<SessionSettings> {
     }
 }
 
-/// Loads the key, if one is configured. The listener has read that of a session.
-fn with_key(mut args: ServerArgs, of_session: Option<Secret>) -> Result<ServerArgs, Failure> {
-    args.access.secret = if key::variable(session_process::RECORDS).is_some() {
+/// Loads the keys, if any are configured. The listener has read those of a session.
+fn with_key(mut args: ServerArgs, of_session: Option<Arc<KeyRing>>) -> Result<ServerArgs, Failure> {
+    args.access.keys = if key::variable(session_process::RECORDS).is_some() {
         args.access.found =
             key::variable(session_process::FOUND).and_then(|found| found.parse().ok());
         if let Some(cid) = args.access.found.as_ref().and_then(|found| found.cid) {
@@ -140,8 +141,9 @@ fn with_key(mut args: ServerArgs, of_session: Option<Secret>) -> Result<ServerAr
     } else {
         key::load(args.access.key_file.as_deref())
             .map_err(|line| Failure::netserver(FAILED, line))?
+            .map(Arc::new)
     };
-    if args.require() == Require::Key && args.access.secret.is_none() {
+    if args.require() == Require::Key && args.access.keys.is_none() {
         let line = "require is key, but there is none: give one with key-file";
         return Err(Failure::netserver(FAILED, line));
     }
@@ -258,7 +260,7 @@ fn one_session(
         log.say(LogLevel::Error, "sandbox", &fields);
         return Ok(ExitCode::from(UNCONFINED));
     }
-    let mut session_log = SessionLog::new(peer.unwrap_or_default());
+    let mut session_log = SessionLog::new(peer.unwrap_or_default(), args.access.keys.clone());
     session::serve(control, args, None, &mut session_log);
     session_log.write(ProcessEnd::Exit(0), &mut log);
     Ok(ExitCode::SUCCESS)

@@ -1,11 +1,12 @@
 //! The options of netserver.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_model::{
-    BudgetArg, CpuMethod, DataPeers, Family, GuardedFeatures, HostSupport, Limits, Network,
-    OnePort, Policy, PortRange, Require, Secret, Startups, TransportSet,
+    BudgetArg, CpuMethod, DataPeers, Family, GuardedFeatures, HostSupport, KeyRing, Limits,
+    Network, OnePort, Policy, PortRange, Require, Startups, TransportSet,
 };
 
 use super::HostArg;
@@ -99,7 +100,7 @@ impl ServerArgs {
     /// Credential that a client needs: the configured one, or the strongest available.
     #[must_use]
     pub fn require(&self) -> Require {
-        let strongest = match (&self.access.secret, &self.passphrase) {
+        let strongest = match (&self.access.keys, &self.passphrase) {
             (Some(_), _) => Require::Key,
             (None, Some(_)) => Require::Passphrase,
             (None, None) => Require::None,
@@ -194,8 +195,8 @@ impl ServerArgs {
 pub struct AccessArgs {
     /// `--key-file`: the file with the key that clients have to have.
     pub key_file: Option<PathBuf>,
-    /// The key itself, once it has been read.
-    pub secret: Option<Secret>,
+    /// The keys themselves, once they have been read.
+    pub keys: Option<Arc<KeyRing>>,
     /// `--require`: what a client must have.
     pub require: Option<Require>,
     /// `--allow`: networks that may connect.

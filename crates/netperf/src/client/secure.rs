@@ -17,7 +17,12 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Reads the key that a plan names, or the environment.
 pub(super) fn give_key(plan: &mut TestPlan) -> Result<(), Failure> {
     if let Some(control) = &mut plan.control {
-        control.secret = key::load(control.key_file.as_deref()).map_err(Failure::failed)?;
+        let keys = key::load(control.key_file.as_deref()).map_err(Failure::failed)?;
+        if let Some(keys) = keys {
+            let key = keys.to_measure().map(|key| key.secret.clone());
+            let none = || Failure::failed("the key file has no key with the role measure");
+            control.secret = Some(key.ok_or_else(none)?);
+        }
     }
     Ok(())
 }

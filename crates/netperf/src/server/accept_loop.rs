@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
@@ -37,6 +38,7 @@ use super::session_log::{ProcessEnd, SessionLog};
 use super::session_process::SessionProcess;
 use super::start_rates::StartRates;
 use super::supervisor::Supervisor;
+use crate::key;
 
 /// Pause after accept(2) fails for lack of descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -289,7 +291,7 @@ impl AcceptLoop {
 
     /// Serves a session in this process. A panic ends the session, not the server.
     fn serve_here(&mut self, control: Socket, peer: String) {
-        let mut session_log = SessionLog::new(peer);
+        let mut session_log = SessionLog::new(peer, None);
         let served = std::panic::AssertUnwindSafe(|| {
             session::serve(control, &self.args, None, &mut session_log);
         });
@@ -367,10 +369,18 @@ impl AcceptLoop {
 
     /// Applies the new settings, except those fixed at start.
     fn take(&mut self, mut read: ServerArgs) {
-        // The key was read with the initial privileges.
-        read.access.secret = self.args.access.secret.take();
+        // Keys that cannot be read again stay.
+        let old = self.args.access.keys.take();
+        read.access.keys = match key::load_again(read.access.key_file.as_deref()) {
+            Ok(keys) => keys.map(Arc::new).or(old),
+            Err(line) => {
+                let fields = [("error", line.into())];
+                self.log.say(LogLevel::Error, "keys", &fields);
+                old
+            }
+        };
         read.operations = std::mem::take(&mut self.args.operations);
-        if read.require() == Require::Key && read.access.secret.is_none() {
+        if read.require() == Require::Key && read.access.keys.is_none() {
             self.args.operations = read.operations;
             let fields = [("error", "a key is required, but none is configured".into())];
             return self.log.say(LogLevel::Error, "reload", &fields);

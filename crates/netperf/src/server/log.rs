@@ -333,7 +333,7 @@ mod tests {
         let mut log = to_file(&file, LogLevel::Info);
         let wrong = netperf_model::Denied::WrongKey;
         for _ in 0..DENIED.0 + 7 {
-            let mut session = SessionLog::new("192.0.2.1:7".to_owned());
+            let mut session = SessionLog::new("192.0.2.1:7".to_owned(), None);
             session.enter(SessionRecord::denied(&wrong));
             session.write(ProcessEnd::Exit(0), &mut log);
         }

@@ -158,8 +158,8 @@ impl Metrics {
 /// Kind of the rule that refuses for this reason.
 fn refused_by(reason: &str) -> &'static str {
     match reason {
-        "passphrase" | "key-required" | "wrong-key" | "startups" | "penalty" => "key",
-        "session-rate" | "flows" | "threads" | "memory" | "ports" => "limit",
+        "passphrase" | "key-required" | "wrong-key" | "key-role" | "startups" | "penalty" => "key",
+        "key-sessions" | "session-rate" | "flows" | "threads" | "memory" | "ports" => "limit",
         "sessions" | "peer-sessions" | "test-time" | "send-rate" | "data-ports" => "limit",
         _ => "policy",
     }

@@ -20,6 +20,8 @@ pub(super) enum SessionRecord {
     /// The policy refused the client or its request: error number sent to the client, and the
     /// reason's word.
     Denied(i32, &'static str),
+    /// The client has proven the key with this index.
+    Key(usize),
     /// The client has proven the key and asks for a seat. The listener answers.
     Proven,
     /// A test needs this, instead of what the one before needed. The listener answers.
@@ -43,6 +45,8 @@ pub(super) enum Grant {
     Memory,
     /// The number of ports of all sessions is at its limit.
     Ports,
+    /// The number of sessions with the client's key is at its limit.
+    KeySessions,
 }
 
 impl Grant {
@@ -52,6 +56,7 @@ impl Grant {
             Self::Granted => b'g',
             Self::Sessions => b's',
             Self::PeerSessions => b'p',
+            Self::KeySessions => b'k',
             Self::Memory => b'm',
             Self::Ports => b'o',
         }
@@ -62,6 +67,7 @@ impl Grant {
         let most = |limit: Option<u32>| limit.unwrap_or_default();
         match byte {
             b'g' => None,
+            b'k' => Some(Denied::KeySessions(0)),
             b'p' => Some(Denied::PeerSessions(most(limits.peer_sessions), None)),
             b'm' => Some(Denied::MemoryOfAll(limits.memory.all)),
             b'o' => Some(Denied::PortsOfAll(limits.ports.all)),
@@ -236,6 +242,7 @@ impl SessionRecord {
             ),
             Self::Refused(errno) => format!("refused {errno}\n"),
             Self::Denied(errno, word) => format!("denied {errno} {word}\n"),
+            Self::Key(index) => format!("key {index}\n"),
             Self::Proven => "proven\n".to_owned(),
             Self::Needs(needs) => format!("needs {} {}\n", needs.memory, needs.ports),
             Self::Failed(errno) => format!("failed {errno}\n"),
@@ -275,6 +282,7 @@ impl SessionRecord {
                 memory: memory.parse().ok()?,
                 ports: ports.parse().ok()?,
             })),
+            ["key", index] => Some(Self::Key(index.parse().ok()?)),
             ["runs", seconds] => {
                 let seconds: f64 = seconds.parse().ok()?;
                 Some(Self::Runs(seconds)).filter(|_| seconds.is_finite())
@@ -312,6 +320,8 @@ mod tests {
             SessionRecord::Runs(0.25),
             SessionRecord::Ran(ran),
             SessionRecord::Refused(22),
+            SessionRecord::Key(63),
+            SessionRecord::Proven,
             SessionRecord::Failed(-1),
         ];
         records.extend(SessionEnd::ALL.map(SessionRecord::Ended));

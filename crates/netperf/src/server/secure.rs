@@ -21,8 +21,8 @@ const HANDSHAKE: Duration = PROOF_TIME;
 /// Method of authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Authentication {
-    /// By the key.
-    ByKey,
+    /// By the key with this index.
+    ByKey(usize),
     /// None; permitted by the policy.
     WithoutKey,
 }
@@ -43,7 +43,7 @@ pub(super) fn authenticate(
     link: &mut ControlLink,
     args: &ServerArgs,
 ) -> Result<Authentication, Stopped> {
-    let Some(secret) = &args.access.secret else {
+    let Some(keys) = &args.access.keys else {
         return Ok(Authentication::WithoutKey);
     };
     let patience = match args.require() {
@@ -66,8 +66,14 @@ pub(super) fn authenticate(
     if link.send(&access::answer()).is_err() {
         return Err(Stopped::Gone(SessionEnd::Cut));
     }
-    match link.encrypt(|fd| Channel::accept(fd, secret, HANDSHAKE)) {
-        Ok(()) => Ok(Authentication::ByKey),
+    let mut used = 0;
+    let accepted = link.encrypt(|fd| {
+        let (channel, index) = Channel::accept(fd, keys, HANDSHAKE)?;
+        used = index;
+        Ok(channel)
+    });
+    match accepted {
+        Ok(()) => Ok(Authentication::ByKey(used)),
         Err(NoChannel::WrongKey | NoChannel::Impostor) => Err(Stopped::WrongKey),
         Err(NoChannel::TooSlow) => Err(Stopped::Gone(SessionEnd::Silent)),
         Err(NoChannel::Broken(error)) => Err(Stopped::Gone(ending(&error))),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_measure::clock;
-use netperf_model::{ControlPlan, CpuMethod, Denied, Require};
+use netperf_model::{ControlPlan, CpuMethod, Denied, KeyRole, Limits, Require};
 use netperf_os::Socket;
 use netperf_os::wait::{Interest, ready};
 use netperf_session::driver::{self, Link, LinkEvent};
@@ -56,9 +56,9 @@ pub(super) fn serve(
             return;
         }
     };
-    let has_key = entered == Authentication::ByKey;
-    if has_key && args.require() != Require::None {
-        if let Err(denied) = records.ask(SessionRecord::Proven, &facts.policy.limits) {
+    let has_key = entered != Authentication::WithoutKey;
+    if let Authentication::ByKey(index) = entered {
+        if let Err(denied) = admit_key(index, args, &facts.policy.limits, records) {
             records.tell(SessionRecord::denied(&denied));
             refuse_over(&mut link, &denied);
             return;
@@ -83,6 +83,34 @@ pub(super) fn serve(
     };
     driver::serve(&mut link, &mut host, &facts, phrase.filter(|_| demanded));
     records.tell(SessionRecord::Ended(link.ending));
+}
+
+/// Reports the key of a client and asks for a seat.
+fn admit_key(
+    index: usize,
+    args: &ServerArgs,
+    limits: &Limits,
+    records: &mut dyn Records,
+) -> Result<(), Denied> {
+    records.tell(SessionRecord::Key(index));
+    let keys = args.access.keys.as_ref();
+    let key = keys.and_then(|keys| keys.keys().get(index));
+    if key.is_some_and(|key| key.role != KeyRole::Measure) {
+        return Err(Denied::KeyRole);
+    }
+    if args.require() == Require::None {
+        return Ok(());
+    }
+    let most = key.and_then(|key| key.max_sessions).unwrap_or_default();
+    let asked = records.ask(SessionRecord::Proven, limits);
+    // The answer of the listener does not include the limit.
+    asked.map_err(|denied| {
+        if matches!(denied, Denied::KeySessions(_)) {
+            Denied::KeySessions(most)
+        } else {
+            denied
+        }
+    })
 }
 
 /// Ends the session of a client that failed to authenticate.

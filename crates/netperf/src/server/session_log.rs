@@ -1,11 +1,12 @@
 //! Log entry of a session.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_cli::LogLevel;
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{Denied, Limits};
+use netperf_model::{Denied, KeyRing, Limits, NamedKey};
 
 use super::histogram::ResultHistogram;
 use super::log::{LogField, ServerLog};
@@ -18,6 +19,10 @@ const LONGEST: Duration = Duration::from_secs(1_000_000);
 #[derive(Debug)]
 pub(super) struct SessionLog {
     peer: String,
+    /// Names of the keys of netserver.
+    keys: Option<Arc<KeyRing>>,
+    /// Index of the key that the client has proven.
+    key: Option<usize>,
     since: Moment,
     /// Completed tests.
     pub(super) ran: u64,
@@ -62,9 +67,11 @@ impl Records for SessionLog {
 
 impl SessionLog {
     /// A session that starts now.
-    pub(super) fn new(peer: String) -> Self {
+    pub(super) fn new(peer: String, keys: Option<Arc<KeyRing>>) -> Self {
         Self {
             peer,
+            keys,
+            key: None,
             since: clock::now(),
             ran: 0,
             refused: 0,
@@ -114,11 +121,17 @@ impl SessionLog {
                 self.errno = Some(errno);
             }
             SessionRecord::Proven | SessionRecord::Needs(_) => {}
+            SessionRecord::Key(index) => self.key = Some(index),
             // The record of an abandoned test precedes that of the closed connection.
             SessionRecord::Ended(ending) => {
                 self.ending.get_or_insert(ending);
             }
         }
+    }
+
+    /// The key that the client has proven.
+    pub(super) fn key(&self) -> Option<&NamedKey> {
+        self.keys.as_ref()?.keys().get(self.key?)
     }
 
     /// Time until the planned end of the running test.
@@ -170,6 +183,9 @@ impl SessionLog {
             ("peer", self.peer.clone().into()),
             ("tests", self.ran.into()),
         ];
+        if let Some(key) = self.key().filter(|key| !key.name.is_empty()) {
+            fields.push(("key", key.name.clone().into()));
+        }
         if let Some(last) = &self.last {
             fields.push(("test", last.name().into()));
             if let Some((result, unit)) = last.result() {

@@ -111,7 +111,7 @@ impl SessionProcess {
             unproven: None,
             asked: None,
             needs: EndNeeds::default(),
-            session_log: SessionLog::new(peer),
+            session_log: SessionLog::new(peer, args.access.keys.clone()),
             address,
         };
         Ok((session, handoff.map(|(outside, _)| outside)))
@@ -216,7 +216,7 @@ fn settings(args: &ServerArgs, one_port: OnePort) -> SessionSettings {
     }
     SessionSettings {
         words,
-        secret: args.access.secret.clone(),
+        keys: args.access.keys.clone(),
     }
 }
 
@@ -265,7 +265,7 @@ mod tests {
             unproven: None,
             asked: None,
             needs: EndNeeds::default(),
-            session_log: SessionLog::new("192.0.2.1:7".to_owned()),
+            session_log: SessionLog::new("192.0.2.1:7".to_owned(), None),
             address: None,
         };
         // The scheduler determines which read finds the pipe full.

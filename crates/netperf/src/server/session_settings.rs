@@ -8,20 +8,22 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
 
-use netperf_model::Secret;
+use netperf_model::{KeyRing, KeyRole, NamedKey, Secret};
 use netperf_os::{pass, process};
+use zeroize::Zeroizing;
 
 /// Environment variable with the descriptor number of the file.
 pub(super) const DESCRIPTOR: &str = "NETSERVER_SETTINGS";
 /// Separates words; no argument contains it.
 const END: u8 = 0;
 
-/// Words of the command line and the key of a session.
+/// Words of the command line and the keys of a session.
 #[derive(Debug, Default)]
 pub(super) struct SessionSettings {
     pub(super) words: Vec<OsString>,
-    pub(super) secret: Option<Secret>,
+    pub(super) keys: Option<Arc<KeyRing>>,
 }
 
 impl SessionSettings {
@@ -31,8 +33,12 @@ impl SessionSettings {
     /// When there are too many open files, or no memory.
     pub(super) fn to_file(&self) -> io::Result<OwnedFd> {
         let mut file = File::from(process::memory_file(c"settings")?);
-        let key = self.secret.as_ref().map(Secret::to_hex);
-        file.write_all(key.as_deref().unwrap_or_default().as_bytes())?;
+        for key in self.keys.iter().flat_map(|keys| keys.keys()) {
+            let most = key.max_sessions.unwrap_or_default();
+            write!(file, "{} {} {most} ", key.name, key.role.label())?;
+            file.write_all(key.secret.to_hex().as_bytes())?;
+            file.write_all(b"\n")?;
+        }
         file.write_all(&[END])?;
         for word in &self.words {
             file.write_all(word.as_bytes())?;
@@ -45,16 +51,33 @@ impl SessionSettings {
     /// Reads the inherited file with this number.
     pub(super) fn inherited(number: i32) -> io::Result<Self> {
         let file = pass::take_inherited(number).ok_or(io::ErrorKind::NotFound)?;
-        let mut text = Vec::new();
-        File::from(file).read_to_end(&mut text)?;
+        let mut file = File::from(file);
+        // A buffer that grows would leave copies behind.
+        let size = usize::try_from(file.metadata()?.len()).unwrap_or_default();
+        let mut text = Zeroizing::new(Vec::with_capacity(size + 1));
+        file.read_to_end(&mut text)?;
         let mut parts = text.split(|byte| *byte == END);
-        let key = parts.next().and_then(|key| std::str::from_utf8(key).ok());
+        let keys = parts.next().unwrap_or_default();
+        let keys = std::str::from_utf8(keys).map_err(io::Error::other)?;
+        let keys: Option<_> = keys.lines().map(inherited_key).collect();
+        let keys = KeyRing::of(keys.ok_or(io::ErrorKind::InvalidData)?);
         let mut words: Vec<_> = parts.map(|word| OsStr::from_bytes(word).into()).collect();
         // What follows the last separator.
         let _nothing: Option<OsString> = words.pop();
         Ok(Self {
             words,
-            secret: key.and_then(Secret::from_hex),
+            keys: keys.map(Arc::new),
         })
     }
+}
+
+/// A key as the listener writes it; a limit of 0 stands for none.
+fn inherited_key(line: &str) -> Option<NamedKey> {
+    let mut words = line.split(' ');
+    Some(NamedKey {
+        name: words.next()?.to_owned(),
+        role: KeyRole::named(words.next()?)?,
+        max_sessions: Some(words.next()?.parse().ok()?).filter(|most| *most > 0),
+        secret: Secret::from_hex(words.next()?)?,
+    })
 }

@@ -432,6 +432,61 @@ fn a_wrong_key_is_a_line_at_both_ends() {
 }
 
 #[test]
+fn keys_with_names_have_limits_and_roles_and_are_rotated() {
+    let folder = Scratch::new();
+    let (old, new, fleet) = ("a".repeat(32), "b".repeat(32), "c".repeat(32));
+    let lines = format!("ci measure {old} max-sessions=1\nfleet agent {fleet}");
+    let path = key_file(&folder, "keys", &lines);
+    let mut options = vec!["--key-file", path.as_str()];
+    if netperf_testkit::require::is_root() {
+        // The user that a netserver of root changes to cannot read a private file of root again.
+        options.extend(["--user", "root"]);
+    }
+    let server = server(&options);
+    let with = |key: &str, words: &[&str]| {
+        let all = [&["-t", "TCP_RR", "-P", "0"], words].concat();
+        client(&server, &all).env("NETPERF_KEY", key)
+    };
+    let short = |key: &str| with(key, &["-l", "-1"]).run();
+    let mut longer = with(&old, &["-l", "60", "-D", "0.2"]).spawn();
+    assert!(longer.prints("Interim", Duration::from_secs(20)));
+    is_refused(
+        &short(&old),
+        "this key has 1 sessions and may have no more (max-sessions in the key file)",
+    );
+    is_noted(&server, "denied=key-sessions");
+    is_refused(
+        &short(&fleet),
+        "its key file permits no tests with this key (role agent)",
+    );
+    is_noted(&server, "key=fleet");
+    // Both keys are valid for a time, then the new one alone.
+    let rotate = |lines: &str, times| {
+        key_file(&folder, "keys", lines);
+        let pid = server.pid().to_string();
+        let sent = std::process::Command::new("kill")
+            .args(["-HUP", &pid])
+            .status();
+        assert!(sent.expect("kill").success());
+        let read = || server.said().1.matches(" reloaded").count() == times;
+        let read = eventually(Duration::from_secs(10), read);
+        assert!(read, "{:?}", server.said());
+    };
+    rotate(&format!("ci measure {old}\nci2 measure {new}"), 1);
+    short(&old).expect_clean();
+    short(&new).expect_clean();
+    rotate(&format!("ci2 measure {new}"), 2);
+    short(&new).expect_clean();
+    fails(&short(&old), 255, "rejects this key");
+    is_noted(&server, "key=ci2");
+    // A wrong file changes nothing.
+    rotate(&format!("ci2 measure {new}\nci2 measure {old}"), 3);
+    is_noted(&server, "line 2: an earlier line has this name or this key");
+    short(&new).expect_clean();
+    drop(longer);
+}
+
+#[test]
 fn a_client_that_is_gone_before_it_has_shown_the_key_is_cut_and_breaks_no_rule() {
     let folder = Scratch::new();
     let (key, _) = keys(&folder);

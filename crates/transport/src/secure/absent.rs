@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use netperf_model::Secret;
+use netperf_model::{KeyRing, Secret};
 
 use super::NoChannel;
 
@@ -31,7 +31,7 @@ impl Channel {
     ///
     /// # Errors
     /// Always.
-    pub fn accept(_: BorrowedFd<'_>, _: &Secret, _: Duration) -> Result<Self, NoChannel> {
+    pub fn accept(_: BorrowedFd<'_>, _: &KeyRing, _: Duration) -> Result<(Self, usize), NoChannel> {
         Err(absent())
     }
 

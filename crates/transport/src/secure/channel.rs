@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use netperf_model::Secret;
+use netperf_model::{KeyRing, Secret};
 use netperf_os::io as calls;
 use netperf_os::wait::{Deadline, Interest};
 use ring::hmac;
@@ -107,15 +107,15 @@ impl Channel {
         Ok(channel)
     }
 
-    /// Server side (netserver).
+    /// Server side (netserver). Returns the index of the client's key, too.
     ///
     /// # Errors
     /// Any failure of the handshake or of the proofs.
     pub fn accept(
         fd: BorrowedFd<'_>,
-        secret: &Secret,
+        keys: &KeyRing,
         within: Duration,
-    ) -> Result<Self, NoChannel> {
+    ) -> Result<(Self, usize), NoChannel> {
         let tls = ServerConnection::new(config::server(None)?).map_err(io::Error::other)?;
         let deadline = Deadline::after(within);
         let mut channel = Self::handshake(tls.into(), fd, deadline)?;
@@ -128,15 +128,22 @@ impl Channel {
             client: channel.take(fd, deadline)?,
         };
         let proof: [u8; SIZE] = channel.take(fd, deadline)?;
-        let key = hmac::Key::new(hmac::HMAC_SHA256, secret.bytes());
-        // Constant-time comparison.
-        if hmac::verify(&key, &transcript.of(CLIENT), &proof).is_err() {
+        let of_client = transcript.of(CLIENT);
+        // Constant-time comparison with each key. The time does not depend on the key that fits.
+        let mut found = None;
+        for (index, one) in keys.keys().iter().enumerate() {
+            let key = hmac::Key::new(hmac::HMAC_SHA256, one.secret.bytes());
+            if hmac::verify(&key, &of_client, &proof).is_ok() {
+                found = Some((index, key));
+            }
+        }
+        let Some((index, key)) = found else {
             channel.put(fd, &[REFUSED], deadline)?;
             return Err(NoChannel::WrongKey);
-        }
+        };
         let proof = hmac::sign(&key, &transcript.of(SERVER));
         channel.put(fd, &[&[TAKEN], proof.as_ref()].concat(), deadline)?;
-        Ok(channel)
+        Ok((channel, index))
     }
 
     fn handshake(tls: Connection, fd: BorrowedFd<'_>, deadline: Deadline) -> io::Result<Self> {

@@ -22,6 +22,7 @@ impl AcceptLoop {
             | SessionRecord::Ran(_)
             | SessionRecord::Refused(_)
             | SessionRecord::Denied(..)
+            | SessionRecord::Key(_)
             | SessionRecord::Failed(_)
             | SessionRecord::Ended(_) => return,
         };
@@ -46,6 +47,7 @@ impl AcceptLoop {
             session.unproven = None;
         }
         match admitted {
+            Ok(()) if self.key_is_full(index) => Grant::KeySessions,
             Ok(()) => Grant::Granted,
             Err(Denied::PeerSessions(..)) => Grant::PeerSessions,
             Err(_) => Grant::Sessions,

@@ -14,6 +14,7 @@ use super::{AcceptLoop, MOST_SESSIONS, described};
 use crate::server::admission;
 use crate::server::pending::{self, PendingConnection, PendingStage};
 use crate::server::proofs::{PROOF_TIME, ProofPlace, ProofSource};
+use crate::server::session_process::SessionProcess;
 
 /// Time for the start of a session process, besides that for the proof.
 const START_TIME: Duration = Duration::from_secs(2);
@@ -58,7 +59,7 @@ impl AcceptLoop {
         let Some(frame) = pending::complete_message(&one.control) else {
             return Err(MissingCredential::Unknown);
         };
-        if self.args.access.secret.is_some() && access::is_greeting(&frame) {
+        if self.args.access.keys.is_some() && access::is_greeting(&frame) {
             let limits = &self.admission.policy().limits;
             let network = limits.source(admission::address_of(&one.peer));
             return Ok(Credential::Key(ProofSource(network)));
@@ -134,6 +135,24 @@ impl AcceptLoop {
     pub(super) fn begin_proof(&mut self, source: ProofSource) -> (ProofSource, Moment) {
         self.proofs.begins(source);
         (source, clock::now().plus(PROOF_TIME + START_TIME))
+    }
+
+    /// Returns true if the key of this session has as many other sessions as it may have. The
+    /// limits are those of the current key file, and names identify keys.
+    pub(super) fn key_is_full(&self, index: usize) -> bool {
+        let name = |one: &SessionProcess| one.session_log.key().map(|key| key.name.clone());
+        let Some(own) = self.sessions.get(index).and_then(name) else {
+            return false;
+        };
+        let mut keys = self.args.access.keys.iter().flat_map(|keys| keys.keys());
+        let key = keys.find(|key| key.name == own);
+        let Some(most) = key.and_then(|key| key.max_sessions) else {
+            return false;
+        };
+        let others = self.sessions.iter().enumerate().filter(|(other, one)| {
+            *other != index && one.unproven.is_none() && name(one).as_ref() == Some(&own)
+        });
+        others.count() >= usize::try_from(most).unwrap_or(usize::MAX)
     }
 
     /// Next time limit of a proof.

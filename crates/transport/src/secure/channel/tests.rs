@@ -23,7 +23,8 @@ type Accepted = Result<(Channel, TcpStream), NoChannel>;
 
 fn server(socket: TcpStream, key: &'static [u8], within: Duration) -> JoinHandle<Accepted> {
     thread::spawn(move || {
-        let channel = Channel::accept(socket.as_fd(), &secret(key), within)?;
+        let keys = KeyRing::bare(secret(key));
+        let (channel, _) = Channel::accept(socket.as_fd(), &keys, within)?;
         Ok((channel, socket))
     })
 }

@@ -39,6 +39,31 @@ impl Secret {
         Ok(Self(Zeroizing::new(secret.to_vec())))
     }
 
+    /// Returns true if a generator may have made it, with at least 128 bits: 32 or more hexadecimal
+    /// digits, 22 or more characters of base64, or bytes that are not text. Words and sentences
+    /// are not.
+    #[must_use]
+    pub fn is_generated(&self) -> bool {
+        let bytes: &[u8] = &self.0;
+        let mut seen = [false; 256];
+        for &byte in bytes {
+            if let Some(one) = seen.get_mut(usize::from(byte)) {
+                *one = true;
+            }
+        }
+        let different = seen.iter().filter(|one| **one).count();
+        let has = |class: fn(&u8) -> bool| bytes.iter().any(class);
+        if bytes.iter().all(u8::is_ascii_hexdigit) {
+            return bytes.len() >= 32 && different >= 8;
+        }
+        let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_=".contains(byte);
+        if bytes.iter().all(is_base64) {
+            let mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+            return bytes.len() >= 22 && different >= 12 && mixed && has(u8::is_ascii_digit);
+        }
+        std::str::from_utf8(bytes).is_err() && different >= 12
+    }
+
     /// Its bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
@@ -80,6 +105,34 @@ impl fmt::Debug for Secret {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn generated_keys_are_told_from_words() {
+        let generated: [&[u8]; 5] = [
+            b"0123456789abcdef0123456789abcdef",
+            b"8f1c2b7d9e0a4536b1c8d7e2f3a49560",
+            b"q83vEjRWeJCrze8SNFZ4kA==",
+            b"Jp3xLw0Zq7TnVb2KcR5yHd8F",
+            b"\xff\xfe\x01\x02\x03\x04\x05\x06\x07\x08\x09\x10\x11\x12\x13\x14",
+        ];
+        for key in generated {
+            assert!(Secret::new(key).unwrap().is_generated(), "{key:?}");
+        }
+        for key in [
+            "correct horse battery staple",
+            "correct-horse-battery-staple-1",
+            "Passwort-fuer-den-Messplatz",
+            "0123456789abcdef",
+            "deadbeefdeadbeefdeadbeefdead",
+            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            "Grüße aus dem Keller, Raum 17",
+        ] {
+            assert!(
+                !Secret::new(key.as_bytes()).unwrap().is_generated(),
+                "{key}"
+            );
+        }
+    }
 
     #[test]
     fn a_newline_at_the_end_makes_no_difference_and_a_short_key_is_refused() {

@@ -11,6 +11,9 @@ use crate::key;
 use crate::link::ControlLink;
 use crate::output::{Failure, system_text};
 
+/// Refusal of a key that a man in the middle could find by trying keys against one proof.
+const GUESSABLE: &str = "the key is not a generated one and could be guessed by a man in the \
+                         middle: create one at both ends with openssl rand -hex 32";
 /// Time limit of the authentication.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
@@ -21,7 +24,11 @@ pub(super) fn give_key(plan: &mut TestPlan) -> Result<(), Failure> {
         if let Some(keys) = keys {
             let key = keys.to_measure().map(|key| key.secret.clone());
             let none = || Failure::failed("the key file has no key with the role measure");
-            control.secret = Some(key.ok_or_else(none)?);
+            let key = key.ok_or_else(none)?;
+            if !key.is_generated() {
+                return Err(Failure::failed(GUESSABLE));
+            }
+            control.secret = Some(key);
         }
     }
     Ok(())

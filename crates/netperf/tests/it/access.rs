@@ -310,7 +310,7 @@ fn key_file(folder: &Scratch, name: &str, key: &str) -> String {
 fn keys(folder: &Scratch) -> (String, String) {
     (
         key_file(folder, "key", "0123456789abcdef0123456789abcdef"),
-        key_file(folder, "other", "another key that is long enough"),
+        key_file(folder, "other", "fedcba9876543210fedcba9876543210"),
     )
 }
 
@@ -434,7 +434,8 @@ fn a_wrong_key_is_a_line_at_both_ends() {
 #[test]
 fn keys_with_names_have_limits_and_roles_and_are_rotated() {
     let folder = Scratch::new();
-    let (old, new, fleet) = ("a".repeat(32), "b".repeat(32), "c".repeat(32));
+    let keys = ["0123456789abcdef", "fedcba9876543210", "02468ace13579bdf"];
+    let [old, new, fleet] = keys.map(|half| half.repeat(2));
     let lines = format!("ci measure {old} max-sessions=1\nfleet agent {fleet}");
     let path = key_file(&folder, "keys", &lines);
     let mut options = vec!["--key-file", path.as_str()];
@@ -484,6 +485,18 @@ fn keys_with_names_have_limits_and_roles_and_are_rotated() {
     is_noted(&server, "line 2: an earlier line has this name or this key");
     short(&new).expect_clean();
     drop(longer);
+}
+
+#[test]
+fn netperf_proves_no_key_that_can_be_guessed() {
+    let folder = Scratch::new();
+    let key = key_file(&folder, "key", "the measuring room in Berlin");
+    let server = server(&["--key-file", &key]);
+    let run = client(&server, &SHORT).args(["--key-file", &key]).run();
+    fails(&run, 1, "could be guessed by a man in the middle");
+    in_the_manual("the key is not a generated one");
+    // netperf did not connect.
+    nothing_is_left(&server);
 }
 
 #[test]

@@ -69,7 +69,8 @@ impl Target {
 fn key_file(folder: &Scratch, name: &str) -> String {
     use std::os::unix::fs::PermissionsExt as _;
     let path = folder.path().join(name);
-    std::fs::write(&path, format!("{name}-0123456789abcdef\n")).expect("a key");
+    let key = format!("0123456789abcdef0123456789abcde{:x}", name.len());
+    std::fs::write(&path, key).expect("a key");
     let private = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(&path, private).expect("a private file");
     path.to_str().expect("a name").to_owned()

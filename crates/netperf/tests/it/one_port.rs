@@ -225,7 +225,7 @@ fn a_port_that_takes_root_takes_no_datagrams_for_another_user_netns() {
 fn the_control_connection_may_be_encrypted() {
     let scratch = Scratch::new();
     let key = scratch.path().join("key");
-    std::fs::write(&key, "0123456789abcdef").unwrap();
+    std::fs::write(&key, "0123456789abcdef0123456789abcdef").unwrap();
     std::process::Command::new("chmod")
         .arg("600")
         .arg(&key)

@@ -140,12 +140,14 @@ const PROBES: i32 = 3;
 
 /// Probes the host at the other end of a TCP connection: the connection ends after three probes
 /// without an answer. Their interval is twice the longer of `round_trip` and the round trip of
-/// the connection, and at least a second. Best effort: without the options, the deadlines of
-/// each wait hold.
+/// the connection, and at least a second. Nothing changes on a connection without keep-alive, as
+/// `--control-keepalive 0` asks. Best effort: without probes, the deadlines of each wait hold.
 pub fn demand_signs_of_life(fd: BorrowedFd<'_>, round_trip: Duration) {
+    if fetch(fd, IntOption::KeepAlive).unwrap_or(0) == 0 {
+        return;
+    }
     let own = tcp::info(fd).map_or(Duration::ZERO, |info| info.round_trip());
     let interval = probe_interval(own.max(round_trip));
-    let _best_effort = set(fd, IntOption::KeepAlive, 1);
     // A user time-out would override the probe count.
     let options = [
         (IntOption::UserTimeout, 0),
@@ -189,6 +191,23 @@ mod tests {
         let after = |millis| probe_interval(Duration::from_millis(millis));
         assert_eq!([0, 500, 501, 4000].map(after), [1, 1, 2, 8]);
         assert_eq!(probe_interval(Duration::from_secs(1 << 30)), 32_767);
+    }
+
+    #[test]
+    fn only_a_connection_with_keep_alive_is_probed_sooner() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let fd = stream.as_fd();
+        let values = || {
+            let of = |option| fetch(fd, option).unwrap();
+            (of(IntOption::KeepAlive), of(IntOption::KeepIdle))
+        };
+        let before = values();
+        demand_signs_of_life(fd, Duration::ZERO);
+        assert_eq!(values(), before, "nothing asked for probes");
+        set(fd, IntOption::KeepAlive, 1).unwrap();
+        demand_signs_of_life(fd, Duration::ZERO);
+        assert_eq!(values(), (1, 1));
     }
 
     #[test]

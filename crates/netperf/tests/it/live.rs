@@ -22,7 +22,12 @@ fn server() -> Netserver {
 /// The picture once something was measured.
 fn picture(terminal: &Terminal) -> String {
     terminal.until("a rate", |screen| {
-        row(screen, "Rate").is_some_and(|rate| rate.contains(" mean") && !rate.contains("- mean"))
+        let unknown = ["- mean", " 0.00 mean"];
+        let has_rate = |rate: &str| {
+            rate.contains(" mean") && !unknown.iter().any(|unknown| rate.contains(unknown))
+        };
+        row(screen, "Rate").is_some_and(has_rate)
+            && row(screen, "  so far").is_none_or(|latency| !latency.contains(" -"))
             && screen.contains("of 1 CPU") | screen.contains(" CPUs")
     })
 }

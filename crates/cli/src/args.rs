@@ -7,7 +7,7 @@ mod test;
 
 pub use global::{
     ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs, IoArgs, IterationsArg, JsonArg, OnePortArg,
-    Progress, RateArg, RateArgs, SeriesArgs, Show, UntilArg, UntilArgs,
+    Progress, RateArg, RateArgs, RateCounts, SeriesArgs, Show, UntilArg, UntilArgs,
 };
 pub use server::{AccessArgs, Networks, ServerArgs};
 pub use subcommands::{CheckArgs, CompareArgs, HistoryArgs, ReportArgs, SweepArgs, SweepWords};

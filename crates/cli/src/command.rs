@@ -5,6 +5,7 @@ use netperf_model::in_force::Substitution;
 use netperf_model::{ControlPlan, ReportPlan, TestPlan};
 
 use crate::args::{ServerArgs, Show};
+use crate::foreign;
 use crate::long::{Misuse, nearest, shown};
 
 /// Output stream of a line.
@@ -74,6 +75,8 @@ pub struct Usage {
     pub text: String,
     /// Exit status.
     pub exit: u8,
+    /// A line for standard error if a person reads it.
+    pub hint: String,
 }
 
 impl Usage {
@@ -83,6 +86,7 @@ impl Usage {
             stream: OutputStream::Stdout,
             text,
             exit: 0,
+            hint: String::new(),
         }
     }
 
@@ -92,6 +96,7 @@ impl Usage {
             stream: OutputStream::Stderr,
             text,
             exit,
+            hint: String::new(),
         }
     }
 }
@@ -139,6 +144,9 @@ pub enum Command {
     Usage(Usage),
     /// Print this on stdout and exit 0.
     Version(String),
+    /// Print [`crate::VERSION`] and this program's version, commit and features on stdout, and
+    /// exit 0.
+    FullVersion,
 }
 
 /// Parameters of `--list`.
@@ -160,6 +168,9 @@ pub enum ServerCommand {
     Usage(Usage),
     /// Print this on stdout and exit 0.
     Version(String),
+    /// Print [`crate::VERSION`] and this program's version, commit and features on stdout, and
+    /// exit 0.
+    FullVersion,
 }
 
 /// A test name that is not in the catalogue.
@@ -194,7 +205,12 @@ impl UnknownTest {
     /// The line with the test that was probably meant.
     #[must_use]
     pub fn hint(&self) -> String {
-        let near = nearest(&self.name, TESTS.iter().map(|row| row.name));
+        if self.name.bytes().all(|byte| byte.is_ascii_digit()) {
+            let name = &self.name;
+            return format!("netperf: a length in seconds is given as -l {name}\n");
+        }
+        let described = foreign::test(&self.name).map(str::to_owned);
+        let near = described.or_else(|| nearest(&self.name, TESTS.iter().map(|row| row.name)));
         let near = near.map(|near| format!("did you mean {near}? "));
         let near = near.unwrap_or_default();
         format!("netperf: {near}`netperf -t help` lists the tests\n")

@@ -13,9 +13,9 @@ pub(crate) const COMPARE: SubcommandSpec<CompareArgs> = SubcommandSpec {
     usage: "Usage: netperf compare A B [options]
        netperf compare A [A ...] vs B [B ...] [options]
 
-Compares two sets of runs of one test and reports for each figure the change, its
-confidence interval and a verdict. A and B are files, or folders of files, from
-netperf --json, iperf3 -J or flent; each file is a run.
+Compares two sets of runs of one test and reports for each figure the change,
+its confidence interval and a verdict. A and B are files, or folders of files,
+from netperf --json, iperf3 -J or flent; each file is a run.
 
   netperf compare before/ after/
   netperf compare old-*.json vs new-*.json --margin 2%
@@ -38,8 +38,8 @@ pub(crate) const RUN: SubcommandSpec<CompareArgs> = SubcommandSpec {
        netperf run --vary name=value,value [options] -- netperf-options
 
 Runs two configurations of netperf alternately, A B A B and so on, and compares
-them pair by pair. A-options and B-options are complete command lines of netperf;
-both can contain `--`. With --vary they differ in one option alone.
+them pair by pair. A-options and B-options are complete command lines of
+netperf; both can contain `--`. With --vary they differ in one option alone.
 
   netperf run -- -H db1 -t TCP_RR --vs -H db1 -t TCP_RR -- -D
   netperf run --vary congestion=cubic,bbr --pairs 40 --keep runs -- -H db1 -l 2

@@ -34,7 +34,7 @@ impl OptionEntry {
         Self {
             letter: row.letter,
             long: row.long,
-            value: if row.explains() { "[test]" } else { row.value },
+            value: if row.explains() { "[topic]" } else { row.value },
             help: row.help,
             more: row.more,
             group: row.group,

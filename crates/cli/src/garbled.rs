@@ -3,6 +3,7 @@
 //! Letters accept any text, because scripts rely on it. A line on standard error then names the
 //! value and its effect.
 
+use crate::foreign;
 use crate::grammar::{c_number, dscp, int};
 use crate::kind::{ValueKind, is_direction, length};
 use crate::long::shown;
@@ -10,6 +11,9 @@ use crate::long::shown;
 /// The line about a value; `None` for a value that is used as it was typed.
 pub(crate) fn remark(letter: char, kind: ValueKind, text: &str) -> Option<String> {
     let effect = effect(kind, text)?;
+    if letter == 'P' && kind == ValueKind::Switch && int(text) > 1 {
+        return Some(foreign::streams(letter, int(text)));
+    }
     Some(format!(
         "-{letter} {}: not {}; {effect}",
         shown(text),
@@ -48,7 +52,7 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
             0 => unless(begins_with_number(text), "read as 0"),
             number => unless(number == 1, "read as 1"),
         },
-        ValueKind::Count => {
+        ValueKind::Count | ValueKind::ByteRate => {
             let digits = text.trim_end_matches(|letter| "KMGkmg".contains(letter));
             let shortened = digits.len() < text.len() && digits.parse::<u32>().is_ok();
             unless(begins_with_number(text) && !shortened, &read_as(text))

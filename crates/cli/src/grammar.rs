@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_model::Family;
 
-use crate::args::RateArg;
+use crate::args::{RateArg, RateCounts};
 
 /// A decimal integer as `atoi(3)` reads it: blanks, a sign, digits; the rest is
 /// ignored and no digits are 0. Text too long for 64 bits saturates.
@@ -54,29 +54,40 @@ pub(crate) fn size(text: &str) -> i32 {
         .fold(int(text), |value, (_, factor)| value.wrapping_mul(*factor))
 }
 
-/// A rate: a number, perhaps with a fraction, a letter for a power of ten, and `pps` for
-/// packets; `None` for anything else, and for one that is not above 0.
+/// A rate: a number, perhaps with a fraction, a letter for a power of ten, and a unit: `pps` for
+/// packets, `bit` or `bps` for bits; `None` for anything else, and for one that is not above 0.
 pub(crate) fn rate(text: &str) -> Option<RateArg> {
-    const FACTORS: [(char, f64); 4] = [('k', 1e3), ('K', 1e3), ('M', 1e6), ('G', 1e9)];
-    let (number, packets) = match text.strip_suffix("pps") {
-        Some(number) => (number, true),
-        None => (text, false),
+    let (number, counts) = match (text.strip_suffix("pps"), without_bits(text)) {
+        (Some(number), _) => (number, RateCounts::Packets),
+        (None, Some(number)) => (number, RateCounts::Bits),
+        (None, None) => (text, RateCounts::Default),
     };
-    let with_factor =
-        |(letter, factor): &(char, f64)| Some((number.strip_suffix(*letter)?, *factor));
-    let (digits, factor) = FACTORS
-        .iter()
-        .find_map(with_factor)
-        .unwrap_or((number, 1.0));
+    let (digits, power) = power_of_ten(number);
     let plain = digits
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'.');
     let value: f64 = digits.parse().ok().filter(|_| plain && digits.len() < 20)?;
-    let per_second = value * factor;
-    (per_second > 0.0).then_some(RateArg {
-        per_second,
-        packets,
-    })
+    let per_second = value * f64::from(10_u32.pow(power));
+    (per_second > 0.0).then_some(RateArg { per_second, counts })
+}
+
+/// The number of a rate whose unit is written out: `50M` of `50Mbit`, `50Mbps` and `50Mbit/s`.
+pub(crate) fn without_bits(text: &str) -> Option<&str> {
+    const UNITS: [&str; 5] = ["bits/s", "bit/s", "bits", "bit", "bps"];
+    let has = |unit: &&str| {
+        let at = text.len().checked_sub(unit.len());
+        let end = at.and_then(|at| text.get(at..));
+        end.is_some_and(|end| end.eq_ignore_ascii_case(unit))
+    };
+    let unit = UNITS.iter().find(|unit| has(unit))?;
+    text.get(..text.len() - unit.len())
+}
+
+/// A number without the letter for a power of ten behind it, and the exponent.
+pub(crate) fn power_of_ten(text: &str) -> (&str, u32) {
+    const POWERS: [(&[char], u32); 3] = [(&['k', 'K'], 3), (&['m', 'M'], 6), (&['g', 'G'], 9)];
+    let with = |(letters, power): &(&[char], u32)| Some((text.strip_suffix(*letters)?, *power));
+    POWERS.iter().find_map(with).unwrap_or((text, 0))
 }
 
 /// A number with a fraction as `atof(3)` reads it, without its words and hexadecimal forms.

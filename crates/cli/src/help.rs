@@ -6,20 +6,64 @@ use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Suite, TestId, TestRow};
 
+use crate::applies;
 use crate::entry::{self, OptionEntry};
+use crate::foreign;
 use crate::group::Group;
 use crate::options;
+use crate::subcommand::ABOUT;
 
 /// Columns of a line.
 const WIDTH: usize = 80;
 /// Column at which explanations begin.
 const COLUMN: usize = 34;
 
-/// Everything about netperf.
-pub(crate) fn netperf() -> String {
-    let mut text = "Usage: netperf [options] [-- [test options]]
+/// The first page.
+pub(crate) fn start() -> String {
+    let mut text = START.to_owned();
+    text.push_str("\nCommands:\n");
+    for (word, about) in ABOUT {
+        _ = writeln!(text, "  {word:9}{about}");
+    }
+    text.push_str(START_OPTIONS);
+    text
+}
 
-Measures the network between this host and a host with netserver.
+/// The first page up to the commands. Columns 1 to 80.
+const START: &str = "\
+Usage: netperf [-H host] [-t test] [-l time] [options] [-- test options]
+       netperf command ...
+
+Measures throughput, transaction rate, latency and loss to a netserver.
+
+  netperf check server                       a summary of the path in 15 s
+  netperf -H server -l 30                    throughput of TCP in 30 seconds
+  netperf -H server --flows 8                8 parallel connections
+  netperf -H server -t TCP_RR -j             transactions per second and latency
+  netperf -H server --udp --rate 50M         datagrams: loss
+";
+
+/// The first page after the commands.
+const START_OPTIONS: &str = "
+Options:
+  -t, --test test      TCP_STREAM (send), TCP_MAERTS (receive), TCP_RR, TCP_CRR,
+                       UDP_STREAM, UDP_RR and others: netperf --list
+  -l, --time seconds   length of the test (default 10)
+      --json           one document for programs, with retransmitted segments
+      --until 1%       run until the result has this precision
+      --live           show the test on the whole terminal
+
+netperf --help all     every option       netperf --help TCP_RR    of one test
+netperf --help sweep   a command          man netperf              the manual
+";
+
+/// Everything about netperf.
+pub(crate) fn all() -> String {
+    let mut text = "Usage: netperf [options] [-- [test options]]
+       netperf command [options]
+
+Measures the network between this host and a host with netserver: throughput,
+transaction rate, latency, loss and retransmitted segments.
 
 Letters after -- are test options. Long names are valid on either side, as
 `--name value` or `--name=value`; an invalid name or value is refused. Of two
@@ -30,6 +74,10 @@ suffixes K, M and G (powers of 1024) and k, m and g (powers of 1000).
   netperf --host server --test tcp_rr --request-size 1,64K
 "
     .to_owned();
+    text.push_str("\nCommands, explained by `netperf --help command`:\n");
+    for (word, about) in ABOUT {
+        explained(&mut text, &format!("  {word}"), about);
+    }
     groups(&mut text, &entry::global());
     tests(&mut text);
     test_options(&mut text, Suite::Omni);
@@ -40,19 +88,34 @@ suffixes K, M and G (powers of 1024) and k, m and g (powers of 1000).
     text
 }
 
-/// The options of one test.
+/// The options that have a place in a test.
 pub(crate) fn test(test: TestId) -> String {
     let row = test.row();
     let mut text = format!(
         "Usage: netperf -t {} [options] [-- [test options]]\n\n",
         row.name
     );
-    paragraph(&mut text, 0, &sentence(row));
-    if row.suite == Suite::Control {
-        text.push_str("\nThis test has no test options.\n");
+    let mut about = sentence(row);
+    if let Some(first) = about.get_mut(..1) {
+        first.make_ascii_uppercase();
     }
-    test_options(&mut text, row.suite);
-    text.push_str("\n`netperf --help` shows the options of all tests.\n");
+    paragraph(&mut text, 0, &format!("{about}."));
+    let placed = |entry: &OptionEntry| applies::to(row, entry);
+    match options::of_suite(row.suite) {
+        None => text.push_str("\nThis test has no test options.\n"),
+        Some(options) => {
+            text.push_str("\nTest options; letters only after --.\n");
+            let own: Vec<OptionEntry> = entry::suite(options).into_iter().filter(placed).collect();
+            groups(&mut text, &own);
+            if row.suite == Suite::Omni {
+                protocols(&mut text);
+            }
+        }
+    }
+    text.push_str("\nOther options; letters only before --.\n");
+    let global: Vec<OptionEntry> = entry::global().into_iter().filter(placed).collect();
+    groups(&mut text, &global);
+    text.push_str("\n`netperf --help all` shows the options of all tests.\n");
     text
 }
 
@@ -79,9 +142,13 @@ fn test_options(text: &mut String, suite: Suite) {
         .collect();
     groups(text, &own);
     if suite == Suite::Omni {
-        let names: Vec<&str> = TRANSPORTS.iter().map(|row| row.option).collect();
-        paragraph(text, 0, &format!("\nProtocols: {}.", names.join(", ")));
+        protocols(text);
     }
+}
+
+fn protocols(text: &mut String) {
+    let names: Vec<&str> = TRANSPORTS.iter().map(|row| row.option).collect();
+    paragraph(text, 0, &format!("\nProtocols: {}.", names.join(", ")));
 }
 
 /// Appends options under their headings.
@@ -100,7 +167,15 @@ fn option(text: &mut String, entry: &OptionEntry) {
         None => String::new(),
     };
     let head = format!("  {letter:4}{}", entry.long_form());
-    explained(text, &head, entry.help);
+    let aliases: Vec<String> = foreign::aliases_of(entry.long)
+        .map(|alias| format!("--{alias}"))
+        .collect();
+    if aliases.is_empty() {
+        explained(text, &head, entry.help);
+    } else {
+        let also = aliases.join(", ");
+        explained(text, &head, &format!("{} (also {also})", entry.help));
+    }
 }
 
 /// A head and its explanation beside it, or below it where the head is long.

@@ -113,18 +113,19 @@ pub(crate) const HISTORY: SubcommandSpec<HistoryArgs> = SubcommandSpec {
     about: "store results and find changes",
     program: "netperf history",
     table: TABLE,
-    usage: "Usage: netperf history add file [file ...]    store results; - is standard input
-       netperf history list                   list the newest results
-       netperf history show result            print its document, byte for byte
-       netperf history trend                  show a figure over time
-       netperf history change                 show when it and other facts changed
-       netperf history forget result ...      delete; or --keep-last, --older-than
+    usage: "Usage: netperf history add file [file ...]   store; - is standard input
+       netperf history list                   the newest results
+       netperf history show result            its document, byte for byte
+       netperf history trend                  a figure over time
+       netperf history change                 when its level changed
+       netperf history forget result ...      delete; --keep-last, --older-than
        netperf history export --csv file
-       netperf history check                  read everything and report damage
+       netperf history check                  read all and report damage
 
-Stores results of netperf --json and --json-stream, iperf3 -J and flent. The number
-of a result, or six or more digits of its digest, identifies it. Results with the
-same settings are a configuration; trends and changes refer to one configuration.
+Stores results of netperf --json and --json-stream, iperf3 -J and flent. The
+number of a result, or six or more digits of its digest, identifies it. Results
+with the same settings are a configuration; trends and changes refer to one
+configuration.
 
   netperf -H db1 -t TCP_RR --json | netperf history add -
   netperf history trend --test TCP_RR --host db1

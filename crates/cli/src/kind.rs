@@ -19,6 +19,7 @@ use crate::grammar::{self, DSCP_NAMES};
 use crate::long;
 use crate::options::until;
 use crate::places::{Places, places};
+use crate::topic;
 
 /// A kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub(crate) enum ValueKind {
     Port,
     /// The name of a test.
     Test,
+    /// The topic of a help text.
+    Topic,
     /// A time, or how much to move with a minus in front.
     Length,
     /// Seconds, in any unit of time.
@@ -111,6 +114,8 @@ pub(crate) enum ValueKind {
     Transports,
     /// Bits per second.
     BitRate,
+    /// Bytes per second, or bits per second with their unit.
+    ByteRate,
     /// Two with a comma between, either of which may be left out; one alone is
     /// both or the first, as the option has it.
     Pair(&'static Self, &'static Self),
@@ -175,7 +180,7 @@ impl ValueKind {
             Self::Tos => as_it_is(grammar::dscp(text).is_some()),
             Self::Direction => as_it_is(text.split('|').all(is_direction)),
             Self::Unit => as_it_is(UNITS.contains(&text)),
-            Self::Test | Self::Protocol | Self::Word(_) => {
+            Self::Test | Self::Topic | Self::Protocol | Self::Word(_) => {
                 let choices = self.choices();
                 let same = |choice: &&str| choice.eq_ignore_ascii_case(text);
                 choices.into_iter().find(same).map(Cow::Borrowed)
@@ -201,6 +206,7 @@ impl ValueKind {
             Self::Features => as_it_is(text.parse::<GuardedFeatures>().is_ok()),
             Self::Transports => as_it_is(text.parse::<TransportSet>().is_ok()),
             Self::BitRate => as_it_is(bit_rate(text).is_some()),
+            Self::ByteRate => byte_rate(text).map(Cow::Owned),
             Self::Pair(first, second) => pair((first, second), text),
         }
     }
@@ -216,6 +222,7 @@ impl ValueKind {
             Self::HostWithBits => "a host such as db1, host/bits, or host,family",
             Self::Port => "a port number from 0 to 65535 or the name of a service",
             Self::Test => "the name of a test",
+            Self::Topic => "all, a subcommand or the name of a test",
             Self::Length => "a time such as 10, 500ms or 1m30s, or minus an amount such as -1M",
             Self::Interval | Self::Span => "a time such as 1, 0.5 or 200ms",
             Self::Period => "a time from 1ms to 1h, or 0",
@@ -236,7 +243,7 @@ impl ValueKind {
                 "a percentage above 0, optionally with percentiles, such as 1%,p50,p99"
             }
             Self::Cpus => "a list of CPUs such as 0-3,8",
-            Self::Rate => "a rate such as 50k, 2.5M or 20kpps, above 0",
+            Self::Rate => "a rate such as 50k, 2.5M, 50Mbit or 20kpps, above 0",
             Self::Seed => "a whole number of at most 64 bits",
             Self::Ports => "a range of ports such as 40000-40010",
             Self::Budget => "a number such as 128M, optionally with a comma and one for all",
@@ -248,6 +255,9 @@ impl ValueKind {
                 "all, or a list of ip, local, link and names of --list such as tcp,udp,packet"
             }
             Self::BitRate => "a rate in bits per second such as 100M or 2.5G",
+            Self::ByteRate => {
+                "bytes per second such as 1000000, or bits per second with their unit such as 50Mbit"
+            }
             Self::CpusOfEnds => {
                 "a CPU for each end such as 0,1, or lists with a colon between the ends such as \
                  0-3:4-7"
@@ -313,6 +323,7 @@ impl ValueKind {
     pub(crate) fn choices(&self) -> Vec<&'static str> {
         match *self {
             Self::Test => TESTS.iter().map(|row| row.name).collect(),
+            Self::Topic => topic::words().collect(),
             Self::Protocol => TRANSPORTS.iter().map(|row| row.option).collect(),
             Self::Tos => DSCP_NAMES.iter().map(|(name, _)| *name).collect(),
             Self::Direction => DIRECTIONS.to_vec(),
@@ -340,23 +351,27 @@ fn network_meant(text: &str) -> Option<String> {
     }
 }
 
-/// Bits per second, at least one: digits, perhaps a fraction, and K, M or G for powers of
-/// ten.
+/// Bits per second, at least one: digits, perhaps a fraction, K, M or G for powers of ten, and
+/// perhaps the unit.
 pub(crate) fn bit_rate(text: &str) -> Option<u64> {
-    let (number, power) = match text.char_indices().last()? {
-        (at, 'k' | 'K') => (text.get(..at)?, 3),
-        (at, 'm' | 'M') => (text.get(..at)?, 6),
-        (at, 'g' | 'G') => (text.get(..at)?, 9),
-        _ => (text, 0),
-    };
+    let (number, power) = grammar::power_of_ten(grammar::without_bits(text).unwrap_or(text));
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > power {
+    if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > power as usize {
         return None;
     }
-    let zeros = "0".repeat(power - fraction.len());
+    let zeros = "0".repeat(power as usize - fraction.len());
     let bits: u64 = format!("{whole}{fraction}{zeros}").parse().ok()?;
     (bits > 0).then_some(bits)
+}
+
+/// Bytes per second as a number alone.
+fn byte_rate(text: &str) -> Option<String> {
+    let bytes = match grammar::without_bits(text) {
+        Some(_) => i32::try_from(bit_rate(text)?.div_ceil(8)).ok()?,
+        None => size(text)?,
+    };
+    Some(bytes.to_string())
 }
 
 /// Both halves, where there are two; at least one must be there.

@@ -11,6 +11,7 @@
 //! read as leniently as scripts have always seen them read; long names may stand on
 //! either side of `--`, and their values must make sense.
 
+mod applies;
 mod args;
 mod check;
 mod command;
@@ -20,6 +21,7 @@ mod config;
 pub mod docs;
 mod entry;
 mod fault;
+mod foreign;
 mod garbled;
 mod getopt;
 mod grammar;
@@ -38,6 +40,7 @@ mod resolve;
 mod subcommand;
 mod sweep;
 mod table;
+mod topic;
 mod usage;
 mod vary;
 
@@ -48,9 +51,9 @@ use std::path::Path;
 pub use args::{
     AccessArgs, Args, CheckArgs, CompareArgs, ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs,
     HistoryArgs, HostArg, IoArgs, IterationsArg, JsonArg, Networks, OnePortArg, OutputArg,
-    OutputLayout, PerDirection, PerEnd, Progress, RateArg, RateArgs, ReportArgs, SeriesArgs,
-    ServerArgs, Show, SocketKindArg, SweepArgs, SweepWords, TestArgs, TransportArg, UntilArg,
-    UntilArgs,
+    OutputLayout, PerDirection, PerEnd, Progress, RateArg, RateArgs, RateCounts, ReportArgs,
+    SeriesArgs, ServerArgs, Show, SocketKindArg, SweepArgs, SweepWords, TestArgs, TransportArg,
+    UntilArg, UntilArgs,
 };
 pub use command::{
     CliError, Command, ListCommand, Notice, OutputStream, Parsed, RunCommand, ServerCommand,

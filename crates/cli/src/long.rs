@@ -4,6 +4,7 @@
 //! rejected, with the nearest valid spelling.
 
 use crate::command::{CliError, Notice};
+use crate::foreign;
 use crate::kind::ValueKind;
 use crate::table::{Halt, ValueShape};
 
@@ -155,36 +156,12 @@ pub(crate) fn shown(word: &str) -> String {
     text
 }
 
-/// Names other measuring programs have, and ours for the same.
-const FOREIGN: &[(&str, &str)] = &[
-    ("duration", "time"),
-    ("length", "time"),
-    ("seconds", "time"),
-    ("server", "host"),
-    ("client", "host"),
-    ("hostname", "host"),
-    ("units", "unit"),
-    ("format", "unit"),
-    ("verbose", "verbosity"),
-    ("mss", "segment-size"),
-    ("window", "socket-buffer"),
-    ("affinity", "bind-cpu"),
-    ("bandwidth", "pacing-rate"),
-    ("zero-copy", "zerocopy"),
-    ("gso", "segment-offload"),
-    ("gro", "segment-offload"),
-    ("set-mss", "segment-size"),
-    ("daemon", "foreground"),
-    ("password", "passphrase"),
-    ("usage", "help"),
-];
-
 /// The names that a wrong one may have been meant to be, best first.
 fn near_names(wrong: &str, mut names: Vec<&'static str>) -> Vec<String> {
     names.sort_unstable();
     names.dedup();
     let wrong = wrong.to_ascii_lowercase().replace('_', "-");
-    if let Some((_, ours)) = FOREIGN.iter().find(|(theirs, _)| *theirs == wrong) {
+    if let Some((_, ours)) = foreign::NAMES.iter().find(|(theirs, _)| *theirs == wrong) {
         if names.contains(ours) {
             return vec![(*ours).to_owned()];
         }

@@ -9,18 +9,25 @@ use crate::args::{Args, GlobalArgs, ServerArgs, TestArgs};
 use crate::command::{CliError, Command, Notice, OutputStream, ServerCommand, Usage};
 use crate::config;
 use crate::fault::Fault;
+use crate::foreign;
 use crate::long::{NoOtherTable, OptionProblem, OtherTables, misuse, shown};
 use crate::masked::masked_words;
 use crate::options::{self, SUITES, global, server};
 use crate::subcommand::WORDS;
 use crate::table::{Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape, by_name};
-use crate::{CliEnvironment, VERSION, help, resolve, usage};
+use crate::topic::HelpTopic;
+use crate::{CliEnvironment, VERSION, help, resolve, subcommand, usage};
 
 /// The name of the test that runs when none is given.
 const DEFAULT_TEST: TestId = TestId::TcpStream;
 
 /// The test asked for; `None` when the name is unknown.
 pub(crate) fn test_of(args: &GlobalArgs) -> Option<TestId> {
+    named_test(args).map(|test| foreign::form_of(test, args))
+}
+
+/// The test whose name was given.
+fn named_test(args: &GlobalArgs) -> Option<TestId> {
     match &args.test {
         Some(name) => TestId::from_name(name),
         None => Some(DEFAULT_TEST),
@@ -48,8 +55,13 @@ pub(crate) fn netperf(
             return Ok(halted(halt, OutputStream::Stderr, usage::global));
         }
         TableEnd::Complaint(line) => {
+            let hint = line.rsplit('\'').nth(1).and_then(|text| text.parse().ok());
+            let hint = hint.and_then(foreign::letter);
             let usage = Usage::error(format!("{line}\n{}", usage::global()), 1);
-            return Ok(Command::Usage(usage));
+            return Ok(Command::Usage(Usage {
+                hint: hint.map_or_else(String::new, |hint| format!("{program}: {hint}\n")),
+                ..usage
+            }));
         }
     };
     let (attempt, halted) = test_options(&args, program, &reader.elsewhere, rest);
@@ -63,7 +75,7 @@ pub(crate) fn netperf(
     garbled.extend(attempt.garbled);
     let first = words.first().cloned().into_iter();
     let shown = masked_words(words.get(1..).unwrap_or_default());
-    let args = Args {
+    let mut args = Args {
         program: program.to_owned(),
         command_line: first.chain(shown).collect::<Vec<_>>().join(" "),
         left_over,
@@ -72,14 +84,18 @@ pub(crate) fn netperf(
         global: attempt.global,
         test: attempt.test,
     };
+    let named = named_test(&args.global);
+    foreign::complete(&mut args, named)?;
     resolve::command(&args, environment, notices)
 }
 
-/// The long options among the words, without their dashes and values.
+/// The long options among the words, without their dashes and values; of an alias, the option.
 fn long_names(words: &[String]) -> Vec<String> {
     let texts = words.iter().filter_map(|word| word.strip_prefix("--"));
-    let names = texts.map(|text| text.split('=').next().unwrap_or_default().to_owned());
-    names.filter(|name| !name.is_empty()).collect()
+    let names = texts.map(|text| text.split('=').next().unwrap_or_default());
+    let names = names.map(|name| foreign::alias(name).map_or(name, |(name, _)| name));
+    let names = names.filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
 }
 
 /// Reads the words behind `--`, which may include global options, with the table of the test's
@@ -169,8 +185,8 @@ impl Attempt<'_> {
             }
         }
         Ok(halt.map(|halt| {
-            let halt = if halt == Halt::Explain(None) {
-                Halt::Explain(Some(test))
+            let halt = if halt == Halt::Explain(HelpTopic::Start) {
+                Halt::Explain(HelpTopic::Test(test))
             } else {
                 halt
             };
@@ -323,7 +339,11 @@ pub(crate) fn netserver(
             // Notices of the first pass have already been collected.
             match typed(words, from_file, &mut Vec::new())? {
                 ServerCommand::Serve(args) => args,
-                other @ (ServerCommand::Usage(_) | ServerCommand::Version(_)) => return Ok(other),
+                other @ (ServerCommand::Usage(_)
+                | ServerCommand::Version(_)
+                | ServerCommand::FullVersion) => {
+                    return Ok(other);
+                }
             }
         }
     };
@@ -340,7 +360,8 @@ pub(crate) fn settings_to_check(
 ) -> Option<Box<ServerArgs>> {
     let served = |from_file| match typed(words, from_file, &mut Vec::new()) {
         Ok(ServerCommand::Serve(args)) => Some(args),
-        Ok(ServerCommand::Usage(_) | ServerCommand::Version(_)) | Err(_) => None,
+        Ok(ServerCommand::Usage(_) | ServerCommand::Version(_) | ServerCommand::FullVersion)
+        | Err(_) => None,
     };
     let path = served(ServerArgs::default())?.check_config?;
     let mut from_file = ServerArgs::default();
@@ -397,6 +418,7 @@ fn typed(
         TableEnd::Halted(Halt::Version) => {
             return Ok(ServerCommand::Version(VERSION.to_owned()));
         }
+        TableEnd::Halted(Halt::FullVersion) => return Ok(ServerCommand::FullVersion),
         TableEnd::Halted(Halt::Explain(_)) => Usage::help(help::netserver()),
         TableEnd::Halted(Halt::Help | Halt::ListSelectors { .. }) => {
             Usage::error(usage::netserver(), 1)
@@ -412,10 +434,16 @@ fn halted(halt: Halt, stream: OutputStream, letters: impl Fn() -> String) -> Com
             stream,
             text: letters(),
             exit: 1,
+            hint: String::new(),
         }),
-        Halt::Explain(None) => Command::Usage(Usage::help(help::netperf())),
-        Halt::Explain(Some(test)) => Command::Usage(Usage::help(help::test(test))),
+        Halt::Explain(topic) => Command::Usage(Usage::help(match topic {
+            HelpTopic::Start => help::start(),
+            HelpTopic::All => help::all(),
+            HelpTopic::Test(test) => help::test(test),
+            HelpTopic::Subcommand(word) => subcommand::help(word),
+        })),
         Halt::Version => Command::Version(VERSION.to_owned()),
+        Halt::FullVersion => Command::FullVersion,
         Halt::ListSelectors { one_per_line } => Command::ListSelectors { one_per_line },
     }
 }

@@ -49,6 +49,29 @@ pub fn subcommand(argv: &[OsString]) -> Option<Result<Subcommand, CliError>> {
     })
 }
 
+/// Help for the subcommand of a word.
+pub(crate) fn help(word: &str) -> String {
+    match word {
+        "check" => check::CHECK.help(),
+        "report" => report::REPORT.help(),
+        "compare" => compare::COMPARE.help(),
+        "run" => compare::RUN.help(),
+        "sweep" => sweep::SWEEP.help(),
+        "history" => history::HISTORY.help(),
+        _ => String::new(),
+    }
+}
+
+/// Words and short descriptions of the subcommands.
+pub(crate) const ABOUT: [(&str, &str); 6] = [
+    ("check", check::CHECK.about),
+    ("report", report::REPORT.about),
+    ("compare", compare::COMPARE.about),
+    ("run", compare::RUN.about),
+    ("sweep", sweep::SWEEP.about),
+    ("history", history::HISTORY.about),
+];
+
 /// A subcommand and its options.
 #[derive(Debug)]
 pub(crate) struct SubcommandSpec<A: 'static> {

@@ -20,9 +20,9 @@ Usage: netperf sweep -o folder --over name=values [options] -- netperf-options
        netperf sweep -o folder --plan file
        netperf sweep -o folder
 
-Measures a curve: runs netperf once for every value, which replaces {name} in its
-options, stores every result, and creates one table and one report of all. The
-third form resumes an interrupted sweep.
+Measures a curve: runs netperf once for every value, which replaces {name} in
+its options, stores every result, and creates one table and one report of all.
+The third form resumes an interrupted sweep.
 
   netperf sweep -o sizes --over m=64..64K*2 -- -H db1 -l 5 -- -m {m}
   netperf sweep -o rr --over b=0,1..64*2 --over t=TCP_RR,UDP_RR --repeat 5 -- \\

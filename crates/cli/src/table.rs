@@ -3,11 +3,13 @@
 use netperf_model::Setting;
 
 use crate::command::{CliError, Notice};
+use crate::foreign;
 use crate::garbled::remark;
 use crate::getopt::{Argument, Getopt, GetoptStep};
 use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::long::{OptionProblem, OtherTables, misuse};
+use crate::topic::HelpTopic;
 
 /// One option. Parser, help, man page, completions and manual all read this row.
 #[derive(Debug)]
@@ -75,10 +77,12 @@ impl<A> Copy for Action<A> {}
 pub(crate) enum Halt {
     /// `-h`.
     Help,
-    /// `--help`, perhaps with the name of a test.
-    Explain(Option<netperf_model::TestId>),
+    /// `--help`, perhaps with a topic.
+    Explain(HelpTopic),
     /// `-V`.
     Version,
+    /// `--version`.
+    FullVersion,
     /// `?` as a selection.
     ListSelectors {
         /// One per line.
@@ -173,6 +177,13 @@ impl<A, E: OtherTables> OptionReader<'_, A, E> {
         let (name, attached) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (text, None),
+        };
+        let known =
+            |name| by_name(self.table, name).is_some() || self.elsewhere.shape(name).is_some();
+        let alias = foreign::alias(name).filter(|(ours, _)| !known(name) && known(ours));
+        let (name, attached) = match alias {
+            Some((ours, implied)) => (ours, attached.or(implied)),
+            None => (name, attached),
         };
         let own = by_name(self.table, name);
         let shape = match own {
@@ -274,8 +285,11 @@ impl<A> OptionSpec<A> {
             })
             .transpose()?;
         if let Action::Halt(Halt::Help) = self.action {
-            let test = word.and_then(|name| netperf_model::TestId::from_name(&name));
-            return Ok(Some(Halt::Explain(test)));
+            let topic = word.map_or(HelpTopic::Start, |word| HelpTopic::of(&word));
+            return Ok(Some(Halt::Explain(topic)));
+        }
+        if let Action::Halt(Halt::Version) = self.action {
+            return Ok(Some(Halt::FullVersion));
         }
         if let Action::LetterAndName(_, record) = self.action {
             record(args, word.as_deref().unwrap_or_default());

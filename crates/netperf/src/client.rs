@@ -116,6 +116,10 @@ fn run_as_asked(argv: &[OsString]) -> ExitCode {
             out(&text);
             return ExitCode::SUCCESS;
         }
+        Ok(Command::FullVersion) => {
+            out(&crate::version::full());
+            return ExitCode::SUCCESS;
+        }
         Err(error) => Err(error.into()),
     };
     match done {
@@ -161,7 +165,12 @@ fn stdout_is_for_json(command: &Result<Command, CliError>, argv: &[OsString]) ->
         Ok(Command::Run(run)) => run.report.format.is_json(),
         Ok(Command::UnknownTest(unknown)) => unknown.json,
         Ok(Command::List(list)) => list.json,
-        Ok(Command::ListSelectors { .. } | Command::Usage(_) | Command::Version(_)) => false,
+        Ok(
+            Command::ListSelectors { .. }
+            | Command::Usage(_)
+            | Command::Version(_)
+            | Command::FullVersion,
+        ) => false,
         Err(_) => netperf_cli::asks_for_json(argv),
     }
 }

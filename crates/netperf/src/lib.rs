@@ -9,6 +9,7 @@ mod link;
 )]
 mod output;
 pub mod server;
+mod version;
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -95,6 +95,9 @@ pub(crate) fn release() {
 /// Prints help and returns the exit status.
 pub(crate) fn usage(usage: &Usage) -> ExitCode {
     say(usage.stream, &usage.text);
+    if is_terminal(OutputStream::Stderr) {
+        err(&usage.hint);
+    }
     ExitCode::from(usage.exit)
 }
 

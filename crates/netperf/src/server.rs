@@ -78,12 +78,16 @@ pub fn main(argv: &[OsString]) -> ExitCode {
             }
             ExitCode::from(FAILED)
         }
-        Ok(ServerCommand::Version(text)) => {
-            out(&format!("{text}sandbox: {}\n", Means::find().described()));
-            ExitCode::SUCCESS
-        }
+        Ok(ServerCommand::Version(text)) => version(&text),
+        Ok(ServerCommand::FullVersion) => version(&crate::version::full()),
         Err(error) => Failure::from(error).report(),
     }
+}
+
+/// Prints a version and the sandbox that this host has.
+fn version(text: &str) -> ExitCode {
+    out(&format!("{text}sandbox: {}\n", Means::find().described()));
+    ExitCode::SUCCESS
 }
 
 /// Environment of the process.

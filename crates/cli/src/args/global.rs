@@ -80,6 +80,10 @@ pub struct GlobalArgs {
     pub keepalive: bool,
     /// `-t`: test name, upper case.
     pub test: Option<String>,
+    /// `--udp`: the UDP form of the test.
+    pub udp: bool,
+    /// `--reverse`: the form of the test in which netserver sends.
+    pub reverse: bool,
     /// `-T`: CPUs; the outer `Option` tells whether `-T` was given at all.
     pub bind: Option<PerEnd<i32>>,
     /// `-v`: verbosity.
@@ -254,8 +258,19 @@ pub struct RateArgs {
 pub struct RateArg {
     /// The number, above 0.
     pub per_second: f64,
-    /// True if it counts packets; otherwise requests or bits, as the test has it.
-    pub packets: bool,
+    /// What it counts.
+    pub counts: RateCounts,
+}
+
+/// What a rate counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateCounts {
+    /// Requests of a request/response test, bits elsewhere: a number without a unit.
+    Default,
+    /// Packets: `pps`.
+    Packets,
+    /// Bits: `bit`, `bps`.
+    Bits,
 }
 
 /// The options about going on until figures are known.

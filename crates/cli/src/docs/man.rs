@@ -10,7 +10,7 @@ use crate::group::Group;
 use crate::help;
 use crate::history::HISTORY;
 use crate::report::REPORT;
-use crate::subcommand::SubcommandSpec;
+use crate::subcommand::{ABOUT, SubcommandSpec};
 
 /// Columns of a line of the source.
 const LINE: usize = 78;
@@ -18,7 +18,8 @@ const LINE: usize = 78;
 /// `netperf.1`.
 pub(super) fn netperf() -> String {
     let mut page = Man::new("NETPERF", "netperf", "measure the performance of a network");
-    page.synopsis(".B netperf\n.RI [ options ]\n.RB [ \\-\\-\n.RI [ \"test options\" ]]\n");
+    page.synopsis(".B netperf\n.RI [ options ]\n.RB [ \\-\\-\n.RI [ \"test options\" ]]\n.br\n.B netperf check\n.I host\n.RI [ options ]\n\
+         .br\n.B netperf\n.RB { run | compare | sweep | report | history }\n.I \"...\"\n");
     page.section("DESCRIPTION");
     page.text(
         "netperf runs a test between this host and a host with netserver(1), and prints the \
@@ -34,6 +35,12 @@ pub(super) fn netperf() -> String {
         "An invalid value of a letter counts as 0, as in netperf 2.7; an invalid value of a name \
          is an error.",
     );
+    page.section("COMMANDS");
+    let about = ABOUT.iter().map(|(word, about)| {
+        let about = sentence(about);
+        format!("netperf {word}: {about} See netperf-{word}(1).")
+    });
+    page.items(&about.collect::<Vec<_>>().join("\n"));
     values(&mut page);
     page.section("OPTIONS");
     page.options(&entry::global());

@@ -8,6 +8,7 @@ mod markdown;
 mod zsh;
 
 use crate::entry::{self, OptionEntry};
+use crate::foreign;
 use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::options::SUITES;
@@ -185,6 +186,14 @@ fn about(entry: &OptionEntry) -> String {
     if !entry.more.is_empty() {
         text.push(' ');
         text.push_str(entry.more);
+    }
+    let aliases: Vec<String> = foreign::aliases_of(entry.long)
+        .map(|alias| format!("--{alias}"))
+        .collect();
+    match aliases.as_slice() {
+        [] => {}
+        [alias] => text.push_str(&format!(" {alias} is an alias.")),
+        aliases => text.push_str(&format!(" {} are aliases.", aliases.join(" and "))),
     }
     text
 }

@@ -64,6 +64,17 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
         .set(|a, text| a.test = Some(text.to_ascii_uppercase()))
         .help("the test to run (default TCP_STREAM)")
         .more("Names are not case sensitive."),
+    Opt::named("udp", Group::Test)
+        .flag(|a| a.udp = true)
+        .help("use UDP: TCP_STREAM becomes UDP_STREAM, TCP_RR UDP_RR")
+        .more("The data goes over UDP, as with the option of iperf of this name."),
+    Opt::named("reverse", Group::Test)
+        .flag(|a| a.reverse = true)
+        .help("let netserver send: TCP_STREAM becomes TCP_MAERTS")
+        .more(
+            "UDP_STREAM becomes OMNI with -- -T udp -d recv. As with the option of iperf of this \
+             name.",
+        ),
     length::TIME,
     length::COUNT,
     cpu::LOCAL,
@@ -214,12 +225,12 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .set(|a, text| a.rate.rate = rate(text))
         .help("send at this rate: requests per second, or bits per second")
         .more(
-            "A number, optionally with a fraction, and k, M or G for 10^3, 10^6 or 10^9. In \
-             request/response tests it counts requests: they are sent when they are due, \
+            "A number, optionally with a fraction, and k, M or G for 10^3, 10^6 or 10^9, in either \
+             case. In request/response tests it counts requests: they are sent when they are due, \
              independent of earlier responses, and the latency counts from the due time. In \
-             one-way tests it counts bits, or, with the suffix pps, messages of transports that \
-             preserve them (20kpps): the sending end spaces them evenly. Many flows (--flows) \
-             share the rate; tests that open a connection for each transaction need --flows. \
+             one-way tests it counts bits (50m, 50Mbit and 50Mbps are the same), or, with the \
+             suffix pps, messages of transports that preserve them (20kpps): the sending end \
+             spaces them evenly. Many flows (--flows) share the rate; tests that open a connection for each transaction need --flows. \
              netperf warns if it could not keep the rate.",
         ),
     Opt::named("arrival", Group::Pacing)
@@ -383,7 +394,10 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
     Opt::lettered('V', "version", Group::About)
         .action(Action::Halt(Halt::Version))
         .help("print the version and exit")
-        .more("Prints the version of netperf with which this program is compatible."),
+        .more(
+            "The version of netperf with which this program is compatible, alone for the letter. \
+             The name adds the version of this program, its commit and its features.",
+        ),
 ];
 
 /// `-D seconds,units`; `-D ,units` keeps one second. The units have no effect.

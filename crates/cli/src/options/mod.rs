@@ -286,10 +286,10 @@ const fn plain_help_row<A>() -> OptionSpec<A> {
 
 /// The row of `-h` of a program.
 const fn help_row<A>() -> OptionSpec<A> {
-    plain_help_row().takes("", ValueKind::Test).more(
+    plain_help_row().takes("", ValueKind::Topic).more(
         "The letter prints the option letters, with exit status 1 as scripts expect. The name \
-         prints everything on standard output; with the name of a test after it, the options of \
-         that test.",
+         prints examples and the main options on standard output; with all after it, every option; \
+         with the name of a test or subcommand, its options.",
     )
 }
 

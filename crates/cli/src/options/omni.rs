@@ -101,9 +101,10 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
         .help("TCP congestion control algorithm")
         .more("One name is for both ends; at most 15 characters are used."),
     Opt::lettered('q', "pacing-rate", Group::Pacing)
-        .takes("bytes", ValueKind::Count)
+        .takes("bytes", ValueKind::ByteRate)
         .set(|a, text| a.pacing_rate = Some(int(text)))
-        .help("let the kernel pace the sockets at this many bytes per second"),
+        .help("let the kernel pace the sockets at this many bytes per second")
+        .more("The name accepts bits per second with their unit as well: 50Mbit."),
     Opt::lettered('F', "fast-open", Group::Sockets)
         .flag(|a| a.fast_open = true)
         .help("TCP fast open")

@@ -40,6 +40,7 @@ fn kind(setting: &SettingRow) -> ValueKind {
     let each = match setting.value {
         SettingType::Switch => ValueKind::Switch,
         SettingType::Count => ValueKind::Count,
+        SettingType::Size if setting.heading == SettingHeading::Pacing => ValueKind::ByteRate,
         SettingType::Size => ValueKind::Size,
         SettingType::Within(least, most) => ValueKind::Within(least, most),
         SettingType::Name => ValueKind::Interface,

@@ -202,6 +202,7 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
             .prop_filter("a level", |text| ValueKind::Confidence.read(text).is_some())
             .boxed(),
         ValueKind::Test
+        | ValueKind::Topic
         | ValueKind::Unit
         | ValueKind::Tos
         | ValueKind::Direction
@@ -217,6 +218,7 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
         ValueKind::Transports => pattern("(ip|local|link|tcp|packet)(,udp|,llc1)?").boxed(),
         ValueKind::Networks => pattern("10\\.0\\.0\\.0/8(,192\\.168\\.[0-9]\\.0/24)?").boxed(),
         ValueKind::DataPeers => pattern("(same|any|10\\.0\\.0\\.0/8)").boxed(),
+        ValueKind::ByteRate => pattern("[0-9]{1,5}").boxed(),
         ValueKind::BitRate => pattern("[1-9][0-9]{0,3}[KMGkmg]?").boxed(),
         ValueKind::Pair(first, second) => {
             let halves = (values(*first), values(*second), 0..4);

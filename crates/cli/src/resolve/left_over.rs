@@ -5,6 +5,7 @@ use netperf_model::TestId;
 use super::hosts;
 use crate::args::Args;
 use crate::command::CliError;
+use crate::foreign;
 use crate::long::nearest;
 use crate::subcommand::WORDS;
 
@@ -34,6 +35,12 @@ fn meant(word: &str) -> String {
         _ if is_help => "--help shows the options".to_owned(),
         _ if lower == "version" => "-V prints the version".to_owned(),
         _ if TestId::from_name(word).is_some() => format!("a test is given as -t {word}"),
+        _ if foreign::test(word).is_some() => {
+            format!(
+                "a test is given as -t {}",
+                foreign::test(word).unwrap_or_default()
+            )
+        }
         _ if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) => {
             format!("a length in seconds is given as -l {word}")
         }

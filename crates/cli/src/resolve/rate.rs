@@ -3,7 +3,7 @@
 use netperf_model::{EndPlan, Flow, RatePlan, RateUnit, SocketPlan};
 
 use super::ends::PlannedEnd;
-use crate::args::Args;
+use crate::args::{Args, RateCounts};
 use crate::command::CliError;
 
 /// The rate that was asked for. A number alone counts requests where there are some, and
@@ -23,10 +23,10 @@ pub(super) fn asked(args: &Args, flow: Flow) -> Result<Option<RatePlan>, CliErro
     };
     Ok(Some(RatePlan {
         per_second: rate.per_second,
-        unit: match rate.packets {
-            true => RateUnit::Packets,
-            false if flow.counts_transactions() => RateUnit::Transactions,
-            false => RateUnit::Bits,
+        unit: match rate.counts {
+            RateCounts::Packets => RateUnit::Packets,
+            RateCounts::Default if flow.counts_transactions() => RateUnit::Transactions,
+            RateCounts::Default | RateCounts::Bits => RateUnit::Bits,
         },
         arrival: typed.arrival.unwrap_or_default(),
         seed: typed.seed,

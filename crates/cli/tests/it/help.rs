@@ -60,7 +60,74 @@ fn netserver_help_lists_every_option() {
 
 #[test]
 fn help_by_name_is_everything_under_headings() {
-    insta::assert_snapshot!("by_name", help("--help"));
+    insta::assert_snapshot!("by_name", help("--help all"));
+}
+
+#[test]
+fn the_first_page_has_30_lines_five_examples_and_every_subcommand() {
+    let text = help("--help");
+    assert!(text.lines().count() <= 30, "{text}");
+    let examples = text.lines().filter(|line| line.starts_with("  netperf "));
+    assert_eq!(examples.count(), 5, "{text}");
+    for word in ["check", "report", "compare", "run", "sweep", "history"] {
+        let title = format!("\n  {word:9}");
+        assert!(text.contains(&title), "{word}: {text}");
+        let full = help(&format!("--help {word}"));
+        assert!(full.contains(&format!("netperf {word}")), "{full}");
+    }
+    insta::assert_snapshot!("first_page", text);
+}
+
+#[test]
+fn help_has_the_words_of_other_programs() {
+    for word in ["throughput", "parallel", "retransmit"] {
+        assert!(help("--help").contains(word), "{word}");
+        assert!(help("--help all").contains(word), "{word}");
+    }
+}
+
+/// Tests, options that have a place in them, and options that have none.
+const PLACES: [(&str, &str, &str); 6] = [
+    (
+        "TCP_RR",
+        "--rate --until --latency --flows --request-size --timestamps",
+        "--sequence --bidirectional --reverse --send-size --direction",
+    ),
+    (
+        "TCP_STREAM",
+        "--rate --until --flows --send-size --bidirectional --series",
+        "--request-size --burst --sequence --arrival --timestamps",
+    ),
+    (
+        "UDP_STREAM",
+        "--rate --sequence --segment-offload --flows --connected",
+        "--series --segment-size --no-delay --congestion --request-size",
+    ),
+    (
+        "TCP_CRR",
+        "--flows --rate --port-range --fast-open --request-size",
+        "--series --sequence --bidirectional",
+    ),
+    (
+        "OMNI",
+        "--direction --sequence --tls-cipher --burst",
+        "--unused-w",
+    ),
+    ("LOC_CPU", "--host --json", "--rate --flows --latency"),
+];
+
+#[test]
+fn help_about_a_test_has_what_applies_and_nothing_else() {
+    for (test, has, lacks) in PLACES {
+        let text = help(&format!("--help {test}"));
+        let named = |option: &str| text.split_whitespace().any(|word| word == option);
+        for option in has.split(' ') {
+            assert!(named(option), "{test} lacks {option}: {text}");
+        }
+        for option in lacks.split(' ') {
+            assert!(!named(option), "{test} has {option}: {text}");
+        }
+    }
 }
 
 #[test]
@@ -80,6 +147,13 @@ fn help_about_netserver_by_name() {
 fn help_by_name_fits_into_80_columns() {
     let texts = [
         help("--help"),
+        help("--help all"),
+        help("--help check"),
+        help("--help run"),
+        help("--help compare"),
+        help("--help sweep"),
+        help("--help report"),
+        help("--help history"),
         help("--help OMNI"),
         help("--help TCP_CC"),
         help("--help DG_RR"),
@@ -101,6 +175,8 @@ fn help_by_name_fits_into_80_columns() {
 fn help_by_name_is_no_failure_and_help_by_letter_still_is() {
     for (line, stream, exit) in [
         ("--help", OutputStream::Stdout, 0),
+        ("--help all", OutputStream::Stdout, 0),
+        ("--help sweep", OutputStream::Stdout, 0),
         ("-- --help", OutputStream::Stdout, 0),
         ("-h", OutputStream::Stderr, 1),
         ("-- -h", OutputStream::Stdout, 1),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::{error, netperf, run};
 use netperf_cli::{CliError, Command, Misuse, OptionProblem, OutputStream, ServerCommand};
-use netperf_model::{Family, Flow, Format, Limit, SelectionSource, TestId, TransportId};
+use netperf_model::{Family, Flow, Format, Limit, RateUnit, SelectionSource, TestId, TransportId};
 
 #[test]
 fn a_value_is_attached_or_the_next_word() {
@@ -166,9 +166,10 @@ fn a_letter_that_is_due_a_word_takes_a_long_option_for_it() {
 }
 
 #[test]
-fn version_by_name_is_version_by_letter() {
-    assert_eq!(netperf("--version").command, netperf("-V").command);
-    assert_eq!(netperf("-- --version").command, netperf("-V").command);
+fn version_by_name_tells_more_than_by_letter() {
+    for line in ["--version", "-- --version"] {
+        assert_eq!(netperf(line).command, Ok(Command::FullVersion), "{line}");
+    }
 }
 
 /// Error text of an invalid command line: one line, and exit status 2.
@@ -322,5 +323,97 @@ fn a_count_of_nothing_is_refused_and_less_than_a_second_is_what_it_says() {
         ("-l 90.7", Limit::Time(Duration::from_secs(90))),
     ] {
         assert_eq!(run(line).plan.limit, limit, "{line}");
+    }
+}
+
+#[test]
+fn words_of_iperf_are_options_here() {
+    let same = |theirs: &str, ours: &str| {
+        let (theirs, ours) = (run(theirs), run(ours));
+        assert_eq!(theirs.plan, ours.plan);
+        assert_eq!(theirs.named, ours.named);
+    };
+    same("--parallel 8", "--flows 8");
+    same("--parallel=8", "--flows=8");
+    same("--client db1 --interval 1", "--host db1 --interim 1");
+    same("--bandwidth 5M", "--rate 5M");
+    same("--flows 2 --omit 1s", "--flows 2 --warmup 1s");
+    same("--bidir", "--bidirectional separate");
+    for (line, test) in [
+        ("--udp", TestId::UdpStream),
+        ("--udp -t TCP_RR", TestId::UdpRr),
+        ("--udp -t UDP_RR", TestId::UdpRr),
+        ("--reverse", TestId::TcpMaerts),
+        ("-- --reverse", TestId::TcpMaerts),
+    ] {
+        assert_eq!(run(line).plan.test, test, "{line}");
+    }
+    let back = run("--udp --reverse").plan;
+    let omni = run("-t OMNI -- -T udp -d recv").plan;
+    assert_eq!((back.transport, back.flow), (omni.transport, omni.flow));
+    for (line, named) in [
+        ("--udp -t TCP_CC", "--udp"),
+        ("--udp -t OMNI", "--udp"),
+        ("--reverse -t TCP_RR", "--reverse"),
+    ] {
+        let refused = error(line);
+        assert_eq!(refused.exit(), 3, "{line}");
+        assert!(refused.to_string().contains(named), "{refused}");
+    }
+}
+
+#[test]
+fn a_rate_can_have_its_unit() {
+    for text in [
+        "50m", "50M", "50Mbit", "50mbit", "50Mbps", "50Mbit/s", "50000k", "0.05G",
+    ] {
+        for option in ["--rate", "--bitrate"] {
+            let plan = run(&format!("--udp {option} {text}")).plan;
+            let rate = plan.local.rate.expect("a rate");
+            assert_eq!(
+                (rate.per_second, rate.unit),
+                (50e6, RateUnit::Bits),
+                "{text}"
+            );
+        }
+    }
+    let pacing = |text: &str| run(&format!("--pacing-rate {text}")).plan.local.socket;
+    assert_eq!(pacing("50Mbit"), pacing("6250000"));
+    for text in ["50MB", "Mbit", "5xbit", "-5Mbit", "0bit"] {
+        let refused = error(&format!("--rate {text}"));
+        assert!(
+            refused.to_string().contains("is not a rate"),
+            "{text}: {refused}"
+        );
+    }
+}
+
+#[test]
+fn letters_of_iperf_are_answered_with_options_for_a_person_alone() {
+    for (line, meant) in [
+        ("-u", "--udp"),
+        ("-R", "--reverse"),
+        ("-J", "--json"),
+        ("-s", "netserver"),
+        ("-H db1 -l 1 -M 1400", "--segment-size"),
+    ] {
+        let Ok(Command::Usage(usage)) = netperf(line).command else {
+            panic!("{line}");
+        };
+        assert!(usage.hint.contains(meant), "{line}: {}", usage.hint);
+        assert!(!usage.text.contains(&usage.hint));
+    }
+    let remark = "-P 8: read as 1; did you mean --flows 8?";
+    assert_eq!(run("-P 8").garbled, [remark]);
+    assert!(run("-P 1").garbled.is_empty());
+    for (name, meant) in [
+        ("10", "-l 10"),
+        ("throughput", "TCP_STREAM"),
+        ("udp", "UDP_STREAM"),
+    ] {
+        let Ok(Command::UnknownTest(unknown)) = netperf(&format!("-t {name}")).command else {
+            panic!("{name}");
+        };
+        assert!(unknown.hint().contains(meant), "{}", unknown.hint());
     }
 }

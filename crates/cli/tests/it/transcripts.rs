@@ -278,6 +278,7 @@ fn every_netserver_command_line_is_served_or_explained() {
                 let warned = case.is_about(&["netserver-family-unknown"]);
                 assert_eq!(!notices.is_empty(), warned, "{}", case.name);
             }
+            Ok(ServerCommand::FullVersion) => panic!("{}: a long option", case.name),
             Err(error) => panic!("{}: {error}", case.name),
         }
     }

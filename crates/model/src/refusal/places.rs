@@ -383,8 +383,12 @@ const RATE: &[(Condition, &str)] = &[
     ),
     // Requests that are sent when they are due.
     (
-        |case| asks(case) && rate(case).is_some_and(|rate| rate.unit != RateUnit::Transactions),
+        |case| asks(case) && rate(case).is_some_and(|rate| rate.unit == RateUnit::Packets),
         "requests are counted by the second: leave out pps",
+    ),
+    (
+        |case| asks(case) && rate(case).is_some_and(|rate| rate.unit == RateUnit::Bits),
+        "requests are counted by the second: leave out the unit",
     ),
     (|case| asks(case) && is_empty(case.plan), EMPTY),
     (

@@ -359,7 +359,9 @@ impl AcceptLoop {
         match netperf_cli::netserver(&self.argv, &read).command {
             Ok(ServerCommand::Serve(read)) => self.take(*read),
             // Other commands do not serve.
-            Ok(ServerCommand::Usage(_) | ServerCommand::Version(_)) => {}
+            Ok(
+                ServerCommand::Usage(_) | ServerCommand::Version(_) | ServerCommand::FullVersion,
+            ) => {}
             Err(error) => {
                 let fields = [("error", error.to_string().into())];
                 self.log.say(LogLevel::Error, "reload", &fields);

@@ -253,7 +253,7 @@ fn socket_options(topic: &str) -> Vec<String> {
 
 #[test]
 fn every_socket_option_of_the_help_has_a_row() {
-    let mut options = socket_options("");
+    let mut options = socket_options("all");
     options.extend(socket_options("OMNI"));
     assert!(options.len() >= 20, "{options:?}");
     for option in options {

@@ -120,7 +120,8 @@ fn compare(transcript: &Transcript, left_out: &[Exclusion]) -> Comparison {
         other @ (Command::UnknownTest(_)
         | Command::List(_)
         | Command::Usage(_)
-        | Command::Version(_)) => {
+        | Command::Version(_)
+        | Command::FullVersion) => {
             panic!("{}: not a report: {other:?}", transcript.case)
         }
     }

@@ -60,6 +60,11 @@ lab-vm *suites="lab matrix sctp_lab ktls_lab link hardware_stamps":
 lab-systemd:
     lab/suites vm systemd
 
+# Check dist/kubernetes with an API server, or on a node: `just lab-k8s node IMAGE`; as root.
+[no-exit-message]
+lab-k8s *options="check":
+    lab/kubernetes/run {{ options }}
+
 # Formatting, lints and dependencies.
 lint: fmt clippy deny
 

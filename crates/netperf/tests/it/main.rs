@@ -36,6 +36,7 @@ mod interop_cases;
 mod io;
 mod io_uring;
 mod json;
+mod kubernetes;
 mod lab;
 mod list;
 mod live;

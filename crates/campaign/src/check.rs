@@ -8,7 +8,7 @@ use netperf_stats::precision;
 use netperf_web::unit::{Quantity, Unit};
 use serde::Serialize;
 
-mod text;
+pub(crate) mod text;
 
 pub use text::Letters;
 
@@ -25,7 +25,7 @@ const DATAGRAM_RATES: (f64, f64) = (64e3, 1e9);
 /// Seconds between two values of throughput.
 const INTERVAL: &str = "0.1";
 /// Confidence level of the intervals of throughput.
-const LEVEL: f64 = 0.95;
+pub(crate) const LEVEL: f64 = 0.95;
 
 /// A run of a check, in order. Runs that load the path have a probe at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -139,7 +139,7 @@ pub struct CheckSummary {
 
 /// An end of the path.
 #[derive(Clone, Debug, Serialize)]
-struct PathEnd {
+pub(crate) struct PathEnd {
     address: Option<String>,
     interface: Option<String>,
     mtu_bytes: Option<u32>,
@@ -154,7 +154,7 @@ struct PathEnd {
 
 /// Latency of requests at a constant rate, from the time at which each was due.
 #[derive(Clone, Debug, Serialize)]
-struct ProbeLatency {
+pub(crate) struct ProbeLatency {
     requests: u64,
     unanswered_requests: Option<u64>,
     p50_seconds: Option<f64>,
@@ -165,7 +165,7 @@ struct ProbeLatency {
 
 /// A direction under load.
 #[derive(Clone, Debug, Serialize)]
-struct Load {
+pub(crate) struct Load {
     bits_per_second: f64,
     /// Half the width of the 95 % confidence interval. Null if there are too few values.
     plus_minus_bits_per_second: Option<f64>,
@@ -179,7 +179,7 @@ struct Load {
 
 /// CPU utilisation of a host.
 #[derive(Clone, Debug, Serialize)]
-struct BusyCpus {
+pub(crate) struct BusyCpus {
     busy_percent: f64,
     peak_cpu: Option<i32>,
     peak_busy_percent: Option<f64>,
@@ -187,7 +187,7 @@ struct BusyCpus {
 
 /// Datagrams.
 #[derive(Clone, Debug, Serialize)]
-struct Datagrams {
+pub(crate) struct Datagrams {
     asked_bits_per_second: Option<f64>,
     sent_bits_per_second: Option<f64>,
     received_bits_per_second: Option<f64>,
@@ -321,7 +321,7 @@ fn iteration(document: &Document) -> Option<&IterationDocument> {
     document.iterations.first()
 }
 
-fn throughput(document: &Document) -> Option<f64> {
+pub(crate) fn throughput(document: &Document) -> Option<f64> {
     document
         .result
         .as_ref()?
@@ -331,7 +331,7 @@ fn throughput(document: &Document) -> Option<f64> {
 }
 
 /// Both ends of the path, from the first run and from those that know a congestion control.
-fn ends(
+pub(crate) fn ends(
     first: &Document,
     send: Option<&Document>,
     receive: Option<&Document>,
@@ -374,7 +374,7 @@ impl PathEnd {
     }
 }
 
-fn latency(document: &Document) -> Option<ProbeLatency> {
+pub(crate) fn latency(document: &Document) -> Option<ProbeLatency> {
     let of: &LatencySummary = document.latency.as_ref()?;
     let percentile = |percent: f64| {
         let found = of.percentiles.iter().find(|one| one.percent == percent);
@@ -426,7 +426,7 @@ fn load(run: &Document, probe: Option<&Document>) -> Option<Load> {
     })
 }
 
-fn cpu(end: &MeasuredEnd) -> Option<BusyCpus> {
+pub(crate) fn cpu(end: &MeasuredEnd) -> Option<BusyCpus> {
     let cpu = end.cpu.as_ref()?;
     let known = |value: f64| Some(value).filter(|value| *value >= 0.0);
     Some(BusyCpus {
@@ -436,12 +436,16 @@ fn cpu(end: &MeasuredEnd) -> Option<BusyCpus> {
     })
 }
 
-fn datagrams(run: &Document) -> Option<Datagrams> {
+pub(crate) fn datagrams(run: &Document) -> Option<Datagrams> {
     let iteration = iteration(run)?;
     let remote = iteration.remote.as_ref()?;
     let counted = remote.datagrams.as_ref();
     Some(Datagrams {
-        asked_bits_per_second: run.rate.as_ref().map(|rate| rate.asked_per_second),
+        asked_bits_per_second: run
+            .rate
+            .as_ref()
+            .filter(|rate| rate.unit == "bits")
+            .map(|rate| rate.asked_per_second),
         sent_bits_per_second: iteration.local.rates.sent_bits_per_second.0,
         received_bits_per_second: remote.rates.received_bits_per_second.0,
         lost_percent: counted.map_or_else(
@@ -467,6 +471,6 @@ fn unnumbered_loss(run: &IterationDocument) -> Option<f64> {
 }
 
 /// A number with its unit.
-fn quantity(value: f64, unit: Unit) -> String {
+pub(crate) fn quantity(value: f64, unit: Unit) -> String {
     Quantity::new(value, unit).to_string()
 }

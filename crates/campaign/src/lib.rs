@@ -1,7 +1,9 @@
-//! Many runs together: sets of results compared, curves, and the check of a path.
+//! Many runs together: sets of results compared, curves, and the check of a path; summaries for
+//! a person.
 
 mod figures;
 mod several;
+mod summary;
 mod text;
 
 pub mod check;
@@ -10,8 +12,10 @@ pub mod sweep;
 
 pub mod compare;
 
+pub use check::Letters;
 pub use compare::{ChangeOutcome, ComparedFigure, Comparison, Incomparable, Set, Wish, compare};
 pub use figures::{Better, RunFigure, of as figures};
 pub use netperf_stats::compare::{Design, Judgement};
 pub use several::Comparisons;
+pub use summary::RunSummary;
 pub use text::percent;

@@ -6,8 +6,8 @@ mod subcommands;
 mod test;
 
 pub use global::{
-    ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs, IoArgs, IterationsArg, JsonArg, OnePortArg,
-    Progress, RateArg, RateArgs, RateCounts, SeriesArgs, Show, UntilArg, UntilArgs,
+    ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs, HumanArg, IoArgs, IterationsArg, JsonArg,
+    OnePortArg, Progress, RateArg, RateArgs, RateCounts, SeriesArgs, Show, UntilArg, UntilArgs,
 };
 pub use server::{AccessArgs, Networks, ServerArgs};
 pub use subcommands::{CheckArgs, CompareArgs, HistoryArgs, ReportArgs, SweepArgs, SweepWords};

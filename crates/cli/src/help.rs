@@ -37,10 +37,10 @@ Usage: netperf [-H host] [-t test] [-l time] [options] [-- test options]
 Measures throughput, transaction rate, latency and loss to a netserver.
 
   netperf check server                       a summary of the path in 15 s
-  netperf -H server -l 30                    throughput of TCP in 30 seconds
-  netperf -H server --flows 8                8 parallel connections
-  netperf -H server -t TCP_RR -j             transactions per second and latency
-  netperf -H server --udp --rate 50M         datagrams: loss
+  netperf -H server --human                  throughput and retransmits of TCP
+  netperf -H server --flows 8 -l 30          8 parallel connections, 30 seconds
+  netperf -H server -t TCP_RR -j --human     transactions per second and latency
+  netperf -H server --udp --rate 50M --human datagrams: loss
 ";
 
 /// The first page after the commands.
@@ -49,7 +49,7 @@ Options:
   -t, --test test      TCP_STREAM (send), TCP_MAERTS (receive), TCP_RR, TCP_CRR,
                        UDP_STREAM, UDP_RR and others: netperf --list
   -l, --time seconds   length of the test (default 10)
-      --json           one document for programs, with retransmitted segments
+      --human, --json  a summary for people, or one document for programs
       --until 1%       run until the result has this precision
       --live           show the test on the whole terminal
 

@@ -3,6 +3,8 @@
 //! The grammars of the letters accept any text: invalid text is 0. A long option is checked
 //! here first and then read by the same grammar, so that both forms have the same meaning.
 
+mod rates;
+
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -15,6 +17,8 @@ use netperf_model::{
     Startups, TransportSet,
 };
 
+pub(crate) use self::rates::bit_rate;
+use self::rates::byte_rate;
 use crate::grammar::{self, DSCP_NAMES};
 use crate::long;
 use crate::options::until;
@@ -349,29 +353,6 @@ fn network_meant(text: &str) -> Option<String> {
         Err(BadNetwork::BitsBehind(_, meant)) => Some(meant.to_string()),
         Ok(_) | Err(BadNetwork::NoNetwork(_)) => None,
     }
-}
-
-/// Bits per second, at least one: digits, perhaps a fraction, K, M or G for powers of ten, and
-/// perhaps the unit.
-pub(crate) fn bit_rate(text: &str) -> Option<u64> {
-    let (number, power) = grammar::power_of_ten(grammar::without_bits(text).unwrap_or(text));
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > power as usize {
-        return None;
-    }
-    let zeros = "0".repeat(power as usize - fraction.len());
-    let bits: u64 = format!("{whole}{fraction}{zeros}").parse().ok()?;
-    (bits > 0).then_some(bits)
-}
-
-/// Bytes per second as a number alone.
-fn byte_rate(text: &str) -> Option<String> {
-    let bytes = match grammar::without_bits(text) {
-        Some(_) => i32::try_from(bit_rate(text)?.div_ceil(8)).ok()?,
-        None => size(text)?,
-    };
-    Some(bytes.to_string())
 }
 
 /// Both halves, where there are two; at least one must be there.

@@ -50,10 +50,10 @@ use std::path::Path;
 
 pub use args::{
     AccessArgs, Args, CheckArgs, CompareArgs, ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs,
-    HistoryArgs, HostArg, IoArgs, IterationsArg, JsonArg, Networks, OnePortArg, OutputArg,
-    OutputLayout, PerDirection, PerEnd, Progress, RateArg, RateArgs, RateCounts, ReportArgs,
-    SeriesArgs, ServerArgs, Show, SocketKindArg, SweepArgs, SweepWords, TestArgs, TransportArg,
-    UntilArg, UntilArgs,
+    HistoryArgs, HostArg, HumanArg, IoArgs, IterationsArg, JsonArg, Networks, OnePortArg,
+    OutputArg, OutputLayout, PerDirection, PerEnd, Progress, RateArg, RateArgs, RateCounts,
+    ReportArgs, SeriesArgs, ServerArgs, Show, SocketKindArg, SweepArgs, SweepWords, TestArgs,
+    TransportArg, UntilArg, UntilArgs,
 };
 pub use command::{
     CliError, Command, ListCommand, Notice, OutputStream, Parsed, RunCommand, ServerCommand,
@@ -101,9 +101,20 @@ impl std::fmt::Debug for CliEnvironment<'_> {
 /// Reads netperf's command line, argv\[0\] included.
 #[must_use]
 pub fn netperf(argv: &[OsString], environment: &CliEnvironment<'_>) -> Parsed<Command> {
+    netperf_with(argv, environment, HumanArg::No)
+}
+
+/// Reads netperf's command line as [`netperf`] does, with the output that the environment
+/// variable `NETPERF_OUTPUT` asks for.
+#[must_use]
+pub fn netperf_with(
+    argv: &[OsString],
+    environment: &CliEnvironment<'_>,
+    human: HumanArg,
+) -> Parsed<Command> {
     let mut notices = Vec::new();
-    let command =
-        words(argv, "netperf").and_then(|words| parse::netperf(&words, environment, &mut notices));
+    let command = words(argv, "netperf")
+        .and_then(|words| parse::netperf(&words, environment, human, &mut notices));
     Parsed { notices, command }
 }
 

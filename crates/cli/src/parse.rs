@@ -5,7 +5,7 @@ use std::path::Path;
 
 use netperf_model::{Suite, TestId};
 
-use crate::args::{Args, GlobalArgs, ServerArgs, TestArgs};
+use crate::args::{Args, GlobalArgs, HumanArg, ServerArgs, TestArgs};
 use crate::command::{CliError, Command, Notice, OutputStream, ServerCommand, Usage};
 use crate::config;
 use crate::fault::Fault;
@@ -38,10 +38,14 @@ fn named_test(args: &GlobalArgs) -> Option<TestId> {
 pub(crate) fn netperf(
     words: &[String],
     environment: &CliEnvironment<'_>,
+    human: HumanArg,
     notices: &mut Vec<Notice>,
 ) -> Result<Command, CliError> {
     let (program, rest) = words.split_first().map_or(("", words), |(p, r)| (p, r));
-    let mut args = GlobalArgs::default();
+    let mut args = GlobalArgs {
+        human,
+        ..GlobalArgs::default()
+    };
     let mut reader = OptionReader {
         table: global::table(),
         program,

@@ -14,6 +14,8 @@ mod files;
 #[cfg(feature = "results")]
 mod history;
 mod hosts;
+#[cfg(feature = "results")]
+mod human;
 mod interim;
 #[cfg(feature = "results")]
 mod itself;
@@ -43,7 +45,7 @@ mod way_out;
 pub(crate) use run::many::placed;
 
 #[cfg(not(feature = "results"))]
-use unbuilt::results::{keep, subcommand};
+use unbuilt::results::{human, keep, subcommand};
 #[cfg(not(feature = "live"))]
 use unbuilt::show;
 
@@ -55,7 +57,7 @@ use std::time::Duration;
 #[cfg(feature = "results")]
 use netperf_cli::Subcommand;
 use netperf_cli::{
-    CliEnvironment, CliError, Command, OutputStream, Parsed, RunCommand, UnknownTest,
+    CliEnvironment, CliError, Command, HumanArg, OutputStream, Parsed, RunCommand, UnknownTest,
 };
 use netperf_measure::clock;
 use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until, Warning};
@@ -65,6 +67,7 @@ use netperf_report::format::json;
 use netperf_report::selection::{Listing, all_names};
 use netperf_report::selectors::{is_selector, names};
 
+use crate::key::variable;
 use crate::output::{self, Failure, out};
 
 /// Runs netperf.
@@ -84,7 +87,17 @@ fn parsed(argv: &[OsString]) -> Parsed<Command> {
         selectors: &selectors,
         dump_tcp_info: environment_has("DUMP_TCP_INFO"),
     };
-    netperf_cli::netperf(argv, &around)
+    netperf_cli::netperf_with(argv, &around, human())
+}
+
+/// The output that the environment asks for. Only one value means anything.
+fn human() -> HumanArg {
+    let asked = variable("NETPERF_OUTPUT").is_some_and(|output| output == "human");
+    if asked && cfg!(feature = "results") {
+        HumanArg::ByDefault
+    } else {
+        HumanArg::No
+    }
 }
 
 fn run_as_asked(argv: &[OsString]) -> ExitCode {
@@ -260,6 +273,7 @@ fn measure(run: &mut RunCommand, begun: RunStart, done: &mut RunSoFar) -> Result
     draw_seed(&mut run.plan);
     show::check(run)?;
     keep::check(run)?;
+    human::check(run)?;
     done.unmet = asked::before(run)?;
     run::many::check(&run.plan)?;
     run::blocked::settle(run, begun)?;

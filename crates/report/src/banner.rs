@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use netperf_model::{
-    ConfidencePlan, Host, Hosts, ReportPlan, Suite, TestId, TestPlan, TransportId,
+    ConfidencePlan, Format, Host, Hosts, ReportPlan, Suite, TestId, TestPlan, TransportId,
 };
 
 use crate::fmt::{Arg, printf};
@@ -27,7 +27,8 @@ const XTI_CONFIDENCE: &str = " : +/-%3.1f%% @ %2d%% conf.";
 /// `None` with headers off and for tests without a banner.
 #[must_use]
 pub fn banner(plan: &TestPlan, report: &ReportPlan, hosts: &Hosts) -> Option<String> {
-    let shown = report.headers && !report.format.is_json();
+    let classic = !(report.format.is_json() || report.format == Format::Human);
+    let shown = report.headers && classic;
     if !shown || plan.test == TestId::Uuid {
         return None;
     }

@@ -30,7 +30,7 @@ mod until;
 pub mod values;
 pub mod view;
 
-use netperf_model::{Outcome, ReportPlan, TestPlan};
+use netperf_model::{Format, Outcome, ReportPlan, TestPlan};
 
 pub use banner::banner;
 pub use incomplete::{SoFar, incomplete};
@@ -67,7 +67,8 @@ pub fn needs(plan: &TestPlan, report: &ReportPlan) -> Result<Needs, SelectionErr
         .unwrap_or_default();
     needs.latency |= plan.latency || format::shows_histogram(plan, report);
     // The document has everything; only times of operations have a price.
-    needs.hosts |= report.format.is_json();
-    needs.congestion |= report.format.is_json();
+    let whole = report.format.is_json() || report.format == Format::Human;
+    needs.hosts |= whole;
+    needs.congestion |= whole;
     Ok(needs)
 }

@@ -73,17 +73,12 @@ impl CheckSummary {
             let changes: Vec<String> = self.changes.iter().map(SinceLast::words).collect();
             line("Change", &format!("since {when}: {}", changes.join(", ")));
         }
-        let text = text.replace(NO_BREAK, " ");
-        if letters == Letters::Ascii {
-            ascii(&text)
-        } else {
-            text
-        }
+        in_letters(&text, letters)
     }
 }
 
 /// A title and words, wrapped.
-fn titled(title: &str, words: &str) -> String {
+pub(crate) fn titled(title: &str, words: &str) -> String {
     let mut text = format!("{title:TITLE$}");
     let mut column = TITLE;
     for (at, word) in words.split(' ').enumerate() {
@@ -115,7 +110,7 @@ fn ascii(text: &str) -> String {
 }
 
 impl PathEnd {
-    fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let plain = |text: &Option<String>| text.as_deref().map(escape::line);
         let speed = self
             .speed_bits_per_second
@@ -134,7 +129,7 @@ impl PathEnd {
 
 impl ProbeLatency {
     /// Percentiles, with the increase over those of the idle path.
-    fn words(&self, idle: Option<&Self>) -> String {
+    pub(crate) fn words(&self, idle: Option<&Self>) -> String {
         let figure = |name: &str, value: Option<f64>, before: Option<f64>| {
             let value = value?;
             let time = quantity(value, Unit::Seconds);
@@ -171,31 +166,54 @@ impl ProbeLatency {
 }
 
 impl Load {
-    fn words(&self, letters: Letters) -> String {
-        let mut words = quantity(self.bits_per_second, Unit::BitsPerSecond);
-        if let Some(half) = self.plus_minus_bits_per_second {
-            let share = figure(100.0 * half / self.bits_per_second);
-            words.push_str(&format!(" ± {share}{NO_BREAK}%"));
-        }
-        if letters == Letters::Unicode && self.series_bits_per_second.len() > 1 {
-            words.push_str(&format!("  {}", bars(&self.series_bits_per_second)));
-        }
+    pub(crate) fn words(&self, letters: Letters) -> String {
+        let rate = quantity(self.bits_per_second, Unit::BitsPerSecond);
+        let share = self.plus_minus_bits_per_second;
+        let share = share.map(|half| 100.0 * half / self.bits_per_second);
+        let mut words = course(&rate, share, &self.series_bits_per_second, letters);
         if let Some(count) = self.retransmitted_segments {
-            let segments = if count == 1 { "segment" } else { "segments" };
-            words.push_str(&format!("  {count} {segments} retransmitted"));
+            words.push_str(&format!("  {}", retransmitted(count)));
         }
         words
     }
 
-    fn cpus(&self) -> Option<String> {
-        let of =
-            |name: &str, cpu: &Option<BusyCpus>| Some(format!("{name} {}", cpu.as_ref()?.words()));
-        let both = [
-            of("this end", &self.local_cpu),
-            of("that end", &self.remote_cpu),
-        ];
-        let both: Vec<String> = both.into_iter().flatten().collect();
-        (!both.is_empty()).then(|| both.join("; "))
+    pub(crate) fn cpus(&self) -> Option<String> {
+        cpus(self.local_cpu.as_ref(), self.remote_cpu.as_ref())
+    }
+}
+
+/// A rate, half the width of its interval in percent, and its course.
+pub(crate) fn course(rate: &str, percent: Option<f64>, values: &[f64], letters: Letters) -> String {
+    let mut words = rate.to_owned();
+    if let Some(percent) = percent {
+        words.push_str(&format!(" ± {}{NO_BREAK}%", figure(percent)));
+    }
+    if letters == Letters::Unicode && values.len() > 1 {
+        words.push_str(&format!("  {}", bars(values)));
+    }
+    words
+}
+
+pub(crate) fn retransmitted(count: u32) -> String {
+    let segments = if count == 1 { "segment" } else { "segments" };
+    format!("{count} {segments} retransmitted")
+}
+
+/// CPU utilisation of the ends that measured it.
+pub(crate) fn cpus(local: Option<&BusyCpus>, remote: Option<&BusyCpus>) -> Option<String> {
+    let local = local.map(|cpu| format!("this end {}", cpu.words()));
+    let remote = remote.map(|cpu| format!("that end {}", cpu.words()));
+    let both: Vec<String> = local.into_iter().chain(remote).collect();
+    (!both.is_empty()).then(|| both.join("; "))
+}
+
+/// The lines with the characters that the terminal has.
+pub(crate) fn in_letters(text: &str, letters: Letters) -> String {
+    let text = text.replace(NO_BREAK, " ");
+    if letters == Letters::Ascii {
+        ascii(&text)
+    } else {
+        text
     }
 }
 
@@ -210,7 +228,7 @@ impl BusyCpus {
 }
 
 impl Datagrams {
-    fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let rate = |value: Option<f64>| value.map(|value| quantity(value, Unit::BitsPerSecond));
         let parts = [
             rate(self.sent_bits_per_second).map(|sent| match rate(self.asked_bits_per_second) {

@@ -42,6 +42,8 @@ pub struct GlobalArgs {
     pub list: bool,
     /// `--json` or `--json-stream`, the last of them.
     pub json: Option<JsonArg>,
+    /// A summary for a person.
+    pub human: HumanArg,
     /// `-f`: unit.
     pub unit: Option<Unit>,
     /// `-F`: fill files.
@@ -152,6 +154,18 @@ pub enum JsonArg {
     Document,
     /// `--json-stream`: one event per line.
     Stream,
+}
+
+/// Request for a summary for a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HumanArg {
+    /// None.
+    #[default]
+    No,
+    /// `NETPERF_OUTPUT`: unless an option selects the output.
+    ByDefault,
+    /// `--human`.
+    Yes,
 }
 
 /// I/O options.

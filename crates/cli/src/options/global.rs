@@ -9,7 +9,7 @@ use super::{
     PORTS, SIZES, buffers, cpu, flows, help_row, io, length, port_name, repeat, set, set_both_ends,
     set_ends, set_families, set_host, settings, span, until,
 };
-use crate::args::{GlobalArgs, JsonArg, OnePortArg, Progress};
+use crate::args::{GlobalArgs, HumanArg, JsonArg, OnePortArg, Progress};
 use crate::grammar::{cut, dscp, first_half, rate, seconds, size, time};
 use crate::group::Group;
 use crate::kind::ValueKind;
@@ -341,8 +341,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .help("show a progress line on the terminal: auto, never or always")
         .more(
             "On standard error, erased after the test. auto (default) shows it if standard input \
-             and error are a terminal and the result goes elsewhere: to a file, to a pipe, or as \
-             one JSON document at the end. always shows it whenever standard error is a terminal.",
+             and error are a terminal and no lines are printed there during the test. always shows it whenever standard error is a terminal.",
         ),
     Opt::named("json", Group::Output)
         .flag(|a| a.json = Some(JsonArg::Document))
@@ -352,6 +351,16 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
              no effect. A failed run prints a document with the reason. The manual describes the \
              fields and the schema. Interim results and latency statistics are included only if \
              they are requested.",
+        ),
+    Opt::named("human", Group::Output)
+        .flag(|a| a.human = HumanArg::Yes)
+        .help("print a summary for people instead of the tables of netperf 2.7")
+        .more(
+            "Throughput or rate with its interval and course, retransmitted segments, latency, \
+             loss, CPU utilisation of both ends and doubts, in 80 columns. It records latency, CPU \
+             utilisation and interim results as far as the test has them. NETPERF_OUTPUT=human in \
+             the environment does the same unless -D, -P, -v, -d, -k, -o, -O, --json or \
+             --json-stream is given.",
         ),
     history::KEEP,
     Opt::named("json-stream", Group::Output)

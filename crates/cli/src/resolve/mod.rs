@@ -17,7 +17,7 @@ use std::time::Duration;
 use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan, UntilPlan};
 
 use self::ends::PlannedEnd;
-use crate::args::{Args, OnePortArg};
+use crate::args::{Args, HumanArg, OnePortArg};
 use crate::command::{CliError, Command, ListCommand, Notice, RunCommand, UnknownTest};
 use crate::{CliEnvironment, parse};
 
@@ -46,6 +46,9 @@ pub(crate) fn command(
             json: args.global.json.is_some(),
         })));
     };
+    let mut args = args.clone();
+    output::for_a_person(&mut args, test)?;
+    let args = &args;
     let plan = plan(args, test, environment)?;
     let report = output::report(args, test, environment, notices)?;
     remarks(args, test, notices);
@@ -137,7 +140,10 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
             || until
                 .as_ref()
                 .is_some_and(|until| !until.percentiles.is_empty()),
-        interim: work::interim(global).filter(|_| global.json.is_some() || has_interims(test)),
+        interim: work::interim(global).filter(|_| {
+            let whole = global.json.is_some() || global.human == HumanArg::Yes;
+            whole || has_interims(test)
+        }),
         confidence: work::confidence(global).filter(|_| repeats(test)),
         uuid: typed.uuid.clone(),
         dump_tcp_info: environment.dump_tcp_info,

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use netperf_model::{Format, ReportPlan, SelectionSource, TestId};
+use netperf_model::{Format, Limit, ReportPlan, SelectionSource, TestId};
 
 use super::work;
 use crate::CliEnvironment;
-use crate::args::{Args, JsonArg, OutputLayout};
+use crate::args::{Args, HumanArg, JsonArg, OutputLayout};
 use crate::command::{CliError, Notice};
 use crate::long::{nearest, shown};
 
@@ -14,6 +14,50 @@ use crate::long::{nearest, shown};
 const NAME_TOO_LONG: usize = 80;
 /// Lines of a selection file that count.
 const FILE_LINES: usize = 4;
+
+/// Settles whether a summary for a person is printed, and adds what it shows to the requests.
+///
+/// # Errors
+/// When another output is asked for as well.
+pub(super) fn for_a_person(args: &mut Args, test: TestId) -> Result<(), CliError> {
+    let (global, typed) = (&args.global, &args.test);
+    let selected = global.json.is_some() || typed.output.is_some();
+    let shaped = global.headers.or(global.verbosity).is_some()
+        || global.interim.is_some()
+        || global.debug > 0;
+    match global.human {
+        HumanArg::Yes if selected => {
+            return Err(CliError::OutOfPlace {
+                option: "--human",
+                why: "it is another output: leave it out, or --json, --json-stream, -k, -o and -O",
+            });
+        }
+        HumanArg::ByDefault if selected || shaped => args.global.human = HumanArg::No,
+        HumanArg::ByDefault => args.global.human = HumanArg::Yes,
+        HumanArg::No | HumanArg::Yes => {}
+    }
+    if args.global.human == HumanArg::Yes && test.moves_data() {
+        let flow = work::flow(test, &args.test);
+        let global = &mut args.global;
+        global.cpu.wanted = true;
+        global.remote_cpu.wanted |= !global.no_control;
+        global.latency |= flow.counts_transactions() || flow.connects;
+        global
+            .interim
+            .get_or_insert_with(|| interval(global.length));
+    }
+    Ok(())
+}
+
+/// Seconds from one value of the course to the next: few enough for long runs.
+fn interval(length: Option<Limit>) -> f64 {
+    const SHORTEST: f64 = 0.1;
+    const VALUES: f64 = 200.0;
+    match length {
+        Some(Limit::Time(time)) => (time.as_secs_f64() / VALUES).max(SHORTEST),
+        _ => SHORTEST,
+    }
+}
 
 /// The report that `args` ask for.
 pub(super) fn report(
@@ -47,6 +91,9 @@ fn format(
         Some(JsonArg::Document) => return Ok(Format::Json),
         Some(JsonArg::Stream) => return Ok(Format::JsonStream),
         None => {}
+    }
+    if args.global.human == HumanArg::Yes {
+        return Ok(Format::Human);
     }
     let Some(output) = &args.test.output else {
         return Ok(if test == TestId::Omni {

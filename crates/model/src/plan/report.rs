@@ -44,6 +44,8 @@ pub enum Format {
     Json,
     /// `--json-stream`: one event per line while it runs.
     JsonStream,
+    /// `--human`: a summary for a person, made of the document.
+    Human,
 }
 
 impl Format {

@@ -40,7 +40,8 @@ use self::trace::Trace;
 use super::control::{self, ControlConnection};
 use super::hosts::{data_hosts, drawn, socket_address};
 use super::{
-    RunSoFar, RunStart, asked, facts, failure, hosts, interim, keep, show, stamps, until, way_out,
+    RunSoFar, RunStart, asked, facts, failure, hosts, human, interim, keep, show, stamps, until,
+    way_out,
 };
 use crate::output::{Failure, out};
 
@@ -86,7 +87,7 @@ pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut RunSoFar) -> Re
     let mut test = TestRun::begin(run, begun, hosts, control, done)?;
     test.greet()?;
     let outcome = test.iterate()?;
-    let text = netperf_report::final_report(&outcome, &run.report)?;
+    let text = human::report(&outcome, &run.report)?;
     show::close();
     out(&text);
     if std::io::stdout().is_terminal() {

@@ -77,10 +77,13 @@ fn wanted(run: &RunCommand) -> Result<Option<(DrawMode, Term)>, String> {
 }
 
 /// Returns true if a status line disturbs no other output: the result goes elsewhere or comes
-/// in one piece, and this program has the terminal as its input. Programs that a script starts
-/// in the background do not.
+/// in one piece after the banner, and this program has the terminal as its input. Programs that a
+/// script starts in the background do not.
 fn disturbs_nothing(run: &RunCommand) -> bool {
-    let elsewhere = !io::stdout().is_terminal() || run.report.format == Format::Json;
+    let lines = run.plan.interim.is_some() && run.report.format != Format::Human;
+    let one_piece =
+        run.report.format == Format::Json || !(lines || run.report.format == Format::JsonStream);
+    let elsewhere = !io::stdout().is_terminal() || one_piece;
     let attended = io::stdin().is_terminal() && terminal::is_in_foreground(io::stderr().as_fd());
     elsewhere && attended && run.debug_level == 0 && can_be_drawn_on()
 }

@@ -21,6 +21,29 @@ pub(super) mod results {
         Some(super::missing(word, "results").report())
     }
 
+    pub(in crate::client) mod human {
+        use netperf_cli::RunCommand;
+        use netperf_model::{Format, Outcome, ReportPlan};
+
+        use crate::output::Failure;
+
+        /// Refuses `--human`.
+        pub(in crate::client) fn check(run: &RunCommand) -> Result<(), Failure> {
+            if run.report.format == Format::Human {
+                return Err(super::super::missing("--human", "results"));
+            }
+            Ok(())
+        }
+
+        /// The report of an outcome.
+        pub(in crate::client) fn report(
+            outcome: &Outcome,
+            report: &ReportPlan,
+        ) -> Result<String, Failure> {
+            Ok(netperf_report::final_report(outcome, report)?)
+        }
+    }
+
     pub(in crate::client) mod keep {
         use netperf_cli::RunCommand;
         use netperf_model::Outcome;

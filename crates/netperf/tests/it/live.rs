@@ -223,12 +223,31 @@ fn a_line_of_progress_is_shown_where_it_is_in_nobodys_way_and_erased() {
 }
 
 #[test]
-fn the_classic_output_on_a_terminal_has_no_line_of_progress() {
+fn the_classic_output_on_a_terminal_has_a_line_of_progress_and_not_after_it() {
     let server = server();
-    let classic = netperf(&server, "-t TCP_RR --time 600ms");
-    let never = netperf(&server, "-t TCP_RR --time 600ms --progress never >result");
-    let background = netperf(&server, "-t TCP_RR --time 600ms </dev/null >result");
-    let script = format!("{classic}; {never}; {background}");
+    let command = netperf(&server, "-t TCP_RR --time 60s");
+    let Some(terminal) = Terminal::start(SMALL, &[UTF8], &command) else {
+        return;
+    };
+    let line = |screen: &str| row(screen, "TCP_RR ").is_some_and(|line| line.contains("Trans/s"));
+    let screen = terminal.until("a line", line);
+    assert!(
+        screen.contains("MIGRATED TCP REQUEST/RESPONSE TEST"),
+        "{screen}"
+    );
+    terminal.press("C-c");
+    let all = terminal.end();
+    assert!(row(&all, "TCP_RR ").is_none(), "{all}");
+    assert!(row(&all, "Local /Remote").is_some(), "{all}");
+}
+
+#[test]
+fn output_that_comes_in_lines_has_no_line_of_progress_nor_has_a_script() {
+    let server = server();
+    let lines = netperf(&server, "-t TCP_RR --time 600ms -D 0.1");
+    let never = netperf(&server, "-t TCP_RR --time 600ms --progress never");
+    let background = netperf(&server, "-t TCP_RR --time 600ms </dev/null");
+    let script = format!("{lines}; {never}; {background}");
     let Some(terminal) = Terminal::start(SMALL, &[UTF8], &script) else {
         return;
     };

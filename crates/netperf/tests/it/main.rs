@@ -30,6 +30,7 @@ mod guard;
 mod hardware_stamps;
 mod history;
 mod hostile;
+mod human;
 mod implausible;
 mod interop;
 mod interop_cases;

@@ -58,6 +58,7 @@ const ROWS: &[Row] = &[
     ("device", Test, "-t TCP_RR --device lo", "only LLC, ATM and XTI"),
     ("device-unit", Test, "-t TCP_RR --device-unit 3", "only LLC and ATM"),
     ("discard", Test, "-t TCP_RR --discard", "one way"),
+    ("human", Test, "-t TCP_RR --human --json", "another output"),
     ("reverse", Test, "-t TCP_RR --reverse", "another direction"),
     ("udp", Test, "-t TCP_CC --udp", "form for UDP"),
     ("discard", Test, "-t STREAM_STREAM --discard", "only over TCP and UDP"),

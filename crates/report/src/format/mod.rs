@@ -20,7 +20,8 @@ const HISTOGRAM: i32 = 2;
 /// Prints an outcome in the format asked for.
 pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
     match view.report.format {
-        Format::Json => return Ok(json::document(view)),
+        // The summary for a person is made of the document.
+        Format::Json | Format::Human => return Ok(json::document(view)),
         Format::JsonStream => return Ok(json::result_event(view)),
         Format::Classic | Format::Columns(_) | Format::Csv(_) | Format::Keyval(_) => {}
     }
@@ -29,7 +30,11 @@ pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
     };
     let printer = match &view.report.format {
         // OMNI has no classic layout; its selection prints in columns.
-        Format::Classic | Format::Columns(_) | Format::Json | Format::JsonStream => columns::print,
+        Format::Classic
+        | Format::Columns(_)
+        | Format::Json
+        | Format::JsonStream
+        | Format::Human => columns::print,
         Format::Csv(_) => csv::print,
         Format::Keyval(_) => keyval::print,
     };
@@ -59,7 +64,7 @@ fn flows_of(view: &View<'_>) -> String {
 /// True if a report of this plan shows a histogram.
 pub(crate) fn shows_histogram(plan: &TestPlan, report: &ReportPlan) -> bool {
     let selected = report.format != Format::Classic || plan.test == TestId::Omni;
-    !report.format.is_json()
+    !(report.format.is_json() || report.format == Format::Human)
         && report.verbosity >= HISTOGRAM
         && (selected || classic::has_histogram(plan.test))
 }

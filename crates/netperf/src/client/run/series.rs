@@ -5,8 +5,8 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_measure::confidence::{ConfidenceInput, assess};
 use netperf_model::{
-    Agreed, Confidence, Iteration, Latency, Outcome, TestPlan, Unit, Warning, figures, one_way,
-    rate, unanswered,
+    Agreed, Confidence, Format, Iteration, Latency, Outcome, TestPlan, Unit, Warning, figures,
+    one_way, rate, unanswered,
 };
 use netperf_os::alarm;
 use netperf_report::document::WarningText;
@@ -32,7 +32,7 @@ impl TestRun<'_> {
                 held_back,
             } = self.once(number)?;
             for unmet in asked::after(self.run, &agreed, Some(&iteration))? {
-                warn(&mut warnings, unmet);
+                self.warn(&mut warnings, unmet);
             }
             let now = clock::since_epoch();
             out(&json::iteration(
@@ -50,14 +50,14 @@ impl TestRun<'_> {
                 warnings.push(Warning::QueueDiscarded);
             }
             if fell_back {
-                warn(&mut warnings, Warning::FellBackToTcp);
+                self.warn(&mut warnings, Warning::FellBackToTcp);
             }
             if let Some(time) = held_back {
-                warn(&mut warnings, Warning::Stalled(unread(time)));
+                self.warn(&mut warnings, Warning::Stalled(unread(time)));
             }
             let doubtful = self.done.latency.as_ref().is_some_and(Latency::is_doubtful);
             if doubtful {
-                warn(&mut warnings, Warning::ClockWentWrong);
+                self.warn(&mut warnings, Warning::ClockWentWrong);
             }
             let confidence = confidence(plan, unit, &self.done.iterations);
             // A signal may have come after the run, too.
@@ -66,6 +66,21 @@ impl TestRun<'_> {
                 return Ok(self.outcome(agreed, confidence, stopped, warnings));
             }
         }
+    }
+
+    /// Says what is doubtful, once.
+    fn warn(&self, warnings: &mut Vec<Warning>, doubt: Warning) {
+        if !warnings.contains(&doubt) {
+            if self.tells_doubts() {
+                err(&format!("netperf: {}\n", WarningText::of(&doubt).message));
+            }
+            warnings.push(doubt);
+        }
+    }
+
+    /// True if doubts go to standard error; a summary for a person has them.
+    fn tells_doubts(&self) -> bool {
+        self.run.report.format != Format::Human
     }
 
     /// Result of all iterations, with warnings.
@@ -102,10 +117,12 @@ impl TestRun<'_> {
             let unsplit = one_way::doubt(plan, &done.iterations).filter(|_| !stopped);
             let found = found.chain(imprecise).chain(dropped).chain(unsplit);
             for doubt in found.chain(arrivals) {
-                warn(&mut warnings, doubt);
+                self.warn(&mut warnings, doubt);
             }
             let of_hosts = doubts::of_hosts(&self.hosts, self.control_local, &done.iterations);
-            doubts::show(&of_hosts);
+            if self.tells_doubts() {
+                doubts::show(&of_hosts);
+            }
             warnings.extend(of_hosts);
         }
         Outcome {
@@ -133,14 +150,6 @@ fn unread(time: Duration) -> String {
         "netserver read nothing in the last {seconds:.1} s of the test: the throughput includes \
          that time"
     )
-}
-
-/// Says what is doubtful, once.
-fn warn(warnings: &mut Vec<Warning>, doubt: Warning) {
-    if !warnings.contains(&doubt) {
-        err(&format!("netperf: {}\n", WarningText::of(&doubt).message));
-        warnings.push(doubt);
-    }
 }
 
 fn confidence(plan: &TestPlan, unit: Unit, runs: &[Iteration]) -> Option<Confidence> {

@@ -2,7 +2,7 @@
 
 use netperf_cli::RunCommand;
 use netperf_measure::cpu;
-use netperf_model::{TestId, TestPlan};
+use netperf_model::{Format, TestId, TestPlan};
 use netperf_report::control::{Whose, cpu_rate, uuid};
 use netperf_report::format::json;
 
@@ -54,8 +54,14 @@ struct RatePrinter<'a> {
 
 impl RatePrinter<'_> {
     fn rate(self, whose: Whose, rate: f64, cpus: u32) {
-        let plain = cpu_rate(whose, rate, cpus, self.run.report.verbosity);
+        let verbosity = self.run.report.verbosity;
+        let verbosity = if self.for_a_person() { 2 } else { verbosity };
+        let plain = cpu_rate(whose, rate, cpus, verbosity);
         self.print(json::Answer::Rate { whose, rate, cpus }, &plain);
+    }
+
+    fn for_a_person(self) -> bool {
+        self.run.report.format == Format::Human
     }
 
     fn identifier(self, identifier: &str) {
@@ -67,6 +73,9 @@ impl RatePrinter<'_> {
             out(&json::answer(self.begun.frame(self.run), answer));
         } else {
             out(plain);
+            if self.for_a_person() && !plain.ends_with('\n') {
+                out("\n");
+            }
         }
     }
 }

@@ -24,9 +24,11 @@ impl Cells {
         match &report.format {
             Format::Keyval(_) => read_keyval(&lines, selection),
             Format::Csv(_) => read_csv(&lines, selection, report),
-            Format::Columns(_) | Format::Classic | Format::Json | Format::JsonStream => {
-                read_columns(&lines, selection, report)
-            }
+            Format::Columns(_)
+            | Format::Classic
+            | Format::Json
+            | Format::JsonStream
+            | Format::Human => read_columns(&lines, selection, report),
         }
     }
 
@@ -34,9 +36,11 @@ impl Cells {
         match &report.format {
             Format::Keyval(_) => self.print_keyval(),
             Format::Csv(_) => self.print_csv(report.headers),
-            Format::Columns(_) | Format::Classic | Format::Json | Format::JsonStream => {
-                self.print_columns(report.headers)
-            }
+            Format::Columns(_)
+            | Format::Classic
+            | Format::Json
+            | Format::JsonStream
+            | Format::Human => self.print_columns(report.headers),
         }
     }
 

@@ -121,21 +121,39 @@ fn evenly(plan: &EndPlan, size: u32, sends: DirectionUse, largest: Option<u32>) 
     size.min(slice.max(LEAST))
 }
 
-/// Makes and fills the buffers.
-///
-/// `fill` is the file whose contents they get.
+/// Time when buffers get their default contents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FillTime {
+    /// When they are made.
+    Now,
+    /// When the data connection stands ([`Rings::fill`]).
+    Connected,
+}
+
+impl Rings {
+    /// Fills the buffers that have no contents yet.
+    pub(crate) fn fill(&mut self) {
+        let rings = [&mut self.send, &mut self.recv];
+        rings.into_iter().flatten().for_each(Ring::fill);
+    }
+}
+
+/// Makes the buffers. Those that get the contents of the file `fill` are filled at once.
 ///
 /// `bulk` tells whether data goes one way.
 pub(crate) fn rings(
     plan: &EndPlan,
     setup: &EndSetup,
     bulk: bool,
-    fill: Option<&Path>,
+    (fill, time): (Option<&Path>, FillTime),
 ) -> Result<Rings, EngineError> {
     let [send, recv] = layouts(plan, setup, bulk);
     let ring = |layout: Option<RingLayout>| {
         let operation = fill.map_or(Operation::Buffers, |path| Operation::Fill(path.into()));
-        let ring = layout.map(|layout| Ring::new(layout, fill));
+        let ring = layout.map(|layout| match (fill, time) {
+            (None, FillTime::Connected) => Ring::unfilled(layout),
+            (Some(_), _) | (None, FillTime::Now) => Ring::new(layout, fill),
+        });
         ring.transpose().map_err(operation.failed())
     };
     Ok(Rings {

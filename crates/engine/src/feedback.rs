@@ -25,7 +25,7 @@ const MARGIN: Duration = Duration::from_millis(500);
 /// Duration of a pause without a sign that ends the run.
 const PAUSE: Duration = Duration::from_millis(3250);
 /// Interval of looks during a pause.
-const PAUSE_LOOK: Duration = Duration::from_millis(10);
+pub(crate) const PAUSE_LOOK: Duration = Duration::from_millis(10);
 /// Time without a sign from which on there is an additional probe every [`LOOK`].
 const PROBE_AFTER: Duration = Duration::from_secs(1);
 /// Options of the control connection while datagrams go out: a probe each second, whatever their
@@ -113,10 +113,16 @@ impl<'a> FeedbackWatch<'a> {
         silence.saturating_sub(signs.patience)
     }
 
-    /// Returns the loss of the host once its silence has lasted for a pause more than is
-    /// permitted.
-    pub(crate) fn lost(&self, received: u64) -> Option<Lost> {
-        (self.excess(received) >= PAUSE).then(|| self.loss())
+    /// Returns whether sending must pause.
+    ///
+    /// # Errors
+    /// The loss of the host, once its silence has lasted for a pause more than is permitted.
+    pub(crate) fn is_silent(&self, received: u64) -> Result<bool, Lost> {
+        let excess = self.excess(received);
+        if excess >= PAUSE {
+            return Err(Lost::Silent(self.signs.get().last.elapsed()));
+        }
+        Ok(!excess.is_zero())
     }
 
     /// Waits while the host is silent and the run goes on. Returns its loss if it was lost.
@@ -127,19 +133,12 @@ impl<'a> FeedbackWatch<'a> {
         goes_on: impl Fn() -> bool,
     ) -> Option<Lost> {
         loop {
-            let excess = self.excess(received());
-            if excess >= PAUSE {
-                return Some(self.loss());
+            match self.is_silent(received()) {
+                Err(lost) => return Some(lost),
+                Ok(true) if goes_on() => std::thread::sleep(PAUSE_LOOK),
+                Ok(_) => return None,
             }
-            if excess.is_zero() || !goes_on() {
-                return None;
-            }
-            std::thread::sleep(PAUSE_LOOK);
         }
-    }
-
-    fn loss(&self) -> Lost {
-        Lost::Silent(self.signs.get().last.elapsed())
     }
 }
 

@@ -73,6 +73,8 @@ pub struct Ring {
     /// Offset of the next buffer.
     next: usize,
     touch: TouchPlan,
+    /// The buffers have their contents.
+    is_filled: bool,
 }
 
 impl Ring {
@@ -82,11 +84,25 @@ impl Ring {
     /// `InvalidInput` for an alignment that is not a power of two or a ring of more
     /// than 1 GiB, `ENOMEM`, and whatever reading the file reports.
     pub fn new(layout: RingLayout, fill: Option<&Path>) -> io::Result<Self> {
+        let mut ring = Self::unfilled(layout)?;
+        match fill {
+            Some(path) => ring.fill_from(path)?,
+            None => ring.fill_with_pattern(),
+        }
+        ring.is_filled = true;
+        Ok(ring)
+    }
+
+    /// Lays out a ring. The kernel provides most of its memory when it is filled or used.
+    ///
+    /// # Errors
+    /// As [`Self::new`], apart from reading.
+    pub(crate) fn unfilled(layout: RingLayout) -> io::Result<Self> {
         let size = to_usize(layout.size);
         let (total, stride, align) = layout.placed()?;
         let bytes = memory::zeroed(total)?;
         let first = bytes.as_ptr().align_offset(align) + to_usize(layout.offset);
-        let mut ring = Self {
+        Ok(Self {
             bytes,
             size,
             first,
@@ -94,12 +110,17 @@ impl Ring {
             stride,
             next: first,
             touch: TouchPlan::default(),
-        };
-        match fill {
-            Some(path) => ring.fill_from(path)?,
-            None => ring.fill_with_pattern(),
+            is_filled: false,
+        })
+    }
+
+    /// Fills a ring that has no contents yet with the default ones.
+    #[cold]
+    pub(crate) fn fill(&mut self) {
+        if !self.is_filled {
+            self.fill_with_pattern();
+            self.is_filled = true;
         }
-        Ok(ring)
     }
 
     /// Bytes per buffer.
@@ -164,13 +185,16 @@ impl Ring {
     }
 
     fn fill_with_pattern(&mut self) {
-        let mut pattern = PATTERN.iter().copied().cycle();
+        // The pattern goes on from buffer to buffer.
+        let mut at = 0;
         for start in self.starts() {
-            for (byte, value) in self.bytes[start..start + self.size]
-                .iter_mut()
-                .zip(&mut pattern)
-            {
-                *byte = value;
+            let mut rest = &mut self.bytes[start..start + self.size];
+            while !rest.is_empty() {
+                let part = PATTERN.get(at..).unwrap_or_default();
+                let (now, later) = rest.split_at_mut(part.len().min(rest.len()));
+                now.copy_from_slice(&part[..now.len()]);
+                at = (at + now.len()) % PATTERN.len();
+                rest = later;
             }
         }
     }

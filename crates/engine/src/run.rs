@@ -4,6 +4,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use std::time::Duration;
 
 use netperf_measure::clock;
@@ -21,7 +22,7 @@ use netperf_transport::socket::{self, OpenedSocket, Side};
 
 use crate::arrivals;
 use crate::data_ports;
-use crate::end::{self, DirectionUse, Rings};
+use crate::end::{self, DirectionUse, FillTime, Rings};
 use crate::error::{EngineError, Operation, refused};
 use crate::feedback::FeedbackWatch;
 use crate::finish::Drained;
@@ -128,15 +129,7 @@ impl<N: Role> TestEnd<N> {
         let file = sends_file.then(|| sendfile::source(&job, &setup));
         let file = file.transpose()?;
         let fill = job.end.fill.as_deref().filter(|_| !sends_file);
-        let rings = if netperf && job.flows.is_some() {
-            // Each thread makes its own.
-            Rings {
-                send: None,
-                recv: None,
-            }
-        } else {
-            end::rings(&job.end, &setup, job.is_bulk(), fill)?
-        };
+        let rings = rings(&job, &setup, fill)?;
         let (further, ports) = match handoff {
             None if !netperf => flows::further(&job, &placed)?,
             // Each flow gets one when it is there.
@@ -288,6 +281,23 @@ impl<N: Role> TestEnd<N> {
         report.broke = broke;
         Ok(report)
     }
+}
+
+/// The buffers of an end. A client of netserver that opens no data connection costs none.
+fn rings(job: &EndJob, setup: &EndSetup, fill: Option<&Path>) -> Result<Rings, EngineError> {
+    let time = if job.is_netperf() {
+        FillTime::Now
+    } else {
+        FillTime::Connected
+    };
+    if job.is_netperf() && job.flows.is_some() {
+        // Each thread makes its own.
+        return Ok(Rings {
+            send: None,
+            recv: None,
+        });
+    }
+    end::rings(&job.end, setup, job.is_bulk(), (fill, time))
 }
 
 /// Asks for what netserver's end takes from this host. Data that comes by a handoff socket needs no

@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_model::Tally;
 use netperf_os::events::Watch;
 use netperf_os::{Socket, io as calls, tcp};
 
@@ -35,7 +36,7 @@ pub(super) fn close(sockets: &[Socket], shared: &SharedRun) -> io::Result<(Drain
     let mut queued = unacknowledged(sockets);
     let mut scrap = [0; 16_384];
     while left > 0 && start.elapsed() < AT_MOST && !shared.is_lost() {
-        for index in 0..poller.wait(Some(NAP))? {
+        for index in 0..poller.wait(Some(NAP), &Tally::default())? {
             let Some(socket) = sockets.get(poller.token(index)) else {
                 continue;
             };

@@ -121,7 +121,7 @@ pub(super) fn dial<E: FlowEndpoint, R: WorkerRecorder>(
         if active == 0 {
             break;
         }
-        for index in 0..by.wait()? {
+        for index in 0..by.wait(&state.tally)? {
             let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token) else {
                 continue;
@@ -362,7 +362,7 @@ pub(super) fn serve<E: FlowEndpoint, R: WorkerRecorder>(
             RunStage::Finish => return Ok(Ended::Complete),
             RunStage::Warm | RunStage::Count | RunStage::Cool => {}
         }
-        for index in 0..by.wait()? {
+        for index in 0..by.wait(&state.tally)? {
             let token = by.poller.token(index);
             if token == LISTENER {
                 accept_all(flows, by, counter, &mut exchange, state)?;

@@ -226,10 +226,11 @@ impl Coordinator<'_> {
         if let Some(lost) = ended(controls) {
             return Some(lost);
         }
-        let received = || total(self.counts).bytes_received;
-        let silent = self.plan.feedback.and_then(|one| one.lost(received()));
-        if silent.is_some() {
-            return silent;
+        if let Some(feedback) = self.plan.feedback {
+            match feedback.is_silent(total(self.counts).bytes_received) {
+                Ok(silent) => self.shared.pause(silent),
+                Err(lost) => return Some(lost),
+            }
         }
         if let Some(round_trip) = self.shared.demands().filter(|_| !self.probed) {
             self.probed = true;

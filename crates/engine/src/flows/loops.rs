@@ -8,6 +8,7 @@ use std::io;
 use std::time::Duration;
 
 use netperf_measure::clock;
+use netperf_model::Tally;
 
 use netperf_os::events::Watch;
 use netperf_os::io as calls;
@@ -37,20 +38,20 @@ pub(super) struct LoopEvents<'a> {
 impl LoopEvents<'_> {
     /// Waits until a flow can go on or has its turn.
     #[inline]
-    pub(super) fn wait(&mut self) -> io::Result<usize> {
-        self.wait_at_most(None)
+    pub(super) fn wait(&mut self, tally: &Tally) -> io::Result<usize> {
+        self.wait_at_most(None, tally)
     }
 
     /// The same for so long at most.
     #[inline]
-    fn wait_at_most(&mut self, most: Option<Duration>) -> io::Result<usize> {
+    fn wait_at_most(&mut self, most: Option<Duration>, tally: &Tally) -> io::Result<usize> {
         // A paced flow always uses the poller.
         if self.poller.is_alone() {
             return Ok(1);
         }
         let turn = self.pacing.next();
-        self.poller
-            .wait(most.map_or(turn, |most| Some(turn.map_or(most, |turn| turn.min(most)))))
+        let within = most.map_or(turn, |most| Some(turn.map_or(most, |turn| turn.min(most))));
+        self.poller.wait(within, tally)
     }
 }
 
@@ -228,7 +229,7 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
         if active == 0 {
             break;
         }
-        for index in 0..by.wait_at_most(look)? {
+        for index in 0..by.wait_at_most(look, &state.tally)? {
             let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token) else {
                 continue;
@@ -394,7 +395,7 @@ pub(super) fn answer<E: FlowEndpoint, R: WorkerRecorder>(
         if active == 0 {
             break;
         }
-        for index in 0..by.wait()? {
+        for index in 0..by.wait(&state.tally)? {
             let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token) else {
                 continue;
@@ -498,7 +499,7 @@ pub(super) fn push<E: FlowEndpoint, R: WorkerRecorder>(
         if active == 0 {
             break;
         }
-        for index in 0..by.wait()? {
+        for index in 0..by.wait(&state.tally)? {
             let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.parked) else {
                 continue;
@@ -625,7 +626,7 @@ pub(super) fn pull<E: FlowEndpoint, R: WorkerRecorder>(
         if !stage.goes_on() && std::mem::take(&mut state.tells) {
             flows.iter().for_each(end_ours);
         }
-        for index in 0..by.wait()? {
+        for index in 0..by.wait(&state.tally)? {
             let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token) else {
                 continue;

@@ -4,12 +4,18 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use netperf_model::IoMethod;
+use netperf_model::{IoMethod, Tally};
 use netperf_os::events::{Epoll, Events, Wakeup, Watch};
 use netperf_os::io as calls;
 
 /// Longest wait of a single flow's call before the worker looks at the stage.
 pub(super) const NAP: Duration = Duration::from_millis(20);
+/// Number of rounds without data after which a spinning wait sleeps: some 0.1 s.
+const IDLE_ROUNDS: u32 = 200_000;
+/// Longest sleep of a spinning wait. Data ends that of many flows at once.
+const IDLE_SLEEP: Duration = Duration::from_millis(1);
+/// The same of a single flow, which nothing ends.
+const ALONE_SLEEP: Duration = Duration::from_micros(100);
 /// Events that are taken at once.
 const EVENTS: usize = 256;
 /// Token of the wakeup.
@@ -45,6 +51,9 @@ pub(super) struct Poller {
     /// epoll(7), level-triggered, over sockets that do not block; `None` for a flow alone.
     many: Option<PolledFlows>,
     spins: bool,
+    /// Rounds of a spinning wait without data so far, and bytes and transactions before them.
+    idle: u32,
+    moved: u64,
 }
 
 #[derive(Debug)]
@@ -84,12 +93,21 @@ impl Poller {
         let events = Events::with_room(EVENTS);
         Ok(Self {
             many: Some(PolledFlows { epoll, events }),
-            spins,
+            ..Self::without_epoll(spins)
         })
     }
 
+    const fn without_epoll(spins: bool) -> Self {
+        Self {
+            many: None,
+            spins,
+            idle: 0,
+            moved: 0,
+        }
+    }
+
     fn alone<'s>(sockets: impl Iterator<Item = BorrowedFd<'s>>, spins: bool) -> io::Result<Self> {
-        let poller = Self { many: None, spins };
+        let poller = Self::without_epoll(spins);
         let mut each = sockets.map(|socket| poller.prepare(socket));
         each.try_for_each(|prepared| prepared)?;
         Ok(poller)
@@ -97,7 +115,7 @@ impl Poller {
 
     /// Has the calls of a socket wait as this poller needs it.
     fn prepare(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
-        if self.spins || !self.is_alone() {
+        if !self.is_alone() {
             return calls::set_nonblocking(socket, true);
         }
         calls::set_nonblocking(socket, false)?;
@@ -107,25 +125,56 @@ impl Poller {
     /// Returns whether the calls of the only flow block.
     #[inline]
     pub(super) const fn is_alone(&self) -> bool {
-        self.many.is_none()
+        self.many.is_none() && !self.spins
     }
 
-    /// Waits, for so long at most where a time is given: how many flows can go on.
+    /// Time that a spinning wait may sleep: none while data moves.
     #[inline]
-    pub(super) fn wait(&mut self, within: Option<Duration>) -> io::Result<usize> {
+    fn idle_sleep(&mut self, tally: &Tally, most: Duration) -> Duration {
+        let moved = tally.bytes_sent + tally.bytes_received + tally.transactions;
+        if moved != self.moved {
+            (self.moved, self.idle) = (moved, 0);
+        }
+        if self.idle < IDLE_ROUNDS {
+            self.idle += 1;
+            Duration::ZERO
+        } else {
+            most
+        }
+    }
+
+    /// Waits, for so long at most where a time is given: how many flows can go on. `tally`
+    /// is what they have moved so far.
+    #[inline]
+    pub(super) fn wait(&mut self, within: Option<Duration>, tally: &Tally) -> io::Result<usize> {
+        if self.spins {
+            return self.spin(within, tally);
+        }
         let Some(PolledFlows { epoll, events }) = &mut self.many else {
             return Ok(1);
-        };
-        let within = if self.spins {
-            Some(Duration::ZERO)
-        } else {
-            within
         };
         match within {
             // A time would cost a timer in the kernel for each wait.
             None => epoll.wait_for_ever(events),
             Some(within) => epoll.wait(events, within),
         }
+    }
+
+    /// The same without sleep while data moves.
+    fn spin(&mut self, within: Option<Duration>, tally: &Tally) -> io::Result<usize> {
+        let most = if self.many.is_some() {
+            within.unwrap_or(IDLE_SLEEP).min(IDLE_SLEEP)
+        } else {
+            ALONE_SLEEP
+        };
+        let sleep = self.idle_sleep(tally, most);
+        if let Some(PolledFlows { epoll, events }) = &mut self.many {
+            return epoll.wait(events, sleep);
+        }
+        if !sleep.is_zero() {
+            std::thread::sleep(sleep);
+        }
+        Ok(1)
     }
 
     /// Place of a flow; an invalid one for the wakeup.
@@ -174,5 +223,25 @@ impl Poller {
         self.many
             .as_ref()
             .map_or(Ok(()), |many| many.epoll.remove(fd))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spinning_wait_sleeps_only_while_nothing_moves() {
+        let mut poller = Poller::without_epoll(true);
+        let mut tally = Tally::default();
+        let mut sleep = |tally: &Tally| poller.idle_sleep(tally, IDLE_SLEEP);
+        assert!((0..IDLE_ROUNDS).all(|_| sleep(&tally).is_zero()));
+        assert_eq!(sleep(&tally), IDLE_SLEEP);
+        for moved in [1, 2] {
+            tally.bytes_received = moved;
+            assert!(sleep(&tally).is_zero());
+        }
+        tally.transactions = 1;
+        assert!(sleep(&tally).is_zero());
     }
 }

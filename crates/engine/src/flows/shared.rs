@@ -15,15 +15,15 @@ use crate::finish::SILENCE;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RunStage {
     /// It goes on, and does not count yet.
-    Warm,
+    Warm = 0,
     /// It goes on and counts.
-    Count,
+    Count = 2,
     /// It goes on, and does not count any more.
-    Cool,
+    Cool = 4,
     /// Begin nothing new, finish what was begun.
-    Finish,
+    Finish = 6,
     /// Stop where you are.
-    Abandon,
+    Abandon = 8,
 }
 
 impl RunStage {
@@ -41,6 +41,46 @@ impl RunStage {
     #[inline]
     pub(crate) fn goes_on(self) -> bool {
         self < Self::Finish
+    }
+}
+
+/// Bit of the stage of a run that pauses.
+const PAUSED: u8 = 1;
+
+/// A stage, and whether the run pauses in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StageBits(u8);
+
+impl StageBits {
+    /// A stage without a pause.
+    pub(crate) const fn of(stage: RunStage) -> Self {
+        Self(stage as u8)
+    }
+
+    /// The stage.
+    pub(crate) const fn stage(self) -> RunStage {
+        const WARM: u8 = RunStage::Warm as u8;
+        const COUNT: u8 = RunStage::Count as u8;
+        const COOL: u8 = RunStage::Cool as u8;
+        const FINISH: u8 = RunStage::Finish as u8;
+        match self.0 & !PAUSED {
+            WARM => RunStage::Warm,
+            COUNT => RunStage::Count,
+            COOL => RunStage::Cool,
+            FINISH => RunStage::Finish,
+            _ => RunStage::Abandon,
+        }
+    }
+
+    /// Returns whether operations may be begun.
+    #[inline]
+    pub(crate) const fn goes_on(self) -> bool {
+        self.0 < RunStage::Finish as u8
+    }
+
+    /// Returns whether the run pauses.
+    pub(crate) const fn pauses(self) -> bool {
+        self.0 & PAUSED != 0
     }
 }
 
@@ -101,19 +141,36 @@ impl SharedRun {
         })
     }
 
-    /// The stage: one relaxed load, meant for the timed loops.
+    /// The stage.
     #[inline]
     pub(crate) fn stage(&self) -> RunStage {
-        match self.stage.0.load(Ordering::Relaxed) {
-            0 => RunStage::Warm,
-            1 => RunStage::Count,
-            2 => RunStage::Cool,
-            3 => RunStage::Finish,
-            _ => RunStage::Abandon,
-        }
+        self.bits().stage()
     }
 
-    /// The run enters a later stage; an earlier one is ignored.
+    /// The stage and whether the run pauses: one relaxed load, meant for the timed loops.
+    #[inline]
+    pub(crate) fn bits(&self) -> StageBits {
+        StageBits(self.stage.0.load(Ordering::Relaxed))
+    }
+
+    /// Pauses the run before its end, or has it go on.
+    pub(crate) fn pause(&self, pauses: bool) {
+        let bits = |bits: u8| {
+            let paused = if pauses {
+                bits | PAUSED
+            } else {
+                bits & !PAUSED
+            };
+            StageBits(bits).goes_on().then_some(paused)
+        };
+        // A run that ends does not pause.
+        let _ends = self
+            .stage
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, bits);
+    }
+
+    /// The run enters a later stage, and goes on if it paused; an earlier one is ignored.
     pub(crate) fn enter(&self, stage: RunStage) {
         self.stage.0.fetch_max(stage as u8, Ordering::Relaxed);
         self.wakeup.wake();
@@ -232,5 +289,23 @@ mod tests {
         shared.lose();
         assert_eq!(shared.stage(), RunStage::Abandon);
         assert!(shared.is_lost());
+    }
+
+    #[test]
+    fn a_run_pauses_until_it_goes_on_or_enters_another_stage() {
+        let shared = SharedRun::new(1, RunStage::Warm).unwrap();
+        shared.pause(true);
+        assert!(shared.bits().pauses() && shared.bits().goes_on());
+        assert_eq!(shared.stage(), RunStage::Warm);
+        shared.pause(false);
+        assert!(!shared.bits().pauses());
+        for stage in [RunStage::Count, RunStage::Cool, RunStage::Finish] {
+            shared.pause(true);
+            shared.enter(stage);
+            assert!(!shared.bits().pauses());
+            assert_eq!(shared.stage(), stage);
+        }
+        shared.pause(true);
+        assert!(!shared.bits().pauses(), "the run ends");
     }
 }

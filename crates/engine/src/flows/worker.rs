@@ -13,9 +13,10 @@ use netperf_transport::socket::SocketFacts;
 
 use super::flow::FlowState;
 use super::loops::FlowEndpoint;
-use super::shared::{RunStage, SharedRun};
+use super::shared::{RunStage, SharedRun, StageBits};
 use crate::due::queue::DueQueue;
 use crate::error::EngineError;
+use crate::feedback::PAUSE_LOOK;
 use crate::finish::{Drained, drain_within};
 use crate::live::{Counts, Live};
 use crate::record::{LatencyRecorder, NoRecorder, Recorder};
@@ -111,6 +112,7 @@ pub(super) struct WorkerState<'a, R> {
     part: usize,
     /// The stage at the last look.
     stage: RunStage,
+    bits: StageBits,
     edges: CountedPart,
     starts: Starts,
     /// When it was over already, where only silence told of that.
@@ -225,6 +227,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
             recorders: [fresh(), fresh(), fresh()],
             part: if stage == RunStage::Warm { 0 } else { COUNTED },
             stage,
+            bits: StageBits::of(stage),
             edges: CountedPart {
                 wanted: margins,
                 ..CountedPart::default()
@@ -252,17 +255,32 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
     /// The stage of the run, asked once in each round.
     #[inline]
     pub(super) fn look<E: Acknowledged, M>(&mut self, flows: &mut [FlowState<E, M>]) -> RunStage {
-        let stage = self.shared.stage();
-        if stage != self.stage {
-            self.turn(stage, flows);
+        if self.shared.bits() != self.bits {
+            self.bits = self.resumed();
+            let stage = self.bits.stage();
+            if stage != self.stage {
+                self.turn(stage, flows);
+            }
         }
-        stage
+        self.stage
+    }
+
+    /// The stage after a pause.
+    #[cold]
+    fn resumed(&self) -> StageBits {
+        loop {
+            let bits = self.shared.bits();
+            if !bits.pauses() {
+                return bits;
+            }
+            std::thread::sleep(PAUSE_LOOK);
+        }
     }
 
     /// Returns whether operations may be begun.
     #[inline]
     pub(super) fn goes_on(&self) -> bool {
-        self.shared.stage().goes_on()
+        self.shared.bits().goes_on()
     }
 
     /// Recorder of the current part.

@@ -16,7 +16,7 @@ use super::shared::{RunStage, SharedRun};
 use super::worker::{WorkerRecorder, WorkerReport, WorkerState};
 use crate::due::pacing::{PaceRule, Pacing, Sharing};
 use crate::due::queue::DueQueue;
-use crate::end::{self, Rings};
+use crate::end::{self, FillTime, Rings};
 use crate::error::{EngineError, Operation};
 use crate::finish::{self, Drained};
 use crate::limit::RECEIVED_MARGIN;
@@ -359,7 +359,8 @@ impl<'a> WorkerSetup<'a> {
             self.work,
             FlowLoop::Push | FlowLoop::Pull | FlowLoop::Exchange { .. }
         );
-        let mut rings = end::rings(self.end, self.setup, bulk, self.end.fill.as_deref())?;
+        let fill = (self.end.fill.as_deref(), FillTime::Now);
+        let mut rings = end::rings(self.end, self.setup, bulk, fill)?;
         for ring in [&mut rings.send, &mut rings.recv].into_iter().flatten() {
             ring.touch_with(self.end.touch);
         }

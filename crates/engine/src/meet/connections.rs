@@ -134,6 +134,10 @@ impl<N: Role> OneFlow<'_, '_, N> {
             ..
         } = self;
         let (job, rings) = (&work.job, &mut work.rings);
+        // Requests overwrite what they are received into.
+        if let Some(ring) = &mut rings.send {
+            ring.fill();
+        }
         let mut quiet = ActivityWatch::since(clock::now());
         let accept_next = |stop: &mut AlarmStop<'_>, tally: &Tally| {
             let over = |stop: &mut AlarmStop<'_>, tally: &Tally| {

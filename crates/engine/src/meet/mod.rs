@@ -322,6 +322,10 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
 
     /// Splits the state for a loop into buffers and the rest.
     fn parts<'r>(&'r mut self) -> (&'r mut Rings, FlowContext<'r, 's>) {
+        // Datagrams have no connection, and overwrite what they are received into.
+        if let Some(ring) = &mut self.work.rings.send {
+            ring.fill();
+        }
         let run = workload::LoopContext {
             limit: self.limit,
             stop: self.stop,
@@ -453,6 +457,7 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
 
     /// Begins netserver's time with the connection.
     fn begin_on(&mut self, data: BorrowedFd<'_>) -> Result<(), EngineError> {
+        self.work.rings.fill();
         let job = &self.work.job;
         socket::set_on_connection(data, &job.end.socket).map_err(Operation::Create.failed())?;
         self.stop.connected(data);

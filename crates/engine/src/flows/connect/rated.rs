@@ -48,7 +48,7 @@ pub(in crate::flows) fn dial_at_times<E: FlowEndpoint, R: WorkerRecorder>(
         if opening.is_over() {
             return Ok(Ended::TimeOver);
         }
-        for index in 0..by.poller.wait(opening.wait())? {
+        for index in 0..by.poller.wait(opening.wait(), &state.tally)? {
             let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token) else {
                 continue;

@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_model::Tally;
 use netperf_os::events::Watch;
 use netperf_transport::Received;
 
@@ -81,9 +82,9 @@ pub(in crate::flows) fn exchange<E: FlowEndpoint, R: WorkerRecorder, T: Fn(&mut 
             return Ok(Ended::Abandoned);
         }
         let found = if drains {
-            by.wait_at_most(Some(AGAIN))?
+            by.wait_at_most(Some(AGAIN), &state.tally)?
         } else {
-            wait(flows, by, rules)?
+            wait(flows, by, rules, &state.tally)?
         };
         for index in 0..found {
             let token = by.poller.token(index);
@@ -126,11 +127,12 @@ fn wait<E: FlowEndpoint, M, T>(
     flows: &[FlowState<E, M>],
     by: &mut LoopEvents<'_>,
     rules: &EndRules<T>,
+    tally: &Tally,
 ) -> io::Result<usize> {
     if E::KEEPS_BOUNDARIES && are_told(flows, rules) {
-        return by.poller.wait(Some(AGAIN));
+        return by.wait_at_most(Some(AGAIN), tally);
     }
-    by.wait()
+    by.wait(tally)
 }
 
 /// Returns whether netperf only waits for the other end's end.

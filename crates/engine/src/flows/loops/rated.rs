@@ -50,7 +50,7 @@ pub(in crate::flows) fn ask_at_times<E: FlowEndpoint, R: WorkerRecorder>(
             return Ok(ended);
         }
         let within = queue.wait(queue.now());
-        for index in 0..by.poller.wait(within)? {
+        for index in 0..by.poller.wait(within, &state.tally)? {
             let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
                 continue;

@@ -518,3 +518,38 @@ fn a_request_without_a_response_is_given_up_and_another_takes_its_place() {
     drop(flows);
     assert!(peer.join().unwrap() >= 3);
 }
+
+#[test]
+fn flows_send_nothing_during_a_pause_and_go_on_after_it() {
+    let (here, there) = pairs(2);
+    let shared = Arc::new(SharedRun::new(1, RunStage::Count).unwrap());
+    let counts = Live::default().of_workers(1);
+    shared.open();
+    shared.pause(true);
+    let sender = {
+        let (shared, counts) = (Arc::clone(&shared), Arc::clone(&counts));
+        std::thread::spawn(move || {
+            let push = (LoopRole::Push, None, Waits::Sleeping);
+            end::<NoRecorder>(push, here, None, &shared, &counts[0])
+        })
+    };
+    let mut scrap = vec![0; 1 << 20];
+    let mut received = |patience, most: usize| {
+        let mut sum = 0;
+        let _over = netperf_testkit::eventually(patience, || {
+            for socket in &there {
+                sum += calls::recv_now(socket.as_fd(), &mut scrap).unwrap_or(0);
+            }
+            sum > most
+        });
+        sum
+    };
+    // The first send of each flow precedes the first look at the stage.
+    let most = 2 * 300_000;
+    let first = received(Duration::from_millis(200), most);
+    assert!(first <= most, "{first}");
+    shared.pause(false);
+    assert!(received(Duration::from_secs(60), most) > most);
+    shared.enter(RunStage::Finish);
+    assert_eq!(sender.join().unwrap().ended, Ended::TimeOver);
+}

@@ -120,6 +120,46 @@ fn every_command_of_the_manual_that_is_marked_so_runs() {
     );
 }
 
+/// The README and its folder.
+fn readme() -> (String, PathBuf) {
+    let root = sources().join("../../..");
+    (read(&root.join("README.md")), root)
+}
+
+#[test]
+fn the_four_commands_of_the_readme_run() {
+    let programs = ours!();
+    let server = Netserver::start(&programs, &Place::Here);
+    let scratch = Scratch::new();
+    let commands = commands(&readme().0);
+    assert_eq!(commands.len(), 4, "{commands:?}");
+    for command in commands {
+        // No name server knows the host of the examples, and no history is left behind.
+        let here = command.replace(" server", " 127.0.0.1");
+        let here = here.replace("check 127.0.0.1", "check 127.0.0.1 --no-history");
+        let finished = run(&here, &programs, server.port(), scratch.path());
+        assert!(
+            finished.status.success(),
+            "{command}\n{}",
+            finished.account()
+        );
+    }
+}
+
+#[test]
+fn the_readme_begins_with_a_picture_and_its_links_lead_somewhere() {
+    let (text, root) = readme();
+    let links = links(&text);
+    assert_eq!(links.first(), Some(&"docs/pictures/check.svg"));
+    for target in links {
+        let (file, part) = target.split_once('#').unwrap_or((target, ""));
+        let path = root.join(file);
+        assert!(path.is_file(), "{target}");
+        let known = part.is_empty() || anchors(&read(&path)).contains(part);
+        assert!(known, "{target}");
+    }
+}
+
 #[test]
 fn a_command_may_go_on_in_the_next_line() {
     let text = "```console run\n$ netperf -l 1 \\\n>   -- -k A\nA=1\n$ netperf\n```\n$ no\n";

@@ -73,8 +73,11 @@ fn data_ports(args: &ServerArgs) -> Result<(), Failure> {
     match TcpListener::bind((Ipv4Addr::UNSPECIFIED, ports.first())) {
         Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
             let text = system_text(&error);
-            let line = format_args!("--data-ports: port {}: {text}", ports.first());
-            Err(Failure::netserver(FAILED, line))
+            let first = ports.first();
+            Err(Failure::netserver(
+                FAILED,
+                format_args!("--data-ports: port {first}: {text}"),
+            ))
         }
         Ok(_) | Err(_) => Ok(()),
     }

@@ -74,8 +74,9 @@ impl UserChange {
         let changed = privileges::become_user(self.to, &self.keep);
         match changed.and_then(|()| privileges::no_new_privileges()) {
             Err(error) if self.is_asked => {
-                let line = format_args!("cannot switch to the user (--user): {error}");
-                return Err(failed(line));
+                return Err(failed(format_args!(
+                    "cannot switch to the user (--user): {error}"
+                )));
             }
             Err(error) => {
                 let fields = [

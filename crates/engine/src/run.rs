@@ -1,29 +1,29 @@
 //! One end of a test: prepare it, run it, report what was measured.
 
+mod sockets;
+
 use std::io;
 use std::marker::PhantomData;
-use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, CpuUsage, Domain, Duplex, EndJob, EndNeeds, EndResult, EndSetup, Meeting, PacePlan,
-    Tally, TestId, Token,
+    Address, CpuUsage, Duplex, EndJob, EndNeeds, EndResult, EndSetup, PacePlan, Tally, TestId,
+    Token,
 };
 use netperf_os::alarm::{self, Alarm, Outside};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::io as io_paths;
 use netperf_transport::one_port;
-use netperf_transport::place::{self, PlaceRequest, Placed};
+use netperf_transport::place::{self, Placed};
 use netperf_transport::registry;
-use netperf_transport::socket::{self, OpenedSocket, Side};
+use netperf_transport::socket;
 
 use crate::arrivals;
-use crate::data_ports;
 use crate::end::{self, DirectionUse, FillTime, Rings};
-use crate::error::{EngineError, Operation, refused};
+use crate::error::{EngineError, Operation};
 use crate::feedback::FeedbackWatch;
 use crate::finish::Drained;
 use crate::flows;
@@ -37,6 +37,9 @@ use crate::sendfile;
 use crate::series::{self, Watched};
 use crate::stop::{AlarmStop, Ended, control_has_ended};
 use crate::timing;
+use sockets::{announce, bind, listening, open, report_drops};
+
+pub(crate) use sockets::placed;
 
 /// One end of a test, ready to run once.
 #[derive(Debug)]
@@ -528,88 +531,6 @@ fn no_target() -> EngineError {
     Operation::Connect.failed()(io::ErrorKind::AddrNotAvailable.into())
 }
 
-/// Opens a data socket with the options of a job.
-fn open(job: &EndJob) -> Result<socket::OpenedSocket, EngineError> {
-    let side = if job.is_netperf() {
-        Side::Asks
-    } else {
-        Side::Answers
-    };
-    let opened = socket::open(job.transport, job.family, &job.end.socket)
-        .map_err(Operation::Create.failed())?;
-    socket::set_extras(&opened.socket, &job.end.socket, side).map_err(refused)?;
-    // A message that is lost is waited for no longer than this (`-e`).
-    let row = job.transport.row();
-    let may_miss = row.meeting != Meeting::Connection || !row.reliable;
-    if let Some(timeout) = job.recv_timeout.filter(|_| may_miss) {
-        opened
-            .socket
-            .set_read_timeout(Some(timeout))
-            .map_err(Operation::Create.failed())?;
-    }
-    path::take_only_permitted(job, &opened.socket).map_err(Operation::Create.failed())?;
-    Ok(opened)
-}
-
-/// Has the kernel report messages that a full local queue drops.
-fn report_drops(job: &EndJob, socket: &Socket) -> Result<(), EngineError> {
-    // An endpoint that answers sets it, because it must tolerate what comes with it.
-    let one_way = job.is_bulk() || job.is_netperf();
-    if job.sends && one_way && end::drops_silently(job.transport) {
-        socket::report_send_errors(socket).map_err(Operation::Create.failed())?;
-    }
-    Ok(())
-}
-
-/// Binds netperf's data socket where it must be: connect(2) binds by itself, unless an
-/// address was asked for; a socket without a connection must have an address to tell.
-pub(crate) fn placed(job: &EndJob, socket: &Socket) -> Result<Placed, EngineError> {
-    let (transport, local) = (job.transport, job.local_address());
-    let chosen = local.port() != 0 || !local.ip().is_unspecified();
-    let must_bind = match transport.row().domain {
-        _ if job.flows.is_some() => job.tells_addresses(),
-        Domain::Inet => !transport.is_connected() || (chosen && !job.connects),
-        Domain::Unix => !transport.is_connected() && job.receives,
-        Domain::Vsock => false,
-        Domain::Link | Domain::Atm => true,
-    };
-    if !must_bind {
-        return Ok(Placed::default());
-    }
-    let wanted = PlaceRequest {
-        transport,
-        inet: local,
-        place: &job.end.place,
-        asking: true,
-    };
-    place::bind(socket, &wanted).map_err(Operation::Bind.failed())
-}
-
-/// Finds netserver's socket, where datagrams go to the port of the control connection;
-/// `false` when the user ended the test first.
-fn announce(
-    job: &EndJob,
-    socket: &Socket,
-    (to, token): (&SockAddr, &Token),
-    control: Option<BorrowedFd<'_>>,
-) -> Result<bool, EngineError> {
-    let mut over = || alarm::stopped_by_user() || control.is_some_and(control_has_ended);
-    let met = one_port::probe(std::slice::from_ref(socket), to, token, &mut over).and_then(|()| {
-        if job.sends {
-            return Ok(());
-        }
-        one_port::await_first(socket, to, token, &mut over)
-    });
-    match met {
-        Err(error)
-            if error.kind() == io::ErrorKind::ConnectionAborted && alarm::stopped_by_user() =>
-        {
-            Ok(false)
-        }
-        other => other.map(|()| true).map_err(Operation::Probe.failed()),
-    }
-}
-
 /// Stop conditions besides the limit: the end of the control connection; a stall, where no time
 /// ends the run; silence after the time is over, where the end may be missed.
 fn stop_of<'a>(
@@ -673,55 +594,4 @@ fn pace_of(bits: u64, size: u32) -> PacePlan {
         burst,
         interval: Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)),
     }
-}
-
-/// Listens at the data socket, or at the handoff socket that connections come through. For
-/// datagrams the handoff socket is returned.
-fn listening(
-    job: &EndJob,
-    data: Socket,
-    handoff: Option<Socket>,
-) -> Result<(Socket, Option<Socket>), EngineError> {
-    match handoff {
-        Some(handoff) if job.transport.is_connected() => {
-            // As it was before the last test.
-            handoff
-                .set_nonblocking(false)
-                .and_then(|()| netperf_os::io::set_patience(handoff.as_fd(), None))
-                .map_err(Operation::Listen.failed())?;
-            Ok((handoff, None))
-        }
-        None if job.transport.is_connected() => {
-            socket::listen(&data, &job.end.socket).map_err(Operation::Listen.failed())?;
-            Ok((data, None))
-        }
-        handoff => Ok((data, handoff)),
-    }
-}
-
-/// Binds where the request says. A port that is not free is no reason to fail:
-/// only the port that the response reports is authoritative (control-protocol.md 2.5.2).
-fn bind(job: &EndJob, opened: &mut OpenedSocket) -> Result<Placed, EngineError> {
-    if let Some(range) = job.data_ports.filter(|_| job.transport.is_inet()) {
-        return data_ports::bind(job, opened, || open(job), range);
-    }
-    let data = &opened.socket;
-    let wildcard = socket::wildcard(job.family);
-    let address = job.bind.unwrap_or(wildcard);
-    let at = |inet| {
-        let wanted = PlaceRequest {
-            transport: job.transport,
-            inet,
-            place: &job.end.place,
-            asking: false,
-        };
-        place::bind(data, &wanted)
-    };
-    let first = at(SocketAddr::new(address, job.port));
-    if first.is_ok() || !job.transport.is_inet() {
-        return first.map_err(Operation::Bind.failed());
-    }
-    at(SocketAddr::new(address, 0))
-        .or_else(|_| at(SocketAddr::new(wildcard, 0)))
-        .map_err(Operation::Bind.failed())
 }

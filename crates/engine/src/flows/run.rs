@@ -6,28 +6,23 @@ use std::marker::PhantomData;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use netperf_measure::clock::{self, Moment};
-use netperf_measure::cpu::Meter;
-use netperf_model::{
-    CpuUsage, Duplex, EndFlows, EndJob, EndPlan, FlowThere, Flows, IoCounts, Latency,
-    Limit as LimitPlan, Paced, Tally, share_of,
-};
+use netperf_measure::clock;
+use netperf_model::{Duplex, EndFlows, EndJob, Limit as LimitPlan, Tally, share_of};
 use netperf_os::{Socket, alarm};
-use netperf_transport::meeting::EndMark;
 use netperf_transport::registry::{self, Asked};
-use netperf_transport::socket;
 
 use super::coordinator::{Conducted, StagePlan, conduct};
+use super::cpu_meter::CpuMeter;
+use super::finished::FinishedRun;
 use super::meet::{FlowSet, OpenFlows};
 use super::shared::{RunStage, SharedRun};
 use super::to_usize;
-use super::worker::{WorkerReport, window};
+use super::worker::WorkerReport;
 use super::workers::{self, FlowLoop, WorkerSetup};
 use crate::early::StopReceiverSlot;
-use crate::end;
 use crate::error::{EngineError, Operation};
 use crate::feedback::FeedbackWatch;
-use crate::finish::{AT_MOST, DRAIN, Drained};
+use crate::finish::{AT_MOST, DRAIN};
 use crate::limit::RECEIVED_MARGIN;
 use crate::live::{Counts, Live};
 use crate::meet::Work;
@@ -35,7 +30,7 @@ use crate::report::EndReport;
 use crate::role::Role;
 use crate::run::{SecondSocket, Targets, TestEnd};
 use crate::series::{self, Watched};
-use crate::stop::{Ended, Lost};
+use crate::stop::Ended;
 use crate::timing::{self, GRACE, IDLE, PAD, patience};
 
 /// Runs all flows of an end.
@@ -399,285 +394,4 @@ fn transaction_stages(job: &EndJob) -> StagePlan<'static> {
 /// arrives after the end of the time.
 fn goes_on(job: &EndJob) -> bool {
     job.duplex == Some(Duplex::Same) && job.transport.is_connected()
-}
-
-/// A run that is over.
-struct FinishedRun<'a> {
-    job: &'a EndJob,
-    flows: &'a EndFlows,
-    threads: u32,
-    /// What arrived after the end of the time does not count.
-    discarded: bool,
-}
-
-impl FinishedRun<'_> {
-    /// The length of the run: a sender's is over when everything has arrived.
-    fn elapsed(&self, reports: &[WorkerReport], conducted: &Conducted) -> Duration {
-        let job = self.job;
-        let abandoned = reports
-            .iter()
-            .any(|report| report.ended == Ended::Abandoned);
-        if !job.is_netperf() {
-            let only_sends = job.only_sends() && !job.connects;
-            let in_vain = if job.connects {
-                conducted.idle
-            } else if abandoned && !only_sends {
-                PAD
-            } else {
-                Duration::ZERO
-            };
-            return conducted.opened.elapsed().saturating_sub(in_vain);
-        }
-        // The arrival of what may be lost is never known.
-        let only_sends = job.only_sends() && !job.connects && job.transport.row().reliable;
-        let over = |report: &WorkerReport| {
-            if only_sends {
-                report.closed
-            } else {
-                report.over
-            }
-        };
-        let last = reports.iter().map(over).max();
-        // A transaction that did not finish took time but was not counted, and the end of
-        // datagrams may be lost.
-        let begun = job.counts_transactions() || job.duplex.is_some() || job.tells_addresses();
-        let in_vain = abandoned && begun && !self.discarded;
-        let end = conducted.finished.filter(|_| in_vain).or(last);
-        end.map_or(Duration::ZERO, |end| end.since(conducted.opened))
-    }
-
-    fn finished(
-        &self,
-        mut reports: Vec<WorkerReport>,
-        conducted: &Conducted,
-        meter: CpuMeter<'_>,
-        begun: Moment,
-        setup: &netperf_model::EndSetup,
-    ) -> Result<EndReport, EngineError> {
-        let job = self.job;
-        let marks = reports
-            .iter_mut()
-            .flat_map(|report| std::mem::take(&mut report.marks));
-        let end_mark = all_marks(marks.collect());
-        let reports = reports.as_slice();
-        let elapsed = self.elapsed(reports, conducted);
-        let cpu = meter.usage(elapsed)?;
-        let facts = facts(reports);
-        let counts = reports.iter().filter_map(|report| report.counts);
-        let counts = counts.reduce(IoCounts::plus);
-        let cleanly = |report: &WorkerReport| {
-            report.ended != Ended::Abandoned && report.drained == Drained::Closed
-        };
-        let mut result = end::result(
-            &job.end,
-            setup,
-            facts.clone(),
-            moved(reports),
-            elapsed,
-            (cpu, counts),
-        );
-        result.crew = Some(workers::crew(&self.flows.workers, self.threads));
-        result.paced = paced(reports);
-        let qualities = reports.iter().filter_map(|report| report.quality);
-        result.quality = qualities.reduce(|all, one| all.beside(&one));
-        result.flows = job.end.flow_counts.then(|| self.each_there(reports));
-        Ok(EndReport {
-            result,
-            paused: 0.0,
-            latency: latency(reports),
-            segment_size: reports.first().and_then(|report| report.segment_size),
-            stopped_by_user: alarm::stopped_by_user(),
-            ended_cleanly: reports.iter().all(cleanly),
-            discarded: false,
-            held_back: reports
-                .iter()
-                .filter_map(|report| report.held_back.filter(|_| !job.counts_transactions()))
-                .max(),
-            queued: reports
-                .iter()
-                .any(|report| report.drained == Drained::StillMoving),
-            lost: self.lost(reports, conducted),
-            broke: None,
-            tcp_info: None,
-            fallback: facts.fallback,
-            cipher: reports.first().and_then(|report| report.cipher.clone()),
-            round_trip: facts.round_trip,
-            end_mark,
-            many: job.is_netperf().then(|| self.each(reports, begun)),
-        })
-    }
-
-    /// Loss of the peer, if it was lost.
-    fn lost(&self, reports: &[WorkerReport], conducted: &Conducted) -> Option<Lost> {
-        let drained = |report: &WorkerReport| match report.drained {
-            Drained::Lost(lost) => Some(lost),
-            Drained::Closed | Drained::StillMoving | Drained::Discarded => None,
-        };
-        let hears = self.job.duplex.is_some() && self.job.transport.is_connected();
-        let cut = |report: &WorkerReport| hears && report.ended == Ended::Abandoned;
-        let unclosed = !self.discarded && !alarm::stopped_by_user() && reports.iter().any(cut);
-        // Only netserver promises to answer the end with an end.
-        let drained = || reports.iter().find_map(drained);
-        let drained = self.job.has_peer.then(drained).flatten();
-        conducted
-            .lost
-            .or(drained)
-            .or_else(|| unclosed.then_some(Lost::NotClosed))
-    }
-
-    /// netserver's counts of each flow. Datagrams of each flow have a socket that netserver
-    /// has numbered; connections are told apart by netperf's ports.
-    fn each_there(&self, reports: &[WorkerReport]) -> Vec<FlowThere> {
-        let numbered = !self.job.transport.is_connected();
-        let of_thread = |(thread, report): (u32, &WorkerReport)| {
-            let numbers = (thread + 1..).step_by(to_usize(self.threads));
-            // A test that connects each time has places, and no flows.
-            let flows = numbers.zip(report.ports.clone()).zip(report.flows.clone());
-            flows.collect::<Vec<_>>()
-        };
-        let all = (0..).zip(reports).flat_map(of_thread);
-        all.map(|((number, port), counts)| FlowThere {
-            number: numbered.then_some(number),
-            port,
-            counts,
-        })
-        .collect()
-    }
-
-    /// netperf's counts of each flow, in their order.
-    fn each(&self, reports: &[WorkerReport], begun: Moment) -> Flows {
-        let count = self.flows.count;
-        let apart = self.job.duplex == Some(Duplex::Separate);
-        let report = |index: u32| reports.get(to_usize(index % self.threads));
-        let place = |index: u32| to_usize(index / self.threads);
-        // The connections back are behind those there.
-        let behind = |index: u32, report: &WorkerReport| place(index) + report.flows.len() / 2;
-        let flow = |index: u32| {
-            let report = report(index)?;
-            let there = report.flows.get(place(index)).copied()?;
-            let back = report.flows.get(behind(index, report)).filter(|_| apart);
-            Some(back.map_or(there, |back| there.plus(back)))
-        };
-        let port = |index: u32| report(index)?.ports.get(place(index)).copied();
-        let port_back = |index: u32| {
-            let report = report(index).filter(|_| apart)?;
-            report.ports.get(behind(index, report)).copied()
-        };
-        let connected = reports.iter().map(|report| report.connected).max();
-        let started: usize = reports.iter().map(|report| report.starts.flows).sum();
-        let earliest = reports.iter().filter_map(|report| report.starts.earliest);
-        let latest = reports.iter().filter_map(|report| report.starts.latest);
-        let skew = earliest
-            .min()
-            .zip(latest.max())
-            .filter(|_| started == to_usize(count));
-        Flows {
-            each: (0..count)
-                .map(|index| flow(index).unwrap_or_default())
-                .collect(),
-            ports: (0..count).map_while(port).collect(),
-            ports_back: (0..count).map_while(port_back).collect(),
-            there: Vec::new(),
-            fairness_there: None,
-            window: self
-                .flows
-                .has_margins()
-                .then(|| window(reports, self.job.transport)),
-            setup: connected.map_or(0.0, |end| end.since(begun).as_secs_f64()),
-            skew: skew.map(|(earliest, latest)| latest.since(earliest).as_secs_f64()),
-        }
-    }
-}
-
-/// Rates of all threads, merged; `None` without a rate.
-fn paced(reports: &[WorkerReport]) -> Option<Paced> {
-    let mut each = reports.iter().filter_map(|report| report.paced.as_ref());
-    let mut all = each.next()?.clone();
-    each.for_each(|more| all.merge_beside(more));
-    Some(all)
-}
-
-fn latency(reports: &[WorkerReport]) -> Option<Latency> {
-    let mut all: Option<Latency> = None;
-    for latency in reports.iter().filter_map(|report| report.latency.as_ref()) {
-        all.get_or_insert_default().merge(latency);
-    }
-    all
-}
-
-/// The counts of all threads.
-fn moved(reports: &[WorkerReport]) -> Tally {
-    let tallies = reports.iter().map(|report| &report.tally);
-    tallies.fold(Tally::default(), |all, one| all.plus(one))
-}
-
-/// The facts of the first flow, with the retransmissions of all.
-fn facts(reports: &[WorkerReport]) -> socket::SocketFacts {
-    let mut known = reports
-        .first()
-        .map(|report| report.facts.clone())
-        .unwrap_or_default();
-    let all = reports
-        .iter()
-        .filter_map(|report| report.facts.retransmissions);
-    known.retransmissions = all.reduce(u32::saturating_add);
-    known
-}
-
-/// One mark that sends all of them.
-fn all_marks(mut marks: Vec<EndMark>) -> Option<EndMark> {
-    (!marks.is_empty()).then(|| EndMark::new(move || marks.iter_mut().for_each(EndMark::send)))
-}
-
-/// Measures CPU utilisation in the part of the run that counts.
-struct CpuMeter<'a> {
-    plan: &'a EndPlan,
-    margins: bool,
-    meter: Result<Option<Meter>, EngineError>,
-    begun: Option<Moment>,
-    used: Option<Result<Option<CpuUsage>, EngineError>>,
-}
-
-impl<'a> CpuMeter<'a> {
-    const fn new(plan: &'a EndPlan, margins: bool) -> Self {
-        Self {
-            plan,
-            margins,
-            meter: Ok(None),
-            begun: None,
-            used: None,
-        }
-    }
-
-    fn turn(&mut self, stage: RunStage) {
-        if stage == RunStage::Count && self.begun.is_none() {
-            self.meter = end::meter(self.plan);
-            self.begun = Some(clock::now());
-        }
-        if stage >= RunStage::Cool && self.margins && self.used.is_none() {
-            self.used = Some(self.now(None));
-        }
-    }
-
-    /// Notes that everything until now was done for the run.
-    fn note(&self) {
-        if let Ok(Some(meter)) = &self.meter {
-            meter.note();
-        }
-    }
-
-    /// Utilisation until now; `run` is how much of that belongs to the test.
-    fn now(&self, run: Option<Duration>) -> Result<Option<CpuUsage>, EngineError> {
-        let (Ok(meter), Some(begun)) = (&self.meter, self.begun) else {
-            return Ok(None);
-        };
-        let sampled = begun.elapsed();
-        end::usage(meter.as_ref(), sampled, run.unwrap_or(sampled))
-    }
-
-    fn usage(mut self, elapsed: Duration) -> Result<Option<CpuUsage>, EngineError> {
-        let used = self.used.take().unwrap_or_else(|| self.now(Some(elapsed)));
-        self.meter?;
-        used
-    }
 }

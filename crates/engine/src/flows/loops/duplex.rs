@@ -9,7 +9,8 @@ use netperf_model::Tally;
 use netperf_os::events::Watch;
 use netperf_transport::Received;
 
-use super::{CallResult, FlowEndpoint, LoopEvents, Pushed, finish, push_some, received};
+use super::push::{Pushed, push_some};
+use super::{CallResult, FlowEndpoint, LoopEvents, finish, received};
 use crate::flows::flow::FlowState;
 use crate::flows::poller::Poller;
 use crate::flows::shared::RunStage;

@@ -22,6 +22,14 @@ impl Wish {
     pub const CHANCE: f64 = 0.01;
     /// The margin of equivalence when nothing else is asked for.
     pub const MARGIN: f64 = 0.01;
+
+    /// The method for each of several comparisons, which have the chance of a false alarm
+    /// together (Bonferroni).
+    pub(crate) fn divided(mut self, comparisons: usize) -> Self {
+        let comparisons = u32::try_from(comparisons).unwrap_or(u32::MAX);
+        self.judgement.chance /= f64::from(comparisons.max(1));
+        self
+    }
 }
 
 /// Runs of one kind.
@@ -119,13 +127,13 @@ pub struct Comparison {
 /// When there is nothing to compare; see [`Incomparable`].
 pub fn compare(a: &Set, b: &Set, wish: Wish) -> Result<Comparison, Incomparable> {
     let test = one_test(a, b)?;
+    same_result(a, b)?;
     if wish.design == Design::Paired && a.runs.len() != b.runs.len() {
         return Err(Incomparable::Unpaired(a.runs.len(), b.runs.len()));
     }
     let all = |set: &Set| -> Vec<Vec<RunFigure>> { set.runs.iter().map(figures::of).collect() };
     let (a_runs, b_runs) = (all(a), all(b));
     let level = 1.0 - wish.judgement.chance;
-    same_result(a, b)?;
     each_once(a, b)?;
     let mut left_out = Vec::new();
     let (mut names, mut changes) = (Vec::new(), Vec::new());
@@ -157,6 +165,12 @@ pub fn compare(a: &Set, b: &Set, wish: Wish) -> Result<Comparison, Incomparable>
             .collect(),
         left_out,
     })
+}
+
+/// Returns an error if runs of both sets are of different tests, or none has a result.
+pub(crate) fn one_kind(a: &Set, b: &Set) -> Result<(), Incomparable> {
+    one_test(a, b)?;
+    same_result(a, b)
 }
 
 /// The figures of all runs, each once.

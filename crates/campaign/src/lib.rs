@@ -5,6 +5,7 @@ mod figures;
 mod several;
 mod summary;
 mod text;
+mod verdicts;
 
 pub mod check;
 pub mod curve;
@@ -19,3 +20,4 @@ pub use netperf_stats::compare::{Design, Judgement};
 pub use several::Comparisons;
 pub use summary::RunSummary;
 pub use text::percent;
+pub use verdicts::verdicts;

@@ -22,9 +22,7 @@ impl Comparisons {
     pub fn with_first(sets: &[Set], wish: Wish) -> Result<Self, Incomparable> {
         let chance = wish.judgement.chance;
         let (first, others) = sets.split_first().ok_or(Incomparable::Nothing)?;
-        let number = u32::try_from(others.len()).unwrap_or(u32::MAX);
-        let mut wish = wish;
-        wish.judgement.chance = chance / f64::from(number.max(1));
+        let wish = wish.divided(others.len());
         let all = others.iter().map(|other| compare(first, other, wish));
         Ok(Self {
             all: all.collect::<Result<_, _>>()?,

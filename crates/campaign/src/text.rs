@@ -1,6 +1,6 @@
 //! Comparisons as people read them.
 
-use netperf_stats::compare::Design;
+use netperf_stats::compare::{Design, fewest};
 use netperf_web::escape::markdown as escaped;
 use netperf_web::table::aligned;
 use netperf_web::unit::Quantity;
@@ -20,16 +20,7 @@ impl Comparison {
         let (a, b) = &self.names;
         let test = netperf_web::escape::line(&self.test);
         let mut text = format!("{test}: {a} (A) and {b} (B), {runs}\n\n");
-        let level = (1e4 * (1.0 - self.wish.judgement.chance)).round() / 100.0;
-        let head = [
-            "",
-            "A",
-            "B",
-            "change",
-            &format!("{level} % interval"),
-            "p",
-            "",
-        ];
+        let head = ["", "A", "B", "change", &self.interval_name(), "p", ""];
         let head = head.map(str::to_owned).to_vec();
         let rows = std::iter::once(head).chain(self.rows.iter().map(|row| row.cells().to_vec()));
         let rows: Vec<Vec<String>> = rows.collect();
@@ -59,9 +50,20 @@ impl Comparison {
         text
     }
 
-    /// The result, in sentences.
+    /// Name of the intervals of changes, with their level.
+    pub(crate) fn interval_name(&self) -> String {
+        let level = (1e4 * (1.0 - self.wish.judgement.chance)).round() / 100.0;
+        format!("{level} % interval")
+    }
+
+    /// The result, in sentences about B.
     #[must_use]
     pub fn verdict(&self) -> String {
+        self.verdict_on("B")
+    }
+
+    /// The result, in sentences that call the second set by this name.
+    pub(crate) fn verdict_on(&self, second: &str) -> String {
         let named = |outcome: ChangeOutcome| -> Vec<String> {
             let of = self.rows.iter().filter(|row| row.outcome == outcome);
             of.map(|row| format!("{} {}", row.name, percent(row.change.ratio)))
@@ -74,10 +76,10 @@ impl Comparison {
                 format!("Equivalent: every interval is within {margin} % of no change.")
             }
             (true, true) => String::new(),
-            (false, true) => format!("B is better: {}.", better.join(", ")),
-            (true, false) => format!("B is worse: {}.", worse.join(", ")),
+            (false, true) => format!("{second} is better: {}.", better.join(", ")),
+            (true, false) => format!("{second} is worse: {}.", worse.join(", ")),
             (false, false) => format!(
-                "B is worse: {}; but better: {}.",
+                "{second} is worse: {}; but better: {}.",
                 worse.join(", "),
                 better.join(", ")
             ),
@@ -113,15 +115,29 @@ impl Comparison {
             Design::Paired => "pairs",
             Design::Apart => "runs of each",
         };
-        self.needed().map_or_else(
-            || format!("The number of {things} needed cannot be estimated."),
-            |needed| format!("About {needed} {things} are needed."),
-        )
+        if let Some(needed) = self.needed() {
+            return format!("About {needed} {things} are needed.");
+        }
+        match self.rows.first().map(|row| row.change.runs) {
+            Some((1, 1)) => format!(
+                "{} shows no deviation: at least {} {things} are needed.",
+                match self.wish.design {
+                    Design::Paired => "One pair",
+                    Design::Apart => "One run of each",
+                },
+                fewest(
+                    self.wish.design,
+                    self.rows.len(),
+                    self.wish.judgement.chance
+                )
+            ),
+            _ => format!("The number of {things} needed cannot be estimated."),
+        }
     }
 }
 
 impl ComparedFigure {
-    fn cells(&self) -> [String; 7] {
+    pub(crate) fn cells(&self) -> [String; 7] {
         let change = &self.change;
         let value = |value: f64| Quantity::new(value, self.unit.clone()).to_string();
         let interval = change.interval.map_or_else(

@@ -51,7 +51,7 @@ failed run.
 };
 
 /// The word between two sets of files.
-const VS: &str = "vs";
+pub(crate) const VS: &str = "vs";
 /// The word between two command lines.
 pub(crate) const DASHED_VS: &str = "--vs";
 

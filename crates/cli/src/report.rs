@@ -1,6 +1,7 @@
 //! The command line of `netperf report`: files and options in any order.
 
 use crate::args::ReportArgs;
+use crate::compare::VS;
 use crate::options::report::TABLE;
 use crate::subcommand::{Subcommand, SubcommandSpec};
 
@@ -10,13 +11,18 @@ pub(crate) const REPORT: SubcommandSpec<ReportArgs> = SubcommandSpec {
     about: "create a report from results",
     program: "netperf report",
     table: TABLE,
-    usage: "Usage: netperf report file [file ...] [options]
+    usage: "Usage: netperf report A [B ...] [options]
+       netperf report A [A ...] vs B [B ...] [options]
 
 Creates an HTML report with charts from results of netperf --json and
 --json-stream, iperf3 -J and flent. The report is one self-contained file.
+A and B are files or folders of files, and sets of runs as in netperf compare:
+the first set of each test is compared with the others.
 
   netperf report result.json -o report.html
   netperf report before.json after.json --svg charts --markdown result.md
+  netperf report before/ after/
+  netperf report old-*.json vs new-*.json
 ",
     command: report,
 };
@@ -25,7 +31,13 @@ fn report(mut args: ReportArgs, files: Vec<String>) -> Result<Subcommand, String
     if files.is_empty() {
         return Err("netperf report: no file to report".to_owned());
     }
-    args.files = files;
+    args.sets = match files.iter().any(|word| word == VS) {
+        true => files.split(|word| word == VS).map(<[_]>::to_vec).collect(),
+        false => files.into_iter().map(|word| vec![word]).collect(),
+    };
+    if args.sets.iter().any(Vec::is_empty) {
+        return Err("netperf report: a set without a file in front of or behind vs".to_owned());
+    }
     Ok(Subcommand::Report(Box::new(args)))
 }
 
@@ -55,9 +67,15 @@ mod tests {
     #[test]
     fn files_and_options_stand_in_any_order() {
         let args = made("netperf report a.json -o page.html b.json --csv=all.csv -- -c.json");
-        assert_eq!(args.files, ["a.json", "b.json", "-c.json"]);
+        assert_eq!(args.sets, [["a.json"], ["b.json"], ["-c.json"]]);
         assert_eq!(args.page.as_deref(), Some(Path::new("page.html")));
         assert_eq!(args.csv.as_deref(), Some(Path::new("all.csv")));
+    }
+
+    #[test]
+    fn sets_of_several_files_have_vs_between_them() {
+        let args = made("netperf report a b vs c vs d -o page.html");
+        assert_eq!(args.sets, [&["a", "b"][..], &["c"], &["d"]]);
     }
 
     #[test]
@@ -65,6 +83,8 @@ mod tests {
         for (line, exit) in [
             ("netperf report", 2),
             ("netperf report -x", 2),
+            ("netperf report vs a", 2),
+            ("netperf report a vs", 2),
             ("netperf report --help", 0),
             ("netperf report -h", 0),
         ] {

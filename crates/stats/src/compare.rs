@@ -178,7 +178,8 @@ impl Change {
         }
         let (first, second) = self.runs;
         let more = count(first.min(second)) + 1.0;
-        let runs = runs.ceil().max(self.least(together, by)).max(more);
+        let least = fewest(self.design, together, by.chance);
+        let runs = runs.ceil().max(f64::from(least)).max(more);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -186,18 +187,20 @@ impl Change {
         )]
         (runs <= MOST_RUNS).then_some(runs as u32)
     }
+}
 
-    /// The lowest number of runs with which a difference can be shown.
-    fn least(&self, together: usize, by: Judgement) -> f64 {
-        let enough = |runs: &u32| {
-            let least = match self.design {
-                Design::Paired => least_of_pairs(*runs as usize),
-                Design::Apart => least_of_sets(*runs as usize, *runs as usize),
-            };
-            least * count(together) <= by.chance
+/// The lowest number of runs of each set, or of pairs, with which a difference can be shown
+/// among `together` figures with this probability of a false alarm.
+#[must_use]
+pub fn fewest(design: Design, together: usize, chance: f64) -> u32 {
+    let enough = |runs: &u32| {
+        let least = match design {
+            Design::Paired => least_of_pairs(*runs as usize),
+            Design::Apart => least_of_sets(*runs as usize, *runs as usize),
         };
-        (1..100).find(enough).map_or(f64::INFINITY, f64::from)
-    }
+        least * count(together) <= chance
+    };
+    (1..100).find(enough).unwrap_or(u32::MAX)
 }
 
 /// The lowest probability that a number of pairs can reach.

@@ -22,14 +22,16 @@ pub mod table;
 mod tables;
 pub mod unit;
 mod until;
+mod verdicts;
 mod words;
 
 pub use figure::{Figure, figures};
 pub use netperf_report::document::Document;
-pub use page::{TooLarge, page};
+pub use page::{TooLarge, page, page_with};
 pub use read::{Unreadable, document, read};
 pub use record::Record;
-pub use tables::{csv, markdown};
+pub use tables::{csv, markdown, markdown_with};
+pub use verdicts::{ReportedVerdict, Verdicts};
 
 pub use chart::png::BadFont;
 use chart::{Size, svg};

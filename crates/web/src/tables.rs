@@ -6,12 +6,19 @@ use crate::chart::Body;
 use crate::escape::{csv as cell, csv_number as number, markdown as escaped};
 use crate::record::{Record, RecordEnd, Track, known};
 use crate::table::Table;
+use crate::verdicts::Verdicts;
 use crate::words::KeyFigure;
 use crate::{figures, until, words};
 
 /// The content of the page, as Markdown.
 #[must_use]
 pub fn markdown(records: &[Record]) -> String {
+    markdown_with(records, &Verdicts::default())
+}
+
+/// The content of the page with verdicts on sets of the results, as Markdown.
+#[must_use]
+pub fn markdown_with(records: &[Record], verdicts: &Verdicts) -> String {
     let mut text = "# Results\n".to_owned();
     for record in records {
         _ = write!(text, "\n## {}\n\n", escaped(&record.label));
@@ -28,10 +35,11 @@ pub fn markdown(records: &[Record]) -> String {
         }
     }
     text.push_str("\n## Figures\n\n");
-    if let Some(line) = about_changes(records) {
+    if let Some(line) = about_changes(records, verdicts) {
         _ = write!(text, "{}\n\n", escaped(&line));
     }
-    text.push_str(&key_table(records).markdown());
+    text.push_str(&key_table(records, verdicts).markdown());
+    text.push_str(&verdicts.markdown());
     if records.iter().any(|record| record.until.is_some()) {
         text.push_str("\n## Until the result is known\n");
     }
@@ -73,13 +81,17 @@ pub fn markdown(records: &[Record]) -> String {
 }
 
 /// Figures of all records side by side.
-pub(crate) fn key_table(records: &[Record]) -> Table {
+pub(crate) fn key_table(records: &[Record], verdicts: &Verdicts) -> Table {
     let mut head = vec!["figure"];
     head.extend(records.iter().map(|record| record.label.as_str()));
     let mut table = Table::new("Figures", 1, &head);
     let figures = words::key_figures(records);
     let has_change = |index: &usize| figures.iter().any(|row| row.change(*index).is_some());
-    let changed: Vec<usize> = (1..records.len()).filter(has_change).collect();
+    let others = match verdicts.has_repetitions {
+        true => 0..0,
+        false => 1..records.len(),
+    };
+    let changed: Vec<usize> = others.filter(has_change).collect();
     for index in &changed {
         table.head.push(change_of(records, *index));
     }
@@ -108,16 +120,18 @@ fn change_of(records: &[Record], index: usize) -> String {
     }
 }
 
-/// What the changes of [`key_table`] are, in the words of verdicts; `None` for a single record.
-pub(crate) fn about_changes(records: &[Record]) -> Option<String> {
+/// What the changes of [`key_table`] are, in the words of verdicts; `None` if it has none.
+pub(crate) fn about_changes(records: &[Record], verdicts: &Verdicts) -> Option<String> {
     let [first, _, ..] = records else {
         return None;
     };
-    Some(format!(
-        "Changes are from {}. A single run of each leaves them inconclusive, as they may be chance: \
-         `netperf compare` of several runs of each can show better, worse or equivalent.",
-        first.label
-    ))
+    (!verdicts.has_repetitions).then(|| {
+        format!(
+            "Changes are from {}. A single run of each leaves them inconclusive, as they may be chance: \
+             `netperf compare` of several runs of each can show better, worse or equivalent.",
+            first.label
+        )
+    })
 }
 
 /// The origin of a record, and facts about its hosts.

@@ -26,8 +26,8 @@ pub struct CheckArgs {
 /// The options of `netperf report`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportArgs {
-    /// Files with results, in order.
-    pub files: Vec<String>,
+    /// Sets of files and folders with results, in order.
+    pub sets: Vec<Vec<String>>,
     /// `-o`: where the page goes.
     pub page: Option<PathBuf>,
     /// `--svg`: a folder for charts.

@@ -29,6 +29,13 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
             "{name} is on both sides: name it once"
         )));
     }
+    let set = |names, files: &[String]| -> Result<Set, Failure> {
+        let runs = files.iter().map(|name| files::record(name));
+        Ok(Set {
+            name: set_name(names),
+            runs: runs.collect::<Result<_, _>>().map_err(failure)?,
+        })
+    };
     let sets = [set(&args.first, &first)?, set(&args.second, &second)?];
     let design = if args.paired {
         Design::Paired
@@ -75,19 +82,10 @@ fn exit(outcome: ChangeOutcome) -> ExitCode {
     }
 }
 
-/// The runs in files, under the names that the user gave.
-fn set(names: &[String], files: &[String]) -> Result<Set, Failure> {
-    let runs = files.iter().map(|name| files::record(name));
-    Ok(Set {
-        name: netperf_web::escape::line(&set_name(names)),
-        runs: runs.collect::<Result<_, _>>().map_err(failure)?,
-    })
-}
-
-/// One name, or the first and the last of many.
-fn set_name(names: &[String]) -> String {
-    match names {
+/// Name of a set of files: one name, or the first and the last of many.
+pub(super) fn set_name(names: &[String]) -> String {
+    netperf_web::escape::line(&match names {
         [first, .., last] => format!("{first} ... {last}"),
         _ => names.concat(),
-    }
+    })
 }

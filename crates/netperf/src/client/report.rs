@@ -6,9 +6,11 @@ use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
+use netperf_campaign::{Set, verdicts};
 use netperf_cli::ReportArgs;
-use netperf_web::Record;
+use netperf_web::{Record, Verdicts};
 
+use super::compare::set_name;
 use super::files;
 use crate::output::{FAILED, Failure, INVALID};
 
@@ -17,8 +19,18 @@ const PAGE: &str = "report.html";
 
 /// Runs `netperf report`.
 pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    apart(args)?;
-    make(args, &records(&args.files)?)?;
+    let files = args.sets.iter().map(|set| files::with_folders(set));
+    let files: Vec<Vec<String>> = files
+        .collect::<Result<_, _>>()
+        .map_err(|line| failure(INVALID, line))?;
+    let all = files.concat();
+    if all.is_empty() {
+        return Err(failure(INVALID, "the folders have no result"));
+    }
+    apart(args, &all)?;
+    let records = records(&all)?;
+    let verdicts = verdicts(&sets(args, &files, &records));
+    make(args, &records, &verdicts)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -27,9 +39,9 @@ fn failure(exit: u8, problem: impl Display) -> Failure {
 }
 
 /// No output is one of the results, or another output.
-fn apart(args: &ReportArgs) -> Result<(), Failure> {
+fn apart(args: &ReportArgs, files: &[String]) -> Result<(), Failure> {
     let outputs = [page(args), args.markdown.as_deref(), args.csv.as_deref()];
-    files::apart(&outputs, &args.files).map_err(|line| failure(INVALID, line))
+    files::apart(&outputs, files).map_err(|line| failure(INVALID, line))
 }
 
 /// File of the page; `report.html` if no output is requested.
@@ -49,13 +61,26 @@ fn records(files: &[String]) -> Result<Vec<Record>, Failure> {
     Ok(records)
 }
 
-fn make(args: &ReportArgs, records: &[Record]) -> Result<(), Failure> {
+/// The records in sets, under the names that the user gave.
+fn sets(args: &ReportArgs, files: &[Vec<String>], records: &[Record]) -> Vec<Set> {
+    let mut records = records.iter();
+    let sets = args.sets.iter().zip(files);
+    sets.map(|(names, files)| Set {
+        name: set_name(names),
+        runs: records.by_ref().take(files.len()).cloned().collect(),
+    })
+    .collect()
+}
+
+fn make(args: &ReportArgs, records: &[Record], verdicts: &Verdicts) -> Result<(), Failure> {
     if let Some(path) = page(args) {
-        let page = netperf_web::page(records).map_err(|error| failure(FAILED, error))?;
+        let page =
+            netperf_web::page_with(records, verdicts).map_err(|error| failure(FAILED, error))?;
         write(path, page.as_bytes())?;
     }
     if let Some(path) = &args.markdown {
-        write(path, netperf_web::markdown(records).as_bytes())?;
+        let text = netperf_web::markdown_with(records, verdicts);
+        write(path, text.as_bytes())?;
     }
     if let Some(path) = &args.csv {
         write(path, netperf_web::csv(records).as_bytes())?;

@@ -216,8 +216,50 @@ fn a_report_of_single_runs_has_the_verdict_of_their_comparison() {
     ];
     let said = netperf(&scratch, &report).expect_exit(0).stdout;
     assert!(said.contains(&format!("leaves them {verdict}")), "{said}");
+    let advice = "One run of each shows no deviation: at least 5 runs of each are needed.";
+    assert!(said.contains(advice), "{said}");
+    assert!(compared.stdout.contains("inconclusive"));
     let page = std::fs::read_to_string(scratch.path().join("page.html")).expect("a page");
     assert!(page.contains(&format!("leaves them {verdict}")));
+    assert!(page.contains(advice));
+}
+
+#[test]
+fn a_report_of_sets_has_the_verdict_of_their_comparison() {
+    let scratch = Scratch::new();
+    results(&scratch, "before", &around(1000.0));
+    results(&scratch, "after", &around(900.0));
+    let compared = netperf(&scratch, &["compare", "before", "after"]).expect_exit(4);
+    let (_, verdict) = compared
+        .stdout
+        .split_once("B is worse: ")
+        .expect("a verdict");
+    let verdict = format!("after is worse: {}", verdict.trim_end());
+    // Folders are sets, and so are files on either side of vs.
+    let files = |folder| (0..12).map(move |at| format!("{folder}/{at:03}.json"));
+    let mut sets = vec!["report".to_owned()];
+    sets.extend(files("before"));
+    sets.push("vs".to_owned());
+    sets.extend(files("after"));
+    let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+    let of_files = verdict.replace("after is", "after/000.json ... after/011.json is");
+    for (words, verdict) in [
+        (&["report", "before", "after"][..], verdict.as_str()),
+        (&sets, &of_files),
+    ] {
+        let outputs = ["--markdown", "-", "-o", "page.html"];
+        let said = netperf(&scratch, &[words, &outputs].concat()).expect_exit(0);
+        assert!(said.stdout.contains(verdict), "{}", said.stdout);
+        assert!(!said.stdout.contains("Changes are from"), "{}", said.stdout);
+        let page = std::fs::read_to_string(scratch.path().join("page.html")).expect("a page");
+        assert!(page.contains(verdict));
+    }
+    std::fs::create_dir(scratch.path().join("empty")).expect("a folder");
+    let refused = netperf(&scratch, &["report", "empty"]).expect_exit(2);
+    assert_eq!(
+        refused.stderr,
+        "netperf report: the folders have no result\n"
+    );
 }
 
 #[test]

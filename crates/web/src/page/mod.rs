@@ -12,6 +12,7 @@ use crate::escape::{capital, markup};
 use crate::figure::{self, Figure, figures};
 use crate::record::Record;
 use crate::table::Table;
+use crate::verdicts::Verdicts;
 use crate::{tables, words};
 
 /// Maximum size of a page in bytes.
@@ -32,17 +33,27 @@ pub struct TooLarge {
     pub bytes: usize,
 }
 
-/// The page.
+/// The page, without verdicts.
 ///
 /// # Errors
 ///
 /// When it would have more than a million bytes, however few points its lines have.
 pub fn page(records: &[Record]) -> Result<String, TooLarge> {
+    page_with(records, &Verdicts::default())
+}
+
+/// The page with verdicts on sets of the results.
+///
+/// # Errors
+///
+/// As [`page`].
+pub fn page_with(records: &[Record], verdicts: &Verdicts) -> Result<String, TooLarge> {
     let mut figures = figures(records);
-    fitting(records, &figures).or_else(|_| {
+    let results = (records, verdicts);
+    fitting(results, &figures).or_else(|_| {
         // They weigh most, and the numbers are in the CSV.
         figure::leave_out_heat(&mut figures);
-        fitting(records, &figures)
+        fitting(results, &figures)
     })
 }
 
@@ -57,8 +68,8 @@ fn checked(page: String) -> Result<String, TooLarge> {
 }
 
 /// The page with as many points as let it stay small enough.
-fn fitting(records: &[Record], figures: &[Figure]) -> Result<String, TooLarge> {
-    let at = |points| checked(written(records, figures, points));
+fn fitting(results: (&[Record], &Verdicts), figures: &[Figure]) -> Result<String, TooLarge> {
+    let at = |points| checked(written(results, figures, points));
     let [most, between @ .., fewest] = POINTS;
     at(most).or_else(|_| {
         // If the smallest number does not fit, no other does.
@@ -68,9 +79,14 @@ fn fitting(records: &[Record], figures: &[Figure]) -> Result<String, TooLarge> {
     })
 }
 
-fn written(records: &[Record], figures: &[Figure], points: usize) -> String {
+fn written(
+    (records, verdicts): (&[Record], &Verdicts),
+    figures: &[Figure],
+    points: usize,
+) -> String {
     let mut main = String::new();
-    summary(&mut main, records);
+    summary(&mut main, records, verdicts);
+    main.push_str(&verdicts.html());
     until::section(&mut main, records);
     for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
         section(&mut main, figure, points);
@@ -197,17 +213,17 @@ fn header(text: &mut String, (title, count): (&str, &str), figures: &[Figure], h
     text.push_str("<a href=\"#hosts\">Hosts and commands</a></nav></header>\n");
 }
 
-fn summary(text: &mut String, records: &[Record]) {
+fn summary(text: &mut String, records: &[Record], verdicts: &Verdicts) {
     text.push_str("<section id=\"summary\"><h2>Summary</h2>\n<div class=\"cards\">\n");
     for (index, record) in records.iter().enumerate() {
         card(text, index, record);
     }
     text.push_str("</div>\n");
-    let table = tables::key_table(records);
+    let table = tables::key_table(records, verdicts);
     if table.rows.is_empty() {
         text.push_str("<p class=\"missing\">No file has a figure.</p>");
     } else {
-        if let Some(line) = tables::about_changes(records) {
+        if let Some(line) = tables::about_changes(records, verdicts) {
             _ = writeln!(text, "<p class=\"about\">{}</p>", markup(&line));
         }
         text.push_str(&table.html());

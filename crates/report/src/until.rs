@@ -30,7 +30,7 @@ pub(crate) static UNTIL: &[&[SelectorRow]] = &[
             "the confidence of these intervals"),
         row("UNTIL_THROUGHPUT", ["Until", "Throughput", "", ""], "of THROUGHPUT_UNITS", "%.2f", Need::Nothing,
             Run(|v| found(v, |until| until.throughput.map(|known| rate(v, known.value)).into())),
-            "the throughput at netperf's end without the warm-up"),
+            "the throughput of the result, with the interval of UNTIL_PERCENT"),
         row("UNTIL_COURSE", ["Until", "Course", "", ""], "", "%s", Need::Nothing,
             Run(|v| found(v, |until| text(until.course.label()))),
             "classification of the run: stable, drifting, bimodal or unknown"),

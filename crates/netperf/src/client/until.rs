@@ -3,6 +3,7 @@
 
 mod feed;
 mod sections;
+mod settled;
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -14,6 +15,8 @@ use netperf_model::{
 };
 use netperf_os::alarm;
 use netperf_report::interim_work;
+
+pub(super) use settled::settle;
 
 use super::ticker;
 use feed::Feed;
@@ -163,30 +166,11 @@ pub(super) fn beside<T>(
 /// were judged by what was sent.
 pub(super) fn doubt(plan: &TestPlan, found: Option<&Until>, runs: &[Iteration]) -> Option<Warning> {
     let (wanted, found) = (plan.until.as_ref()?, found?);
-    let text = if found.end == UntilEnd::Reached {
-        lost(plan, wanted, runs.last()?)?
-    } else {
-        words(wanted, found)
-    };
-    Some(Warning::Imprecise(text))
-}
-
-/// The share of netperf's datagrams that did not arrive, if it exceeds the precision: netserver
-/// tells only at the end what did.
-fn lost(plan: &TestPlan, wanted: &UntilPlan, run: &Iteration) -> Option<String> {
-    let sends = plan.flow.sends && !plan.flow.counts_transactions();
-    let datagrams = sends && !plan.transport.row().reliable;
-    let remote = run.remote.as_ref().filter(|_| datagrams)?;
-    let sent = run.local.tally.bytes_sent;
-    #[expect(clippy::cast_precision_loss, reason = "a share")]
-    let share = sent.saturating_sub(remote.tally.bytes_received) as f64 / sent.max(1) as f64;
-    (share > wanted.precision).then(|| {
-        let lost = netperf_report::percent(share);
-        format!(
-            "--until judged what was sent, of which {lost} did not arrive: how precisely the \
-             throughput of the rest is known is unknown"
-        )
-    })
+    let text = settled::lost(plan, wanted, runs.last()?).or_else(|| {
+        let failed = found.end != UntilEnd::Reached;
+        failed.then(|| words(wanted, found))
+    });
+    text.map(Warning::Imprecise)
 }
 
 fn words(wanted: &UntilPlan, found: &Until) -> String {

@@ -48,8 +48,9 @@ pub struct UntilResult {
     pub high_throughput: MeasuredFigure,
     /// The share of the time at the higher level. Null unless there are two levels.
     pub high_share_percent: MeasuredFigure,
-    /// The throughput at netperf's end, in throughput_unit, without the warm-up. Null if
-    /// there were too few values.
+    /// The throughput of the result, in throughput_unit. The interval is that of the mean without
+    /// the warm-up, plus the distance of that mean from the result. Null if there were too few
+    /// values.
     pub throughput: Option<KnownInterval>,
     /// The unit of the throughput, as in the result.
     pub throughput_unit: String,

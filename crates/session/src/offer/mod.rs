@@ -82,12 +82,17 @@ pub fn optional(plan: &TestPlan) -> Vec<Feature> {
 /// four.
 const SAMPLES_OF_AN_INTERVAL: u32 = 8;
 
+/// Interval of samples from which the precision of what arrived is judged.
+const SAMPLES_OF_UNTIL: Duration = Duration::from_millis(20);
+
 /// Requests an optional feature from netserver.
 pub fn request_optional(plan: &mut TestPlan, feature: Feature) {
     let numbers = numbers::asked(plan).filter(|_| feature == Feature::Numbers);
-    let every = plan
+    let of_interim = plan
         .interim
         .map(|interval| interval / SAMPLES_OF_AN_INTERVAL);
+    let of_until = plan.until.as_ref().map(|_| SAMPLES_OF_UNTIL);
+    let every = of_interim.into_iter().chain(of_until).min();
     let remote = &mut plan.remote;
     if feature == Feature::Arrivals {
         remote.arrivals = true;

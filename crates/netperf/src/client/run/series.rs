@@ -95,6 +95,7 @@ impl TestRun<'_> {
         let mut done = std::mem::take(self.done);
         let remote_host = facts::remote(self.remote_host.take(), &mut done.iterations);
         let rate = rate::doubts(plan, &done.iterations, done.latency.as_ref());
+        until::settle(plan, done.until.as_mut(), &done.iterations);
         let imprecise =
             until::doubt(plan, done.until.as_ref(), &done.iterations).filter(|_| !stopped);
         let control = self.talk.as_ref().map(|talk| talk.link().fd());

@@ -110,7 +110,7 @@ impl<'a> Feed<'a> {
         let look = look(&self.values, self.wanted());
         let steady = self.values.get(look.warm_up..).unwrap_or_default();
         let percentiles = self.percentiles(look.warm_up);
-        let known = look.enough && percentiles.iter().all(|(_, enough)| *enough);
+        let known = self.is_known(look) && percentiles.iter().all(|(_, enough)| *enough);
         let end = if known {
             UntilEnd::Reached
         } else if steady.len() < FEWEST_VALUES {
@@ -135,6 +135,16 @@ impl<'a> Feed<'a> {
         };
         found.would_take = self.would_take(&found, look);
         found
+    }
+
+    /// True if the mean of the whole run, with its warm-up, is known as precisely as requested.
+    fn is_known(&self, look: Look) -> bool {
+        let all = mean(&self.values);
+        let distant = |estimate: Estimate| {
+            let distance = all.map_or(0.0, |all| (all - estimate.mean).abs());
+            estimate.half_width + distance > self.wanted.precision * estimate.mean.abs()
+        };
+        look.enough && !look.estimate.is_some_and(distant)
     }
 
     fn wanted(&self) -> Wanted {
@@ -200,7 +210,7 @@ impl<'a> Feed<'a> {
     }
 }
 
-fn known_of(estimate: Estimate) -> Known {
+pub(super) fn known_of(estimate: Estimate) -> Known {
     Known {
         value: estimate.mean,
         half_width: estimate.half_width,

@@ -58,6 +58,50 @@ fn requests_that_are_given_up_are_counted_netns() {
     }
 }
 
+/// More requests in a row than the number of a request of one byte can tell.
+#[test]
+#[ignore = "nightly: a median on a machine that is not busy"]
+fn a_response_is_matched_with_its_request_after_a_row_of_losses_netns() {
+    let Some(bench) = Bench::new(FAST) else {
+        return;
+    };
+    for (flows, size) in [("", 1), ("", 8), ("--flows 2", 8)] {
+        let row: Vec<u32> = (100..500).collect();
+        bench.link.lose(LinkHost::Server, REQUESTS, ONCE, &row);
+        let words = format!("--json -t UDP_RR -l 2 --rate 1k -j {flows} -- -r {size},{size}");
+        let finished = bench.client(&words).run().expect_exit(0);
+        warns(&finished, "requests were lost");
+        let document = finished.document();
+        let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+        let rate = &document["rate"];
+        let claim = format!("UDP_RR --rate of {size} bytes {flows}");
+        // A full receive buffer drops more.
+        let lost = number(&rate["unanswered_requests"]);
+        check(
+            &format!("{claim}: requests that were lost"),
+            400.0,
+            lost,
+            Tolerance::AtLeast,
+        );
+        let answered = number(&document["iterations"][0]["local"]["transactions"]);
+        let all = format!("{claim}: requests with a response and without one");
+        check(
+            &all,
+            number(&rate["sent"]),
+            answered + lost,
+            Tolerance::Exact,
+        );
+        // A response that is taken for that of an earlier request reads 400 ms.
+        let median = number(&document["latency"]["percentiles"][0]["nanoseconds"]) / 1e9;
+        check(
+            &format!("{claim}: the median after losses, s"),
+            0.1,
+            median,
+            Tolerance::AtMost,
+        );
+    }
+}
+
 #[test]
 fn a_peer_that_stops_is_seen_in_the_latency_netns() {
     let Some(bench) = Bench::new(FAST) else {

@@ -380,18 +380,33 @@ impl Flows {
         (is_known && !self.there.is_empty()).then(|| there().collect())
     }
 
-    /// Jain's fairness index: 1 when all flows did the same, 1/n when one did all. `None`
-    /// when nothing was done.
-    ///
-    /// R. Jain, D. Chiu, W. Hawe: A Quantitative Measure of Fairness and Discrimination
-    /// for Resource Allocation in Shared Computer Systems, 1984.
+    /// The work of each flow: what arrived at netserver, or netperf's own counts if that is
+    /// unknown.
+    #[must_use]
+    pub fn work(&self, flow: Flow) -> Vec<u64> {
+        let own = || self.each.iter().map(|counts| counts.work(flow)).collect();
+        self.arrived(flow).unwrap_or_else(own)
+    }
+
+    /// Returns true if [`Flows::work`] counts datagrams that were sent, of which some may not have
+    /// arrived.
+    #[must_use]
+    pub fn counts_sent(&self, flow: Flow, reliable: bool) -> bool {
+        !reliable && flow.sends && !flow.counts_transactions() && self.arrived(flow).is_none()
+    }
+
+    /// Fairness of the flows by their [work](Flows::work).
     #[must_use]
     pub fn fairness(&self, flow: Flow) -> Option<f64> {
-        fairness(self.each.iter().map(|counts| counts.work(flow)))
+        fairness(self.work(flow).into_iter())
     }
 }
 
-/// Jain's fairness index of amounts.
+/// Jain's fairness index: 1 when all flows did the same, 1/n when one did all. `None` when
+/// nothing was done.
+///
+/// R. Jain, D. Chiu, W. Hawe: A Quantitative Measure of Fairness and Discrimination
+/// for Resource Allocation in Shared Computer Systems, 1984.
 #[must_use]
 pub fn fairness(each: impl Iterator<Item = u64>) -> Option<f64> {
     let (mut number, mut sum, mut squares) = (0_u64, 0.0, 0.0);

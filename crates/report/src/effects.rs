@@ -2,7 +2,7 @@
 //! verbosity 1 what verbosity 2 has in tables, and encryption and series at both.
 
 use netperf_model::figures::count;
-use netperf_model::{Format, Part, Unit, many};
+use netperf_model::{Format, Part, Unit};
 
 use crate::format::operation;
 use crate::quality::{Receiver, Reception, reception};
@@ -89,16 +89,11 @@ fn parts(view: &View<'_>) -> Option<String> {
 fn flows(view: &View<'_>) -> Option<String> {
     let flows = view.last.many.as_ref()?;
     let flow = view.plan().flow;
-    let arrived = flows.arrived(flow);
-    let is_sent = arrived.is_none() && flow.sends && !flow.counts_transactions();
-    // A stream that stands loses nothing.
-    let sent = if is_sent && !view.plan().transport.row().reliable {
-        ", of sent data"
-    } else {
-        ""
+    let sent = match flows.counts_sent(flow, view.plan().transport.row().reliable) {
+        true => ", of sent data",
+        false => "",
     };
-    let sent_work = || flows.each.iter().map(|counts| counts.work(flow)).collect();
-    let work: Vec<u64> = arrived.unwrap_or_else(sent_work);
+    let work = flows.work(flow);
     let length = view.last.timed();
     // The unit of `-f`, if it is one of amounts; 10^0bits of the classic table are bytes.
     let unit = if flow.counts_transactions() {
@@ -117,7 +112,8 @@ fn flows(view: &View<'_>) -> Option<String> {
     };
     let rate = |work: u64| unit.rate(count(work), length);
     let (slowest, fastest) = (*work.iter().min()?, *work.iter().max()?);
-    let fairness = many::fairness(work.iter().copied())
+    let fairness = flows
+        .fairness(flow)
         .map_or_else(String::new, |index| format!(", fairness {index:.4}"));
     (length > 0.0).then(|| {
         format!(

@@ -22,7 +22,7 @@ pub(crate) static FLOWS: &[&[SelectorRow]] = &[
     &[
         row("FAIRNESS", ["Fairness", "Index", "", ""], "1/n to 1", "%.4f", Need::Nothing,
             Run(|v| many(v, |flows| flows.fairness(v.plan().flow))),
-            "fairness of the flows: Jain's index, 1 if all did the same amount"),
+            "fairness of the flows, of what arrived if known: Jain's index, 1 if all did the same amount"),
         row("REMOTE_FAIRNESS", ["Remote", "Fairness", "Index", ""], "1/n to 1", "%.4f", Need::Nothing,
             Run(|v| many(v, |flows| flows.fairness_there)),
             "the same as netserver counted: at the end that receives what netperf sends"),

@@ -24,8 +24,11 @@ pub struct FlowsResult {
     pub arrived_bytes: Option<u64>,
     /// Bound of the error of `arrived_bytes`. Null if unknown.
     pub arrived_error_bytes: Option<u64>,
-    /// Jain's fairness index of the flows, from 1/n to 1. Null if no work was done.
+    /// Jain's fairness index of the flows, from 1/n to 1: of the bytes that arrived at netserver
+    /// if they are known, otherwise of netperf's counts. Null if no work was done.
     pub fairness: MeasuredFigure,
+    /// True if `fairness` is that of the bytes that arrived at netserver.
+    pub fairness_is_of_arrived: bool,
     /// The same by netserver's counts, at the end that receives netperf's data, in the whole
     /// run. Null if unknown.
     pub remote_fairness: MeasuredFigure,
@@ -45,6 +48,9 @@ pub struct FlowResult {
     pub transactions: u64,
     /// The rate of bytes sent.
     pub sent_bits_per_second: MeasuredFigure,
+    /// The rate of bytes that arrived at netserver. Null if unknown, if both ends send, and if
+    /// only a part of the run counts.
+    pub arrived_bits_per_second: MeasuredFigure,
     /// The rate of bytes received.
     pub received_bits_per_second: MeasuredFigure,
     /// The rate of transactions. Null for bulk data.
@@ -65,13 +71,19 @@ impl FlowsResult {
         let arrived = flows.window.and_then(|window| window.arrived);
         let sends_unknown = run.remote.as_ref().is_some_and(|end| end.sends_unknown);
         let there = flows.there.iter().map(Some).chain(std::iter::repeat(None));
-        let each = flows.each.iter().zip(there).map(|(counts, there)| {
+        let arrived_each = flows.arrived(flow);
+        let each = flows.each.iter().zip(there).enumerate();
+        let each = each.map(|(index, (counts, there))| {
+            let arrived = arrived_each.as_ref().and_then(|each| each.get(index));
             let transactions = flow.counts_transactions();
             FlowResult {
                 sent_bytes: counts.bytes_sent,
                 received_bytes: counts.bytes_received,
                 transactions: counts.transactions,
                 sent_bits_per_second: MeasuredFigure::of(rate(counts.bytes_sent) * 8.0),
+                arrived_bits_per_second: MeasuredFigure::of(
+                    arrived.map(|bytes| rate(*bytes) * 8.0),
+                ),
                 received_bits_per_second: MeasuredFigure::of(rate(counts.bytes_received) * 8.0),
                 transactions_per_second: MeasuredFigure::of(
                     transactions.then(|| rate(counts.transactions)),
@@ -90,6 +102,7 @@ impl FlowsResult {
             arrived_bytes: arrived.map(|arrived| arrived.bytes),
             arrived_error_bytes: arrived.and_then(|arrived| arrived.error),
             fairness: MeasuredFigure::of(flows.fairness(flow)),
+            fairness_is_of_arrived: arrived_each.is_some(),
             remote_fairness: MeasuredFigure::of(flows.fairness_there),
             each: each.collect(),
         }

@@ -15,22 +15,39 @@ pub(super) fn print(view: &View<'_>) -> String {
     let Some(flows) = &view.last.many else {
         return String::new();
     };
-    let length = view.last.timed();
-    let transactions = view.plan().flow.counts_transactions();
+    let (length, flow) = (view.last.timed(), view.plan().flow);
+    let transactions = flow.counts_transactions();
+    let arrived = flows.arrived(flow);
     let unit = if transactions {
         "trans/s"
     } else {
         "10^6bits/s"
     };
+    // What netserver received stands beside what was sent.
+    let received = match arrived {
+        Some(_) => "Bytes arrived",
+        None => "Bytes received",
+    };
     let mut out = format!(
-        "\n{:<12} {:>16} {:>16} {:>14} {unit:>12}\n",
-        "Flow", "Bytes sent", "Bytes received", "Transactions"
+        "\n{:<12} {:>16} {received:>16} {:>14} {unit:>12}\n",
+        "Flow", "Bytes sent", "Transactions"
     );
-    for (name, counts) in shown(&flows.each, |counts| counts.work(view.plan().flow)) {
-        let rate = if transactions {
-            count(counts.transactions)
-        } else {
-            count(counts.bytes_sent + counts.bytes_received) * 8e-6
+    let mut each = flows.each.clone();
+    for (counts, bytes) in each.iter_mut().zip(arrived.iter().flatten()) {
+        counts.bytes_received = *bytes;
+    }
+    let moved = |counts: &FlowCounts| match arrived {
+        Some(_) => counts.bytes_received,
+        None => counts.bytes_sent + counts.bytes_received,
+    };
+    let work = |counts: &FlowCounts| match transactions {
+        true => counts.transactions,
+        false => moved(counts),
+    };
+    for (name, counts) in shown(&each, work) {
+        let rate = match transactions {
+            true => count(counts.transactions),
+            false => count(moved(&counts)) * 8e-6,
         };
         let rate = if length > 0.0 { rate / length } else { 0.0 };
         // Writing to a string cannot fail.
@@ -39,6 +56,9 @@ pub(super) fn print(view: &View<'_>) -> String {
             "{name:<12} {:>16} {:>16} {:>14} {rate:>12.2}",
             counts.bytes_sent, counts.bytes_received, counts.transactions
         );
+    }
+    if flows.counts_sent(flow, view.plan().transport.row().reliable) {
+        out.push_str("The rates are of sent data.\n");
     }
     out
 }

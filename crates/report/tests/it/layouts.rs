@@ -8,6 +8,7 @@ use netperf_model::{FlowCounts, Flows, Interim, Latency, Tally, Unit, Warning, o
 use netperf_report::{final_report, interim_line, interim_work, needs};
 use proptest::num::f64::ANY as FIGURE;
 use proptest::prelude::*;
+use serde_json::Value;
 
 /// Every layout with a histogram, and the selectors of times in each format.
 const RUNS: &[&str] = &[
@@ -247,7 +248,7 @@ fn percentiles_below_ten_microseconds_show_decimals_unless_the_selector_is_class
 
 #[test]
 fn the_line_of_flows_is_of_what_arrived_or_says_that_it_is_not() {
-    let line = |words: &str, there: &[u64]| {
+    let report = |words: &str, there: &[u64]| {
         let run = run(words);
         let mut outcome = outcome(&run, 1.0);
         let sent = |bytes: u64| FlowCounts {
@@ -263,7 +264,10 @@ fn the_line_of_flows_is_of_what_arrived_or_says_that_it_is_not() {
             there: there.iter().map(received).collect(),
             ..Flows::default()
         });
-        let text = final_report(&outcome, &run.report).expect("a report");
+        final_report(&outcome, &run.report).expect("a report")
+    };
+    let line = |words: &str, there: &[u64]| {
+        let text = report(words, there);
         let line = text.lines().find(|line| line.starts_with("Flows: "));
         line.expect("a line").to_owned()
     };
@@ -275,6 +279,28 @@ fn the_line_of_flows_is_of_what_arrived_or_says_that_it_is_not() {
     let sent = "Flows: 2, the slowest 32.00, the fastest 32.00 10^6bits/s, fairness 1.0000";
     assert_eq!(line(udp, &[]), format!("{sent}, of sent data"));
     assert_eq!(line("netperf -t TCP_STREAM --flows 2", &[]), sent);
+    // The table of verbosity 2 and the document count the same.
+    let table = |there: &[u64]| {
+        let text = report(&format!("{udp} -v 2"), there);
+        let (_, table) = text.split_once("\nFlow ").expect("a table");
+        let words: Vec<&str> = table.split_ascii_whitespace().collect();
+        let document = report(&format!("{udp} --json"), there);
+        let document: Value = serde_json::from_str(&document).expect("a document");
+        let flows = &document["iterations"][0]["flows"];
+        let is_arrived = flows["fairness_is_of_arrived"].as_bool();
+        (words.join(" "), flows["fairness"].as_f64(), is_arrived)
+    };
+    let (words, fairness, is_arrived) = table(&[1_000_000, 3_000_000]);
+    let wanted = "Bytes sent Bytes arrived Transactions 10^6bits/s \
+        1 4000000 1000000 0 8.00 2 4000000 3000000 0 24.00";
+    assert_eq!(words, wanted);
+    assert_eq!((fairness, is_arrived), (Some(0.8), Some(true)));
+    let (words, fairness, is_arrived) = table(&[]);
+    assert!(
+        words.ends_with("2 4000000 0 0 32.00 The rates are of sent data."),
+        "{words}"
+    );
+    assert_eq!((fairness, is_arrived), (Some(1.0), Some(false)));
 }
 
 #[test]

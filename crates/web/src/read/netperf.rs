@@ -10,8 +10,8 @@ mod times;
 use netperf_model::Part;
 use netperf_model::fields::MeasuredFigure;
 use netperf_report::document::{
-    AskedTest, Document, FlowResult, FlowsResult, IterationDocument, MeanResult, OneWayResult,
-    SCHEMA, StreamEvent, ThroughputFigures,
+    AskedTest, Document, FlowResult, IterationDocument, MeanResult, OneWayResult, SCHEMA,
+    StreamEvent, ThroughputFigures,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -353,14 +353,14 @@ fn flows(document: &Document) -> Vec<(String, Quantity)> {
     let mut sums: Vec<(f64, Unit)> = Vec::new();
     let mut number = 0;
     let runs = document.iterations.iter();
-    for (run, flows) in runs.filter_map(|run| Some((run, run.flows.as_ref()?))) {
-        let arrived = arrived(document, run, flows);
+    for flows in runs.filter_map(|run| run.flows.as_ref()) {
         let rate = |flow: &FlowResult| {
-            let bits = [flow.sent_bits_per_second, flow.received_bits_per_second];
+            let arrived = flow.arrived_bits_per_second;
+            let sent = arrived.0.map_or(flow.sent_bits_per_second, |_| arrived);
+            let bits = [sent, flow.received_bits_per_second];
             over_time::rate(flow.transactions_per_second, bits)
         };
-        let rates = flows.each.iter().filter_map(rate);
-        let rates = arrived.unwrap_or_else(|| rates.collect());
+        let rates: Vec<(f64, Unit)> = flows.each.iter().filter_map(rate).collect();
         // Iterations that failed have none.
         if rates.is_empty() || (number > 0 && rates.len() != sums.len()) {
             continue;
@@ -376,25 +376,6 @@ fn flows(document: &Document) -> Vec<(String, Quantity)> {
     }
     let mean = |(sum, unit): (f64, Unit)| Quantity::new(sum / number::of(number), unit);
     named_flows(sums.into_iter().map(mean).collect())
-}
-
-/// The rate of each flow by what netserver received, if netperf alone sends and all of the run
-/// counts; `None` if that is unknown.
-fn arrived(
-    document: &Document,
-    run: &IterationDocument,
-    flows: &FlowsResult,
-) -> Option<Vec<(f64, Unit)>> {
-    let sent: u64 = flows.each.iter().map(|flow| flow.sent_bytes).sum();
-    let is_whole = run.local.counts.sent_bytes == Some(sent);
-    let test = &document.test;
-    let seconds = flows.counted_seconds.0.filter(|seconds| *seconds > 0.0)?;
-    let rate = |flow: &FlowResult| {
-        let bytes = number::of(usize::try_from(flow.remote_received_bytes?).ok()?);
-        Some((8.0 * bytes / seconds, Unit::BitsPerSecond))
-    };
-    let is_known = test.sends && !test.receives && !test.connects && is_whole;
-    is_known.then(|| flows.each.iter().map(rate).collect())?
 }
 
 /// All flows in their order, or some of them in the order of their rates.

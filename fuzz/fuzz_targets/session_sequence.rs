@@ -11,7 +11,7 @@ use std::time::Duration;
 use libfuzzer_sys::fuzz_target;
 use netperf_model::{Abilities, CpuMethod, Denied, EndJob, EndResult, EndSetup, Policy};
 use netperf_session::dialect::Ready;
-use netperf_session::driver::{LinkEvent, NotPrepared, SessionHost, Link, serve};
+use netperf_session::driver::{Link, LinkEvent, NotPrepared, SessionHost, serve};
 use netperf_session::server::Facts;
 use netperf_wire::{FRAME_LEN, Frame, RemoteErrno};
 

@@ -43,7 +43,8 @@ fn a_letter_of_the_original_that_is_no_amount_there_is_none_here() {
         .args(["-H", "127.0.0.1", "-p", &port])
         .args("-t DG_STREAM -l -5 -D 0.05 --json-stream".split_whitespace())
         .spawn();
-    assert!(running.prints("\"start\"", netperf_testkit::process::PATIENCE));
+    // Before, signals have their usual effect, which is none if the caller ignores SIGINT.
+    assert!(running.prints("\"interim\"", netperf_testkit::process::PATIENCE));
     running.signal("INT");
     running.finish();
 }

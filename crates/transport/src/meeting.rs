@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_closed_and_whoever_may_come_in_is_not() {
+    fn threat_model_a_stranger_is_closed_and_whoever_may_come_in_is_not() {
         for (peers, admitted) in [("same", false), ("127.0.0.0/8", true), ("any", true)] {
             let (connected, mut client) = accepted(peers);
             assert_eq!(connected, admitted, "{peers}");

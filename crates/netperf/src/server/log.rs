@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_flood_of_strangers_so_many_are_written_and_the_rest_counted() {
+    fn threat_model_of_a_flood_of_strangers_so_many_are_written_and_the_rest_counted() {
         let mut denials = Flood::default();
         let written = (0..DENIED.0 + 7).filter(|_| denials.admit(DENIED)).count();
         assert_eq!(written, usize::try_from(DENIED.0).unwrap());

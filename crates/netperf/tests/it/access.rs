@@ -70,7 +70,7 @@ fn the_smaller_network_that_is_allowed_is_served() {
 }
 
 #[test]
-fn there_are_no_more_sessions_than_the_limits_say() {
+fn threat_model_there_are_no_more_sessions_than_the_limits_say() {
     for (options, why) in [
         (
             ["--max-sessions", "1"],
@@ -146,7 +146,7 @@ fn a_client_without_the_passphrase_is_told_so_and_nothing_else() {
 }
 
 #[test]
-fn reports_repeat_the_command_line_without_the_passphrase() {
+fn threat_model_reports_repeat_the_command_line_without_the_passphrase() {
     let server = server(&["-Z", "sesame"]);
     let one = ["-t", "TCP_RR", "-l", "-1", "-P", "0", "-Z", "sesame"];
     for output in [&["--", "-o", "COMMAND_LINE"][..], &["--json"]] {
@@ -362,7 +362,7 @@ fn who_has_the_key_measures_as_ever() {
 }
 
 #[test]
-fn a_session_shows_no_secret_and_inherits_nothing() {
+fn threat_model_a_session_shows_no_secret_and_inherits_nothing() {
     let (key, phrase) = ("0123456789abcdef0123456789abcdef", "open sesame");
     let hidden = [
         key,
@@ -432,7 +432,7 @@ fn a_wrong_key_is_a_line_at_both_ends() {
 }
 
 #[test]
-fn keys_with_names_have_limits_and_roles_and_are_rotated() {
+fn threat_model_keys_with_names_have_limits_and_roles_and_are_rotated() {
     let folder = Scratch::new();
     let keys = ["0123456789abcdef", "fedcba9876543210", "02468ace13579bdf"];
     let [old, new, fleet] = keys.map(|half| half.repeat(2));
@@ -488,7 +488,7 @@ fn keys_with_names_have_limits_and_roles_and_are_rotated() {
 }
 
 #[test]
-fn netperf_proves_no_key_that_can_be_guessed() {
+fn threat_model_netperf_proves_no_key_that_can_be_guessed() {
     let folder = Scratch::new();
     let key = key_file(&folder, "key", "the measuring room in Berlin");
     let server = server(&["--key-file", &key]);
@@ -559,7 +559,7 @@ fn what_is_required_can_be_less_than_the_key() {
 }
 
 #[test]
-fn a_netserver_that_cannot_prove_that_it_has_the_key_is_refused() {
+fn threat_model_a_netserver_that_cannot_prove_that_it_has_the_key_is_refused() {
     let folder = Scratch::new();
     let (key, _) = keys(&folder);
     let line = "netserver on 127.0.0.1 has no key, or is a stock netserver";
@@ -578,7 +578,7 @@ fn a_netserver_that_cannot_prove_that_it_has_the_key_is_refused() {
 }
 
 #[test]
-fn a_key_that_others_can_read_or_that_is_missing_ends_either_program() {
+fn threat_model_a_key_that_others_can_read_or_that_is_missing_ends_either_program() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Scratch::new();
     let (key, _) = keys(&folder);

@@ -89,7 +89,7 @@ fn key_holders_are_served_during_a_flood_of_greetings() {
 }
 
 #[test]
-fn clients_without_proof_have_three_seconds_and_no_seat() {
+fn threat_model_clients_without_proof_have_three_seconds_and_no_seat() {
     let server = keyed(&["--max-sessions", "1", "--max-startups", "2:100:3"]);
     let silent = attack(&server, "127.0.0.2", greeting().as_bytes());
     let waiting = attack(&server, "127.0.0.2", greeting().as_bytes());

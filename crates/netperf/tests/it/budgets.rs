@@ -62,7 +62,7 @@ fn buffers(server: &Netserver, size: i32) -> (TcpStream, i32) {
 }
 
 #[test]
-fn buffers_of_records_are_limited_for_each_session_and_for_all() {
+fn threat_model_buffers_of_records_are_limited_for_each_session_and_for_all() {
     let server = server(&["--max-memory", "1M,2M"]);
     // A ring has at least two buffers.
     let each = 300 << 10;
@@ -97,7 +97,7 @@ fn a_test_gives_back_what_it_took() {
 }
 
 #[test]
-fn flows_threads_and_ports_of_a_test_are_limited() {
+fn threat_model_flows_threads_and_ports_of_a_test_are_limited() {
     let server = server(&[
         "--max-flows",
         "4",

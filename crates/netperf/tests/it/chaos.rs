@@ -351,7 +351,7 @@ fn a_session_that_is_killed_ends_every_test_with_what_it_had_measured_netns() {
 }
 
 #[test]
-fn a_session_that_is_stopped_ends_no_test_later_than_its_time_says_netns() {
+fn threat_model_a_session_that_is_stopped_ends_no_test_later_than_its_time_says_netns() {
     let Some((_hosts, cells)) = between_hosts(3) else {
         return;
     };

@@ -101,7 +101,7 @@ fn arrived(hosts: &TwoHosts) -> u64 {
 }
 
 #[test]
-fn records_that_name_what_is_off_or_beyond_the_policy_move_nothing_netns() {
+fn threat_model_records_that_name_what_is_off_or_beyond_the_policy_move_nothing_netns() {
     if !require::root() {
         return;
     }
@@ -140,7 +140,7 @@ fn records_that_name_what_is_off_or_beyond_the_policy_move_nothing_netns() {
 }
 
 #[test]
-fn features_are_for_clients_that_are_no_strangers_netns() {
+fn threat_model_features_are_for_clients_that_are_no_strangers_netns() {
     if !require::root() {
         return;
     }
@@ -302,7 +302,7 @@ impl Forger {
 }
 
 #[test]
-fn requests_with_a_forged_source_are_neither_answered_nor_counted_netns() {
+fn threat_model_requests_with_a_forged_source_are_neither_answered_nor_counted_netns() {
     if !require::root() {
         return;
     }
@@ -379,7 +379,7 @@ fn floods(hosts: &TwoHosts) -> bool {
 }
 
 #[test]
-fn datagrams_to_an_address_that_is_gone_stop_netns() {
+fn threat_model_datagrams_to_an_address_that_is_gone_stop_netns() {
     if !require::root() {
         return;
     }

@@ -198,7 +198,7 @@ fn with_word(frame: &Frame, word: usize, value: u32) -> [u8; FRAME_LEN] {
 }
 
 #[test]
-fn every_request_with_absurd_values_is_survived() {
+fn threat_model_every_request_with_absurd_values_is_survived() {
     let target = Target::new();
     let mut dice = Dice(66);
     // Every request there is, and some that there are not, with nothing sensible in it.
@@ -236,7 +236,7 @@ fn room() -> usize {
 }
 
 #[test]
-fn two_thousand_silent_clients_cost_no_process_and_keep_nobody_waiting() {
+fn threat_model_two_thousand_silent_clients_cost_no_process_and_keep_nobody_waiting() {
     let _slot = machine::slot();
     let target = Target::new();
     let before = target.memory();
@@ -327,7 +327,7 @@ impl Caller {
 }
 
 #[test]
-fn clients_that_leave_in_the_middle_at_any_state_leave_nothing_behind() {
+fn threat_model_clients_that_leave_in_the_middle_at_any_state_leave_nothing_behind() {
     let target = Target::new();
     for test in TESTS {
         let request = request(&["-t", test, "-l", "30"]);

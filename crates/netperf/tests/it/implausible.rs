@@ -58,7 +58,7 @@ fn run(port: u16, words: &str) -> Finished {
 }
 
 #[test]
-fn counts_that_cannot_be_are_a_failure_with_its_reason() {
+fn threat_model_counts_that_cannot_be_are_a_failure_with_its_reason() {
     let server = ours!().serve();
     for words in ["-t UDP_STREAM", "-t TCP_STREAM", "-t OMNI -- -d send"] {
         let finished = run(liar(&server, |count| count * 1000 + 1), words).expect_exit(1);

@@ -62,5 +62,6 @@ mod series;
 mod shown;
 mod sweep;
 mod systemd;
+mod threat_model;
 mod truth;
 mod until;

@@ -319,7 +319,7 @@ fn said(server: &Netserver, bytes: &[u8]) -> TcpStream {
 }
 
 #[test]
-fn a_token_is_good_for_its_own_test_and_no_longer() {
+fn threat_model_a_token_is_good_for_its_own_test_and_no_longer() {
     let server = server(&[]);
     let (mut control, token) = asked(&server, WireSocketType::Stream, WireProtocol::Tcp);
     let guessed = Preamble::connection(Token::new([0x5a; Token::BYTES])).bytes();
@@ -358,7 +358,8 @@ fn a_token_is_good_for_its_own_test_and_no_longer() {
 }
 
 #[test]
-fn who_says_half_a_preamble_and_then_nothing_is_closed_and_others_are_served_meanwhile() {
+fn threat_model_who_says_half_a_preamble_and_then_nothing_is_closed_and_others_are_served_meanwhile()
+ {
     let server = server(&["--log-level", "debug"]);
     let preamble = Preamble::connection(Token::new([1; Token::BYTES])).bytes();
     let halves: Vec<TcpStream> = [1, 8, PREAMBLE - 1]
@@ -373,7 +374,7 @@ fn who_says_half_a_preamble_and_then_nothing_is_closed_and_others_are_served_mea
 }
 
 #[test]
-fn a_knock_is_answered_with_no_more_than_it_has_and_only_with_the_token() {
+fn threat_model_a_knock_is_answered_with_no_more_than_it_has_and_only_with_the_token() {
     let server = server(&[]);
     let (_control, token) = asked(&server, WireSocketType::Datagram, WireProtocol::Udp);
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -159,7 +159,7 @@ const NOBODY_LACKS: &[(&str, &str)] = &[
 /// Options whose refusals take more than words, and the test that has them.
 const ELSEWHERE: &[(&str, &str)] = &[(
     "key-file",
-    "access.rs: a_netserver_that_cannot_prove_that_it_has_the_key_is_refused",
+    "access.rs: threat_model_a_netserver_that_cannot_prove_that_it_has_the_key_is_refused",
 )];
 
 #[test]

@@ -138,7 +138,7 @@ fn inside() {
 }
 
 #[test]
-fn calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside() {
+fn threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside() {
     if !has_walls() {
         return;
     }
@@ -228,7 +228,7 @@ fn sessions_are_confined_unless_told_otherwise() {
 }
 
 #[test]
-fn a_file_that_a_client_names_is_read_from_the_folder_that_is_allowed_and_no_other() {
+fn threat_model_a_file_that_a_client_names_is_read_from_the_folder_that_is_allowed_and_no_other() {
     let scratch = Scratch::new();
     let folder = scratch.path();
     fs::create_dir(folder.join("files")).unwrap();
@@ -308,7 +308,7 @@ fn a_netserver_started_as_root_becomes_another_user_for_good() {
 const FEW_RIGHTS: [&str; 2] = ["0000000000000400", "0000000000001400"];
 
 #[test]
-fn a_netserver_of_root_becomes_a_user_of_few_rights_by_default_netns() {
+fn threat_model_a_netserver_of_root_becomes_a_user_of_few_rights_by_default_netns() {
     if !require::root() {
         return;
     }

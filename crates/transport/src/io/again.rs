@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spinning_wait_without_data_sleeps_between_calls() {
+    fn threat_model_a_spinning_wait_without_data_sleeps_between_calls() {
         let mut spin = Spin::new(None);
         spin.begin();
         for _ in 0..IDLE_CALLS {

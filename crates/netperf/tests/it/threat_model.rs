@@ -1,0 +1,282 @@
+//! Every sentence of SECURITY.md and of the threat model that states a protection names a test.
+//!
+//! `cargo test threat_model` runs these tests: their names begin with `threat_model_`.
+
+use std::fs;
+use std::path::Path;
+
+use netperf_model::Limits;
+
+/// A sentence or the threat of a table, the file of its test and the name of the test.
+const HELD: &[(&str, &str, &str)] = &[
+    (
+        "sending data to a third host",
+        "crates/netperf/tests/it/guard.rs",
+        "threat_model_records_that_name_what_is_off_or_beyond_the_policy_move_nothing_netns",
+    ),
+    (
+        "sending frames or datagrams below IP, past `--data-peers`",
+        "crates/netperf/tests/it/guard.rs",
+        "threat_model_records_that_name_what_is_off_or_beyond_the_policy_move_nothing_netns",
+    ),
+    (
+        "Data sent to a host that did not request it, with `--data-peers same`.",
+        "crates/netperf/tests/it/guard.rs",
+        "threat_model_records_that_name_what_is_off_or_beyond_the_policy_move_nothing_netns",
+    ),
+    (
+        "A frame below IP, if `--transports` does not name its transport.",
+        "crates/netperf/tests/it/guard.rs",
+        "threat_model_records_that_name_what_is_off_or_beyond_the_policy_move_nothing_netns",
+    ),
+    (
+        "reflecting datagram responses to a third host with a forged source address",
+        "crates/netperf/tests/it/guard.rs",
+        "threat_model_requests_with_a_forged_source_are_neither_answered_nor_counted_netns",
+    ),
+    (
+        "marks, priorities and interfaces that pass the host's rules for packets; io_uring",
+        "crates/netperf/tests/it/guard.rs",
+        "threat_model_features_are_for_clients_that_are_no_strangers_netns",
+    ),
+    (
+        "a flood of datagrams to an address that is gone",
+        "crates/netperf/tests/it/guard.rs",
+        "threat_model_datagrams_to_an_address_that_is_gone_stop_netns",
+    ),
+    (
+        "connecting to another client's data port",
+        "crates/transport/src/meeting.rs",
+        "threat_model_a_stranger_is_closed_and_whoever_may_come_in_is_not",
+    ),
+    (
+        "holding connections open",
+        "crates/netperf/tests/it/hostile.rs",
+        "threat_model_two_thousand_silent_clients_cost_no_process_and_keep_nobody_waiting",
+    ),
+    (
+        "occupying one process per complete message",
+        "crates/netperf/tests/it/access.rs",
+        "threat_model_there_are_no_more_sessions_than_the_limits_say",
+    ),
+    (
+        "A client that exceeds its policy.",
+        "crates/netperf/tests/it/access.rs",
+        "threat_model_there_are_no_more_sessions_than_the_limits_say",
+    ),
+    (
+        "holding the seats of clients that have the key",
+        "crates/netperf/tests/it/admission.rs",
+        "threat_model_clients_without_proof_have_three_seconds_and_no_seat",
+    ),
+    (
+        "A client without the key or passphrase that holds a session.",
+        "crates/netperf/tests/it/admission.rs",
+        "threat_model_clients_without_proof_have_three_seconds_and_no_seat",
+    ),
+    (
+        "exhausting memory",
+        "crates/netperf/tests/it/budgets.rs",
+        "threat_model_buffers_of_records_are_limited_for_each_session_and_for_all",
+    ),
+    (
+        "Memory, processes or descriptors that a stranger can exhaust without limit.",
+        "crates/netperf/tests/it/budgets.rs",
+        "threat_model_buffers_of_records_are_limited_for_each_session_and_for_all",
+    ),
+    (
+        "filling the disk with netserver's log",
+        "crates/netperf/src/server/log.rs",
+        "threat_model_of_a_flood_of_strangers_so_many_are_written_and_the_rest_counted",
+    ),
+    (
+        "running code in netserver",
+        "crates/netperf/tests/it/sandbox.rs",
+        "threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside",
+    ),
+    (
+        "The process of a session is confined before it reads any input",
+        "crates/netperf/tests/it/sandbox.rs",
+        "threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside",
+    ),
+    (
+        "Code execution in either program, caused by its peer.",
+        "crates/netperf/tests/it/hostile.rs",
+        "threat_model_every_request_with_absurd_values_is_survived",
+    ),
+    (
+        "occupying all data ports of the host",
+        "crates/netperf/tests/it/budgets.rs",
+        "threat_model_flows_threads_and_ports_of_a_test_are_limited",
+    ),
+    (
+        "occupying a CPU without moving data",
+        "crates/transport/src/io/again.rs",
+        "threat_model_a_spinning_wait_without_data_sleeps_between_calls",
+    ),
+    (
+        "leaving tests running",
+        "crates/netperf/tests/it/hostile.rs",
+        "threat_model_clients_that_leave_in_the_middle_at_any_state_leave_nothing_behind",
+    ),
+    (
+        "netserver reads it only if `--files` names a folder",
+        "crates/netperf/tests/it/sandbox.rs",
+        "threat_model_a_file_that_a_client_names_is_read_from_the_folder_that_is_allowed_and_no_other",
+    ),
+    (
+        "injecting data into another client's test",
+        "crates/netperf/tests/it/one_port.rs",
+        "threat_model_a_token_is_good_for_its_own_test_and_no_longer",
+    ),
+    (
+        "reflecting responses to a third host with a forged source address",
+        "crates/netperf/tests/it/one_port.rs",
+        "threat_model_a_knock_is_answered_with_no_more_than_it_has_and_only_with_the_token",
+    ),
+    (
+        "holding connections open without a complete token",
+        "crates/netperf/tests/it/one_port.rs",
+        "threat_model_who_says_half_a_preamble_and_then_nothing_is_closed_and_others_are_served_meanwhile",
+    ),
+    (
+        "A netserver that root starts changes to a user of few rights by default.",
+        "crates/netperf/tests/it/sandbox.rs",
+        "threat_model_a_netserver_of_root_becomes_a_user_of_few_rights_by_default_netns",
+    ),
+    (
+        "it refuses a netserver that does not have the key or does not support keys",
+        "crates/netperf/tests/it/access.rs",
+        "threat_model_a_netserver_that_cannot_prove_that_it_has_the_key_is_refused",
+    ),
+    (
+        "netperf therefore refuses keys that do not look generated",
+        "crates/netperf/tests/it/access.rs",
+        "threat_model_netperf_proves_no_key_that_can_be_guessed",
+    ),
+    (
+        "A session beyond the limit of its key, or of a key that is no longer in the key file.",
+        "crates/netperf/tests/it/access.rs",
+        "threat_model_keys_with_names_have_limits_and_roles_and_are_rotated",
+    ),
+    (
+        "It is in neither arguments nor environment of a session",
+        "crates/netperf/tests/it/access.rs",
+        "threat_model_a_session_shows_no_secret_and_inherits_nothing",
+    ),
+    (
+        "A key or passphrase that can be discovered or bypassed.",
+        "crates/netperf/tests/it/access.rs",
+        "threat_model_a_session_shows_no_secret_and_inherits_nothing",
+    ),
+    (
+        "A key file must belong to its user or root and must not be accessible to others",
+        "crates/netperf/tests/it/access.rs",
+        "threat_model_a_key_that_others_can_read_or_that_is_missing_ends_either_program",
+    ),
+    (
+        "Reports repeat the command line of netperf with `***` instead of the passphrase.",
+        "crates/netperf/tests/it/access.rs",
+        "threat_model_reports_repeat_the_command_line_without_the_passphrase",
+    ),
+    (
+        "If netperf's own counts contradict it, the test fails with the warning `implausible`",
+        "crates/netperf/tests/it/implausible.rs",
+        "threat_model_counts_that_cannot_be_are_a_failure_with_its_reason",
+    ),
+    (
+        "A timed test ends within seconds of its time.",
+        "crates/netperf/tests/it/chaos.rs",
+        "threat_model_a_session_that_is_stopped_ends_no_test_later_than_its_time_says_netns",
+    ),
+    (
+        "A netperf that a netserver can hang or crash.",
+        "crates/netperf/tests/it/chaos.rs",
+        "threat_model_a_session_that_is_stopped_ends_no_test_later_than_its_time_says_netns",
+    ),
+];
+
+/// First words of a table's second column that state a protection.
+const PROTECTED: &[&str] = &["prevented", "limited", "needs", "not with", "only through"];
+
+fn read(file: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// The text without line breaks.
+fn joined(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_held(sentence: &str) -> bool {
+    HELD.iter().any(|(held, _, _)| *held == sentence)
+}
+
+#[test]
+fn every_sentence_is_stated_and_its_test_exists() {
+    let texts = ["SECURITY.md", "docs/manual/src/threat-model.md"].map(|file| joined(&read(file)));
+    for (sentence, file, test) in HELD {
+        let is_stated = texts.iter().any(|text| text.contains(sentence));
+        assert!(is_stated, "no document says {sentence:?}");
+        let source = read(file);
+        let (before, _) = source
+            .split_once(&format!("fn {test}()"))
+            .unwrap_or_else(|| panic!("{file} has no test {test}"));
+        let attributes = before.trim_end().rsplit("\n\n").next().unwrap_or_default();
+        assert!(attributes.contains("#[test]"), "{test} is no test");
+        assert!(!attributes.contains("#[ignore"), "{test} is not run");
+    }
+}
+
+#[test]
+fn every_protection_of_the_threat_model_is_tested() {
+    let text = read("docs/manual/src/threat-model.md");
+    let mut protections = 0;
+    for row in text.lines().filter(|line| line.starts_with("| ")) {
+        let mut cells = row.trim_matches('|').split(" | ").map(str::trim);
+        let (threat, default) = (cells.next(), cells.next().unwrap_or_default());
+        if PROTECTED.iter().any(|word| default.starts_with(word)) {
+            protections += 1;
+            let threat = threat.expect("a threat");
+            assert!(is_held(threat), "no test for {threat:?}");
+        }
+    }
+    assert!(
+        protections > 15,
+        "{protections} rows: is the table still read?"
+    );
+}
+
+#[test]
+fn everything_that_is_a_vulnerability_is_tested() {
+    let text = read("SECURITY.md");
+    let (_, list) = text
+        .split_once("These are vulnerabilities:")
+        .expect("the list");
+    let list = list.trim().split("\n\n").next().unwrap_or_default();
+    let items: Vec<String> = list.split("- ").skip(1).map(joined).collect();
+    assert!(items.len() > 5, "{items:?}");
+    for item in items {
+        assert!(is_held(&item), "no test for {item:?}");
+    }
+}
+
+#[test]
+fn numbers_of_the_threat_model_are_those_of_the_program() {
+    let text = joined(&read("docs/manual/src/threat-model.md"));
+    let (memory, ports, rate) = (Limits::MEMORY, Limits::PORTS, Limits::SESSION_RATE);
+    for sentence in [
+        format!(
+            "{} MiB for a session and {} MiB for all together",
+            memory.each >> 20,
+            memory.all >> 20
+        ),
+        format!("{} for a session and {} for all", ports.each, ports.all),
+        format!("starts at most {} sessions a second", rate.each),
+        format!("one line per session, at most {} a second", rate.all),
+        format!("limited to {} s each", Limits::IDLE_TIME.as_secs()),
+    ] {
+        assert!(text.contains(&sentence), "{sentence:?} is not said");
+    }
+}

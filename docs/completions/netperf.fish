@@ -511,9 +511,9 @@ complete -c netperf -n '__netperf_in behind' -a '-A --async-recv' -d 'accepted, 
 complete -c netperf -n '__netperf_in first front' -l unused-z -d 'accepted, no effect'
 complete -c netperf -n '__netperf_in inner' -a '--unused-z' -d 'accepted, no effect'
 complete -c netperf -n '__netperf_in behind' -a '-z --unused-z' -d 'accepted, no effect'
-complete -c netperf -n '__netperf_in first front' -l unused-t -x -d 'accepted, no effect'
-complete -c netperf -n '__netperf_in inner' -a '--unused-t' -d 'accepted, no effect'
-complete -c netperf -n '__netperf_in behind' -a '--unused-t' -d 'accepted, no effect'
+complete -c netperf -n '__netperf_in first front' -l unused-t -x -d 'accepted, no effect: these tests run over TCP'
+complete -c netperf -n '__netperf_in inner' -a '--unused-t' -d 'accepted, no effect: these tests run over TCP'
+complete -c netperf -n '__netperf_in behind' -a '--unused-t' -d 'accepted, no effect: these tests run over TCP'
 complete -c netperf -n '__netperf_in first front' -l socket-directory -r -F -d 'folder for netperf\'s socket file'
 complete -c netperf -n '__netperf_in inner' -a '--socket-directory' -d 'folder for netperf\'s socket file'
 complete -c netperf -n '__netperf_in inner; and __netperf_value --socket-directory' -F

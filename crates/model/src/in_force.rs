@@ -1,5 +1,7 @@
 //! Settings that an end does not have as they were asked for.
 
+use std::ops::RangeInclusive;
+
 use crate::agreed::{Agreed, EndSetup};
 use crate::catalog::settings::{Setting, SettingValue};
 use crate::catalog::transports::{SocketKind, TransportId};
@@ -92,10 +94,15 @@ struct PartialOption {
     options: &'static [&'static str],
     /// Name in messages.
     name: &'static str,
-    /// True if netperf's socket was to have it.
-    asked: fn(&SocketPlan) -> bool,
+    /// True if a test was to have it.
+    asked: fn(&TestPlan) -> bool,
     /// True if a transport has it.
     has: fn(TransportId) -> bool,
+}
+
+/// True if the sockets of one end or both were to have something.
+fn either(plan: &TestPlan, asked: fn(&SocketPlan) -> bool) -> bool {
+    asked(&plan.local.socket) || asked(&plan.remote.socket)
 }
 
 fn is_stream(transport: TransportId) -> bool {
@@ -112,48 +119,59 @@ static PARTIAL: &[PartialOption] = &[
     PartialOption {
         options: &["cork"],
         name: "cork (-C)",
-        asked: |plan| plan.cork,
+        asked: |plan| either(plan, |socket| socket.cork),
         has: is_stream,
     },
     PartialOption {
         options: &["segment-size"],
         name: "segment size (-G)",
-        asked: |plan| plan.segment_size.is_some(),
+        asked: |plan| either(plan, |socket| socket.segment_size.is_some()),
         has: is_stream,
     },
     PartialOption {
         options: &["fast-open"],
         name: "fast open (-F)",
-        asked: |plan| plan.fast_open,
+        asked: |plan| either(plan, |socket| socket.fast_open),
         has: is_stream,
     },
     PartialOption {
         options: &["defer-accept"],
         name: "defer accept (-a)",
-        asked: |plan| plan.defer_accept,
+        asked: |plan| either(plan, |socket| socket.defer_accept),
         has: is_stream,
     },
     PartialOption {
         options: &["no-fragment"],
         name: "no fragment (-f)",
-        asked: |plan| plan.no_fragmentation,
+        asked: |plan| either(plan, |socket| socket.no_fragmentation),
         has: is_datagram,
     },
     PartialOption {
         options: &["multicast-ttl"],
         name: "multicast TTL (-l)",
-        asked: |plan| plan.multicast_ttl.is_some(),
+        asked: |plan| either(plan, |socket| socket.multicast_ttl.is_some()),
         has: is_datagram,
+    },
+    PartialOption {
+        options: &["keepalive"],
+        name: "keepalive (-S)",
+        asked: |plan| either(plan, |socket| socket.keepalive),
+        has: |transport| !is_datagram(transport),
+    },
+    PartialOption {
+        options: &["recv-timeout"],
+        name: "receive time-out (-e)",
+        asked: |plan| plan.recv_timeout.is_some(),
+        has: |transport| !transport.is_connected(),
     },
 ];
 
 /// Options that the sockets of the test do not have.
 #[must_use]
 pub fn without_effect(plan: &TestPlan) -> Vec<Substitution> {
-    let ends = [&plan.local.socket, &plan.remote.socket];
-    let lacking = PARTIAL.iter().filter(|option| {
-        ends.iter().any(|socket| (option.asked)(socket)) && !(option.has)(plan.transport)
-    });
+    let lacking = PARTIAL
+        .iter()
+        .filter(|option| (option.asked)(plan) && !(option.has)(plan.transport));
     lacking
         .map(|option| Substitution {
             options: option.options,
@@ -163,6 +181,25 @@ pub fn without_effect(plan: &TestPlan) -> Vec<Substitution> {
                 option.name,
                 plan.transport.row().label
             ),
+        })
+        .collect()
+}
+
+/// Files with data (`-F`) at an end that sends none.
+#[must_use]
+pub fn unread_files(plan: &TestPlan) -> Vec<Substitution> {
+    let ends = [
+        (&plan.local, plan.flow.sends, "netperf"),
+        (&plan.remote, plan.flow.receives, "netserver"),
+    ];
+    let unread = ends
+        .into_iter()
+        .filter(|(end, sends, _)| end.fill.is_some() && !sends && plan.test.moves_data());
+    unread
+        .map(|(_, _, end)| Substitution {
+            options: &["fill-file"],
+            known: true,
+            text: format!("fill file (-F) at {end}: not in force, because {end} sends no data"),
         })
         .collect()
 }
@@ -265,6 +302,7 @@ pub fn at_end(plan: &TestPlan, run: &Iteration) -> Vec<Substitution> {
         .into_iter()
         .filter_map(|(end_plan, result, end)| unpaced(plan, end_plan, result?, end));
     used.chain(paced)
+        .chain(ends.into_iter().filter_map(copied))
         .chain(segment_size(plan, run))
         .chain(fast_open(plan, run))
         .collect()
@@ -300,11 +338,30 @@ fn unpaced(
     })
 }
 
+/// Sends without a copy at an end whose kernel copied all of them.
+fn copied((plan, result, end): (&EndPlan, Option<&EndResult>, usize)) -> Option<Substitution> {
+    let counts = result?.io.filter(|_| plan.io.zerocopy)?;
+    (counts.zerocopy_share() == Some(0.0)).then(|| Substitution {
+        options: &["zerocopy"],
+        // The kernel alone decides.
+        known: false,
+        text: format!(
+            "--zerocopy at {}: the kernel copied the data of all sends; loopback and devices without \
+             scatter-gather do so",
+            ["netperf", "netserver"][end]
+        ),
+    })
+}
+
+/// Segment sizes that Linux takes, bytes; it refuses others before the connection.
+const SEGMENT_SIZES: RangeInclusive<u32> = 88..=32_767;
+
 /// A segment size of the connection that is not the one asked for.
 fn segment_size(plan: &TestPlan, run: &Iteration) -> Option<Substitution> {
     /// Longest options of a TCP header, bytes.
     const OPTIONS: u32 = 40;
     let asked = plan.local.socket.segment_size?;
+    let asked = Some(asked).filter(|asked| SEGMENT_SIZES.contains(asked))?;
     let got = run.segment_size?;
     let holds = (asked.saturating_sub(OPTIONS)..=asked).contains(&got);
     (!holds).then(|| Substitution {
@@ -439,6 +496,25 @@ mod tests {
         assert_eq!(lacking(TransportId::Tcp), of_tcp);
         let of_udp = ["cork (-C): not in force, because UDP does not have it"];
         assert_eq!(lacking(TransportId::Udp), of_udp);
+    }
+
+    #[test]
+    fn sends_that_the_kernel_copied_are_named_if_it_copied_all() {
+        let mut plan = plan_with(TransportId::Tcp, SocketPlan::default());
+        plan.local.io.zerocopy = true;
+        let ran = |copied| {
+            let mut run = tests::run(1.0, tests::end(1, 1, 1), tests::end(1, 1, 1));
+            run.local.io = Some(crate::IoCounts {
+                zerocopy_done: 4,
+                zerocopy_copied: copied,
+                ..crate::IoCounts::default()
+            });
+            texts(at_end(&plan, &run))
+        };
+        assert_eq!(ran(3), [""; 0]);
+        let wanted = "--zerocopy at netperf: the kernel copied the data of all sends; loopback and \
+                      devices without scatter-gather do so";
+        assert_eq!(ran(4), [wanted]);
     }
 
     #[test]

@@ -217,8 +217,8 @@ fn set_tcp_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
         set_checked(socket.as_fd(), IntOption::Cork, 1)?;
     }
     if let Some(bytes) = plan.segment_size {
-        let set = sockopt::set(socket.as_fd(), IntOption::SegmentSize, clamp(bytes));
-        named("segment size (-G)", set)?;
+        // The original ignores a size that the kernel refuses; see [`takes_segment_size`].
+        let _ignored = sockopt::set(socket.as_fd(), IntOption::SegmentSize, clamp(bytes));
     }
     if let Some(name) = &plan.congestion {
         // The original ignores a name the kernel does not know; what is in force
@@ -439,6 +439,14 @@ pub fn congestion(socket: &Socket) -> Option<String> {
     let end = name.iter().position(|byte| *byte == 0);
     let name = name.get(..end.unwrap_or(name.len()))?;
     Some(String::from_utf8_lossy(name).into_owned())
+}
+
+/// Sets the segment size of a socket.
+///
+/// # Errors
+/// Whatever setsockopt(2) reports of a size that the kernel refuses.
+pub fn takes_segment_size(socket: &Socket, bytes: u32) -> io::Result<()> {
+    sockopt::set(socket.as_fd(), IntOption::SegmentSize, clamp(bytes))
 }
 
 /// The segment size of a connection, bytes; `None` where the transport has none.

@@ -85,6 +85,8 @@ pub struct TestArgs {
     pub sap: Option<i32>,
     /// `-t`, `-T`: transport.
     pub transport: TransportArg,
+    /// `-T` of the sockets suite, which has only TCP.
+    pub unused_transport: Option<String>,
     /// `-p` of the dlpi and hippi suites: numbers of the devices.
     pub unit: PerEnd<i32>,
     /// `-u`: identifier.

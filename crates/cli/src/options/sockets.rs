@@ -40,6 +40,9 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     shared::idle('a', "async-send"),
     shared::idle('A', "async-recv"),
     Opt::lettered('z', "unused-z", Group::Compatibility).help("accepted, no effect"),
-    shared::unused('T', "unused-t"),
+    Opt::lettered('T', "unused-t", Group::Compatibility)
+        .takes("any", ValueKind::Text)
+        .set(|a, text| a.unused_transport = Some(text.to_owned()))
+        .help("accepted, no effect: these tests run over TCP"),
     shared::UNUSED_W,
 ];

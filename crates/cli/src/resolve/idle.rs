@@ -1,6 +1,7 @@
 //! Options that name something which the test at hand does not have.
 
-use netperf_model::{Domain, TestId, TransportId};
+use netperf_model::in_force::Substitution;
+use netperf_model::{Domain, Flow, TestId, TransportId};
 
 use crate::args::Args;
 use crate::command::CliError;
@@ -53,4 +54,25 @@ pub(super) fn refuse(args: &Args, test: TestId, transport: TransportId) -> Resul
         Some((_, option, why)) => Err(CliError::OutOfPlace { option, why }),
         None => Ok(()),
     }
+}
+
+/// Options of a test that netperf 2.7 ignores, with values that are not those of the test.
+pub(super) fn ignored(args: &Args, test: TestId, flow: Flow) -> Vec<Substitution> {
+    let (typed, name) = (&args.test, test.row().name);
+    let direction = typed.direction.filter(|asked| {
+        test != TestId::Omni && (asked.sends, asked.receives) != (flow.sends, flow.receives)
+    });
+    let direction = direction.map(|_| Substitution {
+        options: &["direction"],
+        known: true,
+        text: format!("direction (-d): not in force, because {name} has a fixed direction"),
+    });
+    let transport = typed.unused_transport.as_ref();
+    let transport = transport.filter(|asked| !asked.eq_ignore_ascii_case("tcp"));
+    let transport = transport.map(|asked| Substitution {
+        options: &["unused-t"],
+        known: true,
+        text: format!("transport (-T) {asked}: not in force, because {name} runs over TCP"),
+    });
+    direction.into_iter().chain(transport).collect()
 }

@@ -52,6 +52,10 @@ pub(crate) fn command(
     let plan = plan(args, test, environment)?;
     let report = output::report(args, test, environment, notices)?;
     remarks(args, test, notices);
+    let mut unserved = idle::ignored(args, test, plan.flow);
+    if plan.control.is_none() {
+        unserved.extend(unserved::requests(args, plan.flow));
+    }
     Ok(Command::Run(Box::new(RunCommand {
         report,
         auto_one_port: args.global.io.one_port == Some(OnePortArg::Auto),
@@ -59,11 +63,7 @@ pub(crate) fn command(
         show: args.global.show,
         history: args.global.history.clone(),
         garbled: garbled(args, &plan),
-        unserved: if plan.control.is_none() {
-            unserved::requests(args, plan.flow)
-        } else {
-            Vec::new()
-        },
+        unserved,
         named: args.named.clone(),
         plan,
     })))

@@ -18,7 +18,7 @@ pub struct ReportPlan {
     pub brand: Option<String>,
     /// argv joined by blanks, with the passphrase masked.
     pub command_line: String,
-    /// True if `-T` was given: the banner says so.
+    /// True if `-T` was given and this host can bind to the CPU: the banner says so.
     pub cpu_bind_shown: bool,
     /// True if test-specific `-V` was given: the banner says so.
     pub copy_avoidance_shown: bool,

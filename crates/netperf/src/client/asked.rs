@@ -3,15 +3,19 @@
 
 use netperf_cli::RunCommand;
 use netperf_model::in_force::{self, Substitution};
-use netperf_model::{Agreed, Iteration, TransportId, Warning};
+use netperf_model::{Agreed, Iteration, SocketKind, TransportId, Warning};
 use netperf_report::document::WarningText;
 use netperf_transport::socket;
 
 use crate::output::{Failure, err, system_text};
 
 /// Checks what this host can tell before a control connection: values of letters that are not
-/// used, the unit, the CPU, and the congestion control. Prints the warnings.
-pub(super) fn before(run: &RunCommand) -> Result<Vec<Warning>, Failure> {
+/// used, the unit, files, the CPU, the congestion control and the segment size. Prints the
+/// warnings; the banner does not name a CPU to which this host does not bind.
+pub(super) fn before(run: &mut RunCommand) -> Result<Vec<Warning>, Failure> {
+    let is_bound = run.plan.local.bind.map(netperf_os::process::bind_to_cpu);
+    run.report.cpu_bind_shown &= !matches!(is_bound, Some(Err(_)));
+    let run = &*run;
     let plan = &run.plan;
     let mut unmet: Vec<Warning> = run
         .garbled
@@ -21,25 +25,27 @@ pub(super) fn before(run: &RunCommand) -> Result<Vec<Warning>, Failure> {
         .collect();
     unmet.extend(judged(run, in_force::unit(plan, run.report.unit))?);
     unmet.extend(judged(run, run.unserved.iter().cloned())?);
-    // Scripts give the letter -G to tests of every transport (I22 in docs/consumers.md).
+    // Scripts give the letter -G to tests of every transport, and try -e with the default test
+    // (I18 and I22 in docs/consumers.md).
     let accepted = |lacking: &Substitution| {
-        lacking.options == ["segment-size"] && !run.named.iter().any(|name| name == "segment-size")
+        let is_script = lacking.options == ["segment-size"]
+            || (lacking.options == ["recv-timeout"] && !plan.flow.counts_transactions());
+        is_script && !lacking.options.iter().any(|option| is_named(run, option))
     };
     let lacking = in_force::without_effect(plan).into_iter();
     let lacking = lacking.filter(|lacking| !accepted(lacking));
     unmet.extend(judged(run, lacking)?);
-    if let Some(cpu) = plan.local.bind {
-        if let Err(error) = netperf_os::process::bind_to_cpu(cpu) {
-            let why = system_text(&error);
-            unmet.extend(judged(
-                run,
-                [Substitution {
-                    options: &["bind-cpu"],
-                    known: true,
-                    text: format!("this host cannot bind to CPU {cpu}: {why}"),
-                }],
-            )?);
-        }
+    unmet.extend(judged(run, in_force::unread_files(plan))?);
+    if let Some((cpu, Err(error))) = plan.local.bind.zip(is_bound) {
+        let unbound = Substitution {
+            options: &["bind-cpu"],
+            known: true,
+            text: format!(
+                "this host cannot bind to CPU {cpu}: {}",
+                system_text(&error)
+            ),
+        };
+        unmet.extend(judged(run, [unbound])?);
     }
     if let Some(asked) = plan.local.socket.congestion.as_deref() {
         let got = congestion(plan.transport, asked);
@@ -47,6 +53,9 @@ pub(super) fn before(run: &RunCommand) -> Result<Vec<Warning>, Failure> {
             let lacking = in_force::congestion(0, asked, got.as_deref());
             unmet.extend(judged(run, [lacking])?);
         }
+    }
+    if let Some(bytes) = plan.local.socket.segment_size {
+        unmet.extend(judged(run, refused_segment_size(plan.transport, bytes))?);
     }
     for warning in &unmet {
         err(&format!("netperf: {}\n", WarningText::of(warning).message));
@@ -60,6 +69,20 @@ fn congestion(transport: TransportId, asked: &str) -> Option<String> {
     let socket = socket::any(transport).ok()?;
     let _refused = socket.set_tcp_congestion(asked.as_bytes());
     socket::congestion(&socket)
+}
+
+/// A segment size that the kernel refuses; `None` of a transport without one.
+fn refused_segment_size(transport: TransportId, bytes: u32) -> Option<Substitution> {
+    let is_stream = transport.is_inet() && transport.row().kind == SocketKind::Stream;
+    let has_segments = is_stream && transport != TransportId::Sctp;
+    let socket = socket::any(transport).ok().filter(|_| has_segments)?;
+    let error = socket::takes_segment_size(&socket, bytes).err()?;
+    let why = system_text(&error);
+    Some(Substitution {
+        options: &["segment-size"],
+        known: true,
+        text: format!("segment size (-G) at netperf: {bytes} is not in force: {why}"),
+    })
 }
 
 /// Checks what both ends told before a run, and of one.
@@ -90,11 +113,15 @@ fn judged(
         text,
     } in found
     {
-        let named = |option: &&str| run.named.iter().any(|name| name == option);
-        if known && (options.is_empty() || options.iter().any(named)) {
+        if known && (options.is_empty() || options.iter().any(|option| is_named(run, option))) {
             return Err(Failure::unsupported(text));
         }
         warnings.push(Warning::NotAsAsked(text));
     }
     Ok(warnings)
+}
+
+/// True if an option was given by its long name.
+fn is_named(run: &RunCommand, option: &str) -> bool {
+    run.named.iter().any(|name| name == option)
 }

@@ -9,7 +9,7 @@ use netperf_testkit::{Finished, Invocation, Netserver, Programs, Scratch, ours};
 use serde_json::Value;
 
 /// Status for what an end cannot do.
-const UNSUPPORTED: i32 = 3;
+pub(crate) const UNSUPPORTED: i32 = 3;
 
 /// Options of one name with values of each class.
 struct Row {
@@ -140,6 +140,7 @@ const ROWS: &[Row] = &[
             "-- -G 40000",
             "-- -G abc",
             "--segment-size abc",
+            "--segment-size 40000",
             "-t UDP_RR --segment-size 1000",
         ],
     ),
@@ -212,7 +213,12 @@ const ROWS: &[Row] = &[
     ),
     row("tls-cipher", "tls-cipher", &[], &["--tls-cipher nosuch"]),
     // Switches have no values.
-    row("keepalive", "keepalive", &[], &["-S"]),
+    row(
+        "keepalive",
+        "keepalive",
+        &[],
+        &["-S", "-t UDP_RR -S", "-t UDP_RR --keepalive"],
+    ),
     row("cork", "cork", &[], &["-- -C", "-t UDP_RR -- -C"]),
     row(
         "fast-open",
@@ -265,7 +271,7 @@ fn every_socket_option_of_the_help_has_a_row() {
 }
 
 /// Runs a case as root or without any privilege.
-fn run(server: &Netserver, case: &str, privileged: bool) -> Finished {
+pub(crate) fn run(server: &Netserver, case: &str, privileged: bool) -> Finished {
     let port = server.port().to_string();
     let test = if case.contains("-t ") {
         ""
@@ -277,7 +283,7 @@ fn run(server: &Netserver, case: &str, privileged: bool) -> Finished {
 }
 
 /// netperf as root or without any privilege.
-fn invocation(privileged: bool) -> Invocation {
+pub(crate) fn invocation(privileged: bool) -> Invocation {
     let netperf = &ours!().netperf;
     if privileged {
         Invocation::new(netperf)

@@ -26,7 +26,11 @@ fn measured(server: &Netserver, host: &str, options: &[&str], test: &[&str]) -> 
         &["--", "-k", SELECTED],
         test,
     ];
-    Values::parse(&run(server, host, &words.concat()).expect_clean().stdout)
+    Values::parse(
+        &run(server, host, &words.concat())
+            .expect_clean_or_copied()
+            .stdout,
+    )
 }
 
 const HERE: &str = "127.0.0.1";

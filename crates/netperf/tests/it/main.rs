@@ -31,6 +31,7 @@ mod hardware_stamps;
 mod history;
 mod hostile;
 mod human;
+mod ignored;
 mod implausible;
 mod interop;
 mod interop_cases;

@@ -1,0 +1,91 @@
+//! Options that netperf 2.7 ignores in a test, or that the kernel does not do, are named.
+
+use netperf_testkit::ours;
+
+use crate::asked::{UNSUPPORTED, invocation, run};
+
+#[test]
+fn options_that_a_test_ignores_fail_by_name_and_warn_by_letter() {
+    let server = ours!().serve();
+    for (letter, name, line) in [
+        ("-t UDP_RR -S", "-t UDP_RR --keepalive", "keepalive (-S): "),
+        ("-t TCP_CC -- -T tls", "", "transport (-T) tls: "),
+        ("-t TCP_SENDFILE -- -T udp", "", "transport (-T) udp: "),
+        (
+            "-t TCP_RR -- -d send",
+            "-t TCP_RR --direction send",
+            "direction (-d): ",
+        ),
+        (
+            "-t TCP_RR -- -e 1",
+            "-t TCP_RR --recv-timeout 1s",
+            "receive time-out (-e): ",
+        ),
+        (
+            "-t TCP_STREAM -F ,/etc/passwd",
+            "-t TCP_STREAM --fill-file ,/etc/passwd",
+            "fill file (-F) at netserver: ",
+        ),
+        (
+            "-t TCP_MAERTS -F /etc/passwd",
+            "-t TCP_MAERTS --fill-file /etc/passwd",
+            "fill file (-F) at netperf: ",
+        ),
+        (
+            "-t TCP_RR -- -G 40000",
+            "-t TCP_RR --segment-size 40000",
+            "segment size (-G) at netperf: 40000 is not in force: Invalid argument",
+        ),
+    ] {
+        let warned = run(&server, letter, true).expect_exit(0);
+        assert!(warned.stderr.contains(line), "{}", warned.account());
+        let warnings = warned.document()["warnings"].to_string();
+        assert_eq!(warnings.matches(line).count(), 1, "{}", warned.account());
+        if !name.is_empty() {
+            let failed = run(&server, name, true).expect_exit(UNSUPPORTED);
+            assert!(failed.stderr.contains(line), "{}", failed.account());
+        }
+    }
+    for in_force in [
+        "-t TCP_CC -- -T tcp",
+        "-t TCP_RR -- -d rr",
+        "-t UDP_RR -- -e 1",
+        // flent tries the option with the default test.
+        "-t TCP_STREAM -- -e 1",
+    ] {
+        let finished = run(&server, in_force, true).expect_exit(0);
+        assert_eq!(finished.stderr, "", "{}", finished.account());
+    }
+}
+
+#[test]
+fn sends_without_a_copy_that_the_kernel_copied_are_named_once() {
+    let server = ours!().serve();
+    let line = "--zerocopy at netperf: the kernel copied the data of all sends";
+    let finished = run(&server, "-t TCP_STREAM -i 3,3 --zerocopy", true).expect_exit(0);
+    assert_eq!(
+        finished.stderr.matches(line).count(),
+        1,
+        "{}",
+        finished.account()
+    );
+    let warnings = finished.document()["warnings"].to_string();
+    assert_eq!(warnings.matches(line).count(), 1, "{warnings}");
+}
+
+#[test]
+fn the_banner_names_no_cpu_to_which_netperf_is_not_bound() {
+    let server = ours!().serve();
+    let port = server.port();
+    for (cpu, is_named) in [("0,", true), ("99999,", false)] {
+        let words = format!("-H 127.0.0.1 -p {port} -t TCP_RR --time 100ms -T {cpu}");
+        let finished = invocation(true).args(words.split_whitespace()).run();
+        let finished = finished.expect_exit(0);
+        assert_eq!(
+            finished.stdout.contains(" : cpu bind"),
+            is_named,
+            "{}",
+            finished.account()
+        );
+    }
+}

@@ -1,5 +1,7 @@
 //! Rates and service demand, derived from counts (control-protocol.md 3.12, output.md 9, 12, 14).
 
+use std::time::Duration;
+
 use crate::catalog::tests::TestId;
 use crate::cpu::CpuUsage;
 use crate::outcome::Iteration;
@@ -241,6 +243,15 @@ pub fn directional(unit: Unit, run: &Iteration, netperf: bool) -> [Option<f64>; 
     let none = Some(0).filter(|_| tally.bytes_sent == 0 && !end.sends_unknown);
     let got_none = Some(0).filter(|_| tally.bytes_received == 0);
     [none.map(rate), got_none.or(arrived).map(rate)]
+}
+
+/// A time that was waited: whole seconds, or tenths of one below a second, at least one tenth.
+#[must_use]
+pub fn whole_or_tenths(waited: Duration) -> String {
+    match waited.as_secs() {
+        0 => format!("0.{} s", (waited.as_millis() / 100).max(1)),
+        seconds => format!("{seconds} s"),
+    }
 }
 
 #[cfg(test)]

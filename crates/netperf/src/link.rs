@@ -201,7 +201,7 @@ impl Link for ControlLink {
             if taken.is_none() {
                 let left = deadline.left();
                 if left.is_zero() {
-                    return Ok(LinkEvent::TimedOut(began.elapsed()));
+                    return Ok(LinkEvent::TimedOut(began.elapsed(), got));
                 }
                 if !self.await_more(left)? {
                     continue;
@@ -250,7 +250,8 @@ mod tests {
         link.hurry(Some(Duration::from_millis(50)));
         let limit = Duration::from_secs(60);
         match link.receive(limit).unwrap() {
-            LinkEvent::TimedOut(waited) => {
+            LinkEvent::TimedOut(waited, got) => {
+                assert_eq!(got, FRAME_LEN / 2);
                 assert!(
                     waited >= Duration::from_millis(50) && waited < limit,
                     "{waited:?}"

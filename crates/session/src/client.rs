@@ -60,8 +60,8 @@ pub enum ClientInput {
     Frame(Box<Frame>),
     /// The connection ended when this much of a message had arrived.
     Closed(usize),
-    /// Nothing arrived within this time.
-    TimedOut(Duration),
+    /// No whole message arrived within this time, but this much of one.
+    TimedOut(Duration, usize),
     /// There is nothing more to ask for.
     Finish,
 }
@@ -259,7 +259,11 @@ fn fetched(next: Next) -> (ClientState, Vec<ClientEffect>) {
 fn failure(state: &ClientState, input: &ClientInput) -> SessionError {
     match input {
         ClientInput::Closed(got) => SessionError::Closed { got: *got },
-        ClientInput::TimedOut(within) => SessionError::NoAnswer(*within),
+        ClientInput::TimedOut(waited, 0) => SessionError::NoAnswer(*waited),
+        ClientInput::TimedOut(waited, got) => SessionError::Incomplete {
+            got: *got,
+            waited: *waited,
+        },
         ClientInput::Open(_)
         | ClientInput::Greet
         | ClientInput::ReadClock
@@ -305,7 +309,7 @@ impl ClientInput {
             Self::RunEnded(_) => "RunEnded",
             Self::Frame(_) => "Frame",
             Self::Closed(_) => "Closed",
-            Self::TimedOut(_) => "TimedOut",
+            Self::TimedOut(..) => "TimedOut",
             Self::Finish => "Finish",
         }
     }

@@ -18,8 +18,8 @@ pub enum LinkEvent {
     Frame(Box<Frame>),
     /// The connection ended when this much of a message had arrived.
     Closed(usize),
-    /// The time was over first: the time that was waited.
-    TimedOut(Duration),
+    /// The time was over first: the time that was waited, and how much of a message had arrived.
+    TimedOut(Duration, usize),
 }
 
 /// A control connection.
@@ -194,7 +194,7 @@ impl<'a, L: Link> Conversation<'a, L> {
         Ok(match self.link.receive(within).map_err(broken)? {
             LinkEvent::Frame(frame) => client::ClientInput::Frame(frame),
             LinkEvent::Closed(got) => client::ClientInput::Closed(got),
-            LinkEvent::TimedOut(waited) => client::ClientInput::TimedOut(waited),
+            LinkEvent::TimedOut(waited, got) => client::ClientInput::TimedOut(waited, got),
         })
     }
 }
@@ -330,6 +330,6 @@ fn carry_out<L: Link, H: SessionHost>(
 fn awaited<L: Link>(link: &mut L, within: Duration) -> server::ServerInput {
     match link.receive(within) {
         Ok(LinkEvent::Frame(frame)) => server::ServerInput::Frame(frame),
-        Ok(LinkEvent::Closed(_) | LinkEvent::TimedOut(_)) | Err(_) => server::ServerInput::Gone,
+        Ok(LinkEvent::Closed(_) | LinkEvent::TimedOut(..)) | Err(_) => server::ServerInput::Gone,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use netperf_model::figures::whole_or_tenths;
 use netperf_model::{CpuMethod, Feature, TransportId};
 use netperf_wire::RemoteErrno;
 use netperf_wire::messages::NoRoom;
@@ -55,8 +56,18 @@ pub enum SessionError {
     #[error("the request to netserver is too long: {0}")]
     NoRoom(#[from] NoRoom),
     /// No answer within this time.
-    #[error("no answer from netserver within {} s", .0.as_secs())]
+    #[error("no answer from netserver within {}", whole_or_tenths(*.0))]
     NoAnswer(Duration),
+    /// A part of an answer within this time.
+    #[error(
+        "only {got} bytes of an answer from netserver within {}", whole_or_tenths(*.waited)
+    )]
+    Incomplete {
+        /// Bytes of the message that had arrived.
+        got: usize,
+        /// The time that was waited.
+        waited: Duration,
+    },
     /// The connection broke.
     #[error("the control connection broke: {0}")]
     Broken(String),

@@ -239,6 +239,10 @@ impl From<SessionError> for Failure {
     }
 }
 
+/// Remedy if a server answers otherwise than netserver.
+const NO_NETSERVER: &str =
+    "this is no answer of a netserver: check host and port; is that an iperf3 server?";
+
 /// The control conversation failed.
 fn session(error: &SessionError) -> Failure {
     match error {
@@ -262,10 +266,7 @@ fn session(error: &SessionError) -> Failure {
                     "netserver closed the control connection: it may need another passphrase (-Z), \
                      a key (--key-file), or serve other clients first; its log says why"
                 }
-                _ => {
-                    "this is no answer of a netserver: check host and port; is that an iperf3 \
-                     server?"
-                }
+                _ => NO_NETSERVER,
             })
         }
         SessionError::Unsupported(_)
@@ -274,6 +275,7 @@ fn session(error: &SessionError) -> Failure {
         | SessionError::Coordination(_)
         | SessionError::NoRoom(_)
         | SessionError::NotConfirmed => Failure::unsupported(error),
+        SessionError::Incomplete { .. } => Failure::failed(error).hint(NO_NETSERVER),
         SessionError::NoAnswer(_)
         | SessionError::Broken(_)
         | SessionError::Malformed(_)
@@ -307,6 +309,8 @@ pub(super) fn lost(lost: &Lost, host: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use netperf_wire::RemoteErrno;
 
     use super::*;
@@ -314,6 +318,17 @@ mod tests {
 
     /// `EPROTONOSUPPORT`.
     const UNKNOWN: i32 = 93;
+
+    #[test]
+    fn a_server_that_answers_with_a_part_of_a_message_may_be_one_of_iperf3() {
+        let waited = Duration::from_secs(20);
+        let failure = session(&SessionError::Incomplete { got: 1, waited });
+        let text = failure.on_stderr().stderr;
+        assert!(text.contains("within 20 s"), "{text}");
+        assert!(text.contains("is that an iperf3 server?"), "{text}");
+        let silent = session(&SessionError::NoAnswer(waited)).on_stderr().stderr;
+        assert!(!silent.contains("iperf3"), "{silent}");
+    }
 
     #[test]
     fn where_standard_output_is_for_json_a_transport_that_a_host_lacks_is_one_line() {

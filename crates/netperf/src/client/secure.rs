@@ -43,8 +43,11 @@ pub(super) fn enter(link: &mut ControlLink, secret: &Secret, host: &str) -> Resu
         LinkEvent::Frame(frame) => access::is_answer(&frame)?,
         // A netserver that requires only a passphrase closes without an answer.
         LinkEvent::Closed(_) => false,
-        LinkEvent::TimedOut(waited) => {
+        LinkEvent::TimedOut(waited, 0) => {
             return Err(SessionError::NoAnswer(waited).into());
+        }
+        LinkEvent::TimedOut(waited, got) => {
+            return Err(SessionError::Incomplete { got, waited }.into());
         }
     };
     if !can {

@@ -7,6 +7,9 @@ use netperf_os::resolve::ResolveError;
 
 use crate::output::{lacks_zone, system_text};
 
+/// Port of iperf3.
+const IPERF3: u16 = 5201;
+
 /// The call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -35,6 +38,10 @@ pub(super) fn connecting(
             ": local ports below 1024 need root; give another, as in -p 12865,0"
         }
         (Step::Connect, ErrorKind::PermissionDenied) => ": a firewall of this host forbids it",
+        (_, ErrorKind::ConnectionRefused) if to.port() == IPERF3 => {
+            ": no program listens there; 5201 is the port of iperf3, and netserver's is 12865 unless \
+             it has another one (-p)"
+        }
         (_, ErrorKind::ConnectionRefused) => {
             ": no program listens there; start netserver on that host, or give its port with -p"
         }
@@ -120,6 +127,13 @@ mod tests {
                 to,
                 111,
                 "connect to 192.0.2.1 port 12865: Connection refused: no",
+            ),
+            (
+                Step::Connect,
+                at("192.0.2.1:5201"),
+                111,
+                "connect to 192.0.2.1 port 5201: Connection refused: no program listens there; \
+                 5201 is the port of iperf3",
             ),
             (
                 Step::Connect,

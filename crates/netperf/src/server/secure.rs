@@ -53,7 +53,7 @@ pub(super) fn authenticate(
     let frame = match link.receive(patience) {
         Ok(LinkEvent::Frame(frame)) => frame,
         Ok(LinkEvent::Closed(0)) => return Err(Stopped::Gone(SessionEnd::Finished)),
-        Ok(LinkEvent::TimedOut(_)) => return Err(Stopped::Gone(SessionEnd::Silent)),
+        Ok(LinkEvent::TimedOut(..)) => return Err(Stopped::Gone(SessionEnd::Silent)),
         Ok(LinkEvent::Closed(_)) | Err(_) => return Err(Stopped::Gone(SessionEnd::Cut)),
     };
     if !access::is_greeting(&frame) {

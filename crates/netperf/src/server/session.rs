@@ -144,7 +144,7 @@ impl<L: Link> Link for TrackedLink<L> {
             Ok(LinkEvent::Frame(_)) => {}
             Ok(LinkEvent::Closed(0)) => self.ending = SessionEnd::Finished,
             Ok(LinkEvent::Closed(_)) | Err(_) => self.ending = SessionEnd::Cut,
-            Ok(LinkEvent::TimedOut(_)) => self.ending = SessionEnd::Silent,
+            Ok(LinkEvent::TimedOut(..)) => self.ending = SessionEnd::Silent,
         }
         arrival
     }

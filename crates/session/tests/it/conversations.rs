@@ -355,12 +355,39 @@ fn every_way_in_which_the_server_lets_us_down_has_its_own_error() {
         ),
         (LinkEvent::Closed(17), SessionError::Closed { got: 17 }),
         (
-            LinkEvent::TimedOut(Duration::from_secs(60)),
+            LinkEvent::TimedOut(Duration::from_secs(60), 0),
             SessionError::NoAnswer(Duration::from_secs(60)),
+        ),
+        (
+            LinkEvent::TimedOut(Duration::from_secs(20), 1),
+            SessionError::Incomplete {
+                got: 1,
+                waited: Duration::from_secs(20),
+            },
         ),
     ];
     for (arrival, error) in cases {
         assert_eq!(talk(&plan, vec![arrival]).agree(request()), Err(error));
+    }
+}
+
+#[test]
+fn the_time_of_an_answer_that_does_not_come_is_the_one_that_was_waited() {
+    for (waited, text) in [
+        (Duration::from_secs(60), "60 s"),
+        (Duration::from_millis(19_999), "19 s"),
+        (Duration::from_millis(750), "0.7 s"),
+        (Duration::ZERO, "0.1 s"),
+    ] {
+        assert_eq!(
+            SessionError::NoAnswer(waited).to_string(),
+            format!("no answer from netserver within {text}")
+        );
+        let got = SessionError::Incomplete { got: 1, waited };
+        assert_eq!(
+            got.to_string(),
+            format!("only 1 bytes of an answer from netserver within {text}")
+        );
     }
 }
 

@@ -135,7 +135,7 @@ fn client_inputs() -> Vec<(&'static str, client::ClientInput)> {
         ("Closed", client::ClientInput::Closed(3)),
         (
             "TimedOut",
-            client::ClientInput::TimedOut(Duration::from_secs(60)),
+            client::ClientInput::TimedOut(Duration::from_secs(60), 0),
         ),
         ("Finish", client::ClientInput::Finish),
     ]

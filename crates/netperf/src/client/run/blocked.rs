@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use netperf_cli::RunCommand;
 use netperf_engine::{EngineError, Operation};
+use netperf_model::figures::whole_or_tenths;
 use netperf_model::{Address, Feature, Hosts, TestPlan};
 use netperf_os::alarm;
 
@@ -76,9 +77,9 @@ pub(super) fn explained(
     let kind = error.error.kind();
     let why = if kind == io::ErrorKind::TimedOut {
         format!(
-            "port {port} of {name} gave no answer within {} s: a firewall probably blocks \
+            "port {port} of {name} gave no answer within {}: a firewall probably blocks \
              {transport} to it",
-            after.as_secs()
+            whole_or_tenths(after)
         )
     } else if rejected.contains(&kind) {
         format!("a firewall probably rejects {transport} to port {port} of {name}")

@@ -14,7 +14,7 @@ use netperf_model::Tally;
 use netperf_os::SockAddr;
 pub use netperf_os::alarm::Phase;
 use netperf_os::alarm::{self, Alarm, Schedule};
-use netperf_os::wait::{Interest, ready};
+use netperf_os::wait::{Interest, is_hung_up, ready};
 
 use crate::early::StopReceiver;
 use crate::feedback::FeedbackWatch;
@@ -341,15 +341,17 @@ pub(crate) fn control_has_ended(control: BorrowedFd<'_>) -> bool {
     control_end(control).is_some()
 }
 
-/// End of the control connection, if it ended. Data waiting there is not the end: it may be the
-/// next request, or the results.
+/// End of the control connection, if it ended. Data waiting there is not the end, unless the
+/// connection is broken: it may be the next request, or the results.
 pub(crate) fn control_end(control: BorrowedFd<'_>) -> Option<Lost> {
     if !ready(control.as_fd(), Interest::Read, Duration::ZERO).unwrap_or(true) {
         return None;
     }
     match netperf_os::io::peek(control) {
         Ok(0) => Some(Lost::ControlEnded),
-        Ok(_) => None,
+        Ok(_) => is_hung_up(control)
+            .unwrap_or(false)
+            .then_some(Lost::ControlEnded),
         Err(error) => Some(match error.raw_os_error() {
             Some(number) => Lost::ControlBroke(number),
             None => Lost::ControlEnded,

@@ -53,6 +53,17 @@ pub fn is_half_closed(fd: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(found && polled.revents == libc::POLLRDHUP)
 }
 
+/// poll(2) without waiting: returns true if a connection is closed in both directions or broken.
+/// Data may still wait to be read.
+///
+/// # Errors
+/// Whatever poll(2) reports, `EINTR` aside.
+pub fn is_hung_up(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut polled = polled(fd, 0);
+    let found = poll(std::slice::from_mut(&mut polled), Duration::ZERO)?;
+    Ok(found && polled.revents & libc::POLLHUP != 0)
+}
+
 /// Waits for the error queue; ignores the result.
 pub fn until_error(fd: BorrowedFd<'_>, within: Duration) {
     // The next read of the queue shows what happened.
@@ -225,6 +236,22 @@ mod tests {
         let soon = Duration::from_millis(1);
         assert!(!ready(socket.as_fd(), Interest::Read, soon).unwrap());
         assert!(ready(socket.as_fd(), Interest::Write, soon).unwrap());
+    }
+
+    #[test]
+    fn a_broken_connection_is_hung_up_although_data_waits() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut asking = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut answers = listener.accept().unwrap().0;
+        asking.write_all(b"more").unwrap();
+        assert!(ready(answers.as_fd(), Interest::Read, Duration::from_secs(5)).unwrap());
+        assert!(!is_hung_up(answers.as_fd()).unwrap());
+        answers.write_all(b"unread").unwrap();
+        assert!(ready(asking.as_fd(), Interest::Read, Duration::from_secs(5)).unwrap());
+        drop(asking);
+        // Loopback delivers the reset at once.
+        assert!(is_hung_up(answers.as_fd()).unwrap());
+        assert_eq!(answers.peek(&mut [0; 8]).unwrap_or(0), 4);
     }
 
     #[test]

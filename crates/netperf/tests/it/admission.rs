@@ -11,7 +11,7 @@ use netperf_testkit::server::free_port;
 use netperf_testkit::{Invocation, Netserver, Place, eventually, ours};
 use netperf_wire::FRAME_LEN;
 
-const KEY: &str = "0123456789abcdef0123456789abcdef";
+pub(crate) const KEY: &str = "0123456789abcdef0123456789abcdef";
 
 fn server(options: &[&str]) -> Netserver {
     let all = [&["-D", "--log", "text", "--log-level", "debug"], options].concat();
@@ -32,7 +32,7 @@ fn honest(server: &Netserver) -> Invocation {
 }
 
 /// A connection from an address of this host, with a first message.
-fn attack(server: &Netserver, from: &str, message: &[u8]) -> TcpStream {
+pub(crate) fn attack(server: &Netserver, from: &str, message: &[u8]) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
     let address = |text: String| text.parse::<SocketAddr>().expect("an address");
     let from = address(format!("{from}:0"));

@@ -31,8 +31,8 @@ fn is_refused(server: &Netserver, words: &str, why: &str) {
     assert_eq!(finished.status.code(), Some(255), "{}", finished.account());
 }
 
-/// A session whose test has buffers of this size, and the error number.
-fn buffers(server: &Netserver, size: i32) -> (TcpStream, i32) {
+/// A request of a test with buffers of this size.
+pub(crate) fn request(size: i32) -> Frame {
     let request = OmniRequest {
         send_buf_size: -1,
         send_size: size,
@@ -51,7 +51,12 @@ fn buffers(server: &Netserver, size: i32) -> (TcpStream, i32) {
         socket_tos: -1,
         ..OmniRequest::default()
     };
-    let frame = request.encode(Header::request(RequestKind::Omni));
+    request.encode(Header::request(RequestKind::Omni))
+}
+
+/// A session whose test has buffers of this size, and the error number.
+fn buffers(server: &Netserver, size: i32) -> (TcpStream, i32) {
+    let frame = request(size);
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).expect("it listens");
     let patience = Some(Duration::from_secs(30));
     stream.set_read_timeout(patience).expect("a limit");

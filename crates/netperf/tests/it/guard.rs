@@ -22,7 +22,7 @@ const FEW: u64 = 300;
 const MANY: u64 = 3000;
 
 /// A request that makes netserver send to this address.
-fn record(transport: &str, kind: WireSocketType, address: &str) -> Frame {
+pub(crate) fn record(transport: &str, kind: WireSocketType, address: &str) -> Frame {
     let request = OmniRequest {
         send_buf_size: -1,
         send_size: 64,

@@ -136,7 +136,7 @@ impl Dice {
 
 /// The request that netperf makes for a test, caught on its way: the last message before it
 /// waits for an answer to a test.
-fn request(words: &[&str]) -> Frame {
+pub(crate) fn request(words: &[&str]) -> Frame {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("its address").port();
     let running = Invocation::new(&ours!().netperf)

@@ -3,6 +3,7 @@
 mod access;
 mod admission;
 mod asked;
+mod attacks;
 mod bare;
 mod bidirectional;
 mod bidirectional_flows;

@@ -22,7 +22,7 @@ use netperf_testkit::{
 };
 
 /// Returns true if this kernel has all mechanisms of the sandbox.
-fn has_walls() -> bool {
+pub(crate) fn has_walls() -> bool {
     let missing = Means::find().missing();
     require::require(
         missing.is_none(),

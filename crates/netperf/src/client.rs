@@ -276,7 +276,7 @@ fn measure(run: &mut RunCommand, begun: RunStart, done: &mut RunSoFar) -> Result
     human::check(run)?;
     done.unmet = asked::before(run)?;
     run::many::check(&run.plan)?;
-    run::blocked::settle(run, begun)?;
+    done.unmet.extend(run::blocked::settle(run, begun)?);
     run::trial::settle(run, begun)?;
     out(&json::start(begun.frame(run)));
     if run.plan.test.moves_data() {

@@ -1,5 +1,7 @@
 //! Tests whose data a firewall drops: they fail, name the reason, and find another port.
 
+use std::time::Duration;
+
 use netperf_testkit::{
     Bottleneck, Finished, Invocation, LinkHost, Netserver, Programs, RoutedLink, ours,
 };
@@ -154,6 +156,80 @@ fn a_rejected_data_port_is_named_netns() {
         last.ends_with(": open that port, or use --one-port"),
         "{last}"
     );
+}
+
+#[test]
+fn a_rejected_data_port_of_several_connections_is_named_netns() {
+    let both = [Some(ours!()), Programs::stock()];
+    for (index, programs) in both.iter().enumerate() {
+        let Some(programs) = programs else {
+            continue;
+        };
+        let Some(wall) = Firewall::before(programs, "reject") else {
+            return;
+        };
+        for (options, has_one_port) in [
+            ("-t TCP_STREAM --flows 2", true),
+            ("-t TCP_RR --flows 2", true),
+            ("-t TCP_CRR", true),
+            ("-t TCP_STREAM --bidirectional separate", false),
+        ] {
+            let run = wall.run(&format!("-l 1 {options} --json"));
+            assert_eq!(run.status.code(), Some(1), "{}", run.account());
+            let last = run.stderr.lines().last().expect("a reason");
+            assert_ne!(port_in(last), wall.server.port());
+            assert!(last.contains("a firewall probably rejects TCP"), "{last}");
+            let advice = match has_one_port && index == 0 {
+                true => ": open that port, or use --one-port",
+                false => ": open that port",
+            };
+            assert!(last.ends_with(advice), "{last}");
+            let document = run.document();
+            assert_eq!(document["complete"], false, "{}", run.account());
+            assert!(document["result"].is_null(), "{}", run.account());
+            assert_eq!(document["error"]["exit_status"], 1);
+        }
+        if index == 0 {
+            let run = wall.run("-t TCP_STREAM --flows 2 --time 300ms --one-port auto");
+            assert!(run.status.success(), "{}", run.account());
+            let line = "netperf: --one-port auto: a firewall probably rejects TCP to port ";
+            assert!(run.stderr.starts_with(line), "{}", run.stderr);
+            let run = wall.run("-t TCP_STREAM --bidirectional separate --one-port auto -l 1");
+            assert_eq!(run.status.code(), Some(1), "{}", run.account());
+            let line = "netperf: --one-port auto: not in force: ";
+            assert!(run.stderr.starts_with(line), "{}", run.stderr);
+        }
+    }
+}
+
+#[test]
+#[ignore = "nightly: 30 seconds until connecting is given up"]
+fn blocked_ports_of_several_connections_are_given_up_after_a_stated_time_netns() {
+    let both = [(Some(ours!()), true), (Programs::stock(), false)];
+    for (programs, is_ours) in both {
+        let Some(wall) = programs.and_then(|programs| Firewall::before(&programs, "drop")) else {
+            continue;
+        };
+        let port = wall.server.port().to_string();
+        for (options, seconds) in [
+            ("-t TCP_STREAM --flows 2", 30),
+            ("-t TCP_STREAM --bidirectional separate", 15),
+        ] {
+            let run = Invocation::new(&ours!().netperf)
+                .args(["-H", RoutedLink::SERVER_V4, "-p", &port, "-l", "1"])
+                .args(options.split_whitespace())
+                .within(&wall.link.place(LinkHost::Client))
+                .patience(Duration::from_secs(120))
+                .run();
+            assert_eq!(run.status.code(), Some(1), "{}", run.account());
+            let line = format!(" gave no answer within {seconds} s: a firewall");
+            assert!(run.stderr.contains(&line), "{}", run.account());
+        }
+        let run = wall.run("-t TCP_CRR -l 1");
+        assert_eq!(run.status.code(), Some(1), "{}", run.account());
+        let advice = ": open that port, or use --one-port\n";
+        assert_eq!(run.stderr.ends_with(advice), is_ours, "{}", run.account());
+    }
 }
 
 #[test]

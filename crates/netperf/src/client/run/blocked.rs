@@ -6,7 +6,7 @@ use std::time::Duration;
 use netperf_cli::RunCommand;
 use netperf_engine::{EngineError, Operation};
 use netperf_model::figures::whole_or_tenths;
-use netperf_model::{Address, Feature, Hosts, TestPlan};
+use netperf_model::{Address, Feature, Hosts, TestPlan, Warning};
 use netperf_os::alarm;
 
 use super::session::{LEAVE, open};
@@ -16,11 +16,16 @@ use crate::client::{RunStart, elsewhere};
 use crate::output::{Failure, err};
 
 /// Remedy for a blocked data port.
+const OPEN: &str = "open that port";
+/// The same where the test can use one port.
+const OPEN_OR_ONE_PORT: &str = "open that port, or use --one-port";
+
+/// Remedy for a blocked data port.
 pub(super) fn advice(plan: &TestPlan) -> &'static str {
     if has_one_port(plan) {
-        "open that port, or use --one-port"
+        OPEN_OR_ONE_PORT
     } else {
-        "open that port"
+        OPEN
     }
 }
 
@@ -94,24 +99,35 @@ pub(super) fn explained(
 }
 
 /// Carries out `--one-port auto`: if no data arrives over a separate port in a short trial, the
-/// test uses the port of the control connection.
-pub(crate) fn settle(run: &mut RunCommand, begun: RunStart) -> Result<(), Failure> {
-    if !run.auto_one_port || !run.plan.test.moves_data() || !has_one_port(&run.plan) {
-        return Ok(());
+/// test uses the port of the control connection. Returns a warning if the test cannot do so.
+pub(crate) fn settle(run: &mut RunCommand, begun: RunStart) -> Result<Option<Warning>, Failure> {
+    if !run.auto_one_port || !run.plan.test.moves_data() {
+        return Ok(None);
+    }
+    if let Err(refusal) = netperf_model::refusal::check(&with_one_port(&run.plan)) {
+        let text = format!("--one-port auto: not in force: {refusal}");
+        err(&format!("netperf: {text}\n"));
+        return Ok(Some(Warning::NotAsAsked(text)));
+    }
+    if !has_one_port(&run.plan) {
+        return Ok(None);
     }
     let why = match trial::of_data_port(run, begun) {
-        Ok(None) => return Ok(()),
+        Ok(None) => return Ok(None),
         Ok(Some(why)) => why,
         Err(failure) if alarm::stopped_by_user() => return Err(failure),
         Err(failure) => {
+            // The cause is below the original's line.
             let lines = failure.on_stderr().stderr;
-            let first = lines.lines().next().unwrap_or_default();
-            first.trim_start_matches("netperf: ").to_owned()
+            let cause = lines.lines().last().unwrap_or_default();
+            let cause = cause.trim_start_matches("netperf: ");
+            let cause = cause.strip_suffix(OPEN_OR_ONE_PORT).unwrap_or(cause);
+            cause.trim_end_matches(": ").to_owned()
         }
     };
     run.plan = with_one_port(&run.plan);
     err(&format!(
         "netperf: --one-port auto: {why}: the test uses one port\n"
     ));
-    Ok(())
+    Ok(None)
 }

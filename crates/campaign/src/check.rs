@@ -145,6 +145,8 @@ pub(crate) struct PathEnd {
     mtu_bytes: Option<u32>,
     /// Speed of the interface. Null if the kernel does not know it.
     speed_bits_per_second: Option<f64>,
+    /// Version of netperf or netserver. Null of a stock netserver.
+    program_version: Option<String>,
     /// Kernel and its release.
     system: Option<String>,
     machine: Option<String>,
@@ -363,6 +365,7 @@ impl PathEnd {
             address: end.address.clone(),
             interface: host.and_then(|host| host.interface.name.clone()),
             mtu_bytes: number("interface_mtu"),
+            program_version: setting("netperf_version").map(str::to_owned),
             // In Mbit/s; -1 if the driver does not know it.
             speed_bits_per_second: number("interface_speed").map(|speed| f64::from(speed) * 1e6),
             system: system

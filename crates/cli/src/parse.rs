@@ -16,7 +16,7 @@ use crate::options::{self, SUITES, global, server};
 use crate::subcommand::WORDS;
 use crate::table::{Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape, by_name};
 use crate::topic::HelpTopic;
-use crate::{CliEnvironment, VERSION, help, resolve, subcommand, usage};
+use crate::{CliEnvironment, VERSION, help, resolve, usage};
 
 /// The name of the test that runs when none is given.
 const DEFAULT_TEST: TestId = TestId::TcpStream;
@@ -440,12 +440,7 @@ fn halted(halt: Halt, stream: OutputStream, letters: impl Fn() -> String) -> Com
             exit: 1,
             hint: String::new(),
         }),
-        Halt::Explain(topic) => Command::Usage(Usage::help(match topic {
-            HelpTopic::Start => help::start(),
-            HelpTopic::All => help::all(),
-            HelpTopic::Test(test) => help::test(test),
-            HelpTopic::Subcommand(word) => subcommand::help(word),
-        })),
+        Halt::Explain(topic) => Command::Usage(Usage::help(topic.text())),
         Halt::Version => Command::Version(VERSION.to_owned()),
         Halt::FullVersion => Command::FullVersion,
         Halt::ListSelectors { one_per_line } => Command::ListSelectors { one_per_line },

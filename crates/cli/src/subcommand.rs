@@ -7,6 +7,7 @@ use crate::command::{CliError, Usage};
 use crate::history::HistoryVerb;
 use crate::long::OtherTables;
 use crate::table::{OnComplaint, OptionReader, OptionSpec, TableEnd};
+use crate::topic::{self, HelpTopic};
 use crate::{check, compare, entry, help, history, report, sweep};
 
 /// Parsed command line of a subcommand.
@@ -26,6 +27,8 @@ pub enum Subcommand {
     History(HistoryVerb, Box<HistoryArgs>),
     /// Print help.
     Usage(Usage),
+    /// `netperf help`.
+    Help(Usage),
 }
 
 /// The words of the subcommands.
@@ -45,8 +48,19 @@ pub fn subcommand(argv: &[OsString]) -> Option<Result<Subcommand, CliError>> {
         "run" => compare::RUN.read(argv),
         "sweep" => sweep::SWEEP.read(argv),
         "history" => history::HISTORY.read(argv),
+        "help" => Ok(Subcommand::Help(match argv.get(2) {
+            None => Usage::help(HelpTopic::Start.text()),
+            Some(word) => explained(word.to_str()?)?,
+        })),
         _ => return None,
     })
+}
+
+/// Help on a topic, as of `--help`; `None` for a word that is none.
+fn explained(word: &str) -> Option<Usage> {
+    let same = |known: &&str| known.eq_ignore_ascii_case(word);
+    let topic = topic::words().find(same)?;
+    Some(Usage::help(HelpTopic::of(topic).text()))
 }
 
 /// Help for the subcommand of a word.

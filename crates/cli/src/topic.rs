@@ -5,7 +5,8 @@ use std::iter::once;
 use netperf_model::TestId;
 use netperf_model::catalog::tests::TESTS;
 
-use crate::subcommand::WORDS;
+use crate::help;
+use crate::subcommand::{self, WORDS};
 
 /// Topic of a help text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,16 @@ impl HelpTopic {
             (Some(subcommand), _) => Self::Subcommand(subcommand),
             (None, Some(test)) => Self::Test(test),
             (None, None) => Self::Start,
+        }
+    }
+
+    /// The help text.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Start => help::start(),
+            Self::All => help::all(),
+            Self::Test(test) => help::test(test),
+            Self::Subcommand(word) => subcommand::help(word),
         }
     }
 }

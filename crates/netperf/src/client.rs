@@ -152,7 +152,7 @@ fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
         Ok(Subcommand::Run(args)) => versus::run(&args),
         Ok(Subcommand::Sweep(args)) => sweep::run(&args),
         Ok(Subcommand::History(verb, args)) => history::run(verb, &args),
-        Ok(Subcommand::Usage(usage)) => Ok(output::usage(&usage)),
+        Ok(Subcommand::Usage(usage) | Subcommand::Help(usage)) => Ok(output::usage(&usage)),
         Err(error) => Err(error.into()),
     };
     Some(done.unwrap_or_else(|failure| failure.report()))

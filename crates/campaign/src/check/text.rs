@@ -122,6 +122,7 @@ impl PathEnd {
             plain(&self.congestion_control).map(|name| format!("congestion control {name}")),
             plain(&self.system),
             plain(&self.machine),
+            plain(&self.program_version).map(|version| format!("netperf {version}")),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }

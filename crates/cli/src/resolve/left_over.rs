@@ -4,25 +4,28 @@ use netperf_model::TestId;
 
 use super::hosts;
 use crate::args::Args;
-use crate::command::CliError;
+use crate::command::{CliError, Notice};
 use crate::foreign;
 use crate::long::nearest;
 use crate::subcommand::WORDS;
 
 /// Rejects such words if neither host nor port is given: the test would measure this host, and
-/// the word may be the name of another. With a host or port they are ignored, as in the original.
-pub(super) fn refuse(args: &Args) -> Result<(), CliError> {
+/// the word may be the name of another. With a host or port they are ignored, as in the original,
+/// and named on a terminal.
+pub(super) fn refuse(args: &Args, notices: &mut Vec<Notice>) -> Result<(), CliError> {
     let Some(word) = args.left_over.first() else {
         return Ok(());
     };
-    if hosts::control(&args.global).is_none_or(|control| control.explicit) {
-        return Ok(());
-    }
-    Err(CliError::LeftOver {
+    let left_over = CliError::LeftOver {
         program: args.program.clone(),
         word: word.clone(),
         meant: meant(word),
-    })
+    };
+    if hosts::control(&args.global).is_none_or(|control| control.explicit) {
+        notices.push(Notice::hint(&left_over.to_string()));
+        return Ok(());
+    }
+    Err(left_over)
 }
 
 /// The suggestion of a message.

@@ -37,7 +37,7 @@ pub(crate) fn command(
             json: args.global.json.is_some(),
         })));
     }
-    left_over::refuse(args)?;
+    left_over::refuse(args, notices)?;
     work::check_length(args)?;
     let Some(test) = parse::test_of(&args.global) else {
         return Ok(Command::UnknownTest(Box::new(UnknownTest {

@@ -1,7 +1,7 @@
 //! The help texts, as snapshots.
 
 use crate::common;
-use netperf_cli::{Command, OutputStream, ServerCommand};
+use netperf_cli::{Command, OutputStream, ServerCommand, Subcommand};
 
 fn help(line: &str) -> String {
     match common::netperf(line).command {
@@ -186,4 +186,22 @@ fn help_by_name_is_no_failure_and_help_by_letter_still_is() {
         };
         assert_eq!((usage.stream, usage.exit), (stream, exit), "{line}");
     }
+}
+
+#[test]
+fn the_word_help_is_as_good_as_the_option() {
+    for (words, line) in [
+        (&["netperf", "help"][..], "--help"),
+        (&["netperf", "help", "all"], "--help all"),
+        (&["netperf", "help", "sweep"], "--help sweep"),
+        (&["netperf", "help", "tcp_rr"], "--help TCP_RR"),
+    ] {
+        let Some(Ok(Subcommand::Help(usage))) = netperf_cli::subcommand(&common::argv(words))
+        else {
+            panic!("{words:?}");
+        };
+        assert_eq!(usage.text, help(line));
+    }
+    let unknown = common::argv(&["netperf", "help", "nothing"]);
+    assert!(netperf_cli::subcommand(&unknown).is_none());
 }

@@ -308,6 +308,8 @@ fn words_that_are_left_over_beside_a_host_or_port_are_ignored_as_in_the_original
         "-p 4000 swep",
     ] {
         assert_eq!(run(line).plan.test, TestId::TcpStream, "{line}");
+        let notices = netperf(line).notices;
+        assert!(notices.iter().all(|notice| notice.terminal_only), "{line}");
     }
 }
 

@@ -33,7 +33,7 @@ pub fn facts_and_settings(local_addresses: &[IpAddr]) -> HostFacts {
     let (root, kernel) = (Path::new("/"), Kernel::here());
     let interface = kernel.interface(local_addresses);
     HostFacts {
-        settings: Some(settings::of(root, &kernel, interface)),
+        settings: Some(with_version(settings::of(root, &kernel, interface))),
         ..collect(root, &kernel, local_addresses)
     }
 }
@@ -43,7 +43,15 @@ pub fn facts_and_settings(local_addresses: &[IpAddr]) -> HostFacts {
 #[must_use]
 pub fn settings(local_addresses: &[IpAddr]) -> Vec<(String, String)> {
     let kernel = Kernel::here();
-    settings::of(Path::new("/"), &kernel, kernel.interface(local_addresses))
+    let interface = kernel.interface(local_addresses);
+    with_version(settings::of(Path::new("/"), &kernel, interface))
+}
+
+/// The settings, with the version of this program in front.
+fn with_version(settings: Vec<(String, String)>) -> Vec<(String, String)> {
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let version = ("netperf_version".to_owned(), version);
+    std::iter::once(version).chain(settings).collect()
 }
 
 /// The name of the interface that has an address; `None` when none has.

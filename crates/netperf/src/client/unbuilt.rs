@@ -14,9 +14,15 @@ pub(super) mod results {
     use std::ffi::OsString;
     use std::process::ExitCode;
 
+    use netperf_cli::Subcommand;
+
+    use crate::output;
+
     /// Reports that a subcommand is not built; `None` if there is none.
     pub(in crate::client) fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
-        netperf_cli::subcommand(argv)?.ok();
+        if let Ok(Subcommand::Help(usage)) = netperf_cli::subcommand(argv)? {
+            return Some(output::usage(&usage));
+        }
         let word = argv.get(1)?.to_str()?;
         Some(super::missing(word, "results").report())
     }

@@ -73,6 +73,9 @@ fn the_summary_has_every_measurement_fits_a_terminal_and_the_second_one_the_chan
         assert!(load["local_cpu"]["busy_percent"].is_number(), "{load}");
         assert!(load["local_cpu"]["peak_cpu"].is_number(), "{load}");
     }
+    for end in ["local", "remote"] {
+        assert!(summary[end]["program_version"].is_string(), "{summary}");
+    }
     let datagrams = &summary["datagrams"];
     assert!(datagrams["reordered"].is_number(), "{datagrams}");
     assert_eq!(
@@ -99,6 +102,7 @@ fn a_check_without_history_leaves_nothing_and_a_stock_netserver_numbers_no_datag
         finished.account()
     );
     assert_eq!(datagrams["reordered"], Value::Null);
+    assert_eq!(summary["remote"]["program_version"], Value::Null);
     assert_eq!(summary["changes"], Value::Array(Vec::new()));
     let left = std::fs::read_dir(folder.path()).expect("a folder").count();
     assert_eq!(left, 0);

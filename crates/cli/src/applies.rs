@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 
 use netperf_model::catalog::tests::TESTS;
-use netperf_model::{Suite, TestId, TestPlan, TestRow, in_force, refusal};
+use netperf_model::{Flow, Suite, TestId, TestPlan, TestRow, in_force, refusal};
 
 use crate::command::Command;
 use crate::entry::OptionEntry;
@@ -22,6 +22,9 @@ const WITH: [&[&str]; 4] = [
 /// The option with which a cipher has a place.
 const WITH_A_CIPHER: [&[&str]; 1] = [&["--protocol", "tls"]];
 
+/// The option with which a number of sampled connections has a place.
+const WITH_A_SERIES: [&[&str]; 1] = [&["--series", "1s"]];
+
 /// True if an option has a place in a test: the parser takes it, nothing refuses it, and it has
 /// an effect.
 pub(crate) fn to(row: &TestRow, entry: &OptionEntry) -> bool {
@@ -38,30 +41,31 @@ pub(crate) fn to(row: &TestRow, entry: &OptionEntry) -> bool {
         ];
         return (general && told && entry.long != "one-port") || output.contains(&entry.long);
     }
-    let with = if entry.long == "tls-cipher" {
-        WITH_A_CIPHER.as_slice()
-    } else {
-        &WITH
+    let with = match entry.long {
+        "tls-cipher" => WITH_A_CIPHER.as_slice(),
+        "series-flows" => &WITH_A_SERIES,
+        _ => &WITH,
     };
     if row.id == TestId::Omni {
         return told;
     }
-    told && matters(row, entry.long) && with.iter().any(|with| is_taken(row, entry, with))
+    let (flow, connected) = (row.flow, row.transport.is_connected());
+    told && matters(row.id, flow, connected, entry.long)
+        && with.iter().any(|with| is_taken(row, entry, with))
 }
 
-/// False for options that are taken without an effect, as netperf 2.7 does.
-fn matters(row: &TestRow, long: &str) -> bool {
-    let flow = row.flow;
-    let datagrams = !row.transport.is_connected();
+/// False for options that are taken without an effect, as netperf 2.7 does, over a transport with
+/// or without connections.
+pub(crate) fn matters(test: TestId, flow: Flow, connected: bool, long: &str) -> bool {
     match long {
         "request-size" | "burst" | "arrival" | "seed" => flow.counts_transactions(),
         "send-size" | "recv-size" => !(flow.counts_transactions() || flow.connects),
         "port-range" | "retry-connect" | "fast-open" => flow.connects,
-        "connected" | "remote-connected" | "packet-info" | "recv-timeout" => datagrams,
-        "series-flows" => matters(row, "series") && row.transport.is_connected(),
-        "no-delay" | "congestion" | "tls-cipher" => row.transport.is_connected(),
+        "connected" | "remote-connected" | "packet-info" | "recv-timeout" => !connected,
+        "series-flows" => connected && test != TestId::TcpMss,
+        "no-delay" | "congestion" | "tls-cipher" => connected,
         "direction" | "connect" => false,
-        "latency" | "live" | "progress" | "series" | "until" => row.id != TestId::TcpMss,
+        "latency" | "live" | "progress" | "series" | "until" => test != TestId::TcpMss,
         _ => true,
     }
 }

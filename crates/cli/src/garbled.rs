@@ -61,7 +61,8 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
             let mut ends = text.split([',', ':']).filter(|end| !end.is_empty());
             unless(ends.all(begins_with_number), "read as 0")
         }
-        ValueKind::Size
+        ValueKind::Within(..)
+        | ValueKind::Size
         | ValueKind::SizeOrDefault
         | ValueKind::Integer
         | ValueKind::WholeSeconds
@@ -106,6 +107,7 @@ mod tests {
             (ValueKind::Switch, "x", "read as 0"),
             (ValueKind::Count, "50M", "read as 50"),
             (ValueKind::Within(0, 255), "300", "not set"),
+            (ValueKind::Within(3, 30), "abc", "read as 0"),
         ] {
             let line = remark('x', kind, text).unwrap_or_default();
             assert!(

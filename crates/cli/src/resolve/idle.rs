@@ -1,8 +1,9 @@
 //! Options that name something which the test at hand does not have.
 
 use netperf_model::in_force::Substitution;
-use netperf_model::{Domain, Flow, TestId, TransportId};
+use netperf_model::{Domain, TestId, TestPlan, TransportId};
 
+use crate::applies;
 use crate::args::Args;
 use crate::command::CliError;
 
@@ -10,6 +11,8 @@ use crate::command::CliError;
 pub(super) fn refuse(args: &Args, test: TestId, transport: TransportId) -> Result<(), CliError> {
     let (global, typed) = (&args.global, &args.test);
     let domain = transport.row().domain;
+    let series = &global.series.every;
+    let is_sampled = series.local.is_some() || series.remote.is_some();
     let encrypts = matches!(transport, TransportId::Tls | TransportId::Ktls);
     let has_devices = matches!(domain, Domain::Link | Domain::Atm);
     // The device of an XTI transport is its provider.
@@ -35,6 +38,11 @@ pub(super) fn refuse(args: &Args, test: TestId, transport: TransportId) -> Resul
             "only IP has it",
         ),
         (
+            global.series.flows.is_some() && !is_sampled,
+            "--series-flows",
+            "it is for --series: give --series as well",
+        ),
+        (
             device && !has_devices && !has_providers,
             "--device",
             "only LLC, ATM and XTI have one: --bind-device is for the others",
@@ -56,9 +64,35 @@ pub(super) fn refuse(args: &Args, test: TestId, transport: TransportId) -> Resul
     }
 }
 
-/// Options of a test that netperf 2.7 ignores, with values that are not those of the test.
-pub(super) fn ignored(args: &Args, test: TestId, flow: Flow) -> Vec<Substitution> {
-    let (typed, name) = (&args.test, test.row().name);
+/// Named options that have no effect in some tests, and no other check.
+const IDLE: &[&str] = &[
+    "send-size",
+    "recv-size",
+    "request-size",
+    "burst",
+    "port-range",
+    "retry-connect",
+    "connected",
+    "remote-connected",
+    "packet-info",
+];
+
+/// Options that netperf 2.7 ignores in a test, with values that are not those of the test, and
+/// named options without an effect.
+pub(super) fn ignored(args: &Args, plan: &TestPlan) -> Vec<Substitution> {
+    let (typed, test, flow) = (&args.test, plan.test, plan.flow);
+    let name = test.row().name;
+    let connected = plan.transport.is_connected();
+    let without_effect = args.named.iter().filter(|option| {
+        let is_idle =
+            IDLE.contains(&option.as_str()) && !applies::matters(test, flow, connected, option);
+        is_idle && test != TestId::Omni && test.moves_data()
+    });
+    let without_effect = without_effect.map(|option| Substitution {
+        options: &[],
+        known: true,
+        text: format!("--{option}: not in force, because {name} has no use for it"),
+    });
     let direction = typed.direction.filter(|asked| {
         test != TestId::Omni && (asked.sends, asked.receives) != (flow.sends, flow.receives)
     });
@@ -74,5 +108,6 @@ pub(super) fn ignored(args: &Args, test: TestId, flow: Flow) -> Vec<Substitution
         known: true,
         text: format!("transport (-T) {asked}: not in force, because {name} runs over TCP"),
     });
-    direction.into_iter().chain(transport).collect()
+    let chosen = direction.into_iter().chain(transport);
+    chosen.chain(without_effect).collect()
 }

@@ -52,7 +52,7 @@ pub(crate) fn command(
     let plan = plan(args, test, environment)?;
     let report = output::report(args, test, environment, notices)?;
     remarks(args, test, notices);
-    let mut unserved = idle::ignored(args, test, plan.flow);
+    let mut unserved = idle::ignored(args, &plan);
     if plan.control.is_none() {
         unserved.extend(unserved::requests(args, plan.flow));
     }

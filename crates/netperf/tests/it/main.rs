@@ -61,6 +61,7 @@ mod robust;
 mod sandbox;
 mod sequence;
 mod series;
+mod settings;
 mod shown;
 mod sweep;
 mod systemd;

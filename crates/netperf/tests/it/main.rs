@@ -65,6 +65,7 @@ mod settings;
 mod shown;
 mod sweep;
 mod systemd;
+mod tasks;
 mod threat_model;
 mod truth;
 mod until;

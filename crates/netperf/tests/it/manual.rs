@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Scratch, ours};
 
 /// The mark of a block whose commands are run, alone behind the fence.
-const RUN: &str = "```console run";
+pub(crate) const RUN: &str = "```console run";
 
 /// Options added to the words of the manual, as the last of the global options: a
 /// short time.
@@ -62,7 +62,7 @@ fn commands(text: &str) -> Vec<String> {
 }
 
 /// The words of a command; quotes keep blanks, nothing else is special.
-fn words(command: &str) -> Vec<String> {
+pub(crate) fn words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (index, part) in command.split('\'').enumerate() {
         if index % 2 == 1 {

@@ -40,7 +40,8 @@ const NO_MEMORY: libc::c_int = 1;
 /// Sets the message of a process that ends because it has no memory.
 pub fn set_last_message(fd: RawFd, line: &str) {
     let message = Box::new((fd, line.to_owned()));
-    LAST_MESSAGE.store(Box::into_raw(message), Ordering::Release);
+    // Not a store: LLVM 19 for arm64 fails on an atomic store to a static that has no other one.
+    let _former = LAST_MESSAGE.swap(Box::into_raw(message), Ordering::AcqRel);
 }
 
 /// The allocator of the system. A process whose allocation fails writes its last message and

@@ -99,6 +99,20 @@ size-of folder most:
     stat -c '%s bytes, stripped: %n' {{ folder }}/netserver.stripped
     test "$(stat -c %s {{ folder }}/netserver.stripped)" -lt {{ most }}
 
+# Build the packages, the static programs and the image of a release in target/dist. Needs
+# cargo-deb and cargo-generate-rpm, and for arm64 gcc-aarch64-linux-gnu.
+dist:
+    dist/package
+
+# Check them: contents with lintian and rpmlint; as root, installation in a fresh Debian.
+dist-check:
+    dist/check contents
+    dist/check installs
+
+# Build them twice and compare.
+dist-twice:
+    dist/twice
+
 # Check that the oldest supported compiler, Debian's Rust 1.85, builds everything.
 msrv:
     RUSTC="$(lab/debian-rust)" cargo check --workspace --all-targets --all-features

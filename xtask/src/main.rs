@@ -13,6 +13,7 @@ mod history;
 mod hostile;
 mod instructions;
 mod options;
+mod parts;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,7 @@ usage: xtask gen [--check]
        xtask bench-history [--pairs N] [--check]
        xtask bench-hostile [--pairs N] [--seconds N] [--check]
        xtask instructions [--check]
+       xtask parts [--out FOLDER]
 common: [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
 
 gen            writes the files in docs/ that are made from the tables of options and selectors
@@ -46,7 +48,9 @@ bench-history  how long questions to a history of 100,000 results take
 bench-hostile  an honest client's rate beside 2,000 silent clients, with and without an attack
   --check      fails if the attack costs more than 5 %
 instructions   user-space instructions of the client, by callgrind
-  --check      fails unless ours are few enough, and below the original's";
+  --check      fails unless ours are few enough, and below the original's
+parts          writes the packages in the programs (CycloneDX) and their licences
+  --out        folder of the two files (target/bench)";
 
 #[expect(
     clippy::disallowed_methods,
@@ -61,6 +65,7 @@ fn main() -> ExitCode {
         Some("bench-history") => history::run,
         Some("bench-hostile") => hostile::run,
         Some("instructions") => instructions::run,
+        Some("parts") => parts::run,
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

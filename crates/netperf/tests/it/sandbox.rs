@@ -251,9 +251,11 @@ fn threat_model_a_file_that_a_client_names_is_read_from_the_folder_that_is_allow
         let said = format!("{}{}", refused.stdout, refused.stderr);
         assert!(said.contains("ermission denied"), "{}", refused.account());
     }
-    // netserver need not read a file that it does not send.
+    // netserver does not read a file that it does not send.
     let words = ["-t", "TCP_STREAM", "-l", "-64K", "-F", ",fill"];
-    client(&none, &words).run().expect_clean();
+    let unread = client(&none, &words).run().expect_exit(0);
+    let why = "fill file (-F) at netserver: not in force, because netserver sends no data";
+    assert!(unread.stderr.contains(why), "{}", unread.account());
 }
 
 #[test]

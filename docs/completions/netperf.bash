@@ -71,7 +71,7 @@ _netperf_value() {
     '-s' | --wait) : ;;
     '-y' | --priority) : ;;
     '-Y' | --tos) _netperf_words 'af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 ef lowdelay throughput reliability' ;;
-    --dscp) : ;;
+    --dscp) _netperf_words 'af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 ef' ;;
     --io) _netperf_words 'blocking poll epoll uring auto' ;;
     --batch) : ;;
     --segment-offload) _netperf_words '1 0 on off yes no' ;;
@@ -278,7 +278,7 @@ _netperf_commands_of='history/add history/list history/show history/trend histor
 _netperf_command() {
     case $1 in
     check) _netperf_line '' || _netperf_complete netperf_check '--db --help --ipv4 --ipv6 --json --no-history --port --time' ;;
-    report) _netperf_complete netperf_report '--csv --help --markdown --output --png --svg' -f ;;
+    report) _netperf_complete netperf_report '--csv --help --markdown --open --output --png --svg' -f ;;
     compare) _netperf_complete netperf_compare '--false-alarms --help --json --margin --markdown --paired --threshold' -f ;;
     run) _netperf_line '--vs' || _netperf_complete netperf_run '--false-alarms --help --json --keep --margin --markdown --pairs --threshold --vary' ;;
     sweep) _netperf_line '' || _netperf_complete netperf_sweep '--help --output --over --plan --repeat' ;;

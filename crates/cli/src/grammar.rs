@@ -218,6 +218,26 @@ pub(crate) fn dscp(text: &str) -> Option<u8> {
     named.or_else(|| c_number(text).and_then(|value| u8::try_from(value).ok()))
 }
 
+/// Names of code points, with their values: the names of [`DSCP_NAMES`] that RFC 2474, 2597 and
+/// 3246 define.
+pub(crate) fn code_points() -> impl Iterator<Item = (&'static str, u8)> {
+    let classes = ["af", "cs", "ef"];
+    let names = DSCP_NAMES.iter();
+    names
+        .filter(move |(name, _)| classes.iter().any(|class| name.starts_with(class)))
+        .map(|(name, tos)| (*name, tos >> 2))
+}
+
+/// A code point by name or number, 0 to 63.
+pub(crate) fn code_point(text: &str) -> Option<u8> {
+    let named = code_points().find(|(name, _)| name.eq_ignore_ascii_case(text));
+    let number = || {
+        let value = from_digits(text, 10)?;
+        u8::try_from(value).ok().filter(|value| *value < 64)
+    };
+    named.map(|(_, value)| value).or_else(number)
+}
+
 /// A whole word in C notation: `0x10`, `020`, `16`.
 pub(crate) fn c_number(text: &str) -> Option<u32> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -375,6 +395,24 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(family(text), wanted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_code_point_is_a_name_of_an_rfc_or_a_number_of_six_bits() {
+        for (text, value) in [
+            ("ef", Some(46)),
+            ("CS1", Some(8)),
+            ("af11", Some(10)),
+            ("0", Some(0)),
+            ("63", Some(63)),
+            ("64", None),
+            ("lowdelay", None),
+            ("0x10", None),
+            ("+1", None),
+            ("", None),
+        ] {
+            assert_eq!(code_point(text), value, "{text}");
         }
     }
 

@@ -19,7 +19,7 @@ use netperf_model::{
 
 pub(crate) use self::rates::bit_rate;
 use self::rates::byte_rate;
-use crate::grammar::{self, DSCP_NAMES};
+use crate::grammar::{self, DSCP_NAMES, code_points};
 use crate::long;
 use crate::options::until;
 use crate::places::{Places, places};
@@ -78,6 +78,8 @@ pub(crate) enum ValueKind {
     Switch,
     /// A type of service.
     Tos,
+    /// A differentiated services code point.
+    CodePoint,
     /// Ways of the data.
     Direction,
     /// The name of a protocol.
@@ -182,6 +184,7 @@ impl ValueKind {
             Self::SizeOrDefault => as_it_is(size(text).is_some() || text == "-1"),
             Self::Switch => switch(text).map(Cow::Borrowed),
             Self::Tos => as_it_is(grammar::dscp(text).is_some()),
+            Self::CodePoint => as_it_is(grammar::code_point(text).is_some()),
             Self::Direction => as_it_is(text.split('|').all(is_direction)),
             Self::Unit => as_it_is(UNITS.contains(&text)),
             Self::Test | Self::Topic | Self::Protocol | Self::Word(_) => {
@@ -239,6 +242,7 @@ impl ValueKind {
             Self::Size => "a size such as 1000, 64K or 1m, at most 2147483647",
             Self::SizeOrDefault => "a size such as 1000, 64K or 1m, or -1 for the system's default",
             Self::Tos => "a number from 0 to 255 or a name such as ef, cs1 or af11",
+            Self::CodePoint => "a whole number from 0 to 63 or a name such as ef, cs1 or af11",
             Self::Direction => "send, recv or rr, or several with | between",
             Self::Confidence => "95 or 99, a comma and a width in percent, such as 99,5",
             Self::Percent => "a percentage from 0 to 100 such as 1% or 0.5",
@@ -330,6 +334,7 @@ impl ValueKind {
             Self::Topic => topic::words().collect(),
             Self::Protocol => TRANSPORTS.iter().map(|row| row.option).collect(),
             Self::Tos => DSCP_NAMES.iter().map(|(name, _)| *name).collect(),
+            Self::CodePoint => code_points().map(|(name, _)| name).collect(),
             Self::Direction => DIRECTIONS.to_vec(),
             Self::Unit => UNITS.to_vec(),
             Self::Switch => SWITCHES.to_vec(),

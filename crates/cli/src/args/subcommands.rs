@@ -38,6 +38,8 @@ pub struct ReportArgs {
     pub markdown: Option<PathBuf>,
     /// `--csv`: where the numbers go.
     pub csv: Option<PathBuf>,
+    /// `--open`: open the page.
+    pub open: bool,
 }
 
 /// The options of `netperf compare` and `netperf run`.

@@ -5,7 +5,7 @@ use netperf_model::IoMethod;
 
 use super::set_both_ends;
 use crate::args::GlobalArgs;
-use crate::grammar::size;
+use crate::grammar::{self, size};
 use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::table::OptionSpec;
@@ -91,13 +91,16 @@ pub(super) const SPLICE: Opt = Opt::named("splice", Group::Paths)
     );
 
 pub(super) const DSCP: Opt = Opt::named("dscp", Group::Sockets)
-    .takes("local,remote", ValueKind::twice(&ValueKind::Within(0, 63)))
+    .takes("local,remote", ValueKind::twice(&ValueKind::CodePoint))
     .set(|a, text| {
         a.dscp = true;
-        set_both_ends(&mut a.tos, text, code_point);
+        set_both_ends(&mut a.tos, text, service);
     })
-    .help("differentiated services code point of packets, 0 to 63")
-    .more("The upper six bits of the value of --tos. One value is for both ends.");
+    .help("differentiated services code point of packets: ef, cs1, af11, or 0 to 63")
+    .more(
+        "Names: af11 to af43, cs0 to cs7, ef. A number is the upper six bits of the value of --tos. \
+         One value is for both ends.",
+    );
 
 pub(super) const TLS_CIPHER: Opt = Opt::named("tls-cipher", Group::Sockets)
     .takes("suite", ValueKind::Word(CIPHERS))
@@ -117,7 +120,7 @@ fn is_on(text: &str) -> bool {
     text == "1"
 }
 
-/// The type of service that a code point is the upper part of.
-fn code_point(text: &str) -> Option<u8> {
-    u8::try_from(size(text)).ok()?.checked_mul(4)
+/// The type of service of a code point.
+fn service(text: &str) -> Option<u8> {
+    grammar::code_point(text).map(|value| value << 2)
 }

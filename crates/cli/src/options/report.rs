@@ -39,5 +39,8 @@ pub(crate) static TABLE: &[OptionSpec<ReportArgs>] = &[
             "One row per number: the result, the figure, the series, the position on the axis and \
              the value, with their units. Nothing is omitted, in contrast to charts.",
         ),
+    Opt::named("open", Group::Output)
+        .flag(|a| a.open = true)
+        .help("open the page in the browser (xdg-open)"),
     plain_help_row(),
 ];

@@ -205,6 +205,7 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
         | ValueKind::Topic
         | ValueKind::Unit
         | ValueKind::Tos
+        | ValueKind::CodePoint
         | ValueKind::Direction
         | ValueKind::Protocol
         | ValueKind::Placement

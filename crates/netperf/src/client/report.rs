@@ -4,7 +4,7 @@ mod font;
 
 use std::fmt::Display;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
 use netperf_campaign::{Set, verdicts};
 use netperf_cli::ReportArgs;
@@ -28,10 +28,40 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         return Err(failure(INVALID, "the folders have no result"));
     }
     apart(args, &all)?;
+    if args.open && page(args).is_none_or(|page| page == Path::new("-")) {
+        return Err(failure(
+            INVALID,
+            "--open needs a page in a file: give -o FILE",
+        ));
+    }
     let records = records(&all)?;
     let verdicts = verdicts(&sets(args, &files, &records));
     make(args, &records, &verdicts)?;
-    Ok(ExitCode::SUCCESS)
+    match page(args).filter(|_| args.open) {
+        Some(page) => open(page),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Opens the page with the program of the desktop for it, and waits for that program.
+fn open(page: &Path) -> Result<ExitCode, Failure> {
+    let opened = Command::new("xdg-open")
+        // A name may begin with a dash.
+        .arg(Path::new(".").join(page))
+        .stdin(Stdio::null())
+        .status();
+    let shown = page.display();
+    match opened {
+        Ok(status) if status.success() => Ok(ExitCode::SUCCESS),
+        Ok(status) => Err(failure(
+            FAILED,
+            format_args!("xdg-open ended with {status}: open {shown} in a browser"),
+        )),
+        Err(error) => Err(failure(
+            FAILED,
+            format_args!("cannot start xdg-open ({error}): open {shown} in a browser"),
+        )),
+    }
 }
 
 fn failure(exit: u8, problem: impl Display) -> Failure {

@@ -1,5 +1,7 @@
 //! `netperf report` of real runs, and its page in a real browser.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use netperf_testkit::{Browser, Finished, Invocation, Scratch, ours};
@@ -466,7 +468,27 @@ fn the_page_goes_to_report_html_to_a_file_or_to_standard_output() {
         .stdin(file)
         .run()
         .expect_clean();
-    assert!(piped.stdout.contains("<h1>standard input</h1>"));
+    assert!(piped.stdout.contains("<h3>standard input</h3>"));
+}
+
+#[test]
+fn the_page_is_opened_by_the_program_of_the_desktop() {
+    let folder = Scratch::new();
+    let sample = samples().join("iperf3-tcp.json");
+    let sample = sample.to_string_lossy();
+    let program = folder.path().join("xdg-open");
+    let script = "#!/bin/sh\necho \"$1\" >opened\n";
+    std::fs::write(&program, script).expect("a program");
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("own file");
+    let open = |words: &[&str]| report(&folder, words).env("PATH", folder.path()).run();
+    open(&[&sample, "--open", "-o", "-page.html"]).expect_clean();
+    let opened = std::fs::read_to_string(folder.path().join("opened")).expect("it ran");
+    assert_eq!(opened, "./-page.html\n");
+    one_line(&open(&[&sample, "--open", "-o-"]), "give -o FILE");
+    std::fs::remove_file(&program).expect("own file");
+    let missing = open(&[&sample, "--open"]);
+    one_line(&missing, "open report.html in a browser");
+    assert!(folder.path().join("report.html").exists());
 }
 
 #[track_caller]

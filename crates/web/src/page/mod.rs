@@ -3,6 +3,7 @@
 mod until;
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 
 use thiserror::Error;
 
@@ -10,10 +11,10 @@ use crate::chart::palette::{DARK, LIGHT};
 use crate::chart::{Chart, Size, svg};
 use crate::escape::{capital, markup};
 use crate::figure::{self, Figure, figures};
-use crate::record::Record;
+use crate::record::{Record, RecordEnd};
 use crate::table::Table;
 use crate::verdicts::Verdicts;
-use crate::{tables, words};
+use crate::{tables, unit, words};
 
 /// Maximum size of a page in bytes.
 const LARGEST: usize = 1_000_000;
@@ -93,14 +94,8 @@ fn written(
     }
     not_here(&mut main, figures);
     hosts(&mut main, records);
-    let count = match records.len() {
-        1 => "One result",
-        2 => "Two results",
-        // The title says it.
-        _ => "",
-    };
     let has_until = until::is_there(records);
-    document((&title(records), count), figures, has_until, &main)
+    document((&title(records), &runs(records)), figures, has_until, &main)
 }
 
 /// A page of curves: `summary` is the part in front of the charts, in HTML, and `record` one
@@ -126,10 +121,11 @@ pub(crate) fn of_curve(
     }
     hosts(&mut main, record.map_or(&[], std::slice::from_ref));
     let figures = std::slice::from_ref(&figure);
-    checked(document((title, "A sweep"), figures, false, &main))
+    let kind = "<p class=\"quiet\">A sweep</p>";
+    checked(document((title, kind), figures, false, &main))
 }
 
-/// The document around the main part.
+/// The document around the main part. `title` is the title, and what follows it in HTML.
 fn document(title: (&str, &str), figures: &[Figure], has_until: bool, main: &str) -> String {
     let mut text = String::new();
     head(&mut text, title.0);
@@ -141,12 +137,76 @@ fn document(title: (&str, &str), figures: &[Figure], has_until: bool, main: &str
     text
 }
 
+/// What was tested: the title that the user gave, or the test with its hosts or files.
 fn title(records: &[Record]) -> String {
+    let test = |record: &Record| record.test.clone();
     match records {
-        [record] => record.title.clone().unwrap_or_else(|| record.label.clone()),
-        [first, second] => format!("{} and {}", first.label, second.label),
-        _ => format!("{} results", records.len()),
+        [record] => {
+            let tested = || test(record).map(|test| format!("{test}{}", ends(record)));
+            let title = record.title.clone().or_else(tested);
+            title.unwrap_or_else(|| record.label.clone())
+        }
+        [first, second] => match (test(first), test(second)) {
+            (Some(one), Some(other)) if one == other => {
+                format!("{one}: {} and {}", first.label, second.label)
+            }
+            _ => format!("{} and {}", first.label, second.label),
+        },
+        [first, others @ ..] => {
+            let count = records.len();
+            let same = test(first).filter(|one| {
+                others
+                    .iter()
+                    .all(|record| test(record).as_ref() == Some(one))
+            });
+            same.map_or_else(
+                || format!("{count} results"),
+                |test| format!("{test}: {count} results"),
+            )
+        }
+        [] => "0 results".to_owned(),
     }
+}
+
+/// The two ends of a test, as far as their names or addresses are known.
+fn ends(record: &Record) -> String {
+    let is_any = |name: &str| name.parse().is_ok_and(|ip: IpAddr| ip.is_unspecified());
+    let name = |end: &RecordEnd| {
+        let known = end.name.clone().or_else(|| end.address.clone());
+        known.filter(|name| !is_any(name))
+    };
+    match (name(&record.local), name(&record.remote)) {
+        (Some(local), Some(remote)) if local != remote => format!(" between {local} and {remote}"),
+        (_, Some(remote)) => format!(" with {remote}"),
+        _ => String::new(),
+    }
+}
+
+/// Largest number of results whose dates and commands are at the top.
+const AT_THE_TOP: usize = 3;
+
+/// Dates and commands of the results, for the top of the page.
+fn runs(records: &[Record]) -> String {
+    let mut text = String::new();
+    let shown = records.iter().filter(|_| records.len() <= AT_THE_TOP);
+    for record in shown {
+        let mut parts = Vec::new();
+        if records.len() > 1 || !title(records).contains(&record.label) {
+            parts.push(markup(&record.label));
+        }
+        parts.extend(
+            record
+                .started
+                .and_then(unit::date)
+                .map(|date| markup(&date)),
+        );
+        let main = record.commands.first();
+        parts.extend(main.map(|(_, command)| format!("<code>{}</code>", markup(command))));
+        if !parts.is_empty() {
+            _ = write!(text, "<p class=\"quiet\">{}</p>", parts.join(" · "));
+        }
+    }
+    text
 }
 
 fn head(text: &mut String, title: &str) {
@@ -180,15 +240,11 @@ fn colours() -> String {
     )
 }
 
-fn header(text: &mut String, (title, count): (&str, &str), figures: &[Figure], has_until: bool) {
-    let count = match count {
-        "" => String::new(),
-        count => format!("<p class=\"quiet\">{count}</p>"),
-    };
+fn header(text: &mut String, (title, runs): (&str, &str), figures: &[Figure], has_until: bool) {
     _ = write!(
         text,
         "<header><div class=\"top\"><div><p class=\"kind\">netperf report</p><h1>{}</h1>\
-         {count}</div>\n<fieldset class=\"theme\"><legend>Colours</legend>",
+         {runs}</div>\n<fieldset class=\"theme\"><legend>Colours</legend>",
         markup(title)
     );
     for (id, name, checked) in [

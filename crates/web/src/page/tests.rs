@@ -37,6 +37,41 @@ fn small() -> Record {
     }
 }
 
+#[test]
+fn the_title_says_what_was_tested_and_the_top_when_and_how() {
+    let one = Record {
+        started: Some(951_782_400.0),
+        local: RecordEnd {
+            name: Some("0.0.0.0".to_owned()),
+            ..RecordEnd::default()
+        },
+        remote: RecordEnd {
+            name: Some("db1".to_owned()),
+            ..RecordEnd::default()
+        },
+        ..small()
+    };
+    assert_eq!(title(std::slice::from_ref(&one)), "TCP_STREAM with db1");
+    let top = runs(std::slice::from_ref(&one));
+    let wanted = ["small", "2000-02-29", "<code>netperf -t TCP_STREAM</code>"];
+    assert!(wanted.iter().all(|part| top.contains(part)), "{top}");
+    let other = Record {
+        label: "other".to_owned(),
+        ..one.clone()
+    };
+    let both = [one.clone(), other.clone()];
+    assert_eq!(title(&both), "TCP_STREAM: small and other");
+    assert_eq!(runs(&both).matches("<p ").count(), 2);
+    let many = [one.clone(), one.clone(), other.clone(), one.clone()];
+    assert_eq!(title(&many), "TCP_STREAM: 4 results");
+    assert_eq!(runs(&many), "");
+    let named = Record {
+        title: Some("Before <the> change".to_owned()),
+        ..one
+    };
+    assert_eq!(title(&[named]), "Before <the> change");
+}
+
 /// The tags of a page, one in a line, without what is drawn and styled.
 fn outline(page: &str) -> String {
     let mut lines = String::new();

@@ -96,6 +96,11 @@ fn nothing_arrives_at_a_stock_netserver_either_and_it_has_no_other_port_netns() 
         let end = run.stderr.ends_with(": open that port\n");
         assert!(end, "{}", run.account());
     }
+    let run = wall.run("-t UDP_RR -l 1 --one-port auto --json");
+    let line = "--one-port auto: not in force: netserver does not support --one-port";
+    assert_eq!(run.stderr.matches(line).count(), 1, "{}", run.account());
+    let warnings = run.document()["warnings"].to_string();
+    assert!(warnings.contains(line), "{}", run.account());
 }
 
 #[test]

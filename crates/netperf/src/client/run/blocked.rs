@@ -6,7 +6,7 @@ use std::time::Duration;
 use netperf_cli::RunCommand;
 use netperf_engine::{EngineError, Operation};
 use netperf_model::figures::whole_or_tenths;
-use netperf_model::{Address, Feature, Hosts, TestPlan, Warning};
+use netperf_model::{Address, Feature, Hosts, Refusal, TestPlan, Warning};
 use netperf_os::alarm;
 
 use super::session::{LEAVE, open};
@@ -22,7 +22,7 @@ const OPEN_OR_ONE_PORT: &str = "open that port, or use --one-port";
 
 /// Remedy for a blocked data port.
 pub(super) fn advice(plan: &TestPlan) -> &'static str {
-    if has_one_port(plan) {
+    if has_one_port(plan) == Ok(Some(true)) {
         OPEN_OR_ONE_PORT
     } else {
         OPEN
@@ -37,25 +37,30 @@ fn with_one_port(plan: &TestPlan) -> TestPlan {
     plan
 }
 
-/// Returns true if `--one-port` is not in use yet, and the test and netserver support it.
-fn has_one_port(plan: &TestPlan) -> bool {
+/// Returns true if `--one-port` is not in use yet, and the test and netserver support it; `None`
+/// if netserver cannot be asked.
+///
+/// # Errors
+/// The reason why this control connection cannot carry the data.
+fn has_one_port(plan: &TestPlan) -> Result<Option<bool>, Refusal> {
     let with = with_one_port(plan);
     if plan.remote.one_port || netperf_model::refusal::check(&with).is_err() {
-        return false;
+        return Ok(Some(false));
     }
     let control = plan.control.as_ref().map(control::establish);
     let Some(Ok(control)) = control else {
-        return false;
+        return Ok(None);
     };
-    if check::one_port(&with, control.peer).is_err() {
-        return false;
-    }
+    check::one_port(&with, control.peer)?;
     let Ok(mut talk) = open(plan, control) else {
-        return false;
+        return Ok(None);
     };
     let abilities = talk.greet();
     talk.finish(LEAVE);
-    matches!(abilities, Ok(Some(abilities)) if abilities.features.contains(&Feature::OnePort))
+    let abilities = abilities.ok();
+    Ok(abilities.map(|abilities| {
+        abilities.is_some_and(|abilities| abilities.features.contains(&Feature::OnePort))
+    }))
 }
 
 /// Adds address, time and the way out to the failure of a data connection.
@@ -104,13 +109,18 @@ pub(crate) fn settle(run: &mut RunCommand, begun: RunStart) -> Result<Option<War
     if !run.auto_one_port || !run.plan.test.moves_data() {
         return Ok(None);
     }
-    if let Err(refusal) = netperf_model::refusal::check(&with_one_port(&run.plan)) {
-        let text = format!("--one-port auto: not in force: {refusal}");
+    let refused = netperf_model::refusal::check(&with_one_port(&run.plan));
+    let why = match refused.and_then(|()| has_one_port(&run.plan)) {
+        Ok(Some(true)) => None,
+        // The test fails for the same reason, and names it.
+        Ok(None) => return Ok(None),
+        Ok(Some(false)) => Some("netserver does not support --one-port".to_owned()),
+        Err(refusal) => Some(refusal.to_string()),
+    };
+    if let Some(why) = why {
+        let text = format!("--one-port auto: not in force: {why}");
         err(&format!("netperf: {text}\n"));
         return Ok(Some(Warning::NotAsAsked(text)));
-    }
-    if !has_one_port(&run.plan) {
-        return Ok(None);
     }
     let why = match trial::of_data_port(run, begun) {
         Ok(None) => return Ok(None),

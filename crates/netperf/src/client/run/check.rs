@@ -26,7 +26,7 @@ pub(super) fn can_be(plan: &TestPlan) -> Result<(), Failure> {
 }
 
 /// Checks that `--one-port`, if used, is possible with this control connection.
-pub(super) fn one_port(plan: &TestPlan, control: Option<SocketAddr>) -> Result<(), Failure> {
+pub(super) fn one_port(plan: &TestPlan, control: Option<SocketAddr>) -> Result<(), Refusal> {
     let Some(asked) = plan.control.as_ref().filter(|_| plan.remote.one_port) else {
         return Ok(());
     };
@@ -41,10 +41,10 @@ pub(super) fn one_port(plan: &TestPlan, control: Option<SocketAddr>) -> Result<(
     } else {
         return Ok(());
     };
-    Err(Failure::from(Refusal {
+    Err(Refusal {
         option: Feature::OnePort.option(),
         why: why.into(),
-    }))
+    })
 }
 
 /// Checks that netserver uses the data port that the user names. A netserver whose port is taken

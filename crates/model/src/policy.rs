@@ -323,12 +323,12 @@ pub enum Denied {
     #[error("your address is not allowed here (--allow, --deny)")]
     Network,
     /// The number of sessions is at this limit; the time until a test of one of them ends.
-    #[error("it has {0} sessions and may have no more (--max-sessions){again}", again = again(.1))]
+    #[error("all its sessions are in use (--max-sessions {0}){again}", again = again(.1))]
     Sessions(u32, Option<Duration>),
     /// The number of sessions of the client's address is at this limit; the time until a test of
     /// one of them ends.
     #[error(
-        "your address has {0} sessions and may have no more (--max-peer-sessions){again}",
+        "your address uses all sessions that it may have (--max-peer-sessions {0}){again}",
         again = again(.1)
     )]
     PeerSessions(u32, Option<Duration>),
@@ -370,7 +370,7 @@ pub enum Denied {
     #[error("it serves only clients that send its passphrase (-Z)")]
     Passphrase,
     /// The client must present the key.
-    #[error("it serves only who has its key (--require): use --key-file")]
+    #[error("it serves only clients that prove its key (--require): use --key-file")]
     KeyRequired,
     /// The client does not have the key.
     #[error("that is not its key (--key-file)")]
@@ -379,7 +379,7 @@ pub enum Denied {
     #[error("its key file permits no tests with this key (role agent)")]
     KeyRole,
     /// The key has as many sessions as its line permits.
-    #[error("this key has {0} sessions and may have no more (max-sessions in the key file)")]
+    #[error("this key uses all sessions that it may have (max-sessions {0} in the key file)")]
     KeySessions(u32),
     /// The test takes longer than this limit.
     #[error("a test may take {} s at most (--max-test-time)", .0.as_secs_f64())]

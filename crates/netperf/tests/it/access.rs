@@ -74,11 +74,11 @@ fn threat_model_there_are_no_more_sessions_than_the_limits_say() {
     for (options, why) in [
         (
             ["--max-sessions", "1"],
-            "it has 1 sessions and may have no more (--max-sessions): try again when one has ended",
+            "all its sessions are in use (--max-sessions 1): try again when one has ended",
         ),
         (
             ["--max-peer-sessions", "1"],
-            "your address has 1 sessions and may have no more (--max-peer-sessions): try again when \
+            "your address uses all sessions that it may have (--max-peer-sessions 1): try again when \
              one has ended",
         ),
     ] {
@@ -109,7 +109,7 @@ fn a_client_is_told_when_to_try_again_unless_netserver_requires_a_credential() {
     // The session reports its test to the listener when it begins.
     let timed = eventually(Duration::from_secs(10), || {
         told = client(&open, &SHORT).run().stderr;
-        told.contains("(--max-sessions): try again in about ")
+        told.contains("(--max-sessions 1): try again in about ")
     });
     assert!(timed, "{told}");
     let (_, seconds) = told.split_once("about ").unwrap();
@@ -117,7 +117,7 @@ fn a_client_is_told_when_to_try_again_unless_netserver_requires_a_credential() {
     assert!((1..=60).contains(&seconds), "{told}");
     let guarded = server(&["--max-peer-sessions", "1", "-Z", "sesame"]);
     let _running = long_test(&guarded, &["-Z", "sesame"]);
-    let why = "your address has 1 sessions and may have no more (--max-peer-sessions): try again \
+    let why = "your address uses all sessions that it may have (--max-peer-sessions 1): try again \
                when one has ended";
     is_refused(&client(&guarded, &SHORT).run(), why);
 }
@@ -243,8 +243,7 @@ fn a_refused_client_that_never_reads_and_one_that_never_stops_talking_are_let_go
         talker.write_all(&[0; 656]).is_err()
     });
     assert!(let_go);
-    let why =
-        "it has 0 sessions and may have no more (--max-sessions): try again when one has ended";
+    let why = "all its sessions are in use (--max-sessions 0): try again when one has ended";
     is_refused(&client(&server, &SHORT).run(), why);
 }
 
@@ -453,7 +452,7 @@ fn threat_model_keys_with_names_have_limits_and_roles_and_are_rotated() {
     assert!(longer.prints("Interim", Duration::from_secs(20)));
     is_refused(
         &short(&old),
-        "this key has 1 sessions and may have no more (max-sessions in the key file)",
+        "this key uses all sessions that it may have (max-sessions 1 in the key file)",
     );
     is_noted(&server, "denied=key-sessions");
     is_refused(
@@ -519,7 +518,7 @@ fn without_the_key_nothing_is_answered_but_that_it_is_required() {
     let folder = Scratch::new();
     let (key, _) = keys(&folder);
     let server = server(&["--key-file", &key]);
-    let why = "it serves only who has its key (--require): use --key-file";
+    let why = "it serves only clients that prove its key (--require): use --key-file";
     is_refused(&client(&server, &SHORT).run(), why);
     is_refused(&client(&server, &["-Z", "sesame"]).run(), why);
     is_noted(&server, "denied=key-required");

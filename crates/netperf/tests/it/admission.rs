@@ -101,7 +101,7 @@ fn threat_model_clients_without_proof_have_three_seconds_and_no_seat() {
     let none = keyed(&["--max-sessions", "0"]);
     let refused = honest(&none).env("NETPERF_KEY", KEY).run();
     assert!(
-        refused.stderr.contains("(--max-sessions)"),
+        refused.stderr.contains("(--max-sessions "),
         "{}",
         refused.account()
     );

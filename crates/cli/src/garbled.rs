@@ -21,6 +21,11 @@ pub(crate) fn remark(letter: char, kind: ValueKind, text: &str) -> Option<String
     ))
 }
 
+/// True for the length of a test without a number, with which netperf 2.7 never ends.
+pub(crate) fn is_no_length(kind: ValueKind, text: &str) -> bool {
+    kind == ValueKind::Length && length(text).is_none() && !begins_with_number(text)
+}
+
 /// The effect of a value that does not make sense.
 #[expect(clippy::wildcard_enum_match_arm, reason = "most kinds take any text")]
 fn effect(kind: ValueKind, text: &str) -> Option<String> {
@@ -31,10 +36,6 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
             let (one, other) = text.split_once(',').unwrap_or((text, ""));
             effect(*first, one).or_else(|| effect(*second, other))
         }
-        ValueKind::Length => unless(
-            length(text).is_some() || begins_with_number(text),
-            "the test runs until SIGINT",
-        ),
         ValueKind::Unit => {
             let letter = text.chars().next().map(String::from).unwrap_or_default();
             unless(kind.choices().contains(&letter.as_str()), "read as K")
@@ -60,6 +61,9 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
         ValueKind::CpusOfEnds => {
             let mut ends = text.split([',', ':']).filter(|end| !end.is_empty());
             unless(ends.all(begins_with_number), "read as 0")
+        }
+        ValueKind::Within(_, most) if c_number(text).is_some_and(|number| number > most) => {
+            Some(format!("read as {most}"))
         }
         ValueKind::Within(..)
         | ValueKind::Size
@@ -97,7 +101,6 @@ mod tests {
         for (kind, text, effect) in [
             (SIZES, "abc", "read as 0"),
             (SIZES, "1k,x", "read as 0"),
-            (ValueKind::Length, "abc", "the test runs until SIGINT"),
             (ValueKind::Unit, "z", "read as K"),
             (ValueKind::twice(&ValueKind::Tos), "foo", "not set"),
             (ValueKind::Direction, "xyz", "read as none"),
@@ -108,6 +111,7 @@ mod tests {
             (ValueKind::Count, "50M", "read as 50"),
             (ValueKind::Within(0, 255), "300", "not set"),
             (ValueKind::Within(3, 30), "abc", "read as 0"),
+            (ValueKind::Within(3, 30), "99", "read as 30"),
         ] {
             let line = remark('x', kind, text).unwrap_or_default();
             assert!(
@@ -145,6 +149,10 @@ mod tests {
             (ValueKind::Text, "abc"),
         ] {
             assert_eq!(remark('x', kind, text), None, "{text}");
+            assert!(!is_no_length(kind, text), "{text}");
+        }
+        for text in ["", "abc", "-abc", "-"] {
+            assert!(is_no_length(ValueKind::Length, text), "{text}");
         }
     }
 }

@@ -46,16 +46,20 @@ pub(crate) struct NoOtherTable;
 
 impl OtherTables for NoOtherTable {}
 
-/// A long option that cannot be accepted.
+/// An option that cannot be accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{program}: option --{}{problem}", shown(name))]
+#[error("{program}: option {}{}{problem}", dashes(name), shown(name))]
 pub struct Misuse {
     /// argv\[0\].
     pub program: String,
-    /// The name, without its dashes.
+    /// The name or the letter, without dashes.
     pub name: String,
     /// The problem.
     pub problem: OptionProblem,
+}
+
+const fn dashes(name: &str) -> &'static str {
+    if name.len() == 1 { "-" } else { "--" }
 }
 
 /// Problem with a long option: the text after its name.

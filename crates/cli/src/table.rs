@@ -4,7 +4,7 @@ use netperf_model::Setting;
 
 use crate::command::{CliError, Notice};
 use crate::foreign;
-use crate::garbled::remark;
+use crate::garbled::{is_no_length, remark};
 use crate::getopt::{Argument, Getopt, GetoptStep};
 use crate::group::Group;
 use crate::kind::ValueKind;
@@ -149,6 +149,11 @@ impl<A, E: OtherTables> OptionReader<'_, A, E> {
             let halt = match step {
                 GetoptStep::Option(letter, word) => match by_letter(table, letter) {
                     Some(row) => {
+                        let endless = word.filter(|word| is_no_length(row.kind, word));
+                        if let Some(word) = endless {
+                            let problem = OptionProblem::value(word, row.kind);
+                            return Err(misuse(self.program, &letter.to_string(), problem));
+                        }
                         let garbled = word.and_then(|word| remark(letter, row.kind, word));
                         self.garbled.extend(garbled);
                         row.action.apply(args, word, notices)?

@@ -4,7 +4,7 @@ use netperf_model::in_force::Substitution;
 use netperf_model::{Domain, TestId, TestPlan, TransportId};
 
 use crate::applies;
-use crate::args::Args;
+use crate::args::{Args, PerEnd};
 use crate::command::CliError;
 
 /// Rejects long options that have no effect in this test or with its transport.
@@ -109,5 +109,70 @@ pub(super) fn ignored(args: &Args, plan: &TestPlan) -> Vec<Substitution> {
         text: format!("transport (-T) {asked}: not in force, because {name} runs over TCP"),
     });
     let chosen = direction.into_iter().chain(transport);
-    chosen.chain(without_effect).collect()
+    chosen
+        .chain(idle_letters(args, plan))
+        .chain(without_effect)
+        .collect()
+}
+
+/// Letters with a size or a number that the test does not use.
+fn idle_letters(args: &Args, plan: &TestPlan) -> impl Iterator<Item = Substitution> {
+    let (global, typed, test) = (&args.global, &args.test, plan.test);
+    let connected = plan.transport.is_connected();
+    let sizes = |size: &PerEnd<i32>| size.local.is_some() || size.remote.is_some();
+    let given: [(&'static [&'static str], _, _); 4] = [
+        (&["send-size"], "send size (-m)", sizes(&typed.send_size)),
+        (&["recv-size"], "receive size (-M)", sizes(&typed.recv_size)),
+        (
+            &["request-size"],
+            "request and response sizes (-r)",
+            typed.request != (None, None),
+        ),
+        (&["burst"], "burst (-b)", typed.burst != 0),
+    ];
+    let name = test.row().name;
+    let unused = given.into_iter().filter(move |(option, _, is_given)| {
+        let is_idle = option.iter().any(|option| {
+            // The named option has a line of its own.
+            let is_named = args.named.iter().any(|name| name == option);
+            !is_named && !applies::matters(test, plan.flow, connected, option)
+        });
+        *is_given && is_idle && test != TestId::Omni && test.moves_data()
+    });
+    let unused = unused.map(move |(options, what, _)| Substitution {
+        options,
+        known: true,
+        text: format!("{what}: not in force, because {name} has no use for it"),
+    });
+    let (interval, burst) = (&global.pace_interval, &global.pace_burst);
+    let is_alone = (interval.local.is_some() && burst.local.is_none())
+        || (interval.remote.is_some() && burst.remote.is_none());
+    let interval = is_alone.then(|| Substitution {
+        options: &["pace-interval"],
+        known: true,
+        text: "pacing interval (-w): not in force, because an interval needs a number of \
+               operations: give -b as well"
+            .to_owned(),
+    });
+    unused.chain(interval).chain(raised_alignments(args))
+}
+
+/// Alignments that are no powers of two, which no allocator has.
+fn raised_alignments(args: &Args) -> impl Iterator<Item = Substitution> {
+    let (local, remote) = (&args.global.align, &args.global.remote_align);
+    let ends: [(&'static [&'static str], _, _); 2] = [
+        (&["align"], "alignment (-a) at netperf", local),
+        (&["remote-align"], "alignment (-A) at netserver", remote),
+    ];
+    ends.into_iter().filter_map(|(options, name, asked)| {
+        let sizes = [asked.send, asked.recv].into_iter().flatten();
+        let mut sizes = sizes.filter_map(|size| u32::try_from(size).ok());
+        let raised = sizes.find(|size| *size > 0 && !size.is_power_of_two())?;
+        let got = raised.next_power_of_two();
+        Some(Substitution {
+            options,
+            known: true,
+            text: format!("{name}: asked for {raised}, in force is {got}, a power of two"),
+        })
+    })
 }

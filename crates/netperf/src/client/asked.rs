@@ -25,15 +25,16 @@ pub(super) fn before(run: &mut RunCommand) -> Result<Vec<Warning>, Failure> {
         .collect();
     unmet.extend(judged(run, in_force::unit(plan, run.report.unit))?);
     unmet.extend(judged(run, run.unserved.iter().cloned())?);
-    // Scripts give the letter -G to tests of every transport, and try -e with the default test
-    // (I18 and I22 in docs/consumers.md).
+    // Scripts that read standard error give the letter -G to tests of every transport, and try
+    // -e with the default test (I18 and I22 in docs/consumers.md): only the document has those.
     let accepted = |lacking: &Substitution| {
         let is_script = lacking.options == ["segment-size"]
             || (lacking.options == ["recv-timeout"] && !plan.flow.counts_transactions());
         is_script && !lacking.options.iter().any(|option| is_named(run, option))
     };
-    let lacking = in_force::without_effect(plan).into_iter();
-    let lacking = lacking.filter(|lacking| !accepted(lacking));
+    let (silent, lacking): (Vec<_>, Vec<_>) = in_force::without_effect(plan)
+        .into_iter()
+        .partition(accepted);
     unmet.extend(judged(run, lacking)?);
     unmet.extend(judged(run, in_force::unread_files(plan))?);
     if let Some((cpu, Err(error))) = plan.local.bind.zip(is_bound) {
@@ -60,6 +61,7 @@ pub(super) fn before(run: &mut RunCommand) -> Result<Vec<Warning>, Failure> {
     for warning in &unmet {
         err(&format!("netperf: {}\n", WarningText::of(warning).message));
     }
+    unmet.extend(judged(run, silent)?);
     Ok(unmet)
 }
 

@@ -4,39 +4,65 @@ use netperf_testkit::ours;
 
 use crate::asked::{UNSUPPORTED, invocation, run};
 
+/// Options by letter and by name, and the line about them.
+const IGNORED: &[(&str, &str, &str)] = &[
+    ("-t UDP_RR -S", "-t UDP_RR --keepalive", "keepalive (-S): "),
+    ("-t TCP_CC -- -T tls", "", "transport (-T) tls: "),
+    ("-t TCP_SENDFILE -- -T udp", "", "transport (-T) udp: "),
+    (
+        "-t TCP_RR -- -d send",
+        "-t TCP_RR --direction send",
+        "direction (-d): ",
+    ),
+    (
+        "-t TCP_RR -- -e 1",
+        "-t TCP_RR --recv-timeout 1s",
+        "receive time-out (-e): ",
+    ),
+    ("-t TCP_RR -- -m 1k", "", "send size (-m): "),
+    ("-t TCP_CRR -- -M 1k", "", "receive size (-M): "),
+    (
+        "-t TCP_STREAM -- -r 1,1",
+        "",
+        "request and response sizes (-r): ",
+    ),
+    ("-t UDP_STREAM -- -b 4", "", "burst (-b): "),
+    (
+        "-t TCP_STREAM -a 100",
+        "-t TCP_STREAM --align 100",
+        "alignment (-a) at netperf: asked for 100, in force is 128",
+    ),
+    (
+        "-t TCP_STREAM -A 8,100",
+        "-t TCP_STREAM --remote-align 100",
+        "alignment (-A) at netserver: asked for 100, in force is 128",
+    ),
+    (
+        "-t TCP_STREAM -w 10",
+        "-t TCP_STREAM --pace-interval 10",
+        "pacing interval (-w): ",
+    ),
+    (
+        "-t TCP_STREAM -F ,/etc/passwd",
+        "-t TCP_STREAM --fill-file ,/etc/passwd",
+        "fill file (-F) at netserver: ",
+    ),
+    (
+        "-t TCP_MAERTS -F /etc/passwd",
+        "-t TCP_MAERTS --fill-file /etc/passwd",
+        "fill file (-F) at netperf: ",
+    ),
+    (
+        "-t TCP_RR -- -G 40000",
+        "-t TCP_RR --segment-size 40000",
+        "segment size (-G) at netperf: 40000 is not in force: Invalid argument",
+    ),
+];
+
 #[test]
 fn options_that_a_test_ignores_fail_by_name_and_warn_by_letter() {
     let server = ours!().serve();
-    for (letter, name, line) in [
-        ("-t UDP_RR -S", "-t UDP_RR --keepalive", "keepalive (-S): "),
-        ("-t TCP_CC -- -T tls", "", "transport (-T) tls: "),
-        ("-t TCP_SENDFILE -- -T udp", "", "transport (-T) udp: "),
-        (
-            "-t TCP_RR -- -d send",
-            "-t TCP_RR --direction send",
-            "direction (-d): ",
-        ),
-        (
-            "-t TCP_RR -- -e 1",
-            "-t TCP_RR --recv-timeout 1s",
-            "receive time-out (-e): ",
-        ),
-        (
-            "-t TCP_STREAM -F ,/etc/passwd",
-            "-t TCP_STREAM --fill-file ,/etc/passwd",
-            "fill file (-F) at netserver: ",
-        ),
-        (
-            "-t TCP_MAERTS -F /etc/passwd",
-            "-t TCP_MAERTS --fill-file /etc/passwd",
-            "fill file (-F) at netperf: ",
-        ),
-        (
-            "-t TCP_RR -- -G 40000",
-            "-t TCP_RR --segment-size 40000",
-            "segment size (-G) at netperf: 40000 is not in force: Invalid argument",
-        ),
-    ] {
+    for (letter, name, line) in IGNORED {
         let warned = run(&server, letter, true).expect_exit(0);
         assert!(warned.stderr.contains(line), "{}", warned.account());
         let warnings = warned.document()["warnings"].to_string();
@@ -50,11 +76,20 @@ fn options_that_a_test_ignores_fail_by_name_and_warn_by_letter() {
         "-t TCP_CC -- -T tcp",
         "-t TCP_RR -- -d rr",
         "-t UDP_RR -- -e 1",
-        // flent tries the option with the default test.
-        "-t TCP_STREAM -- -e 1",
+        "-t TCP_STREAM -w 10 -b 1000",
     ] {
         let finished = run(&server, in_force, true).expect_exit(0);
         assert_eq!(finished.stderr, "", "{}", finished.account());
+    }
+    // What published scripts give is named where no script reads it.
+    for (script, line) in [
+        ("-t TCP_STREAM -- -e 1", "receive time-out (-e): "),
+        ("-t UDP_STREAM -- -G 1000", "segment size (-G): "),
+    ] {
+        let finished = run(&server, script, true).expect_exit(0);
+        assert_eq!(finished.stderr, "", "{}", finished.account());
+        let warnings = finished.document()["warnings"].to_string();
+        assert_eq!(warnings.matches(line).count(), 1, "{}", finished.account());
     }
 }
 

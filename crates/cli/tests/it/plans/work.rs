@@ -15,7 +15,6 @@ fn the_length_is_seconds_units_or_until_stopped() {
         ("-l -1M", Limit::Units(1 << 20)),
         ("-l -1000000 -t TCP_MAERTS", Limit::Units(1_000_000)),
         ("-l 0", Limit::UntilStopped),
-        ("-l abc", Limit::UntilStopped),
         ("-l 3 -l 4", Limit::Time(Duration::from_secs(4))),
     ] {
         assert_eq!(run(line).plan.limit, limit, "{line}");

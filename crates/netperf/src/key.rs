@@ -31,28 +31,35 @@ pub(crate) fn load(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
     Ok(key)
 }
 
-/// The keys of a file that was read before.
+/// The keys of a file that was read before, which `open` opens.
 ///
 /// # Errors
-/// As [`load`]; also a file that is not a regular one: a pipe without a writer would block.
-pub(crate) fn load_again(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
-    match file.map(|file| (file, std::fs::metadata(file))) {
-        Some((file, Ok(meta))) if !meta.is_file() => Err(format!(
-            "the key file {}: it is not a regular file and cannot be read again",
-            file.display()
-        )),
-        _ => load(file),
+/// As [`load`], and what `open` returns.
+pub(crate) fn load_again(
+    file: Option<&Path>,
+    open: impl FnOnce(&Path) -> io::Result<File>,
+) -> Result<Option<KeyRing>, String> {
+    match path(file) {
+        Some(file) => keys_of(&file, open).map(Some),
+        None => load(None),
     }
 }
 
+/// The key file: `file` or that of the environment.
+pub(crate) fn path(file: Option<&Path>) -> Option<PathBuf> {
+    file.map(Path::to_path_buf)
+        .or_else(|| variable(FILE).map(PathBuf::from))
+}
+
+fn keys_of(file: &Path, open: impl FnOnce(&Path) -> io::Result<File>) -> Result<KeyRing, String> {
+    let system = |error: io::Error| system_text(&error);
+    let keys = open(file).map_err(system).and_then(|open| read(file, open));
+    keys.map_err(|why| format!("the key file {}: {why}", file.display()))
+}
+
 fn find(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
-    let file = file
-        .map(Path::to_path_buf)
-        .or_else(|| variable(FILE).map(PathBuf::from));
-    if let Some(file) = file {
-        return read(&file)
-            .map(Some)
-            .map_err(|why| format!("the key file {}: {why}", file.display()));
+    if let Some(file) = path(file) {
+        return keys_of(&file, |path| File::open(path)).map(Some);
     }
     variable(KEY)
         .map(Zeroizing::new)
@@ -67,9 +74,8 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn read(path: &Path) -> Result<KeyRing, String> {
+fn read(path: &Path, file: File) -> Result<KeyRing, String> {
     let system = |error: io::Error| system_text(&error);
-    let file = File::open(path).map_err(system)?;
     if is_open_to_others(&file.metadata().map_err(system)?) {
         return Err(format!(
             "others can read or change it: chmod 600 {}",

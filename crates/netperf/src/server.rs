@@ -15,6 +15,7 @@ mod pending;
 mod poller;
 mod proofs;
 mod record;
+mod root_files;
 pub mod sandbox;
 mod secure;
 mod session;

@@ -10,7 +10,7 @@ mod unproven;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -32,6 +32,7 @@ use super::one_port::DataArrivals;
 use super::pending::{self, PendingConnection, PendingConnections, WaitLimits};
 use super::poller::{PollEvent, PollToken, ServerPoller};
 use super::proofs::{PROOF_TIME, ProofPool};
+use super::root_files::{self, RootFiles};
 use super::sandbox::Means;
 use super::session;
 use super::session_log::{ProcessEnd, SessionLog};
@@ -72,6 +73,8 @@ pub(super) struct AcceptLoop {
     metrics: Metrics,
     metrics_server: Option<MetricsServer>,
     data_arrivals: DataArrivals,
+    /// Opens files of root, where netserver has changed to another user.
+    root_files: Option<RootFiles>,
     /// accept(2) is suspended until then.
     paused: Option<Moment>,
     /// Deadline for running sessions after a termination signal.
@@ -88,6 +91,7 @@ impl AcceptLoop {
         args: &ServerArgs,
         listeners: Vec<Socket>,
         (log, metrics_server): (ServerLog, Option<MetricsServer>),
+        root_files: Option<RootFiles>,
     ) -> io::Result<Self> {
         let poller = ServerPoller::new()?;
         for (number, listener) in (0..).zip(&listeners) {
@@ -128,6 +132,7 @@ impl AcceptLoop {
             metrics: Metrics::default(),
             metrics_server,
             data_arrivals,
+            root_files,
             paused: None,
             draining: None,
         })
@@ -347,14 +352,11 @@ impl AcceptLoop {
     /// Reads the configuration file again and replaces the access policy. An invalid file
     /// changes nothing. Ports and the user never change.
     fn reload(&mut self) {
+        let files = self.root_files.as_ref();
         let read = |path: &std::path::Path| {
-            // A read from a pipe without a writer would block all clients.
-            if !std::fs::metadata(path)?.is_file() {
-                return Err(io::Error::other(
-                    "it is not a regular file and cannot be read again",
-                ));
-            }
-            std::fs::read_to_string(path)
+            let mut text = String::new();
+            root_files::open(path, files)?.read_to_string(&mut text)?;
+            Ok(text)
         };
         match netperf_cli::netserver(&self.argv, &read).command {
             Ok(ServerCommand::Serve(read)) => self.take(*read),
@@ -373,7 +375,8 @@ impl AcceptLoop {
     fn take(&mut self, mut read: ServerArgs) {
         // Keys that cannot be read again stay.
         let old = self.args.access.keys.take();
-        read.access.keys = match key::load_again(read.access.key_file.as_deref()) {
+        let open = |path: &std::path::Path| root_files::open(path, self.root_files.as_ref());
+        read.access.keys = match key::load_again(read.access.key_file.as_deref(), open) {
             Ok(keys) => keys.map(Arc::new).or(old),
             Err(line) => {
                 let fields = [("error", line.into())];

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
 
-use netperf_cli::{SandboxArg, ServerArgs};
+use netperf_cli::{LogLevel, SandboxArg, ServerArgs};
 use netperf_model::{Family, OnePort};
 use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
@@ -17,6 +17,7 @@ use super::log::ServerLog;
 use super::metrics_server::{self, MetricsServer};
 use super::one_port;
 use super::own_user::UserChange;
+use super::root_files::RootFiles;
 use super::sandbox::Means;
 use crate::output::{FAILED, Failure, INVALID, UNSUPPORTED, lacks_zone, out, system_text};
 
@@ -33,6 +34,7 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
         ServerLog::open(args, environment.journal).map_err(|error| no_log(args, &error))?;
     checked(args)?;
     let user = UserChange::planned(args, environment.preloaded)?;
+    let root_files = user.as_ref().and_then(|_| root_files(args, &mut log));
     let described = described(args);
     let metrics_server = metrics_server(args)?;
     let supervised = environment.supervisor.listens();
@@ -59,6 +61,7 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     if let Some(user) = user {
         user.carry_out(args, &mut log)?;
     }
+    let root_files = root_files.filter(RootFiles::are_needed);
     check_datagrams(args, &listeners)?;
     if supervised {
         out("Starting netserver with the sockets of its supervisor (LISTEN_FDS)\n");
@@ -76,10 +79,31 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     if args.debug > 0 {
         out("accept_connections: enter\n");
     }
-    let accept_loop = AcceptLoop::open(&environment.argv, args, listeners, (log, metrics_server))
+    let outputs = (log, metrics_server);
+    let accept_loop = AcceptLoop::open(&environment.argv, args, listeners, outputs, root_files)
         .map_err(|error| failed(format_args!("cannot listen: {error}")))?;
     environment.supervisor.tell("READY=1\nSTATUS=serving");
     Ok(accept_loop.serve(&environment.supervisor))
+}
+
+/// The process that opens the files which SIGHUP reads again; `None` without such a file.
+fn root_files(args: &ServerArgs, log: &mut ServerLog) -> Option<RootFiles> {
+    let key = crate::key::path(args.access.key_file.as_deref());
+    let paths: Vec<_> = key.into_iter().chain(args.config.clone()).collect();
+    if paths.is_empty() {
+        return None;
+    }
+    match RootFiles::start(paths) {
+        Ok(files) => Some(files),
+        Err(error) => {
+            let fields = [(
+                "error",
+                format!("no process for files of root: {error}").into(),
+            )];
+            log.say(LogLevel::Warn, "user", &fields);
+            None
+        }
+    }
 }
 
 /// Start message, in the words of the original.

@@ -437,12 +437,8 @@ fn threat_model_keys_with_names_have_limits_and_roles_and_are_rotated() {
     let [old, new, fleet] = keys.map(|half| half.repeat(2));
     let lines = format!("ci measure {old} max-sessions=1\nfleet agent {fleet}");
     let path = key_file(&folder, "keys", &lines);
-    let mut options = vec!["--key-file", path.as_str()];
-    if netperf_testkit::require::is_root() {
-        // The user that a netserver of root changes to cannot read a private file of root again.
-        options.extend(["--user", "root"]);
-    }
-    let server = server(&options);
+    // A netserver of root changes to a user that cannot read the file again.
+    let server = server(&["--key-file", path.as_str()]);
     let with = |key: &str, words: &[&str]| {
         let all = [&["-t", "TCP_RR", "-P", "0"], words].concat();
         client(&server, &all).env("NETPERF_KEY", key)
@@ -484,6 +480,15 @@ fn threat_model_keys_with_names_have_limits_and_roles_and_are_rotated() {
     is_noted(&server, "line 2: an earlier line has this name or this key");
     short(&new).expect_clean();
     drop(longer);
+    // The process that opens the file for it ends with netserver.
+    let port = server.port().to_string();
+    let left = || procfs::with_words(&["-p", &port]);
+    if netperf_testkit::require::is_root() {
+        assert_eq!(left().len(), 2);
+    }
+    drop(server);
+    let gone = eventually(Duration::from_secs(10), || left().is_empty());
+    assert!(gone, "{:?}", left());
 }
 
 #[test]

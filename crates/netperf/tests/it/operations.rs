@@ -323,6 +323,9 @@ fn sighup_reads_the_policy_again_and_a_wrong_one_changes_nothing() {
     let folder = Scratch::new();
     let file = folder.path().join("netserver.toml");
     std::fs::write(&file, "max-sessions = 7\n").unwrap();
+    // A netserver of root changes to a user that cannot read it again.
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&file, private).unwrap();
     let server = server(&["--log", "json", "--config", file.to_str().unwrap()]);
     measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
     std::fs::write(&file, "max-sessions = \"many\"\n").unwrap();

@@ -37,6 +37,41 @@ pub fn fork_single_threaded() -> io::Result<Forked> {
     }
 }
 
+/// Forks a process that is no child of this one (fork(2), twice), for a process that has one
+/// thread: its end needs no waitpid(2) here.
+///
+/// # Errors
+/// As [`fork_single_threaded`].
+pub fn fork_no_child() -> io::Result<Forked> {
+    if threads()? != 1 {
+        return Err(io::Error::from_raw_os_error(libc::EBUSY));
+    }
+    // SAFETY: with one thread the child may run any code, as no lock can be held by another.
+    let between = unsafe { libc::fork() };
+    match between {
+        -1 => return Err(io::Error::last_os_error()),
+        // SAFETY: as above.
+        0 => match unsafe { libc::fork() } {
+            0 => return Ok(Forked::Child),
+            // SAFETY: _exit takes a number.
+            forked => unsafe { libc::_exit((forked == -1).into()) },
+        },
+        _ => {}
+    }
+    let mut status = 0;
+    // SAFETY: `status` outlives the call, and the process is a child of this one.
+    while unsafe { libc::waitpid(between, &raw mut status, 0) } == -1 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    match status {
+        0 => Ok(Forked::Parent),
+        _ => Err(io::Error::from_raw_os_error(libc::EAGAIN)),
+    }
+}
+
 fn threads() -> io::Result<usize> {
     Ok(std::fs::read_dir("/proc/self/task")?.count())
 }

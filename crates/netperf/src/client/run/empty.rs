@@ -126,7 +126,7 @@ pub(super) fn cause(
     ))
 }
 
-/// Warning about a connection over which nothing arrived in time on a busy path. That is a
+/// Warning about a connection over which nothing arrived in time, on a path that may be busy. That is a
 /// measurement: the connection stood, and its sender had data.
 pub(super) fn starved(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
     let starves = |run: &Iteration| comes_late(plan, run) && of_run(plan, run, false).is_none();

@@ -12,7 +12,9 @@ use netperf_os::alarm;
 use netperf_report::document::WarningText;
 use netperf_report::format::json;
 
-use super::{IterationResult, TestRun, arrivals, doubts, drops, empty, identifier, implausible};
+use super::{
+    IterationResult, TestRun, arrivals, doubts, drops, empty, identifier, implausible, trial,
+};
 use crate::client::{asked, facts, until};
 use crate::output::{Failure, err, out};
 
@@ -104,6 +106,11 @@ impl TestRun<'_> {
             idle: control.is_some_and(empty::is_idle),
         };
         let missing = empty::failure(plan, &self.hosts, &agreed, &done.iterations, around);
+        // Other traffic may have ended with the test.
+        let missing = missing.filter(|_| {
+            let starved = empty::starved(plan, &done.iterations).is_some();
+            !(starved && !stopped && trial::moves_data(self.run, self.begun))
+        });
         if let Some(why) = missing {
             // The program reports it as its failure.
             warnings.push(Warning::Unheard(why));

@@ -66,6 +66,15 @@ pub(crate) fn settle(run: &mut RunCommand, begun: RunStart) -> Result<(), Failur
     Ok(())
 }
 
+/// Length of a trial in which a path that carries full packets moves some.
+const FIRST_DATA: Duration = Duration::from_secs(2);
+
+/// Returns true if another run of the test moves data.
+pub(super) fn moves_data(run: &RunCommand, begun: RunStart) -> bool {
+    let trial = shortened(run, Limit::Time(FIRST_DATA));
+    once(&trial, begun).is_ok_and(|(ran, _)| rate(&trial.plan, &ran.iteration) > 0.0)
+}
+
 /// Reason why no data arrives over a separate data port; `None` if some does.
 pub(super) fn of_data_port(run: &RunCommand, begun: RunStart) -> Result<Option<String>, Failure> {
     let trial = shortened(run, Limit::Time(LENGTHS.1));

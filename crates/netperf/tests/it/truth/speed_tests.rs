@@ -14,9 +14,13 @@ const RUNS: u32 = 5;
 
 /// Longest delay of our end after that of 2.7.0.
 const LATER: f64 = 0.5;
-/// Difference between the medians of two series of runs of 2.7.0 on such a link. Results wait
+/// Difference between the quartiles of two series of runs of 2.7.0 on such a link. Results wait
 /// at another place of the queue, and a netserver 2.7.0 gives a late connection a shorter test.
 const SPREAD: f64 = 0.5;
+/// Streams of 25 that a netserver 2.7.0 refuses on the link with the shortest queue: their
+/// packets were lost for so long that it no longer waits for the data connection. It refuses 0 to
+/// 2 of netperf 2.7.0 on an idle host, and up to 8 on a loaded one.
+const REFUSED: f64 = 10.0;
 
 /// The phases of the speed test of OpenWrt: streams to netperf and from netperf.
 const PHASES: [(&str, usize, usize); 3] = [
@@ -51,12 +55,22 @@ impl Streams {
     }
 }
 
-/// Median of times. A stream whose first packets were lost takes seconds longer, with 2.7.0 as
-/// well.
+/// Median of times.
 fn median(times: &[f64]) -> f64 {
+    quantile(times, 2)
+}
+
+/// Lower quartile of times. A stream whose first packets or whose result were lost takes seconds
+/// longer, with 2.7.0 as well; on some links these are half of all.
+fn quartile(times: &[f64]) -> f64 {
+    quantile(times, 4)
+}
+
+/// The time that one of so many is below.
+fn quantile(times: &[f64], parts: usize) -> f64 {
     let mut all = times.to_vec();
     all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().unwrap_or(0.0)
+    all.get(all.len() / parts).copied().unwrap_or(0.0)
 }
 
 /// Runs streams side by side, with a ping.
@@ -129,9 +143,7 @@ fn pattern_is_complete_and_in_time(link: &Bottleneck, pair: &Pair, runs: u32, se
             shown(link)
         );
         let all = f64::from(runs) * float(to + from);
-        // A netserver 2.7.0 refuses a data connection that is late, as where its response was
-        // lost several times: that of netperf 2.7.0 in 1 of 25 cases with the shortest queue.
-        let spare = if pair.server.is_stock() { 4.0 } else { 0.0 };
+        let spare = if pair.server.is_stock() { REFUSED } else { 0.0 };
         check(
             &format!("{case}: complete"),
             all,
@@ -140,9 +152,9 @@ fn pattern_is_complete_and_in_time(link: &Bottleneck, pair: &Pair, runs: u32, se
         );
         if to > 0 {
             check(
-                &format!("{case}: median time of TCP_MAERTS, s, of 2.7.0 and {LATER} + {SPREAD}"),
-                median(&theirs.receiving) + LATER + SPREAD,
-                median(&ours.receiving),
+                &format!("{case}: quartile of TCP_MAERTS, s, of 2.7.0 and {LATER} + {SPREAD}"),
+                quartile(&theirs.receiving) + LATER + SPREAD,
+                quartile(&ours.receiving),
                 Tolerance::AtMost,
             );
         }

@@ -109,6 +109,10 @@ dist-check:
     dist/check contents
     dist/check installs
 
+# Check the recipes for OpenWrt, Nix, Homebrew and Arch Linux. Needs shellcheck, ruby and nix-bin.
+dist-recipes:
+    dist/recipes
+
 # Build them twice and compare.
 dist-twice:
     dist/twice
@@ -130,9 +134,11 @@ deny:
 gen *options:
     cargo run -q -p xtask -- gen {{ options }}
 
-# Build the manual as HTML, in docs/manual/book. Needs mdbook.
+# Build the manual as HTML, in docs/manual/book. Needs mdbook with its feature search.
 manual:
     mdbook build docs/manual
+    grep -rl "time-series.html" docs/manual/book --include='searchindex*.js'
+    grep -q "<td>iperf3</td>\|<th>iperf3</th>" docs/manual/book/introduction.html
 
 # Run every fuzz target once on every input of its corpus. Needs no cargo-fuzz and no sanitizer.
 fuzz-corpus:

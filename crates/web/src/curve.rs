@@ -118,7 +118,8 @@ impl Curve {
             x_name: self.x_name.clone(),
             unit: drawing.unit.clone(),
             y_name: drawing.y_name.clone(),
-            log: wide && is_wide(medians),
+            log: (wide && is_wide(medians.clone()))
+                || (drawing.unit == Unit::Seconds && medians.clone().all(|time| time > 0.0)),
             lines: drawing.lines.iter().map(line).collect(),
             thin: Thin::Shape,
         }

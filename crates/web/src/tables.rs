@@ -128,7 +128,7 @@ pub(crate) fn about_changes(records: &[Record], verdicts: &Verdicts) -> Option<S
     (!verdicts.has_repetitions).then(|| {
         format!(
             "Changes are from {}. A single run of each leaves them inconclusive, as they may be chance: \
-             `netperf compare` of several runs of each can show better, worse or equivalent.",
+             netperf compare, with several runs of each, can show better, worse or equivalent.",
             first.label
         )
     })

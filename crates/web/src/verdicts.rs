@@ -29,6 +29,28 @@ pub struct ReportedVerdict {
 pub(crate) const HEADING: &str = "Verdicts";
 
 impl Verdicts {
+    /// The verdict on the first figure of each comparison; `None` without a comparison.
+    pub(crate) fn summary(&self) -> Option<Table> {
+        let mut table = Table::default();
+        for verdict in &self.all {
+            let figures = verdict.figures.as_ref();
+            let Some((figures, first)) = figures.and_then(|all| Some((all, all.rows.first()?)))
+            else {
+                continue;
+            };
+            if table.head.is_empty() {
+                let head = ["comparison", "figure", "verdict", "from", "to"];
+                table = Table::new("Verdicts on the result", 3, &head);
+                // The names of the sets stand between the verdict and the change.
+                table.head.extend(figures.head.iter().skip(4).cloned());
+            }
+            let mut row = vec![verdict.title.clone()];
+            row.extend(first.iter().cloned());
+            table.rows.push(row);
+        }
+        (!table.rows.is_empty()).then_some(table)
+    }
+
     /// As HTML; empty without verdicts.
     pub(crate) fn html(&self) -> String {
         if self.all.is_empty() {

@@ -87,19 +87,55 @@ fn records(files: &[String]) -> Result<Vec<Record>, Failure> {
     let read = files.iter().map(|name| files::record(name));
     let records: Result<Vec<Record>, String> = read.collect();
     let mut records = records.map_err(|line| failure(INVALID, line))?;
+    with_folders(&mut records, files);
     netperf_web::tell_apart(&mut records);
     Ok(records)
+}
+
+/// Puts the name of its folder before a label that several files have.
+fn with_folders(records: &mut [Record], files: &[String]) {
+    let labels: Vec<String> = records.iter().map(|one| one.label.clone()).collect();
+    for (record, file) in records.iter_mut().zip(files) {
+        let is_ambiguous = labels.iter().filter(|one| **one == record.label).count() > 1;
+        let folder = Path::new(file).parent().and_then(Path::file_name);
+        if let Some(folder) = folder.filter(|_| is_ambiguous) {
+            let folder = netperf_web::escape::line(&folder.to_string_lossy());
+            record.label = format!("{folder}/{}", record.label);
+        }
+    }
 }
 
 /// The records in sets, under the names that the user gave.
 fn sets(args: &ReportArgs, files: &[Vec<String>], records: &[Record]) -> Vec<Set> {
     let mut records = records.iter();
     let sets = args.sets.iter().zip(files);
-    sets.map(|(names, files)| Set {
-        name: set_name(names),
-        runs: records.by_ref().take(files.len()).cloned().collect(),
-    })
-    .collect()
+    let mut sets: Vec<Set> = sets
+        .map(|(names, files)| {
+            let runs: Vec<Record> = records.by_ref().take(files.len()).cloned().collect();
+            let name = match runs.as_slice() {
+                [run] => run.label.clone(),
+                _ => short_name(names),
+            };
+            Set { name, runs }
+        })
+        .collect();
+    let is_ambiguous = |set: &Set| sets.iter().filter(|other| other.name == set.name).count() > 1;
+    if sets.iter().any(is_ambiguous) {
+        for (set, names) in sets.iter_mut().zip(&args.sets) {
+            set.name = set_name(names);
+        }
+    }
+    sets
+}
+
+/// The name of a set without the folders above it.
+fn short_name(names: &[String]) -> String {
+    let last = |name: &String| {
+        let name = Path::new(name).file_name()?;
+        Some(name.to_string_lossy().into_owned())
+    };
+    let short: Option<Vec<String>> = names.iter().map(last).collect();
+    set_name(short.as_deref().unwrap_or(names))
 }
 
 fn make(args: &ReportArgs, records: &[Record], verdicts: &Verdicts) -> Result<(), Failure> {

@@ -101,6 +101,8 @@ fn the_page_of_real_runs_is_in_order_by_day_by_night_and_in_a_hand() {
     for (name, width, dark) in [
         ("light", 1000, false),
         ("dark", 1000, true),
+        ("two-columns", 1200, false),
+        ("two-columns-dark", 1440, true),
         ("narrow-light", 360, false),
         ("narrow-dark", 360, true),
     ] {
@@ -117,9 +119,35 @@ fn the_page_of_real_runs_is_in_order_by_day_by_night_and_in_a_hand() {
                 "{name}: {label} in {labels:?}"
             );
         }
+        let columns = browser.script(
+            "return getComputedStyle(document.querySelector('.figures')).gridTemplateColumns",
+        );
+        let columns = columns.as_str().unwrap_or_default().split(' ').count();
+        assert_eq!(columns, if width < 1200 { 1 } else { 2 }, "{name}");
+        assert_eq!(browser.script(ENLARGED), json!([]), "{name}");
         leave(&browser, &address, name);
     }
 }
+
+/// Enlarges each chart and closes it again, by its button and by the key Escape.
+const ENLARGED: &str = r#"
+const faults = [];
+for (const figure of document.querySelectorAll("figure")) {
+  const name = figure.querySelector("figcaption").textContent;
+  const button = figure.querySelector("button.enlarge");
+  const width = () => figure.getBoundingClientRect().width;
+  const before = width();
+  button.click();
+  if (width() < innerWidth - 30) faults.push(name + " is not as wide as the window");
+  if (figure.querySelector("svg.wide").getBoundingClientRect().width < 590) faults.push(name + " is small");
+  button.click();
+  if (width() !== before) faults.push(name + " stays large after a second click");
+  button.click();
+  button.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+  if (width() !== before) faults.push(name + " stays large after Escape");
+}
+return faults;
+"#;
 
 /// Script that lists drawings of `--until` outside of their card, over other drawings, or
 /// without a size.

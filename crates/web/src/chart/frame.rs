@@ -57,12 +57,13 @@ impl Axis<'_> {
     }
 }
 
-/// Draws axes below `top`; returns their geometry.
+/// Draws axes below `top`; returns their geometry. The horizontal axis has ticks at the values
+/// `measured_at`, or at round numbers without any.
 pub(super) fn framed(
     scene: &mut Scene,
     size: Size,
     top: f64,
-    x: Axis<'_>,
+    (x, measured_at): (Axis<'_>, &[f64]),
     y: Axis<'_>,
 ) -> PlotFrame {
     let (x_title, y_title) = (x.title(), y.title());
@@ -90,7 +91,16 @@ pub(super) fn framed(
         let at = (frame.left - 7.0, tick.at + 4.0);
         scene.text(at, Anchor::End, TextRole::Tick, tick.text);
     }
-    for tick in apart(frame.x.ticks(size.ticks(), x_unit)) {
+    let ticks = if measured_at.is_empty() {
+        frame.x.ticks(size.ticks(), x_unit)
+    } else {
+        let texts = measured_at.iter().map(|value| crate::unit::short(*value));
+        let ticks = measured_at.iter().zip(texts);
+        ticks
+            .map(|(value, text)| frame.x.tick(*value, text))
+            .collect()
+    };
+    for tick in apart(ticks) {
         if nines {
             scene.line([(tick.at, frame.top), (tick.at, frame.bottom)], Ink::Grid);
         }

@@ -50,7 +50,7 @@ impl HeatMap {
             unit: &Unit::Seconds,
             name: "time of an operation",
         };
-        let frame = framed(&mut scene, size, top, x, y);
+        let frame = framed(&mut scene, size, top, (x, &[]), y);
         let cells = self.cells(&frame.y, most, rows);
         let greatest = cells
             .iter()

@@ -243,7 +243,7 @@ impl Lines {
             unit: &self.unit,
             name: &self.y_name,
         };
-        let frame = framed(&mut scene, size, top, x, y);
+        let frame = framed(&mut scene, size, top, (x, &self.measured_at()), y);
         let thinned: Vec<_> = self
             .lines
             .iter()
@@ -261,6 +261,25 @@ impl Lines {
             self.spots(&mut scene, &frame, drawn, line);
         }
         scene
+    }
+
+    /// The values of a number that was varied, in their order; none where they are too many.
+    fn measured_at(&self) -> Vec<f64> {
+        /// Ticks that fit.
+        const MOST: usize = 16;
+        let mut values = Vec::new();
+        if let X::Numbers { .. } = self.x {
+            values.extend(
+                self.lines
+                    .iter()
+                    .flat_map(Line::usable)
+                    .map(|point| point.x),
+            );
+            values.sort_by(f64::total_cmp);
+            values.dedup();
+            values.truncate(if values.len() > MOST { 0 } else { MOST });
+        }
+        values
     }
 
     fn legend(&self, scene: &mut Scene, size: Size) -> f64 {

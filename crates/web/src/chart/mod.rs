@@ -62,6 +62,16 @@ impl Size {
         }
     }
 
+    /// For a column of a page.
+    #[must_use]
+    pub fn column(points: usize) -> Self {
+        Self {
+            width: 600.0,
+            height: 230.0,
+            points: points.max(8),
+        }
+    }
+
     /// About how many ticks fit on a horizontal axis.
     pub(crate) fn ticks(&self) -> usize {
         if self.width < 500.0 { 4 } else { 8 }

@@ -126,7 +126,8 @@ impl AxisScale {
         }
     }
 
-    fn tick(&self, value: f64, text: String) -> Tick {
+    /// The tick at a value.
+    pub(crate) fn tick(&self, value: f64, text: String) -> Tick {
         Tick {
             at: self.place(value),
             text,

@@ -1,7 +1,7 @@
 //! Latencies: by percentile, and over time.
 
 use super::{Figure, chart, lines, missing, name, or_result};
-use crate::chart::{Body, Chart, HeatMap, Lines, Point, Thin, X, is_wide};
+use crate::chart::{Body, Chart, HeatMap, Lines, Point, Thin, X};
 use crate::escape::capital;
 use crate::record::{Distribution, Record, TimedOperation};
 use crate::table::Table;
@@ -66,8 +66,8 @@ fn by_percentile(
     if lines.is_empty() {
         return None;
     }
-    let values = lines.iter().flat_map(|line| &line.points);
-    let log = is_wide(values.map(|point| point.y));
+    let mut values = lines.iter().flat_map(|line| &line.points);
+    let log = values.all(|point| point.y > 0.0);
     let y_name = if operation == TimedOperation::RoundTrip {
         "time of an operation"
     } else {

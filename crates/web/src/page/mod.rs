@@ -89,9 +89,11 @@ fn written(
     summary(&mut main, records, verdicts);
     main.push_str(&verdicts.html());
     until::section(&mut main, records);
+    main.push_str("<div class=\"figures\">\n");
     for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
         section(&mut main, figure, points);
     }
+    main.push_str("</div>\n");
     not_here(&mut main, figures);
     hosts(&mut main, records);
     let has_until = until::is_there(records);
@@ -270,7 +272,9 @@ fn header(text: &mut String, (title, runs): (&str, &str), figures: &[Figure], ha
 }
 
 fn summary(text: &mut String, records: &[Record], verdicts: &Verdicts) {
-    text.push_str("<section id=\"summary\"><h2>Summary</h2>\n<div class=\"cards\">\n");
+    text.push_str("<section id=\"summary\"><h2>Summary</h2>\n");
+    text.extend(verdicts.summary().as_ref().map(Table::html));
+    text.push_str("<div class=\"cards\">\n");
     for (index, record) in records.iter().enumerate() {
         card(text, index, record);
     }
@@ -336,11 +340,21 @@ pub(crate) fn doubts(text: &mut String, class: &str, heading: &str, lines: &[Str
 
 fn section(text: &mut String, figure: &Figure, points: usize) {
     let (id, heading) = (figure.id, figure.heading);
-    _ = writeln!(text, "<section id=\"{id}\"><h2>{heading}</h2>");
+    let class = if figure.charts.len() > 1 {
+        "several"
+    } else {
+        "one"
+    };
+    _ = writeln!(
+        text,
+        "<section id=\"{id}\" class=\"{class}\"><h2>{heading}</h2>"
+    );
     _ = writeln!(text, "<p class=\"about\">{}</p>", markup(&figure.about));
+    text.push_str("<div class=\"charts\">\n");
     for (chart, table) in &figure.charts {
         drawing(text, chart, table, points);
     }
+    text.push_str("</div>\n");
     for line in &figure.missing {
         _ = writeln!(text, "<p class=\"missing\">{}</p>", markup(line));
     }
@@ -362,11 +376,12 @@ fn not_here(text: &mut String, figures: &[Figure]) {
 
 /// A chart for wide and for narrow pages, and the table of the same.
 fn drawing(text: &mut String, chart: &Chart, table: &Table, points: usize) {
-    let wide = svg::inline(&chart.drawn(Size::wide(points)), chart, "wide");
+    let wide = svg::inline(&chart.drawn(Size::column(points)), chart, "wide");
     let narrow = svg::inline(&chart.drawn(Size::narrow(points)), chart, "narrow");
     _ = writeln!(
         text,
-        "<figure id=\"{}\"><figcaption>{}</figcaption>\n{wide}\n{narrow}\n\
+        "<figure id=\"{}\"><figcaption>{}<button type=\"button\" class=\"enlarge\" hidden>\
+         Enlarge</button></figcaption>\n{wide}\n{narrow}\n\
          <details><summary>The same as a table</summary>{}</details></figure>",
         markup(&format!("chart-{}", chart.id)),
         markup(&chart.title),

@@ -22,6 +22,23 @@
     tip.style.left = left + window.scrollX + "px";
     tip.style.top = (above > 0 ? above : box.bottom + 8) + window.scrollY + "px";
   };
+  const small = (figure) => {
+    figure.classList.remove("large");
+    figure.querySelector(".enlarge").textContent = "Enlarge";
+    hide();
+  };
+  for (const button of document.querySelectorAll(".enlarge")) {
+    const figure = button.closest("figure");
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      if (figure.classList.contains("large")) return small(figure);
+      figure.classList.add("large");
+      button.textContent = "Close";
+    });
+    figure.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && figure.classList.contains("large")) small(figure);
+    });
+  }
   for (const chart of document.querySelectorAll("svg.chart")) {
     const marks = [...chart.querySelectorAll(".m")];
     for (const mark of marks) {

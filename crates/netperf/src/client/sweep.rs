@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read as _, Write as _};
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -115,8 +116,15 @@ fn kept(path: &Path) -> Result<Option<Plan>, Failure> {
 
 /// Writes a file that is either there as a whole or not at all, whatever happens.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write_for(path, bytes, 0o666)
+}
+
+/// Writes such a file for the users of a mode.
+fn write_for(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> {
     let part = path.with_extension("part");
-    let written = File::create(&part).and_then(|mut file| {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true).mode(mode);
+    let written = options.open(&part).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });
@@ -182,7 +190,10 @@ impl Sweep {
         let points = plan.points();
         if is_new {
             valid(&plan, &points)?;
-            write(&path, plan.text().as_bytes())?;
+            // The passphrase is needed to continue.
+            let has_secret = netperf_cli::masked_words(&plan.command) != plan.command;
+            let mode = if has_secret { 0o600 } else { 0o666 };
+            write_for(&path, plan.text().as_bytes(), mode)?;
         }
         Ok(Self {
             folder,

@@ -49,6 +49,34 @@ fn said(finished: &Finished, exit: i32, words: &str) {
 }
 
 #[test]
+fn a_plan_with_a_passphrase_is_private_and_no_result_has_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Scratch::new();
+    let options = ["-D", "-Z", "sesame"];
+    let server = Netserver::start_with(&ours!(), &netperf_testkit::Place::Here, &options, &[]);
+    for (name, secret, mode) in [("secret", "-Z sesame", 0o600), ("open", "-t TCP_RR", 0o644)] {
+        let tail = command(&server, &format!("{secret} -- -r {{r}}"));
+        let finished = sweep(&folder, &format!("-o {name} --over r=1 {tail}")).run();
+        assert_eq!(
+            finished.status.success(),
+            mode == 0o600,
+            "{}",
+            finished.account()
+        );
+        let all = folder.path().join(name);
+        let plan = std::fs::metadata(all.join("sweep.json")).expect("a plan");
+        assert_eq!(plan.permissions().mode() & 0o777, mode, "{name}");
+        for file in ["report.html", "points.md", "runs.csv"] {
+            let shown = text(&folder, &format!("{name}/{file}"));
+            assert!(!shown.contains("sesame"), "{file}");
+        }
+        for result in results(&all).into_values() {
+            assert!(!String::from_utf8_lossy(&result).contains("sesame"));
+        }
+    }
+}
+
+#[test]
 fn every_point_is_run_as_often_as_asked_and_stands_in_table_and_page() {
     let (folder, server) = (Scratch::new(), ours!().serve());
     let tail = command(&server, "-t {t} -j -- -r {r}");

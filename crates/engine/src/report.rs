@@ -33,6 +33,8 @@ pub struct EndReport {
     pub queued: bool,
     /// Time for which the other end had read nothing at the end of the run, if it is long.
     pub held_back: Option<Duration>,
+    /// Bytes of responses that no request asked for.
+    pub unasked: u64,
     /// The peer was lost during the run.
     pub lost: Option<Lost>,
     /// The error that broke the data connection after something had moved. Everything else

@@ -11,7 +11,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::{
     Address, CpuUsage, Duplex, EndJob, EndNeeds, EndResult, EndSetup, PacePlan, Tally, TestId,
-    Token,
+    Token, TransportId,
 };
 use netperf_os::alarm::{self, Alarm, Outside};
 use netperf_os::{SockAddr, Socket};
@@ -469,6 +469,19 @@ fn further_receivers(job: &EndJob) -> Result<Vec<SecondSocket>, EngineError> {
     further.map(|_| SecondSocket::open(job)).collect()
 }
 
+/// Bytes that came over a TCP connection beyond the responses to all requests.
+fn unasked(job: &EndJob, tally: &Tally, arrived: Option<u64>) -> u64 {
+    let is_tcp = matches!(job.transport, TransportId::Tcp | TransportId::IpDefault);
+    let counts = is_tcp && job.counts_transactions() && !job.connects;
+    let (Some(arrived), Some(response), true) = (arrived, job.response, counts) else {
+        return 0;
+    };
+    let requests = tally.transactions.saturating_add(tally.unanswered);
+    // The end of the connection counts as a byte.
+    let most = requests.saturating_mul(response.into()).saturating_add(1);
+    arrived.saturating_sub(most)
+}
+
 /// The report of one flow.
 fn report(
     work: Work,
@@ -482,6 +495,7 @@ fn report(
         (Drained::Lost(lost), _) | (_, Ended::Lost(lost)) => Some(lost),
         _ => None,
     };
+    let unasked = unasked(&work.job, &tally, moved.arrived);
     EndReport {
         paused: work.paused.as_secs_f64(),
         latency: work.latency,
@@ -491,6 +505,7 @@ fn report(
         ended_cleanly: moved.ended != Ended::Abandoned && moved.drained != Drained::StillMoving,
         discarded: false,
         held_back: moved.held_back,
+        unasked,
         queued: moved.drained == Drained::StillMoving,
         lost,
         broke: None,

@@ -113,6 +113,7 @@ impl FinishedRun<'_> {
                 .iter()
                 .filter_map(|report| report.held_back.filter(|_| !job.counts_transactions()))
                 .max(),
+            unasked: 0,
             queued: reports
                 .iter()
                 .any(|report| report.drained == Drained::StillMoving),

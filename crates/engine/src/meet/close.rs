@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use netperf_model::Duplex;
-use netperf_os::Socket;
+use netperf_os::{Socket, tcp};
 use netperf_transport::meeting::{Parting, Parts as _};
 use netperf_transport::{Endpoint, dccp, socket};
 
@@ -45,6 +45,8 @@ impl<N: Role> OneFlow<'_, '_, N> {
         self.stop.over(ended);
         let is_bulk = !self.work.job.counts_transactions();
         let held_back = finish::held_back(data.as_fd()).filter(|_| is_bulk);
+        let arrived = tcp::detail(data.as_fd()).ok();
+        let arrived = arrived.and_then(|detail| detail.bytes_received);
         // TCP has its facts after the end, other transports only before.
         let ((drained, rest), facts) = if parting == Parting::HalfClose {
             let drained = self.end_connection(&data, ended, parting);
@@ -60,6 +62,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
             drained,
             rest,
             held_back,
+            arrived,
             end_mark: marks
                 .then(|| dccp::DccpEndpoint(data).part().mark())
                 .flatten(),

@@ -93,6 +93,8 @@ pub(crate) struct Moved {
     pub(crate) rest: Duration,
     /// Time for which netserver had read nothing at the end of the loop, if it is long.
     pub(crate) held_back: Option<Duration>,
+    /// Bytes that TCP had received at the end of the loop.
+    pub(crate) arrived: Option<u64>,
     pub(crate) end_mark: Option<EndMark>,
     /// Time at the end that does not count: netserver only waited, or what arrived is not
     /// counted.
@@ -108,6 +110,7 @@ impl Moved {
             drained: Drained::Closed,
             rest: Duration::ZERO,
             held_back: None,
+            arrived: None,
             end_mark: None,
             idle: Duration::ZERO,
         }

@@ -149,6 +149,8 @@ struct IterationResult {
     fell_back: bool,
     /// Time for which netserver had read nothing at the end, if it is long.
     held_back: Option<Duration>,
+    /// Bytes of responses that no request asked for.
+    unasked: u64,
 }
 
 impl IterationResult {
@@ -164,6 +166,7 @@ impl IterationResult {
             discarded: ran.discarded,
             fell_back: ran.fallback == Some(true),
             held_back: ran.held_back,
+            unasked: ran.unasked,
             iteration: iteration(ran, remote, one_way),
         }
     }

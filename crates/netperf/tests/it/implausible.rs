@@ -77,3 +77,35 @@ fn threat_model_counts_that_cannot_be_are_a_failure_with_its_reason() {
     assert!(codes.contains(&&Value::from("implausible")), "{codes:?}");
     assert_eq!(document["complete"], false);
 }
+
+/// A port at which an end sends responses whatever comes.
+fn eager(most: usize) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("its address").port();
+    std::thread::spawn(move || {
+        let (mut near, _) = listener.accept().expect("netperf");
+        let mut requests = near.try_clone().expect("room");
+        std::thread::spawn(move || drop(std::io::copy(&mut requests, &mut std::io::sink())));
+        let _sent = near.write_all(&vec![0; most]);
+        // netperf ends the connection.
+        std::thread::park();
+    });
+    port
+}
+
+#[test]
+fn threat_model_responses_that_no_request_asked_for_are_a_failure() {
+    let run = |most: usize, requests: u32| {
+        let port = eager(most);
+        Invocation::new(&ours!().netperf)
+            .args(["-N", "-H", "127.0.0.1", "-t", "TCP_RR", "--count"])
+            .args([&requests.to_string(), "--", "-P", &format!(",{port}")])
+            .run()
+    };
+    let finished = run(5000, 100).expect_exit(1);
+    let doubts = finished
+        .stderr
+        .contains("4899 bytes that no request asked for");
+    assert!(doubts, "{}", finished.account());
+    run(100, 100).expect_exit(0);
+}

@@ -12,6 +12,17 @@ pub(super) fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
     runs.iter().find_map(|run| of_run(plan, run))
 }
 
+/// Warning about responses that came before their requests: rate and latency are then not those
+/// of transactions.
+pub(super) fn unasked(bytes: u64) -> Option<Warning> {
+    (bytes > 0).then(|| {
+        Warning::Implausible(format!(
+            "netserver sent {bytes} bytes that no request asked for: its responses do not wait \
+             for requests, so that its result cannot be right"
+        ))
+    })
+}
+
 fn of_run(plan: &TestPlan, run: &Iteration) -> Option<Warning> {
     let many = plan.many.as_ref();
     // Counts of a part of the run do not begin with the same byte at both ends.

@@ -32,6 +32,7 @@ impl TestRun<'_> {
                 discarded,
                 fell_back,
                 held_back,
+                unasked,
             } = self.once(number)?;
             for unmet in asked::after(self.run, &agreed, Some(&iteration))? {
                 self.warn(&mut warnings, unmet);
@@ -54,6 +55,7 @@ impl TestRun<'_> {
             if fell_back {
                 self.warn(&mut warnings, Warning::FellBackToTcp);
             }
+            warnings.extend(implausible::unasked(unasked));
             if let Some(time) = held_back {
                 self.warn(&mut warnings, Warning::Stalled(unread(time)));
             }

@@ -19,22 +19,27 @@ const LONGEST: f64 = 18.0;
 const TOLERANCE: Tolerance = Tolerance::Percent(2.0);
 
 #[test]
-#[ignore = "nightly: up to 18 s on each link"]
+#[ignore = "nightly: three runs of up to 40 s on each link"]
 fn a_constant_link_is_soon_known_netns() {
     at_once(&LINKS, |link| {
         let Some(bench) = Bench::new(*link) else {
             return;
         };
-        let document = bench
-            .run("-t TCP_STREAM -l 40 --until 1% --json")
-            .document();
-        let until = &document["until"];
         let claim = |what| format!("--until 1% at {} Mbit/s: {what}", link.rate());
-        let seconds = until["seconds"].as_f64().expect("a time");
-        check(&claim("duration, s"), LONGEST, seconds, Tolerance::AtMost);
-        let rate = until["throughput"]["value"].as_f64().expect("a rate");
-        let claim = claim("goodput, 10^6 bits/s");
-        check(&claim, link.tcp_goodput(), rate, TOLERANCE);
-        assert_eq!(until["course"], "stable", "{until}");
+        // A host that is busy for seconds keeps one run from its precision.
+        let mut times = [(); 3].map(|()| {
+            let document = bench
+                .run("-t TCP_STREAM -l 40 --until 1% --json")
+                .document();
+            let until = &document["until"];
+            let rate = until["throughput"]["value"].as_f64().expect("a rate");
+            let claim = claim("goodput, 10^6 bits/s");
+            check(&claim, link.tcp_goodput(), rate, TOLERANCE);
+            assert_eq!(until["course"], "stable", "{until}");
+            until["seconds"].as_f64().expect("a time")
+        });
+        times.sort_by(f64::total_cmp);
+        let claim = claim("duration, median of 3, s");
+        check(&claim, LONGEST, times[1], Tolerance::AtMost);
     });
 }

@@ -33,6 +33,7 @@ pub(crate) static ELSEWHERE: &[(Elsewhere, &[&str])] = &[
         "err-l-omni-usage-exit--git",
         "err-long-option--git",
         "err-missing-argument--git",
+        "err-number-garbage-l--git",
         "err-sctp-T--git",
         "err-unknown-option--deb",
         "err-unknown-option--git",

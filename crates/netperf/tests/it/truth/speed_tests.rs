@@ -187,11 +187,14 @@ fn five_receivers_side_by_side_end_with_their_time_netns() {
         return;
     };
     let mut streams = Streams::new();
-    phase(&bench, (5, 0), 2, &mut streams);
-    let case = "five TCP_MAERTS of 2 s over a slow link";
+    // A result that the queue drops is sent again: one of several rounds may take longer.
+    for _ in 0..3 {
+        phase(&bench, (5, 0), 2, &mut streams);
+    }
+    let case = "five TCP_MAERTS of 2 s over a slow link, 3 times";
     check(
         &format!("{case}: complete"),
-        5.0,
+        15.0,
         float(streams.complete),
         Tolerance::Exact,
     );

@@ -198,11 +198,19 @@ fn comparisons_find_a_difference_of_three_percent_netns() {
         return;
     }
     let case = "run with 3 % less goodput of B, 12 times";
+    // A pair that something else disturbed widens the interval, and more pairs are asked for.
     let worse = percent_of(found.iter().map(|one| one.outcome == "worse"));
     check(
         &format!("{case}: found worse, percent"),
-        100.0,
+        75.0,
         worse,
+        Tolerance::AtLeast,
+    );
+    let missed = |one: &Compared| one.outcome != "worse" && one.outcome != "inconclusive";
+    check(
+        &format!("{case}: found better or equivalent, percent"),
+        0.0,
+        percent_of(found.iter().map(missed)),
         Tolerance::Exact,
     );
     let changes: Vec<f64> = found.iter().map(|one| one.change).collect();

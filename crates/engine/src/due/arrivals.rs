@@ -76,6 +76,12 @@ impl ArrivalSchedule {
         self.next = f64::INFINITY;
     }
 
+    /// Resumes a sequence that has ended, with an arrival now.
+    #[expect(clippy::cast_precision_loss, reason = "2^53 ns are three months")]
+    pub(super) const fn resume(&mut self, now: u64) {
+        self.next = now as f64;
+    }
+
     /// The arrivals that are due by now and were not taken: the expected number of random
     /// ones.
     #[must_use]

@@ -58,6 +58,8 @@ struct InFlight {
     heard: u64,
     /// Time from the last answered request to its response.
     service: u64,
+    /// When the last response came.
+    response_at: u64,
     mark: NumberMark,
     /// Responses until the step is made again, if it is not seen before.
     seen_within: u64,
@@ -85,6 +87,7 @@ const EMPTY: InFlight = InFlight {
     expected: 0,
     heard: 0,
     service: 0,
+    response_at: 0,
     mark: NumberMark::None,
     seen_within: 0,
     failed: 0,
@@ -267,6 +270,17 @@ impl DueQueue {
         }
     }
 
+    /// Resumes an arrival that has ended, as requests in flight were given up: a request is due now.
+    #[cold]
+    pub(crate) fn resume(&mut self, token: usize, now: u64) {
+        if let Some(arrivals) = self.arrivals.get_mut(token) {
+            arrivals.resume(now);
+            self.open += 1;
+            self.reopen();
+            self.put_off(token);
+        }
+    }
+
     /// The longest sleep until the next arrival is due. The caller spins for the rest.
     #[inline]
     pub(crate) fn wait(&self, now: u64) -> Option<Duration> {
@@ -312,9 +326,28 @@ impl DueQueue {
         self.in_flight
     }
 
+    /// When the requests of a flow in flight are given up (`-e`): so long after the oldest of them
+    /// was sent, or after the last response.
+    #[inline]
+    pub(crate) fn gives_up_at(&self, flow: usize, patience: u64) -> Option<u64> {
+        let response_at = self.flows.get(flow)?.response_at;
+        let since = self.oldest_sent(flow)?.max(response_at);
+        Some(since.saturating_add(patience))
+    }
+
+    /// Gives up the requests of a flow in flight if their time is over; returns how many.
+    pub(crate) fn give_up(&mut self, flow: usize, patience: u64, now: u64) -> u64 {
+        let then = self.gives_up_at(flow, patience);
+        if then.is_some_and(|then| then <= now) {
+            self.forget(flow)
+        } else {
+            0
+        }
+    }
+
     /// When the oldest request of a flow in flight was sent.
     #[inline]
-    pub(crate) fn oldest_sent(&self, flow: usize) -> Option<u64> {
+    fn oldest_sent(&self, flow: usize) -> Option<u64> {
         let own = self.flows.get(flow)?;
         self.slots.get(index(own.oldest)).map(|oldest| oldest.sent)
     }
@@ -372,6 +405,9 @@ impl DueQueue {
         now: u64,
         counts: bool,
     ) -> bool {
+        if let Some(own) = self.flows.get_mut(flow) {
+            own.response_at = now;
+        }
         let request = match self.numbers {
             None => self.take(flow),
             Some(bytes) => self.take_number(flow, response.get(..bytes).unwrap_or_default(), now),
@@ -496,15 +532,18 @@ impl DueQueue {
         }
     }
 
-    /// Gives up the requests of a flow in flight.
+    /// Gives up the requests of a flow in flight; returns how many.
     #[cold]
-    pub(crate) fn forget(&mut self, flow: usize) {
+    pub(crate) fn forget(&mut self, flow: usize) -> u64 {
+        let mut lost = 0;
         while self.take(flow).is_some() {
             self.lose();
+            lost += 1;
         }
         if let Some(own) = self.flows.get_mut(flow) {
             (own.expected, own.mark) = (own.next, NumberMark::None);
         }
+        lost
     }
 
     #[inline]

@@ -64,8 +64,6 @@ struct Open<'r, E, P> {
     held: bool,
     /// A queue without a notification was full.
     dropped: bool,
-    /// When a response came last.
-    heard: u64,
 }
 
 /// netperf's side: sends requests at the times of `queue`, over an endpoint that never
@@ -106,7 +104,6 @@ where
         got: 0,
         held: false,
         dropped: false,
-        heard: 0,
     };
     let mut woken = false;
     loop {
@@ -223,9 +220,8 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
                 self.got += count;
                 if self.got >= self.responses.size() || E::KEEPS_BOUNDARIES {
                     self.got = 0;
-                    self.heard = ticker.now();
                     let response = self.responses.latest();
-                    let answered = self.queue.answered(ONLY, response, self.heard, true);
+                    let answered = self.queue.answered(ONLY, response, ticker.now(), true);
                     self.responses.advance();
                     if answered {
                         self.tally.transactions += 1;
@@ -253,16 +249,11 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
 
     /// Gives up requests in flight after a time without a response (`-e`).
     fn gave_up(&mut self, now: u64, patience: Option<u64>) -> bool {
-        let lost = self.gives_up_at(patience).is_some_and(|then| then <= now);
-        if lost {
-            self.queue.forget(ONLY);
-        }
-        lost
+        patience.is_some_and(|patience| self.queue.give_up(ONLY, patience, now) > 0)
     }
 
     fn gives_up_at(&self, patience: Option<u64>) -> Option<u64> {
-        let since = self.queue.oldest_sent(ONLY)?.max(self.heard);
-        Some(since.saturating_add(patience?))
+        self.queue.gives_up_at(ONLY, patience?)
     }
 
     /// When there will be something to do, if nothing comes.

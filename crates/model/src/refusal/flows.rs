@@ -67,10 +67,6 @@ const TESTS: &[Reason] = &[
          --until, --remote-cpus and --place",
     ),
     (
-        |plan| datagrams(plan) && plan.recv_timeout.is_some() && plan.local.rate.is_some(),
-        "of datagrams are not implemented with both --rate and -e: leave out -e",
-    ),
-    (
         |plan| datagrams(plan) && plan.flow.duplex == Some(Duplex::Separate),
         "of datagrams go both ways over one socket each: give --bidirectional same",
     ),

@@ -29,9 +29,10 @@ fn flows_share_a_rate_of_requests_and_each_has_its_part() {
     for words in [
         "-t TCP_RR",
         "-t UDP_RR --arrival poisson",
+        "-t UDP_RR -- -e 30",
         "-t TCP_RR --io poll,epoll",
     ] {
-        let found = document(&server, &format!("{words} --rate 2k --count 200"));
+        let found = document(&server, &format!("--rate 2k --count 200 {words}"));
         let rate = &found["rate"];
         assert_eq!(
             (count(&rate["due"]), count(&rate["sent"])),

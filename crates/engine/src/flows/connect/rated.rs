@@ -62,7 +62,9 @@ pub(in crate::flows) fn dial_at_times<E: FlowEndpoint, R: WorkerRecorder>(
                     state.tally.transactions += 1;
                     opening.left -= 1;
                 }
-                ExchangeProgress::Broken => opening.queue.forget(token),
+                ExchangeProgress::Broken => {
+                    opening.queue.forget(token);
+                }
             }
             flow.endpoint = ConnectionSlot::empty();
             opening.free.push_back(token);

@@ -2,6 +2,7 @@
 //! are due, whether or not responses have come.
 
 use std::io;
+use std::time::Duration;
 
 use netperf_os::events::Watch;
 
@@ -17,7 +18,8 @@ use crate::stop::Ended;
 /// must not keep them from being read.
 const AT_ONCE: usize = 64;
 
-/// netperf's end. When the time is over the responses to what is in flight are collected.
+/// netperf's end. When the time is over the responses to what is in flight are collected. What is
+/// in flight on a flow without a response for too long (`-e`) is given up.
 pub(in crate::flows) fn ask_at_times<E: FlowEndpoint, R: WorkerRecorder>(
     flows: &mut [FlowState<E, R::Mark>],
     by: &mut LoopEvents<'_>,
@@ -27,6 +29,9 @@ pub(in crate::flows) fn ask_at_times<E: FlowEndpoint, R: WorkerRecorder>(
 ) -> io::Result<Ended> {
     let mut active = flows.len();
     let mut ended = Ended::TimeOver;
+    let patience = state.patience.map(nanos);
+    let look = state.patience.map(|patience| patience / 4);
+    let mut looks_at = 0;
     queue.begin();
     loop {
         let stage = state.look(flows);
@@ -45,11 +50,18 @@ pub(in crate::flows) fn ask_at_times<E: FlowEndpoint, R: WorkerRecorder>(
             };
             active -= usize::from(send_due((flow, token), by, requests, queue, state)?);
         }
+        if let Some(patience) = patience {
+            let now = queue.now();
+            if now >= looks_at {
+                looks_at = now + patience / 4;
+                give_up(flows, queue, (patience, now), stage.goes_on());
+            }
+        }
         // A flow that has sent its share is over with its last response.
         if active == 0 || (queue.is_closed() && is_idle(flows, queue)) {
             return Ok(ended);
         }
-        let within = queue.wait(queue.now());
+        let within = queue.wait(queue.now()).into_iter().chain(look).min();
         for index in 0..by.poller.wait(within, &state.tally)? {
             let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
@@ -69,6 +81,30 @@ pub(in crate::flows) fn ask_at_times<E: FlowEndpoint, R: WorkerRecorder>(
         }
         state.publish();
     }
+}
+
+/// Gives up what is in flight without a response for too long. Others take its place as long as
+/// the run goes on.
+#[cold]
+fn give_up<E, M>(
+    flows: &mut [FlowState<E, M>],
+    queue: &mut DueQueue,
+    (patience, now): (u64, u64),
+    goes_on: bool,
+) {
+    for (token, flow) in flows.iter_mut().enumerate().filter(|(_, flow)| !flow.over) {
+        let lost = queue.give_up(token, patience, now);
+        if lost > 0 && goes_on {
+            if flow.left == 0 {
+                queue.resume(token, now);
+            }
+            flow.left = flow.left.saturating_add(lost);
+        }
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// No more requests are begun; those of which a part is gone are finished.

@@ -58,6 +58,37 @@ fn requests_that_are_given_up_are_counted_netns() {
     }
 }
 
+#[test]
+fn requests_at_a_rate_that_are_given_up_are_counted_and_replaced_netns() {
+    let Some(bench) = Bench::new(FAST) else {
+        return;
+    };
+    for flows in ["", "--flows 2"] {
+        // Silence follows: the last requests of every flow are lost.
+        let row: Vec<u32> = (190..200).collect();
+        bench.link.lose(LinkHost::Server, REQUESTS, ONCE, &row);
+        let words =
+            format!("--json -t UDP_RR --rate 1k --count 200 {flows} -- --recv-timeout 0.25");
+        let finished = bench.client(&words).run().expect_exit(0);
+        let document = finished.document();
+        let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+        let rate = &document["rate"];
+        let lost = number(&rate["unanswered_requests"]);
+        #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+        let dropped = bench.link.lost() as f64;
+        let claim = format!("UDP_RR --rate -e {flows}");
+        // A loaded machine may delay a response by more than the time-out.
+        let all = format!("{claim}: requests that were lost");
+        check(&all, dropped, lost, Tolerance::AtLeast);
+        let answered = number(&document["iterations"][0]["local"]["transactions"]);
+        let all = format!("{claim}: transactions of the amount");
+        check(&all, 200.0, answered, Tolerance::Exact);
+        let all = format!("{claim}: requests with a response and without one");
+        let sent = number(&rate["sent"]);
+        check(&all, sent, answered + lost, Tolerance::Exact);
+    }
+}
+
 /// More requests in a row than the number of a request of one byte can tell.
 #[test]
 #[ignore = "nightly: a median on a machine that is not busy"]

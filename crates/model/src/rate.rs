@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::catalog::tests::TestId;
 use crate::figures::count;
 use crate::latency::Latency;
 use crate::outcome::{Iteration, Warning};
@@ -259,7 +260,9 @@ const ENOUGH: f64 = 0.99;
 /// Warnings about a run with a rate.
 #[must_use]
 pub fn doubts(plan: &TestPlan, runs: &[Iteration], latency: Option<&Latency>) -> Vec<Warning> {
-    let (Some(asked), Some(paced)) = (asked(plan), over_all(runs)) else {
+    // The flows of TCP_MSS send nothing.
+    let asked = asked(plan).filter(|_| plan.test != TestId::TcpMss);
+    let (Some(asked), Some(paced)) = (asked, over_all(runs)) else {
         return Vec::new();
     };
     let late = latency

@@ -2,7 +2,7 @@
 //! verbosity 1 what verbosity 2 has in tables, and encryption and series at both.
 
 use netperf_model::figures::count;
-use netperf_model::{Format, Part, Unit};
+use netperf_model::{Format, Part, TestId, Unit};
 
 use crate::format::operation;
 use crate::quality::{Receiver, Reception, reception};
@@ -89,6 +89,9 @@ fn parts(view: &View<'_>) -> Option<String> {
 fn flows(view: &View<'_>) -> Option<String> {
     let flows = view.last.many.as_ref()?;
     let flow = view.plan().flow;
+    if view.plan().test == TestId::TcpMss {
+        return None;
+    }
     let sent = match flows.counts_sent(flow, view.plan().transport.row().reliable) {
         true => ", of sent data",
         false => "",

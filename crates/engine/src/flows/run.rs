@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::{Duplex, EndFlows, EndJob, Limit as LimitPlan, Tally, share_of};
+use netperf_model::{Duplex, EndFlows, EndJob, Limit as LimitPlan, Tally, TestId, share_of};
 use netperf_os::{Socket, alarm};
 use netperf_transport::registry::{self, Asked};
 
@@ -248,6 +248,8 @@ pub(super) fn share(job: &EndJob) -> impl Fn(u32) -> u64 + use<> {
         (job.only_sends() && !job.connects) || job.duplex.is_some()
     };
     let units = match job.limit {
+        // The segment size is that of connections without data.
+        _ if job.test == TestId::TcpMss => Some(0),
         LimitPlan::Units(units) if counts => Some(units),
         LimitPlan::Units(_)
         | LimitPlan::Messages(_)

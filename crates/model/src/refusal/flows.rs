@@ -79,8 +79,11 @@ const TESTS: &[Reason] = &[
          responses, and not with a rate, intervals or other data paths: leave out --io uring",
     ),
     (
-        |plan| plan.test == TestId::TcpMss,
-        "are not implemented for this test",
+        |plan| {
+            let margins = plan.many.as_ref().is_some_and(Many::has_margins);
+            plan.test == TestId::TcpMss && margins
+        },
+        "of this test carry no data: leave out --warmup and --cooldown",
     ),
     (
         |plan| {

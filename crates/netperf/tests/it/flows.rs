@@ -444,6 +444,7 @@ fn what_many_flows_cannot_do_is_refused_in_one_line() {
         ("-t UDP_RR --io uring --flows 2", "leave out --io uring"),
         ("-t TCP_RR --io uring --flows 3 --threads 2", "--threads 3"),
         ("-t TCP_RR -l -100 --warmup 1", "where a time ends the test"),
+        ("-t TCP_MSS --flows 2 --warmup 1", "leave out --warmup"),
         ("-t TCP_RR --cpus 100000", "no CPU 100000"),
         ("-t TCP_RR --place node:4000", "no NUMA node 4000"),
         ("-t TCP_RR --place near-irq", "no interrupts"),
@@ -471,6 +472,21 @@ fn what_many_flows_cannot_do_is_refused_in_one_line() {
         assert!(finished.stderr.contains(why), "{account}");
         assert_eq!(finished.stderr.lines().count(), 1, "{account}");
     }
+}
+
+#[test]
+fn flows_of_tcp_mss_connect_and_carry_nothing() {
+    let server = ours!().serve();
+    let one = run(&server, "-t TCP_MSS -P 0").expect_clean().stdout;
+    for words in ["", " --threads 2 --cpus 0 --remote-cpus 0", " --rate 1M"] {
+        let many = run(&server, &format!("-t TCP_MSS -P 0 --flows 4{words}"));
+        assert_eq!(many.expect_clean().stdout, one, "{words}");
+    }
+    let many = run(&server, "-t TCP_MSS --flows 4 --json");
+    let flows = &many.expect_clean().document()["iterations"][0]["flows"];
+    let each = flows["each"].as_array().expect("flows");
+    let empty = |flow: &Value| flow["sent_bytes"] == 0 && flow["remote_received_bytes"] == 0;
+    assert_eq!(each.iter().filter(|flow| empty(flow)).count(), 4);
 }
 
 #[test]

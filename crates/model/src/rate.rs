@@ -220,7 +220,8 @@ impl Paced {
         self.most_in_flight = self.most_in_flight.max(other.most_in_flight);
         match (&mut self.lateness, &other.lateness) {
             (Lateness::Whole(all), Lateness::Whole(more)) => all.merge(more),
-            // Summaries of two distributions cannot be merged into one.
+            // Summaries of two distributions cannot be merged into one: the worse one stands.
+            (Lateness::Told(own), Lateness::Told(other)) if own.max >= other.max => {}
             (own, other) => *own = other.clone(),
         }
         match (&mut self.service, &other.service) {

@@ -123,7 +123,7 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("-t UDP_RR --timestamps software -- -r 0,1", "--timestamps", "a byte at least"),
     ("-t UDP_RR --count 5 -- -r 0,0", "--request-size", "or a time"),
     ("-t TCP_CRR --count 5 -- -r 0,0", "--request-size", "or a time"),
-    ("-t OMNI --flows 2 -N -- -T udp -d recv -P ,9", "--flows", "not implemented with -N"),
+    ("-t OMNI --flows 2 -N -- -T udp -d recv -P ,9", "--flows", "leave out -N"),
     ("-t OMNI --until 1% -- -d recv -T sctp", "--until", "use -I"),
     ("-t DG_STREAM --count 5", "--count", "give --time"),
     ("-t UDP_STREAM --flows 2 --bidirectional separate", "--flows", "give --bidirectional same"),

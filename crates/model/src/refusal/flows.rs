@@ -62,9 +62,27 @@ const TESTS: &[Reason] = &[
         "are not implemented with a connection for each transaction over this transport",
     ),
     (
-        |plan| flows_have_sessions(plan) && is_beside_sessions(plan),
-        "of datagrams that only netserver sends are not implemented with -N, --one-port, --rate, \
-         --until, --remote-cpus and --place",
+        |plan| flows_have_sessions(plan) && plan.control.is_none(),
+        "of datagrams that only netserver sends need a netserver that is told their addresses: \
+         leave out -N",
+    ),
+    (
+        |plan| {
+            let placed = plan
+                .many
+                .as_ref()
+                .is_some_and(|it| it.remote.place.is_some());
+            flows_have_sessions(plan) && placed
+        },
+        "of datagrams that only netserver sends have a process each there: give --cpus and \
+         --remote-cpus, not --place",
+    ),
+    (
+        |plan| {
+            let one_port = plan.remote.features().contains(&Feature::OnePort);
+            flows_have_sessions(plan) && (one_port || plan.remote.until)
+        },
+        "of datagrams that only netserver sends are not implemented with --one-port and --until",
     ),
     (
         |plan| datagrams(plan) && plan.flow.duplex == Some(Duplex::Separate),
@@ -180,15 +198,6 @@ fn ring_fits(end: &EndPlan, transport: TransportId, flow: Flow) -> bool {
     };
     let waits = end.rate.is_none() && !has_bursts(end) && flow.duplex.is_none();
     end.io.method != IoMethod::Uring || (end.io == plain && waits && TCP.contains(&transport))
-}
-
-/// True if an option needs a netserver that knows all flows.
-fn is_beside_sessions(plan: &TestPlan) -> bool {
-    let workers = plan.many.as_ref().map(|many| &many.remote);
-    let placed = workers.is_some_and(|own| !own.cpus.is_empty() || own.place.is_some());
-    let remote = &plan.remote;
-    let one_port = remote.features().contains(&Feature::OnePort);
-    placed || one_port || plan.control.is_none() || remote.rate.is_some() || remote.until
 }
 
 fn datagrams(plan: &TestPlan) -> bool {

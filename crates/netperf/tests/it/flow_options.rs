@@ -5,8 +5,10 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use netperf_os::uring::Uring;
+use netperf_testkit::process::signal;
 use netperf_testkit::{Invocation, Netserver, Programs, TwoHosts, ours, require};
 use serde_json::Value;
 
@@ -149,6 +151,10 @@ fn the_first_data_of_many_flows_goes_with_their_connections_netns() {
 
 /// Datagrams that netserver alone sends, on three flows.
 fn download(server: &Netserver, options: &str) -> Value {
+    downloaded(server, options)["iterations"][0].clone()
+}
+
+fn downloaded(server: &Netserver, options: &str) -> Value {
     let port = server.port().to_string();
     let words = format!(
         "-H 127.0.0.1 -p {port} --json --flows 3 --threads 2 {options} -d recv -T udp -m ,1000"
@@ -157,7 +163,7 @@ fn download(server: &Netserver, options: &str) -> Value {
         .args(words.split_whitespace())
         .run()
         .expect_exit(0);
-    finished.document()["iterations"][0].clone()
+    finished.document()
 }
 
 #[test]
@@ -173,6 +179,48 @@ fn datagrams_that_netserver_alone_sends_arrive_on_every_flow() {
         }
         assert_eq!(measured["remote"]["sent_bytes"], 60_000, "{measured}");
     }
+}
+
+#[test]
+fn sessions_of_datagrams_that_netserver_alone_sends_share_a_rate() {
+    let document = downloaded(&ours!().serve(), "-t OMNI -l 1 --rate 2400000 --");
+    let paced = &document["rate"];
+    let [due, sent] = ["due", "sent"].map(|key| paced[key].as_u64().unwrap_or(0));
+    let seconds = paced["sending_seconds"].as_f64().unwrap_or(0.0);
+    // A datagram is due at the begin of each flow, too: 3 of 8000 bits.
+    assert!(
+        (2.0e6..=2_424_000.0 * seconds).contains(&(due as f64)),
+        "{paced}"
+    );
+    let bytes = document["iterations"][0]["remote"]["sent_bytes"].as_u64();
+    assert_eq!(bytes.map(|bytes| bytes * 8), Some(sent), "{paced}");
+    assert_eq!(paced["kept_by"], "remote");
+}
+
+#[test]
+fn sessions_of_datagrams_that_netserver_alone_sends_run_on_their_cpus() {
+    let server = ours!().serve();
+    let port = server.port().to_string();
+    let words = format!(
+        "-t OMNI -H 127.0.0.1 -p {port} -l 30 --flows 3 --remote-cpus 0 -- -d recv -T udp -m ,1000"
+    );
+    let mut running = Invocation::new(&ours!().netperf)
+        .args(words.split_whitespace())
+        .spawn();
+    assert!(running.works(Duration::from_secs(60)));
+    let bound = |session: &u32| {
+        let status = std::fs::read_to_string(format!("/proc/{session}/status"));
+        status.is_ok_and(|status| status.contains("Cpus_allowed_list:\t0\n"))
+    };
+    let sessions = server.sessions();
+    assert_eq!(sessions.iter().filter(|one| bound(one)).count(), 3);
+    signal(running.pid(), "INT");
+    running.finish().expect_exit(0);
+    let refused = Invocation::new(&ours!().netperf)
+        .args(words.replace("cpus 0", "cpus 999").split_whitespace())
+        .run();
+    assert_eq!(refused.status.code(), Some(3), "{}", refused.account());
+    assert!(refused.stderr.contains("CPU 999"), "{}", refused.account());
 }
 
 #[test]

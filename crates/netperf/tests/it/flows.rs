@@ -450,8 +450,8 @@ fn what_many_flows_cannot_do_is_refused_in_one_line() {
         ("-t TCP_RR --place near-irq", "no interrupts"),
         ("-t TCP_RR --flows 1000000", "limit of open files"),
         (
-            "-t OMNI --flows 2 --rate 1M -- -T udp -d recv",
-            "of datagrams that only netserver sends",
+            "-t OMNI --flows 2 --place pack -- -T udp -d recv",
+            "not --place",
         ),
         (
             "-t OMNI --flows 2 -- -T unix-dgram -d send",

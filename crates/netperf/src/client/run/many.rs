@@ -75,8 +75,10 @@ pub(super) fn served(
 
 /// Says that flows which are served apart are not served by as many threads as was asked for.
 pub(super) fn remark(many: &Many, served: FlowSessions) {
-    // A flow has a process there in any case.
-    let threads = many.remote.threads.filter(|threads| *threads != many.flows);
+    // A flow has a process there in any case; a list of CPUs stands for as many threads.
+    let cpus = u32::try_from(many.remote.cpus.len()).unwrap_or(0);
+    let threads = many.remote.threads;
+    let threads = threads.filter(|threads| ![many.flows, cpus].contains(threads));
     if let Some(threads) = threads.filter(|_| served == FlowSessions::Apart) {
         err(&format!(
             "netperf: netserver serves each of these flows in a separate process, not all of them \
@@ -184,7 +186,7 @@ impl ServerCounts {
 }
 
 /// The plan that a session is asked for. With a session for each flow, each has its share of
-/// an amount, and one of them measures the CPUs of all.
+/// an amount and of a rate, and its CPU in turn; one of them measures the CPUs of all.
 pub(super) fn asked(
     plan: &TestPlan,
     way: SessionDirection,
@@ -196,6 +198,11 @@ pub(super) fn asked(
         let own = asked.to_mut();
         if let Limit::Units(units) = plan.limit {
             own.limit = Limit::Units(share_of(units, many.flows, index));
+        }
+        own.remote.rate = plan.remote.rate.map(|rate| rate.of_each(many.flows));
+        let place = usize::try_from(index).unwrap_or(0);
+        if let Some(cpu) = many.remote.cpus.iter().cycle().nth(place) {
+            own.remote.bind = Some(*cpu);
         }
         if index > 0 {
             own.remote.cpu = None;
@@ -217,6 +224,26 @@ fn of_session(index: usize, result: &EndResult) -> FlowThere {
     }
 }
 
+/// Checks that the process of a session `apart` has the CPU that it was asked for.
+pub(super) fn check_bound(
+    asked: &TestPlan,
+    apart: bool,
+    agreement: &Agreement,
+    host: &str,
+) -> Result<(), Failure> {
+    let placed = asked
+        .many
+        .as_ref()
+        .is_some_and(|many| !many.remote.cpus.is_empty());
+    match (asked.remote.bind, agreement.setup.cpu_refused) {
+        (Some(cpu), Some(_)) if apart && placed => Err(Failure::unsupported(format_args!(
+            "--remote-cpus: netserver on {host} cannot bind the process of a flow to CPU {cpu}: use \
+             CPUs of its host"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Adds the results of another session. What there is one of is the first one's.
 pub(super) fn add(all: &mut EndResult, other: &EndResult) {
     all.tally = all.tally.plus(&other.tally);
@@ -230,6 +257,9 @@ pub(super) fn add(all: &mut EndResult, other: &EndResult) {
         (Some(all), Some(other)) => Some(all.saturating_add(other)),
         (one, another) => one.or(another),
     };
+    if let (Some(all), Some(other)) = (&mut all.paced, &other.paced) {
+        all.merge_beside(other);
+    }
     if let (Some(all), Some(other)) = (&mut all.crew, &other.crew) {
         all.threads += other.threads;
         all.cpus.extend(&other.cpus);

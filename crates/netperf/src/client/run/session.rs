@@ -202,6 +202,7 @@ impl TestRun<'_> {
                 talk.link().give_signs_of_life();
             }
             many::check_ports(plan, apart, &agreement)?;
+            many::check_bound(&asked, apart, &agreement, &hosts.remote.name)?;
             if is_first {
                 check::data_port(plan, hosts, &agreement)?;
             }

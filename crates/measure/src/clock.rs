@@ -3,6 +3,8 @@
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use netperf_os::ticks;
+
 /// A moment of the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(std::time::Instant);
@@ -26,6 +28,18 @@ pub fn since_epoch() -> Duration {
         .unwrap_or(Duration::ZERO)
 }
 
+/// Now by `CLOCK_MONOTONIC` of this host (clock_gettime(2)), nanoseconds.
+#[must_use]
+pub fn monotonic() -> u64 {
+    ticks::monotonic()
+}
+
+/// The moment at which `CLOCK_MONOTONIC` reads this many nanoseconds; now if it has passed.
+#[must_use]
+pub fn at_monotonic(nanos: u64) -> Moment {
+    now().plus(Duration::from_nanos(nanos.saturating_sub(monotonic())))
+}
+
 impl Moment {
     /// The time from `earlier` to this moment; zero when it is not earlier.
     #[must_use]
@@ -44,6 +58,13 @@ impl Moment {
     #[must_use]
     pub fn nanos(self) -> u64 {
         self.nanos_since(*ORIGIN.get_or_init(now))
+    }
+
+    /// The reading of `CLOCK_MONOTONIC` at this moment, nanoseconds.
+    #[must_use]
+    pub fn monotonic(self) -> u64 {
+        let age = self.elapsed();
+        monotonic().saturating_sub(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX))
     }
 
     /// The time since this moment.

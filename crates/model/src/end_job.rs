@@ -34,6 +34,8 @@ pub struct EndFlows {
     pub warmup: Duration,
     /// Time after the part of the run that counts.
     pub cooldown: Duration,
+    /// Reading of `CLOCK_MONOTONIC`, nanoseconds, at which this end begins; at once without it.
+    pub begin_at: Option<u64>,
 }
 
 impl EndFlows {
@@ -178,6 +180,7 @@ impl EndJob {
             workers: workers.unwrap_or_default(),
             warmup: many.warmup,
             cooldown: many.cooldown,
+            begin_at: many.begin_at,
         });
         Self {
             role: EndRole::Netperf,

@@ -25,6 +25,16 @@ pub struct Many {
     /// Time that flows run after they counted.
     #[serde(rename = "cooldown_seconds", with = "AsSeconds")]
     pub cooldown: Duration,
+    /// Reading of `CLOCK_MONOTONIC` at netperf, nanoseconds, at which all flows begin; at once
+    /// without it.
+    #[serde(
+        rename = "begin_at_nanoseconds",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub begin_at: Option<u64>,
+    /// Time between the request to netserver and [`Self::begin_at`], at most.
+    #[serde(skip)]
+    pub lead: Duration,
     /// netperf's threads.
     pub local: Workers,
     /// netserver's.
@@ -278,8 +288,10 @@ pub struct FlowThere {
 /// The part of a run that counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Window {
-    /// Its begin by netperf's monotonic clock, nanoseconds.
+    /// Its begin, nanoseconds from a moment that is the same in all of netperf's process.
     pub begin_nanos: u64,
+    /// Its begin in the last thread by `CLOCK_MONOTONIC` at netperf, nanoseconds.
+    pub begin_monotonic: u64,
     /// Its length, seconds.
     pub seconds: f64,
     /// netperf's counts in it.

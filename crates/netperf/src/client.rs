@@ -1,6 +1,7 @@
 //! The netperf program.
 
 mod asked;
+mod begin;
 #[cfg(feature = "results")]
 mod check;
 #[cfg(feature = "results")]
@@ -276,6 +277,7 @@ fn measure(run: &mut RunCommand, begun: RunStart, done: &mut RunSoFar) -> Result
     human::check(run)?;
     done.unmet = asked::before(run)?;
     run::many::check(&run.plan)?;
+    begin::wait(&mut run.plan)?;
     done.unmet.extend(run::blocked::settle(run, begun)?);
     run::trial::settle(run, begun)?;
     out(&json::start(begun.frame(run)));

@@ -220,6 +220,8 @@ pub struct FlowsArgs {
     pub warmup: Option<Duration>,
     /// `--cooldown`: time when they do not count any more.
     pub cooldown: Option<Duration>,
+    /// `--begin-at`: reading of the monotonic clock at which they begin.
+    pub begin_at: Option<u64>,
 }
 
 /// Time series options.

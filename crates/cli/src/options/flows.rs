@@ -55,6 +55,16 @@ pub(super) const COOLDOWN: Opt = Opt::named("cooldown", Group::Test)
     .help("run the flows this long after the measured time")
     .more("As --warmup, at the end of the test.");
 
+pub(super) const BEGIN_AT: Opt = Opt::named("begin-at", Group::Test)
+    .takes("nanoseconds", ValueKind::Seed)
+    .set(|a, text| a.flows.begin_at = text.parse().ok())
+    .help("open the connections, then begin at this reading of CLOCK_MONOTONIC")
+    .more(
+        "The clock is that of netperf's host (clock_gettime(2)); all processes of a host can so \
+         begin together. --warmup and --cooldown count from this moment, even if netperf is late. At \
+         most ten minutes ahead.",
+    );
+
 pub(super) const CPUS: Opt = Opt::named("cpus", Group::Cpu)
     .takes("list", ValueKind::Cpus)
     .set(|a, text| a.flows.cpus.local = cpu_list(text))

@@ -274,6 +274,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         ),
     flows::FLOWS,
     flows::THREADS,
+    flows::BEGIN_AT,
     flows::WARMUP,
     flows::COOLDOWN,
     flows::CPUS,

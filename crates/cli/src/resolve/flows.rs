@@ -1,5 +1,7 @@
 //! Many flows at once.
 
+use std::time::Duration;
+
 use netperf_model::{IoMethod, Many, Workers};
 
 use crate::args::{FlowsArgs, PerEnd};
@@ -44,6 +46,8 @@ pub(super) fn many(
         flows,
         warmup: typed.warmup.unwrap_or_default(),
         cooldown: typed.cooldown.unwrap_or_default(),
+        begin_at: typed.begin_at,
+        lead: Duration::ZERO,
         local: workers(
             threads(typed.threads.local, io.local)?,
             typed.cpus.local.as_ref(),

@@ -23,6 +23,8 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct StagePlan<'a> {
     /// Stages and the time from the gate to them, in order.
     pub(super) stages: Vec<(Duration, RunStage)>,
+    /// Reading of `CLOCK_MONOTONIC` at which the gate is opened; at once without it.
+    pub(super) begin_at: Option<u64>,
     /// Time without progress that ends a run without a time; `None` with a time.
     pub(super) patience: Option<Duration>,
     /// Grace period after a signal of the user; `None` where signals are ignored.
@@ -68,7 +70,7 @@ pub(super) fn conduct(
     turn: &mut dyn FnMut(RunStage),
 ) -> Conducted {
     let mut lost = None;
-    while !shared.wait(GateEvent::Ready, LOOK) {
+    let mut look = || {
         if lost.is_none() {
             lost = ended(controls);
             if lost.is_some() {
@@ -78,10 +80,22 @@ pub(super) fn conduct(
         if plan.by_user.is_some() && alarm::stopped_by_user() {
             shared.enter(RunStage::Abandon);
         }
+    };
+    while !shared.wait(GateEvent::Ready, LOOK) {
+        look();
+    }
+    // Without the rest of the wait after the loss of the peer or a signal.
+    while let Some(left) = wait_to_begin(plan).filter(|_| shared.stage() < RunStage::Finish) {
+        std::thread::sleep(left.min(LOOK));
+        look();
     }
     turn(shared.stage());
     let opened = clock::now();
     shared.open();
+    let late = plan
+        .begin_at
+        .map(|at| clock::monotonic().saturating_sub(at));
+    let opened = opened.minus(Duration::from_nanos(late.unwrap_or_default()));
     let mut coordinator = Coordinator {
         shared,
         counts,
@@ -111,6 +125,12 @@ pub(super) fn conduct(
         lost,
         idle: coordinator.idle,
     }
+}
+
+/// Time until the agreed begin; `None` once it has passed.
+fn wait_to_begin(plan: &StagePlan<'_>) -> Option<Duration> {
+    let left = plan.begin_at?.checked_sub(clock::monotonic())?;
+    Some(Duration::from_nanos(left)).filter(|left| !left.is_zero())
 }
 
 /// First control connection that ended.

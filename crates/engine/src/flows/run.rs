@@ -313,6 +313,7 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
         drains: timing::receives_to_the_end(job),
         by_user: Some(by_user),
         early: Some((live, early)),
+        begin_at: flows.begin_at,
         ..StagePlan::default()
     };
     let Some(time) = job.time() else {

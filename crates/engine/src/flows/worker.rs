@@ -174,9 +174,11 @@ pub(super) fn window(reports: &[WorkerReport], transport: TransportId) -> Window
     let mut window = Window::default();
     let mut workers = 0_u32;
     let (mut begins, mut acknowledged) = (0_u64, Some(0_u64));
+    let mut begin: Option<Moment> = None;
     for part in reports.iter().filter_map(|report| report.window) {
         window.tally = window.tally.plus(&part.tally);
         window.seconds += part.length.as_secs_f64();
+        begin = begin.max(Some(part.begin));
         begins = begins.saturating_add(part.begin.nanos());
         acknowledged = acknowledged
             .zip(part.acknowledged)
@@ -185,6 +187,7 @@ pub(super) fn window(reports: &[WorkerReport], transport: TransportId) -> Window
     }
     window.seconds /= f64::from(workers.max(1));
     window.begin_nanos = begins / u64::from(workers.max(1));
+    window.begin_monotonic = begin.map(Moment::monotonic).unwrap_or_default();
     // Elsewhere the kernel counts what the transport adds, or one path of several.
     let plain = matches!(transport, TransportId::Tcp | TransportId::IpDefault);
     window.arrived = acknowledged

@@ -170,6 +170,7 @@ fn option(many: &Many) -> &'static str {
         (many.flows > 1, "--flows"),
         (!many.warmup.is_zero(), "--warmup"),
         (!many.cooldown.is_zero(), "--cooldown"),
+        (many.begin_at.is_some(), "--begin-at"),
         (!many.local.cpus.is_empty(), "--cpus"),
         (!many.remote.cpus.is_empty(), "--remote-cpus"),
         (placed, "--place"),

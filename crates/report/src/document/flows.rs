@@ -15,6 +15,10 @@ pub struct FlowsResult {
     /// The time from the first operation of the first flow to that of the last. Null if some
     /// flow had none.
     pub start_skew_seconds: MeasuredFigure,
+    /// Begin of the part of the run that counts, by `CLOCK_MONOTONIC` of netperf's host; absent
+    /// without warm-up and cool-down.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub window_begin_nanoseconds: Option<u64>,
     /// The length of the part of the run that counts: all of it without warm-up and
     /// cool-down.
     pub counted_seconds: MeasuredFigure,
@@ -98,6 +102,7 @@ impl FlowsResult {
         Self {
             setup_seconds: MeasuredFigure::of(flows.setup),
             start_skew_seconds: MeasuredFigure::of(flows.skew),
+            window_begin_nanoseconds: flows.window.map(|window| window.begin_monotonic),
             counted_seconds: MeasuredFigure::of(seconds),
             arrived_bytes: arrived.map(|arrived| arrived.bytes),
             arrived_error_bytes: arrived.and_then(|arrived| arrived.error),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use netperf_model::host::tidy;
 use netperf_model::{
     Address, CpuMethod, CpuShares, CpuUsage, Domain, Duplex, EndPlan, EndResult, EndSetup, Feature,
-    Limit, Routing, SocketKind, Tally, TestId, TestPlan,
+    Limit, Many, Routing, SocketKind, Tally, TestId, TestPlan,
 };
 use netperf_wire::messages::{Extension, ItemKind, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
@@ -125,10 +125,10 @@ fn flags(plan: &TestPlan) -> OmniFlags {
         .with(OmniFlags::KEEP_ALIVE, socket.keepalive)
 }
 
-/// Warm-up and cool-down of the flows.
+/// Warm-up and cool-down of the flows, and the wait for their begin.
 fn margins(plan: &TestPlan) -> Duration {
-    let margins = plan.many.as_ref().map(|many| many.warmup + many.cooldown);
-    margins.unwrap_or_default()
+    let margins = |many: &Many| many.lead + many.warmup + many.cooldown;
+    plan.many.as_ref().map(margins).unwrap_or_default()
 }
 
 /// Seconds, rounded up, or minus the number of units; 0 until a signal.

@@ -48,7 +48,7 @@ _netperf_selector_names='all OUTPUT_NONE SOCKET_TYPE PROTOCOL DIRECTION ELAPSED_
 
 _netperf_value() {
     case $1 in
-    --help) _netperf_words 'all check report compare run sweep history TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID' ;;
+    --help) _netperf_words 'all check report compare run sweep history campaign TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID' ;;
     '-H' | --host) _netperf_offer -A hostname ;;
     '-p' | --port) : ;;
     '-t' | --test) _netperf_words 'TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID' ;;
@@ -96,6 +96,7 @@ _netperf_value() {
     --one-port) _netperf_words 'on auto' ;;
     --flows) : ;;
     --threads) : ;;
+    --begin-at) : ;;
     --warmup) : ;;
     --cooldown) : ;;
     --cpus) : ;;
@@ -160,6 +161,7 @@ _netserver_value() {
     '-p' | --port) : ;;
     '-Z' | --passphrase) : ;;
     --key-file) _netperf_offer -f ;;
+    --join) : ;;
     --require) _netperf_words 'none passphrase key' ;;
     --allow) : ;;
     --deny) : ;;
@@ -271,8 +273,18 @@ _netperf_history_value() {
     esac
 }
 
-_netperf_names='--align --arrival --associations --async-recv --async-send --avoid-copy --batch --bidirectional --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --control-keepalive --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flow-label --flows --headers --help --history --host --human --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --key-file --keyval --latency --link-window --list --live --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --one-port --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --progress --protocol --provider --quickack --rate --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-pacing-rate --remote-socket-buffer --request-size --result-only --retry-connect --reverse --ring --route --sap --seed --segment-offload --segment-size --send-ring --send-size --sequence --series --series-flows --socket-buffer --socket-debug --socket-directory --socket-type --splice --test --threads --time --timestamps --tls-cipher --tos --udp --unit --until --until-confidence --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
-_netperf_commands='check report compare run sweep history'
+_netperf_campaign_value() {
+    case $1 in
+    --inventory) _netperf_offer -f ;;
+    --key-file) _netperf_offer -f ;;
+    --expect) : ;;
+    '-o' | --output) _netperf_offer -f ;;
+    *) return 1 ;;
+    esac
+}
+
+_netperf_names='--align --arrival --associations --async-recv --async-send --avoid-copy --batch --begin-at --bidirectional --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --control-keepalive --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flow-label --flows --headers --help --history --host --human --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --key-file --keyval --latency --link-window --list --live --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --one-port --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --progress --protocol --provider --quickack --rate --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-pacing-rate --remote-socket-buffer --request-size --result-only --retry-connect --reverse --ring --route --sap --seed --segment-offload --segment-size --send-ring --send-size --sequence --series --series-flows --socket-buffer --socket-debug --socket-directory --socket-type --splice --test --threads --time --timestamps --tls-cipher --tos --udp --unit --until --until-confidence --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
+_netperf_commands='check report compare run sweep history campaign'
 _netperf_commands_of='history/add history/list history/show history/trend history/change history/forget history/export history/check'
 
 _netperf_command() {
@@ -291,6 +303,7 @@ _netperf_command() {
     history/forget) _netperf_complete netperf_history '--before --configuration --db --dry-run --help --host --json --keep-last --label --older-than --since --test' ;;
     history/export) _netperf_complete netperf_history '--before --configuration --csv --db --help --host --label --parquet --since --test' ;;
     history/check) _netperf_complete netperf_history '--db --help' ;;
+    campaign) _netperf_complete netperf_campaign '--expect --help --inventory --join-listen --json --key-file --output' -f ;;
     *) return 1 ;;
     esac
 }
@@ -323,7 +336,7 @@ _netperf() {
 }
 
 _netserver() {
-    _netperf_complete netserver '--allow --check-config --config --control-keepalive --cpu-count --cpu-method --data-peers --data-ports --debug --deny --drain --features --files --foreground --health --help --idle-time --ipv4 --ipv6 --key-file --listen --log --log-file --log-level --max-flows --max-memory --max-peer-sessions --max-ports --max-send-rate --max-session-rate --max-sessions --max-startups --max-test-time --max-threads --metrics --no-debug --no-fork --one-port --passphrase --port --require --sandbox --source-bits --transports --user --verbosity --version'
+    _netperf_complete netserver '--agent --allow --check-config --config --control-keepalive --cpu-count --cpu-method --data-peers --data-ports --debug --deny --drain --exit-on-eof --features --files --foreground --health --help --idle-time --ipv4 --ipv6 --join --key-file --listen --log --log-file --log-level --max-flows --max-memory --max-peer-sessions --max-ports --max-send-rate --max-session-rate --max-sessions --max-startups --max-test-time --max-threads --metrics --no-debug --no-fork --one-port --passphrase --port --require --sandbox --source-bits --transports --user --verbosity --version'
 }
 
 complete -F _netperf netperf

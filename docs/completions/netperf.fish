@@ -23,7 +23,7 @@ function __netperf_part
     set -l part front
     test (count $words) -gt 1; or set part first
     switch "$words[2]"
-        case check report compare run sweep history
+        case check report compare run sweep history campaign
             set part $words[2]
     end
     for word in $words[2..]
@@ -50,9 +50,9 @@ end
 complete -c netperf -n '__netperf_in first front' -s h -d 'show this help and exit'
 complete -c netperf -n '__netperf_in first front' -l help -d 'show this help and exit'
 complete -c netperf -n '__netperf_in inner' -a '-h --help' -d 'show this help and exit'
-complete -c netperf -n '__netperf_in inner; and __netperf_value -h --help' -x -a 'all check report compare run sweep history TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID'
+complete -c netperf -n '__netperf_in inner; and __netperf_value -h --help' -x -a 'all check report compare run sweep history campaign TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID'
 complete -c netperf -n '__netperf_in behind' -a '--help' -d 'show this help and exit'
-complete -c netperf -n '__netperf_in behind; and __netperf_value --help' -x -a 'all check report compare run sweep history TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID'
+complete -c netperf -n '__netperf_in behind; and __netperf_value --help' -x -a 'all check report compare run sweep history campaign TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID'
 complete -c netperf -n '__netperf_in first front' -s H -l host -x -a '(__fish_print_hostnames)' -d 'address of netserver'
 complete -c netperf -n '__netperf_in inner' -a '-H --host' -d 'address of netserver'
 complete -c netperf -n '__netperf_in inner; and __netperf_value -H --host' -x -a '(__fish_print_hostnames)'
@@ -270,6 +270,9 @@ complete -c netperf -n '__netperf_in behind' -a '--flows' -d 'number of concurre
 complete -c netperf -n '__netperf_in first front' -l threads -x -d 'number of threads that serve the flows at each end'
 complete -c netperf -n '__netperf_in inner' -a '--threads' -d 'number of threads that serve the flows at each end'
 complete -c netperf -n '__netperf_in behind' -a '--threads' -d 'number of threads that serve the flows at each end'
+complete -c netperf -n '__netperf_in first front' -l begin-at -x -d 'open the connections, then begin at this reading of CLOCK_MONOTONIC'
+complete -c netperf -n '__netperf_in inner' -a '--begin-at' -d 'open the connections, then begin at this reading of CLOCK_MONOTONIC'
+complete -c netperf -n '__netperf_in behind' -a '--begin-at' -d 'open the connections, then begin at this reading of CLOCK_MONOTONIC'
 complete -c netperf -n '__netperf_in first front' -l warmup -x -d 'run the flows this long before the measured time'
 complete -c netperf -n '__netperf_in inner' -a '--warmup' -d 'run the flows this long before the measured time'
 complete -c netperf -n '__netperf_in behind' -a '--warmup' -d 'run the flows this long before the measured time'
@@ -551,6 +554,7 @@ complete -c netperf -n '__netperf_in first' -a compare -d 'compare two sets of r
 complete -c netperf -n '__netperf_in first' -a run -d 'run two configurations alternately and compare them'
 complete -c netperf -n '__netperf_in first' -a sweep -d 'measure a curve'
 complete -c netperf -n '__netperf_in first' -a history -d 'store results and find changes'
+complete -c netperf -n '__netperf_in first' -a campaign -d 'measure between many hosts'
 complete -c netperf -n '__netperf_in check' -s p -l port -x -d 'control port of netserver (default 12865)'
 complete -c netperf -n '__netperf_in check' -s 4 -l ipv4 -d 'use IPv4'
 complete -c netperf -n '__netperf_in check' -s 6 -l ipv6 -d 'use IPv6'
@@ -681,6 +685,14 @@ complete -c netperf -n '__netperf_in history-export' -l parquet -r -F -d 'write 
 complete -c netperf -n '__netperf_in history-export' -s h -l help -d 'show this help and exit'
 complete -c netperf -n '__netperf_in history-check' -l db -r -F -d 'the history: a file, or postgres://user@host/database'
 complete -c netperf -n '__netperf_in history-check' -s h -l help -d 'show this help and exit'
+complete -c netperf -n '__netperf_in campaign' -l inventory -r -F -d 'the hosts that take part; - is standard input'
+complete -c netperf -n '__netperf_in campaign' -l key-file -r -F -d 'file with the key of the agents'
+complete -c netperf -n '__netperf_in campaign' -l join-listen -d 'wait here for agents with --join'
+complete -c netperf -n '__netperf_in campaign' -l expect -x -d 'number of agents that join'
+complete -c netperf -n '__netperf_in campaign' -s o -l output -r -F -d 'write the result, or the key, to this file'
+complete -c netperf -n '__netperf_in campaign' -l json -d 'print the result as JSON'
+complete -c netperf -n '__netperf_in campaign' -s h -l help -d 'show this help and exit'
+complete -c netperf -n '__netperf_in campaign' -F
 complete -c netserver -s h -l help -d 'show this help and exit'
 complete -c netserver -s D -l foreground -d 'stay in the foreground'
 complete -c netserver -s f -l no-fork -d 'serve one client at a time, without a process for each'
@@ -690,6 +702,9 @@ complete -c netserver -s 4 -l ipv4 -d 'listen on IPv4 only'
 complete -c netserver -s 6 -l ipv6 -d 'listen on IPv6 only'
 complete -c netserver -s Z -l passphrase -x -d 'close connections that do not begin with this passphrase'
 complete -c netserver -l key-file -r -F -d 'file with the key that clients must have'
+complete -c netserver -l agent -d 'take part in campaigns of netperf campaign (with --key-file)'
+complete -c netserver -l join -x -d 'connect to the coordinator at this address (with --agent)'
+complete -c netserver -l exit-on-eof -d 'end at the end of standard input (with --agent)'
 complete -c netserver -l require -x -a 'none passphrase key' -d 'required credential of a client: none, passphrase or key'
 complete -c netserver -l allow -x -d 'admit only clients in these networks'
 complete -c netserver -l deny -x -d 'refuse clients in these networks'

@@ -7,8 +7,15 @@ mod summary;
 mod text;
 mod verdicts;
 
+pub mod agent;
 pub mod check;
+pub mod clock;
 pub mod curve;
+pub mod inventory;
+pub mod outcome;
+pub mod pattern;
+pub mod plan;
+pub mod protocol;
 pub mod sweep;
 
 pub mod compare;

@@ -9,8 +9,10 @@ pub use global::{
     ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs, HumanArg, IoArgs, IterationsArg, JsonArg,
     OnePortArg, Progress, RateArg, RateArgs, RateCounts, SeriesArgs, Show, UntilArg, UntilArgs,
 };
-pub use server::{AccessArgs, Networks, ServerArgs};
-pub use subcommands::{CheckArgs, CompareArgs, HistoryArgs, ReportArgs, SweepArgs, SweepWords};
+pub use server::{AccessArgs, AgentArgs, Networks, ServerArgs};
+pub use subcommands::{
+    CampaignArgs, CheckArgs, CompareArgs, HistoryArgs, ReportArgs, SweepArgs, SweepWords,
+};
 pub use test::{OutputArg, OutputLayout, SocketKindArg, TestArgs, TransportArg};
 
 use netperf_model::Family;

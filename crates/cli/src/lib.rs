@@ -13,6 +13,7 @@
 
 mod applies;
 mod args;
+mod campaign;
 mod check;
 mod command;
 mod compare;
@@ -49,12 +50,13 @@ use std::io;
 use std::path::Path;
 
 pub use args::{
-    AccessArgs, Args, CheckArgs, CompareArgs, ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs,
-    HistoryArgs, HostArg, HumanArg, IoArgs, IterationsArg, JsonArg, Networks, OnePortArg,
-    OutputArg, OutputLayout, PerDirection, PerEnd, Progress, RateArg, RateArgs, RateCounts,
-    ReportArgs, SeriesArgs, ServerArgs, Show, SocketKindArg, SweepArgs, SweepWords, TestArgs,
-    TransportArg, UntilArg, UntilArgs,
+    AccessArgs, AgentArgs, Args, CampaignArgs, CheckArgs, CompareArgs, ConfidenceArg, CpuArg,
+    FlowsArgs, GlobalArgs, HistoryArgs, HostArg, HumanArg, IoArgs, IterationsArg, JsonArg,
+    Networks, OnePortArg, OutputArg, OutputLayout, PerDirection, PerEnd, Progress, RateArg,
+    RateArgs, RateCounts, ReportArgs, SeriesArgs, ServerArgs, Show, SocketKindArg, SweepArgs,
+    SweepWords, TestArgs, TransportArg, UntilArg, UntilArgs,
 };
+pub use campaign::CampaignVerb;
 pub use command::{
     CliError, Command, ListCommand, Notice, OutputStream, Parsed, RunCommand, ServerCommand,
     UnknownTest, Usage,

@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 
-use crate::args::{CheckArgs, CompareArgs, HistoryArgs, ReportArgs, SweepArgs};
+use crate::args::{CampaignArgs, CheckArgs, CompareArgs, HistoryArgs, ReportArgs, SweepArgs};
+use crate::campaign::{self, CampaignVerb};
 use crate::command::{CliError, Usage};
 use crate::history::HistoryVerb;
 use crate::long::OtherTables;
@@ -25,6 +26,8 @@ pub enum Subcommand {
     Sweep(Box<SweepArgs>),
     /// `netperf history`.
     History(HistoryVerb, Box<HistoryArgs>),
+    /// `netperf campaign`.
+    Campaign(CampaignVerb, Box<CampaignArgs>),
     /// Print help.
     Usage(Usage),
     /// `netperf help`.
@@ -32,7 +35,9 @@ pub enum Subcommand {
 }
 
 /// The words of the subcommands.
-pub(crate) const WORDS: [&str; 6] = ["check", "report", "compare", "run", "sweep", "history"];
+pub(crate) const WORDS: [&str; 7] = [
+    "check", "report", "compare", "run", "sweep", "history", "campaign",
+];
 
 /// Reads a command line, argv\[0\] included; `None` if it is not that of a subcommand.
 ///
@@ -48,6 +53,7 @@ pub fn subcommand(argv: &[OsString]) -> Option<Result<Subcommand, CliError>> {
         "run" => compare::RUN.read(argv),
         "sweep" => sweep::SWEEP.read(argv),
         "history" => history::HISTORY.read(argv),
+        "campaign" => campaign::CAMPAIGN.read(argv),
         "help" => Ok(Subcommand::Help(match argv.get(2) {
             None => Usage::help(HelpTopic::Start.text()),
             Some(word) => explained(word.to_str()?)?,
@@ -72,18 +78,20 @@ pub(crate) fn help(word: &str) -> String {
         "run" => compare::RUN.help(),
         "sweep" => sweep::SWEEP.help(),
         "history" => history::HISTORY.help(),
+        "campaign" => campaign::CAMPAIGN.help(),
         _ => String::new(),
     }
 }
 
 /// Words and short descriptions of the subcommands.
-pub(crate) const ABOUT: [(&str, &str); 6] = [
+pub(crate) const ABOUT: [(&str, &str); 7] = [
     ("check", check::CHECK.about),
     ("report", report::REPORT.about),
     ("compare", compare::COMPARE.about),
     ("run", compare::RUN.about),
     ("sweep", sweep::SWEEP.about),
     ("history", history::HISTORY.about),
+    ("campaign", campaign::CAMPAIGN.about),
 ];
 
 /// A subcommand and its options.

@@ -10,7 +10,7 @@ crate::words! {
     pub enum KeyRole {
         /// A client that measures.
         Measure = "measure",
-        /// An agent; netserver does not serve it.
+        /// A coordinator of campaigns; only a netserver with `--agent` serves it.
         Agent = "agent",
     }
 }
@@ -55,6 +55,9 @@ pub enum BadKeyFile {
 impl KeyRing {
     /// Most keys of a file. Each proof is compared with every key.
     pub const MOST: usize = 64;
+
+    /// Most keys of a campaign beside them.
+    pub const MOST_TOKENS: usize = 4096;
 
     /// Reads a key file. If the second word of its first line is a role, each line is a key:
     /// `name role key [max-sessions=N]`; lines that begin with `#` are comments. Any other file
@@ -105,10 +108,13 @@ impl KeyRing {
         self.0.iter().find(|key| key.role == KeyRole::Measure)
     }
 
-    /// Keys from parts, as many as [`Self::parse`] accepts; `None` without any.
+    /// Keys from parts, as many as [`Self::parse`] accepts and those of a campaign; `None` without
+    /// any.
     #[must_use]
     pub fn of(keys: Vec<NamedKey>) -> Option<Self> {
-        (1..=Self::MOST).contains(&keys.len()).then_some(Self(keys))
+        (1..=Self::MOST + Self::MOST_TOKENS)
+            .contains(&keys.len())
+            .then_some(Self(keys))
     }
 }
 

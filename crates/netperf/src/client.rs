@@ -3,6 +3,8 @@
 mod asked;
 mod begin;
 #[cfg(feature = "results")]
+mod campaign;
+#[cfg(feature = "results")]
 mod check;
 #[cfg(feature = "results")]
 mod compare;
@@ -153,6 +155,7 @@ fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
         Ok(Subcommand::Run(args)) => versus::run(&args),
         Ok(Subcommand::Sweep(args)) => sweep::run(&args),
         Ok(Subcommand::History(verb, args)) => history::run(verb, &args),
+        Ok(Subcommand::Campaign(verb, args)) => campaign::run(verb, &args),
         Ok(Subcommand::Usage(usage) | Subcommand::Help(usage)) => Ok(output::usage(&usage)),
         Err(error) => Err(error.into()),
     };

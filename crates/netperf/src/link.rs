@@ -1,15 +1,16 @@
 //! The control connection over a socket.
 
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::time::Duration;
 
 use netperf_engine::EndMark;
 use netperf_measure::clock::{self, Moment};
 use netperf_os::sockopt::{self, IntOption};
-use netperf_os::wait::{Interest, ready};
+use netperf_os::wait::{Interest, readable_of, ready};
 use netperf_os::{Socket, tcp};
 use netperf_session::driver::{Link, LinkEvent};
 use netperf_transport::secure::{Channel, NoChannel};
@@ -74,6 +75,12 @@ impl ControlLink {
     ) -> Result<(), NoChannel> {
         self.channel = Some(make(self.fd())?);
         Ok(())
+    }
+
+    #[cfg(feature = "results")]
+    /// The encryption, for a connection that carries other messages from now on.
+    pub(crate) fn into_channel(self) -> Option<Channel> {
+        self.channel
     }
 
     /// Puts a message back, to be received again.
@@ -151,6 +158,50 @@ impl ControlLink {
         let _best_effort = self.socket.set_keepalive(true);
         for (option, value) in options {
             let _best_effort = sockopt::set(self.fd(), *option, *value);
+        }
+    }
+
+    /// Forwards between the encrypted connection and another one until either ends, or nothing came
+    /// for this time.
+    ///
+    /// # Errors
+    /// Those of either connection.
+    pub(crate) fn forward(&mut self, inside: &UnixStream, silence: Duration) -> io::Result<()> {
+        let outside = Rc::clone(&self.socket);
+        let outside = outside.as_ref().as_fd();
+        let mut buf = vec![0; 65_536];
+        loop {
+            while let Some(count) = self.decrypted(&mut buf)? {
+                if count == 0 {
+                    return Ok(());
+                }
+                (&*inside).write_all(buf.get(..count).unwrap_or_default())?;
+            }
+            let wait = silence + Duration::from_millis(1);
+            match readable_of([outside, inside.as_fd()], wait)? {
+                [false, false] => return Err(io::ErrorKind::TimedOut.into()),
+                [from_outside, from_inside] => {
+                    if from_inside {
+                        let count = (&*inside).read(&mut buf)?;
+                        if count == 0 {
+                            return Ok(());
+                        }
+                        let part = buf.get(..count).unwrap_or_default();
+                        match &mut self.channel {
+                            Some(channel) => channel.send(outside, part, SEND_WITHIN)?,
+                            None => return Ok(()),
+                        }
+                    }
+                    let open = match &mut self.channel {
+                        Some(channel) if from_outside => channel.take_in(outside)?,
+                        Some(_) => true,
+                        None => false,
+                    };
+                    if !open {
+                        return Ok(());
+                    }
+                }
+            }
         }
     }
 
@@ -237,8 +288,6 @@ impl Link for ControlLink {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::net::UnixStream;
-
     use super::*;
 
     #[test]

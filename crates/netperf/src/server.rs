@@ -2,6 +2,7 @@
 
 mod accept_loop;
 mod admission;
+pub(crate) mod agent;
 mod check;
 mod histogram;
 mod host;
@@ -21,7 +22,7 @@ mod secure;
 mod session;
 mod session_log;
 mod session_process;
-mod session_settings;
+pub(crate) mod session_settings;
 mod start_rates;
 mod supervisor;
 
@@ -34,7 +35,7 @@ use std::time::Duration;
 
 use log::ServerLog;
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
-use netperf_model::{Denied, KeyRing, Limits, Require};
+use netperf_model::{Denied, KeyRing, KeyRole, Limits, Require};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, pass};
 use record::{Grant, Records, SessionEnd, SessionRecord};
@@ -102,6 +103,8 @@ struct Environment {
     records: bool,
     /// Descriptor of the hand-off socket for data that arrives at the listener's port.
     handoff: Option<i32>,
+    /// Descriptor at which a session passes the connection of a coordinator.
+    door: Option<i32>,
     /// True if a library is preloaded, which may need system calls or files that the sandbox
     /// forbids.
     preloaded: bool,
@@ -118,6 +121,9 @@ impl Environment {
             journal: has("JOURNAL_STREAM"),
             records: has(session_process::RECORDS),
             handoff: std::env::var(session_process::HANDOFF)
+                .ok()
+                .and_then(|number| number.parse().ok()),
+            door: std::env::var(agent::SESSION_DOOR)
                 .ok()
                 .and_then(|number| number.parse().ok()),
             preloaded: has("LD_PRELOAD"),
@@ -150,6 +156,15 @@ fn with_key(mut args: ServerArgs, of_session: Option<Arc<KeyRing>>) -> Result<Se
     };
     if args.require() == Require::Key && args.access.keys.is_none() {
         let line = "require is key, but there is none: give one with key-file";
+        return Err(Failure::netserver(FAILED, line));
+    }
+    let keys = args.access.keys.as_ref();
+    let may_coordinate = keys.is_some_and(|keys| {
+        let mut keys = keys.keys().iter();
+        keys.any(|key| key.role == KeyRole::Agent)
+    });
+    if args.agent.enabled && !may_coordinate {
+        let line = "--agent takes --key-file with a key for agents: netperf campaign key";
         return Err(Failure::netserver(FAILED, line));
     }
     Ok(args)
@@ -237,7 +252,9 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
     netperf_os::memory::set_last_message(1, &failed);
     let handoff = environment.handoff.and_then(pass::take_inherited);
     let handoff = handoff.map(Socket::from);
-    session::serve(control, args, handoff, &mut ListenerRecords);
+    let door = environment.door.and_then(pass::take_inherited);
+    let inherited = (handoff, door.map(Socket::from));
+    session::serve(control, args, inherited, &mut ListenerRecords);
     ExitCode::SUCCESS
 }
 
@@ -266,7 +283,7 @@ fn one_session(
         return Ok(ExitCode::from(UNCONFINED));
     }
     let mut session_log = SessionLog::new(peer.unwrap_or_default(), args.access.keys.clone());
-    session::serve(control, args, None, &mut session_log);
+    session::serve(control, args, (None, None), &mut session_log);
     session_log.write(ProcessEnd::Exit(0), &mut log);
     Ok(ExitCode::SUCCESS)
 }

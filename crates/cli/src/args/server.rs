@@ -40,9 +40,11 @@ pub struct ServerArgs {
     pub access: AccessArgs,
     /// Operational options.
     pub operations: Operations,
+    /// Options of agents.
+    pub agent: AgentArgs,
     /// `--control-keepalive`: how often an idle control connection is probed.
     pub control_keepalive: Option<Duration>,
-    /// True if one of `-D -f -L -p` was given: then stdin is not an inetd connection.
+    /// True if one of `-D -f -L -p --agent` was given: then stdin is not an inetd connection.
     pub standalone: bool,
 }
 
@@ -180,6 +182,20 @@ impl ServerArgs {
 
     /// Contradiction between settings, with the remedy.
     pub(crate) fn contradiction(&self) -> Option<String> {
+        let agent = &self.agent;
+        let beside = [
+            (agent.join.is_some(), "join"),
+            (agent.exit_on_eof, "exit-on-eof"),
+        ];
+        if let Some((_, name)) = beside
+            .into_iter()
+            .find(|(given, _)| *given && !agent.enabled)
+        {
+            return Some(format!("{name} is for agents of campaigns: add agent"));
+        }
+        if agent.enabled && self.no_fork {
+            return Some("an agent serves several connections: leave out -f".to_owned());
+        }
         match self.access.require {
             Some(Require::Passphrase) if self.passphrase.is_none() => Some(
                 "require is passphrase, and there is none: give one with passphrase (-Z)"
@@ -188,6 +204,17 @@ impl ServerArgs {
             _ => None,
         }
     }
+}
+
+/// Options of agents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentArgs {
+    /// `--agent`: take part in campaigns.
+    pub enabled: bool,
+    /// `--join`: the coordinator to connect to.
+    pub join: Option<String>,
+    /// `--exit-on-eof`: end with standard input.
+    pub exit_on_eof: bool,
 }
 
 /// Access options.

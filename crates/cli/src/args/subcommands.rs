@@ -130,3 +130,22 @@ pub struct HistoryArgs {
     /// `--json`: print a document.
     pub json: bool,
 }
+
+/// The options of `netperf campaign`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CampaignArgs {
+    /// The plan, result or inventory.
+    pub file: Option<String>,
+    /// `--inventory`: the hosts.
+    pub inventory: Option<String>,
+    /// `--key-file`: the key of the agents.
+    pub key_file: Option<PathBuf>,
+    /// `--join-listen`: where agents join.
+    pub join_listen: Option<String>,
+    /// `--expect`: how many.
+    pub expect: Option<u32>,
+    /// `-o`: where the result goes.
+    pub output: Option<PathBuf>,
+    /// `--json`: print the document.
+    pub json: bool,
+}

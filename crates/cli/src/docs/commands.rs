@@ -53,6 +53,7 @@ pub(super) fn commands() -> Vec<DocumentedCommand> {
         DocumentedCommand::new(&compare::RUN, Takes::Line { again }),
         DocumentedCommand::new(&sweep::SWEEP, Takes::Line { again: None }),
         DocumentedCommand::new(&history::HISTORY, Takes::Commands(verbs())),
+        DocumentedCommand::new(&crate::campaign::CAMPAIGN, Takes::Files),
     ]
 }
 

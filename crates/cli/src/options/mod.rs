@@ -1,6 +1,7 @@
 //! The option tables: one row per letter, one table per parser.
 
 mod buffers;
+pub(crate) mod campaign;
 pub(crate) mod check;
 pub(crate) mod compare;
 mod cpu;

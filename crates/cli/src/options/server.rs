@@ -81,6 +81,32 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
              NETPERF_KEY_FILE or NETPERF_KEY in the environment. Client and netserver prove to \
              each other that they have the key, and the control connection is encrypted.",
         ),
+    Opt::named("agent", Group::Access)
+        .flag(|a| {
+            a.agent.enabled = true;
+            a.foreground = true;
+            a.standalone = true;
+        })
+        .help("take part in campaigns of netperf campaign (with --key-file)")
+        .more(
+            "A coordinator that has a key with the role agent can make this host measure to the \
+             other members of its campaign, and to nobody else. Loads stop within 3 seconds after \
+             the coordinator is gone. netserver stays in the foreground, and SIGHUP ends it. \
+             The program netperf has to be in the same directory.",
+        ),
+    Opt::named("join", Group::Access)
+        .takes("host:port", ValueKind::Text)
+        .set(|a, text| a.agent.join = Some(text.to_owned()))
+        .help("connect to the coordinator at this address (with --agent)")
+        .more(
+            "For hosts that the coordinator cannot reach, and for jobs and pods whose addresses it \
+             does not know: netperf campaign run --join-listen. Repeated until the coordinator is \
+             there.",
+        ),
+    Opt::named("exit-on-eof", Group::Access)
+        .flag(|a| a.agent.exit_on_eof = true)
+        .help("end at the end of standard input (with --agent)")
+        .more("For ssh without a terminal: the agent ends with the connection."),
     Opt::named("require", Group::Access)
         .takes("mode", ValueKind::Word(Require::WORDS))
         .set(|a, text| a.access.require = Require::named(text))

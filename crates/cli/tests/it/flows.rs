@@ -20,6 +20,8 @@ fn flows_have_no_margins_and_threads_of_their_number_unless_asked() {
         flows: 64,
         warmup: Duration::ZERO,
         cooldown: Duration::ZERO,
+        begin_at: None,
+        lead: Duration::ZERO,
         local: Workers::default(),
         remote: Workers::default(),
     };

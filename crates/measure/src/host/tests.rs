@@ -47,6 +47,7 @@ impl Root {
     fn asked<T>(&self, driver: Option<&DriverInfo>, ask: impl Fn(&Path, &Kernel<'_>) -> T) -> T {
         let kernel = Kernel {
             names: Names {
+                node: String::new(),
                 sysname: "Linux".to_owned(),
                 release: "6.1.0".to_owned(),
                 version: "#1 SMP\n".to_owned(),

@@ -16,7 +16,7 @@ const LEAD: Duration = Duration::from_secs(2);
 /// Sleeps until shortly before the begin, and states the rest of the wait in the plan.
 ///
 /// # Errors
-/// When the begin is too far ahead.
+/// When the begin has passed or is too far ahead.
 pub(super) fn wait(plan: &mut TestPlan) -> Result<(), Failure> {
     let Some(many) = &mut plan.many else {
         return Ok(());
@@ -24,6 +24,17 @@ pub(super) fn wait(plan: &mut TestPlan) -> Result<(), Failure> {
     let Some(at) = many.begin_at else {
         return Ok(());
     };
+    let passed = clock::monotonic().saturating_sub(at);
+    if passed > 0 {
+        return Err(Failure::stderr(
+            INVALID,
+            format_args!(
+                "netperf: --begin-at {at} has passed {:.3} s ago: it is a reading of \
+                 CLOCK_MONOTONIC of this host in the future",
+                Duration::from_nanos(passed).as_secs_f64()
+            ),
+        ));
+    }
     let left = || Duration::from_nanos(at.saturating_sub(clock::monotonic()));
     if left() > LONGEST {
         return Err(Failure::stderr(

@@ -25,6 +25,7 @@ use netperf_session::server::PASSPHRASE;
 use netperf_transport::registry;
 
 use super::admission::Admission;
+use super::agent::{AgentMessage, AgentProcess};
 use super::log::ServerLog;
 use super::metrics::{Gauges, Metrics};
 use super::metrics_server::MetricsServer;
@@ -75,6 +76,8 @@ pub(super) struct AcceptLoop {
     data_arrivals: DataArrivals,
     /// Opens files of root, where netserver has changed to another user.
     root_files: Option<RootFiles>,
+    /// The agent of campaigns.
+    agent: Option<AgentProcess>,
     /// accept(2) is suspended until then.
     paused: Option<Moment>,
     /// Deadline for running sessions after a termination signal.
@@ -91,7 +94,7 @@ impl AcceptLoop {
         args: &ServerArgs,
         listeners: Vec<Socket>,
         (log, metrics_server): (ServerLog, Option<MetricsServer>),
-        root_files: Option<RootFiles>,
+        (root_files, agent): (Option<RootFiles>, Option<AgentProcess>),
     ) -> io::Result<Self> {
         let poller = ServerPoller::new()?;
         for (number, listener) in (0..).zip(&listeners) {
@@ -113,6 +116,12 @@ impl AcceptLoop {
             metrics_server.register(&poller)?;
         }
         let data_arrivals = DataArrivals::open(&listeners, args.one_port(), &poller)?;
+        if let Some(agent) = &agent {
+            poller.watch(agent.fd(), PollToken::Agent)?;
+        }
+        if args.agent.exit_on_eof {
+            poller.watch(io::stdin().as_fd(), PollToken::Input)?;
+        }
         let descriptors = process::raise_open_files().unwrap_or(1024);
         let room = usize::try_from(descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2);
         Ok(Self {
@@ -133,6 +142,7 @@ impl AcceptLoop {
             metrics_server,
             data_arrivals,
             root_files,
+            agent,
             paused: None,
             draining: None,
         })
@@ -233,11 +243,19 @@ impl AcceptLoop {
                 | PollToken::MetricsServer
                 | PollToken::Refused
                 | PollToken::Handoffs
+                | PollToken::Agent
+                | PollToken::Input
                 | PollToken::Probes => {}
             }
         }
         if is_ready(PollToken::Handoffs) {
             self.data_arrivals.read_handoffs();
+        }
+        if is_ready(PollToken::Input) {
+            self.hear_input();
+        }
+        if is_ready(PollToken::Agent) {
+            self.hear_agent();
         }
         if is_ready(PollToken::Probes) {
             self.answer_probes();
@@ -253,6 +271,57 @@ impl AcceptLoop {
                 self.obey(signal);
                 if self.draining.is_some() {
                     supervisor.tell("STOPPING=1\nSTATUS=sessions may finish");
+                }
+            }
+        }
+    }
+
+    /// Ends the sessions of a campaign that is over: a load whose agent does not end it stops here.
+    fn end_without_key(&mut self) {
+        let mut index = 0;
+        while let Some(session) = self.sessions.get_mut(index) {
+            let keys = self.args.access.keys.as_deref();
+            if session.session_log.lacks_key(keys) {
+                let end = session.kill();
+                self.close(index, end);
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    /// Ends netserver at the end of standard input (`--exit-on-eof`).
+    fn hear_input(&mut self) {
+        let mut ignored = [0; 4096];
+        if !matches!(io::stdin().read(&mut ignored), Ok(count) if count > 0) {
+            self.poller.remove(io::stdin().as_fd());
+            self.drain();
+            self.draining = Some(clock::now());
+        }
+    }
+
+    /// Reads the messages of the agent. netserver ends with it.
+    fn hear_agent(&mut self) {
+        while let Some(message) = self.agent.as_mut().and_then(AgentProcess::next) {
+            match message {
+                AgentMessage::Keys(keys) => {
+                    self.args.access.keys = keys;
+                    self.end_without_key();
+                }
+                AgentMessage::Log(line) => {
+                    let fields = [("campaign", line.into())];
+                    self.log.say(LogLevel::Info, "agent", &fields);
+                }
+                AgentMessage::Ended => {
+                    if let Some(agent) = &self.agent {
+                        self.poller.remove(agent.fd());
+                    }
+                    self.agent = None;
+                    self.log.say(LogLevel::Info, "agent ended", &[]);
+                    if self.draining.is_none() {
+                        self.drain();
+                        self.draining = Some(clock::now());
+                    }
                 }
             }
         }
@@ -298,7 +367,7 @@ impl AcceptLoop {
     fn serve_here(&mut self, control: Socket, peer: String) {
         let mut session_log = SessionLog::new(peer, None);
         let served = std::panic::AssertUnwindSafe(|| {
-            session::serve(control, &self.args, None, &mut session_log);
+            session::serve(control, &self.args, (None, None), &mut session_log);
         });
         let end = match std::panic::catch_unwind(served) {
             Ok(()) => ProcessEnd::Exit(0),
@@ -337,6 +406,11 @@ impl AcceptLoop {
     fn obey(&mut self, signal: Signal) {
         match signal {
             Signal::Child => self.reap(),
+            // The engine that started an agent ends it so.
+            Signal::HangUp if self.args.agent.enabled => {
+                self.drain();
+                self.draining = Some(clock::now());
+            }
             Signal::HangUp => {
                 self.log.reopen();
                 self.reload();

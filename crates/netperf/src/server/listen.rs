@@ -13,6 +13,7 @@ use netperf_os::{Domain, Protocol, Socket, Type, address};
 
 use super::Environment;
 use super::accept_loop::AcceptLoop;
+use super::agent::AgentProgram;
 use super::log::ServerLog;
 use super::metrics_server::{self, MetricsServer};
 use super::one_port;
@@ -34,6 +35,8 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
         ServerLog::open(args, environment.journal).map_err(|error| no_log(args, &error))?;
     checked(args)?;
     let user = UserChange::planned(args, environment.preloaded)?;
+    let agent = args.agent.enabled.then(AgentProgram::find).transpose();
+    let agent = agent.map_err(|line| failed(format_args!("{line}")))?;
     let root_files = user.as_ref().and_then(|_| root_files(args, &mut log));
     let described = described(args);
     let metrics_server = metrics_server(args)?;
@@ -79,8 +82,15 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     if args.debug > 0 {
         out("accept_connections: enter\n");
     }
+    let port = listeners
+        .first()
+        .and_then(|one| one.local_addr().ok()?.as_socket());
+    let port = port.map_or_else(|| args.port().to_owned(), |at| at.port().to_string());
+    let agent = agent.map(|program| program.start(args, &port)).transpose();
+    let agent = agent.map_err(|error| failed(format_args!("--agent: {}", system_text(&error))))?;
     let outputs = (log, metrics_server);
-    let accept_loop = AcceptLoop::open(&environment.argv, args, listeners, outputs, root_files)
+    let processes = (root_files, agent);
+    let accept_loop = AcceptLoop::open(&environment.argv, args, listeners, outputs, processes)
         .map_err(|error| failed(format_args!("cannot listen: {error}")))?;
     environment.supervisor.tell("READY=1\nSTATUS=serving");
     Ok(accept_loop.serve(&environment.supervisor))

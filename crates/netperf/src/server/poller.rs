@@ -31,10 +31,14 @@ pub(super) enum PollToken {
     ArrivingData(u64),
     /// The session with this number.
     Session(u64),
+    /// A message of the agent.
+    Agent,
+    /// Standard input.
+    Input,
 }
 
 /// Number of kinds.
-const KINDS: u64 = 9;
+const KINDS: u64 = 11;
 
 impl PollToken {
     /// Encodes the token for the kernel.
@@ -49,6 +53,8 @@ impl PollToken {
             Self::ArrivingData(number) => (6, number),
             Self::Session(number) => (7, number),
             Self::Handoffs => (8, 0),
+            Self::Agent => (9, 0),
+            Self::Input => (10, 0),
         };
         // Numbers count up from 0 and never reach 2^60.
         number.wrapping_mul(KINDS).wrapping_add(kind)
@@ -65,6 +71,8 @@ impl PollToken {
             6 => Self::ArrivingData(number),
             7 => Self::Session(number),
             8 => Self::Handoffs,
+            9 => Self::Agent,
+            10 => Self::Input,
             _ => Self::Signals,
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_measure::clock;
-use netperf_model::{ControlPlan, CpuMethod, Denied, KeyRole, Limits, Require};
+use netperf_model::{ControlPlan, CpuMethod, Denied, KeyRole, Require};
 use netperf_os::Socket;
 use netperf_os::wait::{Interest, ready};
 use netperf_session::driver::{self, Link, LinkEvent};
@@ -15,16 +15,18 @@ use netperf_session::{access, server};
 use netperf_wire::{Frame, RequestKind};
 
 use super::admission;
+use super::agent;
 use super::host::EngineHost;
 use super::record::{Records, SessionEnd, SessionRecord};
 use super::secure::{self, Authentication, Stopped};
 use crate::link::ControlLink;
 
-/// Serves the connection and reports each test and the end. Data may also arrive by `handoff`.
+/// Serves the connection and reports each test and the end. Data may also arrive by `handoff`; the
+/// connection of a coordinator is passed to the agent at `door`.
 pub(super) fn serve(
     control: Socket,
     args: &ServerArgs,
-    handoff: Option<Socket>,
+    (handoff, door): (Option<Socket>, Option<Socket>),
     records: &mut dyn Records,
 ) {
     let cpu_method = args.cpu_method.unwrap_or(CpuMethod::ProcStat);
@@ -58,11 +60,22 @@ pub(super) fn serve(
     };
     let has_key = entered != Authentication::WithoutKey;
     if let Authentication::ByKey(index) = entered {
-        if let Err(denied) = admit_key(index, args, &facts.policy.limits, records) {
+        if let Err(denied) = admit_key(index, args, door.is_some(), records) {
             records.tell(SessionRecord::denied(&denied));
             refuse_over(&mut link, &denied);
             return;
         }
+    }
+    let key = match &entered {
+        Authentication::ByKey(index) => args.access.keys.as_ref().zip(Some(*index)),
+        Authentication::WithoutKey => None,
+    };
+    let role = key.and_then(|(keys, index)| Some(keys.keys().get(index)?.role));
+    if let Some(door) = door.filter(|_| role == Some(KeyRole::Agent)) {
+        // The end of either side ends the session.
+        let _ended = agent::forward(&mut link, door.as_fd());
+        records.tell(SessionRecord::Ended(SessionEnd::Finished));
+        return;
     }
     facts.policy = facts.policy.for_client(has_key, facts.here);
     // A client with the key need not send the passphrase.
@@ -89,20 +102,20 @@ pub(super) fn serve(
 fn admit_key(
     index: usize,
     args: &ServerArgs,
-    limits: &Limits,
+    is_agent: bool,
     records: &mut dyn Records,
 ) -> Result<(), Denied> {
     records.tell(SessionRecord::Key(index));
     let keys = args.access.keys.as_ref();
     let key = keys.and_then(|keys| keys.keys().get(index));
-    if key.is_some_and(|key| key.role != KeyRole::Measure) {
+    if key.is_some_and(|key| key.role == KeyRole::Agent) && !is_agent {
         return Err(Denied::KeyRole);
     }
     if args.require() == Require::None {
         return Ok(());
     }
     let most = key.and_then(|key| key.max_sessions).unwrap_or_default();
-    let asked = records.ask(SessionRecord::Proven, limits);
+    let asked = records.ask(SessionRecord::Proven, &args.policy().limits);
     // The answer of the listener does not include the limit.
     asked.map_err(|denied| {
         if matches!(denied, Denied::KeySessions(_)) {

@@ -87,6 +87,16 @@ impl SessionLog {
         }
     }
 
+    /// Returns true if the client has proven a key that is not among these.
+    pub(super) fn lacks_key(&self, now: Option<&KeyRing>) -> bool {
+        let own = self.keys.as_ref().zip(self.key);
+        let own = own.and_then(|(keys, index)| keys.keys().get(index));
+        let has = |own: &NamedKey| {
+            now.is_some_and(|now| now.keys().iter().any(|one| one.secret == own.secret))
+        };
+        own.is_some_and(|own| !has(own))
+    }
+
     /// Adds a record of the session.
     pub(super) fn enter(&mut self, record: SessionRecord) {
         self.until = None;

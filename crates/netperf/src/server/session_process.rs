@@ -15,6 +15,7 @@ use netperf_model::{EndNeeds, OnePort};
 use netperf_os::{Socket, pass, process};
 
 use super::admission;
+use super::agent::SESSION_DOOR;
 use super::proofs::ProofSource;
 use super::record::{Grant, SessionRecord};
 use super::session_log::{ProcessEnd, SessionLog};
@@ -66,7 +67,7 @@ impl SessionProcess {
         number: u64,
         (control, peer): (Socket, String),
         args: &ServerArgs,
-        one_port: OnePort,
+        (one_port, door): (OnePort, Option<BorrowedFd<'_>>),
     ) -> io::Result<(Self, Option<Socket>)> {
         let address = admission::peer_of(&control);
         let handoff = match one_port {
@@ -83,6 +84,9 @@ impl SessionProcess {
         // The listener answers on the same socket.
         let (reader, writer) = UnixStream::pair()?;
         reader.set_nonblocking(true)?;
+        if let Some(door) = door {
+            pass::keep_on_exec(door)?;
+        }
         let settings = settings(args, one_port).to_file()?;
         pass::keep_on_exec(settings.as_fd())?;
         let mut command = Command::new(process::own_file());
@@ -99,6 +103,7 @@ impl SessionProcess {
                     .map(|found| (FOUND, found.to_string())),
             )
             .envs(handoff_number.map(|number| (HANDOFF, number)))
+            .envs(door.map(|door| (SESSION_DOOR, door.as_raw_fd().to_string())))
             .stdin(Stdio::from(OwnedFd::from(control)))
             .stdout(Stdio::from(OwnedFd::from(writer)))
             .stderr(Stdio::null())

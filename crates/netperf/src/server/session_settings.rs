@@ -15,15 +15,15 @@ use netperf_os::{pass, process};
 use zeroize::Zeroizing;
 
 /// Environment variable with the descriptor number of the file.
-pub(super) const DESCRIPTOR: &str = "NETSERVER_SETTINGS";
+pub(crate) const DESCRIPTOR: &str = "NETSERVER_SETTINGS";
 /// Separates words; no argument contains it.
 const END: u8 = 0;
 
 /// Words of the command line and the keys of a session.
 #[derive(Debug, Default)]
-pub(super) struct SessionSettings {
-    pub(super) words: Vec<OsString>,
-    pub(super) keys: Option<Arc<KeyRing>>,
+pub(crate) struct SessionSettings {
+    pub(crate) words: Vec<OsString>,
+    pub(crate) keys: Option<Arc<KeyRing>>,
 }
 
 impl SessionSettings {
@@ -31,7 +31,7 @@ impl SessionSettings {
     ///
     /// # Errors
     /// When there are too many open files, or no memory.
-    pub(super) fn to_file(&self) -> io::Result<OwnedFd> {
+    pub(crate) fn to_file(&self) -> io::Result<OwnedFd> {
         let mut file = File::from(process::memory_file(c"settings")?);
         for key in self.keys.iter().flat_map(|keys| keys.keys()) {
             let most = key.max_sessions.unwrap_or_default();
@@ -49,9 +49,14 @@ impl SessionSettings {
     }
 
     /// Reads the inherited file with this number.
-    pub(super) fn inherited(number: i32) -> io::Result<Self> {
+    pub(crate) fn inherited(number: i32) -> io::Result<Self> {
         let file = pass::take_inherited(number).ok_or(io::ErrorKind::NotFound)?;
-        let mut file = File::from(file);
+        Self::read(file.into())
+    }
+
+    /// Reads such a file from its begin.
+    pub(crate) fn read(mut file: File) -> io::Result<Self> {
+        file.rewind()?;
         // A buffer that grows would leave copies behind.
         let size = usize::try_from(file.metadata()?.len()).unwrap_or_default();
         let mut text = Zeroizing::new(Vec::with_capacity(size + 1));

@@ -9,6 +9,7 @@ mod bidirectional;
 mod bidirectional_flows;
 mod blocked;
 mod budgets;
+mod campaign;
 mod chaos;
 mod check;
 mod compare;

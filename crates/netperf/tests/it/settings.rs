@@ -82,6 +82,9 @@ const CASES: &[Case] = &[
         &[("/test/many/warmup_seconds", "0.02")],
     ),
     Named("warmup", "--warmup abc", "--warmup"),
+    Named("begin-at", "--begin-at 1", "--begin-at"),
+    Named("begin-at", "--begin-at 18446744073709551615", "--begin-at"),
+    Named("begin-at", "--begin-at abc", "--begin-at"),
     InForce(
         "cooldown",
         "--flows 2 --cooldown 20ms",

@@ -22,6 +22,8 @@ pub fn clock_ticks() -> u32 {
 /// The names of system and machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
+    /// The name of the host.
+    pub node: String,
     /// The operating system.
     pub sysname: String,
     /// The kernel's release.
@@ -40,6 +42,7 @@ pub fn names() -> Names {
     // SAFETY: `raw` is a utsname that outlives the call.
     unsafe { libc::uname(&raw mut raw) };
     Names {
+        node: text(&raw.nodename),
         sysname: text(&raw.sysname),
         release: text(&raw.release),
         version: text(&raw.version),

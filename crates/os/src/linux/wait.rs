@@ -42,6 +42,21 @@ pub fn readable_of<const N: usize>(
     Ok(polled.map(|polled| found && polled.revents != 0))
 }
 
+/// poll(2) on many descriptors, for something to read or the end, and for space to write where
+/// that is wanted. Returns which of them are ready: none when the time is over or a signal came.
+///
+/// # Errors
+/// Whatever poll(2) reports, `EINTR` aside.
+pub fn ready_of(fds: &[(BorrowedFd<'_>, bool)], within: Duration) -> io::Result<Vec<bool>> {
+    let one = |(fd, write): &(BorrowedFd<'_>, bool)| {
+        let write = if *write { libc::POLLOUT } else { 0 };
+        polled(*fd, libc::POLLIN | write)
+    };
+    let mut all: Vec<libc::pollfd> = fds.iter().map(one).collect();
+    let found = poll(&mut all, within)?;
+    Ok(all.iter().map(|one| found && one.revents != 0).collect())
+}
+
 /// poll(2) without waiting: returns true if the peer has closed its direction of a connection
 /// and still receives. False for a broken connection.
 ///

@@ -263,6 +263,8 @@ fn many(remote: Workers) -> TestPlan {
             flows: 64,
             warmup: Duration::from_millis(1500),
             cooldown: Duration::from_secs(1),
+            begin_at: None,
+            lead: Duration::ZERO,
             local: Workers::default(),
             remote,
         }),

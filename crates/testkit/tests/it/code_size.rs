@@ -12,7 +12,7 @@ const LIMITS: &[(&str, usize)] = &[
     ("history", 2_750),
     ("measure", 1_600),
     ("model", 6_850),
-    ("netperf", 13_200),
+    ("netperf", 13_900),
     ("os", 4_950),
     ("report", 5_350),
     ("session", 3_850),

@@ -10,6 +10,7 @@ use netperf_os::{SockAddr, Socket};
 use super::unproven::Credential;
 use super::{AcceptLoop, MOST_SESSIONS, described};
 use crate::server::admission;
+use crate::server::agent::AgentProcess;
 use crate::server::one_port::Unclaimed;
 use crate::server::pending::{self, FirstMessage, PendingConnection, PendingStage};
 use crate::server::poller::PollToken;
@@ -206,7 +207,9 @@ impl AcceptLoop {
         }
         self.started += 1;
         let (number, one_port) = (self.started, self.one_port());
-        let started = SessionProcess::start(number, (control, peer), &self.args, one_port);
+        let door = self.agent.as_ref().map(AgentProcess::door);
+        let data = (one_port, door);
+        let started = SessionProcess::start(number, (control, peer), &self.args, data);
         match started {
             Ok((mut session, handoff)) => {
                 if let Some(source) = source {

@@ -1,0 +1,548 @@
+//! An agent's side of a campaign, without input or output: orders, the passing of time and the
+//! ends of loads go in, and actions come out.
+
+use std::collections::BTreeMap;
+
+use crate::protocol::{
+    AGENT_SILENCE, COORDINATOR_SILENCE, CampaignLoad, LoadResult, OPENING, Order, Preparation,
+    Reply, Start, TokenDigits, VERSION,
+};
+
+/// Time for which the results of a campaign are kept after its end, nanoseconds.
+pub const KEPT: u64 = 600_000_000_000;
+/// Time after which a load must have ended, beyond its length, nanoseconds.
+const OVERTIME: u64 = 15_000_000_000;
+
+/// What one campaign may ask of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// Members.
+    pub members: usize,
+    /// Loads.
+    pub loads: usize,
+    /// Time of all loads together, nanoseconds.
+    pub time: u64,
+}
+
+impl Default for Quota {
+    fn default() -> Self {
+        Self {
+            members: 4096,
+            loads: 100_000,
+            time: 24 * 3600 * 1_000_000_000,
+        }
+    }
+}
+
+/// The facts that an agent tells about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentFacts {
+    /// Version of the program.
+    pub program: String,
+    /// Name of the host.
+    pub host: String,
+    /// Port of netserver.
+    pub port: String,
+    /// Number of processors.
+    pub cpus: u32,
+}
+
+/// A connection of a coordinator, numbered by the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineId(pub u64);
+
+/// What the driver has to do.
+#[derive(Debug, PartialEq)]
+pub enum AgentAction {
+    /// Send this.
+    Reply(LineId, Reply),
+    /// Close the connection, after what was sent.
+    Close(LineId),
+    /// Start a load, to begin at this reading of the clock.
+    Start(Box<StartedLoad>),
+    /// End a load; its end is reported as any other.
+    Kill(u32),
+    /// Serve clients with these keys, by member, and no others of a campaign.
+    Admit(Vec<(String, TokenDigits)>),
+    /// Write a line to the log.
+    Log(String),
+}
+
+/// A load that is to be started.
+#[derive(Debug, PartialEq)]
+pub struct StartedLoad {
+    /// The load.
+    pub load: CampaignLoad,
+    /// The other member: host and port of its control connection, and address for data.
+    pub host: String,
+    /// See [`Self::host`].
+    pub port: String,
+    /// See [`Self::host`].
+    pub data: Option<String>,
+    /// Key of the pair; none for a stock netserver.
+    pub token: Option<TokenDigits>,
+    /// Begin by the agent's clock, nanoseconds.
+    pub at: u64,
+}
+
+/// Where a load is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LoadState {
+    Prepared,
+    /// Begins at this time.
+    Committed(u64),
+    /// Has to be over at this time.
+    Running(u64),
+    Over,
+}
+
+/// A campaign in which the agent takes part.
+#[derive(Debug)]
+struct Part {
+    id: String,
+    preparation: Option<Box<Preparation>>,
+    loads: BTreeMap<u32, LoadState>,
+    results: BTreeMap<u32, LoadResult>,
+    /// Last sign of the coordinator.
+    heard: u64,
+    /// End; the results are kept for [`KEPT`].
+    ended: Option<u64>,
+    /// Aborted: a reply is due once nothing runs.
+    stopping: bool,
+}
+
+impl Part {
+    fn new(id: String, now: u64) -> Self {
+        Self {
+            id,
+            preparation: None,
+            loads: BTreeMap::new(),
+            results: BTreeMap::new(),
+            heard: now,
+            ended: None,
+            stopping: false,
+        }
+    }
+
+    fn running(&self) -> impl Iterator<Item = u32> + '_ {
+        let runs = |state: &LoadState| matches!(state, LoadState::Running(_));
+        let all = self.loads.iter();
+        all.filter(move |(_, state)| runs(state)).map(|(id, _)| *id)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.running().next().is_none()
+    }
+
+    fn count(&self, wanted: fn(LoadState) -> bool) -> u32 {
+        let all = self.loads.values().filter(|state| wanted(**state));
+        u32::try_from(all.count()).unwrap_or(u32::MAX)
+    }
+}
+
+/// The state of an agent.
+#[derive(Debug)]
+pub struct Agent {
+    facts: AgentFacts,
+    quota: Quota,
+    part: Option<Part>,
+    /// Connection of the coordinator.
+    line: Option<LineId>,
+}
+
+/// Checks the words of a load; the driver knows the options.
+pub type CheckWords<'a> = &'a dyn Fn(&CampaignLoad) -> Result<(), String>;
+
+impl Agent {
+    /// An agent without a campaign.
+    #[must_use]
+    pub fn new(facts: AgentFacts, quota: Quota) -> Self {
+        Self {
+            facts,
+            quota,
+            part: None,
+            line: None,
+        }
+    }
+
+    /// Returns true if no load runs.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.part.as_ref().is_none_or(Part::is_idle)
+    }
+
+    /// Carries out an order that came at `now` by this connection. `stepped` is how far the wall
+    /// clock has moved against the monotonic one.
+    pub fn order(
+        &mut self,
+        line: LineId,
+        order: Order,
+        (now, stepped): (u64, i64),
+        check: CheckWords<'_>,
+    ) -> Vec<AgentAction> {
+        if let Order::Hello { version, campaign } = order {
+            return self.greet(line, version, campaign, now);
+        }
+        if self.line != Some(line) {
+            return refused(line, "the first order has to be hello".to_owned());
+        }
+        let Some(part) = &mut self.part else {
+            return refused(line, "there is no campaign: begin with hello".to_owned());
+        };
+        part.heard = now;
+        let reply = |reply| vec![AgentAction::Reply(line, reply)];
+        match order {
+            Order::Hello { .. } => Vec::new(),
+            Order::Clock => reply(Reply::Clock {
+                received: now,
+                sent: now,
+            }),
+            Order::Alive => reply(Reply::Alive {
+                running: part.count(|state| matches!(state, LoadState::Running(_))),
+                done: part.count(|state| state == LoadState::Over),
+                stepped,
+            }),
+            Order::Prepare(preparation) => self.prepare(line, preparation, check),
+            Order::Commit { starts } => part.commit(line, &starts, now),
+            Order::Collect => {
+                let results = part.results.values().cloned().map(Box::new);
+                let results = results.map(|one| AgentAction::Reply(line, Reply::Result(one)));
+                results
+                    .chain([AgentAction::Reply(line, Reply::Collected)])
+                    .collect()
+            }
+            Order::Abort => {
+                part.stopping = true;
+                self.stop("aborted by the coordinator", now)
+            }
+            Order::Bye => self.end(line),
+        }
+    }
+
+    fn greet(
+        &mut self,
+        line: LineId,
+        version: u32,
+        campaign: String,
+        now: u64,
+    ) -> Vec<AgentAction> {
+        if version != VERSION {
+            return refused(
+                line,
+                format!("version {version} of the protocol; this agent has {VERSION}"),
+            );
+        }
+        let part = self.part.as_ref();
+        let other = part.filter(|part| part.id != campaign && part.ended.is_none());
+        if let Some(part) = other {
+            return refused(line, format!("busy with the campaign {}", part.id));
+        }
+        if self.line.is_some_and(|one| one != line) {
+            return refused(line, format!("the campaign {campaign} has a coordinator"));
+        }
+        self.line = Some(line);
+        match &mut self.part {
+            Some(part) if part.id == campaign => part.heard = now,
+            _ => self.part = Some(Part::new(campaign, now)),
+        }
+        let AgentFacts {
+            program,
+            host,
+            port,
+            cpus,
+        } = self.facts.clone();
+        let hello = Reply::Hello {
+            version: VERSION,
+            program,
+            host,
+            port,
+            cpus,
+        };
+        vec![AgentAction::Reply(line, hello)]
+    }
+
+    fn prepare(
+        &mut self,
+        line: LineId,
+        preparation: Box<Preparation>,
+        check: CheckWords<'_>,
+    ) -> Vec<AgentAction> {
+        let Some(part) = &mut self.part else {
+            return Vec::new();
+        };
+        if !part.is_idle() {
+            return refused(line, "loads are running".to_owned());
+        }
+        if let Err(reason) = accept(&preparation, self.quota, check) {
+            return refused(line, reason);
+        }
+        part.loads = preparation
+            .loads
+            .iter()
+            .map(|load| (load.id, LoadState::Prepared))
+            .collect();
+        part.stopping = false;
+        part.ended = None;
+        let name = |member: usize| preparation.roster.get(member).map(|one| one.name.clone());
+        let grants = preparation.accepts.iter();
+        let admitted = grants.filter_map(|one| Some((name(one.member)?, one.token.clone())));
+        let admit = AgentAction::Admit(admitted.collect());
+        let text = format!(
+            "campaign {}: {} members, {} loads of this agent",
+            part.id,
+            preparation.roster.len(),
+            preparation.loads.len()
+        );
+        part.preparation = Some(preparation);
+        vec![
+            admit,
+            AgentAction::Log(text),
+            AgentAction::Reply(line, Reply::Prepared),
+        ]
+    }
+
+    /// The campaign is over: nothing of it stays.
+    fn end(&mut self, line: LineId) -> Vec<AgentAction> {
+        let kills = self.kills();
+        self.part = None;
+        self.line = None;
+        let mut actions = kills;
+        actions.extend([AgentAction::Admit(Vec::new()), AgentAction::Close(line)]);
+        actions
+    }
+
+    fn kills(&self) -> Vec<AgentAction> {
+        let running = self.part.iter().flat_map(Part::running);
+        running.map(AgentAction::Kill).collect()
+    }
+
+    /// Stops all loads and admits nobody any more. Results stay.
+    fn stop(&mut self, why: &str, now: u64) -> Vec<AgentAction> {
+        let mut actions = self.kills();
+        let Some(part) = &mut self.part else {
+            return actions;
+        };
+        actions.push(AgentAction::Log(format!("campaign {}: {why}", part.id)));
+        actions.push(AgentAction::Admit(Vec::new()));
+        let waiting = part.loads.iter_mut();
+        for (id, state) in waiting {
+            if matches!(state, LoadState::Prepared | LoadState::Committed(_)) {
+                *state = LoadState::Over;
+                part.results.insert(*id, failed(*id, why));
+            }
+        }
+        part.ended = Some(now);
+        actions.extend(self.stopped());
+        actions
+    }
+
+    /// The reply to an abort, once nothing runs.
+    fn stopped(&mut self) -> Option<AgentAction> {
+        let line = self.line?;
+        let part = self
+            .part
+            .as_mut()
+            .filter(|part| part.stopping && part.is_idle())?;
+        part.stopping = false;
+        Some(AgentAction::Reply(line, Reply::Stopped))
+    }
+
+    /// The connection has ended. The load goes on until the coordinator was silent for
+    /// [`COORDINATOR_SILENCE`].
+    pub fn lost(&mut self, line: LineId) {
+        if self.line == Some(line) {
+            self.line = None;
+        }
+    }
+
+    /// Starts what is due, and ends what is overdue or has no coordinator.
+    pub fn tick(&mut self, now: u64) -> Vec<AgentAction> {
+        let Some(part) = &mut self.part else {
+            return Vec::new();
+        };
+        if let Some(ended) = part.ended {
+            let old = now.saturating_sub(ended) > KEPT;
+            if old && part.is_idle() && self.line.is_none() {
+                self.part = None;
+            }
+            return Vec::new();
+        }
+        if now.saturating_sub(part.heard) > COORDINATOR_SILENCE {
+            return self.stop("the coordinator is silent", now);
+        }
+        let mut actions = Vec::new();
+        let Some(preparation) = &part.preparation else {
+            return actions;
+        };
+        for (id, state) in &mut part.loads {
+            match *state {
+                LoadState::Committed(at) if at.saturating_sub(OPENING) <= now => {
+                    if let Some(load) = preparation.loads.iter().find(|load| load.id == *id) {
+                        let end = at.saturating_add(load.parts.total());
+                        *state = LoadState::Running(end.saturating_add(OVERTIME));
+                        actions.extend(start(preparation, load, at));
+                    }
+                }
+                LoadState::Running(until) if until <= now => {
+                    // Asked again at every tick until it has ended.
+                    actions.push(AgentAction::Kill(*id));
+                }
+                LoadState::Prepared
+                | LoadState::Committed(_)
+                | LoadState::Running(_)
+                | LoadState::Over => {}
+            }
+        }
+        actions
+    }
+
+    /// Time of the next [`Self::tick`]; `None` while nothing is due.
+    #[must_use]
+    pub fn next_tick(&self) -> Option<u64> {
+        let part = self.part.as_ref()?;
+        let due = part.loads.values().filter_map(|state| match state {
+            LoadState::Committed(at) => Some(at.saturating_sub(OPENING)),
+            LoadState::Running(until) => Some(*until),
+            LoadState::Prepared | LoadState::Over => None,
+        });
+        let silence = match part.ended {
+            None => part.heard.saturating_add(COORDINATOR_SILENCE),
+            Some(ended) => ended.saturating_add(KEPT),
+        };
+        due.chain([silence.saturating_add(1)]).min()
+    }
+
+    /// A load has ended.
+    pub fn load_ended(&mut self, result: LoadResult) -> Vec<AgentAction> {
+        let mut actions = Vec::new();
+        if let Some(part) = &mut self.part {
+            if let Some(state) = part.loads.get_mut(&result.id) {
+                *state = LoadState::Over;
+                let sent = Reply::Result(Box::new(result.clone()));
+                actions.extend(self.line.map(|line| AgentAction::Reply(line, sent)));
+                part.results.insert(result.id, result);
+            }
+        }
+        actions.extend(self.stopped());
+        actions
+    }
+}
+
+impl Part {
+    fn commit(&mut self, line: LineId, starts: &[Start], now: u64) -> Vec<AgentAction> {
+        let unknown = starts
+            .iter()
+            .find(|start| self.loads.get(&start.id) != Some(&LoadState::Prepared));
+        if let Some(start) = unknown {
+            return refused(line, format!("load {} is not prepared", start.id));
+        }
+        let first = starts.iter().map(|start| start.at).min();
+        let first = first.unwrap_or(u64::MAX);
+        let earliest = now.saturating_add(OPENING);
+        if let Some(by) = earliest.checked_sub(first).filter(|by| *by > 0) {
+            return vec![AgentAction::Reply(line, Reply::Late { by })];
+        }
+        for start in starts {
+            self.loads.insert(start.id, LoadState::Committed(start.at));
+        }
+        let margin = first - now;
+        vec![AgentAction::Reply(line, Reply::Committed { margin })]
+    }
+}
+
+fn failed(id: u32, why: &str) -> LoadResult {
+    LoadResult {
+        id,
+        document: None,
+        error: Some(why.to_owned()),
+    }
+}
+
+fn refused(line: LineId, reason: String) -> Vec<AgentAction> {
+    let log = AgentAction::Log(format!("refused: {reason}"));
+    vec![
+        log,
+        AgentAction::Reply(line, Reply::Refused { reason }),
+        AgentAction::Close(line),
+    ]
+}
+
+fn start(preparation: &Preparation, load: &CampaignLoad, at: u64) -> Option<AgentAction> {
+    let member = preparation.roster.get(load.to)?;
+    let grant = preparation.sends.iter().find(|one| one.member == load.to);
+    Some(AgentAction::Start(Box::new(StartedLoad {
+        load: load.clone(),
+        host: member.host.clone(),
+        port: member.port.clone(),
+        data: member.data.clone(),
+        token: grant.map(|one| one.token.clone()),
+        at,
+    })))
+}
+
+/// Checks a preparation against the roster and the quota.
+fn accept(preparation: &Preparation, quota: Quota, check: CheckWords<'_>) -> Result<(), String> {
+    let Preparation {
+        roster,
+        own,
+        loads,
+        accepts,
+        sends,
+    } = preparation;
+    let over = |what: &str, asked: usize, limit: usize| {
+        (asked > limit).then(|| format!("{asked} {what}, more than {limit}"))
+    };
+    let too_much = over("members", roster.len(), quota.members)
+        .or_else(|| over("loads", loads.len(), quota.loads));
+    if let Some(line) = too_much {
+        return Err(line);
+    }
+    let outside = |member: usize| member >= roster.len() || member == *own;
+    if *own >= roster.len() {
+        return Err(format!("the roster has no member {own}"));
+    }
+    let mut time = 0_u64;
+    for load in loads {
+        if outside(load.to) {
+            return Err(format!("load {}: its target is not in the roster", load.id));
+        }
+        let granted = sends.iter().any(|one| one.member == load.to);
+        if roster.get(load.to).is_some_and(|one| one.agent) && !granted {
+            return Err(format!(
+                "load {}: there is no token for its target",
+                load.id
+            ));
+        }
+        check(load).map_err(|why| format!("load {}: {why}", load.id))?;
+        time = time.saturating_add(load.parts.total());
+    }
+    if time > quota.time {
+        let seconds = |nanos: u64| nanos / 1_000_000_000;
+        return Err(format!(
+            "{} s of load, more than {}",
+            seconds(time),
+            seconds(quota.time)
+        ));
+    }
+    let mut ids: Vec<u32> = loads.iter().map(|load| load.id).collect();
+    ids.sort_unstable();
+    if ids.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err("two loads have the same number".to_owned());
+    }
+    match accepts.iter().chain(sends).find(|one| outside(one.member)) {
+        Some(one) => Err(format!(
+            "a token for member {}, who is not in the roster",
+            one.member
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Returns true if an agent that was heard of at `heard` counts as lost.
+#[must_use]
+pub const fn is_silent(heard: u64, now: u64) -> bool {
+    now.saturating_sub(heard) > AGENT_SILENCE
+}
+
+#[cfg(test)]
+mod tests;

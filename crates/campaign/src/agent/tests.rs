@@ -1,0 +1,287 @@
+use super::*;
+use crate::protocol::{LoadParts, PairToken, RosterEntry};
+
+const LINE: LineId = LineId(1);
+const SECOND: u64 = 1_000_000_000;
+
+fn agent() -> Agent {
+    let facts = AgentFacts {
+        program: "1".to_owned(),
+        host: "h1".to_owned(),
+        port: "12865".to_owned(),
+        cpus: 2,
+    };
+    Agent::new(facts, Quota::default())
+}
+
+fn member(name: &str) -> RosterEntry {
+    RosterEntry {
+        name: name.to_owned(),
+        host: name.to_owned(),
+        port: "12865".to_owned(),
+        data: None,
+        agent: true,
+    }
+}
+
+fn token(member: usize) -> PairToken {
+    PairToken {
+        member,
+        token: TokenDigits(format!("{member:064x}")),
+    }
+}
+
+fn preparation() -> Preparation {
+    let parts = LoadParts {
+        warmup: SECOND,
+        window: 2 * SECOND,
+        cooldown: SECOND,
+    };
+    let load = |id, to| CampaignLoad {
+        id,
+        to,
+        words: vec!["-t".to_owned(), "TCP_STREAM".to_owned()],
+        parts,
+    };
+    Preparation {
+        roster: ["a", "b", "c"].map(member).to_vec(),
+        own: 0,
+        loads: vec![load(1, 1), load(2, 2)],
+        accepts: vec![token(1)],
+        sends: vec![token(1), token(2)],
+    }
+}
+
+fn hello(campaign: &str) -> Order {
+    Order::Hello {
+        version: VERSION,
+        campaign: campaign.to_owned(),
+    }
+}
+
+fn give(agent: &mut Agent, line: LineId, order: Order, now: u64) -> Vec<AgentAction> {
+    agent.order(line, order, (now, 0), &|_| Ok(()))
+}
+
+fn reason(actions: &[AgentAction]) -> &str {
+    let reason = actions.iter().find_map(|action| {
+        if let AgentAction::Reply(_, Reply::Refused { reason }) = action {
+            Some(reason.as_str())
+        } else {
+            None
+        }
+    });
+    reason.unwrap_or_else(|| panic!("not refused: {actions:?}"))
+}
+
+fn committed(at: u64) -> Agent {
+    let mut agent = agent();
+    give(&mut agent, LINE, hello("c"), 0);
+    let prepared = give(&mut agent, LINE, Order::Prepare(Box::new(preparation())), 0);
+    assert!(prepared.contains(&AgentAction::Reply(LINE, Reply::Prepared)));
+    assert!(prepared.contains(&AgentAction::Admit(vec![(
+        "b".to_owned(),
+        token(1).token.clone()
+    )])));
+    let starts = [1, 2].map(|id| Start { id, at }).to_vec();
+    let answer = give(&mut agent, LINE, Order::Commit { starts }, 0);
+    assert_eq!(
+        answer,
+        [AgentAction::Reply(LINE, Reply::Committed { margin: at })]
+    );
+    agent
+}
+
+fn started(actions: &[AgentAction]) -> Vec<u32> {
+    let id = |action: &AgentAction| {
+        if let AgentAction::Start(started) = action {
+            Some(started.load.id)
+        } else {
+            None
+        }
+    };
+    actions.iter().filter_map(id).collect()
+}
+
+fn killed(actions: &[AgentAction]) -> Vec<u32> {
+    let id = |action: &AgentAction| {
+        if let AgentAction::Kill(id) = action {
+            Some(*id)
+        } else {
+            None
+        }
+    };
+    actions.iter().filter_map(id).collect()
+}
+
+fn result(id: u32) -> LoadResult {
+    LoadResult {
+        id,
+        document: Some(serde_json::json!({})),
+        error: None,
+    }
+}
+
+#[test]
+fn loads_start_before_their_begin_and_their_results_are_sent_and_kept() {
+    let mut agent = committed(2 * SECOND);
+    assert!(started(&agent.tick(SECOND / 4)).is_empty());
+    assert_eq!(agent.next_tick(), Some(2 * SECOND - OPENING));
+    let actions = agent.tick(2 * SECOND - OPENING);
+    assert_eq!(started(&actions), [1, 2]);
+    assert!(started(&agent.tick(SECOND)).is_empty(), "once");
+    let sent = agent.load_ended(result(1));
+    assert_eq!(
+        sent,
+        [AgentAction::Reply(LINE, Reply::Result(Box::new(result(1))))]
+    );
+    agent.lost(LINE);
+    assert_eq!(agent.load_ended(result(2)), []);
+    let again = LineId(2);
+    give(&mut agent, again, hello("c"), 3 * SECOND);
+    let collected = give(&mut agent, again, Order::Collect, 3 * SECOND);
+    let results = collected.iter().filter(
+        |action| matches!(action, AgentAction::Reply(_, Reply::Result(one)) if one.document.is_some()),
+    );
+    assert_eq!(results.count(), 2);
+    assert_eq!(
+        collected.last(),
+        Some(&AgentAction::Reply(again, Reply::Collected))
+    );
+    let over = give(&mut agent, again, Order::Bye, 4 * SECOND);
+    assert_eq!(
+        over,
+        [AgentAction::Admit(Vec::new()), AgentAction::Close(again)]
+    );
+    assert_eq!(agent.next_tick(), None);
+}
+
+#[test]
+fn a_silent_coordinator_ends_all_load_and_results_stay_for_ten_minutes() {
+    let mut agent = committed(2 * SECOND);
+    agent.tick(SECOND);
+    agent.lost(LINE);
+    assert!(killed(&agent.tick(COORDINATOR_SILENCE)).is_empty());
+    let actions = agent.tick(COORDINATOR_SILENCE + 1);
+    assert_eq!(killed(&actions), [1, 2]);
+    assert!(actions.contains(&AgentAction::Admit(Vec::new())));
+    agent.load_ended(result(1));
+    agent.load_ended(result(2));
+    let later = COORDINATOR_SILENCE + KEPT;
+    assert_eq!(agent.tick(later), []);
+    let line = LineId(9);
+    let mut other = give(&mut agent, line, hello("c"), later);
+    assert!(matches!(
+        other.remove(0),
+        AgentAction::Reply(_, Reply::Hello { .. })
+    ));
+    assert_eq!(give(&mut agent, line, Order::Collect, later).len(), 3);
+    agent.lost(line);
+    agent.tick(later + 2);
+    assert_eq!(agent.next_tick(), None);
+}
+
+#[test]
+fn an_abort_ends_all_load_and_says_when_nothing_runs() {
+    let mut agent = committed(2 * SECOND);
+    agent.tick(SECOND);
+    let actions = give(&mut agent, LINE, Order::Abort, SECOND);
+    assert_eq!(killed(&actions), [1, 2]);
+    let stopped = AgentAction::Reply(LINE, Reply::Stopped);
+    assert!(!actions.contains(&stopped));
+    assert!(!agent.load_ended(result(1)).contains(&stopped));
+    assert!(agent.load_ended(result(2)).contains(&stopped));
+    // Before anything was started there is nothing to wait for.
+    let mut agent = committed(9 * SECOND);
+    assert!(give(&mut agent, LINE, Order::Abort, SECOND).contains(&stopped));
+    assert!(started(&agent.tick(8 * SECOND)).is_empty());
+}
+
+#[test]
+fn a_load_that_does_not_end_is_killed() {
+    let mut agent = committed(2 * SECOND);
+    agent.tick(SECOND);
+    let mut now = SECOND;
+    while now < 6 * SECOND + OVERTIME {
+        assert!(killed(&agent.tick(now)).is_empty());
+        give(&mut agent, LINE, Order::Alive, now);
+        now += SECOND;
+    }
+    assert_eq!(killed(&agent.tick(now)), [1, 2]);
+}
+
+#[test]
+fn a_start_that_is_too_early_is_refused_by_how_much() {
+    let mut agent = agent();
+    give(&mut agent, LINE, hello("c"), 0);
+    give(&mut agent, LINE, Order::Prepare(Box::new(preparation())), 0);
+    let starts = vec![Start {
+        id: 1,
+        at: OPENING - 7,
+    }];
+    let late = give(&mut agent, LINE, Order::Commit { starts }, 0);
+    assert_eq!(late, [AgentAction::Reply(LINE, Reply::Late { by: 7 })]);
+    assert!(started(&agent.tick(OPENING)).is_empty());
+    let starts = vec![Start {
+        id: 3,
+        at: 9 * SECOND,
+    }];
+    let unknown = give(&mut agent, LINE, Order::Commit { starts }, 0);
+    assert_eq!(reason(&unknown), "load 3 is not prepared");
+}
+
+#[test]
+fn what_is_outside_the_roster_or_the_quota_is_refused() {
+    let refused = |change: &dyn Fn(&mut Preparation)| {
+        let mut agent = agent();
+        agent.quota = Quota {
+            members: 3,
+            loads: 2,
+            time: 8 * SECOND,
+        };
+        give(&mut agent, LINE, hello("c"), 0);
+        let mut wrong = preparation();
+        change(&mut wrong);
+        let actions = give(&mut agent, LINE, Order::Prepare(Box::new(wrong)), 0);
+        assert!(matches!(&actions[0], AgentAction::Log(_)), "{actions:?}");
+        assert!(actions.contains(&AgentAction::Close(LINE)));
+        reason(&actions).to_owned()
+    };
+    let not = "its target is not in the roster";
+    assert!(refused(&|one| one.loads[0].to = 3).contains(not));
+    assert!(refused(&|one| one.loads[0].to = 0).contains(not));
+    assert!(refused(&|one| one.own = 3).contains("no member 3"));
+    assert!(refused(&|one| drop(one.sends.pop())).contains("no token"));
+    assert!(refused(&|one| one.loads[1].id = 1).contains("the same number"));
+    assert!(refused(&|one| one.accepts[0].member = 4).contains("not in the roster"));
+    assert!(refused(&|one| one.roster.push(member("d"))).contains("more than 3"));
+    let twice = |one: &mut Preparation| one.loads.push(one.loads[0].clone());
+    assert!(refused(&twice).contains("3 loads, more than 2"));
+    let long = |one: &mut Preparation| one.loads[0].parts.window += 1;
+    assert!(refused(&long).contains("s of load, more than 8"));
+}
+
+#[test]
+fn one_coordinator_at_a_time() {
+    let mut agent = agent();
+    let wrong = Order::Hello {
+        version: 0,
+        campaign: "c".to_owned(),
+    };
+    assert!(reason(&give(&mut agent, LINE, wrong, 0)).contains("version 0"));
+    assert!(reason(&give(&mut agent, LINE, Order::Clock, 0)).contains("hello"));
+    give(&mut agent, LINE, hello("c"), 0);
+    let other = LineId(2);
+    let busy = give(&mut agent, other, hello("d"), 0);
+    assert_eq!(reason(&busy), "busy with the campaign c");
+    let second = give(&mut agent, other, hello("c"), 0);
+    assert!(reason(&second).contains("has a coordinator"));
+    agent.lost(LINE);
+    assert!(reason(&give(&mut agent, other, hello("d"), 0)).contains("busy"));
+    agent.tick(COORDINATOR_SILENCE + 1);
+    let free = give(&mut agent, other, hello("d"), COORDINATOR_SILENCE + 2);
+    assert!(matches!(
+        free[0],
+        AgentAction::Reply(_, Reply::Hello { .. })
+    ));
+}

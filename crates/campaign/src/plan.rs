@@ -1,0 +1,303 @@
+//! The plan of a campaign: who measures what to whom, and how long.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::inventory::InventoryMember;
+use crate::pattern::{Cell, Members, Pattern, Round, rounds};
+use crate::protocol::LoadParts;
+
+/// What happens when a member is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFailure {
+    /// All load stops, and the campaign ends with what it has.
+    Abort,
+    /// The campaign goes on without the member.
+    Drop,
+}
+
+/// A plan, as in its file (TOML). Times are in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct CampaignPlan {
+    /// Who sends to whom.
+    pub pattern: Pattern,
+    /// The test, such as `TCP_STREAM`.
+    pub test: String,
+    /// Further words of its command line, such as `["--flows", "4", "--", "-m", "16K"]`.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// Time that counts.
+    #[serde(default = "default_window")]
+    pub window: f64,
+    /// Time before it.
+    #[serde(default = "default_warmup")]
+    pub warmup: f64,
+    /// Time after it.
+    #[serde(default = "default_cooldown")]
+    pub cooldown: f64,
+    /// The member of incast and fanout to which, or from which, all others send; the first
+    /// without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hub: Option<String>,
+    /// Pairs of the pattern list: sender and receiver.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<(String, String)>,
+    /// Order of members in the pattern pairs.
+    #[serde(default)]
+    pub seed: u64,
+    /// How often all rounds are made.
+    #[serde(default = "default_repeat")]
+    pub repeat: u32,
+    /// Label that names the rack of a member.
+    #[serde(default = "default_rack")]
+    pub rack_label: String,
+    /// Most pairs that leave or enter a rack at the same time; without limit if zero.
+    #[serde(default)]
+    pub uplink: usize,
+    /// What happens when a member is lost: `abort` or `drop`. Without it, `drop` for pairs and
+    /// list, and `abort` otherwise, since the others change what is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<OnFailure>,
+    /// Fewest members with which the campaign goes on.
+    #[serde(default = "default_members")]
+    pub min_members: usize,
+}
+
+const fn default_window() -> f64 {
+    5.0
+}
+
+const fn default_warmup() -> f64 {
+    2.0
+}
+
+const fn default_cooldown() -> f64 {
+    0.5
+}
+
+const fn default_repeat() -> u32 {
+    1
+}
+
+const fn default_members() -> usize {
+    2
+}
+
+fn default_rack() -> String {
+    "rack".to_owned()
+}
+
+/// An error in a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BadCampaignPlan {
+    /// It is no plan.
+    #[error("{0}")]
+    Toml(String),
+    /// A value makes no sense.
+    #[error("{0}")]
+    Value(String),
+}
+
+fn bad<T>(text: String) -> Result<T, BadCampaignPlan> {
+    Err(BadCampaignPlan::Value(text))
+}
+
+/// Longest part of a run, seconds.
+const LONGEST: f64 = 86_400.0;
+
+impl CampaignPlan {
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// The first error.
+    pub fn read(text: &str) -> Result<Self, BadCampaignPlan> {
+        let plan: Self = toml::from_str(text).map_err(|error| {
+            let line = error.span().map(|span| {
+                let before = text.get(..span.start).unwrap_or_default();
+                before.matches('\n').count() + 1
+            });
+            let message = error.message().replace('\n', " ");
+            BadCampaignPlan::Toml(
+                line.map_or_else(|| message.clone(), |line| format!("line {line}: {message}")),
+            )
+        })?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    fn check(&self) -> Result<(), BadCampaignPlan> {
+        let times = [
+            ("window", self.window, 0.01),
+            ("warmup", self.warmup, 0.0),
+            ("cooldown", self.cooldown, 0.0),
+        ];
+        for (name, value, least) in times {
+            if !(least..=LONGEST).contains(&value) {
+                return bad(format!(
+                    "{name} = {value}: from {least} to {LONGEST} seconds"
+                ));
+            }
+        }
+        if !(1..=1000).contains(&self.repeat) {
+            return bad(format!("repeat = {}: from 1 to 1000", self.repeat));
+        }
+        if (self.pattern == Pattern::List) == self.pairs.is_empty() {
+            return bad("the pattern list, and no other, has pairs = [[\"a\", \"b\"]]".to_owned());
+        }
+        let hub = matches!(self.pattern, Pattern::Incast | Pattern::Fanout);
+        if self.hub.is_some() && !hub {
+            return bad("hub is for the patterns incast and fanout".to_owned());
+        }
+        Ok(())
+    }
+
+    /// What happens when a member is lost.
+    #[must_use]
+    pub fn on_failure(&self) -> OnFailure {
+        let usual = match self.pattern {
+            Pattern::Pairs | Pattern::List => OnFailure::Drop,
+            Pattern::Mesh
+            | Pattern::Incast
+            | Pattern::Fanout
+            | Pattern::Bisection
+            | Pattern::Ring => OnFailure::Abort,
+        };
+        self.on_failure.unwrap_or(usual)
+    }
+
+    /// The parts of each load.
+    #[must_use]
+    pub fn parts(&self) -> LoadParts {
+        LoadParts {
+            warmup: nanos(self.warmup),
+            window: nanos(self.window),
+            cooldown: nanos(self.cooldown),
+        }
+    }
+
+    /// Words of each load.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let test = ["-t".to_owned(), self.test.clone()];
+        test.into_iter()
+            .chain(self.options.iter().cloned())
+            .collect()
+    }
+
+    /// The rounds for these members.
+    ///
+    /// # Errors
+    /// When a name is not among the members, or nobody can send.
+    pub fn rounds(&self, members: &[InventoryMember]) -> Result<Vec<Round>, BadCampaignPlan> {
+        let index = |name: &str| {
+            let found = members.iter().position(|one| one.name == name);
+            found.ok_or_else(|| BadCampaignPlan::Value(format!("{name} is not in the inventory")))
+        };
+        let hub = self
+            .hub
+            .as_deref()
+            .map(index)
+            .transpose()?
+            .unwrap_or_default();
+        let cell = |(from, to): &(String, String)| {
+            Ok(Cell {
+                from: index(from)?,
+                to: index(to)?,
+            })
+        };
+        let list: Vec<Cell> = self
+            .pairs
+            .iter()
+            .map(cell)
+            .collect::<Result<_, BadCampaignPlan>>()?;
+        let rounds = rounds(
+            self.pattern,
+            &self.members(members),
+            (hub, &list),
+            self.seed,
+        );
+        if rounds.is_empty() {
+            return bad(
+                "no member can send to another: at least two, one of them an agent".to_owned(),
+            );
+        }
+        let all = (0..self.repeat).flat_map(|_| rounds.iter().cloned());
+        Ok(all.collect())
+    }
+
+    fn members(&self, members: &[InventoryMember]) -> Members {
+        let numbered = |label: &str, own: fn(&InventoryMember) -> String| {
+            let mut names: Vec<String> = Vec::new();
+            let number = |one: &InventoryMember| {
+                let name = one.labels.get(label).cloned().unwrap_or_else(|| own(one));
+                names
+                    .iter()
+                    .position(|known| *known == name)
+                    .unwrap_or_else(|| {
+                        names.push(name);
+                        names.len() - 1
+                    })
+            };
+            members.iter().map(number).collect::<Vec<usize>>()
+        };
+        let limited = self.uplink > 0;
+        Members {
+            count: members.len(),
+            senders: members.iter().map(|one| one.agent).collect(),
+            hosts: numbered("node", |one| one.name.clone()),
+            racks: if limited {
+                numbered(&self.rack_label, |_| String::new())
+            } else {
+                Vec::new()
+            },
+            uplink: self.uplink,
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked: from 0 to a day"
+)]
+fn nanos(seconds: f64) -> u64 {
+    // Whole milliseconds, as on netperf's command line.
+    (seconds * 1e3).round() as u64 * 1_000_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inventory;
+
+    #[test]
+    fn a_plan_has_defaults_and_its_errors_name_the_line() {
+        let plan = CampaignPlan::read("pattern = \"pairs\"\ntest = \"TCP_STREAM\"\n").unwrap();
+        assert_eq!(plan.parts().total(), 7_500_000_000);
+        assert_eq!(plan.on_failure(), OnFailure::Drop);
+        let said = |text: &str| CampaignPlan::read(text).unwrap_err().to_string();
+        assert!(said("pattern = \"star\"\ntest = \"x\"").starts_with("line 1: "));
+        assert!(said("pattern = \"mesh\"").contains("test"));
+        assert!(said("pattern = \"mesh\"\ntest = \"x\"\nwindows = 5").contains("line 3"));
+        assert!(said("pattern = \"mesh\"\ntest = \"x\"\nwindow = 0").contains("window = 0"));
+        assert!(said("pattern = \"list\"\ntest = \"x\"").contains("pairs"));
+        assert!(said("pattern = \"mesh\"\ntest = \"x\"\nhub = \"a\"").contains("hub"));
+    }
+
+    #[test]
+    fn rounds_are_of_the_members_of_the_inventory() {
+        let members = inventory::read("a\nb\nold agent=no\n").unwrap();
+        let rounds = |text: &str| CampaignPlan::read(text).and_then(|plan| plan.rounds(&members));
+        let mesh = rounds("pattern = \"mesh\"\ntest = \"x\"").unwrap();
+        assert_eq!(mesh[0].len(), 4);
+        let list = "pattern = \"list\"\ntest = \"x\"\nrepeat = 2\npairs = [[\"a\", \"old\"]]";
+        let cell = Cell { from: 0, to: 2 };
+        assert_eq!(rounds(list).unwrap(), [[cell], [cell]]);
+        let said = rounds("pattern = \"incast\"\ntest = \"x\"\nhub = \"z\"").unwrap_err();
+        assert_eq!(said.to_string(), "z is not in the inventory");
+        let back = "pattern = \"list\"\ntest = \"x\"\npairs = [[\"old\", \"a\"]]";
+        assert!(rounds(back).is_err());
+    }
+}

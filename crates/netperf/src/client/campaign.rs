@@ -1,0 +1,226 @@
+//! `netperf campaign`: measurements between many hosts.
+
+mod agent;
+mod loads;
+mod peer;
+mod progress;
+mod run;
+
+use std::fmt::Display;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use netperf_campaign::inventory::{self, InventoryMember};
+use netperf_campaign::outcome::CampaignDocument;
+use netperf_campaign::plan::CampaignPlan;
+use netperf_cli::{CampaignArgs, CampaignVerb};
+use netperf_model::{KeyRing, KeyRole, Secret};
+use netperf_os::signals::{self, Signal};
+use run::CampaignRun;
+
+use crate::key;
+use crate::output::{Failure, INVALID, out, system_text};
+
+/// Exit status of a campaign that is not complete.
+const INCOMPLETE: u8 = 1;
+/// Time for agents to join.
+const JOINING: Duration = Duration::from_secs(120);
+/// Bytes of a key.
+const KEY: usize = 32;
+
+fn failure(problem: impl Display) -> Failure {
+    let problem = netperf_web::escape::line(&problem.to_string());
+    Failure::stderr(INVALID, format_args!("netperf campaign: {problem}"))
+}
+
+/// Runs `netperf campaign`.
+pub(super) fn run(verb: CampaignVerb, args: &CampaignArgs) -> Result<ExitCode, Failure> {
+    match verb {
+        CampaignVerb::Agent => agent::run(),
+        CampaignVerb::Key => print_key(args),
+        CampaignVerb::Inventory => print_inventory(args),
+        CampaignVerb::Show => show(args),
+        CampaignVerb::Check => check(args),
+        CampaignVerb::Run => measure(args),
+    }
+}
+
+/// Text of a file, or of standard input for `-`.
+fn text(path: &str) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = if path == "-" {
+        std::io::stdin().read_to_string(&mut text).map(drop)
+    } else {
+        std::fs::read_to_string(path).map(|read| text = read)
+    };
+    read.map_err(|error| failure(format_args!("{path}: {}", system_text(&error))))?;
+    Ok(text)
+}
+
+fn members(path: &str) -> Result<Vec<InventoryMember>, Failure> {
+    let bad = |bad| failure(format_args!("{path}: {bad}"));
+    inventory::read(&text(path)?).map_err(bad)
+}
+
+fn file(args: &CampaignArgs) -> &str {
+    args.file.as_deref().unwrap_or("-")
+}
+
+fn print_key(args: &CampaignArgs) -> Result<ExitCode, Failure> {
+    let mut bytes = zeroize::Zeroizing::new([0; KEY]);
+    netperf_os::system::random(&mut *bytes).map_err(|error| failure(system_text(&error)))?;
+    let mut line = zeroize::Zeroizing::new(String::from("campaign agent "));
+    for byte in bytes.iter() {
+        use std::fmt::Write as _;
+        let _infallible = write!(line, "{byte:02x}");
+    }
+    line.push('\n');
+    match &args.output {
+        None => out(&line),
+        Some(path) => {
+            let mut new = std::fs::OpenOptions::new();
+            let opened = new.write(true).create_new(true).mode(0o600).open(path);
+            let written = opened.and_then(|mut file| file.write_all(line.as_bytes()));
+            written.map_err(|error| {
+                failure(format_args!("{}: {}", path.display(), system_text(&error)))
+            })?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_inventory(args: &CampaignArgs) -> Result<ExitCode, Failure> {
+    for member in members(file(args))? {
+        let line = serde_json::to_string(&member).map_err(failure)?;
+        out(&format!("{line}\n"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(args: &CampaignArgs) -> Result<ExitCode, Failure> {
+    let path = file(args);
+    let document = CampaignDocument::read(&text(path)?);
+    let document = document.map_err(|why| failure(format_args!("{path}: {why}")))?;
+    out(&document.text());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The keys of the campaign.
+fn keys(args: &CampaignArgs) -> Result<(KeyRing, Secret), Failure> {
+    let keys = key::load(args.key_file.as_deref()).map_err(failure)?;
+    let none = "a key is required: netperf campaign key --output FILE, and --key-file FILE here \
+                and at the agents";
+    let keys = keys.ok_or_else(|| failure(none))?;
+    let agent = keys.keys().iter().find(|key| key.role == KeyRole::Agent);
+    let missing = "the key file has no key with the role agent: netperf campaign key makes one";
+    let secret = agent.ok_or_else(|| failure(missing))?.secret.clone();
+    Ok((keys, secret))
+}
+
+/// A plan for the commands that measure nothing.
+fn no_plan() -> Result<CampaignPlan, Failure> {
+    CampaignPlan::read("pattern = \"mesh\"\ntest = \"TCP_RR\"\n").map_err(failure)
+}
+
+/// Connects to the agents of the inventory, or waits for them.
+fn connect(coordinator: &mut CampaignRun<'_>, args: &CampaignArgs) -> Result<(), Failure> {
+    let (keys, secret) = keys(args)?;
+    if let Some(at) = &args.join_listen {
+        let count = args.expect.unwrap_or_default() as usize;
+        let (host, port) = inventory::host_and_port(at);
+        let host = if host.is_empty() {
+            "::".to_owned()
+        } else {
+            host
+        };
+        let port = port.parse::<u16>().map_err(failure)?;
+        let listener = TcpListener::bind((host.as_str(), port));
+        let listener = listener.map_err(|error| {
+            failure(format_args!("--join-listen {at}: {}", system_text(&error)))
+        })?;
+        let joined = coordinator.wait_for((&listener, count), &keys, JOINING);
+        joined.map_err(failure)?;
+    }
+    coordinator.connect(&secret).map_err(failure)?;
+    coordinator.synchronise().map_err(failure)
+}
+
+fn entries(args: &CampaignArgs) -> Result<Vec<InventoryMember>, Failure> {
+    match &args.inventory {
+        Some(path) => members(path),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn check(args: &CampaignArgs) -> Result<ExitCode, Failure> {
+    let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
+        .map_err(|error| failure(system_text(&error)))?;
+    let plan = no_plan()?;
+    let coordinator = CampaignRun::new(&plan, entries(args)?, &signals);
+    let mut coordinator = coordinator.map_err(failure)?;
+    connect(&mut coordinator, args)?;
+    coordinator.finish();
+    out("name             control                   version  CPUs  clock bound\n");
+    for member in coordinator.members() {
+        let bound = member.clock.map_or_else(
+            || "not an agent".to_owned(),
+            |clock| format!("{:.1} us", clock.bound_seconds * 1e6),
+        );
+        let cpus = member
+            .cpus
+            .map_or_else(|| "-".to_owned(), |count| count.to_string());
+        let version = member.version.as_deref().unwrap_or("-");
+        let (name, control) = (&member.member.name, &member.member.control);
+        out(&format!(
+            "{name:16} {control:25} {version:8} {cpus:>4}  {bound}\n"
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
+    let path = file(args);
+    let plan =
+        CampaignPlan::read(&text(path)?).map_err(|bad| failure(format_args!("{path}: {bad}")))?;
+    let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
+        .map_err(|error| failure(system_text(&error)))?;
+    let members = entries(args)?;
+    if !members.is_empty() {
+        plan.rounds(&members).map_err(failure)?;
+    }
+    let mut coordinator = CampaignRun::new(&plan, members, &signals).map_err(failure)?;
+    connect(&mut coordinator, args)?;
+    let members: Vec<InventoryMember> = coordinator
+        .members()
+        .into_iter()
+        .map(|one| one.member)
+        .collect();
+    let rounds = plan.rounds(&members).map_err(failure)?;
+    let measured = coordinator.measure(&rounds);
+    coordinator.finish();
+    measured.map_err(failure)?;
+    let document = coordinator.document();
+    let json = serde_json::to_string_pretty(&document).map_err(failure)?;
+    if let Some(path) = &args.output {
+        write(path, &json)?;
+    }
+    if args.json {
+        out(&format!("{json}\n"));
+    } else {
+        out(&document.text());
+    }
+    Ok(if document.complete {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(INCOMPLETE)
+    })
+}
+
+fn write(path: &Path, json: &str) -> Result<(), Failure> {
+    let written = std::fs::write(path, format!("{json}\n"));
+    written.map_err(|error| failure(format_args!("{}: {}", path.display(), system_text(&error))))
+}

@@ -1,0 +1,321 @@
+//! Loads of an agent: processes of this program.
+
+use std::ffi::OsString;
+use std::fs::{File, Permissions};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use netperf_campaign::agent::StartedLoad;
+use netperf_campaign::protocol::{CampaignLoad, LoadResult};
+use netperf_measure::clock::{self, Moment};
+use netperf_os::{pass, process};
+use serde_json::Value;
+
+use crate::client::versus;
+use crate::key;
+use crate::output::system_text;
+
+/// Options of a test that a campaign may use, in front of `--`.
+const GLOBAL: [&str; 14] = [
+    "-t",
+    "-4",
+    "-6",
+    "-T",
+    "--flows",
+    "--threads",
+    "--rate",
+    "--batch",
+    "--io",
+    "--zerocopy",
+    "--bidirectional",
+    "--cpus",
+    "--remote-cpus",
+    "-j",
+];
+/// Behind `--`.
+const OF_TEST: [&str; 18] = [
+    "-m", "-M", "-s", "-S", "-r", "-b", "-w", "-D", "-C", "-K", "-R", "-T", "-d", "-e", "-G", "-y",
+    "-Y", "-n",
+];
+/// Time between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_secs(1);
+/// Variables that a load inherits.
+const INHERITED: [&str; 4] = ["LD_PRELOAD", "LD_LIBRARY_PATH", "TMPDIR", "PATH"];
+
+/// The option of a word: the name of a long one, or a hyphen and a letter.
+fn option(word: &str) -> &str {
+    if word.starts_with("--") {
+        word.split('=').next().unwrap_or(word)
+    } else {
+        word.get(..2).unwrap_or(word)
+    }
+}
+
+/// Refuses a word that could reach files, other hosts, or the agent itself.
+fn refuse_words(words: &[String]) -> Result<(), String> {
+    let mut behind = false;
+    for word in words {
+        if word == "--" && !behind {
+            behind = true;
+            continue;
+        }
+        let is_number = word
+            .get(1..2)
+            .is_some_and(|next| next.parse::<u8>().is_ok());
+        if !word.starts_with('-') || (is_number && behind) {
+            continue;
+        }
+        let permitted: &[&str] = if behind { &OF_TEST } else { &GLOBAL };
+        if !permitted.contains(&option(word)) {
+            return Err(format!(
+                "{} is not for campaigns",
+                netperf_web::escape::line(option(word))
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the words of a load.
+pub(super) fn check(load: &CampaignLoad) -> Result<(), String> {
+    refuse_words(&load.words)?;
+    let at = clock::monotonic();
+    let words = words(load, ("127.0.0.1", "12865", None), at);
+    match versus::planned(&words) {
+        Ok(Some(_)) => Ok(()),
+        Ok(None) => Err("its words are no test".to_owned()),
+        Err(error) => {
+            let why = error.to_string();
+            let first = why.lines().next().unwrap_or_default();
+            Err(netperf_web::escape::line(first))
+        }
+    }
+}
+
+/// The command line of a load, without the program.
+fn words(
+    load: &CampaignLoad,
+    (host, port, data): (&str, &str, Option<&str>),
+    at: u64,
+) -> Vec<String> {
+    let millis = |nanos: u64| format!("{}ms", nanos / 1_000_000);
+    let mut words: Vec<String> = ["-H", host, "-p", port, "--time"]
+        .map(str::to_owned)
+        .to_vec();
+    words.extend([
+        millis(load.parts.window),
+        "--warmup".to_owned(),
+        millis(load.parts.warmup),
+        "--cooldown".to_owned(),
+        millis(load.parts.cooldown),
+        "--begin-at".to_owned(),
+        at.to_string(),
+    ]);
+    let split = load.words.iter().position(|word| word == "--");
+    let (own, of_test) = load.words.split_at(split.unwrap_or(load.words.len()));
+    words.extend_from_slice(own);
+    words.push("--".to_owned());
+    words.extend(
+        data.into_iter()
+            .flat_map(|data| ["-H".to_owned(), data.to_owned()]),
+    );
+    words.extend_from_slice(of_test.get(1..).unwrap_or_default());
+    words
+}
+
+/// A process that measures.
+#[derive(Debug)]
+pub(super) struct RunningLoad {
+    id: u32,
+    child: Child,
+    output: File,
+    errors: File,
+    /// When it was asked to end.
+    asked: Option<Moment>,
+}
+
+impl RunningLoad {
+    /// Starts the process.
+    ///
+    /// # Errors
+    /// When there are too many processes or open files.
+    pub(super) fn start(started: &StartedLoad) -> io::Result<Self> {
+        let StartedLoad { load, token, .. } = started;
+        let target = (
+            started.host.as_str(),
+            started.port.as_str(),
+            started.data.as_deref(),
+        );
+        let key = token.as_ref().map(|token| key_file(&token.0)).transpose()?;
+        let output = File::from(process::memory_file(c"result")?);
+        let errors = File::from(process::memory_file(c"errors")?);
+        let inherited =
+            std::env::vars_os().filter(|(name, _)| INHERITED.iter().any(|one| name == one));
+        let inherited: Vec<(OsString, OsString)> = inherited.collect();
+        let child = Command::new(process::own_file())
+            .arg0("netperf")
+            .arg("--json")
+            .args(words(load, target, started.at))
+            .env_clear()
+            .envs(inherited)
+            .envs(key.as_ref().map(|file| {
+                let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+                (key::FILE, path)
+            }))
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(errors.try_clone()?)
+            .spawn()?;
+        Ok(Self {
+            id: load.id,
+            child,
+            output,
+            errors,
+            asked: None,
+        })
+    }
+
+    /// Asks it to end, and kills it where that did not help.
+    pub(super) fn stop(&mut self) {
+        match self.asked {
+            None => {
+                let _gone = process::terminate(self.child.id());
+                self.asked = Some(clock::now());
+            }
+            Some(asked) if asked.elapsed() > GRACE => {
+                let _gone = self.child.kill();
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Kills it where it should have ended; its result once it has ended.
+    pub(super) fn look(&mut self) -> Option<LoadResult> {
+        if self.asked.is_some() {
+            self.stop();
+        }
+        match self.child.try_wait() {
+            Ok(None) => None,
+            Ok(Some(status)) => Some(self.result(status)),
+            Err(error) => Some(self.failed(system_text(&error))),
+        }
+    }
+
+    fn failed(&self, why: String) -> LoadResult {
+        LoadResult {
+            id: self.id,
+            document: None,
+            error: Some(why),
+        }
+    }
+
+    fn result(&mut self, status: ExitStatus) -> LoadResult {
+        let text = text(&mut self.output);
+        let document: Option<Value> = serde_json::from_str(&text).ok();
+        let errors = text_of_lines(&mut self.errors);
+        let error = if self.asked.is_some() {
+            Some("it was stopped".to_owned())
+        } else if status.success() && document.is_some() {
+            None
+        } else {
+            Some(errors.unwrap_or_else(|| format!("netperf ended with {status}")))
+        };
+        LoadResult {
+            id: self.id,
+            document,
+            error,
+        }
+    }
+}
+
+impl Drop for RunningLoad {
+    fn drop(&mut self) {
+        let _gone = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+/// A file in memory with a key, which the next process inherits.
+fn key_file(key: &str) -> io::Result<File> {
+    let mut file = File::from(process::memory_file(c"key")?);
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    file.write_all(key.as_bytes())?;
+    pass::keep_on_exec(file.as_fd())?;
+    Ok(file)
+}
+
+fn text(file: &mut File) -> String {
+    let mut text = String::new();
+    let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
+    read.map_or_else(|_| String::new(), |_| text)
+}
+
+/// The last line of messages; `None` without any.
+fn text_of_lines(file: &mut File) -> Option<String> {
+    let text = text(file);
+    let last = text.lines().rfind(|line| !line.trim().is_empty())?;
+    Some(netperf_web::escape::line(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use netperf_campaign::protocol::LoadParts;
+
+    use super::*;
+
+    fn load(words: &str) -> CampaignLoad {
+        CampaignLoad {
+            id: 1,
+            to: 0,
+            words: words.split_whitespace().map(str::to_owned).collect(),
+            parts: LoadParts {
+                warmup: 500_000_000,
+                window: 2_000_000_000,
+                cooldown: 250_000_000,
+            },
+        }
+    }
+
+    #[test]
+    fn a_load_has_its_times_and_hosts_from_the_campaign() {
+        let load = load("-t UDP_STREAM --flows 2 -- -m 1472");
+        let words = words(&load, ("h", "1", Some("192.0.2.1")), 7).join(" ");
+        assert_eq!(
+            words,
+            "-H h -p 1 --time 2000ms --warmup 500ms --cooldown 250ms --begin-at 7 -t UDP_STREAM \
+             --flows 2 -- -H 192.0.2.1 -m 1472"
+        );
+    }
+
+    #[test]
+    fn words_that_reach_other_hosts_files_or_keys_are_refused() {
+        for words in [
+            "-t TCP_STREAM",
+            "-t UDP_RR --flows 4 --rate 100 -- -r 1,1",
+            "-t tcp_rr -- -D",
+        ] {
+            assert_eq!(check(&load(words)), Ok(()), "{words}");
+        }
+        for (words, said) in [
+            ("-t TCP_STREAM -H evil", "-H"),
+            ("-t TCP_STREAM -Hevil", "-H"),
+            ("-t TCP_STREAM -- -H evil", "-H"),
+            ("-t TCP_STREAM -F /etc/shadow", "-F"),
+            ("-t TCP_STREAM --history=/x", "--history"),
+            ("-t TCP_STREAM --key-file /x", "--key-file"),
+            ("-t TCP_STREAM --begin-at 9", "--begin-at"),
+            ("-t TCP_STREAM -l 9", "-l"),
+            ("-t TCP_STREAM -- -o /tmp/x", "-o"),
+            ("-t TCP_STREAM -- -p 22", "-p"),
+            ("-t NOTHING", "no test"),
+            ("sweep -t TCP_STREAM -o x", "-o"),
+        ] {
+            let line = check(&load(words)).unwrap_err();
+            assert!(line.contains(said), "{words}: {line}");
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! Campaigns over agents of this host.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use netperf_testkit::process::signal;
+use netperf_testkit::{
+    Finished, Invocation, Netserver, Place, Running, Scratch, eventually, ours, procfs,
+};
+use serde_json::Value;
+
+/// Time for anything that takes a few seconds on an idle host.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Agents with a key, and a folder for files.
+struct Agents {
+    folder: Scratch,
+    agents: Vec<Netserver>,
+}
+
+/// The key file in a folder.
+fn key(folder: &Scratch) -> PathBuf {
+    let path = folder.path().join("key");
+    if !path.exists() {
+        let finished = Invocation::new(&ours!().netperf)
+            .args(["campaign", "key", "-o"])
+            .arg(&path)
+            .run();
+        finished.expect_clean();
+    }
+    path
+}
+
+fn start(folder: &Scratch, options: &[&str]) -> Netserver {
+    let key = key(folder);
+    let key = key.to_str().expect("a path in UTF-8");
+    let all = [
+        &["--key-file", key, "--user", "root", "--log", "text"],
+        options,
+    ]
+    .concat();
+    Netserver::start_with(&ours!(), &Place::Here, &all, &[])
+}
+
+impl Agents {
+    fn new(count: usize) -> Self {
+        let folder = Scratch::new();
+        let agents: Vec<_> = (0..count).map(|_| start(&folder, &["--agent"])).collect();
+        let agents = Self { folder, agents };
+        let line = |(number, agent): (usize, &Netserver)| {
+            format!("127.0.0.1:{} name=h{number}\n", agent.port())
+        };
+        let lines: String = agents.agents.iter().enumerate().map(line).collect();
+        agents.write("hosts", &lines);
+        agents
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.folder.path().join(name), text).expect("a file");
+    }
+
+    fn command(&self, words: &[&str]) -> Invocation {
+        Invocation::new(&ours!().netperf)
+            .folder(self.folder.path())
+            .arg("campaign")
+            .args(words)
+            .args(["--key-file", "key"])
+            .patience(Duration::from_secs(120))
+    }
+
+    fn campaign(&self, plan: &str) -> Invocation {
+        self.write("plan.toml", plan);
+        self.command(&["run", "plan.toml", "--inventory", "hosts", "--json"])
+    }
+
+    /// Processes of loads to or from these agents.
+    fn loads(&self) -> Vec<u32> {
+        let ports = self.agents.iter().map(|agent| agent.port().to_string());
+        let ports: Vec<String> = ports.collect();
+        let is_load = |pid: &u32| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let words: Vec<_> = line.split(|byte| *byte == 0).collect();
+            let has = |word: &str| words.contains(&word.as_bytes());
+            has("--begin-at") && ports.iter().any(|port| has(port))
+        };
+        let all = std::fs::read_dir("/proc").expect("/proc");
+        let pids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        pids.filter(is_load).collect()
+    }
+
+    fn nothing_is_left(&self) {
+        let ended = eventually(PATIENCE, || self.loads().is_empty());
+        assert!(ended, "loads are left");
+        for agent in self.agents.iter().filter(|agent| agent.alive()) {
+            // The agent itself stays.
+            let only = || procfs::descendants(agent.pid()).len() == 1;
+            assert!(eventually(PATIENCE, only), "{:?}", agent.said());
+        }
+    }
+
+    /// Waits until this many loads run.
+    fn wait_for_loads(&self, count: usize, running: &Running) {
+        let there = eventually(PATIENCE, || self.loads().len() >= count);
+        assert!(there, "{} {}", running.stdout(), running.stderr());
+    }
+}
+
+fn plan(pattern: &str, window: f64, more: &str) -> String {
+    format!(
+        "pattern = \"{pattern}\"\ntest = \"TCP_RR\"\noptions = [\"--rate\", \"200\"]\n\
+         window = {window}\nwarmup = 0.2\ncooldown = 0.1\n{more}"
+    )
+}
+
+fn number(value: &Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+/// The document of a campaign with this exit status.
+fn document(finished: Finished, status: i32) -> Value {
+    let finished = finished.expect_exit(status);
+    serde_json::from_str(&finished.stdout).unwrap_or_else(|_| panic!("{}", finished.account()))
+}
+
+#[test]
+fn every_pair_is_measured_in_a_window_of_the_common_time_line() {
+    let agents = Agents::new(3);
+    let finished = agents.campaign(&plan("pairs", 0.3, "")).run();
+    let document = document(finished, 0);
+    assert_eq!(document["complete"], true, "{document:#}");
+    let cells = document["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 6);
+    for cell in cells {
+        assert!(number(&cell["figures"]["transactions_per_second"]) > 0.0);
+        assert!(
+            number(&cell["figures"]["latency_p99_seconds"]) > 0.0,
+            "{cell}"
+        );
+        let window = &cell["window"];
+        let error = number(&window["cut_error_seconds"]);
+        assert!(error > 0.0 && error < 1.0, "{window}");
+        // Never before the agreed begin, whatever the host does.
+        assert!(number(&window["late_seconds"]) >= -error, "{window}");
+        assert!(number(&window["seconds"]) > 0.0, "{window}");
+    }
+    for member in document["members"].as_array().expect("members") {
+        assert!(
+            number(&member["clock"]["bound_after_seconds"]) > 0.0,
+            "{member}"
+        );
+        assert_eq!(member["clock"]["method"], "inband");
+    }
+    agents.nothing_is_left();
+    // The keys of the pairs are gone: nobody else is served.
+    let client = ours!().client_of(&agents.agents[0]);
+    let client = client.args(["-t", "TCP_RR", "-l", "1"]).run();
+    assert!(
+        client.stderr.contains("prove its key"),
+        "{}",
+        client.account()
+    );
+}
+
+#[test]
+fn a_member_that_dies_ends_a_mesh_and_is_named() {
+    let agents = Agents::new(3);
+    let mut running = agents.campaign(&plan("mesh", 60.0, "")).spawn();
+    agents.wait_for_loads(6, &running);
+    signal(agents.agents[1].pid(), "KILL");
+    let ended = eventually(PATIENCE, || running.ended());
+    assert!(ended, "the campaign goes on");
+    let finished = running.finish();
+    let said = finished.stderr.clone();
+    let document = document(finished, 1);
+    assert!(said.contains("h1 is lost"), "{said}");
+    assert_eq!(document["complete"], false);
+    assert_eq!(document["ended"], "h1 is lost");
+    assert_eq!(
+        document["members"][1]["lost"]["reason"]
+            .as_str()
+            .map(str::is_empty),
+        Some(false)
+    );
+    assert!(document["members"][0]["lost"].is_null());
+    agents.nothing_is_left();
+}
+
+#[test]
+fn a_member_that_stands_still_ends_a_mesh_and_its_load_ends() {
+    let agents = Agents::new(2);
+    let mut running = agents.campaign(&plan("mesh", 60.0, "")).spawn();
+    agents.wait_for_loads(2, &running);
+    // The agent stands still, not its load: only the other end can stop it.
+    let agent = procfs::children(agents.agents[1].pid());
+    let is_agent = |pid: &u32| {
+        let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline"));
+        line.is_ok_and(|line| line.contains("campaign\0agent"))
+    };
+    let agent = agent.into_iter().find(is_agent).expect("an agent");
+    signal(agent, "STOP");
+    assert!(
+        eventually(PATIENCE, || running.ended()),
+        "the campaign goes on"
+    );
+    let document = document(running.finish(), 1);
+    assert_eq!(
+        document["members"][1]["lost"]["reason"],
+        "it is silent for 2 s"
+    );
+    let zombies_too = |pid: &u32| procfs::alive(*pid);
+    let ended = eventually(PATIENCE, || !agents.loads().iter().any(zombies_too));
+    assert!(ended, "loads are left");
+    signal(agent, "CONT");
+    agents.nothing_is_left();
+}
+
+#[test]
+fn pairs_go_on_without_a_member() {
+    let agents = Agents::new(3);
+    let running = agents
+        .campaign(&plan("pairs", 1.0, "min-members = 2\n"))
+        .spawn();
+    agents.wait_for_loads(1, &running);
+    signal(agents.agents[2].pid(), "KILL");
+    let document = document(running.finish(), 1);
+    assert!(document["ended"].is_null(), "{document:#}");
+    let cells = document["cells"].as_array().expect("cells");
+    for cell in cells {
+        let with_lost = cell["from"] == 2 || cell["to"] == 2;
+        let measured = cell["missing"].is_null();
+        // The first rounds may have been measured before.
+        assert!(measured || with_lost, "{cell}");
+    }
+    assert!(
+        cells.iter().any(|cell| !cell["missing"].is_null()),
+        "{document:#}"
+    );
+    agents.nothing_is_left();
+}
+
+#[test]
+fn loads_end_without_their_coordinator_and_the_agents_are_free_again() {
+    let agents = Agents::new(2);
+    let running = agents.campaign(&plan("mesh", 60.0, "")).spawn();
+    agents.wait_for_loads(2, &running);
+    drop(running);
+    agents.nothing_is_left();
+    let said = || {
+        agents.agents[0]
+            .said()
+            .1
+            .contains("the coordinator is silent")
+    };
+    assert!(eventually(PATIENCE, said), "{:?}", agents.agents[0].said());
+    let again = agents.campaign(&plan("mesh", 0.2, "")).run();
+    assert_eq!(document(again, 0)["complete"], true);
+}
+
+#[test]
+fn an_interrupted_campaign_ends_its_loads_and_says_what_is_missing() {
+    let agents = Agents::new(2);
+    let running = agents.campaign(&plan("mesh", 60.0, "")).spawn();
+    agents.wait_for_loads(2, &running);
+    running.signal("TERM");
+    let document = document(running.finish(), 1);
+    assert_eq!(document["ended"], "interrupted");
+    assert_eq!(document["complete"], false);
+    agents.nothing_is_left();
+}
+
+#[test]
+fn agents_join_their_coordinator() {
+    let folder = Scratch::new();
+    let port = netperf_testkit::server::free_port();
+    let at = format!("127.0.0.1:{port}");
+    let agents: Vec<_> = (0..2)
+        .map(|_| start(&folder, &["--agent", "--join", &at]))
+        .collect();
+    let agents = Agents { folder, agents };
+    agents.write("plan.toml", &plan("pairs", 0.2, ""));
+    let words = [
+        "run",
+        "plan.toml",
+        "--join-listen",
+        &at,
+        "--expect",
+        "2",
+        "--json",
+    ];
+    let document = document(agents.command(&words).run(), 0);
+    assert_eq!(document["members"].as_array().map(Vec::len), Some(2));
+    assert_eq!(document["complete"], true, "{document:#}");
+}
+
+#[test]
+fn a_netserver_without_a_key_can_be_a_target() {
+    let mut agents = Agents::new(1);
+    let target = Netserver::start(&ours!(), &Place::Here);
+    let (own, other) = (agents.agents[0].port(), target.port());
+    agents.write(
+        "hosts",
+        &format!("127.0.0.1:{own} name=a\n127.0.0.1:{other} name=b agent=no\n"),
+    );
+    agents.agents.push(target);
+    let document = document(agents.campaign(&plan("mesh", 0.2, "")).run(), 0);
+    assert_eq!(document["cells"].as_array().map(Vec::len), Some(1));
+    assert!(document["members"][1]["clock"].is_null());
+}
+
+#[test]
+fn what_is_no_agent_says_so() {
+    let agents = Agents::new(1);
+    let plain = start(&agents.folder, &["-D"]);
+    let port = plain.port();
+    let check = |hosts: &str, key: &str| {
+        agents.write("others", hosts);
+        Invocation::new(&ours!().netperf)
+            .folder(agents.folder.path())
+            .args([
+                "campaign",
+                "check",
+                "--inventory",
+                "others",
+                "--key-file",
+                key,
+            ])
+            .run()
+            .expect_exit(2)
+            .stderr
+    };
+    let line = check(&format!("127.0.0.1:{port} name=x\n"), "key");
+    assert!(line.starts_with("netperf campaign: x: "), "{line}");
+    assert!(
+        line.contains("--agent") && line.lines().count() == 1,
+        "{line}"
+    );
+    let own = agents.agents[0].port();
+    let made = Invocation::new(&ours!().netperf)
+        .folder(agents.folder.path())
+        .args(["campaign", "key", "-o", "other"])
+        .run();
+    made.expect_clean();
+    let line = check(&format!("127.0.0.1:{own}\n"), "other");
+    assert!(line.contains("rejects this key"), "{line}");
+    let line = check("127.0.0.1:1 name=y\n", "key");
+    assert!(line.starts_with("netperf campaign: y: "), "{line}");
+    let line = check("127.0.0.1:1 name\n", "key");
+    assert!(
+        line.contains("others: line 1: expected key=value"),
+        "{line}"
+    );
+    let line = check("h\n", "nowhere");
+    assert!(line.contains("the key file nowhere"), "{line}");
+}
+
+#[test]
+fn words_that_a_campaign_may_not_use_are_refused_by_the_agent() {
+    let agents = Agents::new(2);
+    let text = plan("mesh", 0.2, "").replace("\"--rate\", \"200\"", "\"-F\", \"/etc/passwd\"");
+    let finished = agents.campaign(&text).run().expect_exit(2);
+    let line = &finished.stderr;
+    assert!(
+        line.contains("refuses: load") && line.contains("-F is not for campaigns"),
+        "{line}"
+    );
+    let noted = || {
+        agents
+            .agents
+            .iter()
+            .any(|one| one.said().1.contains("-F is not for campaigns"))
+    };
+    assert!(eventually(PATIENCE, noted));
+}
+
+#[test]
+fn an_agent_needs_its_key_and_ends_with_its_engine() {
+    let folder = Scratch::new();
+    let finished = Invocation::new(&ours!().netserver)
+        .args(["--agent", "-p", "1"])
+        .run()
+        .expect_exit(1);
+    assert!(
+        finished.stderr.contains("--agent takes --key-file"),
+        "{}",
+        finished.stderr
+    );
+    let agent = start(&folder, &["--agent"]);
+    signal(agent.pid(), "HUP");
+    assert!(eventually(PATIENCE, || !agent.alive()));
+    let key = key(&folder);
+    let mut running = Invocation::new(&ours!().netserver)
+        .args(["--agent", "--exit-on-eof", "--user", "root", "--key-file"])
+        .arg(key)
+        .args(["-p", &netperf_testkit::server::free_port().to_string()])
+        .stdin(Stdio::null())
+        .spawn();
+    assert!(eventually(PATIENCE, || running.ended()));
+}

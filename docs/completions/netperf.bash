@@ -252,6 +252,27 @@ _netperf_sweep_value() {
     esac
 }
 
+_netperf_campaign_value() {
+    case $1 in
+    --inventory) _netperf_offer -f ;;
+    --expect) : ;;
+    --agents) : ;;
+    --port) : ;;
+    --plan) _netperf_offer -f ;;
+    --minutes) : ;;
+    --launcher) _netperf_words 'srun mpirun' ;;
+    --image) : ;;
+    --namespace) : ;;
+    --key-file) _netperf_offer -f ;;
+    --from) _netperf_words 'auto kubernetes ansible slurm mpi lines' ;;
+    --group) : ;;
+    --topology) _netperf_offer -f ;;
+    --name) : ;;
+    '-o' | --output) _netperf_offer -f ;;
+    *) return 1 ;;
+    esac
+}
+
 _netperf_history_value() {
     case $1 in
     --db) _netperf_offer -f ;;
@@ -273,19 +294,9 @@ _netperf_history_value() {
     esac
 }
 
-_netperf_campaign_value() {
-    case $1 in
-    --inventory) _netperf_offer -f ;;
-    --key-file) _netperf_offer -f ;;
-    --expect) : ;;
-    '-o' | --output) _netperf_offer -f ;;
-    *) return 1 ;;
-    esac
-}
-
 _netperf_names='--align --arrival --associations --async-recv --async-send --avoid-copy --batch --begin-at --bidirectional --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --control-keepalive --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flow-label --flows --headers --help --history --host --human --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --key-file --keyval --latency --link-window --list --live --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --one-port --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --progress --protocol --provider --quickack --rate --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-pacing-rate --remote-socket-buffer --request-size --result-only --retry-connect --reverse --ring --route --sap --seed --segment-offload --segment-size --send-ring --send-size --sequence --series --series-flows --socket-buffer --socket-debug --socket-directory --socket-type --splice --test --threads --time --timestamps --tls-cipher --tos --udp --unit --until --until-confidence --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
-_netperf_commands='check report compare run sweep history campaign'
-_netperf_commands_of='history/add history/list history/show history/trend history/change history/forget history/export history/check'
+_netperf_commands='check report compare run sweep campaign history'
+_netperf_commands_of='campaign/run campaign/check campaign/show campaign/inventory campaign/manifest campaign/key history/add history/list history/show history/trend history/change history/forget history/export history/check'
 
 _netperf_command() {
     case $1 in
@@ -294,6 +305,13 @@ _netperf_command() {
     compare) _netperf_complete netperf_compare '--false-alarms --help --json --margin --markdown --paired --threshold' -f ;;
     run) _netperf_line '--vs' || _netperf_complete netperf_run '--false-alarms --help --json --keep --margin --markdown --pairs --threshold --vary' ;;
     sweep) _netperf_line '' || _netperf_complete netperf_sweep '--help --output --over --plan --repeat' ;;
+    campaign) _netperf_complete netperf_campaign '--agents --allow-restarted --allow-shared-nodes --daemonset --expect --from --group --help --image --inventory --join-listen --json --key-file --launcher --minutes --name --namespace --output --plan --port --topology' -W $'run\ncheck\nshow\ninventory\nmanifest\nkey' ;;
+    campaign/run) _netperf_complete netperf_campaign '--expect --help --inventory --join-listen --json --key-file --output' -f ;;
+    campaign/check) _netperf_complete netperf_campaign '--expect --help --inventory --join-listen --key-file' ;;
+    campaign/show) _netperf_complete netperf_campaign '--help' -f ;;
+    campaign/inventory) _netperf_complete netperf_campaign '--allow-restarted --allow-shared-nodes --from --group --help --json --port --topology' -f ;;
+    campaign/manifest) _netperf_complete netperf_campaign '--agents --daemonset --group --help --image --key-file --launcher --minutes --namespace --plan --port' ;;
+    campaign/key) _netperf_complete netperf_campaign '--help --name --output' ;;
     history) _netperf_complete netperf_history '--before --configuration --csv --db --dry-run --false-alarms --figure --help --host --json --keep-last --label --last --limit --older-than --parquet --since --test' -W $'add\nlist\nshow\ntrend\nchange\nforget\nexport\ncheck' ;;
     history/add) _netperf_complete netperf_history '--db --help --json --label' -f ;;
     history/list) _netperf_complete netperf_history '--before --configuration --db --help --host --json --label --limit --since --test' ;;
@@ -303,7 +321,6 @@ _netperf_command() {
     history/forget) _netperf_complete netperf_history '--before --configuration --db --dry-run --help --host --json --keep-last --label --older-than --since --test' ;;
     history/export) _netperf_complete netperf_history '--before --configuration --csv --db --help --host --label --parquet --since --test' ;;
     history/check) _netperf_complete netperf_history '--db --help' ;;
-    campaign) _netperf_complete netperf_campaign '--expect --help --inventory --join-listen --json --key-file --output' -f ;;
     *) return 1 ;;
     esac
 }

@@ -1,30 +1,47 @@
-//! Members of a campaign from the output of the engine that started their agents.
+//! Inventories: the members of a campaign, read from the output of the tools of engines.
 //!
-//! Formats are recognised by content: a PodList of Kubernetes (`kubectl get pods -o json`),
-//! `ansible-inventory --list`, host files of MPI, `scontrol show hostnames`, plain lines, and the
-//! normal form, one JSON object a line.
+//! The normal form is one JSON object a line, a [`InventoryMember`] each. Every other form is recognised by
+//! its content. A member that cannot take part is refused by its name.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod ansible;
+mod error;
+mod hostlist;
+mod kubernetes;
+mod lines;
+mod slurm;
+mod table;
+#[cfg(test)]
+mod tests;
+mod topology;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use thiserror::Error;
 
-/// Port of a control connection without another one.
+pub use error::{BadHostlist, BadLine, BadMember, InventoryError, NotAnInventory, WhyBad};
+pub use table::table;
+
+/// Port of netserver unless an inventory or an option has another.
+pub const DEFAULT_PORT: u16 = 12865;
+/// Most characters of a name or a host.
+const LONGEST: usize = 253;
+/// [`DEFAULT_PORT`] as text.
 pub const PORT: &str = "12865";
 
-/// A member, in the normal form.
+/// A host that takes part in a campaign.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct InventoryMember {
-    /// Name in the campaign.
+    /// Its name in results.
     pub name: String,
-    /// Host and port of the control connection, such as `10.0.0.1:12865` or `[2001:db8::1]:12865`.
+    /// Host and port of the control connection, `HOST:PORT`; an IPv6 address has brackets.
     pub control: String,
-    /// Addresses for data; the first is used. Without any, that of the control connection.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub data: Vec<String>,
-    /// Labels such as `node`, `rack` and `zone`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    /// Addresses for data; that of the control connection if there is none.
+    #[serde(default)]
+    pub data: Vec<IpAddr>,
+    /// Its place: `node`, `rack`, `zone`, `region` and others.
+    #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// Where the entry comes from.
     #[serde(default)]
@@ -32,19 +49,6 @@ pub struct InventoryMember {
     /// False for a stock netserver, which is a target only.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub agent: bool,
-}
-
-/// Origin of a member.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InventorySource {
-    /// The engine: `kubernetes`, `ansible`, `mpi`, `lines`.
-    pub engine: String,
-    /// Name at the engine.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub id: String,
-    /// Identifier that a replacement does not have.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub uid: String,
 }
 
 const fn yes() -> bool {
@@ -56,52 +60,353 @@ const fn is_yes(value: &bool) -> bool {
     *value
 }
 
-/// An error in an inventory.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum BadInventory {
-    /// A line is none of a format.
-    #[error("line {0}: {1}")]
-    Line(usize, String),
-    /// It is JSON, but of no known kind.
-    #[error(
-        "JSON of an unknown kind: expected a PodList, ansible-inventory --list, or one member a line"
-    )]
-    Kind,
-    /// A member cannot take part.
-    #[error("{0}: {1}")]
-    Member(String, String),
-    /// Nobody is in it.
-    #[error("there is no member in it")]
-    Empty,
+/// Where a member comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InventorySource {
+    /// The engine.
+    #[serde(default)]
+    pub engine: EngineName,
+    /// Its name for the member.
+    #[serde(default)]
+    pub id: String,
+    /// Identity that a replacement does not have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
+}
+
+/// An engine that starts agents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineName {
+    /// Kubernetes.
+    Kubernetes,
+    /// Ansible.
+    Ansible,
+    /// Slurm.
+    Slurm,
+    /// mpirun.
+    Mpi,
+    /// None: a list of hosts.
+    #[default]
+    Lines,
+    /// Any: the agent connected to the coordinator.
+    Join,
+}
+
+impl EngineName {
+    /// The engine of a word of `--from`.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "kubernetes" => Self::Kubernetes,
+            "ansible" => Self::Ansible,
+            "slurm" => Self::Slurm,
+            "mpi" => Self::Mpi,
+            "lines" => Self::Lines,
+            _ => return None,
+        })
+    }
+}
+
+/// How an inventory is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InventoryOptions {
+    /// The form; recognised by content without one.
+    pub from: Option<EngineName>,
+    /// Port of members for which the inventory has none.
+    pub port: u16,
+    /// Group of an Ansible inventory; all of it without one.
+    pub group: Option<String>,
+    /// Output of `kubectl get nodes -o json` or of `scontrol show topology`, for labels.
+    pub topology: Option<Vec<u8>>,
+    /// Accept agents that were restarted.
+    pub allow_restarted: bool,
+    /// Accept several agents on one node.
+    pub allow_shared_nodes: bool,
+}
+
+impl Default for InventoryOptions {
+    fn default() -> Self {
+        Self {
+            from: None,
+            port: DEFAULT_PORT,
+            group: None,
+            topology: None,
+            allow_restarted: false,
+            allow_shared_nodes: false,
+        }
+    }
 }
 
 /// Reads an inventory.
 ///
 /// # Errors
-/// The first problem, by line or name.
-pub fn read(text: &str) -> Result<Vec<InventoryMember>, BadInventory> {
-    let members = match serde_json::from_str::<Value>(text) {
-        Ok(value) if value["kind"] == "PodList" || value["kind"] == "List" => pods(&value)?,
-        Ok(value) if value["_meta"]["hostvars"].is_object() => ansible(&value),
-        Ok(value) if value["control"].is_string() => lines(text)?,
-        Ok(Value::Object(_) | Value::Array(_)) => return Err(BadInventory::Kind),
-        Ok(_) | Err(_) => lines(text)?,
+/// The first error in the form, or all members that cannot take part.
+pub fn read(
+    bytes: &[u8],
+    options: &InventoryOptions,
+) -> Result<Vec<InventoryMember>, InventoryError> {
+    let text = text(bytes)?;
+    let form = match options.from {
+        Some(engine) => InventoryForm::of(engine, text),
+        None => recognise(text)?,
     };
-    if members.is_empty() {
-        return Err(BadInventory::Empty);
+    if options.group.is_some() && form != InventoryForm::Ansible {
+        return Err(InventoryError::Group);
     }
-    let keys: [fn(&InventoryMember) -> String; 2] = [
-        |one: &InventoryMember| one.name.clone(),
-        |one: &InventoryMember| one.control.clone(),
-    ];
-    for key in keys {
-        let mut seen = BTreeSet::new();
-        if let Some(twice) = members.iter().find(|one| !seen.insert(key(one))) {
-            let why = format!("{} is in it twice", key(twice));
-            return Err(BadInventory::Member(twice.name.clone(), why));
+    let mut read = match form {
+        InventoryForm::Kubernetes => kubernetes::read(text, options)?,
+        InventoryForm::Ansible => ansible::read(text, options)?,
+        InventoryForm::SlurmNodes => slurm::read(text, options)?,
+        InventoryForm::Hosts(engine) => lines::read(text, engine, options.port)?,
+        InventoryForm::Members => members(text)?,
+    };
+    if let Some(topology) = &options.topology {
+        topology::read(self::text(topology)?)
+            .map_err(|error| InventoryError::Topology(Box::new(error)))?
+            .label(&mut read);
+    }
+    read.check()
+}
+
+/// The normal form: one JSON object a line.
+#[must_use]
+pub fn json_lines(members: &[InventoryMember]) -> String {
+    let line = |member: &InventoryMember| {
+        // A member has no map with keys that are not text, and so can be written.
+        serde_json::to_string(member).map_or_else(|_| String::new(), |line| line + "\n")
+    };
+    members.iter().map(line).collect()
+}
+
+/// A form of an inventory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InventoryForm {
+    Kubernetes,
+    Ansible,
+    /// `scontrol show node`.
+    SlurmNodes,
+    /// Hosts, one a line.
+    Hosts(EngineName),
+    /// The normal form.
+    Members,
+}
+
+impl InventoryForm {
+    /// The form that an engine's tool writes.
+    fn of(engine: EngineName, text: &str) -> Self {
+        match engine {
+            EngineName::Kubernetes => Self::Kubernetes,
+            EngineName::Ansible => Self::Ansible,
+            EngineName::Slurm if text.trim_start().starts_with("NodeName=") => Self::SlurmNodes,
+            EngineName::Lines if text.trim_start().starts_with('{') => Self::Members,
+            EngineName::Slurm | EngineName::Mpi | EngineName::Lines | EngineName::Join => {
+                Self::Hosts(engine)
+            }
         }
     }
+}
+
+fn text(bytes: &[u8]) -> Result<&str, InventoryError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| InventoryError::NotText)?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+/// The form of a text, by its content.
+fn recognise(text: &str) -> Result<InventoryForm, InventoryError> {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    let Some(first) = first else {
+        return Err(InventoryError::Empty);
+    };
+    if first.starts_with('{') {
+        return recognise_json(text, first);
+    }
+    if first.starts_with("NodeName=") {
+        return Ok(InventoryForm::SlurmNodes);
+    }
+    if let Some(other) = NotAnInventory::recognise(first) {
+        return Err(InventoryError::Other(other));
+    }
+    let has_slots = lines::has_slots(text);
+    let engine = if has_slots {
+        EngineName::Mpi
+    } else {
+        EngineName::Lines
+    };
+    Ok(InventoryForm::Hosts(engine))
+}
+
+/// The keys by which JSON is recognised.
+#[derive(Deserialize)]
+struct Marks {
+    kind: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "_meta")]
+    meta: Option<serde::de::IgnoredAny>,
+}
+
+fn recognise_json(text: &str, first: &str) -> Result<InventoryForm, InventoryError> {
+    // An object that ends in its line is a member, or all of it.
+    let whole = serde_json::from_str::<Marks>(text);
+    match (whole, serde_json::from_str::<Marks>(first)) {
+        (Ok(marks), _) if marks.kind.is_some() => Ok(InventoryForm::Kubernetes),
+        (Ok(marks), _) if marks.meta.is_some() => Ok(InventoryForm::Ansible),
+        (_, Ok(_)) => Ok(InventoryForm::Members),
+        (Ok(_), Err(_)) => Err(InventoryError::Other(NotAnInventory::Json)),
+        (Err(error), Err(_)) => Err(InventoryError::Json(error)),
+    }
+}
+
+/// Reads the normal form.
+fn members(text: &str) -> Result<Members, InventoryError> {
+    let mut members = Members::default();
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let mut member: InventoryMember = serde_json::from_str(line)
+            .map_err(|error| InventoryError::Line(number, BadLine::Json(without_place(&error))))?;
+        if member.source.id.is_empty() {
+            member.source.id.clone_from(&member.name);
+        }
+        let (host, port) =
+            address_of(&member.control).map_err(|problem| InventoryError::Line(number, problem))?;
+        let port = port.ok_or(InventoryError::Line(number, BadLine::NoPort))?;
+        member.control = control(host, port);
+        members.good.push(member);
+    }
     Ok(members)
+}
+
+/// An error of JSON without the position, which is that in one line of many.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" at line ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+/// Members as they are read, and those that are refused.
+#[derive(Debug, Default)]
+struct Members {
+    good: Vec<InventoryMember>,
+    bad: Vec<BadMember>,
+}
+
+impl Members {
+    fn refuse(&mut self, name: impl Into<String>, why: WhyBad) {
+        let name = name.into();
+        self.bad.push(BadMember { name, why });
+    }
+
+    /// The members, if each is fit and occurs once.
+    fn check(mut self) -> Result<Vec<InventoryMember>, InventoryError> {
+        for member in &self.good {
+            let is_good = is_name(&member.name);
+            if !is_good {
+                let name = member.name.clone();
+                let why = WhyBad::Name;
+                self.bad.push(BadMember { name, why });
+            }
+        }
+        self.bad.extend(duplicates(&self.good));
+        if !self.bad.is_empty() {
+            return Err(InventoryError::Members(self.bad));
+        }
+        if self.good.is_empty() {
+            return Err(InventoryError::Empty);
+        }
+        Ok(self.good)
+    }
+}
+
+/// Members whose name or control address an earlier one has.
+fn duplicates(members: &[InventoryMember]) -> Vec<BadMember> {
+    let mut names = BTreeMap::new();
+    let mut controls: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut bad = Vec::new();
+    for member in members {
+        let name = member.name.clone();
+        if names.insert(member.name.as_str(), ()).is_some() {
+            let why = WhyBad::SameName;
+            bad.push(BadMember { name, why });
+        } else if let Some(other) = controls.insert(&member.control, &member.name) {
+            let (other, control) = (other.to_owned(), member.control.clone());
+            let why = WhyBad::SameControl { other, control };
+            bad.push(BadMember { name, why });
+        }
+    }
+    bad
+}
+
+/// Returns true for a name that can be in a file name, a command line and a table.
+fn is_name(name: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_graphic() && !"\"'`\\$;&|<>(){}*?!".contains(letter);
+    !name.is_empty() && name.len() <= LONGEST && !name.starts_with('-') && name.chars().all(plain)
+}
+
+/// Returns true for a host name, or an address without brackets.
+fn is_host(host: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-._:%".contains(letter);
+    let is_address = host
+        .split('%')
+        .next()
+        .is_some_and(|address| address.parse::<IpAddr>().is_ok());
+    !host.is_empty()
+        && host.len() <= LONGEST
+        && !host.starts_with('-')
+        && host.chars().all(plain)
+        && (is_address || !host.contains([':', '%']))
+}
+
+/// Host and port of a control connection.
+fn control(host: &str, port: u16) -> String {
+    joined(host, &port.to_string())
+}
+
+/// Host and port of `HOST`, `HOST:PORT`, `[ADDRESS]:PORT` or an IPv6 address without brackets.
+fn address_of(word: &str) -> Result<(&str, Option<u16>), BadLine> {
+    let (host, port) = if let Some(rest) = word.strip_prefix('[') {
+        let (host, behind) = rest.split_once(']').ok_or(BadLine::Host)?;
+        match behind.strip_prefix(':') {
+            None if behind.is_empty() => (host, None),
+            None => return Err(BadLine::Host),
+            Some(port) => (host, Some(port)),
+        }
+    } else {
+        match word.split_once(':') {
+            Some((host, port)) if !port.contains(':') => (host, Some(port)),
+            Some(_) | None => (word, None),
+        }
+    };
+    if !is_host(host) {
+        return Err(BadLine::Host);
+    }
+    let port = port.map(|port| self::port(port).ok_or(BadLine::Port));
+    Ok((host, port.transpose()?))
+}
+
+/// A port from 1 to 65535, in digits.
+fn port(text: &str) -> Option<u16> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|port| digits && *port > 0)
+}
+
+/// Label for the place of a node: the name in an inventory for a label of Kubernetes.
+fn place_of(key: &str) -> Option<&'static str> {
+    let (domain, name) = key.rsplit_once('/').unwrap_or(("", key));
+    let topology = [
+        "topology.kubernetes.io",
+        "failure-domain.beta.kubernetes.io",
+    ];
+    match name {
+        "rack" => Some("rack"),
+        "zone" if topology.contains(&domain) => Some("zone"),
+        "region" if topology.contains(&domain) => Some("region"),
+        _ => None,
+    }
 }
 
 /// Host and port of an address; the port without one is [`PORT`].
@@ -125,257 +430,5 @@ pub fn joined(host: &str, port: &str) -> String {
         format!("[{host}]:{port}")
     } else {
         format!("{host}:{port}")
-    }
-}
-
-fn named(name: &str, host: &str, engine: &str) -> InventoryMember {
-    let (host, port) = host_and_port(host);
-    InventoryMember {
-        name: name.to_owned(),
-        control: joined(&host, &port),
-        source: InventorySource {
-            engine: engine.to_owned(),
-            id: name.to_owned(),
-            uid: String::new(),
-        },
-        agent: true,
-        ..InventoryMember::default()
-    }
-}
-
-/// Plain lines, host files of MPI, and the normal form: `host[:port] [key=value ...]`.
-fn lines(text: &str) -> Result<Vec<InventoryMember>, BadInventory> {
-    let mut members = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        if line.starts_with('{') {
-            let member = serde_json::from_str(line)
-                .map_err(|error| BadInventory::Line(number, error.to_string()))?;
-            members.push(member);
-            continue;
-        }
-        members.push(plain(line).map_err(|why| BadInventory::Line(number, why))?);
-    }
-    Ok(members)
-}
-
-fn plain(line: &str) -> Result<InventoryMember, String> {
-    let mut words = line.split_whitespace();
-    let host = words.next().unwrap_or_default();
-    let fits = |letter: char| letter.is_ascii_alphanumeric() || ".-_:[]%".contains(letter);
-    if host.starts_with('-') || !host.chars().all(fits) {
-        return Err(format!("{} is no host", line.escape_default()));
-    }
-    let (name, _) = host_and_port(host);
-    let mut member = named(&name, host, "lines");
-    for word in words {
-        let (key, value) = word
-            .split_once('=')
-            .ok_or_else(|| format!("expected key=value, not {}", word.escape_default()))?;
-        match key {
-            "name" => value.clone_into(&mut member.name),
-            "data" => member.data = value.split(',').map(str::to_owned).collect(),
-            "agent" => member.agent = value != "no",
-            // Of MPI; one agent serves all slots.
-            "slots" | "max_slots" | "max-slots" => "mpi".clone_into(&mut member.source.engine),
-            label => {
-                member.labels.insert(label.to_owned(), value.to_owned());
-            }
-        }
-    }
-    Ok(member)
-}
-
-/// `ansible-inventory --list`.
-fn ansible(value: &Value) -> Vec<InventoryMember> {
-    let Some(hosts) = value["_meta"]["hostvars"].as_object() else {
-        return Vec::new();
-    };
-    let text = |vars: &Value, key: &str| match &vars[key] {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-    };
-    let member = |(name, vars): (&String, &Value)| {
-        let host = text(vars, "ansible_host").unwrap_or_else(|| name.clone());
-        let port = text(vars, "netperf_port").unwrap_or_else(|| PORT.to_owned());
-        let mut member = named(name, &joined(&host, &port), "ansible");
-        member.data.extend(text(vars, "netperf_data"));
-        for label in ["node", "rack", "zone"] {
-            if let Some(value) = text(vars, label) {
-                member.labels.insert(label.to_owned(), value);
-            }
-        }
-        member
-    };
-    hosts.iter().map(member).collect()
-}
-
-/// A PodList of Kubernetes.
-fn pods(value: &Value) -> Result<Vec<InventoryMember>, BadInventory> {
-    let empty = Vec::new();
-    let items = value["items"].as_array().unwrap_or(&empty);
-    items.iter().map(pod).collect()
-}
-
-fn pod(pod: &Value) -> Result<InventoryMember, BadInventory> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let name = text(&pod["metadata"]["name"]);
-    let refused = |why: String| BadInventory::Member(format!("pod {name}"), why);
-    if !pod["metadata"]["deletionTimestamp"].is_null() {
-        return Err(refused(
-            "it is being terminated; list the pods again".to_owned(),
-        ));
-    }
-    let phase = text(&pod["status"]["phase"]);
-    let ready = |condition: &Value| condition["type"] == "Ready" && condition["status"] == "True";
-    let conditions = pod["status"]["conditions"].as_array();
-    if phase != "Running" || !conditions.is_some_and(|all| all.iter().any(ready)) {
-        let why = format!("it is not ready ({phase}); wait until it is: kubectl wait");
-        return Err(refused(why));
-    }
-    let containers = pod["status"]["containerStatuses"].as_array();
-    let restarts = containers.into_iter().flatten();
-    let restarts: u64 = restarts
-        .filter_map(|one| one["restartCount"].as_u64())
-        .sum();
-    if restarts > 0 {
-        let why = format!("it was restarted {restarts} times; delete it, and list again");
-        return Err(refused(why));
-    }
-    let address = text(&pod["status"]["podIP"]);
-    if address.is_empty() {
-        return Err(refused("it has no address".to_owned()));
-    }
-    let ports = pod["spec"]["containers"].as_array().into_iter().flatten();
-    let port = ports
-        .flat_map(|one| one["ports"].as_array().cloned().unwrap_or_default())
-        .find_map(|port| port["containerPort"].as_u64());
-    let port = port.map_or_else(|| PORT.to_owned(), |port| port.to_string());
-    let mut member = named(&name, &joined(&address, &port), "kubernetes");
-    member.data = vec![address];
-    member.source.uid = text(&pod["metadata"]["uid"]);
-    let node = text(&pod["spec"]["nodeName"]);
-    if !node.is_empty() {
-        member.labels.insert("node".to_owned(), node);
-    }
-    let labels = pod["metadata"]["labels"].as_object();
-    for (key, value) in labels.into_iter().flatten() {
-        let short = key.rsplit('/').next().unwrap_or(key);
-        if matches!(short, "rack" | "zone") {
-            member.labels.insert(short.to_owned(), text(value));
-        }
-    }
-    Ok(member)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn controls(text: &str) -> Vec<String> {
-        let members = read(text).unwrap_or_else(|bad| panic!("{bad}"));
-        members.into_iter().map(|one| one.control).collect()
-    }
-
-    #[test]
-    fn plain_lines_and_host_files_name_members() {
-        let text = "# rack 1\nh1\nh2:999 rack=r1 data=10.0.0.2,10.1.0.2\n[2001:db8::1]:7 name=six\n\
-                    n4 slots=8\nold agent=no\n";
-        assert_eq!(
-            controls(text),
-            [
-                "h1:12865",
-                "h2:999",
-                "[2001:db8::1]:7",
-                "n4:12865",
-                "old:12865"
-            ]
-        );
-        let members = read(text).unwrap();
-        assert_eq!(members[1].labels["rack"], "r1");
-        assert_eq!(members[1].data, ["10.0.0.2", "10.1.0.2"]);
-        assert_eq!(members[2].name, "six");
-        assert_eq!(members[3].source.engine, "mpi");
-        assert!(!members[4].agent);
-        let normal: Vec<String> = members
-            .iter()
-            .map(|one| serde_json::to_string(one).unwrap())
-            .collect();
-        assert_eq!(read(&normal.join("\n")).unwrap(), members);
-        assert_eq!(read(&normal[0]).unwrap(), members[..1]);
-    }
-
-    #[test]
-    fn ansible_gives_addresses_and_labels() {
-        let text = json!({
-            "_meta": {"hostvars": {
-                "web1": {"ansible_host": "10.0.0.1", "rack": "r1", "netperf_port": 7},
-                "web2": {},
-            }},
-            "all": {"children": ["ungrouped"]},
-        });
-        assert_eq!(controls(&text.to_string()), ["10.0.0.1:7", "web2:12865"]);
-    }
-
-    fn pod_list(change: impl Fn(&mut Value)) -> String {
-        let mut pod = json!({
-            "metadata": {"name": "p1", "uid": "u1", "labels": {"topology.kubernetes.io/zone": "z1"}},
-            "spec": {"nodeName": "n1", "containers": [{"ports": [{"containerPort": 12865}]}]},
-            "status": {
-                "phase": "Running", "podIP": "10.78.1.2",
-                "conditions": [{"type": "Ready", "status": "True"}],
-                "containerStatuses": [{"restartCount": 0}],
-            },
-        });
-        change(&mut pod);
-        json!({"kind": "PodList", "items": [pod]}).to_string()
-    }
-
-    #[test]
-    fn pods_that_are_not_as_they_were_started_are_refused_by_name() {
-        let members = read(&pod_list(|_| ())).unwrap();
-        assert_eq!(members[0].control, "10.78.1.2:12865");
-        assert_eq!(members[0].labels["node"], "n1");
-        assert_eq!(members[0].labels["zone"], "z1");
-        assert_eq!(members[0].source.uid, "u1");
-        type Case = (&'static str, fn(&mut Value));
-        let cases: [Case; 5] = [
-            ("being terminated", |pod| {
-                pod["metadata"]["deletionTimestamp"] = json!("x")
-            }),
-            ("not ready (Pending)", |pod| {
-                pod["status"]["phase"] = json!("Pending")
-            }),
-            ("not ready", |pod| pod["status"]["conditions"] = json!([])),
-            ("restarted 2 times", |pod| {
-                pod["status"]["containerStatuses"][0]["restartCount"] = json!(2)
-            }),
-            ("no address", |pod| pod["status"]["podIP"] = json!(null)),
-        ];
-        for (said, change) in cases {
-            let line = read(&pod_list(change)).unwrap_err().to_string();
-            assert!(
-                line.starts_with("pod p1: ") && line.contains(said),
-                "{line}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_is_no_inventory_is_named() {
-        let said = |text: &str| read(text).unwrap_err().to_string();
-        assert!(said("").contains("no member"));
-        assert!(said("{}").contains("unknown kind"));
-        assert!(said("h1\nh2 rack\n").starts_with("line 2: expected key=value"));
-        assert!(said("h1 a=1\n-H\n").starts_with("line 2: -H is no host"));
-        assert!(said("{\"control\": 1}\nx").starts_with("line 1: "));
-        assert!(said("h1\nh1:7\n").contains("twice"));
-        assert!(said("a name=x\na name=y\n").contains("a:12865 is in it twice"));
     }
 }

@@ -1,5 +1,5 @@
 //! Many runs together: sets of results compared, curves, and the check of a path; summaries for
-//! a person.
+//! a person; inventories, manifests and runs of campaigns between many hosts.
 
 mod figures;
 mod several;
@@ -12,6 +12,7 @@ pub mod check;
 pub mod clock;
 pub mod curve;
 pub mod inventory;
+pub mod manifest;
 pub mod outcome;
 pub mod pattern;
 pub mod plan;

@@ -407,7 +407,11 @@ mod tests {
 
     #[test]
     fn the_table_tells_what_is_missing_from_what_was_not_asked() {
-        let members = crate::inventory::read("a\nb\n").unwrap();
+        let members = crate::inventory::read(
+            "a\nb\n".as_bytes(),
+            &crate::inventory::InventoryOptions::default(),
+        )
+        .unwrap();
         let member = |member: InventoryMember| CampaignMember {
             member,
             version: None,

@@ -288,7 +288,11 @@ mod tests {
 
     #[test]
     fn rounds_are_of_the_members_of_the_inventory() {
-        let members = inventory::read("a\nb\nold agent=no\n").unwrap();
+        let members = inventory::read(
+            "a\nb\nold agent=no\n".as_bytes(),
+            &crate::inventory::InventoryOptions::default(),
+        )
+        .unwrap();
         let rounds = |text: &str| CampaignPlan::read(text).and_then(|plan| plan.rounds(&members));
         let mesh = rounds("pattern = \"mesh\"\ntest = \"x\"").unwrap();
         assert_eq!(mesh[0].len(), 4);

@@ -1,4 +1,4 @@
-//! The command line of `netperf campaign`.
+//! The command line of `netperf campaign`: what to do, and with which hosts.
 
 use crate::args::CampaignArgs;
 use crate::options::campaign::TABLE;
@@ -13,13 +13,125 @@ pub enum CampaignVerb {
     Check,
     /// Print a result again.
     Show,
-    /// Print an inventory in the normal form.
+    /// Print the members that an inventory has.
     Inventory,
+    /// Print what makes an engine start agents.
+    Manifest,
     /// Make a key.
     Key,
     /// The process of an agent; netserver starts it.
     Agent,
 }
+
+/// A verb, and the options that it takes besides `--help`.
+pub(crate) struct CampaignVerbRow {
+    verb: CampaignVerb,
+    /// Its word.
+    pub(crate) word: &'static str,
+    /// Short description.
+    pub(crate) about: &'static str,
+    /// Its options.
+    takes: &'static [&'static str],
+    /// True if it takes files.
+    pub(crate) files: bool,
+}
+
+impl CampaignVerbRow {
+    /// Returns true if it has this option, besides `--help`.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.takes.contains(&name)
+    }
+}
+
+/// The verb with which netserver starts the process of an agent.
+const AGENT: &str = "agent";
+
+/// All verbs for a person.
+pub(crate) const VERBS: &[CampaignVerbRow] = &[
+    CampaignVerbRow {
+        verb: CampaignVerb::Run,
+        word: "run",
+        about: "measure by a plan",
+        takes: &[
+            "inventory",
+            "join-listen",
+            "expect",
+            "key-file",
+            "output",
+            "json",
+        ],
+        files: true,
+    },
+    CampaignVerbRow {
+        verb: CampaignVerb::Check,
+        word: "check",
+        about: "connect to all agents",
+        takes: &["inventory", "join-listen", "expect", "key-file"],
+        files: false,
+    },
+    CampaignVerbRow {
+        verb: CampaignVerb::Show,
+        word: "show",
+        about: "print a result again",
+        takes: &[],
+        files: true,
+    },
+    CampaignVerbRow {
+        verb: CampaignVerb::Inventory,
+        word: "inventory",
+        about: "read the hosts of an engine",
+        takes: &[
+            "from",
+            "port",
+            "group",
+            "topology",
+            "allow-restarted",
+            "allow-shared-nodes",
+            "json",
+        ],
+        files: true,
+    },
+    CampaignVerbRow {
+        verb: CampaignVerb::Manifest,
+        word: "manifest",
+        about: "print what starts agents",
+        takes: &[
+            "agents",
+            "port",
+            "group",
+            "plan",
+            "minutes",
+            "launcher",
+            "daemonset",
+            "image",
+            "namespace",
+            "key-file",
+        ],
+        files: false,
+    },
+    CampaignVerbRow {
+        verb: CampaignVerb::Key,
+        word: "key",
+        about: "make a key",
+        takes: &["output", "name"],
+        files: false,
+    },
+];
+
+/// Engines of `netperf campaign manifest`.
+pub(crate) const ENGINES: [&str; 5] = ["ssh", "ansible", "slurm", "mpi", "k8s"];
+
+/// Options of a manifest that only some engines have.
+const OF_ENGINES: [(&str, &[&str]); 8] = [
+    ("agents", &["slurm", "k8s"]),
+    ("group", &["ansible"]),
+    ("minutes", &["ansible", "slurm", "k8s"]),
+    ("launcher", &["slurm"]),
+    ("daemonset", &["k8s"]),
+    ("image", &["k8s"]),
+    ("namespace", &["k8s"]),
+    ("key-file", &["k8s"]),
+];
 
 /// `netperf campaign`.
 pub(crate) const CAMPAIGN: SubcommandSpec<CampaignArgs> = SubcommandSpec {
@@ -32,18 +144,28 @@ Usage: netperf campaign run plan.toml --inventory file --key-file file
        netperf campaign run plan.toml --join-listen :port --expect count --key-file file
        netperf campaign check --inventory file --key-file file
        netperf campaign show result.json
-       netperf campaign inventory [file]      members in the normal form
+       netperf campaign inventory file        the members; - is standard input
+       netperf campaign manifest engine       ssh, ansible, slurm, mpi or k8s
        netperf campaign key [-o file]         a new key for agents
 
 Measures between many hosts. On each of them runs netserver --agent --key-file
-file. The inventory is a list of hosts, the output of ansible-inventory --list
-or of kubectl get pods -o json, or a host file of MPI; - is standard input. All
-loads of a round begin at one moment, and only the time in which all of them
-run counts.
+file. All loads of a round begin at one moment, and only the time in which all
+of them run counts.
+
+inventory reads the hosts of an engine: the output of kubectl get pods -o json,
+ansible-inventory --list, scontrol -o show node or scontrol show hostnames, a
+hostfile of MPI, or lines with a host each, with labels (rack=r1) and addresses
+for data (data=10.0.0.1). It prints one JSON object a line. A host that is not
+ready, was restarted or occurs twice is refused.
+
+manifest prints a script, a playbook or objects that start the agents, run a
+plan and remove everything. It applies nothing.
 
   netperf campaign key -o key
   netserver --agent --key-file key           on each host
   netperf campaign run plan.toml --inventory hosts --key-file key -o result.json
+  kubectl get pods -n netperf -o json | netperf campaign inventory -
+  netperf campaign manifest k8s --agents 6 --plan plan.toml > campaign.yaml
 
 A plan, with times in seconds:
 
@@ -53,57 +175,130 @@ A plan, with times in seconds:
   window = 5
   warmup = 2
 
-Exit status: 0 everything was measured, 1 a member was lost or a measurement is
-missing, 2 nothing was measured: the command line, a file or a host is wrong.
+Exit status: 0 everything was measured or printed, 1 a member was lost, a
+measurement is missing, or an output could not be written, 2 nothing was
+measured: the command line, a file or a host is wrong, or a member of the
+inventory is refused, each with a line on standard error.
 ",
     command: campaign,
 };
 
 fn campaign(mut args: CampaignArgs, words: Vec<String>) -> Result<Subcommand, String> {
-    let wrong = |why: &str| Err(format!("netperf campaign: {why}"));
     let mut words = words.into_iter();
-    let verb = match words.next().as_deref() {
-        Some("run") => CampaignVerb::Run,
-        Some("check") => CampaignVerb::Check,
-        Some("show") => CampaignVerb::Show,
-        Some("inventory") => CampaignVerb::Inventory,
-        Some("key") => CampaignVerb::Key,
-        Some("agent") => CampaignVerb::Agent,
-        Some(other) => {
-            let other = other.escape_default();
-            return wrong(&format!(
-                "there is no {other}: there are run, check, show, inventory and key"
-            ));
-        }
-        None => return wrong("say what: run, check, show, inventory or key"),
-    };
-    args.file = words.next();
-    if words.next().is_some() {
-        return wrong("one file at a time");
-    }
-    let connects = matches!(verb, CampaignVerb::Run | CampaignVerb::Check);
-    let takes_file = !matches!(
-        verb,
-        CampaignVerb::Check | CampaignVerb::Key | CampaignVerb::Agent
-    );
-    if args.file.is_some() != takes_file && verb != CampaignVerb::Inventory {
-        return wrong(if takes_file {
-            "a file is required: a plan for run, a result for show"
-        } else {
-            "it takes no file"
-        });
-    }
-    let who = args.inventory.is_some() || args.join_listen.is_some();
-    if connects && !who {
-        return wrong("who takes part? --inventory file, or --join-listen and --expect");
-    }
-    if args.join_listen.is_some() != args.expect.is_some() {
-        return wrong("--join-listen and --expect need each other");
-    }
-    if args.inventory.as_deref() == Some("-") && args.file.as_deref() == Some("-") {
-        return wrong("standard input cannot be the plan and the inventory");
-    }
+    let verb = words.next();
+    args.words = words.collect();
+    args.file = args.words.first().cloned();
+    let verb =
+        understood(verb.as_deref(), &args).map_err(|why| format!("netperf campaign{why}"))?;
     Ok(Subcommand::Campaign(verb, Box::new(args)))
+}
+
+fn understood(verb: Option<&str>, args: &CampaignArgs) -> Result<CampaignVerb, String> {
+    let all: Vec<&str> = VERBS.iter().map(|row| row.word).collect();
+    let all = all.join(", ");
+    let Some(word) = verb else {
+        return Err(format!(": what to do is missing: {all}"));
+    };
+    if word == AGENT {
+        return Ok(CampaignVerb::Agent);
+    }
+    let Some(row) = VERBS.iter().find(|row| row.word == word) else {
+        return Err(format!(
+            " {word}: there is no such thing to do; it is one of {all}"
+        ));
+    };
+    if let Some(name) = args.given().into_iter().find(|name| !row.has(name)) {
+        return Err(format!(" {word}: --{name} is not for this"));
+    }
+    let lack =
+        match row.verb {
+            CampaignVerb::Run | CampaignVerb::Check | CampaignVerb::Show | CampaignVerb::Agent => {
+                run_lack(row.verb, args).map(str::to_owned)
+            }
+            CampaignVerb::Inventory => (args.words.len() != 1)
+                .then(|| "one file is needed; - is standard input".to_owned()),
+            CampaignVerb::Manifest => manifest_lack(args),
+            CampaignVerb::Key => (!args.words.is_empty())
+                .then(|| "unexpected word: --output names the file".to_owned()),
+        };
+    match lack {
+        Some(lack) => Err(format!(" {word}: {lack}")),
+        None => Ok(row.verb),
+    }
+}
+
+/// What is wrong with the words and options of a run, a check or a result.
+fn run_lack(verb: CampaignVerb, args: &CampaignArgs) -> Option<&'static str> {
+    let connects = verb != CampaignVerb::Show;
+    let takes_file = verb != CampaignVerb::Check;
+    let who = args.inventory.is_some() || args.join_listen.is_some();
+    let standard = Some("-");
+    match args.words.len() {
+        0 if takes_file => Some("a file is required: a plan for run, a result for show"),
+        1.. if !takes_file => Some("it takes no file"),
+        2.. => Some("one file at a time"),
+        _ if connects && !who => {
+            Some("who takes part? --inventory file, or --join-listen and --expect")
+        }
+        _ if args.join_listen.is_some() != args.expect.is_some() => {
+            Some("--join-listen and --expect need each other")
+        }
+        _ if args.inventory.as_deref() == standard && args.file.as_deref() == standard => {
+            Some("standard input cannot be the plan and the inventory")
+        }
+        _ => None,
+    }
+}
+
+/// What is wrong with the words and options of a manifest.
+fn manifest_lack(args: &CampaignArgs) -> Option<String> {
+    let [engine] = args.words.as_slice() else {
+        return Some(format!("one engine is needed: {}", ENGINES.join(", ")));
+    };
+    if !ENGINES.contains(&engine.as_str()) {
+        return Some(format!("the engine is one of {}", ENGINES.join(", ")));
+    }
+    let given = args.given();
+    let foreign = OF_ENGINES
+        .iter()
+        .find(|(name, engines)| given.contains(name) && !engines.contains(&engine.as_str()));
+    if let Some((name, engines)) = foreign {
+        return Some(format!("--{name} is only for {}", engines.join(", ")));
+    }
+    let lacks_agents = engine == "k8s" && args.agents.is_none();
+    lacks_agents.then(|| {
+        "the number of agents is needed: --agents N; with --daemonset, that of the nodes".to_owned()
+    })
+}
+
+impl CampaignArgs {
+    /// The names of the options that were given.
+    fn given(&self) -> Vec<&'static str> {
+        let all = [
+            ("inventory", self.inventory.is_some()),
+            ("join-listen", self.join_listen.is_some()),
+            ("expect", self.expect.is_some()),
+            ("from", self.from.is_some()),
+            ("port", self.port.is_some()),
+            ("group", self.group.is_some()),
+            ("topology", self.topology.is_some()),
+            ("allow-restarted", self.allow_restarted),
+            ("allow-shared-nodes", self.allow_shared_nodes),
+            ("json", self.json),
+            ("agents", self.agents.is_some()),
+            ("plan", self.plan.is_some()),
+            ("minutes", self.minutes.is_some()),
+            ("launcher", self.launcher.is_some()),
+            ("daemonset", self.daemonset),
+            ("image", self.image.is_some()),
+            ("namespace", self.namespace.is_some()),
+            ("key-file", self.key_file.is_some()),
+            ("output", self.output.is_some()),
+            ("name", self.name.is_some()),
+        ];
+        let given = all.into_iter().filter(|(_, given)| *given);
+        given.map(|(name, _)| name).collect()
+    }
 }
 
 #[cfg(test)]
@@ -116,6 +311,72 @@ mod tests {
     fn read(line: &str) -> Subcommand {
         let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         subcommand(&argv).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_verb_stands_in_front_of_its_file_or_engine() {
+        let line = "netperf campaign inventory --from slurm - --topology t --port 4000";
+        let Subcommand::Campaign(verb, args) = read(line) else {
+            panic!("a command");
+        };
+        assert_eq!(verb, CampaignVerb::Inventory);
+        assert_eq!(args.words, ["-"]);
+        assert_eq!(args.from.as_deref(), Some("slurm"));
+        assert_eq!(args.port, Some(4000));
+        let line = "netperf campaign manifest k8s --agents 3 --daemonset";
+        let Subcommand::Campaign(verb, args) = read(line) else {
+            panic!("a command");
+        };
+        assert_eq!(verb, CampaignVerb::Manifest);
+        assert_eq!((args.agents, args.daemonset), (Some(3), true));
+    }
+
+    #[test]
+    fn what_does_not_fit_the_verb_is_said() {
+        for (line, said) in [
+            ("netperf campaign", "what to do is missing"),
+            ("netperf campaign inventry", "no such thing"),
+            ("netperf campaign inventory", "one file is needed"),
+            ("netperf campaign inventory a b", "one file is needed"),
+            (
+                "netperf campaign inventory a --agents 3",
+                "--agents is not for this",
+            ),
+            ("netperf campaign manifest", "one engine is needed"),
+            (
+                "netperf campaign manifest nomad",
+                "the engine is one of ssh, ansible, slurm, mpi, k8s",
+            ),
+            (
+                "netperf campaign manifest ssh --agents 3",
+                "--agents is only for slurm, k8s",
+            ),
+            ("netperf campaign manifest k8s", "--agents N"),
+            (
+                "netperf campaign manifest mpi --image x",
+                "--image is only for k8s",
+            ),
+            ("netperf campaign key file", "--output names the file"),
+            ("netperf campaign key --json", "--json is not for this"),
+        ] {
+            let Subcommand::Usage(usage) = read(line) else {
+                panic!("{line}");
+            };
+            assert_eq!(usage.exit, 2, "{line}");
+            assert!(usage.text.contains(said), "{line}: {}", usage.text);
+        }
+    }
+
+    #[test]
+    fn every_option_of_the_table_is_known_to_a_verb() {
+        for row in TABLE {
+            let known = row.long == "help" || VERBS.iter().any(|verb| verb.has(row.long));
+            assert!(known, "--{}", row.long);
+        }
+        for (name, _) in OF_ENGINES {
+            let manifest = VERBS.iter().find(|verb| verb.word == "manifest");
+            assert!(manifest.is_some_and(|verb| verb.has(name)), "--{name}");
+        }
     }
 
     #[test]
@@ -133,8 +394,8 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         for (words, said) in [
-            ("", "say what"),
-            (" fly", "there is no fly"),
+            ("", "what to do is missing"),
+            (" fly", "no such thing"),
             (" run --inventory h", "a file is required"),
             (" run p", "who takes part"),
             (" check p --inventory h", "it takes no file"),

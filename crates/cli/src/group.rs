@@ -33,6 +33,8 @@ pub(crate) enum Group {
     Running,
     /// Logs, limits and privileges.
     Operations,
+    /// Members of a campaign, and what starts them.
+    Campaign,
     /// Which results of a history are meant.
     History,
     /// About the program itself.
@@ -60,6 +62,7 @@ impl Group {
             Self::Access => "Access and limits",
             Self::Running => "Running",
             Self::Operations => "Operation as a service",
+            Self::Campaign => "Members and agents",
             Self::History => "Results",
             Self::About => "About the program",
             Self::Compatibility => "Accepted for old scripts",

@@ -90,6 +90,55 @@ pub struct SweepWords {
     pub repeat: Option<u32>,
 }
 
+/// The options of `netperf campaign`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CampaignArgs {
+    /// Arguments of the subcommand: a file or an engine.
+    pub words: Vec<String>,
+    /// The first of them: the plan or the result.
+    pub file: Option<String>,
+    /// `--inventory`: the hosts.
+    pub inventory: Option<String>,
+    /// `--join-listen`: where agents join.
+    pub join_listen: Option<String>,
+    /// `--expect`: how many.
+    pub expect: Option<u32>,
+    /// `--from`: the form of the inventory.
+    pub from: Option<String>,
+    /// `--port`: that of the agents; `None` is the default.
+    pub port: Option<u16>,
+    /// `--group`: of an inventory of Ansible.
+    pub group: Option<String>,
+    /// `--topology`: a file.
+    pub topology: Option<String>,
+    /// `--allow-restarted`.
+    pub allow_restarted: bool,
+    /// `--allow-shared-nodes`.
+    pub allow_shared_nodes: bool,
+    /// `--json`: print the document, or JSON lines on a terminal too.
+    pub json: bool,
+    /// `--agents`: how many.
+    pub agents: Option<u32>,
+    /// `--plan`: a file.
+    pub plan: Option<String>,
+    /// `--minutes`: the time limit.
+    pub minutes: Option<u32>,
+    /// `--launcher`: srun or mpirun.
+    pub launcher: Option<String>,
+    /// `--daemonset`.
+    pub daemonset: bool,
+    /// `--image`.
+    pub image: Option<String>,
+    /// `--namespace`.
+    pub namespace: Option<String>,
+    /// `--key-file`: with the key of the agents.
+    pub key_file: Option<PathBuf>,
+    /// `-o`: a file for the result, or a new one for a key.
+    pub output: Option<PathBuf>,
+    /// `--name`: that of a new key.
+    pub name: Option<String>,
+}
+
 /// The options of `netperf history`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistoryArgs {
@@ -128,24 +177,5 @@ pub struct HistoryArgs {
     /// `--parquet`: the same.
     pub parquet: Option<PathBuf>,
     /// `--json`: print a document.
-    pub json: bool,
-}
-
-/// The options of `netperf campaign`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CampaignArgs {
-    /// The plan, result or inventory.
-    pub file: Option<String>,
-    /// `--inventory`: the hosts.
-    pub inventory: Option<String>,
-    /// `--key-file`: the key of the agents.
-    pub key_file: Option<PathBuf>,
-    /// `--join-listen`: where agents join.
-    pub join_listen: Option<String>,
-    /// `--expect`: how many.
-    pub expect: Option<u32>,
-    /// `-o`: where the result goes.
-    pub output: Option<PathBuf>,
-    /// `--json`: print the document.
     pub json: bool,
 }

@@ -3,7 +3,7 @@
 use crate::entry::{self, OptionEntry};
 use crate::history::{self, VERBS};
 use crate::subcommand::SubcommandSpec;
-use crate::{check, compare, report, sweep};
+use crate::{campaign, check, compare, report, sweep};
 
 /// A command, or one of the things that `netperf history` does.
 pub(super) struct DocumentedCommand {
@@ -52,9 +52,29 @@ pub(super) fn commands() -> Vec<DocumentedCommand> {
         DocumentedCommand::new(&compare::COMPARE, Takes::Files),
         DocumentedCommand::new(&compare::RUN, Takes::Line { again }),
         DocumentedCommand::new(&sweep::SWEEP, Takes::Line { again: None }),
+        DocumentedCommand::new(&campaign::CAMPAIGN, Takes::Commands(campaign_verbs())),
         DocumentedCommand::new(&history::HISTORY, Takes::Commands(verbs())),
-        DocumentedCommand::new(&crate::campaign::CAMPAIGN, Takes::Files),
     ]
+}
+
+/// Subcommands of `netperf campaign`, with their options.
+fn campaign_verbs() -> Vec<DocumentedCommand> {
+    let all = entry::of(campaign::CAMPAIGN.table);
+    let verb = |verb: &campaign::CampaignVerbRow| DocumentedCommand {
+        word: verb.word,
+        about: verb.about,
+        entries: all
+            .iter()
+            .filter(|entry| entry.long == "help" || verb.has(entry.long))
+            .copied()
+            .collect(),
+        takes: if verb.files {
+            Takes::Files
+        } else {
+            Takes::Nothing
+        },
+    };
+    campaign::VERBS.iter().map(verb).collect()
 }
 
 /// Subcommands of `netperf history`, with their options.

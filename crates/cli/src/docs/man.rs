@@ -19,7 +19,7 @@ const LINE: usize = 78;
 pub(super) fn netperf() -> String {
     let mut page = Man::new("NETPERF", "netperf", "measure the performance of a network");
     page.synopsis(".B netperf\n.RI [ options ]\n.RB [ \\-\\-\n.RI [ \"test options\" ]]\n.br\n.B netperf check\n.I host\n.RI [ options ]\n\
-         .br\n.B netperf\n.RB { run | compare | sweep | report | history }\n.I \"...\"\n");
+         .br\n.B netperf\n.RB { run | compare | sweep | campaign | report | history }\n.I \"...\"\n");
     page.section("DESCRIPTION");
     page.text(
         "netperf runs a test between this host and a host with netserver(1), and prints the \
@@ -287,7 +287,7 @@ fn ending(page: &mut Man) {
     page.section("SEE ALSO");
     page.text(
         "netserver(1), netperf-check(1), netperf-report(1), netperf-compare(1), netperf-run(1), \
-         netperf-sweep(1), netperf-history(1)",
+         netperf-sweep(1), netperf-campaign(1), netperf-history(1)",
     );
 }
 

@@ -12,7 +12,7 @@ use crate::foreign;
 use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::options::SUITES;
-use crate::{check, compare, sweep};
+use crate::{campaign, check, compare, sweep};
 
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,10 @@ pub fn pages(selectors: &[&str]) -> Vec<DocPage> {
         ),
         page("docs/man/netperf-run.1", man::command(&compare::RUN)),
         page("docs/man/netperf-sweep.1", man::command(&sweep::SWEEP)),
+        page(
+            "docs/man/netperf-campaign.1",
+            man::command(&campaign::CAMPAIGN),
+        ),
         page("docs/man/netserver.1", man::netserver()),
         page("docs/completions/netperf.bash", bash::script(selectors)),
         page("docs/completions/_netperf", zsh::script(selectors)),

@@ -10,9 +10,13 @@ use crate::table::OptionSpec;
 
 type Opt = OptionSpec<CampaignArgs>;
 
+/// Forms of an inventory.
+const FORMS: ValueKind =
+    ValueKind::Word(&["auto", "kubernetes", "ansible", "slurm", "mpi", "lines"]);
+
 /// Every option.
 pub(crate) static TABLE: &[Opt] = &[
-    Opt::named("inventory", Group::Operation)
+    Opt::named("inventory", Group::Campaign)
         .takes("file", ValueKind::File)
         .set(|a, text| a.inventory = Some(text.to_owned()))
         .help("the hosts that take part; - is standard input")
@@ -22,26 +26,106 @@ pub(crate) static TABLE: &[Opt] = &[
              and scontrol show hostnames, a host file of MPI, and what netperf campaign inventory \
              prints.",
         ),
-    Opt::named("key-file", Group::Operation)
-        .takes("file", ValueKind::File)
-        .set(|a, text| a.key_file = Some(PathBuf::from(text)))
-        .help("file with the key of the agents")
-        .more("Without it the key comes from NETPERF_KEY_FILE in the environment."),
-    Opt::named("join-listen", Group::Operation)
+    Opt::named("join-listen", Group::Campaign)
         .takes("[host]:port", ValueKind::Text)
         .set(|a, text| a.join_listen = Some(text.to_owned()))
         .help("wait here for agents with --join")
         .more("For agents that cannot be connected to. It waits up to two minutes."),
-    Opt::named("expect", Group::Operation)
+    Opt::named("expect", Group::Campaign)
         .takes("count", ValueKind::Count)
         .set(|a, text| a.expect = text.parse().ok())
         .help("number of agents that join"),
+    Opt::named("agents", Group::Campaign)
+        .takes("number", ValueKind::Within(2, 100_000))
+        .set(|a, text| a.agents = text.parse().ok())
+        .help("number of agents in a manifest of slurm or k8s")
+        .more(
+            "For slurm, the number of nodes; without it, sbatch takes --nodes. For k8s, agents of \
+             an indexed Job, which are spread over the nodes.",
+        ),
+    Opt::named("port", Group::Campaign)
+        .takes("port", ValueKind::Within(1, 65_534))
+        .set(|a, text| a.port = text.parse().ok())
+        .help("port of the agents")
+        .more(
+            "The default is 12865. In an inventory, the port of hosts that have none there. In a \
+             manifest, agents that connect to the coordinator find it at the next port.",
+        ),
+    Opt::named("plan", Group::Campaign)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.plan = Some(text.to_owned()))
+        .help("the plan that a manifest runs")
+        .more(
+            "The default is plan.toml. A manifest of k8s contains the text of this file; without \
+             the option, it says how to store the plan in the cluster.",
+        ),
+    Opt::named("minutes", Group::Campaign)
+        .takes("number", ValueKind::Within(1, 100_000))
+        .set(|a, text| a.minutes = text.parse().ok())
+        .help("time limit of the jobs in a manifest")
+        .more("The default is 60. Agents of a job end with it; those of a DaemonSet do not."),
+    Opt::named("launcher", Group::Campaign)
+        .takes("program", ValueKind::Word(&["srun", "mpirun"]))
+        .set(|a, text| a.launcher = Some(text.to_owned()))
+        .help("program that starts the agents in a job of Slurm")
+        .more("The default is srun; mpirun is that of Open MPI."),
+    Opt::named("daemonset", Group::Campaign)
+        .flag(|a| a.daemonset = true)
+        .help("in a manifest of k8s, one agent on every node")
+        .more("--agents is then the number of nodes, for which the coordinator waits."),
+    Opt::named("image", Group::Campaign)
+        .takes("reference", ValueKind::Text)
+        .set(|a, text| a.image = Some(text.to_owned()))
+        .help("image with both programs in a manifest of k8s"),
+    Opt::named("namespace", Group::Campaign)
+        .takes("name", ValueKind::Text)
+        .set(|a, text| a.namespace = Some(text.to_owned()))
+        .help("namespace in a manifest of k8s")
+        .more("The default is netperf."),
+    Opt::named("key-file", Group::Campaign)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.key_file = Some(PathBuf::from(text)))
+        .help("file with the key of the agents")
+        .more(
+            "Without it the key comes from NETPERF_KEY_FILE in the environment; a manifest of k8s \
+             then has a new key.",
+        ),
+    Opt::named("from", Group::Campaign)
+        .takes("form", FORMS)
+        .set(|a, text| a.from = Some(text.to_owned()))
+        .help("form of the inventory")
+        .more("The default, auto, recognises it by its content."),
+    Opt::named("group", Group::Campaign)
+        .takes("name", ValueKind::Text)
+        .set(|a, text| a.group = Some(text.to_owned()))
+        .help("only the hosts of this group of Ansible"),
+    Opt::named("topology", Group::Campaign)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.topology = Some(text.to_owned()))
+        .help("racks and zones of the nodes of an inventory")
+        .more(
+            "The output of kubectl get nodes -o json or of scontrol show topology. A member on a \
+             node that is not ready, or that the file does not have, is refused.",
+        ),
+    Opt::named("allow-restarted", Group::Campaign)
+        .flag(|a| a.allow_restarted = true)
+        .help("accept pods that were restarted"),
+    Opt::named("allow-shared-nodes", Group::Campaign)
+        .flag(|a| a.allow_shared_nodes = true)
+        .help("accept several pods on one node")
+        .more("They share its interface and its CPUs."),
+    Opt::named("name", Group::Campaign)
+        .takes("name", ValueKind::Text)
+        .set(|a, text| a.name = Some(text.to_owned()))
+        .help("name of a new key, for logs")
+        .more("The default is campaign. At most 64 letters, digits and -_.@."),
     Opt::lettered('o', "output", Group::Output)
         .takes("file", ValueKind::File)
-        .set(|a, text| a.output = Some(text.into()))
-        .help("write the result, or the key, to this file"),
+        .set(|a, text| a.output = Some(PathBuf::from(text)))
+        .help("write the result, or a new key, to this file")
+        .more("The file of a key must not exist; only its owner can read it."),
     Opt::named("json", Group::Output)
         .flag(|a| a.json = true)
-        .help("print the result as JSON"),
+        .help("print the result or the inventory as JSON"),
     plain_help_row(),
 ];

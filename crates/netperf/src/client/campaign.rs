@@ -2,19 +2,19 @@
 
 mod agent;
 mod loads;
+mod offline;
 mod peer;
 mod progress;
 mod run;
 
 use std::fmt::Display;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::net::TcpListener;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use netperf_campaign::inventory::{self, InventoryMember};
+use netperf_campaign::inventory::{self, InventoryMember, InventoryOptions};
 use netperf_campaign::outcome::CampaignDocument;
 use netperf_campaign::plan::CampaignPlan;
 use netperf_cli::{CampaignArgs, CampaignVerb};
@@ -29,8 +29,6 @@ use crate::output::{Failure, INVALID, out, system_text};
 const INCOMPLETE: u8 = 1;
 /// Time for agents to join.
 const JOINING: Duration = Duration::from_secs(120);
-/// Bytes of a key.
-const KEY: usize = 32;
 
 fn failure(problem: impl Display) -> Failure {
     let problem = netperf_web::escape::line(&problem.to_string());
@@ -41,8 +39,9 @@ fn failure(problem: impl Display) -> Failure {
 pub(super) fn run(verb: CampaignVerb, args: &CampaignArgs) -> Result<ExitCode, Failure> {
     match verb {
         CampaignVerb::Agent => agent::run(),
-        CampaignVerb::Key => print_key(args),
-        CampaignVerb::Inventory => print_inventory(args),
+        CampaignVerb::Key => offline::make_key(args).map(|()| ExitCode::SUCCESS),
+        CampaignVerb::Manifest => offline::manifest(args).map(|()| ExitCode::SUCCESS),
+        CampaignVerb::Inventory => offline::inventory(args).map(|()| ExitCode::SUCCESS),
         CampaignVerb::Show => show(args),
         CampaignVerb::Check => check(args),
         CampaignVerb::Run => measure(args),
@@ -63,42 +62,11 @@ fn text(path: &str) -> Result<String, Failure> {
 
 fn members(path: &str) -> Result<Vec<InventoryMember>, Failure> {
     let bad = |bad| failure(format_args!("{path}: {bad}"));
-    inventory::read(&text(path)?).map_err(bad)
+    inventory::read(text(path)?.as_bytes(), &InventoryOptions::default()).map_err(bad)
 }
 
 fn file(args: &CampaignArgs) -> &str {
     args.file.as_deref().unwrap_or("-")
-}
-
-fn print_key(args: &CampaignArgs) -> Result<ExitCode, Failure> {
-    let mut bytes = zeroize::Zeroizing::new([0; KEY]);
-    netperf_os::system::random(&mut *bytes).map_err(|error| failure(system_text(&error)))?;
-    let mut line = zeroize::Zeroizing::new(String::from("campaign agent "));
-    for byte in bytes.iter() {
-        use std::fmt::Write as _;
-        let _infallible = write!(line, "{byte:02x}");
-    }
-    line.push('\n');
-    match &args.output {
-        None => out(&line),
-        Some(path) => {
-            let mut new = std::fs::OpenOptions::new();
-            let opened = new.write(true).create_new(true).mode(0o600).open(path);
-            let written = opened.and_then(|mut file| file.write_all(line.as_bytes()));
-            written.map_err(|error| {
-                failure(format_args!("{}: {}", path.display(), system_text(&error)))
-            })?;
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn print_inventory(args: &CampaignArgs) -> Result<ExitCode, Failure> {
-    for member in members(file(args))? {
-        let line = serde_json::to_string(&member).map_err(failure)?;
-        out(&format!("{line}\n"));
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn show(args: &CampaignArgs) -> Result<ExitCode, Failure> {

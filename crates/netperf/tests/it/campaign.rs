@@ -349,7 +349,7 @@ fn what_is_no_agent_says_so() {
     assert!(line.starts_with("netperf campaign: y: "), "{line}");
     let line = check("127.0.0.1:1 name\n", "key");
     assert!(
-        line.contains("others: line 1: expected key=value"),
+        line.contains("others: line 1: name: expected label=value"),
         "{line}"
     );
     let line = check("h\n", "nowhere");

@@ -94,7 +94,7 @@ const RUN: &str = "netperf compare and netperf run";
 
 #[test]
 fn man_pages_and_manual_name_the_same_statuses() {
-    let netperf = ["netperf", RUN, "netperf sweep"];
+    let netperf = ["netperf", RUN, "netperf sweep", "netperf campaign"];
     let netperf: Statuses = netperf.into_iter().flat_map(of_manual).collect();
     let all = [
         ("netperf.1", netperf),
@@ -114,6 +114,10 @@ fn the_manual_names_the_statuses_of_the_code_of_each_program() {
         ("netperf", &["output.rs", "client.rs"][..]),
         ("netperf report", &["client/report.rs", "client/report"]),
         ("netperf sweep", &["client/sweep.rs"]),
+        (
+            "netperf campaign",
+            &["client/campaign.rs", "client/campaign"],
+        ),
         ("netperf history", &["client/history.rs"]),
         ("netserver", &["server.rs", "server"]),
     ] {
@@ -129,7 +133,9 @@ fn the_manual_names_the_statuses_of_the_code_of_each_program() {
 #[test]
 fn an_unknown_name_ends_every_program_with_the_status_of_the_manual() {
     let programs = ours!();
-    let words = ["", "report", "compare", "run", "sweep", "history"];
+    let words = [
+        "", "report", "compare", "run", "sweep", "campaign", "history",
+    ];
     let netperf = words.map(|word| (&programs.netperf, word));
     for (program, word) in netperf.into_iter().chain([(&programs.netserver, "")]) {
         let words = word.split_whitespace().chain(["--nosuch"]);

@@ -10,6 +10,7 @@ mod bidirectional_flows;
 mod blocked;
 mod budgets;
 mod campaign;
+mod campaign_inventory;
 mod chaos;
 mod check;
 mod compare;

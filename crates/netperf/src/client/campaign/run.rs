@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use netperf_campaign::agent::is_silent;
 use netperf_campaign::clock::{ClockCourse, ClockReading, OffsetInterval};
-use netperf_campaign::inventory::{InventoryMember, InventorySource, host_and_port, joined};
+use netperf_campaign::inventory::{
+    EngineName, InventoryMember, InventorySource, host_and_port, joined,
+};
 use netperf_campaign::outcome::{
     CampaignCell, CampaignDocument, CampaignMember, CellFigures, CellWindow, ClockMethod, FORMAT,
     LostMember, MemberClock,
@@ -211,7 +213,7 @@ impl<'a> CampaignRun<'a> {
                         name: format!("{address}-{joined}"),
                         control: joined_address(&address),
                         source: InventorySource {
-                            engine: "join".to_owned(),
+                            engine: EngineName::Join,
                             ..InventorySource::default()
                         },
                         agent: true,
@@ -354,10 +356,10 @@ impl<'a> CampaignRun<'a> {
             }
             member.version = Some(program);
             member.cpus = Some(cpus);
-            if member.entry.source.engine == "join" {
+            if member.entry.source.engine == EngineName::Join {
                 let (address, _) = host_and_port(&member.entry.control);
                 member.entry.control = joined(&address, &port);
-                member.entry.data = vec![address];
+                member.entry.data = address.parse().ok().into_iter().collect();
                 member.entry.name = host;
             }
             Ok(true)
@@ -483,7 +485,7 @@ impl<'a> CampaignRun<'a> {
                 name: member.entry.name.clone(),
                 host,
                 port,
-                data: member.entry.data.first().cloned(),
+                data: member.entry.data.first().map(ToString::to_string),
                 agent: member.entry.agent,
             }
         };

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# A campaign over ssh. Starts an agent on every host, runs the plan, and stops the agents.
+#
+#   campaign-ssh HOSTS [options of netperf campaign run]
+#
+# HOSTS is a file with one host a line, as ssh knows it. An agent stops when its standard input
+# ends, so that none remains if this script is killed. Keys are in private files, which are removed.
+set -euo pipefail
+
+hosts=${1:?expected a file with hosts}
+shift
+plan=@PLAN@
+port=@PORT@
+
+umask 077
+work=$(mktemp -d)
+agents=()
+finish() {
+    exec 3>&-
+    [ "${#agents[@]}" -eq 0 ] || wait "${agents[@]}" || true
+    rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+netperf campaign key --output "$work/key"
+inventory=$(netperf campaign inventory --from lines --port "$port" --json "$hosts")
+mapfile -t hosts < <(sed 's/#.*//' "$hosts" | awk 'NF { print $1 }')
+
+# Descriptor 3 is the standard input of the agents, open as long as this script runs; 4 is its other
+# end; 5 is the key. The files themselves go at once.
+mkfifo "$work/hold"
+exec 3<>"$work/hold"
+exec 4<"$work/hold" 5<"$work/key"
+rm -rf "$work"
+
+# Runs on each host: the first line of standard input is the key. Without single quotes.
+# shellcheck disable=SC2016
+agent='umask 077; key=$(mktemp) || exit 1; trap "rm -f $key" EXIT HUP INT TERM;
+ IFS= read -r line; printf "%s\n" "$line" >"$key";
+ netserver --agent --exit-on-eof --key-file "$key" -p "$0"'
+agent=${agent//$'\n'/}
+
+for host in "${hosts[@]}"; do
+    { cat /dev/fd/5 && cat <&4; } 3>&- |
+        ssh -o BatchMode=yes -o ConnectTimeout=5 -o ServerAliveInterval=2 -o ServerAliveCountMax=2 \
+            "$host" "exec sh -c '$agent' $port" 3>&- 4<&- 5<&- >&2 &
+    agents+=($!)
+done
+
+# Waits for the agents.
+for index in "${!hosts[@]}"; do
+    host=${hosts[index]#*@}
+    # shellcheck disable=SC2016
+    until timeout 2 bash -c ': <>"/dev/tcp/$0/$1"' "$host" "$port" 2>/dev/null; do
+        kill -0 "${agents[index]}" 2>/dev/null || { echo "$0: $host: the agent has ended" >&2; exit 1; }
+        [ "$SECONDS" -lt 60 ] || { echo "$0: no agent at $host port $port" >&2; exit 1; }
+        sleep 0.2
+    done
+done
+
+NETPERF_KEY_FILE=/dev/fd/5 netperf campaign run "$plan" --inventory - "$@" 3>&- 4<&- <<<"$inventory"

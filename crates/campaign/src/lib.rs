@@ -17,6 +17,7 @@ pub mod outcome;
 pub mod pattern;
 pub mod plan;
 pub mod protocol;
+pub mod schedule;
 pub mod sweep;
 
 pub mod compare;

@@ -1,11 +1,14 @@
 //! The plan of a campaign: who measures what to whom, and how long.
 
+use std::num::NonZeroUsize;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::inventory::InventoryMember;
-use crate::pattern::{Cell, Members, Pattern, Round, rounds};
+use crate::pattern::{Cell, Members, PairDirections, Pattern, PatternRequest, Uplinks};
 use crate::protocol::LoadParts;
+use crate::schedule::RoundSchedule;
 
 /// What happens when a member is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +44,9 @@ pub struct CampaignPlan {
     /// without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hub: Option<String>,
+    /// The two directions of pairs, bisections and rings: `separate` or `together`.
+    #[serde(default)]
+    pub directions: PairDirections,
     /// Pairs of the pattern list: sender and receiver.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<(String, String)>,
@@ -190,69 +196,61 @@ impl CampaignPlan {
     ///
     /// # Errors
     /// When a name is not among the members, or nobody can send.
-    pub fn rounds(&self, members: &[InventoryMember]) -> Result<Vec<Round>, BadCampaignPlan> {
+    pub fn rounds(&self, members: &[InventoryMember]) -> Result<RoundSchedule, BadCampaignPlan> {
         let index = |name: &str| {
             let found = members.iter().position(|one| one.name == name);
             found.ok_or_else(|| BadCampaignPlan::Value(format!("{name} is not in the inventory")))
         };
-        let hub = self
-            .hub
-            .as_deref()
-            .map(index)
-            .transpose()?
-            .unwrap_or_default();
+        let hub = self.hub.as_deref().map(index).transpose()?;
         let cell = |(from, to): &(String, String)| {
             Ok(Cell {
                 from: index(from)?,
                 to: index(to)?,
             })
         };
-        let list: Vec<Cell> = self
-            .pairs
-            .iter()
-            .map(cell)
-            .collect::<Result<_, BadCampaignPlan>>()?;
-        let rounds = rounds(
-            self.pattern,
-            &self.members(members),
-            (hub, &list),
-            self.seed,
-        );
-        if rounds.is_empty() {
-            return bad(
-                "no member can send to another: at least two, one of them an agent".to_owned(),
-            );
-        }
-        let all = (0..self.repeat).flat_map(|_| rounds.iter().cloned());
-        Ok(all.collect())
+        let list: Result<_, BadCampaignPlan> = self.pairs.iter().map(cell).collect();
+        let request = PatternRequest {
+            directions: self.directions,
+            hub: hub.unwrap_or_default(),
+            list: list?,
+            seed: self.seed,
+            ..PatternRequest::of(self.pattern)
+        };
+        let schedule = RoundSchedule::of(&request, &self.members(members));
+        let mut schedule = schedule.map_err(|bad| BadCampaignPlan::Value(bad.to_string()))?;
+        let once = std::mem::take(&mut schedule.rounds);
+        schedule.rounds = (0..self.repeat)
+            .flat_map(|_| once.iter().cloned())
+            .collect();
+        Ok(schedule)
     }
 
     fn members(&self, members: &[InventoryMember]) -> Members {
-        let numbered = |label: &str, own: fn(&InventoryMember) -> String| {
-            let mut names: Vec<String> = Vec::new();
-            let number = |one: &InventoryMember| {
-                let name = one.labels.get(label).cloned().unwrap_or_else(|| own(one));
-                names
-                    .iter()
-                    .position(|known| *known == name)
-                    .unwrap_or_else(|| {
-                        names.push(name);
-                        names.len() - 1
-                    })
-            };
-            members.iter().map(number).collect::<Vec<usize>>()
+        let mut names: Vec<String> = Vec::new();
+        let number = |one: &InventoryMember| {
+            let name = one.labels.get("node").unwrap_or(&one.name).clone();
+            let found = names.iter().position(|known| *known == name);
+            found.unwrap_or_else(|| {
+                names.push(name);
+                names.len() - 1
+            })
         };
-        let limited = self.uplink > 0;
+        let hosts = members.iter().map(number).collect();
+        let label = |one: &InventoryMember| one.labels.get(&self.rack_label).cloned();
+        let racks: Vec<Option<String>> = members.iter().map(label).collect();
+        let racks: Vec<Option<&str>> = racks.iter().map(Option::as_deref).collect();
+        let uplinks = NonZeroUsize::new(self.uplink)
+            .map(|flows| Uplinks::by_label(&self.rack_label, &racks, flows));
+        let receives_only = |(index, one): (usize, &InventoryMember)| (!one.agent).then_some(index);
         Members {
             count: members.len(),
-            senders: members.iter().map(|one| one.agent).collect(),
-            hosts: numbered("node", |one| one.name.clone()),
-            racks: if limited {
-                numbered(&self.rack_label, |_| String::new())
-            } else {
-                Vec::new()
-            },
-            uplink: self.uplink,
+            hosts,
+            receive_only: members
+                .iter()
+                .enumerate()
+                .filter_map(receives_only)
+                .collect(),
+            uplinks: uplinks.into_iter().collect(),
         }
     }
 }
@@ -293,7 +291,10 @@ mod tests {
             &crate::inventory::InventoryOptions::default(),
         )
         .unwrap();
-        let rounds = |text: &str| CampaignPlan::read(text).and_then(|plan| plan.rounds(&members));
+        let rounds = |text: &str| {
+            let plan = CampaignPlan::read(text)?;
+            plan.rounds(&members).map(|schedule| schedule.rounds)
+        };
         let mesh = rounds("pattern = \"mesh\"\ntest = \"x\"").unwrap();
         assert_eq!(mesh[0].len(), 4);
         let list = "pattern = \"list\"\ntest = \"x\"\nrepeat = 2\npairs = [[\"a\", \"old\"]]";

@@ -168,7 +168,7 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         .map(|one| one.member)
         .collect();
     let rounds = plan.rounds(&members).map_err(failure)?;
-    let measured = coordinator.measure(&rounds);
+    let measured = coordinator.measure(&rounds.rounds);
     coordinator.finish();
     measured.map_err(failure)?;
     let document = coordinator.document();

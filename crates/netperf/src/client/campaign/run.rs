@@ -13,7 +13,7 @@ use netperf_campaign::outcome::{
     CampaignCell, CampaignDocument, CampaignMember, CellFigures, CellWindow, ClockMethod, FORMAT,
     LostMember, MemberClock,
 };
-use netperf_campaign::pattern::{Cell, Round};
+use netperf_campaign::pattern::Cell;
 use netperf_campaign::plan::{CampaignPlan, OnFailure};
 use netperf_campaign::protocol::{
     CampaignLoad, HEARTBEAT, LoadResult, OPENING, Order, PairToken, Preparation, Reply,
@@ -455,7 +455,7 @@ impl<'a> CampaignRun<'a> {
     ///
     /// # Errors
     /// One line, when nothing was measured.
-    pub(super) fn measure(&mut self, rounds: &[Round]) -> Result<(), String> {
+    pub(super) fn measure(&mut self, rounds: &[Vec<Cell>]) -> Result<(), String> {
         for (number, round) in rounds.iter().enumerate() {
             self.loads.extend(round.iter().map(|cell| Measured {
                 cell: *cell,

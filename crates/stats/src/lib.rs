@@ -1,9 +1,12 @@
-//! Statistics of series and of sets of runs: intervals, warm-up, shape, comparison, changes.
+//! Statistics of series, of sets of runs and of tables: intervals, warm-up, shape, comparison,
+//! changes, outliers.
 //!
 //! It works on values alone and measures nothing.
 
 pub mod compare;
+pub mod discovery;
 pub mod moments;
+pub mod polish;
 pub mod precision;
 mod ranks;
 pub mod sections;

@@ -2,4 +2,5 @@
 
 mod alarms;
 mod coverage;
+mod outliers;
 mod percentiles;

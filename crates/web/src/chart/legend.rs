@@ -1,6 +1,7 @@
 //! Legends, in as many rows as they need.
 
 use super::frame::LINE;
+use super::matrix::hatched;
 use super::scene::{Anchor, Ink, Scene, SceneItem, TextRole, fitted, width_of};
 
 /// The sign of an entry, drawn beside its name.
@@ -15,6 +16,10 @@ pub(super) enum Sign {
     },
     /// A filled square.
     Square,
+    /// A hatched square.
+    Hatched,
+    /// A mark.
+    Mark(usize),
 }
 
 /// Draws entries from the top on and gives the height that they take.
@@ -22,10 +27,10 @@ pub(super) fn drawn(scene: &mut Scene, width: f64, entries: &[(String, Ink, Sign
     let mut x = 0.0;
     let mut y = 0.0;
     for (name, ink, sign) in entries {
-        let sign_width = if matches!(sign, Sign::Square) {
-            18.0
-        } else {
+        let sign_width = if matches!(sign, Sign::Line { .. }) {
             34.0
+        } else {
+            18.0
         };
         let name = fitted(name, width - sign_width);
         let taken = sign_width + width_of(&name);
@@ -48,6 +53,12 @@ pub(super) fn drawn(scene: &mut Scene, width: f64, entries: &[(String, Ink, Sign
                     shape,
                 });
             }
+            Sign::Hatched => hatched(scene, (x, middle - 6.0), (12.0, 12.0)),
+            Sign::Mark(shape) => scene.items.push(SceneItem::Mark {
+                at: (x + 6.0, middle),
+                ink: *ink,
+                shape,
+            }),
             Sign::Square => scene.items.push(SceneItem::Rect {
                 at: (x, middle - 6.0),
                 size: (12.0, 12.0),

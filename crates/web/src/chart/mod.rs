@@ -5,6 +5,7 @@ mod frame;
 mod heat;
 mod legend;
 mod lines;
+pub mod matrix;
 pub mod palette;
 pub mod png;
 pub(crate) mod scale;
@@ -15,6 +16,7 @@ pub mod svg;
 pub use bars::{Bar, Bars};
 pub use heat::HeatMap;
 pub use lines::{Line, Lines, Point, Thin, X};
+pub use matrix::{MapCell, MatrixMap, ValueClasses};
 
 use scene::Scene;
 
@@ -38,6 +40,8 @@ pub enum Body {
     Bars(Bars),
     /// Counts over time and another axis.
     Heat(HeatMap),
+    /// Values of senders and receivers.
+    Matrix(MatrixMap),
 }
 
 /// The size of a chart; the size of text is fixed.
@@ -69,6 +73,16 @@ impl Size {
             width: 600.0,
             height: 230.0,
             points: points.max(8),
+        }
+    }
+
+    /// For a matrix on a page, which is as wide as the page.
+    #[must_use]
+    pub const fn matrix() -> Self {
+        Self {
+            width: 1180.0,
+            height: 1180.0,
+            points: 0,
         }
     }
 
@@ -106,6 +120,7 @@ impl Chart {
             Body::Lines(lines) => lines.drawn(size),
             Body::Bars(bars) => bars.drawn(size),
             Body::Heat(map) => map.drawn(size),
+            Body::Matrix(map) => map.drawn(size),
         }
     }
 }

@@ -60,6 +60,16 @@ impl Theme {
         }
     }
 
+    /// The colour of text on a level of heat.
+    #[must_use]
+    pub fn on_heat(&self, level: usize) -> Rgb {
+        if is_near_ground(level) {
+            self.text
+        } else {
+            self.ground
+        }
+    }
+
     /// All colours, as the variables of style sheets.
     #[must_use]
     pub fn css(&self) -> String {
@@ -80,6 +90,12 @@ impl Theme {
 pub(super) fn bytes(colour: Rgb) -> [u8; 3] {
     let [_, red, green, blue] = colour.to_be_bytes();
     [red, green, blue]
+}
+
+/// True if a level of heat is so near the ground that text on it has the colour of text on the
+/// ground.
+pub(super) const fn is_near_ground(level: usize) -> bool {
+    level < 3
 }
 
 /// Lengths of dashes and gaps, by pattern; the first is solid.
@@ -119,6 +135,10 @@ mod tests {
             assert!(contrast(theme.quiet, theme.ground) > 4.5);
             for colour in theme.series {
                 assert!(contrast(colour, theme.ground) > 3.0, "{colour:06x}");
+            }
+            for (level, colour) in theme.heat.into_iter().enumerate() {
+                let text = theme.on_heat(level);
+                assert!(contrast(text, colour) > 3.9, "{colour:06x}");
             }
             for pair in theme.heat.windows(2) {
                 assert!(contrast(pair[0], pair[1]) > 1.2, "{:06x}", pair[1]);

@@ -103,6 +103,7 @@ impl Canvas<'_> {
                 let colour = match role {
                     TextRole::Tick | TextRole::Axis => LIGHT.quiet,
                     TextRole::Label | TextRole::Value => LIGHT.text,
+                    TextRole::OnHeat(level) => LIGHT.on_heat(*level),
                 };
                 self.text(*at, 12.0, before, colour, text);
             }

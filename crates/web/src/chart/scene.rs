@@ -132,6 +132,8 @@ pub enum TextRole {
     Label,
     /// A value.
     Value,
+    /// A value on a rectangle of this level of heat.
+    OnHeat(usize),
 }
 
 /// A colour by what it is for.

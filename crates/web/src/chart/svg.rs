@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Chart;
-use super::palette::{DARK, DASHES, LIGHT};
+use super::palette::{self, DARK, DASHES, LIGHT};
 use super::scene::{Anchor, Ink, Place, Scene, SceneItem, TextRole};
 use crate::escape::markup;
 
@@ -153,6 +153,8 @@ fn shape(text: &mut String, item: &SceneItem) {
                 TextRole::Axis => "name",
                 TextRole::Label => "label",
                 TextRole::Value => "value",
+                TextRole::OnHeat(level) if palette::is_near_ground(*level) => "on0",
+                TextRole::OnHeat(_) => "on1",
             };
             let (x, y) = (number(at.0), number(at.1));
             write!(

@@ -205,7 +205,7 @@ fn table(title: &str, lines: &Lines) -> Table {
 fn undrawable(charts: &[(Chart, Table)]) -> Option<String> {
     let lines = charts.iter().filter_map(|(chart, _)| match &chart.body {
         Body::Lines(lines) => Some(lines.undrawable()),
-        Body::Bars(_) | Body::Heat(_) => None,
+        Body::Bars(_) | Body::Heat(_) | Body::Matrix(_) => None,
     });
     let count: usize = lines.sum();
     let whole = crate::unit::whole(number::of(count));

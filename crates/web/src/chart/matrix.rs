@@ -1,0 +1,552 @@
+//! Matrices of senders and receivers: a square for each path, coloured by its value.
+
+use super::legend::{self, Sign};
+use super::scene::{Anchor, Ink, Scene, SceneItem, TextRole, fitted, width_of};
+use super::{Size, WIDE, is_drawable};
+use crate::number;
+use crate::unit::{Quantity, Unit};
+
+/// Classes of values.
+pub const CLASSES: usize = 6;
+/// Most rows and columns of a drawing: more members share a square.
+const MOST_SQUARES: usize = 96;
+/// Side of a square in CSS pixels: the least, the greatest, and the least with its value.
+const SIDES: (f64, f64, f64) = (3.0, 54.0, 44.0);
+/// Room for names of members.
+const NAMES: f64 = 150.0;
+/// Room for the medians beside the squares.
+const MEDIANS: f64 = 96.0;
+/// Room for the signs of rows and columns.
+const SIGNS: f64 = 12.0;
+/// Marks of outlying cells, rows, columns and blocks.
+pub const CELL_MARK: usize = 1;
+const ROW_MARK: usize = 3;
+const COLUMN_MARK: usize = 2;
+/// The colour of marks.
+const MARK: Ink = Ink::Series(1);
+
+/// The values of a matrix. A row has the paths of a sender, a column those of a receiver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MatrixMap {
+    /// Names of the members, in the order of rows and of columns.
+    pub names: Vec<String>,
+    /// The unit of the values.
+    pub unit: Unit,
+    /// The cells, row by row.
+    pub cells: Vec<Vec<MapCell>>,
+    /// Members that are outliers as senders.
+    pub row_flags: Vec<usize>,
+    /// Members that are outliers as receivers.
+    pub column_flags: Vec<usize>,
+    /// True if each square has a tooltip with its value, for pages; this takes most of the
+    /// size of a large matrix.
+    pub has_tips: bool,
+}
+
+/// A cell of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MapCell {
+    /// A member and itself, or a cell that was not asked for.
+    Empty,
+    /// There is no value, though one was asked for.
+    Missing,
+    /// A value.
+    Value {
+        /// The value.
+        value: f64,
+        /// True if it is an outlier.
+        is_flagged: bool,
+    },
+}
+
+impl MapCell {
+    /// Its value, if that can be drawn.
+    #[must_use]
+    pub fn value(self) -> Option<f64> {
+        match self {
+            Self::Value { value, .. } => Some(value).filter(|value| is_drawable(*value)),
+            Self::Empty | Self::Missing => None,
+        }
+    }
+
+    const fn is_flagged(self) -> bool {
+        matches!(
+            self,
+            Self::Value {
+                is_flagged: true,
+                ..
+            }
+        )
+    }
+}
+
+/// Classes of values, from the lowest to the highest: of equal width, or of equal ratio if the
+/// values are wide apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueClasses {
+    /// The ends of the classes: one more than there are classes.
+    pub ends: Vec<f64>,
+}
+
+/// Values whose ratio is smaller are drawn as about equal.
+const NARROW: f64 = 1.1;
+
+impl ValueClasses {
+    /// The classes of some values; `None` without a value.
+    #[must_use]
+    pub fn of(values: impl Iterator<Item = f64> + Clone) -> Option<Self> {
+        let values = values.filter(|value| is_drawable(*value));
+        let low = values.clone().reduce(f64::min)?;
+        let high = values.reduce(f64::max)?;
+        let is_log = low > 0.0 && high / low >= WIDE;
+        let (mut low, mut high) = if is_log {
+            (low.ln(), high.ln())
+        } else {
+            (low, high)
+        };
+        let middle = f64::midpoint(low, high);
+        let least = (NARROW - 1.0) * middle.abs();
+        if !is_log && high - low < least {
+            (low, high) = (middle - least / 2.0, middle + least / 2.0);
+        }
+        let step = (high - low) / number::of(CLASSES);
+        let end = |at: usize| low + step * number::of(at);
+        let ends = (0..=CLASSES).map(|at| if is_log { end(at).exp() } else { end(at) });
+        Some(Self {
+            ends: ends.collect(),
+        })
+    }
+
+    /// The class of a value, from 0.
+    #[must_use]
+    pub fn class(&self, value: f64) -> usize {
+        let inner = self.ends.get(1..CLASSES).unwrap_or_default();
+        inner.iter().filter(|end| value >= **end).count()
+    }
+
+    /// The two ends of a class as texts without a unit, and the unit.
+    #[must_use]
+    pub fn labels(&self, unit: &Unit) -> (Vec<String>, String) {
+        let (factor, sign) = unit.scaled(self.ends.last().copied().unwrap_or(0.0));
+        let ends: Vec<String> = self
+            .ends
+            .iter()
+            .map(|end| crate::unit::figure(end / factor))
+            .collect();
+        let labels = ends
+            .windows(2)
+            .map(|pair| format!("{} to {}", pair[0], pair[1]));
+        (labels.collect(), sign)
+    }
+}
+
+/// The median; `None` of nothing.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let upper = *values.get(values.len() / 2)?;
+    let lower = *values.get((values.len() - 1) / 2)?;
+    Some(f64::midpoint(lower, upper))
+}
+
+impl MatrixMap {
+    /// All values that can be drawn.
+    pub fn values(&self) -> impl Iterator<Item = f64> + Clone + '_ {
+        self.cells.iter().flatten().filter_map(|cell| cell.value())
+    }
+
+    /// The median of each row.
+    #[must_use]
+    pub fn row_medians(&self) -> Vec<Option<f64>> {
+        let of = |row: &Vec<MapCell>| median(row.iter().filter_map(|cell| cell.value()).collect());
+        self.cells.iter().map(of).collect()
+    }
+
+    /// The median of each column.
+    #[must_use]
+    pub fn column_medians(&self) -> Vec<Option<f64>> {
+        let of = |column: usize| {
+            let cells = self.cells.iter().filter_map(|row| row.get(column)?.value());
+            median(cells.collect())
+        };
+        (0..self.names.len()).map(of).collect()
+    }
+
+    /// A matrix of at most so many rows and columns, in which a square is the median of several
+    /// neighbours. It is flagged if one of them is, and missing if all are.
+    #[must_use]
+    pub fn grouped(&self, most: usize) -> Self {
+        let each = self.names.len().div_ceil(most.max(1)).max(1);
+        if each == 1 {
+            return self.clone();
+        }
+        let square = |rows: &[Vec<MapCell>], from: usize| -> MapCell {
+            let cells = || {
+                let rows = rows.iter();
+                rows.flat_map(move |row| row.iter().skip(from).take(each).copied())
+            };
+            match median(cells().filter_map(MapCell::value).collect()) {
+                Some(value) => MapCell::Value {
+                    value,
+                    is_flagged: cells().any(MapCell::is_flagged),
+                },
+                None if cells().any(|cell| cell == MapCell::Missing) => MapCell::Missing,
+                None => MapCell::Empty,
+            }
+        };
+        let starts = || (0..self.names.len()).step_by(each);
+        let row = |rows: &[Vec<MapCell>]| starts().map(|from| square(rows, from)).collect();
+        let name = |names: &[String]| match names {
+            [first, .., last] => format!("{first} … {last}"),
+            names => names.concat(),
+        };
+        let flags = |flags: &[usize]| {
+            let mut groups: Vec<usize> = flags.iter().map(|member| member / each).collect();
+            groups.dedup();
+            groups
+        };
+        Self {
+            names: self.names.chunks(each).map(name).collect(),
+            unit: self.unit.clone(),
+            cells: self.cells.chunks(each).map(row).collect(),
+            row_flags: flags(&self.row_flags),
+            column_flags: flags(&self.column_flags),
+            has_tips: self.has_tips,
+        }
+    }
+
+    pub(super) fn drawn(&self, size: Size) -> Scene {
+        if self.names.len() > MOST_SQUARES {
+            return self.grouped(MOST_SQUARES).drawn(size);
+        }
+        let mut scene = Scene {
+            width: size.width,
+            ..Scene::default()
+        };
+        let Some(classes) = ValueClasses::of(self.values()) else {
+            scene.height = 24.0;
+            scene.text((0.0, 14.0), Anchor::Start, TextRole::Label, "no value");
+            return scene;
+        };
+        let top = self.legend(&mut scene, &classes, size.width) + 30.0;
+        let widest = self
+            .names
+            .iter()
+            .map(|name| width_of(name))
+            .fold(0.0, f64::max);
+        let widest_number = width_of(&self.names.len().to_string()) + 8.0;
+        let names = widest.min(NAMES).min(size.width / 4.0) + widest_number;
+        let room = size.width - names - SIGNS - MEDIANS;
+        let (least, greatest, _) = SIDES;
+        let side = (room / number::of(self.names.len())).clamp(least, greatest);
+        let side = if side > 8.0 { side.floor() } else { side };
+        let grid = Grid {
+            left: names + SIGNS,
+            top: top + SIGNS,
+            side,
+        };
+        self.heads(&mut scene, &grid, names - widest_number);
+        for (row, cells) in self.cells.iter().enumerate() {
+            for (column, cell) in cells.iter().enumerate() {
+                self.square(&mut scene, &grid, &classes, (row, column, *cell));
+            }
+        }
+        self.medians(&mut scene, &grid, &classes);
+        self.flags(&mut scene, &grid);
+        scene.height = grid.at(self.names.len() + 1, 0).1 + 26.0;
+        scene
+    }
+
+    fn legend(&self, scene: &mut Scene, classes: &ValueClasses, width: f64) -> f64 {
+        let (labels, sign) = classes.labels(&self.unit);
+        let label = |(class, label): (usize, String)| {
+            (format!("{label} {sign}"), Ink::Heat(class), Sign::Square)
+        };
+        let mut entries: Vec<_> = labels.into_iter().enumerate().map(label).collect();
+        let mut sign = |name: &str, is_there: bool, ink, sign| {
+            entries.extend(is_there.then(|| (name.to_owned(), ink, sign)));
+        };
+        let cells = || self.cells.iter().flatten();
+        let is_missing = cells().any(|cell| *cell == MapCell::Missing);
+        sign("missing", is_missing, Ink::Grid, Sign::Hatched);
+        let is_flagged = cells().any(|cell| cell.is_flagged());
+        sign("outlying path", is_flagged, MARK, Sign::Mark(CELL_MARK));
+        let mut lines = |name, flags: &[usize], mark| {
+            sign(name, !flags.is_empty(), MARK, Sign::Mark(mark));
+        };
+        lines("outlying sender", &self.row_flags, ROW_MARK);
+        lines("outlying receiver", &self.column_flags, COLUMN_MARK);
+        legend::drawn(scene, width, &entries)
+    }
+
+    /// Names of rows, and numbers of rows and columns.
+    fn heads(&self, scene: &mut Scene, grid: &Grid, room: f64) {
+        let (left, top) = (grid.left, grid.top);
+        let above = (left, top - SIGNS - 14.0);
+        scene.text(above, Anchor::Start, TextRole::Axis, "to (receiver)");
+        let beside = (0.0, top - SIGNS);
+        scene.text(beside, Anchor::Start, TextRole::Axis, "from (sender)");
+        // Texts are 12 pixels high.
+        let each_row = number::index(13.0 / grid.side) + 1;
+        let widest = width_of(&self.names.len().to_string()) + 2.0;
+        let each_column = number::index(widest / grid.side) + 1;
+        for (at, name) in self.names.iter().enumerate() {
+            let shown = (at + 1).to_string();
+            let (x, y) = grid.at(at, at);
+            let middle = (x + grid.side / 2.0, y + grid.side / 2.0 + 4.0);
+            if at % each_row == 0 {
+                let at = (left - SIGNS - 3.0, middle.1);
+                scene.text(at, Anchor::End, TextRole::Tick, shown.as_str());
+                let name = fitted(name, room);
+                scene.text((0.0, middle.1), Anchor::Start, TextRole::Label, name);
+            }
+            if at % each_column == 0 {
+                let at = (middle.0, top - SIGNS - 1.0);
+                scene.text(at, Anchor::Middle, TextRole::Tick, shown);
+            }
+        }
+    }
+
+    fn square(
+        &self,
+        scene: &mut Scene,
+        grid: &Grid,
+        classes: &ValueClasses,
+        (row, column, cell): (usize, usize, MapCell),
+    ) {
+        let at = grid.at(row, column);
+        let gap = if grid.side > 8.0 { 1.0 } else { 0.0 };
+        let size = (grid.side - gap, grid.side - gap);
+        let Some(value) = cell.value() else {
+            if cell == MapCell::Missing {
+                hatched(scene, at, size);
+            }
+            return;
+        };
+        let class = classes.class(value);
+        let name = |at: usize| self.names.get(at).map_or("", String::as_str);
+        let tip = || {
+            let value = Quantity::new(value, self.unit.clone());
+            format!("{} to {}: {value}", name(row), name(column))
+        };
+        scene.items.push(SceneItem::Rect {
+            at,
+            size,
+            ink: Ink::Heat(class),
+            tip: self.has_tips.then(tip),
+        });
+        if grid.side >= SIDES.2 {
+            let middle = (at.0 + size.0 / 2.0, at.1 + size.1 / 2.0 + 4.0);
+            let (factor, _) = self.unit.scaled(classes.ends[CLASSES]);
+            let text = crate::unit::figure(value / factor);
+            if width_of(&text) <= size.0 + 6.0 {
+                scene.text(middle, Anchor::Middle, TextRole::OnHeat(class), text);
+            }
+        }
+        if cell.is_flagged() {
+            let large = grid.side >= SIDES.2;
+            let middle = if large {
+                (at.0 + size.0 - 7.0, at.1 + 7.0)
+            } else {
+                (at.0 + size.0 / 2.0, at.1 + size.1 / 2.0)
+            };
+            mark(scene, middle, CELL_MARK);
+        }
+    }
+
+    /// The medians of rows at the right, and of columns below.
+    fn medians(&self, scene: &mut Scene, grid: &Grid, classes: &ValueClasses) {
+        let count = self.names.len();
+        let gap = 6.0;
+        let mut strip = |at: (f64, f64), value: f64, name: &str| {
+            let tip = format!("{name}: median {}", Quantity::new(value, self.unit.clone()));
+            scene.items.push(SceneItem::Rect {
+                at,
+                size: (grid.side.max(4.0) - 1.0, grid.side.max(4.0) - 1.0),
+                ink: Ink::Heat(classes.class(value)),
+                tip: self.has_tips.then_some(tip),
+            });
+        };
+        let mut texts = Vec::new();
+        for (row, median) in self.row_medians().into_iter().enumerate() {
+            let (x, y) = grid.at(row, count);
+            let Some(value) = median else { continue };
+            strip((x + gap, y), value, &format!("from {}", self.names[row]));
+            let text = Quantity::new(value, self.unit.clone()).to_string();
+            let at = (
+                x + gap + grid.side.max(4.0) + 4.0,
+                y + grid.side / 2.0 + 4.0,
+            );
+            if grid.side >= 12.0 {
+                texts.push((at, text));
+            }
+        }
+        for (column, median) in self.column_medians().into_iter().enumerate() {
+            let (x, y) = grid.at(count, column);
+            if let Some(value) = median {
+                strip((x, y + gap), value, &format!("to {}", self.names[column]));
+            }
+        }
+        for (at, text) in texts {
+            scene.text(at, Anchor::Start, TextRole::Tick, text);
+        }
+        let (x, y) = grid.at(count, 0);
+        let below = (x - SIGNS - 3.0, y + gap + grid.side.max(8.0) / 2.0 + 4.0);
+        scene.text(below, Anchor::End, TextRole::Tick, "median");
+        let (x, y) = grid.at(0, count);
+        scene.text((x + gap, y - 4.0), Anchor::Start, TextRole::Tick, "median");
+    }
+
+    fn flags(&self, scene: &mut Scene, grid: &Grid) {
+        let half = grid.side / 2.0;
+        for row in &self.row_flags {
+            let (x, y) = grid.at(*row, 0);
+            mark(scene, (x - SIGNS / 2.0, y + half), ROW_MARK);
+        }
+        for column in &self.column_flags {
+            let (x, y) = grid.at(0, *column);
+            mark(scene, (x + half, y - SIGNS / 2.0), COLUMN_MARK);
+        }
+    }
+}
+
+/// Where squares are.
+struct Grid {
+    left: f64,
+    top: f64,
+    side: f64,
+}
+
+impl Grid {
+    /// The upper left corner of a square.
+    fn at(&self, row: usize, column: usize) -> (f64, f64) {
+        let place = |start: f64, at: usize| start + self.side * number::of(at);
+        (place(self.left, column), place(self.top, row))
+    }
+}
+
+fn mark(scene: &mut Scene, at: (f64, f64), shape: usize) {
+    scene.items.push(SceneItem::Mark {
+        at,
+        ink: MARK,
+        shape,
+    });
+}
+
+/// Draws a hatched rectangle.
+pub(super) fn hatched(scene: &mut Scene, (x, y): (f64, f64), (width, height): (f64, f64)) {
+    scene.items.push(SceneItem::Rect {
+        at: (x, y),
+        size: (width, height),
+        ink: Ink::Grid,
+        tip: None,
+    });
+    let (right, bottom) = (x + width, y + height);
+    scene.line([(x, bottom), (right, y)], Ink::Axis);
+    let (middle, centre) = (x + width / 2.0, y + height / 2.0);
+    if width >= 8.0 {
+        scene.line([(x, centre), (middle, y)], Ink::Axis);
+        scene.line([(middle, bottom), (right, centre)], Ink::Axis);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A matrix of so many members in Mbit/s, one of which is missing and one flagged.
+    fn map(count: usize) -> MatrixMap {
+        let cell = |row: usize, column: usize| match (row, column) {
+            _ if row == column => MapCell::Empty,
+            (1, 0) => MapCell::Missing,
+            _ => MapCell::Value {
+                value: 1e6 * number::of(10 + (row * 3 + column) % 7),
+                is_flagged: (row, column) == (0, 1),
+            },
+        };
+        let row = |row| (0..count).map(|column| cell(row, column)).collect();
+        MatrixMap {
+            names: (0..count).map(|at| format!("host{at}")).collect(),
+            unit: Unit::BitsPerSecond,
+            cells: (0..count).map(row).collect(),
+            row_flags: vec![2],
+            column_flags: Vec::new(),
+            has_tips: true,
+        }
+    }
+
+    #[test]
+    fn classes_are_even_or_of_equal_ratio_and_hold_every_value() {
+        let classes = ValueClasses::of([10.0, 70.0].into_iter()).unwrap();
+        assert_eq!(classes.ends, [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0]);
+        let found = [10.0, 19.9, 20.0, 69.0, 70.0].map(|value| classes.class(value));
+        assert_eq!(found, [0, 0, 1, 5, 5]);
+        let wide = ValueClasses::of([1.0, 1e6, f64::INFINITY].into_iter()).unwrap();
+        assert!((wide.ends[3] - 1e3).abs() < 1e-6);
+        // About equal values are not told apart by all colours.
+        let narrow = ValueClasses::of([100.0, 100.1].into_iter()).unwrap();
+        assert!(narrow.class(100.0).abs_diff(narrow.class(100.1)) <= 1);
+        let zeros = ValueClasses::of([0.0, 0.0].into_iter()).unwrap();
+        assert!(zeros.class(0.0) < CLASSES);
+        assert_eq!(ValueClasses::of(std::iter::empty()), None);
+    }
+
+    #[test]
+    fn missing_cells_are_hatched_and_flagged_ones_marked() {
+        let map = map(4);
+        let scene = map.drawn(Size::wide(1));
+        let count =
+            |is: &dyn Fn(&SceneItem) -> bool| scene.items.iter().filter(|item| is(item)).count();
+        let marks = |wanted: usize| {
+            count(&|item| matches!(item, SceneItem::Mark { shape, .. } if *shape == wanted))
+        };
+        // One each, and one in the legend.
+        assert_eq!(
+            [marks(CELL_MARK), marks(ROW_MARK), marks(COLUMN_MARK)],
+            [2, 2, 0]
+        );
+        let hatched = |item: &SceneItem| {
+            matches!(
+                item,
+                SceneItem::Rect {
+                    ink: Ink::Grid,
+                    tip: None,
+                    ..
+                }
+            )
+        };
+        assert_eq!(count(&hatched), 2);
+        let has_text = |wanted: &str| {
+            count(&|item| matches!(item, SceneItem::Text { text, .. } if text == wanted)) == 1
+        };
+        assert!(has_text("missing") && has_text("outlying path") && has_text("outlying sender"));
+        // Values are written in large squares, in the unit of the legend.
+        assert!(has_text("10.00 to 11.00 Mbit/s") && has_text("host3"));
+        let is_value = |item: &SceneItem| {
+            matches!(
+                item,
+                SceneItem::Text {
+                    role: TextRole::OnHeat(_),
+                    ..
+                }
+            )
+        };
+        assert_eq!(count(&is_value), 11);
+        let tip = |item: &SceneItem| {
+            let text = "host0 to host1: 11.00\u{a0}Mbit/s";
+            matches!(item, SceneItem::Rect { tip: Some(tip), .. } if tip == text)
+        };
+        assert_eq!(count(&tip), 1);
+    }
+
+    #[test]
+    fn many_members_share_squares() {
+        let map = map(1000);
+        let grouped = map.grouped(96);
+        assert!(grouped.names.len() <= 96 && grouped.cells.len() == grouped.names.len());
+        assert_eq!(grouped.names[0], "host0 … host10");
+        assert!(grouped.cells[0][0].is_flagged());
+        assert_eq!(grouped.row_flags, [0]);
+        let scene = map.drawn(Size::wide(1));
+        assert!(scene.width <= 820.0 && scene.items.len() < 25_000);
+    }
+}

@@ -14,6 +14,7 @@ pub mod curve;
 pub mod inventory;
 pub mod manifest;
 pub mod outcome;
+pub mod matrix;
 pub mod pattern;
 pub mod plan;
 pub mod protocol;

@@ -27,7 +27,7 @@ mod words;
 
 pub use figure::{Figure, figures};
 pub use netperf_report::document::Document;
-pub use page::{TooLarge, page, page_with};
+pub use page::{MatrixReport, ReportedMatrix, TooLarge, page, page_with};
 pub use read::{Unreadable, document, read};
 pub use record::Record;
 pub use tables::{csv, markdown, markdown_with};

@@ -214,6 +214,12 @@ impl MatrixMap {
         }
     }
 
+    /// Number of neighbouring members that share a row or column of the drawing.
+    #[must_use]
+    pub fn shared(&self) -> usize {
+        self.names.len().div_ceil(MOST_SQUARES).max(1)
+    }
+
     pub(super) fn drawn(&self, size: Size) -> Scene {
         if self.names.len() > MOST_SQUARES {
             return self.grouped(MOST_SQUARES).drawn(size);
@@ -245,6 +251,9 @@ impl MatrixMap {
             side,
         };
         self.heads(&mut scene, &grid, names - widest_number);
+        if !self.has_tips {
+            self.squares(&mut scene, &grid, &classes);
+        }
         for (row, cells) in self.cells.iter().enumerate() {
             for (column, cell) in cells.iter().enumerate() {
                 self.square(&mut scene, &grid, &classes, (row, column, *cell));
@@ -306,6 +315,26 @@ impl MatrixMap {
         }
     }
 
+    /// The squares of all values, those of a class as one shape.
+    fn squares(&self, scene: &mut Scene, grid: &Grid, classes: &ValueClasses) {
+        let mut places = vec![Vec::new(); CLASSES];
+        for (row, cells) in self.cells.iter().enumerate() {
+            for (column, cell) in cells.iter().enumerate() {
+                if let Some(value) = cell.value() {
+                    places[classes.class(value)].push(grid.at(row, column));
+                }
+            }
+        }
+        let shapes = places.into_iter().enumerate();
+        scene
+            .items
+            .extend(shapes.map(|(class, places)| SceneItem::Rects {
+                places,
+                size: grid.square(),
+                ink: Ink::Heat(class),
+            }));
+    }
+
     fn square(
         &self,
         scene: &mut Scene,
@@ -314,8 +343,7 @@ impl MatrixMap {
         (row, column, cell): (usize, usize, MapCell),
     ) {
         let at = grid.at(row, column);
-        let gap = if grid.side > 8.0 { 1.0 } else { 0.0 };
-        let size = (grid.side - gap, grid.side - gap);
+        let size = grid.square();
         let Some(value) = cell.value() else {
             if cell == MapCell::Missing {
                 hatched(scene, at, size);
@@ -323,17 +351,16 @@ impl MatrixMap {
             return;
         };
         let class = classes.class(value);
-        let name = |at: usize| self.names.get(at).map_or("", String::as_str);
-        let tip = || {
+        if self.has_tips {
+            let name = |at: usize| self.names.get(at).map_or("", String::as_str);
             let value = Quantity::new(value, self.unit.clone());
-            format!("{} to {}: {value}", name(row), name(column))
-        };
-        scene.items.push(SceneItem::Rect {
-            at,
-            size,
-            ink: Ink::Heat(class),
-            tip: self.has_tips.then(tip),
-        });
+            scene.items.push(SceneItem::Rect {
+                at,
+                size,
+                ink: Ink::Heat(class),
+                tip: Some(format!("{} to {}: {value}", name(row), name(column))),
+            });
+        }
         if grid.side >= SIDES.2 {
             let middle = (at.0 + size.0 / 2.0, at.1 + size.1 / 2.0 + 4.0);
             let (factor, _) = self.unit.scaled(classes.ends[CLASSES]);
@@ -417,6 +444,12 @@ struct Grid {
 }
 
 impl Grid {
+    /// The size of a square.
+    fn square(&self) -> (f64, f64) {
+        let gap = if self.side > 8.0 { 1.0 } else { 0.0 };
+        (self.side - gap, self.side - gap)
+    }
+
     /// The upper left corner of a square.
     fn at(&self, row: usize, column: usize) -> (f64, f64) {
         let place = |start: f64, at: usize| start + self.side * number::of(at);

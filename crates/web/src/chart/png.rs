@@ -82,9 +82,12 @@ impl Canvas<'_> {
             }
             SceneItem::Area { places, ink } => self.fill(polygon(places), LIGHT.of(*ink), 43),
             SceneItem::Rect { at, size, ink, .. } => {
-                let (right, bottom) = (at.0 + size.0, at.1 + size.1);
-                let corners = [*at, (right, at.1), (right, bottom), (at.0, bottom)];
-                self.fill(polygon(&corners), LIGHT.of(*ink), 255);
+                self.rectangle(*at, *size, *ink);
+            }
+            SceneItem::Rects { places, size, ink } => {
+                for at in places {
+                    self.rectangle(*at, *size, *ink);
+                }
             }
             SceneItem::Mark { at, ink, shape } => {
                 self.fill(polygon(&mark(*at, *shape)), LIGHT.of(*ink), 255);
@@ -110,6 +113,12 @@ impl Canvas<'_> {
             // A picture has no tooltips.
             SceneItem::Spot { .. } => {}
         }
+    }
+
+    fn rectangle(&mut self, at: Place, size: Place, ink: Ink) {
+        let (right, bottom) = (at.0 + size.0, at.1 + size.1);
+        let corners = [at, (right, at.1), (right, bottom), (at.0, bottom)];
+        self.fill(polygon(&corners), LIGHT.of(ink), 255);
     }
 
     fn fill(&mut self, mut path: PathBuilder, ink: Rgb, alpha: u8) {

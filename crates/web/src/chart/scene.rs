@@ -79,6 +79,15 @@ pub enum SceneItem {
         /// Its tooltip.
         tip: Option<String>,
     },
+    /// Rectangles of one size and colour.
+    Rects {
+        /// Their upper left corners.
+        places: Vec<Place>,
+        /// Their width and height.
+        size: Place,
+        /// Their colour.
+        ink: Ink,
+    },
     /// A point with a tooltip.
     Spot {
         /// Its centre.

@@ -121,6 +121,14 @@ fn shape(text: &mut String, item: &SceneItem) {
                 None => write!(text, "{begin}\" {rest}/>"),
             }
         }
+        SceneItem::Rects { places, size, ink } => {
+            write!(
+                text,
+                "<path class=\"r {}\" d=\"{}\"/>",
+                ink_class(*ink),
+                rectangles(places, *size)
+            )
+        }
         SceneItem::Spot { at, ink, tip } => write!(
             text,
             "<circle class=\"m {}\" cx=\"{}\" cy=\"{}\" r=\"5\"><title>{}</title></circle>",
@@ -164,6 +172,16 @@ fn shape(text: &mut String, item: &SceneItem) {
             )
         }
     };
+}
+
+fn rectangles(places: &[Place], (width, height): Place) -> String {
+    let (width, height) = (number(width), number(height));
+    let mut text = String::new();
+    for (x, y) in places {
+        let (x, y) = (number(*x), number(*y));
+        _ = write!(text, "M{x} {y}h{width}v{height}h-{width}z");
+    }
+    text
 }
 
 fn path(places: &[Place]) -> String {

@@ -1,5 +1,6 @@
 //! One page with everything in it: no picture, letter or program comes from elsewhere.
 
+mod matrices;
 mod until;
 
 use std::fmt::Write as _;
@@ -15,6 +16,8 @@ use crate::record::{Record, RecordEnd};
 use crate::table::Table;
 use crate::verdicts::Verdicts;
 use crate::{tables, unit, words};
+
+pub use matrices::{MatrixReport, ReportedMatrix};
 
 /// Maximum size of a page in bytes.
 const LARGEST: usize = 1_000_000;

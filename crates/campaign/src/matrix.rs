@@ -196,7 +196,14 @@ impl Matrix {
     /// The median of all values.
     #[must_use]
     pub fn median(&self) -> Option<f64> {
-        median(&self.table().into_iter().flatten().flatten().collect::<Vec<_>>())
+        median(
+            &self
+                .table()
+                .into_iter()
+                .flatten()
+                .flatten()
+                .collect::<Vec<_>>(),
+        )
     }
 
     /// The median of each sender's values.
@@ -247,7 +254,11 @@ impl Matrix {
     #[must_use]
     pub fn group_names(&self, label: &str) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
-        for value in self.members.iter().filter_map(|member| member.labels.get(label)) {
+        for value in self
+            .members
+            .iter()
+            .filter_map(|member| member.labels.get(label))
+        {
             if !names.contains(&value.as_str()) {
                 names.push(value);
             }
@@ -278,7 +289,9 @@ impl Matrix {
     pub fn describe(&self, outlier: &Outlier) -> String {
         let name = |member: usize| {
             let member = self.members.get(member);
-            member.map_or_else(String::new, |member| netperf_web::escape::line(&member.name))
+            member.map_or_else(String::new, |member| {
+                netperf_web::escape::line(&member.name)
+            })
         };
         let value = |value: Option<f64>| {
             let value = value.map(|value| Quantity::new(value, self.unit()).to_string());
@@ -303,7 +316,10 @@ impl Matrix {
             OutlierPlace::Block(from, to) => {
                 let names = self.group_names("rack");
                 let rack = |at: usize| netperf_web::escape::line(names.get(at).unwrap_or(&""));
-                (format!("rack {} to rack {}", rack(from), rack(to)), String::new())
+                (
+                    format!("rack {} to rack {}", rack(from), rack(to)),
+                    String::new(),
+                )
             }
         };
         let effect = match self.scale() {
@@ -325,7 +341,9 @@ impl Matrix {
             Unit::Bytes,
             Unit::Percent,
         ];
-        let unit = known.into_iter().find(|unit| unit.sign() == self.figure.unit);
+        let unit = known
+            .into_iter()
+            .find(|unit| unit.sign() == self.figure.unit);
         unit.unwrap_or_else(|| Unit::Other(self.figure.unit.clone()))
     }
 
@@ -348,11 +366,15 @@ impl Matrix {
                 }
             }
         }
-        let cells = self.cells.iter().zip(flagged).map(|(cell, is_flagged)| match *cell {
-            MatrixCell::Empty => MapCell::Empty,
-            MatrixCell::Value(value) => MapCell::Value { value, is_flagged },
-            MatrixCell::Missing(_) => MapCell::Missing,
-        });
+        let cells = self
+            .cells
+            .iter()
+            .zip(flagged)
+            .map(|(cell, is_flagged)| match *cell {
+                MatrixCell::Empty => MapCell::Empty,
+                MatrixCell::Value(value) => MapCell::Value { value, is_flagged },
+                MatrixCell::Missing(_) => MapCell::Missing,
+            });
         let cells: Vec<MapCell> = cells.collect();
         let names = self.members.iter().map(|member| member.name.clone());
         MatrixMap {

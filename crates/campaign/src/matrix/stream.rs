@@ -125,10 +125,12 @@ impl<R: BufRead> CellReader<R> {
     pub fn new(mut from: R) -> Result<Self, CellsError> {
         let mut buffer = Vec::new();
         if !next_line(&mut from, &mut buffer, LONGEST_HEAD)? {
-            return Err(CellsError::Head("the first line is not complete".to_owned()));
+            return Err(CellsError::Head(
+                "the first line is not complete".to_owned(),
+            ));
         }
-        let head: CellsHead = serde_json::from_slice(&buffer)
-            .map_err(|error| CellsError::Head(error.to_string()))?;
+        let head: CellsHead =
+            serde_json::from_slice(&buffer).map_err(|error| CellsError::Head(error.to_string()))?;
         if head.schema != CELLS_SCHEMA {
             let schema = netperf_web::escape::line(&head.schema);
             return Err(CellsError::Head(format!("the schema is {schema}")));
@@ -235,16 +237,14 @@ impl<R: BufRead> Iterator for CellReader<R> {
 }
 
 /// Reads a line of at most so many bytes; false if there is no complete one.
-fn next_line(
-    from: &mut impl BufRead,
-    buffer: &mut Vec<u8>,
-    most: u64,
-) -> Result<bool, CellsError> {
+fn next_line(from: &mut impl BufRead, buffer: &mut Vec<u8>, most: u64) -> Result<bool, CellsError> {
     buffer.clear();
     let read = from.take(most).read_until(b'\n', buffer)?;
     let is_complete = buffer.last() == Some(&b'\n');
     if !is_complete && u64::try_from(read).is_ok_and(|read| read == most) {
-        return Err(CellsError::Head(format!("a line has more than {most} bytes")));
+        return Err(CellsError::Head(format!(
+            "a line has more than {most} bytes"
+        )));
     }
     Ok(is_complete)
 }

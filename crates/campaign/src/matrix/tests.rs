@@ -58,14 +58,18 @@ fn outliers_are_named() {
     let outliers = matrix.outliers();
     let said: Vec<String> = outliers.iter().map(|one| matrix.describe(one)).collect();
     assert_eq!(said.len(), 2, "{said:?}");
-    assert!(said[0].starts_with("sender node3: 10.") && said[0].contains(", -5") || said[0].contains(", -4"), "{said:?}");
+    assert!(said[0].starts_with("sender node3: ") && said[0].ends_with(" %"));
+    assert!((outliers[0].effect - 0.5).abs() < 0.03, "{outliers:?}");
     assert!(said[1].starts_with("path node1 to node2: "), "{said:?}");
     let medians = matrix.sender_medians();
     assert!((medians[3].unwrap() / 10e6 - 1.0).abs() < 0.05);
     assert!((matrix.receiver_medians()[3].unwrap() / 20e6 - 1.0).abs() < 0.05);
     assert!((matrix.median().unwrap() / 20e6 - 1.0).abs() < 0.05);
     assert_eq!(matrix.missing(), [("node5 was lost", 1)]);
-    assert_eq!(matrix.get(Cell { from: 5, to: 0 }), CellValue::Missing("node5 was lost"));
+    assert_eq!(
+        matrix.get(Cell { from: 5, to: 0 }),
+        CellValue::Missing("node5 was lost")
+    );
     assert_eq!(matrix.get(Cell { from: 5, to: 5 }), CellValue::Empty);
     assert_eq!(matrix.get(Cell { from: 99, to: 5 }), CellValue::Empty);
 }
@@ -84,7 +88,7 @@ fn every_matrix_fits_into_eighty_columns() {
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(widest.unwrap() <= 80, "{count}: {text}");
             if letters == Letters::Ascii {
-                assert!(text.replace('\u{a0}', " ").is_ascii(), "{text}");
+                assert!(text.is_ascii(), "{text}");
             }
             assert!(text.contains("Outlier   sender node3: "), "{text}");
             assert!(text.contains("Missing   1 cell: node5 was lost"), "{text}");
@@ -108,12 +112,19 @@ fn a_small_matrix_has_values_and_a_large_one_letters() {
     let row = small.lines().find(|line| line.contains("node3")).unwrap();
     assert!(row.starts_with("4 node3 ! "), "{small}");
     assert!(row.matches('.').count() >= 7, "{small}");
-    assert_eq!(small.lines().filter(|line| line.contains("!")).count(), 2, "{small}");
+    assert_eq!(
+        small.lines().filter(|line| line.contains("!")).count(),
+        2,
+        "{small}"
+    );
     let large = of(24, false);
     println!("{large}");
     let row = large.lines().find(|line| line.contains("node3 ")).unwrap();
     assert_eq!(row.matches('.').count(), 23, "{large}");
-    assert!(large.contains(". 9.") && large.contains("! outlier"), "{large}");
+    assert!(
+        large.contains(". 9.") && large.contains("! outlier"),
+        "{large}"
+    );
     // Colours add nothing but colours.
     let mut coloured = of(24, true);
     assert!(coloured.contains("\u{1b}[38;5;"));
@@ -129,7 +140,10 @@ fn a_matrix_without_a_value_says_so() {
     let mut matrix = Matrix::new(throughput(), members(3));
     matrix.set(Cell { from: 0, to: 1 }, Ok(f64::NAN));
     assert_eq!(matrix.outliers(), []);
-    assert_eq!(matrix.text(&[], MatrixView::default()), "throughput: no value\n");
+    assert_eq!(
+        matrix.text(&[], MatrixView::default()),
+        "throughput: no value\n"
+    );
 }
 
 #[test]
@@ -166,8 +180,14 @@ fn cells_come_back_as_they_were_written() {
     let cut = &written[..text.find("lost").unwrap()];
     let mut reader = CellReader::new(cut).unwrap();
     let matrices = reader.matrices().unwrap();
-    assert_eq!(matrices[0].get(Cell { from: 0, to: 1 }), CellValue::Value(9.5e8));
-    assert_eq!(matrices[1].get(Cell { from: 1, to: 2 }), CellValue::Missing(NO_VALUE));
+    assert_eq!(
+        matrices[0].get(Cell { from: 0, to: 1 }),
+        CellValue::Value(9.5e8)
+    );
+    assert_eq!(
+        matrices[1].get(Cell { from: 1, to: 2 }),
+        CellValue::Missing(NO_VALUE)
+    );
     assert_eq!((reader.end().complete, reader.end().cells), (false, 2));
 }
 
@@ -180,8 +200,14 @@ fn lines_that_are_no_cells_are_refused() {
         let error = reader.map(|cell| cell.map(drop)).find_map(Result::err);
         error.map(|error| error.to_string()).unwrap_or_default()
     };
-    assert_eq!(refused(r#"{"from":0,"to":3,"missing":""}"#), "line 2: there is no member 3");
-    assert_eq!(refused(r#"{"from":0,"to":1,"values":[1.0]}"#), "line 2: 1 values of 2 figures");
+    assert_eq!(
+        refused(r#"{"from":0,"to":3,"missing":""}"#),
+        "line 2: there is no member 3"
+    );
+    assert_eq!(
+        refused(r#"{"from":0,"to":1,"values":[1.0]}"#),
+        "line 2: 1 values of 2 figures"
+    );
     assert_eq!(refused("[]"), "line 2: neither a cell nor the end");
     assert!(refused(&"x".repeat(100_000)).contains("more than 65536 bytes"));
     for first in ["", "{}\n", "{\"schema\":\"netperf-1\"}\n"] {

@@ -80,7 +80,11 @@ impl Matrix {
             return format!("{title}: no value\n");
         };
         let digits = map.names.len().to_string().len();
-        let longest = map.names.iter().map(|name| line(name).chars().count()).max();
+        let longest = map
+            .names
+            .iter()
+            .map(|name| line(name).chars().count())
+            .max();
         let longest = longest.unwrap_or(0).min(LONGEST_NAME).min(view.width / 4);
         // A number, a name, the sign of an outlying row, and blanks between them.
         let margin = digits + longest + 4;
@@ -103,7 +107,10 @@ impl Matrix {
             rows(&mut text, &shown, view, (longest, width), &classes);
             let shared = map.names.len().div_ceil((room / width).max(1));
             if shared > 1 {
-                _ = writeln!(text, "Each letter is the median of {shared} x {shared} paths.");
+                _ = writeln!(
+                    text,
+                    "Each letter is the median of {shared} x {shared} paths."
+                );
             }
             key(&mut text, &map, view, &classes);
         }
@@ -114,7 +121,10 @@ impl Matrix {
         for outlier in outliers {
             _ = writeln!(text, "Outlier   {}", self.describe(outlier));
         }
-        text
+        match view.letters {
+            Letters::Unicode => text,
+            Letters::Ascii => text.replace(['\u{a0}', '\u{202f}'], " ").replace('…', ".."),
+        }
     }
 }
 
@@ -161,7 +171,11 @@ fn rows(
     for (row, (name, cells)) in map.names.iter().zip(&map.cells).enumerate() {
         let name: String = line(name).chars().take(longest).collect();
         let blanks = " ".repeat(longest - name.chars().count());
-        let flag = if map.row_flags.contains(&row) { '!' } else { ' ' };
+        let flag = if map.row_flags.contains(&row) {
+            '!'
+        } else {
+            ' '
+        };
         _ = write!(text, "{:>digits$} {name}{blanks} {flag} ", row + 1);
         let mut shown = String::new();
         for cell in cells {

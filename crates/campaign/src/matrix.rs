@@ -1,5 +1,6 @@
 //! Matrices of a campaign: a value of each path, from each sender to each receiver.
 
+mod report;
 mod stream;
 mod view;
 
@@ -11,6 +12,7 @@ use netperf_web::chart::{MapCell, MatrixMap};
 use netperf_web::unit::{Quantity, Unit};
 use serde::{Deserialize, Serialize};
 
+pub use report::COMPARED_RATE;
 pub use stream::{CELLS_SCHEMA, CellReader, CellWriter, CellsEnd, CellsError};
 pub use view::MatrixView;
 

@@ -217,3 +217,70 @@ fn lines_that_are_no_cells_are_refused() {
     let error = CellReader::new(other.as_bytes()).unwrap_err().to_string();
     assert!(error.ends_with("the schema is netperf-cells-9"), "{error}");
 }
+
+#[test]
+fn a_report_has_outliers_and_pairs_of_racks() {
+    let matrix = matrix(12);
+    let outliers = matrix.outliers();
+    let notes = vec!["confirmed".to_owned()];
+    let reported = matrix.reported(("throughput", "10 s windows."), &outliers, &notes);
+    let [found, racks] = reported.tables.as_slice() else {
+        panic!("{:?}", reported.tables);
+    };
+    assert_eq!(
+        (found.rows.len(), found.rows[0][1].as_str()),
+        (2, "confirmed")
+    );
+    // The diagonal of a rack is empty.
+    assert_eq!(racks.rows.len(), 9);
+    assert_eq!(
+        (racks.rows[0][0].as_str(), racks.rows[0][4].as_str()),
+        ("r0", "12")
+    );
+    let worst = &racks.rows[0][3];
+    assert!(
+        worst.starts_with("9.") || worst.starts_with("10."),
+        "{worst}"
+    );
+    assert_eq!(reported.map.row_flags, [3]);
+    let report = netperf_web::MatrixReport {
+        matrices: vec![reported],
+        ..netperf_web::MatrixReport::default()
+    };
+    assert!(report.page().unwrap().contains("sender node3: "));
+}
+
+#[test]
+fn campaigns_are_compared_by_the_names_of_members() {
+    let first = matrix(12);
+    // The same members in the opposite order, and one path that is slower.
+    let mut later = Matrix::new(throughput(), members(12).into_iter().rev().collect());
+    let mut dice = Dice::new(8);
+    for from in 0..12 {
+        for to in 0..12 {
+            let CellValue::Value(value) = first.get(Cell { from, to }) else {
+                continue;
+            };
+            let slower = if (from, to) == (8, 9) { 0.5 } else { 1.0 };
+            let cell = Cell {
+                from: 11 - from,
+                to: 11 - to,
+            };
+            later.set(cell, Ok(value * slower * (0.01 * dice.normal()).exp()));
+        }
+    }
+    let change = first.compare(&later).unwrap();
+    let changed: Vec<(usize, usize)> = change
+        .cells
+        .iter()
+        .filter(|cell| cell.changed)
+        .map(|cell| cell.at)
+        .collect();
+    assert_eq!(changed, [(8, 9)]);
+    assert!((change.median - 1.0).abs() < 0.01);
+    assert_eq!(change.cells.len(), 12 * 11 - 1);
+    let mut other = throughput();
+    other.name = "latency".to_owned();
+    let other = Matrix::new(other, members(12));
+    assert_eq!(first.compare(&other), None);
+}

@@ -151,19 +151,7 @@ fn shape(text: &mut String, item: &SceneItem) {
             role,
             text: words,
         } => {
-            let anchor = match anchor {
-                Anchor::Start => "",
-                Anchor::Middle => " mid",
-                Anchor::End => " end",
-            };
-            let role = match role {
-                TextRole::Tick => "tick",
-                TextRole::Axis => "name",
-                TextRole::Label => "label",
-                TextRole::Value => "value",
-                TextRole::OnHeat(level) if palette::is_near_ground(*level) => "on0",
-                TextRole::OnHeat(_) => "on1",
-            };
+            let (anchor, role) = (anchor_class(*anchor), role_class(*role));
             let (x, y) = (number(at.0), number(at.1));
             write!(
                 text,
@@ -172,6 +160,25 @@ fn shape(text: &mut String, item: &SceneItem) {
             )
         }
     };
+}
+
+const fn anchor_class(anchor: Anchor) -> &'static str {
+    match anchor {
+        Anchor::Start => "",
+        Anchor::Middle => " mid",
+        Anchor::End => " end",
+    }
+}
+
+const fn role_class(role: TextRole) -> &'static str {
+    match role {
+        TextRole::Tick => "tick",
+        TextRole::Axis => "name",
+        TextRole::Label => "label",
+        TextRole::Value => "value",
+        TextRole::OnHeat(level) if palette::is_near_ground(level) => "on0",
+        TextRole::OnHeat(_) => "on1",
+    }
 }
 
 fn rectangles(places: &[Place], (width, height): Place) -> String {

@@ -1,20 +1,21 @@
 //! The result of a campaign: one document, and its text.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use netperf_web::table::Table;
+use netperf_web::{MatrixReport, TooLarge};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::inventory::InventoryMember;
+use crate::matrix::MatrixView;
+use crate::matrix::{Matrix, MatrixFigure, MatrixMember};
 use crate::pattern::Cell;
 use crate::plan::CampaignPlan;
 
 /// Name of the format.
 pub const FORMAT: &str = "netperf-campaign-1";
-/// Most members of which the text has a table.
-const WIDEST: usize = 12;
-/// Width of a column of the table.
-const COLUMN: usize = 8;
 
 /// The document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -185,22 +186,6 @@ impl CellFigures {
     }
 }
 
-/// A number in a few letters, such as `9.42G`.
-#[must_use]
-pub fn short(value: f64) -> String {
-    let steps = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
-    let (value, letter) = steps
-        .iter()
-        .find(|(step, _)| value >= step * 0.9995)
-        .map_or((value, ""), |(step, letter)| (value / step, *letter));
-    let digits = match value {
-        value if value >= 99.95 => 0,
-        value if value >= 9.995 => 1,
-        _ => 2,
-    };
-    format!("{value:.digits$}{letter}")
-}
-
 fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -226,77 +211,40 @@ impl CampaignDocument {
         }
     }
 
-    /// Values of a cell in all rounds.
-    fn values(&self, cell: Cell) -> Vec<f64> {
-        let of = |one: &&CampaignCell| one.from == cell.from && one.to == cell.to;
-        let cells = self.cells.iter().filter(of);
-        cells.filter_map(|one| one.figures.main()).collect()
-    }
-
-    fn has(&self, cell: Cell) -> bool {
-        let all = &mut self.cells.iter();
-        all.any(|one| one.from == cell.from && one.to == cell.to)
-    }
-
     /// The result for a person.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self, view: MatrixView) -> String {
         let mut text = String::new();
         let plan = &self.plan;
-        let pattern = serde_json::to_value(plan.pattern).ok();
-        let pattern = pattern.as_ref().and_then(Value::as_str).unwrap_or_default();
-        let rounds = self
-            .cells
-            .iter()
-            .map(|one| one.round + 1)
-            .max()
-            .unwrap_or(0);
+        let rounds = self.cells.iter().map(|one| one.round + 1).max();
         let mut line = |words: String| {
             let _infallible = writeln!(text, "{words}");
         };
         line(format!(
-            "Campaign {}: {pattern} of {} members, {}, {rounds} rounds of {} s",
+            "Campaign {}: {} of {} members, {}, {} rounds of {} s",
             self.campaign,
+            self.pattern(),
             self.members.len(),
             plan.test,
+            rounds.unwrap_or(0),
             plan.window
         ));
         if let Some(error) = self.cut_error_seconds {
             line(format!("Windows cut to within {:.1} us", error * 1e6));
         }
-        line(String::new());
-        for row in self.table() {
-            line(row);
-        }
-        let measured: Vec<f64> = self
-            .cells
-            .iter()
-            .filter_map(|one| one.figures.main())
-            .collect();
-        let least = measured.iter().copied().reduce(f64::min);
-        let most = measured.iter().copied().reduce(f64::max);
-        if let (Some(least), Some(middle), Some(most)) =
-            (least, median(&mut measured.clone()), most)
-        {
-            let unit = self.unit();
+        if let Some(matrix) = self.matrices().first() {
             line(String::new());
-            line(format!(
-                "Cells: {} of {}; least {}, median {}, most {} {unit}",
-                measured.len(),
-                self.cells.len(),
-                short(least),
-                short(middle),
-                short(most)
-            ));
+            line(matrix.text(&matrix.outliers(), view).trim_end().to_owned());
         }
-        for member in &self.members {
-            if let Some(lost) = &member.lost {
-                let name = &member.member.name;
-                line(format!(
-                    "Lost: {name} at {:.1} s: {}",
-                    lost.at_seconds, lost.reason
-                ));
-            }
+        let measured = |one: &&CampaignCell| one.missing.is_none();
+        let measured = self.cells.iter().filter(measured).count();
+        line(String::new());
+        line(format!(
+            "Cells: {measured} of {} measured",
+            self.cells.len()
+        ));
+        for doubt in self.doubts() {
+            line(doubt);
         }
         let missing = self.cells.iter().filter(|one| one.missing.is_some());
         for cell in missing.take(10) {
@@ -308,52 +256,138 @@ impl CampaignDocument {
                 name(cell.to)
             ));
         }
-        if let Some(why) = &self.ended {
-            line(format!("Ended early: {why}"));
-        }
         text
     }
 
-    fn unit(&self) -> &'static str {
-        let transactions = |one: &CampaignCell| one.figures.transactions_per_second.is_some();
-        if self.cells.iter().any(transactions) {
-            "transactions/s"
-        } else {
-            "bit/s"
+    /// Matrices of the figures that the test has, the main one first, with the median of all
+    /// rounds in each cell.
+    #[must_use]
+    pub fn matrices(&self) -> Vec<Matrix> {
+        type Row = (
+            &'static str,
+            &'static str,
+            &'static str,
+            fn(&CellFigures) -> Option<f64>,
+        );
+        const ROWS: [Row; 5] = [
+            ("throughput", "bit/s", "higher", |one| one.bits_per_second),
+            ("transaction rate", "trans/s", "higher", |one| {
+                one.transactions_per_second
+            }),
+            ("latency P50", "s", "lower", |one| one.latency_p50_seconds),
+            ("latency P99", "s", "lower", |one| one.latency_p99_seconds),
+            ("loss", "%", "lower", |one| {
+                one.lost_share.map(|share| share * 100.0)
+            }),
+        ];
+        let mut found = Vec::new();
+        for (name, unit, better_when, pick) in ROWS {
+            if self.cells.iter().any(|one| pick(&one.figures).is_some()) {
+                let figure = MatrixFigure {
+                    name: name.to_owned(),
+                    unit: unit.to_owned(),
+                    better_when: better_when.to_owned(),
+                };
+                found.push(self.matrix(figure, pick));
+            }
         }
+        found
     }
 
-    /// Rows are senders, columns receivers; `-` was not measured, `?` is missing.
-    fn table(&self) -> Vec<String> {
-        let count = self.members.len();
-        let name = |index: usize| -> String {
-            let member = self.members.get(index);
-            let name = member.map_or("", |one| one.member.name.as_str());
-            name.chars().take(COLUMN - 1).collect()
+    fn matrix(&self, figure: MatrixFigure, pick: fn(&CellFigures) -> Option<f64>) -> Matrix {
+        let member = |one: &CampaignMember| MatrixMember {
+            name: one.member.name.clone(),
+            labels: one.member.labels.clone(),
         };
-        if count > WIDEST {
-            return Vec::new();
-        }
-        let unit = self.unit();
-        let mut rows = vec![format!("{unit}, from (rows) to (columns)")];
-        let heads: String = (0..count)
-            .map(|to| format!("{:>COLUMN$}", name(to)))
-            .collect();
-        rows.push(format!("{:COLUMN$}{heads}", ""));
-        for from in 0..count {
-            let cell = |to: usize| {
-                let cell = Cell { from, to };
-                let value = match median(&mut self.values(cell)) {
-                    Some(value) => short(value),
-                    None if self.has(cell) => "?".to_owned(),
-                    None => "-".to_owned(),
-                };
-                format!("{value:>COLUMN$}")
+        let mut matrix = Matrix::new(figure, self.members.iter().map(member).collect());
+        let mut cells: BTreeMap<Cell, (Vec<f64>, &str)> = BTreeMap::new();
+        for one in &self.cells {
+            let cell = Cell {
+                from: one.from,
+                to: one.to,
             };
-            let cells: String = (0..count).map(cell).collect();
-            rows.push(format!("{:COLUMN$}{cells}", name(from)));
+            let entry = cells.entry(cell).or_insert((Vec::new(), "not measured"));
+            entry.0.extend(pick(&one.figures));
+            if let Some(why) = &one.missing {
+                entry.1 = why;
+            }
         }
-        rows
+        for (cell, (mut values, why)) in cells {
+            matrix.set(cell, median(&mut values).ok_or(why));
+        }
+        matrix
+    }
+
+    /// Outliers of the main figure in words.
+    fn doubts(&self) -> Vec<String> {
+        let lost = |one: &CampaignMember| {
+            let lost = one.lost.as_ref()?;
+            let name = &one.member.name;
+            Some(format!(
+                "{name} was lost at {:.1} s: {}",
+                lost.at_seconds, lost.reason
+            ))
+        };
+        let ended = self
+            .ended
+            .iter()
+            .map(|why| format!("It ended early: {why}"));
+        ended.chain(self.members.iter().filter_map(lost)).collect()
+    }
+
+    /// The result as a page.
+    ///
+    /// # Errors
+    /// When it would have more than a million bytes.
+    pub fn page(&self) -> Result<String, TooLarge> {
+        let about = format!(
+            "{} of {} members, windows of {} s",
+            self.pattern(),
+            self.members.len(),
+            self.plan.window
+        );
+        let cut = self.cut_error_seconds.map(|error| {
+            format!(
+                "Windows are cut on one time line to within {:.1} µs.",
+                error * 1e6
+            )
+        });
+        let reported = |(number, matrix): (usize, Matrix)| {
+            let outliers = matrix.outliers();
+            let id = format!("m{number}");
+            matrix.reported((&id, "Median of all rounds."), &outliers, &[])
+        };
+        let matrices = self.matrices();
+        let missing = matrices.first().map(Matrix::missing).unwrap_or_default();
+        let missing = missing
+            .iter()
+            .map(|(why, count)| format!("{count} cells are missing: {why}"));
+        let doubts = self.doubts().into_iter().chain(missing).collect();
+        let matrices = matrices.clone().into_iter().enumerate();
+        let mut members = Table::new("Members", 1, &["name", "control", "version", "CPUs"]);
+        for one in &self.members {
+            members.rows.push(vec![
+                one.member.name.clone(),
+                one.member.control.clone(),
+                one.version.clone().unwrap_or_default(),
+                one.cpus.map(|cpus| cpus.to_string()).unwrap_or_default(),
+            ]);
+        }
+        MatrixReport {
+            title: format!("Campaign {}: {}", self.campaign, self.plan.test),
+            about: std::iter::once(about).chain(cut).collect(),
+            doubts,
+            summary: Vec::new(),
+            matrices: matrices.map(reported).collect(),
+            members,
+        }
+        .page()
+    }
+
+    fn pattern(&self) -> String {
+        let pattern = serde_json::to_value(self.plan.pattern).ok();
+        let pattern = pattern.as_ref().and_then(Value::as_str);
+        pattern.unwrap_or_default().to_owned()
     }
 }
 
@@ -397,15 +431,6 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_short() {
-        let of = |value| short(value);
-        assert_eq!(
-            [0.0, 9.996, 99.96, 999.6, 1e3, 12_345.0, 9.424e9].map(of),
-            ["0.00", "10.0", "100", "1.00k", "1.00k", "12.3k", "9.42G"]
-        );
-    }
-
-    #[test]
     fn the_table_tells_what_is_missing_from_what_was_not_asked() {
         let members = crate::inventory::read(
             "a\nb\n".as_bytes(),
@@ -442,13 +467,20 @@ mod tests {
             cut_error_seconds: Some(7e-6),
             cells: vec![cell(0, 1, Some(5e9)), cell(1, 0, None)],
         };
-        let text = document.text();
-        assert!(text.contains("a              -   5.00G"), "{text}");
-        assert!(text.contains("b              ?       -"), "{text}");
+        let text = document.text(MatrixView::default());
+        assert!(
+            text.contains("5.00 Gbit/s") || text.contains("5.00"),
+            "{text}"
+        );
         assert!(text.contains("Missing: b -> a: b is lost"), "{text}");
         assert!(
             text.lines().all(|line| line.chars().count() <= 80),
             "{text}"
+        );
+        let page = document.page().unwrap();
+        assert!(
+            page.contains("<svg") && page.contains("b is lost"),
+            "{page}"
         );
         let json = serde_json::to_string(&document).unwrap();
         assert_eq!(CampaignDocument::read(&json), Ok(document));

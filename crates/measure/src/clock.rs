@@ -34,10 +34,36 @@ pub fn monotonic() -> u64 {
     ticks::monotonic()
 }
 
-/// The moment at which `CLOCK_MONOTONIC` reads this many nanoseconds; now if it has passed.
+/// Attempts to read two clocks without an interruption between them.
+const PAIRS: u32 = 8;
+
+/// A moment and the reading of `CLOCK_MONOTONIC` at it, from the attempt with the least time
+/// between the two.
+fn moment_and_reading() -> (Moment, u64) {
+    let pair = || {
+        let before = now();
+        let reading = monotonic();
+        (now().since(before), before, reading)
+    };
+    let mut best = pair();
+    for _ in 1..PAIRS {
+        let next = pair();
+        if next.0 < best.0 {
+            best = next;
+        }
+    }
+    let (between, before, reading) = best;
+    (before.plus(between / 2), reading)
+}
+
+/// The moment at which `CLOCK_MONOTONIC` reads this many nanoseconds.
 #[must_use]
 pub fn at_monotonic(nanos: u64) -> Moment {
-    now().plus(Duration::from_nanos(nanos.saturating_sub(monotonic())))
+    let (moment, reading) = moment_and_reading();
+    match nanos.checked_sub(reading) {
+        Some(ahead) => moment.plus(Duration::from_nanos(ahead)),
+        None => moment.minus(Duration::from_nanos(reading - nanos)),
+    }
 }
 
 impl Moment {
@@ -63,8 +89,14 @@ impl Moment {
     /// The reading of `CLOCK_MONOTONIC` at this moment, nanoseconds.
     #[must_use]
     pub fn monotonic(self) -> u64 {
-        let age = self.elapsed();
-        monotonic().saturating_sub(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX))
+        let (moment, reading) = moment_and_reading();
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let age = moment.since(self);
+        if age.is_zero() {
+            reading.saturating_add(nanos(self.since(moment)))
+        } else {
+            reading.saturating_sub(nanos(age))
+        }
     }
 
     /// The time since this moment.

@@ -93,6 +93,8 @@ pub struct SweepWords {
 /// The options of `netperf campaign`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CampaignArgs {
+    /// `--page`: where the page goes.
+    pub page: Option<PathBuf>,
     /// Arguments of the subcommand: a file or an engine.
     pub words: Vec<String>,
     /// The first of them: the plan or the result.

@@ -127,5 +127,10 @@ pub(crate) static TABLE: &[Opt] = &[
     Opt::named("json", Group::Output)
         .flag(|a| a.json = true)
         .help("print the result or the inventory as JSON"),
+    Opt::named("page", Group::Output)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.page = Some(text.into()))
+        .help("write the result to this file as a page with matrices")
+        .more("One HTML file of at most a million bytes that needs no network."),
     plain_help_row(),
 ];

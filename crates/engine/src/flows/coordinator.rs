@@ -92,10 +92,8 @@ pub(super) fn conduct(
     turn(shared.stage());
     let opened = clock::now();
     shared.open();
-    let late = plan
-        .begin_at
-        .map(|at| clock::monotonic().saturating_sub(at));
-    let opened = opened.minus(Duration::from_nanos(late.unwrap_or_default()));
+    // The parts of the run count from the agreed begin, also if the gate is opened late.
+    let opened = plan.begin_at.map_or(opened, clock::at_monotonic);
     let mut coordinator = Coordinator {
         shared,
         counts,

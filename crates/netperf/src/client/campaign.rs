@@ -8,13 +8,15 @@ mod progress;
 mod run;
 
 use std::fmt::Display;
-use std::io::Read as _;
+use std::io::{IsTerminal as _, Read as _};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use netperf_campaign::Letters;
 use netperf_campaign::inventory::{self, InventoryMember, InventoryOptions};
+use netperf_campaign::matrix::MatrixView;
 use netperf_campaign::outcome::CampaignDocument;
 use netperf_campaign::plan::CampaignPlan;
 use netperf_cli::{CampaignArgs, CampaignVerb};
@@ -23,7 +25,7 @@ use netperf_os::signals::{self, Signal};
 use run::CampaignRun;
 
 use crate::key;
-use crate::output::{Failure, INVALID, out, system_text};
+use crate::output::{self, Failure, INVALID, out, system_text};
 
 /// Exit status of a campaign that is not complete.
 const INCOMPLETE: u8 = 1;
@@ -73,8 +75,29 @@ fn show(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     let path = file(args);
     let document = CampaignDocument::read(&text(path)?);
     let document = document.map_err(|why| failure(format_args!("{path}: {why}")))?;
-    out(&document.text());
+    write_page(&document, args)?;
+    out(&document.text(view()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// How matrices are shown on standard output.
+fn view() -> MatrixView {
+    MatrixView {
+        letters: if output::has_unicode() {
+            Letters::Unicode
+        } else {
+            Letters::Ascii
+        },
+        colour: std::io::stdout().is_terminal() && key::variable("NO_COLOR").is_none(),
+        ..MatrixView::default()
+    }
+}
+
+fn write_page(document: &CampaignDocument, args: &CampaignArgs) -> Result<(), Failure> {
+    match &args.page {
+        Some(path) => write(path, &document.page().map_err(failure)?),
+        None => Ok(()),
+    }
 }
 
 /// The keys of the campaign.
@@ -176,10 +199,11 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     if let Some(path) = &args.output {
         write(path, &json)?;
     }
+    write_page(&document, args)?;
     if args.json {
         out(&format!("{json}\n"));
     } else {
-        out(&document.text());
+        out(&document.text(view()));
     }
     Ok(if document.complete {
         ExitCode::SUCCESS

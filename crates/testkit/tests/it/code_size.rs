@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// Most lines of code by folder in `crates/`.
 const LIMITS: &[(&str, usize)] = &[
-    ("campaign", 3_700),
-    ("cli", 9_500),
+    ("campaign", 5_000),
+    ("cli", 9_800),
     ("engine", 12_200),
     ("history", 2_750),
     ("measure", 1_600),

@@ -1,7 +1,7 @@
 //! The summary of one run for a person, as lines of at most 80 columns.
 
 use netperf_report::document::{
-    Document, FlowResult, FlowsResult, IntervalResult, IterationDocument,
+    AskedTest, Document, FlowResult, FlowsResult, IntervalResult, IterationDocument,
 };
 use netperf_stats::precision;
 use netperf_web::escape;
@@ -72,7 +72,7 @@ impl<'a> RunSummary<'a> {
         let address = remote.address.as_deref().map(escape::line);
         let address = address.filter(|address| *address != named && !address.is_empty());
         let host = address.map_or_else(|| named.clone(), |at| format!("{named} ({at})"));
-        let mut parts = vec![format!("{} {direction} {host}", escape::line(&test.name))];
+        let mut parts = vec![format!("{} {direction} {host}", named_test(test))];
         let seconds = self.document.result.as_ref();
         let seconds = seconds.and_then(|result| result.elapsed_seconds.0);
         parts.extend(seconds.map(|seconds| quantity(seconds, Unit::Seconds)));
@@ -277,4 +277,16 @@ impl<'a> RunSummary<'a> {
 #[expect(clippy::cast_precision_loss, reason = "a number of values")]
 const fn count(values: usize) -> f64 {
     values as f64
+}
+
+/// The name of the test, with its protocol if the name does not tell it.
+fn named_test(test: &AskedTest) -> String {
+    let (name, protocol) = (escape::line(&test.name), escape::line(&test.protocol));
+    let of_name = name.split('_').next().unwrap_or_default();
+    let usual = if of_name == "OMNI" { "TCP" } else { of_name };
+    if protocol.is_empty() || protocol.eq_ignore_ascii_case(usual) {
+        name
+    } else {
+        format!("{name} over {protocol}")
+    }
 }

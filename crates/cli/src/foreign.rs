@@ -63,6 +63,11 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("qps", "rate"),
     ("percentiles", "latency"),
     ("usage", "help"),
+    ("runs", "iterations"),
+    ("repeat", "iterations"),
+    ("json-file", "json"),
+    ("logfile", "json"),
+    ("until-max", "time"),
 ];
 
 /// Words for a kind of test, and its name.

@@ -6,7 +6,8 @@ use crate::args::{CampaignArgs, CheckArgs, CompareArgs, HistoryArgs, ReportArgs,
 use crate::campaign::{self, CampaignVerb};
 use crate::command::{CliError, Usage};
 use crate::history::HistoryVerb;
-use crate::long::OtherTables;
+use crate::kind::ValueKind;
+use crate::long::{OptionProblem, OtherTables, misuse};
 use crate::table::{OnComplaint, OptionReader, OptionSpec, TableEnd};
 use crate::topic::{self, HelpTopic};
 use crate::{check, compare, entry, help, history, report, sweep};
@@ -54,19 +55,37 @@ pub fn subcommand(argv: &[OsString]) -> Option<Result<Subcommand, CliError>> {
         "sweep" => sweep::SWEEP.read(argv),
         "history" => history::HISTORY.read(argv),
         "campaign" => campaign::CAMPAIGN.read(argv),
-        "help" => Ok(Subcommand::Help(match argv.get(2) {
-            None => Usage::help(HelpTopic::Start.text()),
-            Some(word) => explained(word.to_str()?)?,
-        })),
+        "help" => explained(argv)?,
         _ => return None,
     })
 }
 
-/// Help on a topic, as of `--help`; `None` for a word that is none.
-fn explained(word: &str) -> Option<Usage> {
-    let same = |known: &&str| known.eq_ignore_ascii_case(word);
-    let topic = topic::words().find(same)?;
-    Some(Usage::help(HelpTopic::of(topic).text()))
+/// Help on the topic behind `help`, as of `--help`; `None` if an option follows.
+fn explained(argv: &[OsString]) -> Option<Result<Subcommand, CliError>> {
+    let topic = match argv.get(2) {
+        None => HelpTopic::Start,
+        Some(word) => {
+            let word = word.to_str().filter(|word| !word.starts_with('-'))?;
+            let same = |known: &&str| known.eq_ignore_ascii_case(word);
+            match topic::words().find(same) {
+                Some(known) => HelpTopic::of(known),
+                None => return Some(Err(no_topic(argv, word))),
+            }
+        }
+    };
+    Some(Ok(Subcommand::Help(Usage::help(topic.text()))))
+}
+
+/// The error of a word that is no topic.
+fn no_topic(argv: &[OsString], word: &str) -> CliError {
+    let program = argv.first().map_or_else(String::new, |program| {
+        program.to_string_lossy().into_owned()
+    });
+    misuse(
+        &program,
+        "help",
+        OptionProblem::value(word, ValueKind::Topic),
+    )
 }
 
 /// Help for the subcommand of a word.

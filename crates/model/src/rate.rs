@@ -346,7 +346,7 @@ struct Micros(f64);
 
 impl fmt::Display for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.1} us", self.0 / 1000.0)
+        write!(f, "{:.1} microseconds", self.0 / 1000.0)
     }
 }
 

@@ -202,6 +202,13 @@ fn the_word_help_is_as_good_as_the_option() {
         };
         assert_eq!(usage.text, help(line));
     }
-    let unknown = common::argv(&["netperf", "help", "nothing"]);
-    assert!(netperf_cli::subcommand(&unknown).is_none());
+    let wrong = netperf_cli::subcommand(&common::argv(&["netperf", "help", "swep"]));
+    let Some(Err(error)) = wrong else {
+        panic!("{wrong:?}");
+    };
+    let text = error.to_string();
+    assert!(text.contains("'swep' is not all, a subcommand"), "{text}");
+    assert!(text.contains("did you mean sweep?"), "{text}");
+    let option = common::argv(&["netperf", "help", "-H", "db1"]);
+    assert!(netperf_cli::subcommand(&option).is_none());
 }

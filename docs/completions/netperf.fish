@@ -616,6 +616,7 @@ complete -c netperf -n '__netperf_in campaign' -l allow-shared-nodes -d 'accept 
 complete -c netperf -n '__netperf_in campaign' -l name -x -d 'name of a new key, for logs'
 complete -c netperf -n '__netperf_in campaign' -s o -l output -r -F -d 'write the result, or a new key, to this file'
 complete -c netperf -n '__netperf_in campaign' -l json -d 'print the result or the inventory as JSON'
+complete -c netperf -n '__netperf_in campaign' -l page -r -F -d 'write the result to this file as a page with matrices'
 complete -c netperf -n '__netperf_in campaign' -s h -l help -d 'show this help and exit'
 complete -c netperf -n '__netperf_in campaign' -a run -d 'measure by a plan'
 complete -c netperf -n '__netperf_in campaign' -a check -d 'connect to all agents'
@@ -629,6 +630,7 @@ complete -c netperf -n '__netperf_in campaign-run' -l expect -x -d 'number of ag
 complete -c netperf -n '__netperf_in campaign-run' -l key-file -r -F -d 'file with the key of the agents'
 complete -c netperf -n '__netperf_in campaign-run' -s o -l output -r -F -d 'write the result, or a new key, to this file'
 complete -c netperf -n '__netperf_in campaign-run' -l json -d 'print the result or the inventory as JSON'
+complete -c netperf -n '__netperf_in campaign-run' -l page -r -F -d 'write the result to this file as a page with matrices'
 complete -c netperf -n '__netperf_in campaign-run' -s h -l help -d 'show this help and exit'
 complete -c netperf -n '__netperf_in campaign-run' -F
 complete -c netperf -n '__netperf_in campaign-check' -l inventory -r -F -d 'the hosts that take part; - is standard input'
@@ -636,6 +638,7 @@ complete -c netperf -n '__netperf_in campaign-check' -l join-listen -d 'wait her
 complete -c netperf -n '__netperf_in campaign-check' -l expect -x -d 'number of agents that join'
 complete -c netperf -n '__netperf_in campaign-check' -l key-file -r -F -d 'file with the key of the agents'
 complete -c netperf -n '__netperf_in campaign-check' -s h -l help -d 'show this help and exit'
+complete -c netperf -n '__netperf_in campaign-show' -l page -r -F -d 'write the result to this file as a page with matrices'
 complete -c netperf -n '__netperf_in campaign-show' -s h -l help -d 'show this help and exit'
 complete -c netperf -n '__netperf_in campaign-show' -F
 complete -c netperf -n '__netperf_in campaign-inventory' -l port -x -d 'port of the agents'

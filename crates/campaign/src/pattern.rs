@@ -1,6 +1,6 @@
 //! Patterns of a campaign: which members send to which.
 //!
-//! Members are known by their index. [`crate::schedule`] makes rounds of a pattern.
+//! ScheduleMembers are known by their index. [`crate::schedule`] makes rounds of a pattern.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -126,20 +126,20 @@ impl Uplinks {
 
 /// Properties of members that limit the cells of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Members {
+pub struct ScheduleMembers {
     /// Number of members.
     pub count: usize,
     /// Host of each member, by number: members of one host share its interface. Empty if each
     /// member has a host of its own.
     pub hosts: Vec<usize>,
-    /// Members that cannot send, such as a netserver without an agent.
+    /// ScheduleMembers that cannot send, such as a netserver without an agent.
     pub receive_only: Vec<usize>,
     /// Uplinks with a limit, from the narrowest groups (racks) to the widest (zones).
     pub uplinks: Vec<Uplinks>,
 }
 
-impl Members {
-    /// Members that can send, on hosts of their own, without uplinks.
+impl ScheduleMembers {
+    /// ScheduleMembers that can send, on hosts of their own, without uplinks.
     #[must_use]
     pub fn of(count: usize) -> Self {
         Self {

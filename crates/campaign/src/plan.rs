@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::inventory::InventoryMember;
-use crate::pattern::{Cell, Members, PairDirections, Pattern, PatternRequest, Uplinks};
+use crate::pattern::{Cell, PairDirections, Pattern, PatternRequest, ScheduleMembers, Uplinks};
 use crate::protocol::LoadParts;
 use crate::schedule::RoundSchedule;
 
@@ -225,7 +225,7 @@ impl CampaignPlan {
         Ok(schedule)
     }
 
-    fn members(&self, members: &[InventoryMember]) -> Members {
+    fn members(&self, members: &[InventoryMember]) -> ScheduleMembers {
         let mut names: Vec<String> = Vec::new();
         let number = |one: &InventoryMember| {
             let name = one.labels.get("node").unwrap_or(&one.name).clone();
@@ -242,7 +242,7 @@ impl CampaignPlan {
         let uplinks = NonZeroUsize::new(self.uplink)
             .map(|flows| Uplinks::by_label(&self.rack_label, &racks, flows));
         let receives_only = |(index, one): (usize, &InventoryMember)| (!one.agent).then_some(index);
-        Members {
+        ScheduleMembers {
             count: members.len(),
             hosts,
             receive_only: members

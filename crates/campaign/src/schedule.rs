@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::pattern::{Cell, Members, PairDirections, Pattern, PatternRequest};
+use crate::pattern::{Cell, PairDirections, Pattern, PatternRequest, ScheduleMembers};
 
 /// Rounds of a campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ impl RoundSchedule {
     ///
     /// # Errors
     /// If the request names something impossible, or no cell is possible.
-    pub fn of(request: &PatternRequest, members: &Members) -> Result<Self, Unschedulable> {
+    pub fn of(request: &PatternRequest, members: &ScheduleMembers) -> Result<Self, Unschedulable> {
         if members.count < 2 {
             return Err(Unschedulable::TooFewMembers(members.count));
         }
@@ -121,7 +121,7 @@ impl RoundSchedule {
     }
 }
 
-fn check(request: &PatternRequest, members: &Members) -> Result<(), Unschedulable> {
+fn check(request: &PatternRequest, members: &ScheduleMembers) -> Result<(), Unschedulable> {
     let hub = matches!(request.pattern, Pattern::Incast | Pattern::Fanout);
     if hub && request.hub >= members.count {
         return Err(Unschedulable::UnknownMember(request.hub));
@@ -146,7 +146,7 @@ fn check(request: &PatternRequest, members: &Members) -> Result<(), Unschedulabl
     Ok(())
 }
 
-fn isolation(members: &Members) -> Isolation {
+fn isolation(members: &ScheduleMembers) -> Isolation {
     if members.uplinks.is_empty() {
         Isolation::Hosts
     } else {
@@ -155,7 +155,7 @@ fn isolation(members: &Members) -> Isolation {
 }
 
 /// The rounds of all pairs.
-fn pairs(request: &PatternRequest, members: &Members) -> (Vec<Vec<Cell>>, Isolation) {
+fn pairs(request: &PatternRequest, members: &ScheduleMembers) -> (Vec<Vec<Cell>>, Isolation) {
     let order = shuffled(members.count, request.seed);
     let mut rounds = circle(members.count);
     for cell in rounds.iter_mut().flatten() {
@@ -246,7 +246,7 @@ fn at_once(request: &PatternRequest, count: usize) -> Vec<Cell> {
 }
 
 /// One direction of bisections and rings.
-fn in_circles(request: &PatternRequest, members: &Members) -> Vec<Vec<Cell>> {
+fn in_circles(request: &PatternRequest, members: &ScheduleMembers) -> Vec<Vec<Cell>> {
     let count = members.count;
     let by_label = |member: &usize| {
         let groups = members.uplinks.iter().rev();
@@ -286,7 +286,7 @@ fn in_circles(request: &PatternRequest, members: &Members) -> Vec<Vec<Cell>> {
 }
 
 /// Listed cells, each in the first round with room for it, in the order of the list.
-fn one_by_one(list: &[Cell], members: &Members) -> Vec<Vec<Cell>> {
+fn one_by_one(list: &[Cell], members: &ScheduleMembers) -> Vec<Vec<Cell>> {
     let mut rounds = Vec::new();
     let mut left: Vec<Cell> = list.to_vec();
     while !left.is_empty() {
@@ -310,7 +310,7 @@ struct RoundLoad {
 impl RoundLoad {
     /// Adds a cell if there is room for it. The opposite direction of a cell has room on its
     /// hosts.
-    fn add(&mut self, cell: Cell, members: &Members) -> bool {
+    fn add(&mut self, cell: Cell, members: &ScheduleMembers) -> bool {
         let hosts = [members.host(cell.from), members.host(cell.to)];
         let is_free = |host: &usize| self.hosts.get(host).is_none_or(|of| of.back() == cell);
         if !hosts.iter().all(is_free) {
@@ -335,7 +335,7 @@ impl RoundLoad {
 /// if the cell leaves the group.
 fn crossed(
     cell: Cell,
-    members: &Members,
+    members: &ScheduleMembers,
 ) -> impl Iterator<Item = ((usize, usize, bool), usize)> + '_ {
     members
         .uplinks
@@ -357,7 +357,7 @@ fn crossed(
 /// A lower bound of the rounds of all pairs: each host has only so many cells in a round, and so
 /// does each uplink.
 #[must_use]
-pub fn fewest_rounds(directions: PairDirections, members: &Members) -> usize {
+pub fn fewest_rounds(directions: PairDirections, members: &ScheduleMembers) -> usize {
     let all = (0..members.count).flat_map(|from| {
         let to = (0..members.count).map(move |to| Cell { from, to });
         to.filter(|cell| members.can_send(*cell))

@@ -15,7 +15,7 @@ use super::{
 /// What kubectl prints: a list, or one object.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct List {
+struct PodItems {
     #[serde(default)]
     kind: String,
     items: Option<Vec<Object>>,
@@ -81,7 +81,7 @@ struct ContainerStatus {
 
 /// Objects of a list of kubectl with their kinds; a single object is a list of one.
 pub(super) fn objects(text: &str) -> Result<Vec<(String, Object)>, InventoryError> {
-    let list: List = from_json(text)?;
+    let list: PodItems = from_json(text)?;
     let of_items = list.kind.strip_suffix("List").unwrap_or_default();
     let Some(items) = list.items else {
         let is_list = list.kind.ends_with("List");

@@ -7,10 +7,10 @@ use super::{Members, hostlist, kubernetes};
 
 /// Labels of nodes.
 #[derive(Debug, Default)]
-pub(super) struct Topology(BTreeMap<String, Place>);
+pub(super) struct Topology(BTreeMap<String, TopologyPlace>);
 
 #[derive(Debug)]
-struct Place {
+struct TopologyPlace {
     labels: BTreeMap<String, String>,
     is_ready: bool,
 }
@@ -18,7 +18,7 @@ struct Place {
 impl Topology {
     /// Adds a node.
     pub(super) fn add(&mut self, node: &str, labels: BTreeMap<String, String>, is_ready: bool) {
-        let place = Place { labels, is_ready };
+        let place = TopologyPlace { labels, is_ready };
         self.0.insert(node.to_owned(), place);
     }
 

@@ -53,7 +53,7 @@ pub enum CellsError {
 /// A line behind the head.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Line {
+enum CellsLine {
     Cell(CellRecord),
     End(CellsEnd),
 }
@@ -186,14 +186,14 @@ impl<R: BufRead> CellReader<R> {
     }
 
     fn parsed(&mut self) -> Result<Option<CellRecord>, String> {
-        let line: Line = serde_json::from_slice(&self.buffer)
+        let line: CellsLine = serde_json::from_slice(&self.buffer)
             .map_err(|_| "neither a cell nor the end".to_owned())?;
         let record = match line {
-            Line::End(end) => {
+            CellsLine::End(end) => {
                 self.end = Some(end);
                 return Ok(None);
             }
-            Line::Cell(record) => record,
+            CellsLine::Cell(record) => record,
         };
         let members = self.head.members.len();
         let cell = record.cell;

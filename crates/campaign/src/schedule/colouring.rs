@@ -3,7 +3,7 @@
 //! Sets of members are bits, so that the search for a partner examines sixty-four members at
 //! once: a thousand hosts need some ten million such words.
 
-use crate::pattern::{Cell, Members, PairDirections};
+use crate::pattern::{Cell, PairDirections, ScheduleMembers};
 
 /// Bits of a word.
 const BITS: usize = 64;
@@ -13,7 +13,7 @@ const COMPARED: usize = 12;
 /// Rounds of all pairs, and the number of words examined. `order` is the random order of
 /// members.
 pub(super) fn rounds(
-    members: &Members,
+    members: &ScheduleMembers,
     directions: PairDirections,
     order: &[usize],
 ) -> (Vec<Vec<Cell>>, u64) {
@@ -99,7 +99,7 @@ const OUT: usize = 0;
 /// The other way.
 const INTO: usize = 1;
 
-/// The cells left. Members are known by their place: those of a group are neighbours.
+/// The cells left. ScheduleMembers are known by their place: those of a group are neighbours.
 struct Colouring {
     directions: PairDirections,
     /// Member of each place, and its host.
@@ -124,7 +124,7 @@ struct Colouring {
 }
 
 impl Colouring {
-    fn new(members: &Members, directions: PairDirections, order: &[usize]) -> Self {
+    fn new(members: &ScheduleMembers, directions: PairDirections, order: &[usize]) -> Self {
         let group = |kind: usize, member: usize| {
             let uplinks = members.uplinks.get(kind)?;
             uplinks.groups.get(member).copied().flatten()
@@ -186,7 +186,7 @@ impl Colouring {
     }
 
     /// Adds all cells that are possible.
-    fn fill(&mut self, members: &Members) {
+    fn fill(&mut self, members: &ScheduleMembers) {
         let mut sends = vec![true; members.count];
         for member in &members.receive_only {
             if let Some(sends) = sends.get_mut(*member) {

@@ -7,7 +7,7 @@ use crate::pattern::Uplinks;
 
 const BOTH: [PairDirections; 2] = [PairDirections::Separate, PairDirections::Together];
 
-fn pairs_of(members: &Members, directions: PairDirections, seed: u64) -> RoundSchedule {
+fn pairs_of(members: &ScheduleMembers, directions: PairDirections, seed: u64) -> RoundSchedule {
     let request = PatternRequest {
         directions,
         seed,
@@ -33,7 +33,7 @@ fn flows(flows: usize) -> NonZeroUsize {
 
 /// Every cell of members is there once, no host has two pairs in a round, no uplink more flows
 /// than it may.
-fn assert_complete(schedule: &RoundSchedule, members: &Members) {
+fn assert_complete(schedule: &RoundSchedule, members: &ScheduleMembers) {
     let mut seen = vec![false; members.count * members.count];
     for round in &schedule.rounds {
         let mut busy: Vec<Option<Cell>> = vec![None; members.count];
@@ -61,7 +61,7 @@ fn assert_complete(schedule: &RoundSchedule, members: &Members) {
 #[test]
 fn pairs_are_disjoint_and_complete_in_as_few_rounds_as_possible() {
     for count in 2..=200 {
-        let members = Members::of(count);
+        let members = ScheduleMembers::of(count);
         for directions in BOTH {
             let schedule = pairs_of(&members, directions, count as u64);
             assert_complete(&schedule, &members);
@@ -83,8 +83,8 @@ fn pairs_are_disjoint_and_complete_in_as_few_rounds_as_possible() {
     }
 }
 
-/// Members in racks of random sizes, with uplinks of random capacity, perhaps in zones.
-fn random_racks(dice: &mut Dice, count: usize) -> Members {
+/// ScheduleMembers in racks of random sizes, with uplinks of random capacity, perhaps in zones.
+fn random_racks(dice: &mut Dice, count: usize) -> ScheduleMembers {
     let racks = 2 + below(dice, count.div_ceil(3));
     let groups: Vec<usize> = (0..count).map(|_| below(dice, racks)).collect();
     let without = below(dice, 4) == 0;
@@ -101,9 +101,9 @@ fn random_racks(dice: &mut Dice, count: usize) -> Members {
             flows: vec![flows(1 + below(dice, 12)); 2],
         });
     }
-    Members {
+    ScheduleMembers {
         uplinks,
-        ..Members::of(count)
+        ..ScheduleMembers::of(count)
     }
 }
 
@@ -132,9 +132,9 @@ fn no_uplink_has_more_flows_than_its_capacity_and_rounds_are_few() {
 fn four_racks_of_sixteen_with_uplinks_of_four_flows_need_192_rounds() {
     let racks: Vec<String> = (0..64).map(|member| format!("r{}", member / 16)).collect();
     let racks: Vec<Option<&str>> = racks.iter().map(|rack| Some(rack.as_str())).collect();
-    let members = Members {
+    let members = ScheduleMembers {
         uplinks: vec![Uplinks::by_label("rack", &racks, flows(4))],
-        ..Members::of(64)
+        ..ScheduleMembers::of(64)
     };
     // 16 x 48 cells leave each rack.
     for directions in BOTH {
@@ -145,9 +145,9 @@ fn four_racks_of_sixteen_with_uplinks_of_four_flows_need_192_rounds() {
         assert!((192..=211).contains(&rounds), "{rounds}");
     }
     // Wide uplinks are no limit, and the circle method is kept.
-    let wide = Members {
+    let wide = ScheduleMembers {
         uplinks: vec![Uplinks::by_label("rack", &racks, flows(16))],
-        ..Members::of(64)
+        ..ScheduleMembers::of(64)
     };
     assert_eq!(
         pairs_of(&wide, PairDirections::Together, 1).rounds.len(),
@@ -157,16 +157,16 @@ fn four_racks_of_sixteen_with_uplinks_of_four_flows_need_192_rounds() {
 
 #[test]
 fn a_thousand_hosts_are_planned_with_little_work() {
-    let members = Members::of(1000);
+    let members = ScheduleMembers::of(1000);
     let schedule = pairs_of(&members, PairDirections::Together, 1);
     assert_eq!((schedule.rounds.len(), schedule.cells()), (999, 999_000));
-    let racks = Members {
+    let racks = ScheduleMembers {
         uplinks: vec![Uplinks {
             label: "rack".to_owned(),
             groups: (0..1000).map(|member| Some(member / 25)).collect(),
             flows: vec![flows(6); 40],
         }],
-        ..Members::of(1000)
+        ..ScheduleMembers::of(1000)
     };
     let order = shuffled(1000, 3);
     let (rounds, examined) = colouring::rounds(&racks, PairDirections::Together, &order);
@@ -187,7 +187,7 @@ fn a_thousand_hosts_are_planned_with_little_work() {
 
 #[test]
 fn a_seed_gives_the_same_schedule_again_and_another_seed_another() {
-    let members = Members::of(10);
+    let members = ScheduleMembers::of(10);
     let of = |seed| pairs_of(&members, PairDirections::Separate, seed);
     assert_eq!(of(1), of(1));
     assert_ne!(of(1).rounds, of(2).rounds);
@@ -195,9 +195,9 @@ fn a_seed_gives_the_same_schedule_again_and_another_seed_another() {
 
 #[test]
 fn members_of_one_host_are_not_measured_at_the_same_time() {
-    let members = Members {
+    let members = ScheduleMembers {
         hosts: vec![0, 0, 1, 2, 2, 3],
-        ..Members::of(6)
+        ..ScheduleMembers::of(6)
     };
     for directions in BOTH {
         let schedule = pairs_of(&members, directions, 1);
@@ -215,7 +215,7 @@ fn patterns_of_one_round_have_their_cells() {
             hub: 1,
             ..PatternRequest::of(pattern)
         };
-        let found = RoundSchedule::of(&request, &Members::of(4)).unwrap();
+        let found = RoundSchedule::of(&request, &ScheduleMembers::of(4)).unwrap();
         let pairs = |round: &Vec<Cell>| round.iter().map(|cell| (cell.from, cell.to)).collect();
         found
             .rounds
@@ -240,9 +240,9 @@ fn patterns_of_one_round_have_their_cells() {
 #[test]
 fn a_bisection_has_halves_by_label_or_random_ones() {
     let zones = [Some("a"), Some("b"), Some("a"), Some("b")];
-    let members = Members {
+    let members = ScheduleMembers {
         uplinks: vec![Uplinks::by_label("zone", &zones, flows(9))],
-        ..Members::of(4)
+        ..ScheduleMembers::of(4)
     };
     let mut request = PatternRequest::of(Pattern::Bisection);
     let found = RoundSchedule::of(&request, &members).unwrap();
@@ -251,7 +251,7 @@ fn a_bisection_has_halves_by_label_or_random_ones() {
         [Cell { from: 0, to: 1 }, Cell { from: 2, to: 3 }]
     );
     request.random_halves = 5;
-    let found = RoundSchedule::of(&request, &Members::of(9)).unwrap();
+    let found = RoundSchedule::of(&request, &ScheduleMembers::of(9)).unwrap();
     assert_eq!(found.rounds.len(), 10);
     assert!(found.rounds.iter().all(|round| round.len() == 4));
     let distinct: BTreeSet<_> = found.rounds.iter().collect();
@@ -265,7 +265,7 @@ fn listed_cells_share_a_round_if_they_share_no_host() {
         list: vec![cell(0, 1), cell(2, 3), cell(1, 2), cell(0, 1)],
         ..PatternRequest::of(Pattern::List)
     };
-    let found = RoundSchedule::of(&request, &Members::of(4)).unwrap();
+    let found = RoundSchedule::of(&request, &ScheduleMembers::of(4)).unwrap();
     let wanted = [
         vec![cell(0, 1), cell(2, 3)],
         vec![cell(1, 2)],
@@ -277,9 +277,9 @@ fn listed_cells_share_a_round_if_they_share_no_host() {
             list,
             ..request.clone()
         };
-        let members = Members {
+        let members = ScheduleMembers {
             receive_only,
-            ..Members::of(4)
+            ..ScheduleMembers::of(4)
         };
         RoundSchedule::of(&request, &members).unwrap_err()
     };
@@ -294,10 +294,10 @@ fn listed_cells_share_a_round_if_they_share_no_host() {
 
 #[test]
 fn members_that_cannot_send_receive_only() {
-    let members = Members {
+    let members = ScheduleMembers {
         receive_only: vec![2, 5],
         hosts: vec![0, 1, 2, 3, 4, 5, 5],
-        ..Members::of(7)
+        ..ScheduleMembers::of(7)
     };
     for directions in BOTH {
         let schedule = pairs_of(&members, directions, 4);
@@ -306,16 +306,16 @@ fn members_that_cannot_send_receive_only() {
         assert_eq!(schedule.cells(), cells.len());
         assert!(cells.iter().all(|cell| ![2, 5].contains(&cell.from)));
     }
-    let none = Members {
+    let none = ScheduleMembers {
         receive_only: vec![0, 1],
-        ..Members::of(2)
+        ..ScheduleMembers::of(2)
     };
     let request = PatternRequest::of(Pattern::Mesh);
     assert_eq!(
         RoundSchedule::of(&request, &none),
         Err(Unschedulable::Empty)
     );
-    let one = Members::of(1);
+    let one = ScheduleMembers::of(1);
     assert_eq!(
         RoundSchedule::of(&request, &one),
         Err(Unschedulable::TooFewMembers(1))
@@ -324,7 +324,7 @@ fn members_that_cannot_send_receive_only() {
 
 #[test]
 fn rounds_go_on_without_a_member() {
-    let mut schedule = pairs_of(&Members::of(5), PairDirections::Separate, 0);
+    let mut schedule = pairs_of(&ScheduleMembers::of(5), PairDirections::Separate, 0);
     schedule.remove_member(2);
     assert_eq!(schedule.cells(), 12);
     schedule.truncate(3);

@@ -20,6 +20,7 @@ use netperf_model::KeyRing;
 use netperf_os::pass::{self, PassWait};
 use netperf_os::{Socket, process};
 
+use super::session_process::inherited_variables;
 use super::session_settings::{DESCRIPTOR, SessionSettings};
 use crate::link::ControlLink;
 
@@ -93,6 +94,8 @@ impl AgentProgram {
         let child = Command::new(program)
             .arg0("netperf")
             .args(["campaign", "agent"])
+            .env_clear()
+            .envs(inherited_variables())
             .env(DESCRIPTOR, settings.as_raw_fd().to_string())
             .env(CONTROL, inside.as_raw_fd().to_string())
             .env(DOOR, inner_door.as_raw_fd().to_string())

@@ -59,7 +59,15 @@ impl RootFiles {
         let number = number.ok_or(io::ErrorKind::PermissionDenied)?;
         pass::send(self.socket.as_fd(), &[number], None)?;
         let mut errno = [0; 4];
-        match pass::receive(self.socket.as_fd(), &mut errno, PassWait::AsSet)? {
+        let answer = loop {
+            match pass::receive(self.socket.as_fd(), &mut errno, PassWait::AsSet) {
+                // A signal, such as that of a session's end. A socket with a time limit does not
+                // go on by itself (signal(7)).
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                answer => break answer?,
+            }
+        };
+        match answer {
             (4, Some(file)) => Ok(file.into()),
             (4, None) => Err(io::Error::from_raw_os_error(i32::from_ne_bytes(errno))),
             _ => Err(io::ErrorKind::BrokenPipe.into()),

@@ -231,7 +231,7 @@ fn settings(args: &ServerArgs, one_port: OnePort) -> SessionSettings {
     clippy::disallowed_methods,
     reason = "the environment of another process"
 )]
-fn inherited_variables() -> impl Iterator<Item = (OsString, OsString)> {
+pub(super) fn inherited_variables() -> impl Iterator<Item = (OsString, OsString)> {
     let preloaded = std::env::var_os("LD_PRELOAD").is_some();
     std::env::vars_os().filter(move |(name, _)| {
         let is_one_of = |names: &[&str]| names.iter().any(|one| name == *one);

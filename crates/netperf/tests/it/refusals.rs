@@ -57,6 +57,7 @@ const ROWS: &[Row] = &[
     ("cpus", Kernel, "-t TCP_RR --cpus 100000", "no CPU 100000"),
     ("device", Test, "-t TCP_RR --device lo", "only LLC, ATM and XTI"),
     ("device-unit", Test, "-t TCP_RR --device-unit 3", "only LLC and ATM"),
+    ("begin-at", Test, "-t OMNI --begin-at 9999999999999999 -- -T unix-dgram -d send", NO_FLOWS),
     ("discard", Test, "-t TCP_RR --discard", "one way"),
     ("human", Test, "-t TCP_RR --human --json", "another output"),
     ("reverse", Test, "-t TCP_RR --reverse", "another direction"),

@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 
 /// Most lines of code by folder in `crates/`.
 const LIMITS: &[(&str, usize)] = &[
-    ("campaign", 5_000),
+    ("campaign", 6_500),
     ("cli", 9_800),
     ("engine", 12_200),
     ("history", 2_750),
-    ("measure", 1_600),
+    ("measure", 1_650),
     ("model", 6_850),
     ("netperf", 13_900),
     ("os", 4_950),
     ("report", 5_350),
     ("session", 3_850),
-    ("stats", 1_000),
+    ("stats", 1_450),
     ("transport", 7_100),
     ("tui", 720),
-    ("web", 5_850),
+    ("web", 6_550),
     ("wire", 2_230),
 ];
 

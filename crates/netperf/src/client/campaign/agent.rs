@@ -39,7 +39,7 @@ const SILENCE: Duration = Duration::from_secs(60);
 /// Most bytes that wait for a coordinator that does not read.
 const MOST_WAITING: usize = 256 << 20;
 /// Connections of coordinators at the same time.
-const MOST_LINES: usize = 64;
+const MOST_LINES: usize = 8;
 
 /// A connection to a coordinator.
 #[derive(Debug)]
@@ -87,6 +87,8 @@ pub(super) fn run() -> Result<ExitCode, Failure> {
     let control = inherited(CONTROL).ok_or_else(not_started)?;
     let door = inherited(DOOR).ok_or_else(not_started)?;
     let _marked = netperf_os::process::close_all_on_exec();
+    // Its memory has keys.
+    let _private = netperf_os::process::set_not_dumpable();
     let value = |name: &str| {
         let place = settings.words.iter().position(|word| *word == *name)?;
         settings.words.get(place + 1)?.to_str().map(str::to_owned)

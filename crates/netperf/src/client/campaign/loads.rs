@@ -12,6 +12,7 @@ use std::time::Duration;
 use netperf_campaign::agent::StartedLoad;
 use netperf_campaign::protocol::{CampaignLoad, LoadResult};
 use netperf_measure::clock::{self, Moment};
+use netperf_model::TransportGroup;
 use netperf_os::{pass, process};
 use serde_json::Value;
 
@@ -37,25 +38,18 @@ const GLOBAL: [&str; 14] = [
     "-j",
 ];
 /// Behind `--`.
-const OF_TEST: [&str; 18] = [
-    "-m", "-M", "-s", "-S", "-r", "-b", "-w", "-D", "-C", "-K", "-R", "-T", "-d", "-e", "-G", "-y",
-    "-Y", "-n",
+const OF_TEST: [&str; 16] = [
+    "-m", "-M", "-s", "-S", "-r", "-b", "-w", "-D", "-C", "-K", "-R", "-e", "-G", "-y", "-Y", "-n",
 ];
+/// A begin that lies ahead, nanoseconds.
+const LEAD: u64 = 60_000_000_000;
 /// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(1);
 /// Variables that a load inherits.
 const INHERITED: [&str; 4] = ["LD_PRELOAD", "LD_LIBRARY_PATH", "TMPDIR", "PATH"];
 
-/// The option of a word: the name of a long one, or a hyphen and a letter.
-fn option(word: &str) -> &str {
-    if word.starts_with("--") {
-        word.split('=').next().unwrap_or(word)
-    } else {
-        word.get(..2).unwrap_or(word)
-    }
-}
-
-/// Refuses a word that could reach files, other hosts, or the agent itself.
+/// Refuses a word that could reach files, other hosts, or the agent itself. Letters stand alone,
+/// with their value in the next word: combined ones could hide others.
 fn refuse_words(words: &[String]) -> Result<(), String> {
     let mut behind = false;
     for word in words {
@@ -63,37 +57,52 @@ fn refuse_words(words: &[String]) -> Result<(), String> {
             behind = true;
             continue;
         }
-        let is_number = word
-            .get(1..2)
-            .is_some_and(|next| next.parse::<u8>().is_ok());
-        if !word.starts_with('-') || (is_number && behind) {
+        if !word.starts_with('-') {
             continue;
         }
         let permitted: &[&str] = if behind { &OF_TEST } else { &GLOBAL };
-        if !permitted.contains(&option(word)) {
+        let long = word.split('=').next().unwrap_or(word);
+        let option = if word.starts_with("--") { long } else { word };
+        if !permitted.contains(&option) {
             return Err(format!(
-                "{} is not for campaigns",
-                netperf_web::escape::line(option(word))
+                "{} is not for campaigns, where letters stand alone and a value is the next word",
+                netperf_web::escape::line(option)
             ));
         }
     }
     Ok(())
 }
 
-/// Checks the words of a load.
+/// Hosts that stand for those of the roster in a check.
+const CONTROL: &str = "192.0.2.1";
+const DATA: &str = "192.0.2.2";
+
+/// Checks the words of a load, and what they mean: the test must be between this host and the one
+/// of the roster, over IP.
 pub(super) fn check(load: &CampaignLoad) -> Result<(), String> {
     refuse_words(&load.words)?;
-    let at = clock::monotonic();
-    let words = words(load, ("127.0.0.1", "12865", None), at);
-    match versus::planned(&words) {
-        Ok(Some(_)) => Ok(()),
-        Ok(None) => Err("its words are no test".to_owned()),
+    let ahead = clock::monotonic().saturating_add(LEAD);
+    let words = words(load, (CONTROL, "12865", Some(DATA)), ahead);
+    let run = match versus::planned(&words) {
+        Ok(Some(run)) => run,
+        Ok(None) => return Err("its words are no test".to_owned()),
         Err(error) => {
             let why = error.to_string();
             let first = why.lines().next().unwrap_or_default();
-            Err(netperf_web::escape::line(first))
+            return Err(netperf_web::escape::line(first));
         }
+    };
+    let plan = &run.plan;
+    let control = plan.control.as_ref();
+    let control = control.map(|control| control.remote.host.as_str());
+    let begins = plan.many.as_ref().and_then(|many| many.begin_at);
+    if control != Some(CONTROL) || begins != Some(ahead) {
+        return Err("its words change the host or the begin".to_owned());
     }
+    if TransportGroup::of(plan.transport.row()) != TransportGroup::Ip {
+        return Err("its transport is not over IP".to_owned());
+    }
+    Ok(())
 }
 
 /// The command line of a load, without the program.
@@ -312,6 +321,16 @@ mod tests {
             ("-t TCP_STREAM -- -o /tmp/x", "-o"),
             ("-t TCP_STREAM -- -p 22", "-p"),
             ("-t NOTHING", "no test"),
+            ("-t TCP_STREAM -4Hevil", "-4Hevil"),
+            ("-t UDP_STREAM -4NHevil", "-4NHevil"),
+            ("-t TCP_STREAM -4F/etc/passwd", "-4F/etc/passwd"),
+            ("-t TCP_STREAM -- -nHevil", "-nHevil"),
+            ("-t TCP_STREAM -- -4Hevil", "-4Hevil"),
+            ("-t TCP_STREAM -- -4 -Hevil", "-4"),
+            ("-t TCP_STREAM -- -m16K", "-m16K"),
+            ("-t TCP_STREAM --rate=1 -N", "-N"),
+            ("-tTCP_STREAM", "-tTCP_STREAM"),
+            ("-t STREAM_STREAM", "no test"),
             ("sweep -t TCP_STREAM -o x", "-o"),
         ] {
             let line = check(&load(words)).unwrap_err();

@@ -52,7 +52,7 @@ lab-netns *suites="lab":
 
 # Run test suites in a virtual machine whose kernel has every transport, and netem.
 [no-exit-message]
-lab-vm *suites="lab matrix sctp_lab ktls_lab link hardware_stamps":
+lab-vm *suites="lab matrix flow_connections sctp_lab ktls_lab link hardware_stamps":
     lab/suites vm {{ suites }}
 
 # Test the units in dist/systemd under systemd, in that virtual machine.

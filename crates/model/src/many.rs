@@ -10,6 +10,7 @@ use crate::arrivals::ArrivedAmount;
 use crate::catalog::transports::TransportId;
 use crate::fields::AsSeconds;
 use crate::figures::count;
+use crate::io::IoMethod;
 use crate::outcome::Tally;
 use crate::plan::{Flow, TestPlan};
 
@@ -103,6 +104,15 @@ impl FlowCarrier {
             | TransportId::Atm => None,
         }
     }
+}
+
+/// True if each flow of an end has a thread: its calls wait by themselves, or a connection for
+/// each transaction is more than a socket, and is set up by calls that wait.
+#[must_use]
+pub fn flows_have_threads(transport: TransportId, connects: bool, method: IoMethod) -> bool {
+    const SET_UP: [TransportId; 3] = [TransportId::Sctp, TransportId::Dccp, TransportId::Ktls];
+    let waits = FlowCarrier::of(transport) == Some(FlowCarrier::Threads);
+    waits || (connects && SET_UP.contains(&transport)) || method == IoMethod::Uring
 }
 
 /// Threads for the flows of one end, as requested.

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use thiserror::Error;
 
-pub use self::flows::serves;
+pub use self::flows::{needs_of_flows, serves};
 use crate::catalog::settings::Setting;
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;

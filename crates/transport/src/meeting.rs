@@ -151,7 +151,8 @@ impl<E: Endpoint + OnSocket + From<Socket> + Send> Connects for Plain<E> {
     }
 }
 
-/// connect(2) that calls `give_up` whenever a signal interrupts the wait.
+/// connect(2) that calls `give_up` whenever a signal interrupts the wait, or whenever the send
+/// time-out of the socket ends it.
 ///
 /// # Errors
 /// Whatever connect(2) reports, immediately or later; `Interrupted` if a signal cancelled the
@@ -165,6 +166,8 @@ pub fn connect(socket: &Socket, to: &SockAddr, give_up: GiveUp<'_>) -> io::Resul
             return Ok(Met::Connected(()));
         }
         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+        // After the send time-out (socket(7), SO_SNDTIMEO).
+        Err(error) if netperf_os::io::goes_on(&error) => {}
         Err(error) => return Err(error),
     }
     // An interrupted connect continues in the background (connect(2), EINTR) or is cancelled.
@@ -196,6 +199,8 @@ pub struct AcceptFilter<'a> {
     pub sources: Option<&'a Sources>,
     /// Set if connections arrive through the hand-off socket.
     pub passed: Option<Passed<'a>>,
+    /// Longest wait of a call on an accepted connection; `None` sets none.
+    pub patience: Option<Duration>,
 }
 
 impl<'a> AcceptFilter<'a> {
@@ -206,6 +211,7 @@ impl<'a> AcceptFilter<'a> {
             listener,
             sources: None,
             passed: None,
+            patience: None,
         }
     }
 
@@ -214,10 +220,14 @@ impl<'a> AcceptFilter<'a> {
     /// # Errors
     /// Whatever accept(2) reports.
     pub fn accept(&self) -> io::Result<(Socket, SockAddr)> {
-        match &self.passed {
+        let accepted = match &self.passed {
             None => self.listener.accept(),
             Some(passed) => passed.take(self.listener),
+        }?;
+        if self.patience.is_some() {
+            netperf_os::io::set_patience(accepted.0.as_fd(), self.patience)?;
         }
+        Ok(accepted)
     }
 
     /// Returns true if a connection from `address` is permitted.
@@ -353,11 +363,14 @@ mod tests {
         let sources = policy.sources(Some("192.0.2.1".parse().unwrap()));
         let listener = Socket::from(listener);
         let gate = AcceptFilter {
-            listener: &listener,
+            patience: Some(Duration::from_secs(7)),
             sources: Some(&sources),
-            passed: None,
+            ..AcceptFilter::open(&listener)
         };
         let met = accept(gate, &mut || true).unwrap();
+        if let Met::Connected(socket) = &met {
+            assert_eq!(socket.read_timeout().unwrap(), gate.patience);
+        }
         (matches!(met, Met::Connected(_)), client)
     }
 

@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::AsFd;
 
 use netperf_model::Token;
-use netperf_os::Socket;
 use netperf_os::events::Watch;
 use netperf_transport::meeting::AcceptFilter;
 use netperf_transport::one_port;
@@ -66,6 +65,8 @@ pub(super) enum Connecting<E> {
     UnderWay(E),
     /// Not this time: another attempt may.
     Busy,
+    /// The run was abandoned first.
+    GivenUp,
 }
 
 /// Progress of a connection.
@@ -183,6 +184,8 @@ fn begin<E: FlowEndpoint, R: WorkerRecorder>(
                 flow.over = true;
                 return Ok(true);
             }
+            // The transaction is counted with those that have no response.
+            Connecting::GivenUp => return Ok(false),
         }
     }
 }
@@ -251,6 +254,9 @@ fn asked<E: FlowEndpoint, R: WorkerRecorder>(
                         if flow.got > UNASKED {
                             return Err(io::Error::other("more comes than was asked for"));
                         }
+                        if state.is_abandoned() {
+                            return Ok(ExchangeProgress::Waits);
+                        }
                     }
                     Ok(CallResult::Dropped) => {}
                     Ok(CallResult::Blocked) => return Ok(ExchangeProgress::Waits),
@@ -287,6 +293,10 @@ fn give<E: FlowEndpoint, R: WorkerRecorder>(
                 flow.counts.bytes_sent += count as u64;
                 state.tally.bytes_sent += count as u64;
                 state.tally.send_calls += 1;
+                // A call that blocks moves a part after each wait.
+                if flow.sent < message.len() && state.is_abandoned() {
+                    return Ok(ExchangeProgress::Waits);
+                }
             }
             CallResult::Blocked | CallResult::Dropped => return Ok(ExchangeProgress::Waits),
             CallResult::End => return Ok(ExchangeProgress::Broken),
@@ -320,6 +330,9 @@ fn take<E: FlowEndpoint, R: WorkerRecorder>(
                 if !whole || E::KEEPS_BOUNDARIES {
                     return Ok(ExchangeProgress::Done);
                 }
+                if flow.got < message.len() && state.is_abandoned() {
+                    return Ok(ExchangeProgress::Waits);
+                }
             }
             Ok(CallResult::Blocked | CallResult::Dropped) => return Ok(ExchangeProgress::Waits),
             Ok(CallResult::End) => return Ok(ExchangeProgress::Broken),
@@ -334,9 +347,10 @@ fn take<E: FlowEndpoint, R: WorkerRecorder>(
 }
 
 /// Listener and free slots of netserver's loop.
-pub(super) struct AcceptState<'a, E> {
+pub(super) struct AcceptState<'a, A> {
     pub(super) gate: AcceptFilter<'a>,
-    pub(super) make: fn(Socket) -> E,
+    /// Opens a waiting connection; `None` for one that is not permitted, or not of use.
+    pub(super) accept: A,
     /// Requests are whole messages, not whatever the first receive brings.
     pub(super) whole: bool,
     /// Slots without a connection.
@@ -350,7 +364,7 @@ pub(super) struct AcceptState<'a, E> {
 pub(super) fn serve<E: FlowEndpoint, R: WorkerRecorder>(
     flows: &mut [FlowState<ConnectionSlot<E>, R::Mark>],
     by: &mut LoopEvents<'_>,
-    counter: &mut AcceptState<'_, E>,
+    counter: &mut AcceptState<'_, impl FnMut(AcceptFilter<'_>) -> io::Result<Option<E>>>,
     mut exchange: Exchange<'_>,
     state: &mut WorkerState<'_, R>,
 ) -> io::Result<Ended> {
@@ -367,8 +381,7 @@ pub(super) fn serve<E: FlowEndpoint, R: WorkerRecorder>(
             if token == LISTENER {
                 accept_all(flows, by, counter, &mut exchange, state)?;
             } else {
-                let mut run = (&mut *counter, &mut exchange);
-                go_on((flows, token), &mut run, state);
+                go_on((flows, token), counter, &mut exchange, state);
             }
         }
         state.publish();
@@ -380,14 +393,20 @@ pub(super) fn serve<E: FlowEndpoint, R: WorkerRecorder>(
 fn accept_all<E: FlowEndpoint, R: WorkerRecorder>(
     flows: &mut [FlowState<ConnectionSlot<E>, R::Mark>],
     by: &LoopEvents<'_>,
-    counter: &mut AcceptState<'_, E>,
+    counter: &mut AcceptState<'_, impl FnMut(AcceptFilter<'_>) -> io::Result<Option<E>>>,
     exchange: &mut Exchange<'_>,
     state: &mut WorkerState<'_, R>,
 ) -> io::Result<()> {
-    while let Some(token) = counter.free.last().copied() {
-        let socket = match counter.gate.accept() {
-            Ok((_stranger, from)) if !counter.gate.admits(&from) => continue,
-            Ok((socket, _)) => socket,
+    // Where a connection is set up, accepting waits.
+    while let Some(token) = counter
+        .free
+        .last()
+        .copied()
+        .filter(|_| !state.is_abandoned())
+    {
+        let connection = match (counter.accept)(counter.gate) {
+            Ok(Some(connection)) => connection,
+            Ok(None) => continue,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             // An error of that connection alone.
             Err(error) if super::accept::is_passing(&error) => continue,
@@ -397,28 +416,24 @@ fn accept_all<E: FlowEndpoint, R: WorkerRecorder>(
             return Ok(());
         };
         counter.free.pop();
-        socket.set_nonblocking(true)?;
-        by.poller.add(socket.as_fd(), token, Watch::Changes)?;
+        by.poller.add(connection.fd(), token, Watch::Changes)?;
         flow.sent = 0;
         flow.got = 0;
         flow.endpoint = ConnectionSlot {
-            connection: Some((counter.make)(socket)),
+            connection: Some(connection),
             doing: ExchangeStep::Receiving,
         };
-        go_on(
-            (&mut *flows, token),
-            &mut (&mut *counter, &mut *exchange),
-            state,
-        );
+        go_on((&mut *flows, token), counter, exchange, state);
     }
     Ok(())
 }
 
 /// Goes on with a connection of netserver's as far as it goes, and closes it then.
 #[inline]
-fn go_on<E: FlowEndpoint, R: WorkerRecorder>(
+fn go_on<E: FlowEndpoint, R: WorkerRecorder, A>(
     (flows, token): (ConnectionSlots<'_, E, R>, usize),
-    (counter, exchange): &mut (&mut AcceptState<'_, E>, &mut Exchange<'_>),
+    counter: &mut AcceptState<'_, A>,
+    exchange: &mut Exchange<'_>,
     state: &mut WorkerState<'_, R>,
 ) {
     let Some(flow) = flows

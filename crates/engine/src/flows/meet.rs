@@ -5,7 +5,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_model::{EndJob, IoMethod};
 use netperf_os::{SockAddr, Socket};
@@ -30,6 +30,7 @@ use super::workers::WorkerSetup;
 use super::{no_flows, to_usize};
 use crate::early::{StopReceiver, StopReceiverSlot};
 use crate::error::{EngineError, Operation};
+use crate::meet::ConnectionFacts;
 use crate::path::{self, DataPath, PathClass};
 use crate::role::Role;
 use crate::run::Targets;
@@ -77,7 +78,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
     fn stream<C: Connects + Sync>(self, how: C) -> Self::Out {
         let (job, file) = (self.set.job, self.set.file);
         match path::choose(job, PathClass::Stream) {
-            DataPath::Connections => self.transactions::<C>(),
+            DataPath::Connections => self.transactions(&how),
             DataPath::File if N::NETPERF => {
                 let (offset, width) = (job.end.send.offset, self.set.common.setup.send_width);
                 let from_file = each(|socket| {
@@ -107,7 +108,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
     fn connection<C: Connects + Sync>(self, how: C) -> Self::Out {
         let FlowSet { job, common, .. } = self.set;
         if job.connects {
-            return self.transactions::<C>();
+            return self.transactions(&how);
         }
         let ends = ConnectionEnds::of::<C>(job.transport);
         let open = self.set.opener(&how)?;
@@ -178,10 +179,9 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
 
 impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
     /// Opens a connection for every transaction.
-    fn transactions<C: Connects>(self) -> Conduct<T> {
+    fn transactions<C: Connects + Sync>(self, how: &C) -> Conduct<T> {
         let Self { set, conduct, .. } = self;
         let FlowSet { job, common, .. } = set;
-        let make = C::OF_SOCKET.ok_or_else(|| no_flows(Operation::Connect))?;
         if !N::NETPERF {
             let gate = set.gate()?;
             let listener = gate.listener;
@@ -191,26 +191,32 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
             // A flow has one connection at a time; the end of one more may not be seen yet.
             let room = to_usize(set.flows).saturating_mul(2);
             let whole = job.is_request_response();
-            let part = |index| answers(common, index, (gate, make), whole, room);
+            let part = |index| answers(common, index, (how, gate), whole, room);
             return Ok(common.in_threads(&part, conduct));
         }
-        let segment_size = Mutex::new(None);
+        let seen = OnceLock::new();
         let share = share(job);
         let part = |index: u32| {
             let mine = (index..set.flows).step_by(to_usize(set.threads));
             let shares: Vec<u64> = mine.map(&share).collect();
             let dialling = TransactionConnects {
                 job,
-                how: how(job),
+                opened: self::how(job),
+                how,
                 targets: &set.targets.there,
-                make,
-                segment_size: &segment_size,
+                shared: common.shared,
+                seen: &seen,
             };
             asks(common, index, &dialling, &shares)
         };
         let (mut reports, conducted) = common.in_threads(&part, conduct);
-        if let Some(Ok(first)) = reports.first_mut() {
-            first.segment_size = *locked(&segment_size);
+        if let (Some(Ok(first)), Some(seen)) = (reports.first_mut(), seen.into_inner()) {
+            let ConnectionFacts {
+                segment_size,
+                cipher,
+            } = seen;
+            first.segment_size = segment_size;
+            first.cipher = cipher;
         }
         Ok((reports, conducted))
     }
@@ -252,10 +258,11 @@ impl<'r, N: Role> FlowSet<'r, N> {
     /// netserver's listener, and the addresses it accepts.
     fn gate(&self) -> Result<AcceptFilter<'r>, EngineError> {
         let listener = self.listener;
+        let listener = listener.ok_or_else(|| no_flows(Operation::Accept))?;
         Ok(AcceptFilter {
-            listener: listener.ok_or_else(|| no_flows(Operation::Accept))?,
             sources: Some(&self.job.sources),
             passed: Passed::of(self.job),
+            ..AcceptFilter::open(listener)
         })
     }
 

@@ -2,13 +2,14 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Mutex;
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::EndJob;
 use netperf_os::events::Watch;
-use netperf_os::{SockAddr, Socket};
-use netperf_transport::meeting::AcceptFilter;
+use netperf_os::{SockAddr, Socket, io as calls};
+use netperf_transport::meeting::{AcceptFilter, Connects, Met, OnSocket};
 use netperf_transport::socket;
 
 use super::connect::{
@@ -17,29 +18,33 @@ use super::connect::{
 use super::flow::FlowState;
 use super::loops::{FlowEndpoint, LoopEvents};
 use super::open::How;
-use super::poller::{Poller, Waits};
+use super::poller::{NAP, Poller, Waits};
+use super::shared::{RunStage, SharedRun};
 use super::to_usize;
 use super::worker::{WorkerReport, WorkerState};
 use super::workers::WorkerSetup;
 use crate::due::pacing::{PaceRule, Pacing};
 use crate::error::{EngineError, Operation};
-use crate::meet::{Dialler, port_is_taken};
+use crate::meet::{ConnectionFacts, Dialler, entered, port_is_taken, undone};
 use crate::record::{LatencyRecorder, Recorder};
 use crate::stop::{Ended, Lost};
 use crate::workload::connect::Exchange;
 
 /// Pause after a full queue of connections.
-const BREATHER: std::time::Duration = std::time::Duration::from_millis(1);
+const BREATHER: Duration = Duration::from_millis(1);
+/// Time within which netserver's end of a connection is set up, once it is accepted.
+const SET_UP: Duration = Duration::from_secs(15);
 
 /// Options for the connections of netperf's threads.
-pub(super) struct TransactionConnects<'a, E> {
+pub(super) struct TransactionConnects<'a, C> {
     pub(super) job: &'a EndJob,
-    pub(super) how: How<'a>,
+    pub(super) opened: How<'a>,
+    pub(super) how: &'a C,
     /// Addresses that flows use in turn; at least one.
     pub(super) targets: &'a [SockAddr],
-    pub(super) make: fn(Socket) -> E,
-    /// The segment size of the first connection.
-    pub(super) segment_size: &'a Mutex<Option<u32>>,
+    pub(super) shared: &'a SharedRun,
+    /// Properties of the first connection.
+    pub(super) seen: &'a OnceLock<ConnectionFacts>,
 }
 
 /// A connection costs so much more than a look whether times are kept that no loop is made
@@ -60,10 +65,10 @@ trait TransactionLoop<E> {
 }
 
 /// netperf's part: as many flows as `shares` has, which say how much each may do.
-pub(super) fn asks<E: FlowEndpoint>(
+pub(super) fn asks<C: Connects>(
     common: WorkerSetup<'_>,
     index: u32,
-    dialling: &TransactionConnects<'_, E>,
+    dialling: &TransactionConnects<'_, C>,
     shares: &[u64],
 ) -> Result<WorkerReport, EngineError> {
     let mut queue = common.openings(index, shares.len());
@@ -87,16 +92,18 @@ pub(super) fn asks<E: FlowEndpoint>(
 }
 
 /// netserver's part, for so many connections at the same time.
-pub(super) fn answers<E: FlowEndpoint>(
+pub(super) fn answers<C: Connects>(
     common: WorkerSetup<'_>,
     index: u32,
-    (gate, make): (AcceptFilter<'_>, fn(Socket) -> E),
+    (how, gate): (&C, AcceptFilter<'_>),
     whole: bool,
     room: usize,
 ) -> Result<WorkerReport, EngineError> {
+    let shared = common.shared;
+    let accept = |gate: AcceptFilter<'_>| accepted(how, gate, shared);
     let counter = AcceptState {
         gate,
-        make,
+        accept,
         whole,
         free: (0..room).rev().collect(),
     };
@@ -106,6 +113,32 @@ pub(super) fn answers<E: FlowEndpoint>(
         &vec![u64::MAX; room],
         NetserverTransactions(counter),
     )
+}
+
+/// Accepts a waiting connection. Where it is more than a socket, its calls block for a moment.
+fn accepted<C: Connects>(
+    how: &C,
+    gate: AcceptFilter<'_>,
+    shared: &SharedRun,
+) -> io::Result<Option<C::Endpoint>> {
+    if let Some(make) = C::OF_SOCKET {
+        let (socket, from) = gate.accept()?;
+        if !gate.admits(&from) {
+            return Ok(None);
+        }
+        socket.set_nonblocking(true)?;
+        return Ok(Some(make(socket)));
+    }
+    let gate = AcceptFilter {
+        patience: Some(NAP),
+        ..gate
+    };
+    let since = clock::now();
+    let mut give_up = || shared.stage() == RunStage::Abandon || since.elapsed() >= SET_UP;
+    match how.accept(gate, &mut give_up)? {
+        Met::Connected(endpoint) => Ok(Some(endpoint)),
+        Met::GivenUp => Ok(None),
+    }
 }
 
 fn part<E: FlowEndpoint>(
@@ -148,15 +181,15 @@ fn part<E: FlowEndpoint>(
     Ok(report)
 }
 
-struct NetperfTransactions<'d, 'a, E> {
-    dialling: &'d TransactionConnects<'a, E>,
+struct NetperfTransactions<'d, 'a, C> {
+    dialling: &'d TransactionConnects<'a, C>,
     index: u32,
     threads: u32,
     /// Queue of due connections, in an open loop.
     opening: Option<&'d mut DueConnections<'a>>,
 }
 
-impl<E> NetperfTransactions<'_, '_, E> {
+impl<C> NetperfTransactions<'_, '_, C> {
     /// Address of the flow at this place of the thread.
     fn to(&self, place: usize) -> &SockAddr {
         let targets = self.dialling.targets;
@@ -165,10 +198,10 @@ impl<E> NetperfTransactions<'_, '_, E> {
     }
 }
 
-impl<E: FlowEndpoint> TransactionLoop<E> for NetperfTransactions<'_, '_, E> {
+impl<C: Connects> TransactionLoop<C::Endpoint> for NetperfTransactions<'_, '_, C> {
     fn run(
         mut self,
-        flows: &mut [FlowState<ConnectionSlot<E>, KeptMark>],
+        flows: &mut [FlowState<ConnectionSlot<C::Endpoint>, KeptMark>],
         by: &mut LoopEvents<'_>,
         exchange: Exchange<'_>,
         state: &mut Desks<'_>,
@@ -185,7 +218,8 @@ impl<E: FlowEndpoint> TransactionLoop<E> for NetperfTransactions<'_, '_, E> {
         };
         let connected = Connected {
             again,
-            token: self.dialling.how.token.as_ref(),
+            // A connection that is set up has presented it.
+            token: C::OF_SOCKET.and(self.dialling.opened.token.as_ref()),
             ends_first: !self.dialling.job.has_peer,
         };
         let ended = match opening {
@@ -196,38 +230,75 @@ impl<E: FlowEndpoint> TransactionLoop<E> for NetperfTransactions<'_, '_, E> {
     }
 }
 
-impl<E: FlowEndpoint> TransactionConnects<'_, E> {
+impl<C: Connects> TransactionConnects<'_, C> {
     /// One attempt to connect.
-    fn once(&self, dialler: &mut Dialler, to: &SockAddr) -> io::Result<Connecting<E>> {
-        let (job, how) = (self.job, self.how);
-        let socket = socket::open_again(how.transport, how.family, how.options)?;
-        if how.transport.is_inet() {
+    fn once(
+        &self,
+        dialler: &mut Dialler,
+        to: &SockAddr,
+    ) -> io::Result<Connecting<C::Endpoint>> {
+        let (job, opened) = (self.job, self.opened);
+        let socket = socket::open_again(opened.transport, opened.family, opened.options)?;
+        if opened.transport.is_inet() {
             dialler.bind_next(&socket)?;
         }
         if job.end.socket.fast_open && job.sends {
             socket::send_with_connect(&socket)?;
         }
+        let connecting = match C::OF_SOCKET {
+            Some(make) => self.begun(socket, make, to),
+            None => self.set_up(socket, to),
+        }?;
+        if let Connecting::UnderWay(endpoint) = &connecting {
+            socket::set_on_connection(endpoint.fd(), opened.options)?;
+            if self.seen.get().is_none() {
+                // Another thread may have seen one meanwhile.
+                let _later = self.seen.set(ConnectionFacts::of(opened.transport, endpoint));
+            }
+        }
+        Ok(connecting)
+    }
+
+    /// Begins to connect a socket that needs no more.
+    fn begun(
+        &self,
+        socket: Socket,
+        make: fn(Socket) -> C::Endpoint,
+        to: &SockAddr,
+    ) -> io::Result<Connecting<C::Endpoint>> {
         socket.set_nonblocking(true)?;
         match socket.connect(to) {
             Ok(()) => {}
-            Err(error) if netperf_os::io::goes_on(&error) => {}
+            Err(error) if calls::goes_on(&error) => {}
             // The queue of a Unix-domain listener is full (connect(2), EAGAIN).
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 netperf_os::wait::sleep(BREATHER);
                 return Ok(Connecting::Busy);
             }
-            Err(error) if job.retry_connects || port_is_taken(&error) => {
+            Err(error) if self.job.retry_connects || port_is_taken(&error) => {
                 return Ok(Connecting::Busy);
             }
             Err(error) => return Err(error),
         }
-        socket::set_on_connection(socket.as_fd(), how.options)?;
-        if let Ok(mut seen) = self.segment_size.try_lock() {
-            if seen.is_none() {
-                *seen = socket::segment_size(how.transport, socket.as_fd());
+        Ok(Connecting::UnderWay(make(socket)))
+    }
+
+    /// Sets up a connection that is more than a socket. Its calls block for a moment.
+    fn set_up(&self, socket: Socket, to: &SockAddr) -> io::Result<Connecting<C::Endpoint>> {
+        calls::set_patience(socket.as_fd(), Some(NAP))?;
+        let token = self.opened.token.as_ref();
+        let mut give_up = || self.shared.stage() == RunStage::Abandon;
+        match entered(self.how, socket, (to, token), &mut give_up) {
+            Ok(Met::Connected(endpoint)) => Ok(Connecting::UnderWay(endpoint)),
+            Ok(Met::GivenUp) => Ok(Connecting::GivenUp),
+            Err(_) if give_up() => Ok(Connecting::GivenUp),
+            Err(error)
+                if self.job.retry_connects || port_is_taken(&error) || undone(&error) =>
+            {
+                Ok(Connecting::Busy)
             }
+            Err(error) => Err(error),
         }
-        Ok(Connecting::UnderWay((self.make)(socket)))
     }
 }
 
@@ -241,9 +312,13 @@ fn part_of((from, until): (u16, u16), index: u32, threads: u32) -> (u16, u16) {
     (edge(index), edge(index + 1))
 }
 
-struct NetserverTransactions<'a, E>(AcceptState<'a, E>);
+struct NetserverTransactions<'a, A>(AcceptState<'a, A>);
 
-impl<E: FlowEndpoint> TransactionLoop<E> for NetserverTransactions<'_, E> {
+impl<E, A> TransactionLoop<E> for NetserverTransactions<'_, A>
+where
+    E: FlowEndpoint,
+    A: FnMut(AcceptFilter<'_>) -> io::Result<Option<E>>,
+{
     fn run(
         mut self,
         flows: &mut [FlowState<ConnectionSlot<E>, KeptMark>],

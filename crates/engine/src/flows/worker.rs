@@ -286,6 +286,12 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         self.shared.bits().goes_on()
     }
 
+    /// Returns whether the run stops where it is.
+    #[inline]
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.shared.stage() == RunStage::Abandon
+    }
+
     /// Recorder of the current part.
     #[inline]
     pub(super) fn recorder(&mut self) -> &mut R {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use netperf_measure::{clock, cpu};
+use netperf_model::many::flows_have_threads;
 use netperf_model::{Crew, EndJob, EndPlan, EndSetup, FlowCarrier, IoMethod, TransportId, Workers};
 use netperf_os::events::Watch;
 use netperf_transport::meeting::OnSocket;
@@ -103,12 +104,10 @@ const MOST_THREADS: u32 = 4096;
 
 /// Number of threads for this many flows; each has one if its calls go through a ring.
 pub(super) fn threads(job: &EndJob, workers: &Workers, flows: u32) -> u32 {
-    let wanted = match FlowCarrier::of(job.transport) {
-        Some(FlowCarrier::Threads) => flows,
-        _ if job.end.io.method == IoMethod::Uring => flows,
-        Some(FlowCarrier::Connections | FlowCarrier::Datagrams) | None => {
-            workers.threads.unwrap_or_else(cpu::count)
-        }
+    let wanted = if flows_have_threads(job.transport, job.connects, job.end.io.method) {
+        flows
+    } else {
+        workers.threads.unwrap_or_else(cpu::count)
     };
     wanted.clamp(1, flows.clamp(1, MOST_THREADS))
 }

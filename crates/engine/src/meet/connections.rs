@@ -180,7 +180,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
 
 /// Connects a data socket. Where it goes to the port of the control connection it says
 /// first which test it is of.
-pub(super) fn entered<C: Connects>(
+pub(crate) fn entered<C: Connects>(
     how: &C,
     data: Socket,
     (to, token): (&SockAddr, Option<&Token>),
@@ -204,7 +204,7 @@ pub(crate) fn port_is_taken(error: &io::Error) -> bool {
 }
 
 /// A signal undid what was begun: the next socket may have more luck.
-fn undone(error: &io::Error) -> bool {
+pub(crate) fn undone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Interrupted
 }
 

@@ -13,7 +13,7 @@ mod open_loop;
 mod paths;
 
 #[cfg(feature = "flows")]
-pub(crate) use connections::{Dialler, port_is_taken};
+pub(crate) use connections::{Dialler, entered, port_is_taken, undone};
 
 use std::fs::File;
 use std::io;
@@ -125,7 +125,7 @@ pub(crate) struct ConnectionFacts {
 }
 
 impl ConnectionFacts {
-    fn of(transport: TransportId, endpoint: &impl OnSocket) -> Self {
+    pub(crate) fn of(transport: TransportId, endpoint: &impl OnSocket) -> Self {
         Self {
             segment_size: socket::segment_size(transport, endpoint.fd()),
             cipher: endpoint.cipher(),
@@ -563,9 +563,9 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
 fn gate<'a>(listener: &'a Socket, job: &'a EndJob) -> AcceptFilter<'a> {
     let sources = &job.sources;
     AcceptFilter {
-        listener,
         sources: (!sources.is_anybody()).then_some(sources),
         passed: Passed::of(job),
+        ..AcceptFilter::open(listener)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::end_job::EndJob;
 use crate::io::{Feature, IoMethod, IoPlan};
-use crate::many::{FlowCarrier, Many, Workers, flows_have_sessions};
+use crate::many::{FlowCarrier, Many, Workers, flows_have_sessions, flows_have_threads};
 use crate::plan::{Duplex, EndPlan, Flow, Limit, TestPlan};
 
 /// A reason against many flows: the end of a sentence that begins with "many flows".
@@ -36,8 +36,8 @@ const HAVE: &[Feature] = &[
     Feature::Numbers,
 ];
 
-/// Transports over which flows connect for every operation: a connection is a socket that
-/// connects, and no more.
+/// Transports over which netservers without [`Feature::MoreFlows`] have flows with a connection
+/// for each transaction.
 const CONNECT: &[TransportId] = &[
     TransportId::Tcp,
     TransportId::IpDefault,
@@ -58,8 +58,8 @@ const TESTS: &[Reason] = &[
         "have no netserver whose threads run on CPUs: leave out --remote-cpus or -N",
     ),
     (
-        |plan| plan.flow.connects && !CONNECT.contains(&plan.transport),
-        "are not implemented with a connection for each transaction over this transport",
+        |plan| plan.flow.connects && !plan.transport.is_connected(),
+        "have a connection for each transaction only over transports with connections",
     ),
     (
         |plan| flows_have_sessions(plan) && plan.control.is_none(),
@@ -131,19 +131,22 @@ pub(super) fn check(plan: &TestPlan) -> Result<(), Refusal> {
 }
 
 fn why_not(plan: &TestPlan, many: &Many) -> Option<Cow<'static, str>> {
-    let Some(carrier) = FlowCarrier::of(plan.transport) else {
+    if FlowCarrier::of(plan.transport).is_none() {
         return Some("are not implemented over this transport".into());
-    };
-    let few = |workers: &Workers| workers.threads.is_some_and(|threads| threads < many.flows);
-    let flows = many.flows;
-    if carrier == FlowCarrier::Threads && (few(&many.local) || few(&many.remote)) {
-        let why = format!("over this transport have a thread each: use --threads {flows}");
-        return Some(why.into());
     }
-    let ring = |end: &EndPlan, own| end.io.method == IoMethod::Uring && few(own);
-    if ring(&plan.local, &many.local) || ring(&plan.remote, &many.remote) {
-        let why = format!("with --io uring have a thread each: use --threads {flows}");
-        return Some(why.into());
+    let flows = many.flows;
+    let few = |workers: &Workers| workers.threads.is_some_and(|threads| threads < flows);
+    let have_threads = |end: &EndPlan, own| {
+        few(own) && flows_have_threads(plan.transport, plan.flow.connects, end.io.method)
+    };
+    if have_threads(&plan.local, &many.local) || have_threads(&plan.remote, &many.remote) {
+        let waits = |end: &EndPlan| end.io.method == IoMethod::Uring;
+        let what = if waits(&plan.local) || waits(&plan.remote) {
+            "with --io uring"
+        } else {
+            "over this transport"
+        };
+        return Some(format!("{what} have a thread each: use --threads {flows}").into());
     }
     let reason = TESTS.iter().find(|(is, _)| is(plan));
     let reason = reason.map(|(_, why)| Cow::Borrowed(*why));
@@ -179,6 +182,14 @@ fn option(many: &Many) -> &'static str {
     found.map_or("--threads", |(_, option)| option)
 }
 
+/// The feature of netserver that the many flows of a plan need; `None` if every netserver with
+/// many flows can do its part.
+#[must_use]
+pub fn needs_of_flows(plan: &TestPlan) -> Option<Feature> {
+    let needs = plan.flow.connects && !CONNECT.contains(&plan.transport);
+    (plan.many.is_some() && needs).then_some(Feature::MoreFlows)
+}
+
 /// True if netserver can do its part of many flows.
 #[must_use]
 pub fn serves(job: &EndJob) -> bool {
@@ -186,7 +197,7 @@ pub fn serves(job: &EndJob) -> bool {
         return false;
     };
     let alone = carrier == FlowCarrier::Datagrams && !job.test_flow().sends;
-    let connects = !job.connects || CONNECT.contains(&job.transport);
+    let connects = !job.connects || job.transport.is_connected();
     let known = job.end.features().into_iter().all(have);
     connects && !alone && known && ring_fits(&job.end, job.transport, job.test_flow())
 }

@@ -186,6 +186,7 @@ const PLACES: &[Place] = &[
             Feature::Arrivals,
             Feature::FailedSends,
             Feature::Numbers,
+            Feature::MoreFlows,
         ],
         ..ANYWHERE
     },
@@ -396,7 +397,11 @@ const RATE: &[(Condition, &str)] = &[
         "it has as many requests in flight as it takes: leave out the burst (-- -b)",
     ),
     (
-        |case| asks(case) && !case.over(SENDS_AT_ONCE),
+        |case| asks(case) && case.plan.flow.connects && case.over(&[TransportId::Dccp]),
+        "a response that DCCP loses would hold its flow until the end of the test",
+    ),
+    (
+        |case| asks(case) && !case.plan.flow.connects && !case.over(SENDS_AT_ONCE),
         "over this transport only one way: a call for a response cannot be put off",
     ),
     (

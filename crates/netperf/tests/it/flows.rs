@@ -462,8 +462,8 @@ fn what_many_flows_cannot_do_is_refused_in_one_line() {
             "use --threads 3",
         ),
         (
-            "-t OMNI --flows 3 -- -T tls -c -d rr",
-            "with a connection for each transaction",
+            "-t OMNI --flows 3 --threads 2 -- -T tls -c -d rr",
+            "use --threads 3",
         ),
     ] {
         let finished = run(&server, &format!("-l 1 -P 0 {words}"));

@@ -23,6 +23,7 @@ mod exit_statuses;
 mod facts;
 mod first_message;
 mod flent;
+mod flow_connections;
 mod flow_counts;
 mod flow_options;
 mod flows;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const LIMITS: &[(&str, usize)] = &[
     ("campaign", 6_500),
     ("cli", 9_800),
-    ("engine", 12_200),
+    ("engine", 12_500),
     ("history", 2_750),
     ("measure", 1_650),
     ("model", 6_850),

@@ -408,7 +408,6 @@ mod tests {
         };
         let sources = Sources::default();
         let gate = AcceptFilter {
-            listener: &session,
             sources: Some(&sources),
             passed: Some(Passed {
                 token: token(2),
@@ -416,6 +415,7 @@ mod tests {
                 family: Family::V4,
                 options: &options,
             }),
+            ..AcceptFilter::open(&session)
         };
         let (taken, from) = gate.accept().unwrap();
         let [old, new] = clients.as_mut_slice() else {

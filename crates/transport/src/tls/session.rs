@@ -132,7 +132,8 @@ impl Session {
         Ok((taken, step?))
     }
 
-    /// Completes the handshake; calls `give_up` whenever a signal interrupts.
+    /// Completes the handshake; calls `give_up` whenever a signal interrupts, or whenever the
+    /// receive time-out of the socket is over.
     pub(super) fn handshake(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -176,6 +177,7 @@ impl Session {
                         return Ok(Met::GivenUp);
                     }
                 }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !give_up() => {}
                 Err(error) => return Err(error),
             }
         }

@@ -53,10 +53,16 @@ fn interrupted<T>(outcome: &XtiResult<T>) -> bool {
     matches!(outcome, Err(XtiError::SysErr(error)) if error.kind() == io::ErrorKind::Interrupted)
 }
 
-/// `t_connect`, and `t_rcvconnect` after every signal; `false` if `give_up` returned true.
+/// The send time-out of the socket ended a `t_connect`, which goes on.
+fn goes_on<T>(outcome: &XtiResult<T>) -> bool {
+    matches!(outcome, Err(XtiError::SysErr(error)) if netperf_os::io::goes_on(error))
+}
+
+/// `t_connect`, and `t_rcvconnect` after every signal and after the send time-out; `false` if
+/// `give_up` returned true.
 fn connect(endpoint: &mut Xti, to: &SockAddr, give_up: GiveUp<'_>) -> XtiResult<bool> {
     let first = endpoint.t_connect(to);
-    if !interrupted(&first) {
+    if !interrupted(&first) && !goes_on(&first) {
         return first.map(|()| true);
     }
     loop {

@@ -279,8 +279,8 @@ impl<S: Borrow<Socket>> Xti<S> {
     ///
     /// # Errors
     /// `TLOOK` when the connection failed, with the reason from [`Self::t_rcvdis`]; `TSYSERR`
-    /// with `EINTR` when a signal interrupts: [`Self::t_rcvconnect`] then waits for the
-    /// connection. `TOUTSTATE`, `TNOTSUPPORT`.
+    /// with `EINTR` when a signal interrupts, and with `EINPROGRESS` after the send time-out:
+    /// [`Self::t_rcvconnect`] then waits for the connection. `TOUTSTATE`, `TNOTSUPPORT`.
     pub fn t_connect(&mut self, to: &SockAddr) -> XtiResult<()> {
         self.check(Call::Connect)?;
         match self.socket().connect(to) {
@@ -290,7 +290,7 @@ impl<S: Borrow<Socket>> Xti<S> {
             }
             Err(error) => {
                 self.happened(Event::Connect2);
-                if error.kind() == io::ErrorKind::Interrupted {
+                if error.kind() == io::ErrorKind::Interrupted || calls::goes_on(&error) {
                     return Err(error.into());
                 }
                 self.gone = Some(error);

@@ -115,7 +115,11 @@ fn answers(
     let (mut recv, mut send) = messages(direction, (70_000, 300));
     let counter = AcceptState {
         gate: AcceptFilter::open(listener),
-        make: Tcp::from,
+        accept: |gate: AcceptFilter<'_>| {
+            let (socket, _) = gate.accept()?;
+            socket.set_nonblocking(true)?;
+            Ok(Some(Tcp(socket)))
+        },
         whole: direction.is_request_response(),
         free: (0..flows.len()).collect(),
     };

@@ -7,6 +7,7 @@ use std::time::Duration;
 use netperf_engine::{Client, EndMark, EndReport, TestEnd};
 use netperf_measure::cpu;
 use netperf_model::many::flows_have_sessions;
+use netperf_model::refusal::needs_of_flows;
 use netperf_model::{Address, ControlPlan, CpuUsage, Denied, EndResult, Feature, Hosts, TestPlan};
 use netperf_os::sockopt;
 use netperf_session::SessionError;
@@ -114,7 +115,8 @@ impl TestRun<'_> {
             Some(abilities) => {
                 let lacks = |feature: &Feature| !abilities.features.contains(feature);
                 let off = |feature: &Feature| abilities.features_off.contains(feature);
-                match plan.remote.features().into_iter().find(lacks) {
+                let mut needed = plan.remote.features().into_iter().chain(needs_of_flows(plan));
+                match needed.find(lacks) {
                     Some(feature) if off(&feature) => Err(failure::not_for_strangers(feature)),
                     Some(feature) => Err(failure::unable(feature, Some(host))),
                     None => {

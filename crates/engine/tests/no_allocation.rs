@@ -369,13 +369,13 @@ fn all_paths<R: Recorder>(recorder: &mut R) {
 /// Transactions that the kernel stamps, and those whose devices could.
 fn stamped<R: Recorder>(recorder: &mut R) {
     for by in [Stamper::Kernel, Stamper::Device] {
-        let stamped = move |socket| Stamped::stream(socket, true, by).unwrap();
+        let stamped = move |socket| Stamped::stream(socket, true, (by, 1)).unwrap();
         exchange(stamped, recorder);
     }
     let (here, there) = (datagram_socket(), datagram_socket());
     let to = there.local_addr().unwrap();
-    let mut asking = Stamped::asking(here, Some(to), Stamper::Kernel).unwrap();
-    let mut answering = Stamped::answering(there, Stamper::Kernel).unwrap();
+    let mut asking = Stamped::asking(here, Some(to), (Stamper::Kernel, 1)).unwrap();
+    let mut answering = Stamped::answering(there, (Stamper::Kernel, 1)).unwrap();
     let mut buf = [0; 64];
     assert_no_alloc(|| {
         for _ in 0..100 {

@@ -54,7 +54,9 @@ pub struct DeviceStamp {
 /// that end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
-    /// Which transaction, from 1: the same one has the same number at both ends.
+    /// Flow of the transaction: netperf's port if there are many flows, else 0.
+    pub flow: u32,
+    /// Which transaction of the flow, from 1: the same one has the same number at both ends.
     pub number: u32,
     /// Just behind the previous receive call of netperf; 0 at netserver, which does not tell.
     pub begun: u64,
@@ -77,8 +79,36 @@ pub struct Stamps {
     pub every: u32,
     /// Transactions that were looked at, but of which a moment is missing.
     pub incomplete: u32,
-    /// Transactions, in order.
+    /// Transactions, in order, one flow after the other.
     pub each: Vec<Stamp>,
+}
+
+impl Stamps {
+    /// Largest number of sampled transactions.
+    const MOST: u32 = 8192;
+    /// The least that a flow of many samples.
+    const LEAST: u32 = 8;
+
+    /// Largest number of sampled transactions of each of so many flows.
+    #[must_use]
+    pub fn most(flows: u32) -> u32 {
+        (Self::MOST / flows.max(1)).max(Self::LEAST)
+    }
+
+    /// Adds the transactions of other flows.
+    pub fn add(&mut self, other: Self) {
+        self.every = self.every.max(other.every);
+        self.incomplete = self.incomplete.saturating_add(other.incomplete);
+        self.each.extend(other.each);
+        self.each.sort_by_key(Stamp::key);
+    }
+}
+
+impl Stamp {
+    /// Place among the transactions of an end.
+    const fn key(&self) -> (u32, u32) {
+        (self.flow, self.number)
+    }
 }
 
 words! {
@@ -261,18 +291,19 @@ impl OneWay {
     }
 
     fn with(client: &Stamps, server: &Stamps, slack: u64) -> Option<Self> {
-        let first = client.each.first()?.sent;
+        let first = client.each.iter().map(|stamp| stamp.sent).min()?;
         let mut others = server.each.iter().peekable();
         let mut pairs = Vec::new();
         let mut looked_at = 0;
         for own in &client.each {
-            while others.next_if(|other| other.number < own.number).is_some() {}
-            let Some(other) = others.next_if(|other| other.number == own.number) else {
+            while others.next_if(|other| other.key() < own.key()).is_some() {}
+            let Some(other) = others.next_if(|other| other.key() == own.key()) else {
                 continue;
             };
             looked_at += 1;
             pairs.extend(Pair::of(*own, *other, first, slack));
         }
+        in_time(&mut pairs);
         let best = best(&pairs)?;
         let base = i64::try_from(best.twice_offset.div_euclid(2)).ok()?;
         let line = OffsetLine::through(&pairs, base)?;
@@ -297,6 +328,11 @@ impl OneWay {
         at.and_then(|at| self.parts.get(at).copied())
             .unwrap_or_default()
     }
+}
+
+/// Sorts the pairs of many flows by time.
+fn in_time(pairs: &mut [Pair]) {
+    pairs.sort_by(|one, other| one.at.total_cmp(&other.at));
 }
 
 /// The pair with the shortest time on the wire: the least of it can have been waiting.
@@ -358,6 +394,7 @@ mod tests {
             let arrived = start + 1_000 + there;
             let answered = arrived + 2_000 + 5_000 + 3_000;
             client.each.push(Stamp {
+                flow: 0,
                 number,
                 begun: ERA + start - 600,
                 sending: ERA + start,
@@ -367,6 +404,7 @@ mod tests {
                 device: None,
             });
             server.each.push(Stamp {
+                flow: 0,
                 number,
                 begun: 0,
                 arrived: ahead(arrived),
@@ -421,6 +459,38 @@ mod tests {
             close(took, truth, 1.0);
         }
         assert_eq!(all.clock.nanos, 777_777);
+    }
+
+    #[test]
+    fn the_transactions_of_many_flows_are_paired_and_follow_one_clock() {
+        let drifting = |time: u64| 2_000_000 + i64::try_from(time / 2_000).unwrap();
+        let (client, server) = seen(&[(10_000, 10_000); 200], drifting);
+        // Every second transaction is of the other flow, and numbers begin anew in each.
+        let of_flows = |stamps: Stamps, ports: [u32; 2]| {
+            let mut all = Stamps::default();
+            for (other, port) in (0..).zip(ports) {
+                let own = stamps.each.iter().filter(|stamp| stamp.number % 2 == other);
+                let each = (1..).zip(own).map(|(number, stamp)| Stamp {
+                    flow: port,
+                    number,
+                    ..*stamp
+                });
+                all.add(Stamps {
+                    every: other + 1,
+                    incomplete: 1,
+                    each: each.collect(),
+                });
+            }
+            all
+        };
+        let one = OneWay::of(&client, &server).unwrap();
+        let client = of_flows(client, [40_001, 40_000]);
+        let all = OneWay::of(&client, &of_flows(server.clone(), [40_001, 40_000])).unwrap();
+        assert_eq!((all.clock, all.parts), (one.clock, one.parts));
+        assert_eq!((all.transactions, all.discarded, all.every), (200, 2, 2));
+        let translated = of_flows(server, [50_001, 50_000]);
+        assert_eq!(OneWay::of(&client, &translated), None);
+        assert_eq!([1, 3, 5000].map(Stamps::most), [8192, 2730, 8]);
     }
 
     #[test]

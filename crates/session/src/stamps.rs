@@ -13,6 +13,8 @@ const VERSION: u8 = 1;
 const STAMP: u16 = 36;
 /// Bytes of a transaction that the device stamped, too.
 const WITH_DEVICE: u16 = 52;
+/// Bytes of a transaction of one of many flows: the device's stamps are 0 if there are none.
+const WITH_FLOW: u16 = 56;
 /// Stamps by the kernel, in its own time.
 const SOFTWARE: u8 = 1;
 /// Stamps by the device, by its own clock, beside those by the kernel.
@@ -43,7 +45,12 @@ pub(crate) fn asked(extension: &Extension) -> Result<Option<Stamper>, NotUnderst
 /// The bytes of stamps.
 pub(crate) fn encode(stamps: &Stamps) -> Vec<u8> {
     let by_device = stamps.each.iter().any(|stamp| stamp.device.is_some());
-    let size = if by_device { WITH_DEVICE } else { STAMP };
+    let of_flows = stamps.each.iter().any(|stamp| stamp.flow > 0);
+    let size = match (of_flows, by_device) {
+        (true, _) => WITH_FLOW,
+        (false, true) => WITH_DEVICE,
+        (false, false) => STAMP,
+    };
     let mut bytes = vec![VERSION, 0];
     bytes.extend(size.to_be_bytes());
     let count = u32::try_from(stamps.each.len()).unwrap_or(u32::MAX);
@@ -55,9 +62,12 @@ pub(crate) fn encode(stamps: &Stamps) -> Vec<u8> {
         for moment in [stamp.sending, stamp.sent, stamp.arrived, stamp.received] {
             bytes.extend(moment.to_be_bytes());
         }
-        if by_device {
+        if by_device || of_flows {
             let device = stamp.device.unwrap_or_default();
             bytes.extend([device.sent, device.arrived].map(u64::to_be_bytes).concat());
+        }
+        if of_flows {
+            bytes.extend(stamp.flow.to_be_bytes());
         }
     }
     bytes
@@ -85,18 +95,20 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Stamps> {
 }
 
 fn get(mut bytes: AppendixReader<'_>) -> Option<Stamp> {
-    Some(Stamp {
+    let mut stamp = Stamp {
         number: bytes.word()?,
-        begun: 0,
         sending: bytes.long()?,
         sent: bytes.long()?,
         arrived: bytes.long()?,
         received: bytes.long()?,
-        device: bytes
-            .long()
-            .zip(bytes.long())
-            .map(|(sent, arrived)| DeviceStamp { sent, arrived }),
-    })
+        ..Stamp::default()
+    };
+    let device = bytes.long().zip(bytes.long());
+    stamp.flow = bytes.word().unwrap_or_default();
+    // Without a device those of a flow are 0.
+    let stamped = device.filter(|device| stamp.flow == 0 || *device != (0, 0));
+    stamp.device = stamped.map(|(sent, arrived)| DeviceStamp { sent, arrived });
+    Some(stamp)
 }
 
 #[cfg(test)]
@@ -105,6 +117,7 @@ mod tests {
 
     fn stamps() -> Stamps {
         let stamp = |number: u32| Stamp {
+            flow: 0,
             number,
             begun: 0,
             sending: u64::MAX - 3,
@@ -129,7 +142,13 @@ mod tests {
             let (sent, arrived) = (u64::from(stamp.number), u64::MAX);
             stamp.device = Some(DeviceStamp { sent, arrived });
         }
-        assert_eq!(decode(&encode(&by_device)), Some(by_device));
+        assert_eq!(decode(&encode(&by_device)), Some(by_device.clone()));
+        for mut of_flows in [stamps(), by_device] {
+            for stamp in &mut of_flows.each {
+                stamp.flow = 40_000 + stamp.number;
+            }
+            assert_eq!(decode(&encode(&of_flows)), Some(of_flows));
+        }
     }
 
     #[test]

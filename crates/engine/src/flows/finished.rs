@@ -75,6 +75,11 @@ impl FinishedRun<'_> {
         setup: &netperf_model::EndSetup,
     ) -> Result<EndReport, EngineError> {
         let job = self.job;
+        let mut stamps = reports.iter_mut().filter_map(|report| report.stamps.take());
+        let stamps = stamps.next().map(|mut all| {
+            stamps.for_each(|other| all.add(other));
+            all
+        });
         let marks = reports
             .iter_mut()
             .flat_map(|report| std::mem::take(&mut report.marks));
@@ -98,6 +103,7 @@ impl FinishedRun<'_> {
         );
         result.crew = Some(workers::crew(&self.flows.workers, self.threads));
         result.paced = paced(reports);
+        result.stamps = stamps;
         let qualities = reports.iter().filter_map(|report| report.quality);
         result.quality = qualities.reduce(|all, one| all.beside(&one));
         result.flows = job.end.flow_counts.then(|| self.each_there(reports));

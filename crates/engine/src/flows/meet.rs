@@ -7,9 +7,9 @@ use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use netperf_model::{EndJob, IoMethod};
+use netperf_model::{EndJob, IoMethod, Stamper};
 use netperf_os::{SockAddr, Socket};
-use netperf_transport::io::{BatchedRecv, BatchedSend, ByRing, Discarding, ZeroCopy};
+use netperf_transport::io::{BatchedRecv, BatchedSend, ByRing, Discarding, Stamped, ZeroCopy};
 use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, OnSocket, Parts as _};
 use netperf_transport::one_port::Passed;
 use netperf_transport::registry::Visitor;
@@ -87,6 +87,13 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
                 });
                 self.over_sockets(&how, from_file)
             }
+            DataPath::Stamped(by) => {
+                let by = (by, self.set.flows);
+                self.over_sockets(
+                    &how,
+                    each(move |socket| Stamped::stream(socket, N::NETPERF, by)),
+                )
+            }
             DataPath::Discard => self.over_sockets(&how, each(|socket| Ok(Discarding(socket)))),
             DataPath::Splice => self.over_sockets(&how, Spliced::sharing),
             DataPath::ZeroCopy => {
@@ -125,6 +132,14 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         let (io, ends) = (&job.end.io, DatagramEnds);
         let (trains, setup) = (path::trains(io), common.setup);
         let path = path::choose(job, PathClass::Datagrams);
+        if let DataPath::Stamped(by) = path {
+            return Self {
+                set,
+                sockets,
+                conduct,
+            }
+            .stamped_datagrams(&how, by);
+        }
         let batched = |(socket, to)| {
             BatchedSend::new(socket, to, trains, path::size(setup.send_size))
                 .map_err(Operation::Send.failed())
@@ -178,6 +193,31 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
 }
 
 impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
+    /// Has the datagrams of transactions stamped.
+    fn stamped_datagrams<E: Aimed>(self, how: &Udp<E>, by: Stamper) -> Conduct<T> {
+        let Self {
+            set,
+            sockets,
+            conduct,
+        } = self;
+        let FlowSet { job, common, .. } = set;
+        let with = (by, set.flows);
+        let sockets = dealt(sockets, set.threads);
+        let open = |index: u32| {
+            let stamped: io::Result<Vec<Stamped<true>>> = if N::NETPERF {
+                let each = set.asking(how, index)?.into_iter().map(E::into_parts);
+                each.map(|(socket, to)| Stamped::asking(socket, to, with))
+                    .collect()
+            } else {
+                let each = sockets(index)?.into_iter();
+                each.map(|socket| Stamped::answering(socket, with))
+                    .collect()
+            };
+            stamped.map_err(path::no_stamps(by))
+        };
+        Ok(common.run::<N, _, _>(&open, &share(job), &DatagramEnds, conduct))
+    }
+
     /// Opens a connection for every transaction.
     fn transactions<C: Connects + Sync>(self, how: &C) -> Conduct<T> {
         let Self { set, conduct, .. } = self;
@@ -238,9 +278,10 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
                 *locked(&cipher) = first.cipher();
             }
             let sockets = endpoints.into_iter().map(OnSocket::into_socket).collect();
-            make(sockets).map_err(|error| match job.end.io.method {
-                IoMethod::Uring => path::no_ring()(error),
-                IoMethod::Blocking | IoMethod::Poll | IoMethod::Epoll => {
+            make(sockets).map_err(|error| match (job.end.io.method, job.end.stamps) {
+                (_, Some(by)) => path::no_stamps(by)(error),
+                (IoMethod::Uring, None) => path::no_ring()(error),
+                (IoMethod::Blocking | IoMethod::Poll | IoMethod::Epoll, None) => {
                     Operation::Create.failed()(error)
                 }
             })

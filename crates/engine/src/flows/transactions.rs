@@ -232,11 +232,7 @@ impl<C: Connects> TransactionLoop<C::Endpoint> for NetperfTransactions<'_, '_, C
 
 impl<C: Connects> TransactionConnects<'_, C> {
     /// One attempt to connect.
-    fn once(
-        &self,
-        dialler: &mut Dialler,
-        to: &SockAddr,
-    ) -> io::Result<Connecting<C::Endpoint>> {
+    fn once(&self, dialler: &mut Dialler, to: &SockAddr) -> io::Result<Connecting<C::Endpoint>> {
         let (job, opened) = (self.job, self.opened);
         let socket = socket::open_again(opened.transport, opened.family, opened.options)?;
         if opened.transport.is_inet() {
@@ -253,7 +249,9 @@ impl<C: Connects> TransactionConnects<'_, C> {
             socket::set_on_connection(endpoint.fd(), opened.options)?;
             if self.seen.get().is_none() {
                 // Another thread may have seen one meanwhile.
-                let _later = self.seen.set(ConnectionFacts::of(opened.transport, endpoint));
+                let _later = self
+                    .seen
+                    .set(ConnectionFacts::of(opened.transport, endpoint));
             }
         }
         Ok(connecting)
@@ -292,9 +290,7 @@ impl<C: Connects> TransactionConnects<'_, C> {
             Ok(Met::Connected(endpoint)) => Ok(Connecting::UnderWay(endpoint)),
             Ok(Met::GivenUp) => Ok(Connecting::GivenUp),
             Err(_) if give_up() => Ok(Connecting::GivenUp),
-            Err(error)
-                if self.job.retry_connects || port_is_taken(&error) || undone(&error) =>
-            {
+            Err(error) if self.job.retry_connects || port_is_taken(&error) || undone(&error) => {
                 Ok(Connecting::Busy)
             }
             Err(error) => Err(error),

@@ -5,7 +5,8 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::HistogramView;
 use netperf_model::{
-    ArrivedAmount, FlowCounts, IoCounts, Latency, Paced, Quality, Tally, TransportId, Window,
+    ArrivedAmount, FlowCounts, IoCounts, Latency, Paced, Quality, Stamps, Tally, TransportId,
+    Window,
 };
 use netperf_os::tcp;
 use netperf_transport::meeting::{EndMark, OnSocket};
@@ -435,6 +436,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
             starts: self.starts,
             latency: self.recorders[COUNTED].kept(),
             paced: None,
+            stamps: None,
             quality,
             ports: Vec::new(),
             over,
@@ -501,6 +503,8 @@ pub(super) struct WorkerReport {
     pub(super) latency: Option<Latency>,
     /// How well a rate was kept.
     pub(super) paced: Option<Paced>,
+    /// Time stamps of transactions.
+    pub(super) stamps: Option<Stamps>,
     /// Loss, order and delay of numbered datagrams.
     pub(super) quality: Option<Quality>,
     /// netperf's port of each flow, 0 where there is none.

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use netperf_measure::{clock, cpu};
 use netperf_model::many::flows_have_threads;
-use netperf_model::{Crew, EndJob, EndPlan, EndSetup, FlowCarrier, IoMethod, TransportId, Workers};
+use netperf_model::{
+    Crew, EndJob, EndPlan, EndSetup, FlowCarrier, IoMethod, Stamps, TransportId, Workers,
+};
 use netperf_os::events::Watch;
 use netperf_transport::meeting::OnSocket;
-use netperf_transport::socket;
+use netperf_transport::{Endpoint, socket};
 
 use super::ends::CloseFlows;
 use super::flow::FlowState;
@@ -480,7 +482,8 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
             Ok(ended) => state.report(ended, &mut flows),
             Err(error) => return Ok(state.broken_off(error, &mut flows)),
         };
-        let endpoints: Vec<E> = flows.into_iter().map(|flow| flow.endpoint).collect();
+        let mut endpoints: Vec<E> = flows.into_iter().map(|flow| flow.endpoint).collect();
+        report.stamps = stamps(&mut endpoints);
         let discards = report.cut.is_some() && report.ended == Ended::Abandoned;
         let reset = discards.then(|| finish::reset(endpoints.iter().map(OnSocket::fd)));
         let tells = common.closes && !shared.is_lost() && !discards;
@@ -502,6 +505,14 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         report.connected = connected;
         Ok(report)
     }
+}
+
+/// The time stamps of all flows of a thread.
+fn stamps<E: FlowEndpoint>(endpoints: &mut [E]) -> Option<Stamps> {
+    let mut each = endpoints.iter_mut().filter_map(Endpoint::stamps);
+    let mut all = each.next()?;
+    each.for_each(|other| all.add(other));
+    Some(all)
 }
 
 /// The loop that the work asks for.

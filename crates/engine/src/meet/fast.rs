@@ -53,7 +53,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
                 self.send(endpoint.map_err(Operation::Send.failed())?)
             }
             DataPath::Stamped(by) => {
-                let endpoint = Stamped::stream(data, N::NETPERF, by);
+                let endpoint = Stamped::stream(data, N::NETPERF, (by, 1));
                 self.over(endpoint.map_err(no_stamps(by))?)
             }
             DataPath::OpenLoop if job.use_write => self.open_loop(Written(data)),
@@ -71,7 +71,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         match path {
             DataPath::Stamped(by) => {
                 let (socket, to) = endpoint.into_parts();
-                let endpoint = Stamped::asking(socket, to, by).map_err(no_stamps(by))?;
+                let endpoint = Stamped::asking(socket, to, (by, 1)).map_err(no_stamps(by))?;
                 self.addressed(endpoint)
             }
             DataPath::RingSend => {
@@ -108,7 +108,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
                 self.receive_messages(endpoint)
             }
             DataPath::Stamped(by) => {
-                let endpoint = Stamped::answering(data, by).map_err(no_stamps(by))?;
+                let endpoint = Stamped::answering(data, (by, 1)).map_err(no_stamps(by))?;
                 self.answers(endpoint)
             }
             _ => {

@@ -6,18 +6,20 @@
 //! two hosts. Unlike reading the device's clock, it takes no privilege.
 
 use super::offset::OffsetLine;
-use super::{Pair, Stamp, Stamps, best, between, real, whole};
+use super::{Pair, Stamp, Stamps, best, between, in_time, real, whole};
 
 /// Stamps whose moments at the device are told by the system's clock, and how far those can
 /// be from the truth, nanoseconds. `None` where the device stamped nothing.
 pub(super) fn in_system_time(stamps: &Stamps) -> Option<(Stamps, f64)> {
     let stamped = |stamp: &&Stamp| stamp.device.is_some();
-    let first = stamps.each.iter().find(stamped)?.sent;
-    let pairs: Vec<Pair> = stamps
+    let sent = stamps.each.iter().filter(stamped).map(|stamp| stamp.sent);
+    let first = sent.min()?;
+    let mut pairs: Vec<Pair> = stamps
         .each
         .iter()
         .filter_map(|stamp| seen(stamp, first))
         .collect();
+    in_time(&mut pairs);
     let base = i64::try_from(best(&pairs)?.twice_offset.div_euclid(2)).ok()?;
     let line = OffsetLine::through(&pairs, base)?;
     let each = stamps.each.iter().filter_map(|stamp| {
@@ -76,6 +78,7 @@ mod tests {
             let answered = arrived + 20_000;
             let back = answered + 30_000;
             client.each.push(Stamp {
+                flow: 0,
                 number,
                 begun: ERA + start,
                 sending: ERA + start,
@@ -88,6 +91,7 @@ mod tests {
                 }),
             });
             server.each.push(Stamp {
+                flow: 0,
                 number,
                 begun: 0,
                 arrived: ERA + arrived + 2_000,

@@ -27,6 +27,8 @@ const HAVE: &[Feature] = &[
     Feature::Sequence,
     Feature::Pages,
     Feature::Series,
+    Feature::Timestamps,
+    Feature::DeviceStamps,
     Feature::Rate,
     Feature::OnePort,
     Feature::Duplex,
@@ -186,7 +188,8 @@ fn option(many: &Many) -> &'static str {
 /// many flows can do its part.
 #[must_use]
 pub fn needs_of_flows(plan: &TestPlan) -> Option<Feature> {
-    let needs = plan.flow.connects && !CONNECT.contains(&plan.transport);
+    let connects = plan.flow.connects && !CONNECT.contains(&plan.transport);
+    let needs = connects || plan.remote.stamps.is_some();
     (plan.many.is_some() && needs).then_some(Feature::MoreFlows)
 }
 

@@ -212,8 +212,8 @@ const PLACES: &[Place] = &[
                 "both ends stamp: only with a netserver",
             ),
             (
-                |case| case.plan.many.is_some() || case.plan.burst > 0,
-                "not with several transactions at the same time",
+                |case| case.plan.burst > 0,
+                "not with several transactions at the same time on a flow",
             ),
             (|case| is_empty(case.plan), EMPTY),
             (
@@ -522,7 +522,7 @@ const OTHER_CALLS: &str = "only with send and recv, not with -I, -V and TCP_SEND
 const PARTICULAR: &str = "a receiver of many takes neither -n and -N nor -B";
 const PACED: &str = "not together with -b: it would pace batches";
 const SPLICE: &str = "only over TCP, and not together with --discard and --io uring";
-const STAMPS: &str = "only in request/response tests over TCP and UDP, on one socket";
+const STAMPS: &str = "only in request/response tests over TCP and UDP";
 const EMPTY: &str = "requests and responses must have a byte at least: not with -- -r of 0";
 const SEQUENCE: &str = "only in stream tests over UDP, UDP-Lite, DCCP and Unix-domain datagrams";
 const DUPLEX: &str = "only in stream tests, and not with TCP_SENDFILE";

@@ -434,10 +434,6 @@ fn what_many_flows_cannot_do_is_refused_in_one_line() {
     let server = ours!().serve();
     for (words, why) in [
         (
-            "-t UDP_RR --timestamps software --flows 2",
-            "leave out --timestamps",
-        ),
-        (
             "-t UDP_STREAM --sequence --flows 2 --warmup 1",
             "leave out --warmup",
         ),

@@ -16,8 +16,6 @@ use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received, stream_
 use crate::meeting::{OnSocket, Parted, Parts};
 use crate::udp::mark_the_end;
 
-/// Largest number of recorded transactions.
-const MOST: u32 = 8192;
 /// Time limit for a device's transmit timestamp.
 const DEVICE_SAYS: Duration = Duration::from_millis(5);
 /// Number of consecutive missing timestamps after which the endpoint no longer waits for the
@@ -45,15 +43,22 @@ pub struct Stamped<const WHOLE: bool> {
     log: StampRecorder,
     /// Id of the next requested transmit timestamp, or the number of bytes sent.
     next_id: u32,
+    /// It is one of many flows.
+    many: bool,
+    /// netperf's port of one of many flows, if it is known from the beginning.
+    flow: u32,
 }
+
+/// Source of timestamps, and the number of flows that are sampled.
+pub type StampedFlows = (Stamper, u32);
 
 impl Stamped<false> {
     /// Creates an endpoint for a connection; `asking` is true at netperf's end.
     ///
     /// # Errors
     /// When the kernel does not support timestamps.
-    pub fn stream(socket: Socket, asking: bool, by: Stamper) -> io::Result<Self> {
-        Self::new(socket, StampedDestination::Stream, asking, by)
+    pub fn stream(socket: Socket, asking: bool, (by, flows): StampedFlows) -> io::Result<Self> {
+        Self::new(socket, StampedDestination::Stream, asking, (by, flows))
     }
 }
 
@@ -62,7 +67,7 @@ impl Stamped<true> {
     ///
     /// # Errors
     /// When the kernel does not support timestamps.
-    pub fn asking(socket: Socket, to: Option<SockAddr>, by: Stamper) -> io::Result<Self> {
+    pub fn asking(socket: Socket, to: Option<SockAddr>, by: StampedFlows) -> io::Result<Self> {
         Self::new(
             socket,
             to.map_or(StampedDestination::Connected, StampedDestination::To),
@@ -75,7 +80,7 @@ impl Stamped<true> {
     ///
     /// # Errors
     /// When the kernel does not support timestamps.
-    pub fn answering(socket: Socket, by: Stamper) -> io::Result<Self> {
+    pub fn answering(socket: Socket, by: StampedFlows) -> io::Result<Self> {
         Self::new(
             socket,
             StampedDestination::Back(Source::unknown()),
@@ -86,18 +91,42 @@ impl Stamped<true> {
 }
 
 impl<const WHOLE: bool> Stamped<WHOLE> {
-    fn new(socket: Socket, way: StampedDestination, asking: bool, by: Stamper) -> io::Result<Self> {
+    fn new(
+        socket: Socket,
+        way: StampedDestination,
+        asking: bool,
+        (by, flows): StampedFlows,
+    ) -> io::Result<Self> {
         let by = match by {
             Stamper::Kernel => StampSource::Kernel,
             Stamper::Device => StampSource::Device,
         };
         stamps::enable(socket.as_fd(), by)?;
+        // A connection has no peer any more at its end.
+        let address = if asking {
+            socket.local_addr()
+        } else {
+            socket.peer_addr()
+        };
+        let address = address.ok().and_then(|address| address.as_socket());
+        let port = address.map_or(0, |address| address.port().into());
         Ok(Self {
+            flow: if flows > 1 { port } else { 0 },
             socket,
             way,
-            log: StampRecorder::new(asking, by),
+            log: StampRecorder::new(asking, by, Stamps::most(flows)),
             next_id: 0,
+            many: flows > 1,
         })
+    }
+
+    /// netperf's port of one of many flows.
+    fn flow(&self) -> u32 {
+        let StampedDestination::Back(source) = &self.way else {
+            return self.flow;
+        };
+        let source = source.address().filter(|_| self.many);
+        source.map_or(self.flow, |source| source.port().into())
     }
 
     fn call(&mut self, buf: &[u8], stamped: bool) -> io::Result<usize> {
@@ -157,12 +186,22 @@ impl<const WHOLE: bool> Endpoint for Stamped<WHOLE> {
                 }
                 received(Ok(bytes))
             }
-            Err(error) => received(Err(error)),
+            Err(error) => {
+                if error.kind() == io::ErrorKind::WouldBlock {
+                    self.log.take_early(&self.socket);
+                }
+                received(Err(error))
+            }
         }
     }
 
     fn stamps(&mut self) -> Option<Stamps> {
-        Some(self.log.finish(&self.socket))
+        let flow = self.flow();
+        let mut stamps = self.log.finish(&self.socket);
+        for stamp in &mut stamps.each {
+            stamp.flow = flow;
+        }
+        Some(stamps)
     }
 }
 
@@ -196,6 +235,8 @@ struct StampRecorder {
     /// Consecutive missing device timestamps.
     misses: u32,
     every: u32,
+    /// Largest number of recorded transactions.
+    most: u32,
     incomplete: u32,
     each: Vec<Stamp>,
     /// Number of the current transaction, from 1.
@@ -211,14 +252,15 @@ struct StampRecorder {
 }
 
 impl StampRecorder {
-    fn new(asking: bool, by: StampSource) -> Self {
+    fn new(asking: bool, by: StampSource, most: u32) -> Self {
         Self {
             asking,
             by,
             misses: 0,
             every: 1,
+            most,
             incomplete: 0,
-            each: Vec::with_capacity(usize::try_from(MOST).unwrap_or(0)),
+            each: Vec::with_capacity(usize::try_from(most).unwrap_or(0)),
             number: 0,
             last_receive: 0,
             sending: None,
@@ -273,7 +315,7 @@ impl StampRecorder {
     fn next(&mut self, socket: &Socket) {
         self.close(socket);
         self.number = self.number.wrapping_add(1);
-        if self.number / self.every >= MOST {
+        if self.number / self.every >= self.most {
             self.every = self.every.saturating_mul(2);
             let every = self.every;
             self.each.retain(|stamp| stamp.number % every == 0);
@@ -314,6 +356,16 @@ impl StampRecorder {
             self.each.push(open);
         } else {
             self.incomplete += 1;
+        }
+    }
+
+    /// Reads the transmit timestamps that are there before the response: as long as the error
+    /// queue has one, epoll(7) reports the socket.
+    #[cold]
+    fn take_early(&mut self, socket: &Socket) {
+        if let Some(mut open) = self.open.take() {
+            self.take_departures(&mut open, socket);
+            self.open = Some(open);
         }
     }
 

@@ -115,7 +115,11 @@ impl TestRun<'_> {
             Some(abilities) => {
                 let lacks = |feature: &Feature| !abilities.features.contains(feature);
                 let off = |feature: &Feature| abilities.features_off.contains(feature);
-                let mut needed = plan.remote.features().into_iter().chain(needs_of_flows(plan));
+                let mut needed = plan
+                    .remote
+                    .features()
+                    .into_iter()
+                    .chain(needs_of_flows(plan));
                 match needed.find(lacks) {
                     Some(feature) if off(&feature) => Err(failure::not_for_strangers(feature)),
                     Some(feature) => Err(failure::unable(feature, Some(host))),

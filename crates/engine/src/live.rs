@@ -86,8 +86,8 @@ pub struct Live {
 struct Data {
     /// A duplicate descriptor: the loop's may be closed at any time.
     socket: Option<OwnedFd>,
-    /// The same, to tell the other end by.
-    told_by: Option<StopSender>,
+    /// The same, to tell the other end by; of many flows with a session each, all of them.
+    told_by: Vec<StopSender>,
     /// `TCP_INFO` at the end of the loop.
     last: Option<TcpInfo>,
     /// Bytes acknowledged at the end of the loop.
@@ -166,7 +166,7 @@ impl Live {
         }
         if self.tells {
             // Without it the other end hears of the end when its own time is over.
-            self.data().told_by = StopSender::on(data, None).ok();
+            self.data().told_by = StopSender::on(data, None).into_iter().collect();
         }
         if let Some(watched) = self.series.get() {
             watched.offer(0, std::iter::once((Some(watched.next()), data)));
@@ -177,7 +177,7 @@ impl Live {
     /// Sends the stop over this connection, on which the other end alone sends.
     pub(crate) fn stops_on(&self, data: BorrowedFd<'_>) {
         if self.tells {
-            self.data().told_by = StopSender::on(data, None).ok();
+            self.data().told_by = StopSender::on(data, None).into_iter().collect();
         }
     }
 
@@ -185,7 +185,9 @@ impl Live {
     pub(crate) fn aimed(&self, data: BorrowedFd<'_>, to: &SockAddr) {
         if self.tells {
             // As with a connection.
-            self.data().told_by = StopSender::on(data, Some(to.clone())).ok();
+            self.data()
+                .told_by
+                .extend(StopSender::on(data, Some(to.clone())));
         }
     }
 
@@ -257,7 +259,7 @@ impl Live {
             watched.finish();
         }
         let mut data = self.data();
-        data.told_by = None;
+        data.told_by.clear();
         if let Some(socket) = data.socket.take() {
             data.last = tcp::info(socket.as_fd()).ok();
             data.acknowledged = acknowledged(socket.as_fd());

@@ -57,6 +57,9 @@ pub struct TestEnd<N> {
     /// netperf's sockets of further flows, where netserver must know them.
     pub(crate) receivers: Vec<SecondSocket>,
     ports: Vec<u16>,
+    /// First bytes of the data of each session, where it goes to the port of the control
+    /// connection.
+    tokens: Vec<Token>,
     /// Socket that announces datagrams through the port of the control connection.
     handoff: Option<Socket>,
     /// Keeps the kernel stamping.
@@ -171,6 +174,7 @@ impl<N: Role> TestEnd<N> {
             further,
             ports,
             handoff,
+            tokens: Vec::new(),
         })
     }
 
@@ -208,9 +212,11 @@ impl<N: Role> TestEnd<N> {
         receiver.placed.address.as_ref()
     }
 
-    /// Sets the first bytes of data, where it goes to the port of the control connection.
-    pub const fn set_token(&mut self, token: Token) {
-        self.work.job.token = Some(token);
+    /// Sets the first bytes of data, where it goes to the port of the control connection: those of
+    /// each session.
+    pub fn set_tokens(&mut self, tokens: Vec<Token>) {
+        self.work.job.token = tokens.first().copied();
+        self.tokens = tokens;
     }
 
     /// Numbers requests with so many bytes, which responses repeat.
@@ -354,6 +360,7 @@ impl TestEnd<Client> {
             self.addresses(&self.second_remotes)?,
         );
         if self.work.job.flows.is_some() {
+            self.announce_each(&there, controls)?;
             return flows::run(self, &Targets { there, back }, controls, live);
         }
         let control = controls.first().copied();
@@ -374,6 +381,25 @@ impl TestEnd<Client> {
         self.work.to = Some(to);
         self.work.second = second;
         self.run_one(control, live, reached)
+    }
+
+    /// Finds netserver's sockets of flows that have a session each, one after the other.
+    fn announce_each(
+        &self,
+        there: &[SockAddr],
+        controls: &[BorrowedFd<'_>],
+    ) -> Result<(), EngineError> {
+        let job = &self.work.job;
+        let further = self.receivers.iter().map(|receiver| &receiver.socket);
+        let sockets = std::iter::once(&self.socket).chain(further);
+        let each = sockets.zip(there).zip(&self.tokens).zip(controls);
+        for (((socket, to), token), control) in each.filter(|_| job.tells_addresses()) {
+            // The user ended the test, which the run finds, too.
+            if !announce(job, socket, (to, token), Some(*control))? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Socket addresses with the flow label of the job.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
 use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_model::{EndJob, IoMethod, Stamper};
@@ -144,6 +144,11 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             BatchedSend::new(socket, to, trains, path::size(setup.send_size))
                 .map_err(Operation::Send.failed())
         };
+        if let Some(live) = common.live.filter(|_| job.tells_addresses()) {
+            for (socket, to) in sockets.iter().zip(&set.targets.there) {
+                live.aimed(socket.as_fd(), to);
+            }
+        }
         if path == DataPath::BatchRecv {
             let room = path::size(setup.recv_size);
             let sockets = dealt(sockets, set.threads);

@@ -164,6 +164,7 @@ fn common<'a, N: Role>(
     (live, watched): (&'a Live, Option<&'a Watched>),
 ) -> WorkerSetup<'a> {
     let job = &work.job;
+    let sends_end = job.sends && job.duplex != Some(Duplex::Separate);
     WorkerSetup {
         shared,
         counts,
@@ -178,7 +179,7 @@ fn common<'a, N: Role>(
         latency: job.latency,
         // The loop ends each of two connections by itself, or gives up on it.
         cuts: timing::receives_to_the_end(job),
-        closes: job.is_netperf() && job.sends && job.duplex != Some(Duplex::Separate),
+        closes: job.is_netperf() && (sends_end || (job.tells_addresses() && job.stops_sender)),
         series: watched,
         live: N::NETPERF.then_some(live),
         patience: job.response_patience(),

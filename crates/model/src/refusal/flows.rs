@@ -80,13 +80,6 @@ const TESTS: &[Reason] = &[
          --remote-cpus, not --place",
     ),
     (
-        |plan| {
-            let one_port = plan.remote.features().contains(&Feature::OnePort);
-            flows_have_sessions(plan) && (one_port || plan.remote.until)
-        },
-        "of datagrams that only netserver sends are not implemented with --one-port and --until",
-    ),
-    (
         |plan| datagrams(plan) && plan.flow.duplex == Some(Duplex::Separate),
         "of datagrams go both ways over one socket each: give --bidirectional same",
     ),

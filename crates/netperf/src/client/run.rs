@@ -230,9 +230,7 @@ impl<'a> TestRun<'a> {
         // In front of the request: netserver waits only seconds for the data.
         wait(plan.wait);
         let agreements = self.agree(&end, &hosts)?;
-        if let Some(token) = agreements.first().and_then(|first| first.token) {
-            end.set_token(token);
-        }
+        end.set_tokens(agreements.iter().filter_map(|one| one.token).collect());
         if let Some(bytes) = agreements.first().and_then(|first| first.numbers) {
             end.set_numbers(bytes);
         }

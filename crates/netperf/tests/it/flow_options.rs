@@ -224,6 +224,44 @@ fn sessions_of_datagrams_that_netserver_alone_sends_run_on_their_cpus() {
 }
 
 #[test]
+fn sessions_of_datagrams_that_netserver_alone_sends_share_one_port() {
+    let server = ours!().serve();
+    for test in ["-t OMNI -l -60000", "-t OMNI -l -60000 --batch 4"] {
+        let measured = download(&server, &format!("{test} --one-port --sequence --"));
+        let each = measured["flows"]["each"].as_array().expect("flows");
+        for flow in each {
+            assert!(flow["received_bytes"].as_u64() > Some(0), "{measured}");
+        }
+        assert_eq!(measured["remote"]["sent_bytes"], 60_000, "{measured}");
+        let got = &measured["local"]["datagrams"];
+        let [received, lost] = ["received", "lost"].map(|count| got[count].as_u64());
+        let all = received.zip(lost).map(|(a, b)| a + b);
+        assert_eq!(all, Some(60), "{measured}");
+    }
+}
+
+#[test]
+fn sessions_of_datagrams_that_netserver_alone_sends_end_before_their_time() {
+    let server = ours!().serve();
+    for one_port in ["", "--one-port"] {
+        let words = format!("-t OMNI {one_port} --rate 8M --time 60s --until 50% --");
+        let document = downloaded(&server, &words);
+        let until = &document["until"];
+        assert_eq!(until["reached"], true, "{until}");
+        let run = &document["iterations"][0];
+        for end in ["local", "remote"] {
+            let seconds = run["elapsed_seconds"].as_f64();
+            assert!(seconds < Some(50.0), "{end}: {run}");
+        }
+        let each = run["flows"]["each"].as_array().expect("flows");
+        assert_eq!(each.len(), 3, "{run}");
+        for flow in each {
+            assert!(flow["received_bytes"].as_u64() > Some(0), "{run}");
+        }
+    }
+}
+
+#[test]
 fn numbers_of_datagrams_that_netserver_alone_sends_are_counted_for_all_flows() {
     let measured = download(&ours!().serve(), "-t OMNI -l -60000 --sequence --");
     let got = &measured["local"]["datagrams"];
@@ -258,8 +296,9 @@ fn rings_move_the_data_of_many_flows_each_in_a_thread() {
         let words = format!("-H 127.0.0.1 -p {port} --json --flows 3 --io uring {test}");
         let finished = Invocation::new(&ours!().netperf)
             .args(words.split_whitespace())
-            .run()
-            .expect_clean();
+            .run();
+        // A busy machine is late, which is said on standard error.
+        assert!(finished.status.success(), "{}", finished.account());
         let measured = &finished.document()["iterations"][0];
         assert_eq!(measured["local"][unit], count, "{}", finished.account());
         for end in ["local", "remote"] {

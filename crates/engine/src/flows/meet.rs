@@ -9,8 +9,10 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_model::{EndJob, IoMethod, Stamper};
 use netperf_os::{SockAddr, Socket};
-use netperf_transport::io::{BatchedRecv, BatchedSend, ByRing, Discarding, Stamped, ZeroCopy};
-use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, OnSocket, Parts as _};
+use netperf_transport::io::{
+    BatchedRecv, BatchedSend, ByRing, Discarding, OnRing, Stamped, ZeroCopy,
+};
+use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, OnSocket, Parts};
 use netperf_transport::one_port::Passed;
 use netperf_transport::registry::Visitor;
 use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
@@ -77,6 +79,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
     )]
     fn stream<C: Connects + Sync>(self, how: C) -> Self::Out {
         let (job, file) = (self.set.job, self.set.file);
+        let by_ring = job.end.io.method == IoMethod::Uring;
         match path::choose(job, PathClass::Stream) {
             DataPath::Connections => self.transactions(&how),
             DataPath::File if N::NETPERF => {
@@ -94,6 +97,10 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
                     each(move |socket| Stamped::stream(socket, N::NETPERF, by)),
                 )
             }
+            DataPath::Discard if by_ring => {
+                let by_ring = |socket| ByRing::of_flow(Discarding(socket), NAP, false);
+                self.over_sockets(&how, each(by_ring))
+            }
             DataPath::Discard => self.over_sockets(&how, each(|socket| Ok(Discarding(socket)))),
             DataPath::Splice => self.over_sockets(&how, Spliced::sharing),
             DataPath::ZeroCopy => {
@@ -101,9 +108,8 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
                 let width = (self.set.common.setup.send_width / self.set.flows.max(1)).max(2);
                 self.over_sockets(&how, each(|socket| ZeroCopy::beside_others(socket, width)))
             }
-            _ if job.end.io.method == IoMethod::Uring => {
-                // A receive follows a send at once unless several requests are in flight.
-                let puts_off = path::pairs(job) && job.burst == 0;
+            _ if by_ring => {
+                let puts_off = puts_off(job);
                 let by_ring = move |socket| ByRing::of_flow(Tcp(socket), NAP, puts_off);
                 self.over_sockets(&how, each(by_ring))
             }
@@ -164,7 +170,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             let aimed = aimed.map(|(socket, to)| how.asking(socket, to.clone()));
             let aimed = aimed.collect::<io::Result<Vec<E>>>();
             let open = dealt(aimed.map_err(Operation::Connect.failed())?, set.threads);
-            return Ok(common.run::<N, E, _>(&open, &share(job), &ends, conduct));
+            return Ok(run_by::<N, E, _>(set, &open, conduct));
         }
         if N::NETPERF {
             let asking = |index: u32| set.asking(&how, index);
@@ -175,7 +181,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
                 };
                 return Ok(common.run::<N, BatchedSend, _>(&batching, &share(job), &ends, conduct));
             }
-            return Ok(common.run::<N, E, _>(&asking, &share(job), &ends, conduct));
+            return Ok(run_by::<N, E, _>(set, &asking, conduct));
         }
         let endpoints = sockets.into_iter().map(|socket| {
             let mut endpoint = how.answering(socket)?;
@@ -185,7 +191,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         });
         let endpoints = endpoints.collect::<io::Result<Vec<_>>>();
         let open = dealt(endpoints.map_err(Operation::Create.failed())?, set.threads);
-        Ok(common.run::<N, _, _>(&open, &share(job), &ends, conduct))
+        Ok(run_by::<N, _, _>(set, &open, conduct))
     }
 
     fn addressed<A: Addresses>(self, _: A) -> Self::Out {
@@ -392,6 +398,29 @@ impl<'r, N: Role> FlowSet<'r, N> {
         set_on_each(&accepted, self.job)?;
         Ok(accepted)
     }
+}
+
+/// Runs flows of datagrams, whose calls go through a ring where that is asked for.
+fn run_by<N: Role, E: OnRing + Parts, T>(
+    set: FlowSet<'_, N>,
+    open: &(dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync),
+    conduct: impl FnOnce() -> T,
+) -> (Vec<Result<WorkerReport, EngineError>>, T) {
+    let FlowSet { job, common, .. } = set;
+    if job.end.io.method != IoMethod::Uring {
+        return common.run::<N, E, _>(open, &share(job), &DatagramEnds, conduct);
+    }
+    let puts_off = puts_off(job);
+    let by_ring = |endpoint| ByRing::of_flow(endpoint, NAP, puts_off).map_err(path::no_ring());
+    let by_rings = |index: u32| open(index)?.into_iter().map(by_ring).collect();
+    common.run::<N, ByRing<E>, _>(&by_rings, &share(job), &DatagramEnds, conduct)
+}
+
+/// Returns whether a receive follows a send at once: unless several requests are in flight, or the
+/// thread waits for its flow before it receives.
+fn puts_off(job: &EndJob) -> bool {
+    let waits = job.end.rate.is_some() || job.response_patience().is_some();
+    path::pairs(job) && job.burst == 0 && !waits
 }
 
 /// Makes the endpoints of a thread one by one.

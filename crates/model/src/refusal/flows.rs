@@ -84,12 +84,9 @@ const TESTS: &[Reason] = &[
         "of datagrams go both ways over one socket each: give --bidirectional same",
     ),
     (
-        |plan| {
-            let fits = |end| ring_fits(end, plan.transport, plan.flow);
-            !fits(&plan.local) || !fits(&plan.remote)
-        },
-        "are not implemented with --io uring except over TCP, one way or as requests and \
-         responses, and not with a rate, intervals or other data paths: leave out --io uring",
+        |plan| !ring_fits(&plan.local, plan.flow) || !ring_fits(&plan.remote, plan.flow),
+        "are not implemented with --io uring beside --batch, --zerocopy and --bidirectional: leave \
+         out --io uring",
     ),
     (
         |plan| {
@@ -182,7 +179,8 @@ fn option(many: &Many) -> &'static str {
 #[must_use]
 pub fn needs_of_flows(plan: &TestPlan) -> Option<Feature> {
     let connects = plan.flow.connects && !CONNECT.contains(&plan.transport);
-    let needs = connects || plan.remote.stamps.is_some();
+    let ring = !older_ring_fits(&plan.remote, plan.transport, plan.flow);
+    let needs = connects || ring || plan.remote.stamps.is_some();
     (plan.many.is_some() && needs).then_some(Feature::MoreFlows)
 }
 
@@ -195,11 +193,17 @@ pub fn serves(job: &EndJob) -> bool {
     let alone = carrier == FlowCarrier::Datagrams && !job.test_flow().sends;
     let connects = !job.connects || job.transport.is_connected();
     let known = job.end.features().into_iter().all(have);
-    connects && !alone && known && ring_fits(&job.end, job.transport, job.test_flow())
+    connects && !alone && known && ring_fits(&job.end, job.test_flow())
 }
 
 /// True if a thread of an end can have all calls of a flow made by a ring, where it asks for one.
-fn ring_fits(end: &EndPlan, transport: TransportId, flow: Flow) -> bool {
+fn ring_fits(end: &EndPlan, flow: Flow) -> bool {
+    let other = end.io.is_batched() || end.io.zerocopy || flow.duplex.is_some();
+    end.io.method != IoMethod::Uring || !other
+}
+
+/// The same of a netserver without [`Feature::MoreFlows`].
+fn older_ring_fits(end: &EndPlan, transport: TransportId, flow: Flow) -> bool {
     let plain = IoPlan {
         method: IoMethod::Uring,
         ..IoPlan::default()

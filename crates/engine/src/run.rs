@@ -470,8 +470,8 @@ impl TestEnd<Server> {
 }
 
 impl SecondSocket {
-    pub(crate) fn into_socket(self) -> Socket {
-        self.socket
+    pub(crate) fn into_parts(self) -> (Socket, Placed) {
+        (self.socket, self.placed)
     }
 
     fn open(job: &EndJob) -> Result<Self, EngineError> {
@@ -488,7 +488,7 @@ impl SecondSocket {
     }
 }
 
-/// netperf's sockets of further flows that netserver alone sends datagrams to.
+/// netperf's sockets of further flows with a session each.
 fn further_receivers(job: &EndJob) -> Result<Vec<SecondSocket>, EngineError> {
     let flows = 1..job.flow_count();
     let further = flows.filter(|_| job.tells_addresses());

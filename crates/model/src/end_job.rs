@@ -9,7 +9,7 @@ use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::host::FactsWanted;
 use crate::io::Feature;
-use crate::many::Workers;
+use crate::many::{Workers, tells_address_of_each};
 use crate::plan::{Duplex, EndPlan, Family, Flow, Limit, TestPlan};
 use crate::policy::{PortRange, Sources};
 use crate::token::Token;
@@ -258,12 +258,12 @@ impl EndJob {
         self.receives && !self.sends
     }
 
-    /// Returns true if this is netperf's end of many flows of datagrams that netserver alone
-    /// sends. netserver must know the address of each.
+    /// Returns true if this is netperf's end of many flows with a session each: netserver must
+    /// know the address of each, or has a separate one for each.
     #[must_use]
     pub fn tells_addresses(&self) -> bool {
         let many = self.is_netperf() && self.flows.is_some();
-        many && self.only_receives() && !self.transport.is_connected()
+        many && tells_address_of_each(self.transport, self.sends)
     }
 
     /// Returns true if bulk data goes one way or both, over long-lived connections or sockets.

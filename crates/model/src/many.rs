@@ -57,12 +57,17 @@ pub fn share_of(units: u64, flows: u32, index: u32) -> u64 {
     units / flows + u64::from(u64::from(index) < units % flows)
 }
 
-/// True if netserver alone sends, as datagrams: it serves each flow in a session, which knows the
-/// address of the flow.
+/// True if netserver serves each flow in a session, which knows the address of the flow.
 #[must_use]
 pub fn flows_have_sessions(plan: &TestPlan) -> bool {
-    let datagrams = FlowCarrier::of(plan.transport) == Some(FlowCarrier::Datagrams);
-    plan.many.is_some() && datagrams && !plan.flow.sends
+    plan.many.is_some() && tells_address_of_each(plan.transport, plan.flow.sends)
+}
+
+/// True if the ends tell each other the address of each flow: netserver alone sends, as datagrams,
+/// or a flow has a socket file at each end.
+pub(crate) fn tells_address_of_each(transport: TransportId, netperf_sends: bool) -> bool {
+    let datagrams = FlowCarrier::of(transport) == Some(FlowCarrier::Datagrams);
+    datagrams && (!netperf_sends || transport == TransportId::UnixDatagram)
 }
 
 /// Carrier of a flow.
@@ -91,13 +96,14 @@ impl FlowCarrier {
             | TransportId::UnixSeqPacket
             | TransportId::Vsock
             | TransportId::VsockSeqPacket
-            | TransportId::Ktls => Some(Self::Connections),
+            | TransportId::Ktls
+            | TransportId::Sdp => Some(Self::Connections),
             TransportId::Tls | TransportId::XtiTcp => Some(Self::Threads),
-            TransportId::Udp | TransportId::UdpLite => Some(Self::Datagrams),
-            TransportId::Sdp
-            | TransportId::SctpMany
-            | TransportId::UnixDatagram
+            TransportId::Udp
+            | TransportId::UdpLite
             | TransportId::XtiUdp
+            | TransportId::UnixDatagram => Some(Self::Datagrams),
+            TransportId::SctpMany
             | TransportId::Llc1
             | TransportId::Llc2
             | TransportId::Packet
@@ -111,7 +117,9 @@ impl FlowCarrier {
 #[must_use]
 pub fn flows_have_threads(transport: TransportId, connects: bool, method: IoMethod) -> bool {
     const SET_UP: [TransportId; 3] = [TransportId::Sctp, TransportId::Dccp, TransportId::Ktls];
-    let waits = FlowCarrier::of(transport) == Some(FlowCarrier::Threads);
+    // poll(2) reports space in the own buffer of a Unix-domain socket, not in that of the other.
+    let waits = FlowCarrier::of(transport) == Some(FlowCarrier::Threads)
+        || transport == TransportId::UnixDatagram;
     waits || (connects && SET_UP.contains(&transport)) || method == IoMethod::Uring
 }
 

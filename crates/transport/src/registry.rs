@@ -10,7 +10,7 @@ use netperf_model::{
 use netperf_os::address::{local_cid, set_local_cid};
 
 use crate::io;
-use crate::meeting::{Addresses, Connects, Plain};
+use crate::meeting::{Addresses, Connects, OnSocket, Plain};
 use crate::socket;
 use crate::tcp::Tcp;
 use crate::udp::{Aimed, ConnectedUdp, First, ToPeer, Udp};
@@ -44,6 +44,17 @@ pub trait Visitor {
 
     /// Any other connectionless transport.
     fn addressed<A: Addresses>(self, how: A) -> Self::Out;
+
+    /// Any other connectionless transport with one socket at each end.
+    fn messages<A>(self, how: A) -> Self::Out
+    where
+        Self: Sized,
+        A: Addresses + Sync,
+        A::Asking: OnSocket + Send,
+        A::Answering: OnSocket + Send,
+    {
+        self.addressed(how)
+    }
 
     /// A transport that this build does not contain.
     fn absent(self, error: Error) -> Self::Out;

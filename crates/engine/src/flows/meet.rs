@@ -198,6 +198,41 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         Err(no_flows(Operation::Connect))
     }
 
+    fn messages<A>(self, how: A) -> Self::Out
+    where
+        A: Addresses + Sync,
+        A::Asking: OnSocket + Send,
+        A::Answering: OnSocket + Send,
+    {
+        let Self {
+            set,
+            sockets,
+            conduct,
+        } = self;
+        let FlowSet { job, common, .. } = set;
+        let asking = |(socket, to): (Socket, &SockAddr)| {
+            how.asking(socket, to.clone())
+                .map_err(Operation::Connect.failed())
+        };
+        if job.tells_addresses() {
+            let each = sockets.into_iter().zip(&set.targets.there).map(asking);
+            let open = dealt(each.collect::<Result<_, _>>()?, set.threads);
+            return Ok(common.run::<N, A::Asking, _>(&open, &share(job), &DatagramEnds, conduct));
+        }
+        if N::NETPERF {
+            let open = |index: u32| set.aimed(index)?.into_iter().map(asking).collect();
+            return Ok(common.run::<N, A::Asking, _>(&open, &share(job), &DatagramEnds, conduct));
+        }
+        let endpoints = sockets.into_iter().map(|socket| {
+            let mut endpoint = how.answering(socket)?;
+            endpoint.take_only_from(&job.sources);
+            Ok(endpoint)
+        });
+        let endpoints = endpoints.collect::<io::Result<Vec<_>>>();
+        let open = dealt(endpoints.map_err(Operation::Create.failed())?, set.threads);
+        Ok(common.run::<N, A::Answering, _>(&open, &share(job), &DatagramEnds, conduct))
+    }
+
     fn absent(self, error: io::Error) -> Self::Out {
         Err(Operation::Create.failed()(error))
     }
@@ -320,6 +355,15 @@ impl<'r, N: Role> FlowSet<'r, N> {
 
     /// netperf's sockets of a thread, each aimed at one of netserver's.
     fn asking<E: Aimed>(&self, udp: &Udp<E>, index: u32) -> Result<Vec<E>, EngineError> {
+        let aimed = self.aimed(index)?.into_iter().map(|(socket, to)| {
+            udp.asking(socket, to.clone())
+                .map_err(Operation::Connect.failed())
+        });
+        aimed.collect()
+    }
+
+    /// netperf's sockets of a thread, and where each goes.
+    fn aimed(&self, index: u32) -> Result<Vec<(Socket, &'r SockAddr)>, EngineError> {
         let targets = &self.targets.there;
         let mine = (index..self.flows).step_by(to_usize(self.threads));
         let to = mine.map(|flow| &targets[to_usize(flow) % targets.len()]);
@@ -330,11 +374,7 @@ impl<'r, N: Role> FlowSet<'r, N> {
             let mut over = || self.common.shared.stage() == RunStage::Abandon;
             one_port::probe(&sockets, to, token, &mut over).map_err(Operation::Probe.failed())?;
         }
-        let aimed = sockets.into_iter().zip(to).map(|(socket, to)| {
-            udp.asking(socket, to.clone())
-                .map_err(Operation::Connect.failed())
-        });
-        aimed.collect()
+        Ok(sockets.into_iter().zip(to).collect())
     }
 
     /// Opens connections: netserver accepts them now, netperf's threads connect them.

@@ -49,9 +49,10 @@ pub(crate) fn run<N: Role>(
         ..
     } = end;
     let job = &work.job;
-    let further = further
-        .into_iter()
-        .chain(own.into_iter().map(SecondSocket::into_socket));
+    // The files of Unix-domain sockets stay until the end of the run.
+    let (own, _placed_too): (Vec<_>, Vec<_>) =
+        own.into_iter().map(SecondSocket::into_parts).unzip();
+    let further = further.into_iter().chain(own);
     let (listener, sockets) = of_flows(job, socket, further);
     let netperf = N::NETPERF;
     let flows = job.flows.clone().unwrap_or_default();

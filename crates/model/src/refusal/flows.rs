@@ -8,7 +8,9 @@ use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::end_job::EndJob;
 use crate::io::{Feature, IoMethod, IoPlan};
-use crate::many::{FlowCarrier, Many, Workers, flows_have_sessions, flows_have_threads};
+use crate::many::{
+    FlowCarrier, Many, Workers, flows_have_sessions, flows_have_threads, tells_address_of_each,
+};
 use crate::plan::{Duplex, EndPlan, Flow, Limit, TestPlan};
 
 /// A reason against many flows: the end of a sentence that begins with "many flows".
@@ -65,8 +67,7 @@ const TESTS: &[Reason] = &[
     ),
     (
         |plan| flows_have_sessions(plan) && plan.control.is_none(),
-        "of datagrams that only netserver sends need a netserver that is told their addresses: \
-         leave out -N",
+        "with an address each need a netserver that is told them: leave out -N",
     ),
     (
         |plan| {
@@ -76,8 +77,8 @@ const TESTS: &[Reason] = &[
                 .is_some_and(|it| it.remote.place.is_some());
             flows_have_sessions(plan) && placed
         },
-        "of datagrams that only netserver sends have a process each there: give --cpus and \
-         --remote-cpus, not --place",
+        "with an address each have a process each at netserver: give --cpus and --remote-cpus, not \
+         --place",
     ),
     (
         |plan| datagrams(plan) && plan.flow.duplex == Some(Duplex::Separate),
@@ -124,7 +125,12 @@ pub(super) fn check(plan: &TestPlan) -> Result<(), Refusal> {
 
 fn why_not(plan: &TestPlan, many: &Many) -> Option<Cow<'static, str>> {
     if FlowCarrier::of(plan.transport).is_none() {
-        return Some("are not implemented over this transport".into());
+        let why = if plan.transport == TransportId::SctpMany {
+            "over one-to-many sockets are associations (-T of tests with MANY in their names)"
+        } else {
+            "are not implemented over the link level"
+        };
+        return Some(why.into());
     }
     let flows = many.flows;
     let few = |workers: &Workers| workers.threads.is_some_and(|threads| threads < flows);
@@ -180,17 +186,19 @@ fn option(many: &Many) -> &'static str {
 pub fn needs_of_flows(plan: &TestPlan) -> Option<Feature> {
     let connects = plan.flow.connects && !CONNECT.contains(&plan.transport);
     let ring = !older_ring_fits(&plan.remote, plan.transport, plan.flow);
-    let needs = connects || ring || plan.remote.stamps.is_some();
-    (plan.many.is_some() && needs).then_some(Feature::MoreFlows)
+    let transport = [TransportId::Sdp, TransportId::XtiUdp].contains(&plan.transport);
+    let needs = connects || ring || transport || plan.remote.stamps.is_some();
+    let together = plan.many.is_some() && !flows_have_sessions(plan);
+    (together && needs).then_some(Feature::MoreFlows)
 }
 
 /// True if netserver can do its part of many flows.
 #[must_use]
 pub fn serves(job: &EndJob) -> bool {
-    let Some(carrier) = FlowCarrier::of(job.transport) else {
+    if FlowCarrier::of(job.transport).is_none() {
         return false;
-    };
-    let alone = carrier == FlowCarrier::Datagrams && !job.test_flow().sends;
+    }
+    let alone = tells_address_of_each(job.transport, job.test_flow().sends);
     let connects = !job.connects || job.transport.is_connected();
     let known = job.end.features().into_iter().all(have);
     connects && !alone && known && ring_fits(&job.end, job.test_flow())

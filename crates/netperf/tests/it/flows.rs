@@ -453,8 +453,8 @@ fn what_many_flows_cannot_do_is_refused_in_one_line() {
             "not --place",
         ),
         (
-            "-t OMNI --flows 2 -- -T unix-dgram -d send",
-            "not implemented over this transport",
+            "-t OMNI --flows 2 -- -T sctp-many -d send",
+            "are associations",
         ),
         (
             "-t OMNI --flows 3 --threads 2 -- -T tls -d send",

@@ -26,6 +26,7 @@ mod flent;
 mod flow_connections;
 mod flow_counts;
 mod flow_options;
+mod flow_transports;
 mod flows;
 mod golden_live;
 mod golden_said;

@@ -65,10 +65,19 @@ fn sdp_tests_run_over_tcp_where_a_library_for_sdp_is_preloaded() {
     }
     let env = vec![("LD_PRELOAD".into(), library.into())];
     let server = Netserver::start_with(&ours!(), &Place::Here, &["-D"], &env);
-    for test in ["SDP_STREAM", "SDP_MAERTS", "SDP_RR", "SDP_CRR", "SDP_CC"] {
+    for test in [
+        "SDP_STREAM",
+        "SDP_MAERTS",
+        "SDP_RR",
+        "SDP_CRR",
+        "SDP_CC",
+        "SDP_RR --flows 3",
+        "SDP_CRR --flows 3",
+    ] {
         let finished = ours!()
             .client_of(&server)
-            .args(["-t", test, "-l", "1", "-P", "0", "-v", "0"])
+            .args(["-l", "1", "-P", "0", "-v", "0", "-t"])
+            .args(test.split(' '))
             .envs(&env)
             .run()
             .expect_clean();

@@ -34,7 +34,7 @@ use Lacks::{Kernel, Peer, Rights, Run, Test};
 /// besides the option's name.
 type Row = (&'static str, Lacks, &'static str, &'static str);
 
-const NO_FLOWS: &str = "not implemented over this transport";
+const NO_FLOWS: &str = "are associations";
 const ANOTHER_MAKE: &str = "stock netserver";
 
 #[rustfmt::skip]
@@ -50,14 +50,14 @@ const ROWS: &[Row] = &[
     ("bind-device", Kernel, "-t TCP_RR --bind-device no-such-device,", "this host cannot"),
     ("busy-poll", Test, "-t STREAM_STREAM --busy-poll 50", "only IP"),
     ("busy-poll", Peer, "-t TCP_RR --busy-poll 50", ANOTHER_MAKE),
-    ("cooldown", Test, "-t OMNI --cooldown 1 -- -T unix-dgram -d send", NO_FLOWS),
+    ("cooldown", Test, "-t OMNI --cooldown 1 -- -T sctp-many -d send", NO_FLOWS),
     ("cooldown", Test, "-t TCP_RR --count 5 --cooldown 1", "where a time ends the test"),
     ("cpu-method", Peer, "-t TCP_RR -C --cpu-method looper", ANOTHER_MAKE),
-    ("cpus", Test, "-t OMNI --cpus 0 -- -T unix-dgram -d send", NO_FLOWS),
+    ("cpus", Test, "-t OMNI --cpus 0 -- -T sctp-many -d send", NO_FLOWS),
     ("cpus", Kernel, "-t TCP_RR --cpus 100000", "no CPU 100000"),
     ("device", Test, "-t TCP_RR --device lo", "only LLC, ATM and XTI"),
     ("device-unit", Test, "-t TCP_RR --device-unit 3", "only LLC and ATM"),
-    ("begin-at", Test, "-t OMNI --begin-at 9999999999999999 -- -T unix-dgram -d send", NO_FLOWS),
+    ("begin-at", Test, "-t OMNI --begin-at 9999999999999999 -- -T sctp-many -d send", NO_FLOWS),
     ("discard", Test, "-t TCP_RR --discard", "one way"),
     ("human", Test, "-t TCP_RR --human --json", "another output"),
     ("reverse", Test, "-t TCP_RR --reverse", "another direction"),
@@ -68,7 +68,7 @@ const ROWS: &[Row] = &[
     ("flow-label", Test, "-t STREAM_STREAM --flow-label 5", "only over TCP and UDP"),
     ("flow-label", Peer, "-t TCP_RR --flow-label 5", ANOTHER_MAKE),
     ("flow-label", Kernel, "-t TCP_RR --flow-label 5,", "it takes IPv6"),
-    ("flows", Test, "-t OMNI --flows 2 -- -T unix-dgram -d send", NO_FLOWS),
+    ("flows", Test, "-t OMNI --flows 2 -- -T sctp-many -d send", NO_FLOWS),
     ("flows", Kernel, "-t TCP_RR --flows 1000000", "limit of open files"),
     ("io", Test, "-t TCP_CRR --io poll", "for every operation"),
     ("io", Test, "-t TCP_CRR --io epoll", "for every operation"),
@@ -86,7 +86,7 @@ const ROWS: &[Row] = &[
     ("one-port", Test, "-t STREAM_STREAM --one-port", "only over TCP, TLS and UDP"),
     ("one-port", Run, "-t TCP_RR -- -P ,5555 --one-port", "name no port"),
     ("one-port", Peer, "-t TCP_RR --one-port", ANOTHER_MAKE),
-    ("place", Test, "-t OMNI --place spread -- -T unix-dgram -d send", NO_FLOWS),
+    ("place", Test, "-t OMNI --place spread -- -T sctp-many -d send", NO_FLOWS),
     ("place", Peer, "-t TCP_RR --place spread", ANOTHER_MAKE),
     ("place", Kernel, "-t TCP_RR --place node:4000", "no NUMA node 4000"),
     ("progress", Kernel, "-t TCP_RR --progress always", "is not a terminal"),
@@ -96,7 +96,7 @@ const ROWS: &[Row] = &[
     ("rate", Test, "-t TCP_RR --rate 5kpps", "leave out pps"),
     ("rate", Test, "-t TCP_STREAM --rate 5kpps", "a byte stream has no packets"),
     ("rate", Peer, "-t TCP_MAERTS --rate 5M", ANOTHER_MAKE),
-    ("remote-cpus", Test, "-t OMNI --remote-cpus 0 -- -T unix-dgram -d send", NO_FLOWS),
+    ("remote-cpus", Test, "-t OMNI --remote-cpus 0 -- -T sctp-many -d send", NO_FLOWS),
     ("remote-cpus", Peer, "-t TCP_RR --remote-cpus 0", ANOTHER_MAKE),
     ("remote-cpus", Kernel, "-t TCP_RR --remote-cpus 100000", "cannot place threads"),
     ("remote-pacing-rate", Test, "-t STREAM_STREAM --remote-pacing-rate 5000", "only IP"),
@@ -110,7 +110,7 @@ const ROWS: &[Row] = &[
     ("series", Peer, "-t TCP_STREAM --series 100ms", ANOTHER_MAKE),
     ("splice", Test, "-t UDP_STREAM --splice", "only over TCP"),
     ("splice", Peer, "-t TCP_STREAM --splice", ANOTHER_MAKE),
-    ("threads", Test, "-t OMNI --threads 2 -- -T unix-dgram -d send", NO_FLOWS),
+    ("threads", Test, "-t OMNI --threads 2 -- -T sctp-many -d send", NO_FLOWS),
     ("timestamps", Test, "-t TCP_STREAM --timestamps software", "only in request/response"),
     ("timestamps", Test, "-t UDP_STREAM --timestamps hardware", "only in request/response"),
     ("timestamps", Kernel, "-t TCP_RR --timestamps hardware", "the interface lo has no device"),
@@ -122,7 +122,7 @@ const ROWS: &[Row] = &[
     ("until", Peer, "-t TCP_MAERTS --flows 2 --until 1%", "a test in which netperf sends"),
     ("until", Test, "-t DG_STREAM --until 1%", "before its time is over"),
     ("until", Test, "-t TCP_RR --count 5 --until 1%", "no amount"),
-    ("warmup", Test, "-t OMNI --warmup 1 -- -T unix-dgram -d send", NO_FLOWS),
+    ("warmup", Test, "-t OMNI --warmup 1 -- -T sctp-many -d send", NO_FLOWS),
     ("warmup", Test, "-t TCP_RR --count 5 --warmup 1", "where a time ends the test"),
     ("zerocopy", Test, "-t TCP_RR --zerocopy", "only where one end sends"),
     ("zerocopy", Test, "-t UDP_STREAM --zerocopy", "only over TCP"),

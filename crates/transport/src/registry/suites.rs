@@ -23,7 +23,7 @@ pub(super) fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visito
         TransportId::Sctp => visitor.connection(Sctp),
         TransportId::SctpMany => one_to_many(asked, visitor),
         TransportId::XtiTcp => visitor.connection(XtiTcp),
-        TransportId::XtiUdp => visitor.addressed(XtiUdp),
+        TransportId::XtiUdp => visitor.messages(XtiUdp),
         TransportId::Llc1 => visitor.addressed(Frames::<Llc1>::new()),
         TransportId::Packet => visitor.addressed(Frames::<Packet>::new()),
         TransportId::Llc2 => visitor.connection(Llc2),

@@ -1,6 +1,7 @@
 //! Datagrams by XTI: `t_sndudata` and `t_rcvudata`.
 
 use std::io;
+use std::os::fd::BorrowedFd;
 
 use netperf_model::Sources;
 use netperf_os::io::Source;
@@ -8,7 +9,7 @@ use netperf_os::{SockAddr, Socket};
 
 use super::{Provider, Xti};
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
-use crate::meeting::{Addresses, Parted, Parts};
+use crate::meeting::{Addresses, OnSocket, Parted, Parts};
 use crate::udp::{is_strange, mark_the_end};
 
 /// UDP through XTI. XTI has no connected datagram endpoints.
@@ -96,6 +97,26 @@ impl Endpoint for XtiUdpResponder {
             }
             Some(_) | None => Ok(got),
         }
+    }
+}
+
+impl OnSocket for XtiUdpRequester {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.endpoint.fd()
+    }
+
+    fn into_socket(self) -> Socket {
+        self.endpoint.socket
+    }
+}
+
+impl OnSocket for XtiUdpResponder {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.endpoint.fd()
+    }
+
+    fn into_socket(self) -> Socket {
+        self.endpoint.socket
     }
 }
 

@@ -39,6 +39,12 @@ truth part="all" *filters="truth::":
     sort "$NETPERF_TRUTH_TABLE"
     exit "$status"
 
+# Let members and coordinators of campaigns fail in all states, so many times; as root.
+[no-exit-message]
+campaign-failures count="200":
+    NETPERF_CAMPAIGN_FAILURES={{ count }} cargo test -p netperf --test it \
+        campaign_failures::two_hundred -- --ignored --nocapture
+
 # Run the tests of the crates with property tests, with new random cases.
 [no-exit-message]
 properties:

@@ -1,38 +1,25 @@
 //! An agent's side of a campaign, without input or output: orders, the passing of time and the
 //! ends of loads go in, and actions come out.
 
-use std::collections::BTreeMap;
+mod quota;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::protocol::{
-    AGENT_SILENCE, COORDINATOR_SILENCE, CampaignLoad, LoadResult, OPENING, Order, Preparation,
-    Reply, Start, TokenDigits, VERSION,
+    COORDINATOR_SILENCE, CampaignLoad, LoadResult, OPENING, Order, PairToken, Preparation, Reply,
+    Start, TokenDigits, VERSION,
 };
+
+use quota::accept;
+pub use quota::{CheckWords, Quota};
 
 /// Time for which the results of a campaign are kept after its end, nanoseconds.
 pub const KEPT: u64 = 600_000_000_000;
 /// Time after which a load must have ended, beyond its length, nanoseconds.
 const OVERTIME: u64 = 15_000_000_000;
 
-/// What one campaign may ask of an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quota {
-    /// Members.
-    pub members: usize,
-    /// Loads.
-    pub loads: usize,
-    /// Time of all loads together, nanoseconds.
-    pub time: u64,
-}
-
-impl Default for Quota {
-    fn default() -> Self {
-        Self {
-            members: 4096,
-            loads: 100_000,
-            time: 24 * 3600 * 1_000_000_000,
-        }
-    }
-}
+/// Error of a load whose target is lost.
+const LOST: &str = "its target is lost";
 
 /// The facts that an agent tells about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,10 +96,14 @@ struct Part {
     ended: Option<u64>,
     /// Aborted: a reply is due once nothing runs.
     stopping: bool,
+    /// Members that are lost.
+    without: BTreeSet<usize>,
+    /// Distance of the wall clock from its course when the campaign began, nanoseconds.
+    wall: i64,
 }
 
 impl Part {
-    fn new(id: String, now: u64) -> Self {
+    fn new(id: String, (now, wall): (u64, i64)) -> Self {
         Self {
             id,
             preparation: None,
@@ -121,7 +112,14 @@ impl Part {
             heard: now,
             ended: None,
             stopping: false,
+            without: BTreeSet::new(),
+            wall,
         }
+    }
+
+    /// True if the coordinator gave no sign for [`COORDINATOR_SILENCE`].
+    const fn is_alone(&self, now: u64) -> bool {
+        now.saturating_sub(self.heard) > COORDINATOR_SILENCE
     }
 
     fn running(&self) -> impl Iterator<Item = u32> + '_ {
@@ -149,9 +147,6 @@ pub struct Agent {
     /// Connection of the coordinator.
     line: Option<LineId>,
 }
-
-/// Checks the words of a load; the driver knows the options.
-pub type CheckWords<'a> = &'a dyn Fn(&CampaignLoad) -> Result<(), String>;
 
 impl Agent {
     /// An agent without a campaign.
@@ -181,7 +176,7 @@ impl Agent {
         check: CheckWords<'_>,
     ) -> Vec<AgentAction> {
         if let Order::Hello { version, campaign } = order {
-            return self.greet(line, version, campaign, now);
+            return self.greet(line, version, campaign, (now, stepped));
         }
         if self.line != Some(line) {
             return refused(line, "the first order has to be hello".to_owned());
@@ -200,7 +195,7 @@ impl Agent {
             Order::Alive => reply(Reply::Alive {
                 running: part.count(|state| matches!(state, LoadState::Running(_))),
                 done: part.count(|state| state == LoadState::Over),
-                stepped,
+                stepped: stepped.saturating_sub(part.wall),
             }),
             Order::Prepare(preparation) => self.prepare(line, preparation, check),
             Order::Commit { starts } => part.commit(line, &starts, now),
@@ -215,6 +210,7 @@ impl Agent {
                 part.stopping = true;
                 self.stop("aborted by the coordinator", now)
             }
+            Order::Without { members } => part.go_on_without(line, &members),
             Order::Bye => self.end(line),
         }
     }
@@ -224,7 +220,7 @@ impl Agent {
         line: LineId,
         version: u32,
         campaign: String,
-        now: u64,
+        (now, wall): (u64, i64),
     ) -> Vec<AgentAction> {
         if version != VERSION {
             return refused(
@@ -237,13 +233,16 @@ impl Agent {
         if let Some(part) = other {
             return refused(line, format!("busy with the campaign {}", part.id));
         }
-        if self.line.is_some_and(|one| one != line) {
+        // A coordinator whose host is gone does not close its connection.
+        let alone = part.is_none_or(|part| part.is_alone(now));
+        let former = self.line.filter(|one| *one != line);
+        if former.is_some() && !alone {
             return refused(line, format!("the campaign {campaign} has a coordinator"));
         }
         self.line = Some(line);
         match &mut self.part {
             Some(part) if part.id == campaign => part.heard = now,
-            _ => self.part = Some(Part::new(campaign, now)),
+            _ => self.part = Some(Part::new(campaign, (now, wall))),
         }
         let AgentFacts {
             program,
@@ -258,7 +257,11 @@ impl Agent {
             port,
             cpus,
         };
-        vec![AgentAction::Reply(line, hello)]
+        let closed = former.map(AgentAction::Close);
+        closed
+            .into_iter()
+            .chain([AgentAction::Reply(line, hello)])
+            .collect()
     }
 
     fn prepare(
@@ -283,10 +286,8 @@ impl Agent {
             .collect();
         part.stopping = false;
         part.ended = None;
-        let name = |member: usize| preparation.roster.get(member).map(|one| one.name.clone());
-        let grants = preparation.accepts.iter();
-        let admitted = grants.filter_map(|one| Some((name(one.member)?, one.token.clone())));
-        let admit = AgentAction::Admit(admitted.collect());
+        part.without.clear();
+        let admit = admission(&preparation, &part.without);
         let text = format!(
             "campaign {}: {} members, {} loads of this agent",
             part.id,
@@ -367,8 +368,11 @@ impl Agent {
             }
             return Vec::new();
         }
-        if now.saturating_sub(part.heard) > COORDINATOR_SILENCE {
-            return self.stop("the coordinator is silent", now);
+        if part.is_alone(now) {
+            let mut actions = self.stop("the coordinator is silent", now);
+            // Its host may be gone, and then the connection does not end by itself.
+            actions.extend(self.line.take().map(AgentAction::Close));
+            return actions;
         }
         let mut actions = Vec::new();
         let Some(preparation) = &part.preparation else {
@@ -413,9 +417,12 @@ impl Agent {
     }
 
     /// A load has ended.
-    pub fn load_ended(&mut self, result: LoadResult) -> Vec<AgentAction> {
+    pub fn load_ended(&mut self, mut result: LoadResult) -> Vec<AgentAction> {
         let mut actions = Vec::new();
         if let Some(part) = &mut self.part {
+            if result.error.is_some() && part.lacks_target(result.id) {
+                result.error = Some(LOST.to_owned());
+            }
             if let Some(state) = part.loads.get_mut(&result.id) {
                 *state = LoadState::Over;
                 let sent = Reply::Result(Box::new(result.clone()));
@@ -429,6 +436,39 @@ impl Agent {
 }
 
 impl Part {
+    /// True if the target of the load is lost.
+    fn lacks_target(&self, id: u32) -> bool {
+        let loads = self.preparation.iter().flat_map(|one| &one.loads);
+        let mut found = loads.filter(|load| load.id == id);
+        found.any(|load| self.without.contains(&load.to))
+    }
+
+    /// Ends the loads to these members, and serves them no more.
+    fn go_on_without(&mut self, line: LineId, members: &[usize]) -> Vec<AgentAction> {
+        let Some(preparation) = &self.preparation else {
+            return Vec::new();
+        };
+        self.without.extend(members);
+        let mut actions = vec![admission(preparation, &self.without)];
+        for load in &preparation.loads {
+            if !self.without.contains(&load.to) {
+                continue;
+            }
+            match self.loads.get_mut(&load.id) {
+                Some(LoadState::Running(_)) => actions.push(AgentAction::Kill(load.id)),
+                Some(state @ (LoadState::Prepared | LoadState::Committed(_))) => {
+                    *state = LoadState::Over;
+                    let result = failed(load.id, LOST);
+                    let sent = Reply::Result(Box::new(result.clone()));
+                    actions.push(AgentAction::Reply(line, sent));
+                    self.results.insert(load.id, result);
+                }
+                Some(LoadState::Over) | None => {}
+            }
+        }
+        actions
+    }
+
     fn commit(&mut self, line: LineId, starts: &[Start], now: u64) -> Vec<AgentAction> {
         let unknown = starts
             .iter()
@@ -448,6 +488,17 @@ impl Part {
         let margin = first - now;
         vec![AgentAction::Reply(line, Reply::Committed { margin })]
     }
+}
+
+/// The members to serve: those of the preparation without the lost ones.
+fn admission(preparation: &Preparation, without: &BTreeSet<usize>) -> AgentAction {
+    let grants = preparation.accepts.iter();
+    let grants = grants.filter(|one| !without.contains(&one.member));
+    let named = |one: &PairToken| {
+        let member = preparation.roster.get(one.member)?;
+        Some((member.name.clone(), one.token.clone()))
+    };
+    AgentAction::Admit(grants.filter_map(named).collect())
 }
 
 fn failed(id: u32, why: &str) -> LoadResult {
@@ -478,70 +529,6 @@ fn start(preparation: &Preparation, load: &CampaignLoad, at: u64) -> Option<Agen
         token: grant.map(|one| one.token.clone()),
         at,
     })))
-}
-
-/// Checks a preparation against the roster and the quota.
-fn accept(preparation: &Preparation, quota: Quota, check: CheckWords<'_>) -> Result<(), String> {
-    let Preparation {
-        roster,
-        own,
-        loads,
-        accepts,
-        sends,
-    } = preparation;
-    let over = |what: &str, asked: usize, limit: usize| {
-        (asked > limit).then(|| format!("{asked} {what}, more than {limit}"))
-    };
-    let too_much = over("members", roster.len(), quota.members)
-        .or_else(|| over("loads", loads.len(), quota.loads));
-    if let Some(line) = too_much {
-        return Err(line);
-    }
-    let outside = |member: usize| member >= roster.len() || member == *own;
-    if *own >= roster.len() {
-        return Err(format!("the roster has no member {own}"));
-    }
-    let mut time = 0_u64;
-    for load in loads {
-        if outside(load.to) {
-            return Err(format!("load {}: its target is not in the roster", load.id));
-        }
-        let granted = sends.iter().any(|one| one.member == load.to);
-        if roster.get(load.to).is_some_and(|one| one.agent) && !granted {
-            return Err(format!(
-                "load {}: there is no token for its target",
-                load.id
-            ));
-        }
-        check(load).map_err(|why| format!("load {}: {why}", load.id))?;
-        time = time.saturating_add(load.parts.total());
-    }
-    if time > quota.time {
-        let seconds = |nanos: u64| nanos / 1_000_000_000;
-        return Err(format!(
-            "{} s of load, more than {}",
-            seconds(time),
-            seconds(quota.time)
-        ));
-    }
-    let mut ids: Vec<u32> = loads.iter().map(|load| load.id).collect();
-    ids.sort_unstable();
-    if ids.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err("two loads have the same number".to_owned());
-    }
-    match accepts.iter().chain(sends).find(|one| outside(one.member)) {
-        Some(one) => Err(format!(
-            "a token for member {}, who is not in the roster",
-            one.member
-        )),
-        None => Ok(()),
-    }
-}
-
-/// Returns true if an agent that was heard of at `heard` counts as lost.
-#[must_use]
-pub const fn is_silent(heard: u64, now: u64) -> bool {
-    now.saturating_sub(heard) > AGENT_SILENCE
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub mod pattern;
 pub mod plan;
 pub mod protocol;
 pub mod schedule;
+pub mod signs;
 pub mod sweep;
 
 pub mod compare;

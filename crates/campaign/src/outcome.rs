@@ -91,8 +91,9 @@ pub enum ClockMethod {
 pub struct LostMember {
     /// Why.
     pub reason: String,
-    /// Time since the begin of the first load, seconds; negative before it.
-    pub at_seconds: f64,
+    /// Time since the begin of the first load, seconds; negative before it, null if no begin was
+    /// agreed.
+    pub at_seconds: Option<f64>,
 }
 
 /// One sender, one receiver, one round.
@@ -323,10 +324,9 @@ impl CampaignDocument {
         let lost = |one: &CampaignMember| {
             let lost = one.lost.as_ref()?;
             let name = &one.member.name;
-            Some(format!(
-                "{name} was lost at {:.1} s: {}",
-                lost.at_seconds, lost.reason
-            ))
+            let at = lost.at_seconds.map(|at| format!(" at {at:.1} s"));
+            let at = at.unwrap_or_default();
+            Some(format!("{name} was lost{at}: {}", lost.reason))
         };
         let ended = self
             .ended

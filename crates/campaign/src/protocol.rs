@@ -18,8 +18,9 @@ pub const LONGEST: usize = 64 << 20;
 pub const HEARTBEAT: u64 = 500_000_000;
 /// Silence of an agent after which it counts as lost: four heartbeats, nanoseconds.
 pub const AGENT_SILENCE: u64 = 2_000_000_000;
-/// Silence of the coordinator after which an agent stops all load, nanoseconds.
-pub const COORDINATOR_SILENCE: u64 = 3_000_000_000;
+/// Silence of the coordinator after which an agent stops all load, nanoseconds: five heartbeats. What
+/// is in queues then is gone within 3 s.
+pub const COORDINATOR_SILENCE: u64 = 2_500_000_000;
 /// Time before the begin of a load at which its connections are opened, nanoseconds.
 pub const OPENING: u64 = 1_500_000_000;
 
@@ -148,6 +149,12 @@ pub enum Order {
     Collect,
     /// Stops all loads; their results are lost.
     Abort,
+    /// Goes on without members that are lost: loads to them end or do not begin, and they are
+    /// served no more.
+    Without {
+        /// Their indices in the roster.
+        members: Vec<usize>,
+    },
     /// The campaign is over; the agent forgets it.
     Bye,
 }

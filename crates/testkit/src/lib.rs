@@ -20,6 +20,7 @@ pub mod schema;
 pub mod scratch;
 pub mod server;
 pub mod sockets;
+pub mod star;
 pub mod tmux;
 pub mod values;
 pub mod watchdog;
@@ -35,6 +36,7 @@ pub use routed::{Bottleneck, LinkHost, QueueLimit, RoutedLink};
 pub use scratch::Scratch;
 pub use server::Netserver;
 pub use sockets::is_closed;
+pub use star::Star;
 pub use tmux::Terminal;
 pub use values::Values;
 

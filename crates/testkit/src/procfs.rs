@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 /// Every process there is.
-fn all() -> Vec<u32> {
+pub fn all() -> Vec<u32> {
     fs::read_dir("/proc")
         .expect("/proc")
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())

@@ -63,7 +63,7 @@ impl Bottleneck {
     }
 
     /// In the words of tc-tbf(8).
-    fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let (kbit, burst) = (self.kbit, self.burst());
         let limit = match self.queue {
             QueueLimit::Time(time) => format!("latency {}us", time.as_micros()),

@@ -285,3 +285,99 @@ fn one_coordinator_at_a_time() {
         AgentAction::Reply(_, Reply::Hello { .. })
     ));
 }
+
+#[test]
+fn loads_to_a_lost_member_end_and_it_is_served_no_more() {
+    let mut agent = committed(2 * SECOND);
+    let without = |members: &[usize]| Order::Without {
+        members: members.to_vec(),
+    };
+    // Before the begin: the load to b does not begin.
+    let actions = give(&mut agent, LINE, without(&[1]), SECOND / 4);
+    assert_eq!(actions[0], AgentAction::Admit(Vec::new()));
+    let lost = failed(1, "its target is lost");
+    let said = AgentAction::Reply(LINE, Reply::Result(Box::new(lost)));
+    assert_eq!(actions[1..], [said]);
+    assert_eq!(started(&agent.tick(SECOND)), [2]);
+    // While it runs: it is killed, and its result says why.
+    let actions = give(&mut agent, LINE, without(&[1, 2]), SECOND);
+    assert_eq!(killed(&actions), [2]);
+    let ended = agent.load_ended(failed(2, "it was stopped"));
+    let lost = failed(2, "its target is lost");
+    let said = AgentAction::Reply(LINE, Reply::Result(Box::new(lost)));
+    assert_eq!(ended, [said]);
+    // A load that was over keeps its result.
+    let mut agent = committed(2 * SECOND);
+    agent.tick(SECOND);
+    agent.load_ended(result(1));
+    assert!(killed(&give(&mut agent, LINE, without(&[1]), SECOND)).is_empty());
+    let collected = give(&mut agent, LINE, Order::Collect, SECOND);
+    let kept = AgentAction::Reply(LINE, Reply::Result(Box::new(result(1))));
+    assert_eq!(collected[0], kept);
+}
+
+#[test]
+fn a_coordinator_whose_connection_does_not_end_is_replaced() {
+    let mut agent = committed(9 * SECOND);
+    let again = LineId(2);
+    let soon = give(&mut agent, again, hello("c"), COORDINATOR_SILENCE);
+    assert!(reason(&soon).contains("has a coordinator"));
+    // The clock has not ticked since, as on a host that stood still.
+    let late = give(&mut agent, again, hello("c"), COORDINATOR_SILENCE + 1);
+    assert_eq!(late[0], AgentAction::Close(LINE));
+    agent.lost(LINE);
+    let collected = give(&mut agent, again, Order::Collect, COORDINATOR_SILENCE + 2);
+    assert_eq!(
+        collected,
+        [AgentAction::Reply(again, Reply::Collected)],
+        "nothing is over yet"
+    );
+    // A tick ends the connection itself.
+    let mut agent = committed(9 * SECOND);
+    let actions = agent.tick(COORDINATOR_SILENCE + 1);
+    assert_eq!(actions.last(), Some(&AgentAction::Close(LINE)));
+    let other = give(&mut agent, again, hello("d"), COORDINATOR_SILENCE + 2);
+    assert!(matches!(
+        other[0],
+        AgentAction::Reply(_, Reply::Hello { .. })
+    ));
+}
+
+#[test]
+fn steps_of_the_wall_clock_count_from_the_begin_of_the_campaign() {
+    let mut agent = agent();
+    let step = 1_000_000_000;
+    agent.order(LINE, hello("c"), (0, step), &|_| Ok(()));
+    let mut stepped = |wall| {
+        let replies = agent.order(LINE, Order::Alive, (1, wall), &|_| Ok(()));
+        let [AgentAction::Reply(_, Reply::Alive { stepped, .. })] = replies[..] else {
+            panic!("{replies:?}");
+        };
+        stepped
+    };
+    assert_eq!(stepped(step), 0);
+    assert_eq!(stepped(3 * step), 2 * step);
+    assert_eq!(stepped(0), -step);
+}
+
+#[test]
+fn a_start_of_another_campaign_is_refused() {
+    // A commit that was recorded in campaign c.
+    let starts = [1, 2].map(|id| Start { id, at: 9 * SECOND });
+    let commit = || Order::Commit {
+        starts: starts.to_vec(),
+    };
+    let mut agent = agent();
+    give(&mut agent, LINE, hello("d"), 0);
+    let unprepared = give(&mut agent, LINE, commit(), 0);
+    assert_eq!(reason(&unprepared), "load 1 is not prepared");
+    // Twice in the same campaign.
+    let mut agent = committed(9 * SECOND);
+    assert_eq!(
+        reason(&give(&mut agent, LINE, commit(), 0)),
+        "load 1 is not prepared"
+    );
+    // By a connection that has not greeted.
+    let mut agent = committed(9 * SECOND);
+    assert!(reason(&give(&mut agent, LineId(3), commit(), 0)).contains("hello"));
+}

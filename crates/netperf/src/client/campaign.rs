@@ -1,6 +1,7 @@
 //! `netperf campaign`: measurements between many hosts.
 
 mod agent;
+mod failures;
 mod loads;
 mod offline;
 mod peer;
@@ -117,8 +118,12 @@ fn no_plan() -> Result<CampaignPlan, Failure> {
     CampaignPlan::read("pattern = \"mesh\"\ntest = \"TCP_RR\"\n").map_err(failure)
 }
 
-/// Connects to the agents of the inventory, or waits for them.
-fn connect(coordinator: &mut CampaignRun<'_>, args: &CampaignArgs) -> Result<(), Failure> {
+/// Connects to the agents of the inventory, or waits for them, and reads their clocks. The inner
+/// error is that of a campaign that had begun.
+fn connect(
+    coordinator: &mut CampaignRun<'_>,
+    args: &CampaignArgs,
+) -> Result<Result<(), String>, Failure> {
     let (keys, secret) = keys(args)?;
     if let Some(at) = &args.join_listen {
         let count = args.expect.unwrap_or_default() as usize;
@@ -137,7 +142,8 @@ fn connect(coordinator: &mut CampaignRun<'_>, args: &CampaignArgs) -> Result<(),
         joined.map_err(failure)?;
     }
     coordinator.connect(&secret).map_err(failure)?;
-    coordinator.synchronise().map_err(failure)
+    let greeted = coordinator.greet();
+    Ok(greeted.and_then(|()| coordinator.synchronise()))
 }
 
 fn entries(args: &CampaignArgs) -> Result<Vec<InventoryMember>, Failure> {
@@ -153,8 +159,10 @@ fn check(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     let plan = no_plan()?;
     let coordinator = CampaignRun::new(&plan, entries(args)?, &signals);
     let mut coordinator = coordinator.map_err(failure)?;
-    connect(&mut coordinator, args)?;
+    let met = connect(&mut coordinator, args)?;
+    // The agents are free again at once, also after a failure.
     coordinator.finish();
+    met.map_err(failure)?;
     out("name             control                   version  CPUs  clock bound\n");
     for member in coordinator.members() {
         let bound = member.clock.map_or_else(
@@ -184,14 +192,16 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         plan.rounds(&members).map_err(failure)?;
     }
     let mut coordinator = CampaignRun::new(&plan, members, &signals).map_err(failure)?;
-    connect(&mut coordinator, args)?;
+    let joined = connect(&mut coordinator, args)?;
     let members: Vec<InventoryMember> = coordinator
         .members()
         .into_iter()
         .map(|one| one.member)
         .collect();
     let rounds = plan.rounds(&members).map_err(failure)?;
-    let measured = coordinator.measure(&rounds.rounds);
+    coordinator.expect(&rounds.rounds);
+    let measured = joined.and_then(|()| coordinator.measure());
+    let measured = measured.or_else(|why| coordinator.give_up(why));
     coordinator.finish();
     measured.map_err(failure)?;
     let document = coordinator.document();

@@ -332,7 +332,7 @@ fn what_is_no_agent_says_so() {
             .stderr
     };
     let line = check(&format!("127.0.0.1:{port} name=x\n"), "key");
-    assert!(line.starts_with("netperf campaign: x: "), "{line}");
+    assert!(line.starts_with("netperf campaign: x refuses: "), "{line}");
     assert!(
         line.contains("--agent") && line.lines().count() == 1,
         "{line}"

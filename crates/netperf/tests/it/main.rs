@@ -10,6 +10,8 @@ mod bidirectional_flows;
 mod blocked;
 mod budgets;
 mod campaign;
+mod campaign_failures;
+mod campaign_hosts;
 mod campaign_inventory;
 mod chaos;
 mod check;

@@ -301,20 +301,10 @@ pub fn set_not_dumpable() -> io::Result<()> {
 /// Sends SIGKILL to all processes of a process group, and returns true if there was one (kill(2)).
 #[must_use]
 pub fn kill_group(group: u32) -> bool {
-    signal(group, |group| -group, libc::SIGKILL)
-}
-
-/// Sends SIGTERM to a child process that was not waited for.
-#[must_use]
-pub fn terminate(child: u32) -> bool {
-    signal(child, |child| child, libc::SIGTERM)
-}
-
-fn signal(id: u32, target: fn(libc::pid_t) -> libc::pid_t, signal: libc::c_int) -> bool {
     // 0 and 1 are not those of a child.
-    let id = libc::pid_t::try_from(id).ok().filter(|id| *id > 1);
+    let group = libc::pid_t::try_from(group).ok().filter(|id| *id > 1);
     // SAFETY: kill takes numbers only.
-    id.is_some_and(|id| unsafe { libc::kill(target(id), signal) } == 0)
+    group.is_some_and(|group| unsafe { libc::kill(-group, libc::SIGKILL) } == 0)
 }
 
 /// memfd_create(2): a file in memory that has no name in any directory.

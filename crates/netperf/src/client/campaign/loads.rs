@@ -7,11 +7,10 @@ use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
 
 use netperf_campaign::agent::StartedLoad;
 use netperf_campaign::protocol::{CampaignLoad, LoadResult};
-use netperf_measure::clock::{self, Moment};
+use netperf_measure::clock;
 use netperf_model::TransportGroup;
 use netperf_os::{pass, process};
 use serde_json::Value;
@@ -43,8 +42,6 @@ const OF_TEST: [&str; 16] = [
 ];
 /// A begin that lies ahead, nanoseconds.
 const LEAD: u64 = 60_000_000_000;
-/// Time between SIGTERM and SIGKILL.
-const GRACE: Duration = Duration::from_secs(1);
 /// Variables that a load inherits.
 const INHERITED: [&str; 4] = ["LD_PRELOAD", "LD_LIBRARY_PATH", "TMPDIR", "PATH"];
 
@@ -143,8 +140,7 @@ pub(super) struct RunningLoad {
     child: Child,
     output: File,
     errors: File,
-    /// When it was asked to end.
-    asked: Option<Moment>,
+    killed: bool,
 }
 
 impl RunningLoad {
@@ -184,29 +180,19 @@ impl RunningLoad {
             child,
             output,
             errors,
-            asked: None,
+            killed: false,
         })
     }
 
-    /// Asks it to end, and kills it where that did not help.
-    pub(super) fn stop(&mut self) {
-        match self.asked {
-            None => {
-                let _gone = process::terminate(self.child.id());
-                self.asked = Some(clock::now());
-            }
-            Some(asked) if asked.elapsed() > GRACE => {
-                let _gone = self.child.kill();
-            }
-            Some(_) => {}
-        }
+    /// Ends it at once: nothing of it counts any more. The other end sees that its connections are
+    /// closed.
+    pub(super) fn kill(&mut self) {
+        self.killed = true;
+        let _gone = self.child.kill();
     }
 
-    /// Kills it where it should have ended; its result once it has ended.
+    /// Its result once it has ended.
     pub(super) fn look(&mut self) -> Option<LoadResult> {
-        if self.asked.is_some() {
-            self.stop();
-        }
         match self.child.try_wait() {
             Ok(None) => None,
             Ok(Some(status)) => Some(self.result(status)),
@@ -226,7 +212,7 @@ impl RunningLoad {
         let text = text(&mut self.output);
         let document: Option<Value> = serde_json::from_str(&text).ok();
         let errors = text_of_lines(&mut self.errors);
-        let error = if self.asked.is_some() {
+        let error = if self.killed {
             Some("it was stopped".to_owned())
         } else if status.success() && document.is_some() {
             None

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use netperf_campaign::inventory::host_and_port;
 use netperf_campaign::protocol::{Inbox, Order, Reply, encode};
+use netperf_campaign::signs::AgentSigns;
 use netperf_measure::clock;
 use netperf_model::{KeyRing, KeyRole, Secret};
 use netperf_os::Socket;
@@ -30,8 +31,7 @@ pub(super) struct AgentLink {
     socket: Socket,
     channel: Channel,
     inbox: Inbox,
-    /// Last sign of the agent, nanoseconds of the own clock.
-    pub(super) heard: u64,
+    signs: AgentSigns,
 }
 
 impl AgentLink {
@@ -100,12 +100,23 @@ impl AgentLink {
             socket,
             channel,
             inbox: Inbox::default(),
-            heard: clock::monotonic(),
+            signs: AgentSigns::new(clock::monotonic()),
         })
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+
+    /// True if it counts as lost, among so many members.
+    pub(super) fn is_silent(&self, members: usize) -> bool {
+        self.signs.is_silent(clock::monotonic(), members)
+    }
+
+    /// Ends the connection at once: nothing of it stays in this kernel, also if the agent's host is
+    /// gone.
+    pub(super) fn reset(self) {
+        let _best_effort = self.socket.set_linger(Some(Duration::ZERO));
     }
 
     /// IP address of the agent.
@@ -120,6 +131,9 @@ impl AgentLink {
     /// One line.
     pub(super) fn tell(&mut self, order: &Order) -> Result<(), String> {
         let bytes = encode(order).map_err(|bad| bad.to_string())?;
+        if !matches!(order, Order::Bye | Order::Without { .. }) {
+            self.signs.asked(clock::monotonic());
+        }
         let sent = self.channel.send(self.socket.as_fd(), &bytes, SEND);
         sent.map_err(|error| {
             if error.kind() == io::ErrorKind::TimedOut {
@@ -165,11 +179,14 @@ impl AgentLink {
             match self.inbox.take() {
                 Ok(Some(reply)) => replies.push(reply),
                 Ok(None) => break,
-                Err(bad) => return Err(self.refusal().unwrap_or_else(|| bad.to_string())),
+                Err(bad) => {
+                    let reason = self.refusal().ok_or_else(|| bad.to_string())?;
+                    return Ok(vec![Reply::Refused { reason }]);
+                }
             }
         }
         if !replies.is_empty() {
-            self.heard = clock::monotonic();
+            self.signs.heard(clock::monotonic());
         } else if !open {
             return Err("it closed the connection".to_owned());
         }

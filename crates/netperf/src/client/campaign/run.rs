@@ -4,7 +4,6 @@ use std::net::TcpListener;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use netperf_campaign::agent::is_silent;
 use netperf_campaign::clock::{ClockCourse, ClockReading, OffsetInterval};
 use netperf_campaign::inventory::{
     EngineName, InventoryMember, InventorySource, host_and_port, joined,
@@ -14,14 +13,14 @@ use netperf_campaign::outcome::{
     LostMember, MemberClock,
 };
 use netperf_campaign::pattern::Cell;
-use netperf_campaign::plan::{CampaignPlan, OnFailure};
+use netperf_campaign::plan::CampaignPlan;
 use netperf_campaign::protocol::{
-    CampaignLoad, HEARTBEAT, LoadResult, OPENING, Order, PairToken, Preparation, Reply,
-    RosterEntry, Start, TokenDigits, VERSION,
+    CampaignLoad, LoadResult, OPENING, Order, PairToken, Preparation, Reply, RosterEntry, Start,
+    TokenDigits, VERSION,
 };
 use netperf_measure::clock;
 use netperf_model::{KeyRing, Secret};
-use netperf_os::signals::{Signal, Signals};
+use netperf_os::signals::Signals;
 use netperf_os::wait::ready_of;
 
 use super::peer::AgentLink;
@@ -35,8 +34,6 @@ const AT_ONCE: usize = 8;
 const ANSWER: u64 = 10_000_000_000;
 /// Time to connect to all agents and to read all clocks, at least.
 const READ_ALL: u64 = 20_000_000_000;
-/// Time for agents to stop.
-const STOPPING: u64 = 3_000_000_000;
 /// Threads that connect to agents.
 const CONNECTING: usize = 16;
 /// Least time from the commitment to the first opening of connections.
@@ -49,18 +46,20 @@ const DRAIN: u64 = 300_000_000;
 const RESULTS: u64 = 20_000_000_000;
 /// Largest number of attempts to agree about the begin.
 const ATTEMPTS: u64 = 3;
+/// Longest wait between looks for silent agents.
+const LOOK: u64 = 100_000_000;
 const SECOND: f64 = 1e9;
 
 /// A member and what is known about it.
-struct Member {
-    entry: InventoryMember,
-    peer: Option<AgentLink>,
+pub(super) struct Member {
+    pub(super) entry: InventoryMember,
+    pub(super) peer: Option<AgentLink>,
     version: Option<String>,
     cpus: Option<u32>,
     before: Option<OffsetInterval>,
     after: Option<OffsetInterval>,
     stepped: i64,
-    lost: Option<(String, u64)>,
+    pub(super) lost: Option<(String, u64)>,
 }
 
 impl Member {
@@ -92,18 +91,22 @@ struct Measured {
 /// A campaign in progress.
 pub(super) struct CampaignRun<'a> {
     id: String,
-    plan: &'a CampaignPlan,
-    members: Vec<Member>,
+    pub(super) plan: &'a CampaignPlan,
+    pub(super) members: Vec<Member>,
     loads: Vec<Measured>,
     /// Begin of the first load.
-    begin: u64,
+    pub(super) begin: u64,
     started_unix: f64,
-    ended: Option<String>,
+    pub(super) ended: Option<String>,
     signals: &'a Signals,
-    progress: Progress,
+    pub(super) progress: Progress,
+    /// Time of the next heartbeat.
+    pub(super) next_beat: u64,
+    /// Lost members of whose loss the others know.
+    pub(super) excluded: Vec<usize>,
 }
 
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     clock::monotonic()
 }
 
@@ -128,10 +131,12 @@ impl<'a> CampaignRun<'a> {
             members: members.into_iter().map(Member::new).collect(),
             loads: Vec::new(),
             begin: 0,
-            started_unix: 0.0,
+            started_unix: clock::since_epoch().as_secs_f64(),
             ended: None,
             signals,
             progress: Progress::default(),
+            next_beat: 0,
+            excluded: Vec::new(),
         })
     }
 
@@ -170,7 +175,7 @@ impl<'a> CampaignRun<'a> {
                 member.peer = Some(peer);
             }
         }
-        self.greet()
+        Ok(())
     }
 
     /// Waits until `count` agents have joined at this address.
@@ -222,7 +227,7 @@ impl<'a> CampaignRun<'a> {
                 });
             }
         }
-        self.greet()
+        Ok(())
     }
 
     fn name(&self, index: usize) -> String {
@@ -230,7 +235,7 @@ impl<'a> CampaignRun<'a> {
         member.map_or_else(String::new, |member| member.entry.name.clone())
     }
 
-    fn present(&self) -> Vec<usize> {
+    pub(super) fn present(&self) -> Vec<usize> {
         let all = self.members.iter().enumerate();
         all.filter(|(_, member)| member.is_there())
             .map(|(index, _)| index)
@@ -238,7 +243,7 @@ impl<'a> CampaignRun<'a> {
     }
 
     /// Sends an order; a member that does not take it is lost.
-    fn tell(&mut self, index: usize, order: &Order) {
+    pub(super) fn tell(&mut self, index: usize, order: &Order) {
         let Some(member) = self.members.get_mut(index) else {
             return;
         };
@@ -247,22 +252,8 @@ impl<'a> CampaignRun<'a> {
         }
     }
 
-    fn lose(&mut self, index: usize, why: String) {
-        if let Some(member) = self.members.get_mut(index) {
-            member.peer = None;
-            if member.lost.is_none() {
-                // Before the first load the campaign ends, and its error names the member.
-                if self.begin > 0 {
-                    self.progress
-                        .line(&format!("{} is lost: {why}", member.entry.name));
-                }
-                member.lost = Some((why, now()));
-            }
-        }
-    }
-
     /// Waits for replies of the agents; who closes the connection is lost.
-    fn replies(&mut self, within: u64) -> Vec<(usize, Reply)> {
+    pub(super) fn replies(&mut self, within: u64) -> Vec<(usize, Reply)> {
         let present = self.present();
         let fds: Vec<(BorrowedFd<'_>, bool)> = present
             .iter()
@@ -286,27 +277,30 @@ impl<'a> CampaignRun<'a> {
         all
     }
 
-    /// Tells all agents and collects an answer of each.
+    /// Tells agents and collects an answer of each. Orders are made one at a time: all of them
+    /// together are large.
     ///
     /// # Errors
     /// A line that names the member which refused, was lost, or gave no answer.
     fn ask(
         &mut self,
-        orders: Vec<(usize, Order)>,
+        orders: impl Iterator<Item = (usize, Order)>,
         mut take: impl FnMut(&mut Member, Reply) -> Result<bool, String>,
     ) -> Result<(), String> {
-        let mut waiting: Vec<usize> = orders.iter().map(|(index, _)| *index).collect();
-        for (index, order) in &orders {
-            self.tell(*index, order);
+        let mut waiting = Vec::new();
+        for (index, order) in orders {
+            self.tell(index, &order);
+            waiting.push(index);
         }
         let until = now().saturating_add(ANSWER);
         while !waiting.is_empty() {
+            self.beat();
             let left = until.saturating_sub(now());
             if left == 0 {
                 let names: Vec<String> = waiting.iter().map(|one| self.name(*one)).collect();
                 return Err(format!("no answer within 10 s from {}", names.join(", ")));
             }
-            for (index, reply) in self.replies(left.min(HEARTBEAT)) {
+            for (index, reply) in self.replies(left.min(LOOK)) {
                 if let Reply::Refused { reason } = &reply {
                     let reason = netperf_web::escape::line(reason);
                     return Err(format!("{} refuses: {reason}", self.name(index)));
@@ -319,28 +313,30 @@ impl<'a> CampaignRun<'a> {
                     waiting.retain(|one| *one != index);
                 }
             }
-            let lost = waiting.iter().find_map(|index| {
-                let member = self.members.get(*index)?;
-                Some((member.entry.name.clone(), member.lost.clone()?.0))
-            });
-            if let Some((name, why)) = lost {
-                return Err(format!("{name}: {why}"));
+            self.find_silent();
+            if let Some(line) = self.first_loss() {
+                return Err(line);
             }
             if self.signals.next().is_some() {
+                self.ended = Some("interrupted".to_owned());
                 return Err("interrupted".to_owned());
             }
         }
         Ok(())
     }
 
-    fn greet(&mut self) -> Result<(), String> {
+    /// Greets all agents.
+    ///
+    /// # Errors
+    /// One line that names the member.
+    pub(super) fn greet(&mut self) -> Result<(), String> {
         let hello = Order::Hello {
             version: VERSION,
             campaign: self.id.clone(),
         };
-        let present = self.present();
-        let orders = present.iter().map(|index| (*index, hello.clone()));
-        self.ask(orders.collect(), |member, reply| {
+        let present = self.present().into_iter();
+        let orders = present.map(|index| (index, hello.clone()));
+        self.ask(orders, |member, reply| {
             let Reply::Hello {
                 version,
                 program,
@@ -397,10 +393,14 @@ impl<'a> CampaignRun<'a> {
             if asked.iter().all(Option::is_none) && waiting.is_empty() {
                 break;
             }
-            for (index, reply) in self.replies(HEARTBEAT) {
+            self.beat();
+            for (index, reply) in self.replies(LOOK) {
                 let answered = now();
-                let question = asked.get_mut(index).and_then(Option::take);
-                let (Reply::Clock { received, sent }, Some(question)) = (reply, question) else {
+                let Reply::Clock { received, sent } = reply else {
+                    self.take(index, reply);
+                    continue;
+                };
+                let Some(question) = asked.get_mut(index).and_then(Option::take) else {
                     continue;
                 };
                 let Some(own) = readings.get_mut(index) else {
@@ -416,6 +416,7 @@ impl<'a> CampaignRun<'a> {
                     self.read_clock(index, &mut asked);
                 }
             }
+            self.find_silent();
             for (index, asked) in asked.iter_mut().enumerate() {
                 if self.members.get(index).is_some_and(|one| !one.is_there()) {
                     *asked = None;
@@ -445,17 +446,11 @@ impl<'a> CampaignRun<'a> {
         for (member, offset) in self.members.iter_mut().zip(offsets) {
             member.before = offset;
         }
-        match self.members.iter().find(|one| one.lost.is_some()) {
-            Some(member) => Err(format!("{} is lost", member.entry.name)),
-            None => Ok(()),
-        }
+        self.first_loss().map_or(Ok(()), Err)
     }
 
-    /// Measures all rounds.
-    ///
-    /// # Errors
-    /// One line, when nothing was measured.
-    pub(super) fn measure(&mut self, rounds: &[Vec<Cell>]) -> Result<(), String> {
+    /// States what is to be measured.
+    pub(super) fn expect(&mut self, rounds: &[Vec<Cell>]) {
         for (number, round) in rounds.iter().enumerate() {
             self.loads.extend(round.iter().map(|cell| Measured {
                 cell: *cell,
@@ -463,6 +458,14 @@ impl<'a> CampaignRun<'a> {
                 result: None,
             }));
         }
+    }
+
+    /// Measures all rounds.
+    ///
+    /// # Errors
+    /// One line, when nothing was measured.
+    pub(super) fn measure(&mut self) -> Result<(), String> {
+        let rounds = self.loads.iter().map(|load| load.round + 1).max();
         let mut slack = 0;
         for attempt in 1..=ATTEMPTS {
             self.prepare()?;
@@ -474,7 +477,7 @@ impl<'a> CampaignRun<'a> {
                 Some(late) => slack += late.saturating_mul(2) + LEAST_LEAD,
             }
         }
-        self.follow(rounds.len());
+        self.follow(rounds.unwrap_or_default());
         Ok(())
     }
 
@@ -492,17 +495,16 @@ impl<'a> CampaignRun<'a> {
         self.members.iter().map(entry).collect()
     }
 
-    fn prepare(&mut self) -> Result<(), String> {
-        let roster = self.roster();
-        let mut parts: Vec<Preparation> = (0..self.members.len())
-            .map(|own| Preparation {
-                roster: roster.clone(),
-                own,
-                loads: Vec::new(),
-                accepts: Vec::new(),
-                sends: Vec::new(),
-            })
-            .collect();
+    /// Loads and tokens of each member, without the roster.
+    fn shares(&self) -> Result<Vec<Preparation>, String> {
+        let share = |own| Preparation {
+            roster: Vec::new(),
+            own,
+            loads: Vec::new(),
+            accepts: Vec::new(),
+            sends: Vec::new(),
+        };
+        let mut parts: Vec<Preparation> = (0..self.members.len()).map(share).collect();
         let (words, times) = (self.plan.words(), self.plan.parts());
         let mut known = std::collections::BTreeSet::new();
         for (id, load) in (0..).zip(&self.loads) {
@@ -515,7 +517,7 @@ impl<'a> CampaignRun<'a> {
                     parts: times,
                 });
             }
-            let needs_token = roster.get(to).is_some_and(|one| one.agent);
+            let needs_token = self.members.get(to).is_some_and(|one| one.entry.agent);
             if needs_token && known.insert(load.cell) {
                 let token = random::<32>()?;
                 let grant = |member| PairToken {
@@ -530,11 +532,19 @@ impl<'a> CampaignRun<'a> {
                 }
             }
         }
+        Ok(parts)
+    }
+
+    fn prepare(&mut self) -> Result<(), String> {
+        let roster = self.roster();
         let present = self.present();
-        let orders = parts.into_iter().enumerate();
-        let orders = orders.filter(|(index, _)| present.contains(index));
-        let orders = orders.map(|(index, part)| (index, Order::Prepare(Box::new(part))));
-        self.ask(orders.collect(), |_, reply| Ok(reply == Reply::Prepared))
+        let shares = self.shares()?.into_iter().enumerate();
+        let shares = shares.filter(|(index, _)| present.contains(index));
+        let orders = shares.map(|(index, mut part)| {
+            part.roster.clone_from(&roster);
+            (index, Order::Prepare(Box::new(part)))
+        });
+        self.ask(orders, |_, reply| Ok(reply == Reply::Prepared))
     }
 
     /// Time from the begin of a round to that of the next.
@@ -571,9 +581,7 @@ impl<'a> CampaignRun<'a> {
         }
         let orders = starts.into_iter().enumerate();
         let orders = orders.filter(|(_, starts)| !starts.is_empty());
-        let orders: Vec<_> = orders
-            .map(|(index, starts)| (index, Order::Commit { starts }))
-            .collect();
+        let orders = orders.map(|(index, starts)| (index, Order::Commit { starts }));
         let mut late = None;
         self.ask(orders, |_, reply| {
             Ok(match reply {
@@ -603,16 +611,11 @@ impl<'a> CampaignRun<'a> {
     /// Follows the loads until all results are there.
     fn follow(&mut self, rounds: usize) {
         let end = self.begin_of(rounds) + RESULTS;
-        let mut next_beat = 0;
         while self.is_open() {
-            if now() >= next_beat {
-                next_beat = now() + HEARTBEAT;
-                for index in self.present() {
-                    self.tell(index, &Order::Alive);
-                }
+            if self.beat() {
                 self.show(rounds);
             }
-            for (index, reply) in self.replies(next_beat.saturating_sub(now())) {
+            for (index, reply) in self.replies(LOOK) {
                 self.take(index, reply);
             }
             self.find_silent();
@@ -620,6 +623,7 @@ impl<'a> CampaignRun<'a> {
             if let Some(why) = self.reason_to_end(interrupted) {
                 return self.abort(&why);
             }
+            self.exclude_lost();
             if now() > end {
                 return self.abort("results did not arrive in time");
             }
@@ -635,7 +639,7 @@ impl<'a> CampaignRun<'a> {
         self.loads.iter().any(open)
     }
 
-    fn take(&mut self, index: usize, reply: Reply) {
+    pub(super) fn take(&mut self, index: usize, reply: Reply) {
         match reply {
             Reply::Result(result) => {
                 let load = usize::try_from(result.id).ok();
@@ -663,51 +667,6 @@ impl<'a> CampaignRun<'a> {
             | Reply::Late { .. }
             | Reply::Collected
             | Reply::Stopped => {}
-        }
-    }
-
-    fn find_silent(&mut self) {
-        for index in self.present() {
-            let peer = self.members.get(index).and_then(|one| one.peer.as_ref());
-            if peer.is_some_and(|peer| is_silent(peer.heard, now())) {
-                self.lose(index, "it is silent for 2 s".to_owned());
-            }
-        }
-    }
-
-    fn reason_to_end(&self, signal: Option<Signal>) -> Option<String> {
-        if signal.is_some() {
-            return Some("interrupted".to_owned());
-        }
-        let lost = self.members.iter().find(|one| one.lost.is_some())?;
-        let name = &lost.entry.name;
-        if self.plan.on_failure() == OnFailure::Abort {
-            return Some(format!("{name} is lost"));
-        }
-        let there = self.members.iter().filter(|one| one.lost.is_none()).count();
-        let least = self.plan.min_members;
-        (there < least).then(|| format!("{there} members are left, fewer than {least}"))
-    }
-
-    /// Ends all load.
-    fn abort(&mut self, why: &str) {
-        self.progress.line(&format!("ending: {why}"));
-        self.ended = Some(why.to_owned());
-        let mut waiting = self.present();
-        for index in waiting.clone() {
-            self.tell(index, &Order::Abort);
-        }
-        let until = now() + STOPPING;
-        while !waiting.is_empty() && now() < until {
-            for (index, reply) in self.replies(HEARTBEAT / 5) {
-                if reply == Reply::Stopped {
-                    waiting.retain(|one| *one != index);
-                } else {
-                    self.take(index, reply);
-                }
-            }
-            let present = self.present();
-            waiting.retain(|one| present.contains(one));
         }
     }
 
@@ -760,7 +719,7 @@ impl<'a> CampaignRun<'a> {
             }),
             lost: member.lost.as_ref().map(|(reason, at)| LostMember {
                 reason: reason.clone(),
-                at_seconds: seconds(difference(*at, self.begin)),
+                at_seconds: (self.begin > 0).then(|| seconds(difference(*at, self.begin))),
             }),
         };
         self.members.iter().map(member).collect()

@@ -1,0 +1,134 @@
+//! What a coordinator does without a member, and at an early end.
+
+use std::time::Duration;
+
+use netperf_campaign::plan::OnFailure;
+use netperf_campaign::protocol::{HEARTBEAT, Order, Reply};
+use netperf_campaign::signs::silence_limit;
+use netperf_os::signals::Signal;
+
+use super::run::{CampaignRun, Member, now};
+
+/// Time for agents to stop.
+const STOPPING: u64 = 3_000_000_000;
+
+impl CampaignRun<'_> {
+    /// Goes on without a member, whose connection ends.
+    pub(super) fn lose(&mut self, index: usize, why: String) {
+        if let Some(member) = self.members.get_mut(index) {
+            if let Some(peer) = member.peer.take() {
+                peer.reset();
+            }
+            if member.lost.is_none() {
+                // Before the first load the campaign ends, and its error names the member.
+                if self.begin > 0 {
+                    self.progress
+                        .line(&format!("{} is lost: {why}", member.entry.name));
+                }
+                member.lost = Some((why, now()));
+            }
+        }
+    }
+
+    /// Finds the members that give no sign of life.
+    pub(super) fn find_silent(&mut self) {
+        let members = self.members.len();
+        for index in self.present() {
+            let peer = self.members.get(index).and_then(|one| one.peer.as_ref());
+            if peer.is_some_and(|peer| peer.is_silent(members)) {
+                let seconds = Duration::from_nanos(silence_limit(members)).as_secs_f64();
+                self.lose(index, format!("it is silent for {seconds} s"));
+            }
+        }
+    }
+
+    /// The first member that was lost, in one line.
+    pub(super) fn first_loss(&self) -> Option<String> {
+        let lost = |member: &Member| {
+            let (why, _) = member.lost.as_ref()?;
+            Some(format!("{} is lost: {why}", member.entry.name))
+        };
+        self.members.iter().find_map(lost)
+    }
+
+    /// Sends a heartbeat to all agents when it is due, and returns true then.
+    pub(super) fn beat(&mut self) -> bool {
+        if now() < self.next_beat {
+            return false;
+        }
+        self.next_beat = now() + HEARTBEAT;
+        for index in self.present() {
+            self.tell(index, &Order::Alive);
+        }
+        true
+    }
+
+    /// Ends the loads of the others to members that were lost.
+    pub(super) fn exclude_lost(&mut self) {
+        let lost = |(index, member): (usize, &Member)| member.lost.as_ref().map(|_| index);
+        let lost: Vec<usize> = self.members.iter().enumerate().filter_map(lost).collect();
+        if lost.len() == self.excluded.len() {
+            return;
+        }
+        let order = Order::Without {
+            members: lost.clone(),
+        };
+        self.excluded = lost;
+        for index in self.present() {
+            self.tell(index, &order);
+        }
+    }
+
+    /// Gives the campaign up before its first load.
+    ///
+    /// # Errors
+    /// The line, where no document is to be written: the command line, the plan or a host is
+    /// wrong.
+    pub(super) fn give_up(&mut self, why: String) -> Result<(), String> {
+        if self.first_loss().is_none() && self.ended.is_none() {
+            return Err(why);
+        }
+        self.progress.line(&format!("ending: {why}"));
+        self.ended = Some(why);
+        Ok(())
+    }
+
+    /// Why the campaign ends now, if it does.
+    pub(super) fn reason_to_end(&self, signal: Option<Signal>) -> Option<String> {
+        if signal.is_some() {
+            return Some("interrupted".to_owned());
+        }
+        let lost = self.members.iter().find(|one| one.lost.is_some())?;
+        let name = &lost.entry.name;
+        if self.plan.on_failure() == OnFailure::Abort {
+            return Some(format!("{name} is lost"));
+        }
+        let there = self.members.iter().filter(|one| one.lost.is_none()).count();
+        let least = self.plan.min_members;
+        (there < least).then(|| format!("{there} members are left, fewer than {least}"))
+    }
+
+    /// Ends all load.
+    pub(super) fn abort(&mut self, why: &str) {
+        self.progress.line(&format!("ending: {why}"));
+        self.ended = Some(why.to_owned());
+        let mut waiting = self.present();
+        for index in waiting.clone() {
+            self.tell(index, &Order::Abort);
+        }
+        let until = now() + STOPPING;
+        while !waiting.is_empty() && now() < until {
+            for (index, reply) in self.replies(HEARTBEAT / 5) {
+                if reply == Reply::Stopped {
+                    waiting.retain(|one| *one != index);
+                } else {
+                    self.take(index, reply);
+                }
+            }
+            self.beat();
+            self.find_silent();
+            let present = self.present();
+            waiting.retain(|one| present.contains(one));
+        }
+    }
+}

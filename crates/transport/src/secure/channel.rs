@@ -17,6 +17,8 @@ use crate::tls::config;
 
 /// Length of a nonce, a proof and the exporter value, bytes.
 const SIZE: usize = 32;
+/// Bytes that are encrypted at a time.
+const PART: usize = 16 << 10;
 /// Context string of netperf's proof, so that one end's proof is not valid for the other.
 const CLIENT: &[u8] = b"netperf control 1 client";
 const SERVER: &[u8] = b"netperf control 1 server";
@@ -189,8 +191,12 @@ impl Channel {
     }
 
     fn put(&mut self, fd: BorrowedFd<'_>, bytes: &[u8], deadline: Deadline) -> io::Result<()> {
-        self.tls.writer().write_all(bytes)?;
-        self.flush(fd, deadline)
+        // The connection holds a limited number of bytes that were not sent.
+        for part in bytes.chunks(PART) {
+            self.tls.writer().write_all(part)?;
+            self.flush(fd, deadline)?;
+        }
+        Ok(())
     }
 
     fn take<const N: usize>(

@@ -308,7 +308,7 @@ _netperf_command() {
     sweep) _netperf_line '' || _netperf_complete netperf_sweep '--help --output --over --plan --repeat' ;;
     campaign) _netperf_complete netperf_campaign '--agents --allow-restarted --allow-shared-nodes --daemonset --expect --from --group --help --image --inventory --join-listen --json --key-file --launcher --minutes --name --namespace --output --page --plan --port --topology' -W $'run\ncheck\nshow\ninventory\nmanifest\nkey' ;;
     campaign/run) _netperf_complete netperf_campaign '--expect --help --inventory --join-listen --json --key-file --output --page' -f ;;
-    campaign/check) _netperf_complete netperf_campaign '--expect --help --inventory --join-listen --key-file' ;;
+    campaign/check) _netperf_complete netperf_campaign '--expect --help --inventory --join-listen --json --key-file' ;;
     campaign/show) _netperf_complete netperf_campaign '--help --page' -f ;;
     campaign/inventory) _netperf_complete netperf_campaign '--allow-restarted --allow-shared-nodes --from --group --help --json --port --topology' -f ;;
     campaign/manifest) _netperf_complete netperf_campaign '--agents --daemonset --group --help --image --key-file --launcher --minutes --namespace --plan --port' ;;

@@ -637,6 +637,7 @@ complete -c netperf -n '__netperf_in campaign-check' -l inventory -r -F -d 'the 
 complete -c netperf -n '__netperf_in campaign-check' -l join-listen -d 'wait here for agents with --join'
 complete -c netperf -n '__netperf_in campaign-check' -l expect -x -d 'number of agents that join'
 complete -c netperf -n '__netperf_in campaign-check' -l key-file -r -F -d 'file with the key of the agents'
+complete -c netperf -n '__netperf_in campaign-check' -l json -d 'print the result or the inventory as JSON'
 complete -c netperf -n '__netperf_in campaign-check' -s h -l help -d 'show this help and exit'
 complete -c netperf -n '__netperf_in campaign-show' -l page -r -F -d 'write the result to this file as a page with matrices'
 complete -c netperf -n '__netperf_in campaign-show' -s h -l help -d 'show this help and exit'

@@ -2,8 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Assumed difference of the speeds of two clocks, parts per million.
-const DRIFT_PPM: f64 = 30.0;
+/// Largest difference of the speeds of two clocks that is assumed, parts per million: quartz
+/// deviates by 50 at most.
+const DRIFT_PPM: f64 = 100.0;
+/// Share of a window by which it may be cut wrong without a warning.
+const CUT_SHARE: f64 = 0.001;
+/// Step of a wall clock that is reported, seconds.
+const STEP: f64 = 0.01;
 
 /// A question about a clock: when it was sent and answered by the own clock, and when it came and
 /// was answered by the other one; nanoseconds.
@@ -122,6 +127,31 @@ impl ClockCourse {
     }
 }
 
+/// What is doubtful about a clock whose offset is known to within `bound`, for windows of this length;
+/// all in seconds.
+#[must_use]
+pub fn doubt(bound: f64, window: f64) -> Option<String> {
+    let share = bound / window;
+    (share > CUT_SHARE).then(|| {
+        format!(
+            "its clock is known to within {:.1} ms only, {:.2} % of the window: the path to it is long \
+             or has a queue in one direction",
+            bound * 1e3,
+            share * 100.0
+        )
+    })
+}
+
+/// The report of a step of the wall clock, if there was one.
+#[must_use]
+pub fn step(seconds: f64) -> Option<String> {
+    (seconds.abs() >= STEP).then(|| {
+        format!(
+            "its wall clock was set by {seconds:+.3} s meanwhile; windows do not use that clock"
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,5 +216,66 @@ mod tests {
             ..course
         };
         assert_eq!(steady.drift_ppm(), None);
+    }
+
+    #[test]
+    fn a_clock_that_is_faster_by_100_ppm_is_followed_to_50_us() {
+        // Truth: the other clock at own time t, and a path of 40 us with random delays.
+        let other = |own: u64| 7_000_000_000 + own + own / 10_000;
+        let mut seed = 3_u64;
+        let mut random = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % below
+        };
+        let mut sync = |begin: u64| {
+            let readings = (0..16).map(|step| {
+                let asked = begin + step * 200_000;
+                let came = asked + 20_000 + random(60_000);
+                let left = came + 2_000;
+                ClockReading {
+                    asked,
+                    received: other(came),
+                    sent: other(left),
+                    answered: left + 20_000 + random(60_000),
+                }
+            });
+            OffsetInterval::of(&readings.collect::<Vec<_>>()).unwrap()
+        };
+        let second = 1_000_000_000;
+        let course = ClockCourse {
+            before: sync(100 * second),
+            after: Some(sync(120 * second)),
+        };
+        let drift = course.drift_ppm().unwrap();
+        assert!((drift - 100.0).abs() <= 5.0, "{drift}");
+        for own in (100..=120).map(|seconds| seconds * second) {
+            let (here, bound) = course.here(other(own));
+            let error = (here - difference(own, 0)).abs();
+            assert!(
+                error <= 50_000.0 && error <= bound + 1.0,
+                "{own}: {error} {bound}"
+            );
+        }
+        // Without a second synchronisation the bound grows with the time.
+        let alone = ClockCourse {
+            after: None,
+            ..course
+        };
+        let (here, bound) = alone.here(other(120 * second));
+        let error = (here - difference(120 * second, 0)).abs();
+        assert!(error > 1e6 && error <= bound, "{error} {bound}");
+    }
+
+    #[test]
+    fn a_bound_that_matters_for_the_window_is_doubtful() {
+        assert_eq!(doubt(1e-5, 5.0), None);
+        assert_eq!(doubt(0.004, 5.0), None);
+        let line = doubt(0.0102, 5.0).unwrap();
+        assert!(
+            line.contains("10.2 ms") && line.contains("0.20 %"),
+            "{line}"
+        );
+        assert_eq!(step(0.009), None);
+        assert!(step(-1.0).unwrap().contains("-1.000 s"));
     }
 }

@@ -8,6 +8,7 @@ use netperf_web::{MatrixReport, TooLarge};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::clock;
 use crate::inventory::InventoryMember;
 use crate::matrix::MatrixView;
 use crate::matrix::{Matrix, MatrixFigure, MatrixMember};
@@ -76,6 +77,17 @@ pub struct MemberClock {
     pub drift_ppm: Option<f64>,
     /// Largest step of its wall clock during the campaign, seconds.
     pub wall_clock_stepped_seconds: f64,
+}
+
+impl MemberClock {
+    /// What is doubtful for windows of this length, in seconds.
+    #[must_use]
+    pub fn doubts(&self, window: f64) -> Vec<String> {
+        let bound = self.bound_after_seconds.unwrap_or_default();
+        let bound = clock::doubt(bound.max(self.bound_seconds), window);
+        let step = clock::step(self.wall_clock_stepped_seconds);
+        bound.into_iter().chain(step).collect()
+    }
 }
 
 /// How offsets of clocks are known.
@@ -332,7 +344,20 @@ impl CampaignDocument {
             .ended
             .iter()
             .map(|why| format!("It ended early: {why}"));
-        ended.chain(self.members.iter().filter_map(lost)).collect()
+        let lost = self.members.iter().filter_map(lost);
+        ended.chain(lost).chain(self.clock_doubts()).collect()
+    }
+
+    /// What is doubtful about clocks of members, each with its name.
+    #[must_use]
+    pub fn clock_doubts(&self) -> Vec<String> {
+        let of = |one: &CampaignMember| {
+            let doubts = one.clock.map(|clock| clock.doubts(self.plan.window));
+            let doubts = doubts.unwrap_or_default().into_iter();
+            let named = doubts.map(|doubt| format!("{}: {doubt}", one.member.name));
+            named.collect::<Vec<_>>()
+        };
+        self.members.iter().flat_map(of).collect()
     }
 
     /// The result as a page.

@@ -67,7 +67,7 @@ pub(crate) const VERBS: &[CampaignVerbRow] = &[
         verb: CampaignVerb::Check,
         word: "check",
         about: "connect to all agents",
-        takes: &["inventory", "join-listen", "expect", "key-file"],
+        takes: &["inventory", "join-listen", "expect", "key-file", "json"],
         files: false,
     },
     CampaignVerbRow {

@@ -1,10 +1,11 @@
 //! Hosts around a switch, each with a cable of its own whose rate can be limited.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::net::{self, Namespace};
 use crate::require::{require, root};
-use crate::{Bottleneck, Place, eventually};
+use crate::{Bottleneck, Invocation, Place, Running, eventually};
 
 /// Hosts at the ports of a switch. All are removed when dropped.
 ///
@@ -14,6 +15,8 @@ use crate::{Bottleneck, Place, eventually};
 pub struct Star {
     switch: Namespace,
     hosts: Vec<Namespace>,
+    /// A process of the switch, through which its counters are read.
+    idle: Running,
 }
 
 impl Star {
@@ -46,7 +49,15 @@ impl Star {
                 address(number)
             ));
         }
-        let star = Self { switch, hosts };
+        let idle = Invocation::new(Path::new("sleep"))
+            .arg("infinity")
+            .within(&switch.place())
+            .spawn();
+        let star = Self {
+            switch,
+            hosts,
+            idle,
+        };
         let up = |host: &Namespace| host.ip(&["link", "show", "cable"]).contains("state UP");
         let all_up = eventually(Duration::from_secs(10), || star.hosts.iter().all(up));
         assert!(all_up, "the veth pairs did not come up");
@@ -105,13 +116,15 @@ impl Star {
 
     /// Bytes that all hosts together have sent into the switch.
     pub fn bytes(&self) -> u64 {
-        let shown = self
-            .switch
-            .shell("cat /sys/class/net/port*/statistics/rx_bytes");
-        shown
-            .lines()
-            .filter_map(|line| line.parse::<u64>().ok())
-            .sum()
+        let file = format!("/proc/{}/net/dev", self.idle.pid());
+        let shown = std::fs::read_to_string(file).expect("counters");
+        let received = |line: &str| {
+            let (name, counts) = line.split_once(':')?;
+            let count = counts.split_whitespace().next()?;
+            let is_port = name.trim().starts_with("port");
+            count.parse::<u64>().ok().filter(|_| is_port)
+        };
+        shown.lines().filter_map(received).sum()
     }
 
     /// True if a process runs at a host.

@@ -163,6 +163,11 @@ fn check(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     // The agents are free again at once, also after a failure.
     coordinator.finish();
     met.map_err(failure)?;
+    if args.json {
+        let json = serde_json::to_string_pretty(&coordinator.members()).map_err(failure)?;
+        out(&format!("{json}\n"));
+        return Ok(ExitCode::SUCCESS);
+    }
     out("name             control                   version  CPUs  clock bound\n");
     for member in coordinator.members() {
         let bound = member.clock.map_or_else(
@@ -205,6 +210,9 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     coordinator.finish();
     measured.map_err(failure)?;
     let document = coordinator.document();
+    for doubt in document.clock_doubts() {
+        output::err(&format!("netperf campaign: warning: {doubt}\n"));
+    }
     let json = serde_json::to_string_pretty(&document).map_err(failure)?;
     if let Some(path) = &args.output {
         write(path, &json)?;

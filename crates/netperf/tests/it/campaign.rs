@@ -189,7 +189,7 @@ fn a_member_that_dies_ends_a_mesh_and_is_named() {
 }
 
 #[test]
-fn a_member_that_stands_still_ends_a_mesh_and_its_load_ends() {
+fn threat_model_a_member_that_stands_still_ends_a_mesh_and_its_load_ends() {
     let agents = Agents::new(2);
     let mut running = agents.campaign(&plan("mesh", 60.0, "")).spawn();
     agents.wait_for_loads(2, &running);

@@ -87,8 +87,8 @@ impl Case {
         let prepared = said.matches("loads of this agent").count();
         let mut running = hosts.campaign(&plan).spawn();
         wait_for(hosts, &running, phase, prepared);
-        let since = Stopwatch::start();
         let stopped = fail(hosts, &running, failed, beside);
+        let since = Stopwatch::start();
         let coordinator = if failed == Failed::Coordinator {
             assert!(eventually(PATIENCE, || running.ended()));
             None
@@ -106,10 +106,6 @@ impl Case {
             signal(pid, "CONT");
         }
         hosts.nothing_is_left();
-        note(&format!(
-            "{:.1} s: nothing is left",
-            since.elapsed().as_secs_f64()
-        ));
         let killed = [Failed::Netserver, Failed::Agent].contains(&failed);
         for (number, pid) in agents.into_iter().enumerate() {
             let alive = !(killed && number == VICTIM);

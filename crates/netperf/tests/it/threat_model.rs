@@ -194,6 +194,46 @@ const HELD: &[(&str, &str, &str)] = &[
         "crates/netperf/tests/it/chaos.rs",
         "threat_model_a_session_that_is_stopped_ends_no_test_later_than_its_time_says_netns",
     ),
+    (
+        "commanding an agent without its key",
+        "crates/netperf/tests/it/campaign_security.rs",
+        "threat_model_wrong_keys_move_nothing_and_fill_no_log",
+    ),
+    (
+        "filling the log of an agent with wrong keys",
+        "crates/netperf/tests/it/campaign_security.rs",
+        "threat_model_wrong_keys_move_nothing_and_fill_no_log",
+    ),
+    (
+        "repeating a recorded campaign, or parts of it",
+        "crates/netperf/tests/it/campaign_security.rs",
+        "threat_model_a_recorded_campaign_cannot_be_repeated",
+    ),
+    (
+        "a begin that an agent has not agreed to",
+        "crates/netperf/tests/it/campaign_security.rs",
+        "threat_model_an_agent_carries_out_no_begin_that_it_has_not_agreed_to",
+    ),
+    (
+        "load to hosts outside the campaign, or with other options",
+        "crates/netperf/tests/it/campaign_security.rs",
+        "threat_model_an_agent_sends_only_to_its_roster_with_permitted_words_and_times",
+    ),
+    (
+        "load without end",
+        "crates/netperf/tests/it/campaign_security.rs",
+        "threat_model_a_load_ends_when_its_coordinator_is_silent",
+    ),
+    (
+        "also if the agent stands still, because the other end stops serving it",
+        "crates/netperf/tests/it/campaign.rs",
+        "threat_model_a_member_that_stands_still_ends_a_mesh_and_its_load_ends",
+    ),
+    (
+        "using a member as a target beyond the campaign",
+        "crates/netperf/tests/it/campaign_security.rs",
+        "threat_model_a_member_serves_others_only_with_the_token_of_the_campaign",
+    ),
 ];
 
 /// First words of a table's second column that state a protection.

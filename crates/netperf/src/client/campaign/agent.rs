@@ -245,13 +245,15 @@ impl Process {
 
     /// Reads what a coordinator sent, and sends what waits for it.
     fn hear(&mut self, number: u64) {
-        let received = clock::monotonic();
         let Some(line) = self.lines.get_mut(&number) else {
             return;
         };
         let mut buf = vec![0; 65_536];
         let mut open = !line.closing || !line.outbox.is_empty();
-        match line.stream.read(&mut buf) {
+        let read = line.stream.read(&mut buf);
+        // Not before: a question that came between would seem older than it is.
+        let received = clock::monotonic();
+        match read {
             Ok(0) => open = false,
             Ok(count) => line.inbox.add(buf.get(..count).unwrap_or_default()),
             Err(error) => {

@@ -11,6 +11,8 @@ use super::run::{CampaignRun, Member, now};
 
 /// Time for agents to stop.
 const STOPPING: u64 = 3_000_000_000;
+/// Time for agents to close their connections.
+const PARTING: u64 = 2_000_000_000;
 
 impl CampaignRun<'_> {
     /// Goes on without a member, whose connection ends.
@@ -19,7 +21,7 @@ impl CampaignRun<'_> {
             if let Some(peer) = member.peer.take() {
                 peer.reset();
             }
-            if member.lost.is_none() {
+            if member.lost.is_none() && !self.parting {
                 // Before the first load the campaign ends, and its error names the member.
                 if self.begin > 0 {
                     self.progress
@@ -76,6 +78,19 @@ impl CampaignRun<'_> {
         self.excluded = lost;
         for index in self.present() {
             self.tell(index, &order);
+        }
+    }
+
+    /// Lets all agents go, and waits until they have closed their connections: the end of this
+    /// process would cut off orders that they have not read.
+    pub(super) fn part(&mut self) {
+        for index in self.present() {
+            self.tell(index, &Order::Bye);
+        }
+        self.parting = true;
+        let until = now() + PARTING;
+        while now() < until && !self.present().is_empty() {
+            self.replies(HEARTBEAT / 5);
         }
     }
 

@@ -32,6 +32,8 @@ pub(super) struct AgentLink {
     channel: Channel,
     inbox: Inbox,
     signs: AgentSigns,
+    /// When the bytes of the last replies had come, nanoseconds of the own clock.
+    pub(super) came: u64,
 }
 
 impl AgentLink {
@@ -101,6 +103,7 @@ impl AgentLink {
             channel,
             inbox: Inbox::default(),
             signs: AgentSigns::new(clock::monotonic()),
+            came: 0,
         })
     }
 
@@ -162,7 +165,8 @@ impl AgentLink {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => true,
             Err(error) => return Err(system_text(&error)),
         };
-        let mut buf = vec![0; 65_536];
+        self.came = clock::monotonic();
+        let mut buf = vec![0; 4096];
         loop {
             match self.channel.read(&mut buf) {
                 Ok(Some(0)) => {
@@ -186,7 +190,7 @@ impl AgentLink {
             }
         }
         if !replies.is_empty() {
-            self.signs.heard(clock::monotonic());
+            self.signs.heard(self.came);
         } else if !open {
             return Err("it closed the connection".to_owned());
         }

@@ -104,6 +104,8 @@ pub(super) struct CampaignRun<'a> {
     pub(super) next_beat: u64,
     /// Lost members of whose loss the others know.
     pub(super) excluded: Vec<usize>,
+    /// The agents are let go: the end of a connection is no loss.
+    pub(super) parting: bool,
 }
 
 pub(super) fn now() -> u64 {
@@ -137,6 +139,7 @@ impl<'a> CampaignRun<'a> {
             progress: Progress::default(),
             next_beat: 0,
             excluded: Vec::new(),
+            parting: false,
         })
     }
 
@@ -395,7 +398,8 @@ impl<'a> CampaignRun<'a> {
             }
             self.beat();
             for (index, reply) in self.replies(LOOK) {
-                let answered = now();
+                let peer = self.members.get(index).and_then(|one| one.peer.as_ref());
+                let answered = peer.map_or_else(now, |peer| peer.came);
                 let Reply::Clock { received, sent } = reply else {
                     self.take(index, reply);
                     continue;
@@ -694,9 +698,7 @@ impl<'a> CampaignRun<'a> {
                 member.after = offset;
             }
         }
-        for index in self.present() {
-            self.tell(index, &Order::Bye);
-        }
+        self.part();
         self.progress.end();
     }
 

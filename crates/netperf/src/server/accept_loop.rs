@@ -6,6 +6,7 @@
 
 mod grants;
 mod incoming;
+mod input;
 mod unproven;
 
 use std::collections::BTreeSet;
@@ -82,6 +83,8 @@ pub(super) struct AcceptLoop {
     paused: Option<Moment>,
     /// Deadline for running sessions after a termination signal.
     draining: Option<Moment>,
+    /// Standard input has ended, and netserver ends with it.
+    input_ended: bool,
 }
 
 impl AcceptLoop {
@@ -120,7 +123,7 @@ impl AcceptLoop {
             poller.watch(agent.fd(), PollToken::Agent)?;
         }
         if args.agent.exit_on_eof {
-            poller.watch(io::stdin().as_fd(), PollToken::Input)?;
+            input::watch(&poller)?;
         }
         let descriptors = process::raise_open_files().unwrap_or(1024);
         let room = usize::try_from(descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2);
@@ -145,6 +148,7 @@ impl AcceptLoop {
             agent,
             paused: None,
             draining: None,
+            input_ended: false,
         })
     }
 
@@ -175,7 +179,9 @@ impl AcceptLoop {
             if self.is_over() {
                 let lost = [("lines_lost", self.log.lost().into())];
                 self.log.say(LogLevel::Info, "stopped", &lost);
-                signals::end_of(Signal::Terminate);
+                if !self.input_ended {
+                    signals::end_of(Signal::Terminate);
+                }
                 return ExitCode::SUCCESS;
             }
         }
@@ -287,16 +293,6 @@ impl AcceptLoop {
             } else {
                 index += 1;
             }
-        }
-    }
-
-    /// Ends netserver at the end of standard input (`--exit-on-eof`).
-    fn hear_input(&mut self) {
-        let mut ignored = [0; 4096];
-        if !matches!(io::stdin().read(&mut ignored), Ok(count) if count > 0) {
-            self.poller.remove(io::stdin().as_fd());
-            self.drain();
-            self.draining = Some(clock::now());
         }
     }
 

@@ -1,5 +1,7 @@
 //! Campaigns over agents of this host.
 
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -391,11 +393,24 @@ fn an_agent_needs_its_key_and_ends_with_its_engine() {
     signal(agent.pid(), "HUP");
     assert!(eventually(PATIENCE, || !agent.alive()));
     let key = key(&folder);
-    let mut running = Invocation::new(&ours!().netserver)
-        .args(["--agent", "--exit-on-eof", "--user", "root", "--key-file"])
-        .arg(key)
-        .args(["-p", &netperf_testkit::server::free_port().to_string()])
-        .stdin(Stdio::null())
-        .spawn();
+    let with = |stdin: Stdio| {
+        Invocation::new(&ours!().netserver)
+            .args(["--agent", "--exit-on-eof", "--user", "root", "--key-file"])
+            .arg(&key)
+            .args(["-p", &netperf_testkit::server::free_port().to_string()])
+            .stdin(stdin)
+            .spawn()
+    };
+    let (inside, outside) = UnixStream::pair().expect("a pair of sockets");
+    let mut running = with(OwnedFd::from(inside).into());
+    assert!(running.prints("Starting netserver", PATIENCE));
+    assert!(!running.ended());
+    drop(outside);
     assert!(eventually(PATIENCE, || running.ended()));
+    running.finish().expect_exit(0);
+    let refused = with(Stdio::null()).finish().expect_exit(1).stderr;
+    assert!(
+        refused.contains("--exit-on-eof needs a pipe, a socket or a terminal"),
+        "{refused}"
+    );
 }

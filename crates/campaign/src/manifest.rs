@@ -228,7 +228,7 @@ impl StepLauncher {
     const fn command(self) -> &'static str {
         match self {
             Self::Srun => "srun --overlap --ntasks-per-node=1 --kill-on-bad-exit=1 --label",
-            Self::Mpirun => "mpirun --map-by ppr:1:node --tag-output",
+            Self::Mpirun => "mpirun --map-by ppr:1:node --tag-output --stdin all",
         }
     }
 }

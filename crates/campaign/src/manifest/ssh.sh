@@ -15,7 +15,11 @@ port=@PORT@
 umask 077
 work=$(mktemp -d)
 agents=()
+run=
 finish() {
+    if [ -n "$run" ] && kill "$run" 2>/dev/null; then
+        wait "$run" || true
+    fi
     exec 3>&-
     [ "${#agents[@]}" -eq 0 ] || wait "${agents[@]}" || true
     rm -rf "$work"
@@ -35,11 +39,12 @@ exec 3<>"$work/hold"
 exec 4<"$work/hold" 5<"$work/key"
 rm -rf "$work"
 
-# Runs on each host: the first line of standard input is the key. Without single quotes.
+# Runs on each host: the first line of standard input is the key. Its file goes before the agent
+# begins. Without single quotes.
 # shellcheck disable=SC2016
 agent='umask 077; key=$(mktemp) || exit 1; trap "rm -f $key" EXIT HUP INT TERM;
- IFS= read -r line; printf "%s\n" "$line" >"$key";
- netserver --agent --exit-on-eof --key-file "$key" -p "$0"'
+ IFS= read -r line; printf "%s\n" "$line" >"$key"; exec 3<"$key"; rm -f "$key";
+ exec netserver --agent --exit-on-eof --key-file /dev/fd/3 -p "$0"'
 agent=${agent//$'\n'/}
 
 for host in "${hosts[@]}"; do
@@ -60,4 +65,7 @@ for index in "${!hosts[@]}"; do
     done
 done
 
-NETPERF_KEY_FILE=/dev/fd/5 netperf campaign run "$plan" --inventory - "$@" 3>&- 4<&- <<<"$inventory"
+# In the background, so that a signal to this script ends it.
+NETPERF_KEY_FILE=/dev/fd/5 netperf campaign run "$plan" --inventory - "$@" 3>&- 4<&- <<<"$inventory" &
+run=$!
+wait "$run"

@@ -142,7 +142,7 @@ fn a_batch_script_has_the_number_of_nodes_or_says_where_it_is_given() {
     let kind = ManifestKind::Slurm(StepLauncher::Srun);
     let with = text(kind);
     assert!(with.contains("\n#SBATCH --nodes=6\n"), "{with}");
-    assert!(with.contains("sbatch campaign-slurm\n"), "{with}");
+    assert!(with.contains("sbatch campaign-slurm ["), "{with}");
     assert!(with.contains("--time=30\n"), "{with}");
     let without = Manifest {
         agents: None,
@@ -151,7 +151,7 @@ fn a_batch_script_has_the_number_of_nodes_or_says_where_it_is_given() {
     let without = without.text().unwrap();
     assert!(!without.contains("#SBATCH --nodes"), "{without}");
     assert!(
-        without.contains("sbatch --nodes=N campaign-slurm\n"),
+        without.contains("sbatch --nodes=N campaign-slurm ["),
         "{without}"
     );
     assert!(

@@ -56,6 +56,18 @@ properties:
 lab-netns *suites="lab":
     lab/suites netns {{ suites }}
 
+# Run campaigns over ssh and with Ansible between hosts made of namespaces; as root. Needs
+# openssh-server and ansible-core.
+[no-exit-message]
+lab-ssh *suites="ssh_lab":
+    lab/suites ssh {{ suites }}
+
+# Run campaigns with Slurm and mpirun between hosts made of namespaces; as root. Needs
+# openssh-server, slurm-wlm, munge and openmpi-bin.
+[no-exit-message]
+lab-slurm *suites="slurm_lab":
+    lab/suites slurm {{ suites }}
+
 # Run test suites in a virtual machine whose kernel has every transport, and netem.
 [no-exit-message]
 lab-vm *suites="lab matrix flow_connections sctp_lab ktls_lab link hardware_stamps":

@@ -11,6 +11,10 @@ pub enum Lab {
     Vm,
     /// A client, a router with slow links and a server (`lab/netns`).
     Netns,
+    /// Hosts with sshd, which the tests make (`just lab-ssh`).
+    Ssh,
+    /// Hosts with Slurm, which the tests make (`just lab-slurm`).
+    Slurm,
 }
 
 impl Lab {
@@ -19,6 +23,8 @@ impl Lab {
         match self {
             Self::Vm => "vm",
             Self::Netns => "netns",
+            Self::Ssh => "ssh",
+            Self::Slurm => "slurm",
         }
     }
 
@@ -27,8 +33,9 @@ impl Lab {
     pub fn is_here(self) -> bool {
         let mark = self.mark();
         let place = environment("NETPERF_LAB");
-        let known = [None, Some(Self::Vm.mark()), Some(Self::Netns.mark())];
-        assert!(known.contains(&place.as_deref()), "no lab: {place:?}");
+        let known = [Self::Vm, Self::Netns, Self::Ssh, Self::Slurm].map(Self::mark);
+        let is_known = place.as_deref().is_none_or(|place| known.contains(&place));
+        assert!(is_known, "no lab: {place:?}");
         let here = place.as_deref() == Some(mark);
         if !here {
             skip(&format!("runs in the lab: `just lab-{mark}`"));

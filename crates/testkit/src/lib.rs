@@ -6,6 +6,7 @@
 //! cannot do its work panics: that is how a test fails.
 
 pub mod browser;
+pub mod cluster;
 pub mod lab;
 pub mod machine;
 pub mod nat;
@@ -26,6 +27,7 @@ pub mod values;
 pub mod watchdog;
 
 pub use browser::Browser;
+pub use cluster::{Cluster, ClusterHost, HostState};
 pub use lab::Lab;
 pub use nat::BehindNat;
 pub use net::{LoopbackOnly, TwoHosts};

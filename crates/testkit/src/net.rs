@@ -368,7 +368,7 @@ pub(crate) fn ip(words: &[&str]) -> String {
     run("ip", words)
 }
 
-fn run(program: &str, words: &[&str]) -> String {
+pub(crate) fn run(program: &str, words: &[&str]) -> String {
     let Output {
         status,
         stdout,

@@ -1,10 +1,13 @@
 //! The files in `dist/kubernetes`: their command lines are those of the programs, and their
-//! versions that of the workspace. `just lab-k8s` checks them with an API server.
+//! versions that of the workspace. They and the printed manifests follow the schema of the API;
+//! `just lab-k8s` checks them with an API server.
 
 use std::path::{Path, PathBuf};
 
+use netperf_testkit::schema::Schema;
 use netperf_testkit::server::free_port;
-use netperf_testkit::{Netserver, Place, ours};
+use netperf_testkit::{Invocation, Netserver, Place, Scratch, ours, require};
+use serde_json::Value;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dist/kubernetes")
@@ -75,4 +78,70 @@ fn images_and_chart_have_the_version_of_the_programs() {
         text("chart/dashboards/netserver.json"),
         text("../grafana/netserver.json")
     );
+}
+
+/// Reads YAML, and prints JSON. The interpreter of Debian has the module.
+const PYTHON: &str = "/usr/bin/python3";
+const TO_JSON: &str =
+    "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))";
+
+/// The objects of a text in YAML; `None`, after saying so, where the reader is missing.
+fn objects(yaml: &str) -> Option<Vec<Value>> {
+    let folder = Scratch::new();
+    let file = folder.path().join("objects.yaml");
+    std::fs::write(&file, yaml).expect("a file");
+    let python = |code: &str| Invocation::new(Path::new(PYTHON)).args(["-c", code]);
+    let present = Path::new(PYTHON).exists() && python("import yaml").run().status.success();
+    if !require::require(present, "yaml for Python", "install python3-yaml") {
+        return None;
+    }
+    let read = python(TO_JSON).arg(&file).run().expect_exit(0);
+    let objects: Vec<Value> = serde_json::from_str(&read.stdout).expect("JSON");
+    Some(objects.into_iter().filter(|one| !one.is_null()).collect())
+}
+
+/// What is wrong with the objects of a text.
+fn faults(objects: &[Value]) -> Vec<String> {
+    let schema = include_str!("kubernetes_schema/v1.34.4.schema.json");
+    let schema = Schema::parse(schema);
+    let kind = |object: &Value| object["kind"].as_str().unwrap_or_default().to_owned();
+    let each = objects.iter();
+    each.flat_map(|object| schema.faults_of(&kind(object), object))
+        .collect()
+}
+
+#[test]
+fn printed_manifests_and_files_follow_the_schema_of_the_api() {
+    let folder = Scratch::new();
+    let plan = folder.path().join("plan.toml");
+    std::fs::write(&plan, "pattern = \"pairs\"\n").expect("a plan");
+    let plan = plan.to_str().expect("a path in UTF-8");
+    let manifest = |options: &[&str]| {
+        let manifest = Invocation::new(&ours!().netperf)
+            .args(["campaign", "manifest", "k8s", "--agents", "3"])
+            .args(options);
+        manifest.run().expect_clean().stdout
+    };
+    let mut texts: Vec<(String, usize)> = vec![
+        (manifest(&[]), 6),
+        (manifest(&["--plan", plan]), 7),
+        (manifest(&["--daemonset", "--plan", plan]), 7),
+    ];
+    for entry in std::fs::read_dir(self::folder()).expect("a folder") {
+        let name = entry.expect("an entry").file_name();
+        if let Some(name) = name.to_str().filter(|name| name.ends_with(".yaml")) {
+            texts.push((text(name), 1));
+        }
+    }
+    assert!(texts.len() >= 8, "{texts:?}");
+    for (text, least) in &texts {
+        let Some(objects) = objects(text) else { return };
+        assert!(objects.len() >= *least, "{text}");
+        assert_eq!(faults(&objects), [""; 0], "{text}");
+        // A field that the API does not have is noticed, and a wrong type.
+        let mut wrong = objects.clone();
+        wrong[0]["metadata"]["nmae"] = Value::Null;
+        wrong[0]["metadata"]["labels"] = Value::from(1);
+        assert_eq!(faults(&wrong).len(), 2, "{:?}", faults(&wrong));
+    }
 }

@@ -389,7 +389,10 @@ fn an_agent_needs_its_key_and_ends_with_its_engine() {
         "{}",
         finished.stderr
     );
-    let agent = start(&folder, &["--agent"]);
+    let agent = start(&folder, &["--agent", "--log-level", "info"]);
+    // From then on it watches signals, also those that were ignored when it was started.
+    let listens = || agent.said().1.contains("listening");
+    assert!(eventually(PATIENCE, listens), "{:?}", agent.said());
     signal(agent.pid(), "HUP");
     assert!(eventually(PATIENCE, || !agent.alive()));
     let key = key(&folder);

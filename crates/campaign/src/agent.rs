@@ -98,7 +98,7 @@ struct Part {
     stopping: bool,
     /// Members that are lost.
     without: BTreeSet<usize>,
-    /// Distance of the wall clock from its course when the campaign began, nanoseconds.
+    /// Distance of the system clock from its course when the campaign began, nanoseconds.
     wall: i64,
 }
 

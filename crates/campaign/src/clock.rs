@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 const DRIFT_PPM: f64 = 100.0;
 /// Share of a window by which it may be cut wrong without a warning.
 const CUT_SHARE: f64 = 0.001;
-/// Step of a wall clock that is reported, seconds.
+/// Step of a system clock that is reported, seconds.
 const STEP: f64 = 0.01;
 
 /// A question about a clock: when it was sent and answered by the own clock, and when it came and
@@ -142,12 +142,12 @@ pub fn doubt(bound: f64, window: f64) -> Option<String> {
     })
 }
 
-/// The report of a step of the wall clock, if there was one.
+/// The report of a step of the system clock, if there was one.
 #[must_use]
 pub fn step(seconds: f64) -> Option<String> {
     (seconds.abs() >= STEP).then(|| {
         format!(
-            "its wall clock was set by {seconds:+.3} s meanwhile; windows do not use that clock"
+            "its system clock was set by {seconds:+.3} s meanwhile; windows do not use that clock"
         )
     })
 }

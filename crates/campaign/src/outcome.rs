@@ -25,7 +25,7 @@ pub struct CampaignDocument {
     pub format: String,
     /// Identifier.
     pub campaign: String,
-    /// Begin of the first load by the coordinator's wall clock, seconds since 1970.
+    /// Begin of the first load by the coordinator's system clock, seconds since 1970.
     pub started_unix_seconds: f64,
     /// The plan.
     pub plan: CampaignPlan,
@@ -75,7 +75,7 @@ pub struct MemberClock {
     /// Speed beyond that of the coordinator's clock, parts per million; null where the bounds leave
     /// it open.
     pub drift_ppm: Option<f64>,
-    /// Largest step of its wall clock during the campaign, seconds.
+    /// Largest step of its system clock during the campaign, seconds.
     pub wall_clock_stepped_seconds: f64,
 }
 

@@ -214,7 +214,7 @@ pub enum Reply {
         running: u32,
         /// Loads that are over.
         done: u32,
-        /// Distance of the wall clock (`CLOCK_REALTIME`) from its course since the preparation,
+        /// Distance of the system clock (`CLOCK_REALTIME`) from its course since the preparation,
         /// nanoseconds: steps and corrections.
         stepped: i64,
     },

@@ -285,7 +285,7 @@ fn in_circles(request: &PatternRequest, members: &ScheduleMembers) -> Vec<Vec<Ce
     }
 }
 
-/// Listed cells, each in the first round with room for it, in the order of the list.
+/// Listed cells, each in the first round with a place for it, in the order of the list.
 fn one_by_one(list: &[Cell], members: &ScheduleMembers) -> Vec<Vec<Cell>> {
     let mut rounds = Vec::new();
     let mut left: Vec<Cell> = list.to_vec();
@@ -308,7 +308,7 @@ struct RoundLoad {
 }
 
 impl RoundLoad {
-    /// Adds a cell if there is room for it. The opposite direction of a cell has room on its
+    /// Adds a cell if it fits. The opposite direction of a cell is possible on its
     /// hosts.
     fn add(&mut self, cell: Cell, members: &ScheduleMembers) -> bool {
         let hosts = [members.host(cell.from), members.host(cell.to)];

@@ -47,7 +47,7 @@ impl RunLimit {
     /// Bytes the next send may have, given those already sent; 0 ends the run.
     #[inline]
     #[must_use]
-    pub fn room(&self, sent: u64, size: usize) -> usize {
+    pub fn space(&self, sent: u64, size: usize) -> usize {
         // The sum cannot overflow in practice.
         if sent.wrapping_add(size as u64) <= self.units {
             size
@@ -79,9 +79,9 @@ mod tests {
     #[test]
     fn the_last_send_of_many_messages_has_no_more_of_them_than_are_needed() {
         let limit = RunLimit::at_least(1000, 64);
-        assert_eq!(limit.room(0, 640), 640);
-        assert_eq!(limit.room(640, 640), 384);
-        assert_eq!(limit.room(1024, 640), 0);
+        assert_eq!(limit.space(0, 640), 640);
+        assert_eq!(limit.space(640, 640), 384);
+        assert_eq!(limit.space(1024, 640), 0);
         assert!(!limit.reached(999) && limit.reached(1000));
     }
 
@@ -95,14 +95,14 @@ mod tests {
     #[test]
     fn the_last_send_of_an_exact_amount_is_cut() {
         let limit = RunLimit::exactly(1000);
-        assert_eq!(limit.room(0, 640), 640);
-        assert_eq!(limit.room(640, 640), 360);
-        assert_eq!(limit.room(1000, 640), 0);
+        assert_eq!(limit.space(0, 640), 640);
+        assert_eq!(limit.space(640, 640), 360);
+        assert_eq!(limit.space(1000, 640), 0);
     }
 
     #[test]
     fn without_a_limit_it_is_never_enough() {
-        assert_eq!(RunLimit::NONE.room(u64::MAX - 640, 640), 640);
+        assert_eq!(RunLimit::NONE.space(u64::MAX - 640, 640), 640);
         assert!(!RunLimit::NONE.reached(u64::MAX - 1));
     }
 }

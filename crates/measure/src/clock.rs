@@ -19,7 +19,7 @@ pub fn now() -> Moment {
 /// Origin of [`Moment::nanos`]: the first time that it was asked for.
 static ORIGIN: OnceLock<Moment> = OnceLock::new();
 
-/// The time since 1970 by the wall clock, for identifiers and time stamps.
+/// The time since 1970 by the system clock, for identifiers and time stamps.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "this is the one place")]
 pub fn since_epoch() -> Duration {

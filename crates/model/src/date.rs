@@ -1,4 +1,4 @@
-//! Calendar dates of the wall clock.
+//! Calendar dates of the system clock.
 
 use std::time::Duration;
 

@@ -311,7 +311,7 @@ fn lateness_matters(paced: &Paced, latency: &Latency) -> Option<Warning> {
     let (share, all, own) = TAIL.iter().find_map(late)?;
     let cause = match paced.held_back {
         0 => String::new(),
-        held => format!(" ({held} requests waited for room on the connection)"),
+        held => format!(" ({held} requests waited for space on the connection)"),
     };
     Some(Warning::GeneratorLate(format!(
         "netperf itself was late: the {}th percentile of latency is {} from the time that requests \

@@ -148,9 +148,9 @@ impl Appendices {
         let kind = AppendixKind::from_number(wanted.kind)?;
         let (_, bytes) = self.0.iter().find(|(other, _)| *other == kind)?;
         let first = usize::try_from(wanted.first).ok()?;
-        let rest = bytes.get(first.checked_mul(Page::ROOM)?..)?;
+        let rest = bytes.get(first.checked_mul(Page::SPACE)?..)?;
         let numbers = wanted.first..=u32::MAX;
-        let pages = numbers.zip(rest.chunks(Page::ROOM));
+        let pages = numbers.zip(rest.chunks(Page::SPACE));
         let pages = pages.take(usize::from(wanted.count.min(AT_ONCE)));
         let page = |(number, bytes): (u32, &[u8])| Page {
             kind: wanted.kind,
@@ -270,9 +270,9 @@ impl Fetching {
         let page = Page::decode(frame).ok().flatten().ok_or_else(malformed)?;
         let (kind, length) = *self.left.last().ok_or_else(malformed)?;
         let missing = length.saturating_sub(self.got.len());
-        let number = u32::try_from(self.got.len() / Page::ROOM).unwrap_or(u32::MAX);
+        let number = u32::try_from(self.got.len() / Page::SPACE).unwrap_or(u32::MAX);
         let is_it = page.kind == kind.number() && page.number == number;
-        if !is_it || page.bytes.len() != missing.min(Page::ROOM) {
+        if !is_it || page.bytes.len() != missing.min(Page::SPACE) {
             return Err(malformed());
         }
         self.got.extend(page.bytes);
@@ -287,11 +287,11 @@ impl Fetching {
             }
             let missing = length.saturating_sub(self.got.len());
             if missing > 0 {
-                let pages = missing.div_ceil(Page::ROOM).min(usize::from(AT_ONCE));
+                let pages = missing.div_ceil(Page::SPACE).min(usize::from(AT_ONCE));
                 self.awaited = u16::try_from(pages).unwrap_or(AT_ONCE);
                 let wanted = WantedPages {
                     kind: kind.number(),
-                    first: u32::try_from(self.got.len() / Page::ROOM).unwrap_or(u32::MAX),
+                    first: u32::try_from(self.got.len() / Page::SPACE).unwrap_or(u32::MAX),
                     count: self.awaited,
                 };
                 return Ok(Next::Ask(Box::new(wanted.request()?), self));

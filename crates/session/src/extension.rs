@@ -288,7 +288,7 @@ pub(crate) fn tell_crew(crew: &Crew, extension: &mut Extension) {
     let cpus = cpu_list_text(&crew.cpus);
     // A list of CPUs that does not fit its item is left out: cut, it would be another
     // list.
-    if !cpus.is_empty() && cpus.len() <= ItemKind::Cpus.room() {
+    if !cpus.is_empty() && cpus.len() <= ItemKind::Cpus.space() {
         extension.push(ItemKind::Cpus, cpus.as_bytes());
     }
 }

@@ -373,10 +373,10 @@ mod tests {
     #[test]
     fn every_word_and_every_setting_fits_its_item() {
         let words = words(&Feature::all().collect::<Vec<_>>());
-        assert!(words.len() <= ItemKind::Features.room(), "{}", words.len());
+        assert!(words.len() <= ItemKind::Features.space(), "{}", words.len());
         let bytes = numbers(&every_setting());
-        assert!(bytes.len() <= ItemKind::SocketOptions.room());
-        assert!(InterfaceName::MOST <= ItemKind::BindDevice.room());
+        assert!(bytes.len() <= ItemKind::SocketOptions.space());
+        assert!(InterfaceName::MOST <= ItemKind::BindDevice.space());
     }
 
     #[test]

@@ -346,7 +346,7 @@ fn fill(folder: &Path, programs: &Programs, hosts: &[(String, String)]) {
         (&programs.netperf, "netperf"),
         (&programs.netserver, "netserver"),
     ] {
-        fs::copy(program, folder.join("bin").join(name)).expect("room for a program");
+        fs::copy(program, folder.join("bin").join(name)).expect("space for a program");
     }
     let lines = hosts
         .iter()

@@ -18,12 +18,12 @@ use crate::meeting::{Addresses, Parted, Parts};
 use crate::udp::mark_the_end;
 
 /// Size of the largest header, bytes.
-const ROOM: usize = 18;
+const SPACE: usize = 18;
 /// Destination, source, and type or length (IEEE 802.3).
 const ETHERNET: usize = 14;
 
 /// Header buffer; a format uses its beginning.
-type FrameHeader = [u8; ROOM];
+type FrameHeader = [u8; SPACE];
 
 /// Frame layout of a transport.
 pub trait FrameFormat: Send + 'static {
@@ -245,14 +245,14 @@ impl<F: FrameFormat, const ANSWERS: bool> FrameEndpoint<F, ANSWERS> {
         let own = local(&socket)?;
         let sap = own_sap::<F>(&socket)?;
         let largest = usize::try_from(largest::<F>(&socket)?).unwrap_or(0);
-        let mut sends = [0; ROOM];
+        let mut sends = [0; SPACE];
         F::begin(&mut sends);
         sends[6..12].copy_from_slice(&own.station);
         sends[F::SAPS.1] = sap;
         Ok(Self {
             socket,
             sends,
-            received: [0; ROOM],
+            received: [0; SPACE],
             largest,
             aimed: false,
             format: PhantomData,
@@ -273,10 +273,10 @@ impl<F: FrameFormat, const ANSWERS: bool> FrameEndpoint<F, ANSWERS> {
         self.aim([a, b, c, d, e, f], self.received[F::SAPS.1]);
     }
 
-    /// Number of payload bytes, at most `room`, in a frame of `count` bytes.
+    /// Number of payload bytes, at most `space`, in a frame of `count` bytes.
     #[inline]
-    fn payload(&self, count: usize, room: usize) -> usize {
-        let came = count.saturating_sub(F::HEADER).min(room);
+    fn payload(&self, count: usize, space: usize) -> usize {
+        let came = count.saturating_sub(F::HEADER).min(space);
         F::length(&self.received).min(came)
     }
 }
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     fn header_of<F: FrameFormat>(payload: u16) -> FrameHeader {
-        let mut header = [0xee; ROOM];
+        let mut header = [0xee; SPACE];
         F::begin(&mut header);
         F::set_length(&mut header, payload);
         header

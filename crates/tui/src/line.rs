@@ -27,12 +27,12 @@ impl LiveView {
         if tick.now.seconds > 0.0 {
             text += &format!(", {} {}", self.rate_now(), about.unit.rate_label());
         }
-        let room = usize::from(columns).saturating_sub(1);
-        let left = room.saturating_sub(text.len() + 1).min(30);
+        let space = usize::from(columns).saturating_sub(1);
+        let left = space.saturating_sub(text.len() + 1).min(30);
         if left > 4 {
             let bars = spark::bars(&self.rates.within(left), None, 1, unicode);
             text += &format!(" {}", bars.concat());
         }
-        text.chars().take(room).collect()
+        text.chars().take(space).collect()
     }
 }

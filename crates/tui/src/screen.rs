@@ -62,13 +62,13 @@ impl LiveView {
             unicode: look.unicode,
             tall: if usize::from(size.rows) >= TALL { 3 } else { 1 },
         };
-        let room = usize::from(size.rows);
+        let space = usize::from(size.rows);
         let mut rows = drawing.run();
         let below = drawing.below();
-        let flows = room.saturating_sub(rows.len() + below.len());
+        let flows = space.saturating_sub(rows.len() + below.len());
         rows.extend(drawing.flows(flows));
-        let mut rows = fitted(rows, room.saturating_sub(below.len()));
-        if rows.len() + below.len() <= room {
+        let mut rows = fitted(rows, space.saturating_sub(below.len()));
+        if rows.len() + below.len() <= space {
             rows.extend(below);
         }
         let shown = |row: ScreenRow| {
@@ -81,16 +81,16 @@ impl LiveView {
 }
 
 /// As many rows as fit, those with the highest priority first.
-fn fitted(mut rows: Vec<ScreenRow>, room: usize) -> Vec<ScreenRow> {
+fn fitted(mut rows: Vec<ScreenRow>, space: usize) -> Vec<ScreenRow> {
     for worth in [Worth::Blank, Worth::Flow, Worth::Bars] {
-        while rows.len() > room {
+        while rows.len() > space {
             let Some(last) = rows.iter().rposition(|row| row.worth == worth) else {
                 break;
             };
             rows.remove(last);
         }
     }
-    rows.truncate(room);
+    rows.truncate(space);
     rows
 }
 
@@ -156,9 +156,9 @@ impl ScreenLayout<'_> {
         if let Some(share) = view.share().filter(|_| !view.over) {
             let percent = format!("{:3.0} %", share * 100.0);
             let used = row.text.chars().count() + percent.len() + 5;
-            let room = self.width.saturating_sub(used).min(60);
-            if room >= 5 {
-                row.text += &format!("   {} {percent}", gauge(share, room, self.unicode));
+            let space = self.width.saturating_sub(used).min(60);
+            if space >= 5 {
+                row.text += &format!("   {} {percent}", gauge(share, space, self.unicode));
             }
         }
         row
@@ -251,13 +251,13 @@ impl ScreenLayout<'_> {
         rows
     }
 
-    /// Flows or threads, in at most `room` rows.
-    fn flows(&self, room: usize) -> Vec<ScreenRow> {
+    /// Flows or threads, in at most `space` rows.
+    fn flows(&self, space: usize) -> Vec<ScreenRow> {
         let view = self.view;
         let Some(each) = view
             .about
             .each
-            .filter(|_| room > 2 && !view.flows.is_empty())
+            .filter(|_| space > 2 && !view.flows.is_empty())
         else {
             return Vec::new();
         };
@@ -270,13 +270,13 @@ impl ScreenLayout<'_> {
         let mut rows = vec![blank(), cells(name, heads.map(str::to_owned))];
         let all = view.flows.len();
         // One row has the number of flows that do not fit.
-        let shown = if all > room - 2 { room - 3 } else { all };
+        let shown = if all > space - 2 { space - 3 } else { all };
         rows.extend(view.flows.values().take(shown).map(|seen| self.flow(seen)));
         let others = usize::try_from(view.about.flows)
             .unwrap_or(all)
             .max(all)
             .saturating_sub(shown);
-        if others > 0 && rows.len() < room && each == Each::Flow {
+        if others > 0 && rows.len() < space && each == Each::Flow {
             rows.push(figures(format!("  and {others} more")));
         }
         for row in rows.iter_mut().skip(1) {
@@ -301,9 +301,9 @@ impl ScreenLayout<'_> {
             &format!("{:>4}", seen.tick.number),
             std::iter::once(rate).chain(tcp),
         );
-        let room = self.width.saturating_sub(row.text.chars().count() + 3);
-        if room >= 4 {
-            let bars = bars(&seen.rates.within(room), None, 1, self.unicode);
+        let space = self.width.saturating_sub(row.text.chars().count() + 3);
+        if space >= 4 {
+            let bars = bars(&seen.rates.within(space), None, 1, self.unicode);
             row.text += &format!("  {}", bars.concat());
         }
         row

@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Bytes that can still be written.
-    pub(crate) const fn room(&self) -> usize {
+    pub(crate) const fn space(&self) -> usize {
         self.rest.len()
     }
 }
@@ -151,10 +151,10 @@ mod tests {
 
     #[test]
     fn bytes_that_do_not_fit_are_left_out() {
-        let mut room = [0; 3];
-        let mut writer = Writer::new(&mut room);
+        let mut space = [0; 3];
+        let mut writer = Writer::new(&mut space);
         writer.put([1, 2]);
         writer.put([3, 4]);
-        assert_eq!(room, [1, 2, 0]);
+        assert_eq!(space, [1, 2, 0]);
     }
 }

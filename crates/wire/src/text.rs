@@ -27,8 +27,8 @@ impl<const N: usize> FixedStr<N> {
     #[must_use]
     pub fn from_bytes_truncated(bytes: &[u8]) -> Self {
         let mut array = [0; N];
-        let room = N.saturating_sub(1);
-        for (slot, byte) in array.iter_mut().take(room).zip(bytes) {
+        let space = N.saturating_sub(1);
+        for (slot, byte) in array.iter_mut().take(space).zip(bytes) {
             *slot = *byte;
         }
         Self(array)

@@ -69,7 +69,7 @@ struct UplinkUse {
     /// Cells left, and flows of this round, out of each group and into it.
     left: [Vec<usize>; 2],
     used: [Vec<usize>; 2],
-    /// Places of groups without room for flows out of it, and into it.
+    /// Places of groups without space for flows out of it, and into it.
     closed: [Bits; 2],
 }
 
@@ -307,7 +307,7 @@ impl Colouring {
         groups
     }
 
-    /// A free partner of a free place: in another group, if the uplinks have room, and with as
+    /// A free partner of a free place: in another group, if the uplinks have capacity left, and with as
     /// much work left as possible.
     fn partner(&mut self, place: usize, way: usize, preferred: &[usize]) -> Option<usize> {
         if self.partners_left[way][place] == 0 || !self.is_free(place) {
@@ -339,7 +339,7 @@ impl Colouring {
         self.free[place / BITS] >> (place % BITS) & 1 == 1
     }
 
-    /// The partners left of a place that are free, and to which the uplinks have room.
+    /// The partners left of a place that are free, and to which the uplinks have capacity left.
     fn candidates(&mut self, place: usize, way: usize) -> Bits {
         let partners = self.partners[way][place].iter().zip(&self.free);
         let mut found: Bits = partners.map(|(left, free)| left & free).collect();

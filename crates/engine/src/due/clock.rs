@@ -93,10 +93,10 @@ impl Ticker for Polling {
         self.clock.rang()
     }
 
-    fn wait(&mut self, now: u64, until: u64, room: bool) -> io::Result<()> {
+    fn wait(&mut self, now: u64, until: u64, space: bool) -> io::Result<()> {
         match self.clock.sleep(until.saturating_sub(now)) {
             // A signal ends the wait; the count of signals shows it afterwards.
-            Some(within) => wait::readable_within(self.socket.as_fd(), room, within).map(drop),
+            Some(within) => wait::readable_within(self.socket.as_fd(), space, within).map(drop),
             None => {
                 std::hint::spin_loop();
                 Ok(())

@@ -93,10 +93,10 @@ impl<E, M: Copy> FlowState<E, M> {
     /// A request goes out now.
     #[inline]
     pub(super) fn asked(&mut self, mark: M) {
-        let room = self.marks.len();
+        let space = self.marks.len();
         let mut at = self.oldest + self.in_flight;
-        if at >= room {
-            at -= room;
+        if at >= space {
+            at -= space;
         }
         if let Some(slot) = self.marks.get_mut(at) {
             *slot = mark;

@@ -152,13 +152,13 @@ fn receive_part<E: FlowEndpoint, M, R>(
     state: &mut WorkerState<'_, R>,
 ) -> io::Result<MessageProgress> {
     let rest = message.get_mut(flow.got..).unwrap_or_default();
-    let room = rest.len();
+    let space = rest.len();
     match received(flow.endpoint.recv(rest))? {
         CallResult::Moved(count) => {
             flow.counts.bytes_received += count as u64;
             state.tally.bytes_received += count as u64;
             state.tally.recv_calls += 1;
-            if count == room || E::KEEPS_BOUNDARIES {
+            if count == space || E::KEEPS_BOUNDARIES {
                 flow.got = 0;
                 return Ok(MessageProgress::Whole);
             }

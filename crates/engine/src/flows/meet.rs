@@ -156,10 +156,10 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             }
         }
         if path == DataPath::BatchRecv {
-            let room = path::size(setup.recv_size);
+            let space = path::size(setup.recv_size);
             let sockets = dealt(sockets, set.threads);
             let batching = |socket| {
-                BatchedRecv::new(socket, trains, room, io.discard)
+                BatchedRecv::new(socket, trains, space, io.discard)
                     .map_err(Operation::Receive.failed())
             };
             let open = |index: u32| sockets(index)?.into_iter().map(batching).collect();
@@ -275,9 +275,9 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
                 .set_nonblocking(true)
                 .map_err(Operation::Accept.failed())?;
             // A flow has one connection at a time; the end of one more may not be seen yet.
-            let room = to_usize(set.flows).saturating_mul(2);
+            let space = to_usize(set.flows).saturating_mul(2);
             let whole = job.is_request_response();
-            let part = |index| answers(common, index, (how, gate), whole, room);
+            let part = |index| answers(common, index, (how, gate), whole, space);
             return Ok(common.in_threads(&part, conduct));
         }
         let seen = OnceLock::new();

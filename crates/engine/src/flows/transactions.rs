@@ -97,7 +97,7 @@ pub(super) fn answers<C: Connects>(
     index: u32,
     (how, gate): (&C, AcceptFilter<'_>),
     whole: bool,
-    room: usize,
+    space: usize,
 ) -> Result<WorkerReport, EngineError> {
     let shared = common.shared;
     let accept = |gate: AcceptFilter<'_>| accepted(how, gate, shared);
@@ -105,12 +105,12 @@ pub(super) fn answers<C: Connects>(
         gate,
         accept,
         whole,
-        free: (0..room).rev().collect(),
+        free: (0..space).rev().collect(),
     };
     part(
         common,
         index,
-        &vec![u64::MAX; room],
+        &vec![u64::MAX; space],
         NetserverTransactions(counter),
     )
 }

@@ -125,8 +125,8 @@ impl<N: Role> OneFlow<'_, '_, N> {
 
     fn ring_recv(&self, socket: Socket, tells: bool) -> Result<RingRecv, EngineError> {
         let io = &self.work.job.end.io;
-        let room = path::trains(io).slot(path::size(self.work.setup.recv_size));
-        RingRecv::new(socket, path::width(io), room, tells).map_err(no_ring())
+        let space = path::trains(io).slot(path::size(self.work.setup.recv_size));
+        RingRecv::new(socket, path::width(io), space, tells).map_err(no_ring())
     }
 
     fn batched_send(
@@ -140,8 +140,8 @@ impl<N: Role> OneFlow<'_, '_, N> {
 
     fn batched_recv(&self, socket: Socket) -> Result<BatchedRecv, EngineError> {
         let io = &self.work.job.end.io;
-        let room = path::size(self.work.setup.recv_size);
-        BatchedRecv::new(socket, path::trains(io), room, io.discard)
+        let space = path::size(self.work.setup.recv_size);
+        BatchedRecv::new(socket, path::trains(io), space, io.discard)
             .map_err(Operation::Receive.failed())
     }
 }

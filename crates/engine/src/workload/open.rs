@@ -29,12 +29,12 @@ pub trait Ticker {
     /// Returns whether the alarm has rung since the last call.
     fn rang(&mut self) -> bool;
 
-    /// Waits for data to receive, or with `room` for send space as well, until `until` at most. May
+    /// Waits for data to receive, or with `space` for send space as well, until `until` at most. May
     /// return early.
     ///
     /// # Errors
     /// Whatever the system reports.
-    fn wait(&mut self, now: u64, until: u64, room: bool) -> io::Result<()>;
+    fn wait(&mut self, now: u64, until: u64, space: bool) -> io::Result<()>;
 }
 
 /// Result of a look at one direction.

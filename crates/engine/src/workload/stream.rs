@@ -37,8 +37,8 @@ pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
             recorder.cut_off(mark);
             return Ok(Ended::TimeOver);
         }
-        let room = limit.room(tally.bytes_sent, ring.size());
-        if room == 0 {
+        let space = limit.space(tally.bytes_sent, ring.size());
+        if space == 0 {
             return Ok(Ended::Complete);
         }
         let buffer = ring.advance();
@@ -49,11 +49,11 @@ pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
             mark = recorder.begin();
         }
         stale = true;
-        match endpoint.send(&buffer[..room])? {
+        match endpoint.send(&buffer[..space])? {
             Sent::Bytes(count) => {
                 // What a signal cut short goes on.
                 stale = false;
-                if count == room {
+                if count == space {
                     mark = recorder.end(mark);
                 }
                 tally.bytes_sent += count as u64;

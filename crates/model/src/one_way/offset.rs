@@ -49,20 +49,20 @@ impl OffsetBounds<'_> {
     }
 
     /// Distance of the limits, which is concave.
-    fn room(&self, drift: f64) -> f64 {
+    fn space(&self, drift: f64) -> f64 {
         let [low, high] = self.at(drift);
         high - low
     }
 
     /// The drift farthest from a possible one towards `limit` that is possible, too.
     fn edge(&self, possible: f64, limit: f64) -> f64 {
-        if self.room(limit) >= 0.0 {
+        if self.space(limit) >= 0.0 {
             return limit;
         }
         let (mut within, mut outside) = (possible, limit);
         for _ in 0..STEPS {
             let middle = f64::midpoint(within, outside);
-            if self.room(middle) >= 0.0 {
+            if self.space(middle) >= 0.0 {
                 within = middle;
             } else {
                 outside = middle;
@@ -95,11 +95,11 @@ impl OffsetLine {
             slack: RESOLUTION,
         };
         let possible = [-MOST_DRIFT, MOST_DRIFT];
-        let roomiest = highest(possible, |drift| bounds.room(drift));
+        let widest = highest(possible, |drift| bounds.space(drift));
         // No line lies within all bounds if a clock did not run evenly.
-        let missing = (-bounds.room(roomiest) / 2.0).max(0.0);
+        let missing = (-bounds.space(widest) / 2.0).max(0.0);
         bounds.slack += 2.0 * missing;
-        let drifts = possible.map(|limit| bounds.edge(roomiest, limit));
+        let drifts = possible.map(|limit| bounds.edge(widest, limit));
         let lowest = highest(drifts, |drift| -bounds.at(drift)[0]);
         let topmost = highest(drifts, |drift| bounds.at(drift)[1]);
         let is_level = drifts[0] <= 0.0 && drifts[1] >= 0.0;

@@ -53,7 +53,7 @@ fn operation(plan: &TestPlan, setup: &EndSetup) -> f64 {
 const MOST_CONNECTIONS: u32 = 256;
 
 /// The number of connections on which acknowledged bytes are counted instead of sent ones.
-/// Sends into a buffer tell its size and when it has room, which on a slow link is no rate.
+/// Sends into a buffer tell its size and when it has space, which on a slow link is no rate.
 /// `None` if netperf's end does not send a stream over TCP, or over too many connections.
 fn acknowledging(plan: &TestPlan) -> Option<u32> {
     let flow = &plan.flow;

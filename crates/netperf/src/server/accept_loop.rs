@@ -126,7 +126,7 @@ impl AcceptLoop {
             input::watch(&poller)?;
         }
         let descriptors = process::raise_open_files().unwrap_or(1024);
-        let room = usize::try_from(descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2);
+        let space = usize::try_from(descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2);
         Ok(Self {
             argv: argv.to_vec(),
             args: args.clone(),
@@ -134,7 +134,7 @@ impl AcceptLoop {
             signals,
             poller,
             pending: PendingConnections::default(),
-            most_waiting: room.unwrap_or(MOST_WAITING).clamp(1, MOST_WAITING),
+            most_waiting: space.unwrap_or(MOST_WAITING).clamp(1, MOST_WAITING),
             sessions: Vec::new(),
             proofs: ProofPool::default(),
             starts: StartRates::default(),

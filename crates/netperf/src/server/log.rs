@@ -67,13 +67,13 @@ impl Flood {
     /// Returns true if another line may be written.
     fn admit(&mut self, (most, within): (u32, Duration)) -> bool {
         self.until.get_or_insert_with(|| clock::now().plus(within));
-        let room = self.written < most;
-        if room {
+        let space = self.written < most;
+        if space {
             self.written += 1;
         } else {
             self.left_out = self.left_out.saturating_add(1);
         }
-        room
+        space
     }
 }
 
@@ -373,13 +373,13 @@ mod tests {
 
     impl io::Write for Disk {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let room = self.1.min(bytes.len());
-            if room == 0 {
+            let space = self.1.min(bytes.len());
+            if space == 0 {
                 return Err(io::ErrorKind::StorageFull.into());
             }
-            self.1 -= room;
-            self.0.extend(&bytes[..room]);
-            Ok(room)
+            self.1 -= space;
+            self.0.extend(&bytes[..space]);
+            Ok(space)
         }
 
         fn flush(&mut self) -> io::Result<()> {

@@ -494,7 +494,7 @@ fn threat_model_keys_with_names_have_limits_and_roles_and_are_rotated() {
 #[test]
 fn threat_model_netperf_proves_no_key_that_can_be_guessed() {
     let folder = Scratch::new();
-    let key = key_file(&folder, "key", "the measuring room in Berlin");
+    let key = key_file(&folder, "key", "the measuring space in Berlin");
     let server = server(&["--key-file", &key]);
     let run = client(&server, &SHORT).args(["--key-file", &key]).run();
     fails(&run, 1, "could be guessed by a man in the middle");
@@ -642,7 +642,7 @@ fn a_checked_file_is_one_that_netserver_starts_with() {
     let folder = Scratch::new();
     let file = folder.path().join("netserver.toml");
     let check = |text: &str| {
-        std::fs::write(&file, text).expect("room");
+        std::fs::write(&file, text).expect("space");
         Invocation::new(&ours!().netserver)
             .arg("--check-config")
             .arg(&file)

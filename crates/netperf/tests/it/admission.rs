@@ -126,7 +126,7 @@ fn clients_without_the_credential_start_no_process_and_are_counted() {
     let mut asked = TcpStream::connect(("127.0.0.1", metrics)).expect("metrics");
     asked
         .write_all(b"GET /metrics HTTP/1.0\r\n\r\n")
-        .expect("room");
+        .expect("space");
     let mut page = String::new();
     asked.read_to_string(&mut page).expect("a page");
     let line =

@@ -60,7 +60,7 @@ fn buffers(server: &Netserver, size: i32) -> (TcpStream, i32) {
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).expect("it listens");
     let patience = Some(Duration::from_secs(30));
     stream.set_read_timeout(patience).expect("a limit");
-    stream.write_all(frame.as_bytes()).expect("room");
+    stream.write_all(frame.as_bytes()).expect("space");
     let mut answer = [0; FRAME_LEN];
     stream.read_exact(&mut answer).expect("an answer");
     (stream, Frame::from_bytes(answer).errno().0)

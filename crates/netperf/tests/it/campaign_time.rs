@@ -42,7 +42,7 @@ int clock_gettime(clockid_t id, struct timespec *now) {
 }
 "#;
 
-/// Builds the library: the wall clock steps by 1 s once the file `step` is there, and the
+/// Builds the library: the system clock steps by 1 s once the file `step` is there, and the
 /// monotonic clock runs faster from now on. `None`, after saying so, without a compiler.
 fn library(folder: &Scratch, ppm: u32) -> Option<Vec<(String, OsString)>> {
     let path = |name: &str| folder.path().join(name);
@@ -62,7 +62,7 @@ fn library(folder: &Scratch, ppm: u32) -> Option<Vec<(String, OsString)>> {
     usable.then(|| vec![("LD_PRELOAD".into(), path("clock.so").into())])
 }
 
-/// The file whose existence is a step of the wall clock.
+/// The file whose existence is a step of the system clock.
 fn step(folder: &Scratch) -> PathBuf {
     folder.path().join("step")
 }
@@ -89,7 +89,7 @@ fn a_step_of_the_wall_clock_changes_no_result_and_is_reported_netns() {
     assert!(begun, "{}", running.stderr());
     std::fs::write(step, "").expect("a file");
     let finished = running.finish();
-    let said = "netperf campaign: warning: h1: its wall clock was set by +1.0";
+    let said = "netperf campaign: warning: h1: its system clock was set by +1.0";
     assert!(finished.stderr.contains(said), "{}", finished.account());
     let document = document(finished, 0);
     for member in 0..2 {

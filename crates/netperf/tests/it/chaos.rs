@@ -439,7 +439,7 @@ fn a_clock_that_is_set_in_the_middle_changes_no_result() {
     }
 }
 
-/// A library that shifts the wall clock by this many seconds once the mark file exists.
+/// A library that shifts the system clock by this many seconds once the mark file exists.
 fn clock_that_steps(
     folder: &Scratch,
     name: &str,

@@ -73,7 +73,7 @@ impl Target {
         stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
         stream
             .write_all(b"GET /metrics HTTP/1.1\r\n\r\n")
-            .expect("room");
+            .expect("space");
         let mut page = String::new();
         stream.read_to_string(&mut page).expect("an answer");
         page
@@ -118,16 +118,16 @@ fn a_client_that_drips_never_gets_a_process() {
     let target = Target::new(&[]);
     let mut dripping = target.connect();
     for byte in sys_info().iter().take(FRAME_LEN - 1) {
-        dripping.write_all(&[*byte]).expect("room");
+        dripping.write_all(&[*byte]).expect("space");
     }
     target.counts(&["netserver_connections_waiting 1"]);
     target.has_made_no_process();
     target.serves();
     // Its last byte makes it a client as any other.
-    dripping.write_all(&[0]).expect("room");
+    dripping.write_all(&[0]).expect("space");
     assert_eq!(answer(&mut dripping).errno(), RemoteErrno::OK);
     let mut gone = target.connect();
-    gone.write_all(&sys_info()[..100]).expect("room");
+    gone.write_all(&sys_info()[..100]).expect("space");
     gone.shutdown(Shutdown::Write).expect("a connection");
     target.hears_of("cut", &gone);
     target.counts(&["netserver_connections_unspoken_total{reason=\"cut\"} 1"]);
@@ -143,7 +143,7 @@ fn what_no_netperf_says_is_hung_up_on_without_a_process() {
         &[0xa5; 2 * FRAME_LEN],
     ] {
         let mut stream = target.connect();
-        stream.write_all(said).expect("room");
+        stream.write_all(said).expect("space");
         assert!(is_closed(&stream));
         target.hears_of("nonsense", &stream);
     }
@@ -160,9 +160,9 @@ fn a_request_that_nobody_knows_is_answered_and_the_next_one_too() {
     let target = Target::new(&[]);
     for kind in [0, 9999, 65_535] {
         let mut stream = target.connect();
-        stream.write_all(&message(kind)).expect("room");
+        stream.write_all(&message(kind)).expect("space");
         assert_eq!(answer(&mut stream).errno(), RemoteErrno::UNKNOWN_REQUEST);
-        stream.write_all(&sys_info()).expect("room");
+        stream.write_all(&sys_info()).expect("space");
         assert_eq!(answer(&mut stream).errno(), RemoteErrno::OK);
     }
 }
@@ -173,10 +173,10 @@ fn a_first_message_in_pieces_or_with_the_next_is_served() {
     let whole = sys_info();
     for cut in [1, 3, 4, 328, FRAME_LEN - 1] {
         let mut stream = target.connect();
-        stream.write_all(&whole[..cut]).expect("room");
+        stream.write_all(&whole[..cut]).expect("space");
         target.counts(&["netserver_connections_waiting 1"]);
         assert_eq!(target.server.sessions(), Vec::<u32>::new(), "{cut}");
-        stream.write_all(&whole[cut..]).expect("room");
+        stream.write_all(&whole[cut..]).expect("space");
         assert_eq!(answer(&mut stream).errno(), RemoteErrno::OK, "{cut}");
         drop(stream);
         assert!(eventually(PATIENCE, || target.server.sessions().is_empty()));
@@ -185,9 +185,9 @@ fn a_first_message_in_pieces_or_with_the_next_is_served() {
     for cut in [FRAME_LEN + 328, 2 * FRAME_LEN] {
         let both = [whole, whole].concat();
         let mut stream = target.connect();
-        stream.write_all(&both[..cut]).expect("room");
+        stream.write_all(&both[..cut]).expect("space");
         assert_eq!(answer(&mut stream).errno(), RemoteErrno::OK);
-        stream.write_all(&both[cut..]).expect("room");
+        stream.write_all(&both[cut..]).expect("space");
         assert_eq!(answer(&mut stream).errno(), RemoteErrno::OK);
     }
 }
@@ -196,7 +196,7 @@ fn a_first_message_in_pieces_or_with_the_next_is_served() {
 fn who_says_nothing_and_who_does_not_end_a_message_are_let_go_in_time() {
     let target = Target::new(&["--idle-time", "300ms"]);
     let (silent, mut begun) = (target.connect(), target.connect());
-    begun.write_all(&sys_info()[..328]).expect("room");
+    begun.write_all(&sys_info()[..328]).expect("space");
     assert!(is_closed(&silent) && is_closed(&begun));
     target.hears_of("silent", &silent);
     target.hears_of("slow", &begun);
@@ -212,7 +212,7 @@ fn who_says_nothing_and_who_does_not_end_a_message_are_let_go_in_time() {
 fn half_a_preamble_that_ends_is_not_waited_for() {
     let target = Target::new(&[]);
     let mut data = target.connect();
-    data.write_all(&[0xb5, 0x6e, 0x70, 0x00]).expect("room");
+    data.write_all(&[0xb5, 0x6e, 0x70, 0x00]).expect("space");
     data.shutdown(Shutdown::Write).expect("a connection");
     target.hears_of("cut", &data);
     target.has_made_no_process();
@@ -222,10 +222,10 @@ fn half_a_preamble_that_ends_is_not_waited_for() {
 fn a_client_that_drips_does_not_hold_up_a_server_of_one_process() {
     let target = Target::new(&["-f"]);
     let mut dripping = target.connect();
-    dripping.write_all(&sys_info()[..328]).expect("room");
+    dripping.write_all(&sys_info()[..328]).expect("space");
     target.counts(&["netserver_connections_waiting 1"]);
     target.serves();
-    dripping.write_all(&sys_info()[328..]).expect("room");
+    dripping.write_all(&sys_info()[328..]).expect("space");
     assert_eq!(answer(&mut dripping).errno(), RemoteErrno::OK);
 }
 
@@ -235,9 +235,9 @@ fn a_passphrase_in_pieces_is_heard() {
     let mut phrase = message(RequestKind::Passphrase.number());
     phrase[8..14].copy_from_slice(b"sesame");
     let mut stream = target.connect();
-    stream.write_all(&phrase[..10]).expect("room");
+    stream.write_all(&phrase[..10]).expect("space");
     target.counts(&["netserver_connections_waiting 1"]);
-    stream.write_all(&phrase[10..]).expect("room");
-    stream.write_all(&sys_info()).expect("room");
+    stream.write_all(&phrase[10..]).expect("space");
+    stream.write_all(&sys_info()).expect("space");
     assert_eq!(answer(&mut stream).errno(), RemoteErrno::OK);
 }

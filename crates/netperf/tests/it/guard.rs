@@ -46,7 +46,7 @@ pub(crate) fn record(transport: &str, kind: WireSocketType, address: &str) -> Fr
     block.push(ItemKind::SocketAddress, address.as_bytes());
     block.push(ItemKind::Device, TwoHosts::CABLE.as_bytes());
     let written = block.encode_over(Stage::Request, &mut frame);
-    written.expect("room behind the message");
+    written.expect("space behind the message");
     frame
 }
 
@@ -64,7 +64,7 @@ impl<'h> Attacker<'h> {
 
     fn send(&self, server: &Netserver, record: &Frame) -> (Running, Frame) {
         let [asked, answer] = ["asked", "answer"].map(|name| self.folder.path().join(name));
-        std::fs::write(&asked, record.as_bytes()).expect("room");
+        std::fs::write(&asked, record.as_bytes()).expect("space");
         let _none_yet = std::fs::remove_file(&answer);
         let script = format!(
             "exec 3<>/dev/tcp/{}/{}; cat \"$0\" >&3; head -c {FRAME_LEN} <&3 >\"$1\"; exec sleep 30",

@@ -228,7 +228,7 @@ fn threat_model_every_request_with_absurd_values_is_survived() {
 }
 
 /// Number of connections that this process may have open.
-fn room() -> usize {
+fn space() -> usize {
     let limit = netperf_os::process::raise_open_files().expect("a limit");
     usize::try_from(limit)
         .unwrap_or(usize::MAX)
@@ -240,7 +240,7 @@ fn threat_model_two_thousand_silent_clients_cost_no_process_and_keep_nobody_wait
     let _slot = machine::slot();
     let target = Target::new();
     let before = target.memory();
-    let crowd: Vec<TcpStream> = (0..room().min(2000)).map(|_| target.connect()).collect();
+    let crowd: Vec<TcpStream> = (0..space().min(2000)).map(|_| target.connect()).collect();
     // The connections are accepted when a later one has been served.
     target.serves();
     assert!(eventually(seconds(10), || target
@@ -253,7 +253,7 @@ fn threat_model_two_thousand_silent_clients_cost_no_process_and_keep_nobody_wait
     // Some wake up and say half of what they should.
     for stream in crowd.iter().take(40) {
         let mut stream = stream;
-        stream.write_all(&[0; 100]).expect("room");
+        stream.write_all(&[0; 100]).expect("space");
     }
     target.serves();
     drop(crowd);
@@ -312,7 +312,7 @@ impl Caller {
     /// Asks for a test and hears that netserver is ready.
     fn new(target: &Target, request: &Frame) -> Self {
         let mut control = target.connect();
-        control.write_all(request.as_bytes()).expect("room");
+        control.write_all(request.as_bytes()).expect("space");
         let mut bytes = [0; FRAME_LEN];
         control.read_exact(&mut bytes).expect("an answer");
         let response = OmniResponse::decode(&Frame::from_bytes(bytes)).expect("whole");
@@ -334,7 +334,7 @@ fn threat_model_clients_that_leave_in_the_middle_at_any_state_leave_nothing_behi
         // Asked, and gone; by a reset too.
         target.hit(request.as_bytes());
         let mut control = target.connect();
-        control.write_all(request.as_bytes()).expect("room");
+        control.write_all(request.as_bytes()).expect("space");
         let control = Socket::from(control);
         control
             .set_linger(Some(Duration::ZERO))

@@ -20,8 +20,8 @@ fn liar(server: &Netserver, lie: fn(u64) -> u64) -> u16 {
         let (near, _) = listener.accept().expect("netperf");
         let far = TcpStream::connect(("127.0.0.1", beyond)).expect("netserver");
         let mut asks = (
-            near.try_clone().expect("room"),
-            far.try_clone().expect("room"),
+            near.try_clone().expect("space"),
+            far.try_clone().expect("space"),
         );
         std::thread::spawn(move || {
             drop(std::io::copy(&mut asks.0, &mut asks.1));
@@ -84,7 +84,7 @@ fn eager(most: usize) -> u16 {
     let port = listener.local_addr().expect("its address").port();
     std::thread::spawn(move || {
         let (mut near, _) = listener.accept().expect("netperf");
-        let mut requests = near.try_clone().expect("room");
+        let mut requests = near.try_clone().expect("space");
         std::thread::spawn(move || drop(std::io::copy(&mut requests, &mut std::io::sink())));
         let _sent = near.write_all(&vec![0; most]);
         // netperf ends the connection.

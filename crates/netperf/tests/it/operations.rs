@@ -198,7 +198,7 @@ fn a_client_that_says_nothing_gets_no_process() {
 fn a_client_that_speaks_out_of_turn_is_hung_up_on() {
     let server = server(&["--log", "json", "-Z", "sesame"]);
     let mut stream = connect(&server);
-    stream.write_all(&[0; 656]).expect("room for a message");
+    stream.write_all(&[0; 656]).expect("space for a message");
     assert!(is_closed(&stream));
     assert!(eventually(seconds(5), || server.sessions().is_empty()));
     // It asked for nothing, so nothing is said of it.
@@ -210,7 +210,7 @@ fn a_client_that_speaks_out_of_turn_is_hung_up_on() {
 fn asked(port: u16, request: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     stream.set_read_timeout(Some(seconds(10))).expect("a limit");
-    stream.write_all(request.as_bytes()).expect("room");
+    stream.write_all(request.as_bytes()).expect("space");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
     answer

@@ -61,7 +61,7 @@ fn a_session_without_memory_is_an_error_at_netperf() {
         "#!/bin/sh\nulimit -v 200000\nexec '{}' \"$@\"\n",
         own.netserver.display()
     );
-    std::fs::write(&limited, script).expect("room");
+    std::fs::write(&limited, script).expect("space");
     let executable = Permissions::from_mode(0o755);
     std::fs::set_permissions(&limited, executable).expect("own file");
     let programs = Programs {

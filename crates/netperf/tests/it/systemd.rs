@@ -62,7 +62,7 @@ fn the_units_are_what_systemd_takes_and_leave_little_open() {
     let service = std::fs::read_to_string(units().join("netserver.service")).expect("a unit");
     let service = service.replace("/usr/local/bin/netserver", NETSERVER);
     let at = |name: &str| folder.path().join(name).display().to_string();
-    std::fs::write(at("netserver.service"), service).expect("room for a unit");
+    std::fs::write(at("netserver.service"), service).expect("space for a unit");
     std::fs::copy(units().join("netserver.socket"), at("netserver.socket")).expect("a unit");
     let both = format!("{} {}", at("netserver.service"), at("netserver.socket"));
     let verified = invocation("systemd-analyze", &format!("verify --man=no {both}")).run();

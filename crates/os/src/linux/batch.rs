@@ -139,12 +139,12 @@ impl Batch {
         buf: &mut [u8],
         slot: usize,
     ) -> io::Result<BatchReceived> {
-        let (mut used, room) = (0, self.control_room());
+        let (mut used, space) = (0, self.control_room());
         let slots = self.parts.iter_mut().zip(buf.chunks_mut(slot.max(1)));
         for ((part, bytes), header) in slots.zip(&mut self.headers) {
             part.iov_base = bytes.as_mut_ptr().cast();
             part.iov_len = bytes.len();
-            header.msg_hdr.msg_controllen = room;
+            header.msg_hdr.msg_controllen = space;
             used += 1;
         }
         self.receive(fd, used, 0)
@@ -156,10 +156,10 @@ impl Batch {
     /// Whatever recvmmsg(2) reports.
     #[inline]
     pub fn discard(&mut self, fd: BorrowedFd<'_>) -> io::Result<BatchReceived> {
-        let (mut used, room) = (0, self.control_room());
+        let (mut used, space) = (0, self.control_room());
         for header in &mut self.headers {
             header.msg_hdr.msg_iovlen = 0;
-            header.msg_hdr.msg_controllen = room;
+            header.msg_hdr.msg_controllen = space;
             used += 1;
         }
         self.receive(fd, used, libc::MSG_TRUNC)

@@ -165,9 +165,9 @@ pub fn has_no_space(fd: BorrowedFd<'_>) -> bool {
     if !socket.nonblocking().unwrap_or(false) {
         return false;
     }
-    let room = socket.send_buffer_size().unwrap_or(usize::MAX);
+    let space = socket.send_buffer_size().unwrap_or(usize::MAX);
     let queued = super::tcp::unacknowledged(fd).unwrap_or(0);
-    usize::try_from(queued).is_ok_and(|queued| queued >= room - room / 16)
+    usize::try_from(queued).is_ok_and(|queued| queued >= space - space / 16)
 }
 
 /// `SO_RCVTIMEO` and `SO_SNDTIMEO`: a call that waits for longer fails as one that does not

@@ -28,11 +28,11 @@ const ONE: libc::c_uint = size_of::<libc::c_int>() as libc::c_uint;
 struct PassControl([u8; 64]);
 
 /// A message for one buffer and this control data.
-fn with_control(part: &mut [libc::iovec], control: &mut PassControl, room: usize) -> libc::msghdr {
+fn with_control(part: &mut [libc::iovec], control: &mut PassControl, space: usize) -> libc::msghdr {
     let mut message = message(part);
-    if room > 0 {
+    if space > 0 {
         message.msg_control = control.0.as_mut_ptr().cast();
-        message.msg_controllen = room;
+        message.msg_controllen = space;
     }
     message
 }
@@ -47,8 +47,8 @@ pub fn send(to: BorrowedFd<'_>, bytes: &[u8], with: Option<BorrowedFd<'_>>) -> i
     let mut control = PassControl([0; 64]);
     let mut part = [sent_part(bytes)];
     // SAFETY: CMSG_SPACE only computes.
-    let room = unsafe { libc::CMSG_SPACE(ONE) } as usize;
-    let message = with_control(&mut part, &mut control, with.map_or(0, |_| room));
+    let space = unsafe { libc::CMSG_SPACE(ONE) } as usize;
+    let message = with_control(&mut part, &mut control, with.map_or(0, |_| space));
     if let Some(with) = with {
         // SAFETY: the control data has space for a header, and is zeros.
         let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
@@ -93,8 +93,8 @@ pub fn receive(
     let mut control = PassControl([0; 64]);
     let mut part = [received_part(buf)];
     // SAFETY: CMSG_SPACE only computes.
-    let room = unsafe { libc::CMSG_SPACE(ONE) } as usize;
-    let mut message = with_control(&mut part, &mut control, room);
+    let space = unsafe { libc::CMSG_SPACE(ONE) } as usize;
+    let mut message = with_control(&mut part, &mut control, space);
     let flags = match wait {
         PassWait::AsSet => libc::MSG_CMSG_CLOEXEC,
         PassWait::Never => libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT,

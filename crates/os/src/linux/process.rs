@@ -183,10 +183,10 @@ pub fn allowed_cpus() -> io::Result<Vec<u32>> {
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     // SAFETY: the set outlives the call and its size is given.
     checked(unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) })?;
-    let room = u32::try_from(size_of::<libc::cpu_set_t>() * 8).unwrap_or(0);
+    let space = u32::try_from(size_of::<libc::cpu_set_t>() * 8).unwrap_or(0);
     // SAFETY: every number lies inside the set.
     let allowed = |cpu: &u32| unsafe { libc::CPU_ISSET(*cpu as usize, &set) };
-    Ok((0..room).filter(allowed).collect())
+    Ok((0..space).filter(allowed).collect())
 }
 
 /// setrlimit(2) `RLIMIT_NOFILE`: this process may have as many files open as it is ever

@@ -112,13 +112,13 @@ fn poll(polled: &mut [libc::pollfd], within: Duration) -> io::Result<bool> {
     Ok(found.is_some())
 }
 
-/// ppoll(2) on one descriptor, for input and, with `room`, for space to write, with a time-out
+/// ppoll(2) on one descriptor, for input and, with `space`, for space to write, with a time-out
 /// in nanoseconds. `Ok(false)` when a signal interrupts.
 ///
 /// # Errors
 /// Whatever ppoll(2) reports, `EINTR` aside.
-pub fn readable_within(fd: BorrowedFd<'_>, room: bool, within: Duration) -> io::Result<bool> {
-    let write = if room { libc::POLLOUT } else { 0 };
+pub fn readable_within(fd: BorrowedFd<'_>, space: bool, within: Duration) -> io::Result<bool> {
+    let write = if space { libc::POLLOUT } else { 0 };
     let mut polled = polled(fd, libc::POLLIN | write);
     let time = timespec(within);
     // SAFETY: both outlive the call; without a mask of signals nothing is masked.

@@ -144,7 +144,7 @@ fn a_session_keeps_it_until_the_next_test_and_no_longer() {
     serve(&mut link, &mut engine, &facts(), None);
     let page = |frame: &&Frame| Page::decode(frame).unwrap().is_some();
     let count = link.sent.iter().filter(page).count();
-    let once = 10_452_usize.div_ceil(Page::ROOM);
+    let once = 10_452_usize.div_ceil(Page::SPACE);
     assert_eq!(count, 2 * once);
     assert_eq!(link.sent.last().unwrap().errno(), NO_SUCH_PAGES);
     // All of an answer has one deadline, and what follows none of it.

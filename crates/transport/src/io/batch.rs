@@ -54,24 +54,24 @@ impl Trains {
 
     /// Distance between two slots of the receive buffer for receives of this size, bytes.
     #[must_use]
-    pub fn slot(self, room: usize) -> usize {
-        let room = if self.segments {
+    pub fn slot(self, space: usize) -> usize {
+        let space = if self.segments {
             LONGEST_TRAIN
         } else {
             // No datagram is longer than a train.
-            room.min(LONGEST_TRAIN)
+            space.min(LONGEST_TRAIN)
         };
         if self.messages > 1 {
-            slot_distance(room)
+            slot_distance(space)
         } else {
-            room
+            space
         }
     }
 
     /// Length of the receive buffer of one call, bytes.
     #[must_use]
-    pub fn recv_buffer(self, room: usize) -> usize {
-        self.slot(room) * self.width()
+    pub fn recv_buffer(self, space: usize) -> usize {
+        self.slot(space) * self.width()
     }
 
     fn width(self) -> usize {
@@ -269,14 +269,14 @@ impl BatchedRecv {
     ///
     /// # Errors
     /// When the kernel does not coalesce datagrams.
-    pub fn new(socket: Socket, trains: Trains, room: usize, discards: bool) -> io::Result<Self> {
+    pub fn new(socket: Socket, trains: Trains, space: usize, discards: bool) -> io::Result<Self> {
         if trains.segments {
             sockopt::set(socket.as_fd(), IntOption::Reassemble, 1)?;
         }
         Ok(Self {
             socket,
             batch: Batch::receiving(trains.width(), trains.segments),
-            slot: trains.slot(room),
+            slot: trains.slot(space),
             discards,
             last: 0,
             ended: false,

@@ -316,15 +316,15 @@ pub struct RingRecv {
 }
 
 impl RingRecv {
-    /// Receives into `width` buffers of `room` bytes. With `tells`, messages have a source to
+    /// Receives into `width` buffers of `space` bytes. With `tells`, messages have a source to
     /// answer.
     ///
     /// # Errors
     /// When the system does not permit a ring.
-    pub fn new(socket: Socket, width: usize, room: usize, tells: bool) -> io::Result<Self> {
+    pub fn new(socket: Socket, width: usize, space: usize, tells: bool) -> io::Result<Self> {
         Ok(Self {
             socket,
-            ring: Multishot::new(width, room)?,
+            ring: Multishot::new(width, space)?,
             source: Source::unknown(),
             first: tells,
             ended: false,

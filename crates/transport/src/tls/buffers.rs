@@ -61,7 +61,7 @@ impl CipherOutput {
     }
 
     /// Free part of the buffer.
-    pub(super) fn room(&mut self) -> &mut [u8] {
+    pub(super) fn space(&mut self) -> &mut [u8] {
         &mut self.bytes[self.filled..]
     }
 

@@ -337,7 +337,7 @@ fn handle<Data>(
             }
         },
         Ok(ConnectionState::EncodeTlsData(mut message)) => {
-            message.encode(out.room()).map_err(failed).map(|count| {
+            message.encode(out.space()).map_err(failed).map(|count| {
                 out.wrote(count, 0);
                 HandshakeStep::Again
             })
@@ -366,7 +366,7 @@ fn encrypt<Data>(
     match status.state {
         Ok(ConnectionState::WriteTraffic(mut traffic)) => {
             for fragment in plain.chunks(FRAGMENT) {
-                let count = traffic.encrypt(fragment, out.room()).map_err(failed)?;
+                let count = traffic.encrypt(fragment, out.space()).map_err(failed)?;
                 out.wrote(count, fragment.len());
             }
             Ok(HandshakeStep::Ready)

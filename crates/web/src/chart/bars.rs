@@ -70,9 +70,9 @@ impl Bars {
 
     fn bar(&self, scene: &mut Scene, scale: &AxisScale, bar: &Bar, y: f64, width: f64) {
         let total = Quantity::new(bar.total, self.unit.clone()).to_string();
-        let room = width - width_of(&total) - 24.0;
+        let space = width - width_of(&total) - 24.0;
         let base = y + LINE - 3.0;
-        let name = fitted(&bar.name, room);
+        let name = fitted(&bar.name, space);
         scene.text((1.0, base), Anchor::Start, TextRole::Label, name);
         scene.text((width - 14.0, base), Anchor::End, TextRole::Value, total);
         let mut begin = 0.0;

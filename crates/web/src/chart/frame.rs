@@ -121,10 +121,10 @@ pub(super) fn framed(
 fn apart(ticks: Vec<Tick>) -> Vec<Tick> {
     let mut kept: Vec<Tick> = Vec::new();
     for tick in ticks {
-        let room = |before: &Tick| {
+        let space = |before: &Tick| {
             tick.at - before.at >= (width_of(&tick.text) + width_of(&before.text)) / 2.0 + 8.0
         };
-        if kept.last().is_none_or(room) {
+        if kept.last().is_none_or(space) {
             kept.push(tick);
         }
     }

@@ -127,8 +127,8 @@ fn shape(points: &[Point], most: usize, frame: &PlotFrame) -> Vec<Drawn> {
     let runs = points.chunk_by(|_, next| next.joined);
     let drawn = runs.flat_map(|run| {
         let places: Vec<Place> = run.iter().map(|point| alone(point).place(frame)).collect();
-        let room = (most * run.len()).div_ceil(points.len()).max(2);
-        let kept = simplify::kept(&places, room);
+        let space = (most * run.len()).div_ceil(points.len()).max(2);
+        let kept = simplify::kept(&places, space);
         kept.into_iter()
             .filter_map(|index| run.get(index))
             .map(alone)

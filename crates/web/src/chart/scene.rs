@@ -181,10 +181,10 @@ pub fn width_of(text: &str) -> f64 {
     letters.sum::<f64>() * LETTER
 }
 
-/// The text, shortened in the middle if it is wider than `room`.
+/// The text, shortened in the middle if it is wider than `space`.
 #[must_use]
-pub fn fitted(text: &str, room: f64) -> String {
-    if width_of(text) <= room {
+pub fn fitted(text: &str, space: f64) -> String {
+    if width_of(text) <= space {
         return text.to_owned();
     }
     let letters: Vec<char> = text.chars().collect();
@@ -195,7 +195,7 @@ pub fn fitted(text: &str, room: f64) -> String {
         let front: String = letters.iter().take(keep.div_ceil(2)).collect();
         let back: String = letters.iter().skip(letters.len() - keep / 2).collect();
         let short = format!("{front}…{back}");
-        if width_of(&short) <= room {
+        if width_of(&short) <= space {
             return short;
         }
     }

@@ -47,29 +47,29 @@ struct ExtensionItem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NoRoom {
     /// A value is longer than its item.
-    #[error("{length} bytes do not fit into the item {kind:?}, which has room for {room}")]
+    #[error("{length} bytes do not fit into the item {kind:?}, which has space for {space}")]
     Item {
         /// The item.
         kind: ItemKind,
         /// Bytes of the value.
         length: usize,
         /// Capacity of the item in bytes.
-        room: usize,
+        space: usize,
     },
     /// The items together are longer than the rest of the record.
-    #[error("items of {length} bytes do not fit behind the message, which has room for {room}")]
+    #[error("items of {length} bytes do not fit behind the message, which has space for {space}")]
     Block {
         /// Bytes of all items that are needed.
         length: usize,
         /// Bytes behind the message.
-        room: usize,
+        space: usize,
     },
 }
 
 /// Declares [`ItemKind`], so that a kind stands in one place: its number, which never changes,
 /// and the longest value that is written, in bytes.
 macro_rules! items {
-    ($($(#[$doc:meta])* $kind:ident = $number:literal, $room:literal;)*) => {
+    ($($(#[$doc:meta])* $kind:ident = $number:literal, $space:literal;)*) => {
         /// Kind of an item.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum ItemKind {
@@ -90,9 +90,9 @@ macro_rules! items {
 
             /// The longest value that is written, in bytes: what one record may hold fits then.
             #[must_use]
-            pub const fn room(self) -> usize {
+            pub const fn space(self) -> usize {
                 match self {
-                    $(Self::$kind => $room,)*
+                    $(Self::$kind => $space,)*
                 }
             }
         }
@@ -260,13 +260,13 @@ impl Extension {
             return Err(error);
         }
         let mut writer = frame.at_mut(offset(stage));
-        let room = writer.room().saturating_sub(HEAD);
+        let space = writer.space().saturating_sub(HEAD);
         let needed = self.items.iter().filter(|item| !item.optional);
         let needed = needed.map(ExtensionItem::length).sum();
-        let left = room.checked_sub(needed);
+        let left = space.checked_sub(needed);
         let mut left = left.ok_or(NoRoom::Block {
             length: needed,
-            room,
+            space,
         })?;
         let mut fitting = Vec::new();
         for item in &self.items {
@@ -279,7 +279,7 @@ impl Extension {
         }
         writer.put(mark(stage));
         writer.put([VERSION, 0]);
-        let length = u16::try_from(room - left).unwrap_or(0);
+        let length = u16::try_from(space - left).unwrap_or(0);
         writer.put(length.to_be_bytes());
         for item in fitting {
             item.write(&mut writer);
@@ -290,11 +290,11 @@ impl Extension {
     /// Adds an item. A value longer than the capacity of its kind is an error of
     /// [`encode_over`](Self::encode_over).
     pub fn push(&mut self, kind: ItemKind, value: &[u8]) {
-        if value.len() > kind.room() {
+        if value.len() > kind.space() {
             self.too_long.get_or_insert(NoRoom::Item {
                 kind,
                 length: value.len(),
-                room: kind.room(),
+                space: kind.space(),
             });
         }
         self.items.push(ExtensionItem {
@@ -307,7 +307,7 @@ impl Extension {
     /// Adds an item that may be left out. Its value, a text for display, is cut to the
     /// capacity of its kind.
     pub fn push_optional(&mut self, kind: ItemKind, value: &[u8]) {
-        let value = value.get(..kind.room()).unwrap_or(value);
+        let value = value.get(..kind.space()).unwrap_or(value);
         self.items.push(ExtensionItem {
             kind: kind.number(),
             value: value.to_vec(),
@@ -398,10 +398,10 @@ mod tests {
 
     /// Bytes of items at their longest.
     fn longest(kinds: &[ItemKind]) -> usize {
-        kinds.iter().map(|kind| 2 + kind.room()).sum()
+        kinds.iter().map(|kind| 2 + kind.space()).sum()
     }
 
-    fn room(stage: Stage) -> usize {
+    fn space(stage: Stage) -> usize {
         FRAME_LEN - offset(stage) - HEAD
     }
 
@@ -437,7 +437,7 @@ mod tests {
         // Without a value in a request. Requests are numbered only where netserver has no rate, whose
         // item is longer.
         let failed_sends = 2;
-        assert!(longest(&request) + failed_sends <= room(Stage::Request));
+        assert!(longest(&request) + failed_sends <= space(Stage::Request));
     }
 
     #[test]
@@ -450,18 +450,18 @@ mod tests {
             ItemKind::Token,
             ItemKind::FieldsSet,
         ];
-        assert!(longest(&needed) <= room(Stage::Response));
+        assert!(longest(&needed) <= space(Stage::Response));
         let greeting = [
             ItemKind::Transports,
             ItemKind::MostFlows,
             ItemKind::Features,
         ];
-        assert!(longest(&greeting) <= room(Stage::Response));
+        assert!(longest(&greeting) <= space(Stage::Response));
         // The facts, behind the transport, the address and no socket options.
         let in_response = |kind: &ItemKind| matches!(kind.number(), 0x10..=0x41);
         let facts: Vec<ItemKind> = ItemKind::ALL.iter().copied().filter(in_response).collect();
-        assert!(longest(&facts) + 2 <= room(Stage::Response));
-        assert!(ItemKind::ALL.iter().all(|kind| kind.room() <= LONGEST));
+        assert!(longest(&facts) + 2 <= space(Stage::Response));
+        assert!(ItemKind::ALL.iter().all(|kind| kind.space() <= LONGEST));
     }
 
     #[test]
@@ -486,7 +486,7 @@ mod tests {
         let error = extension.encode_over(Stage::Request, &mut frame);
         assert_eq!(
             error.unwrap_err().to_string(),
-            "65 bytes do not fit into the item SocketOptions, which has room for 60"
+            "65 bytes do not fit into the item SocketOptions, which has space for 60"
         );
         assert_eq!(Extension::decode(Stage::Request, &frame), Ok(None));
     }
@@ -500,7 +500,7 @@ mod tests {
         let error = extension.encode_over(Stage::Response, &mut frame);
         let expected = NoRoom::Block {
             length: 484,
-            room: 432,
+            space: 432,
         };
         assert_eq!(error, Err(expected));
     }

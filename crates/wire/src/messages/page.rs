@@ -20,13 +20,13 @@ pub struct Page {
     pub kind: u8,
     /// Which one, from 0.
     pub number: u32,
-    /// Its bytes, [`Page::ROOM`] at most.
+    /// Its bytes, [`Page::SPACE`] at most.
     pub bytes: Vec<u8>,
 }
 
 impl Page {
     /// Bytes of a page, except the last one.
-    pub const ROOM: usize = FRAME_LEN - HEAD;
+    pub const SPACE: usize = FRAME_LEN - HEAD;
 
     /// The page in a record; `None` where there is no mark.
     ///
@@ -51,7 +51,7 @@ impl Page {
     /// The record of this page. Bytes beyond its length are left out.
     #[must_use]
     pub fn encode(&self, header: Header) -> Frame {
-        let bytes = self.bytes.get(..Self::ROOM).unwrap_or(&self.bytes);
+        let bytes = self.bytes.get(..Self::SPACE).unwrap_or(&self.bytes);
         let mut frame = Frame::new(header);
         let mut writer = frame.at_mut(START);
         writer.put(MARK);
@@ -72,7 +72,7 @@ mod tests {
         let page = Page {
             kind: 7,
             number: 70_000,
-            bytes: (0..=255).cycle().take(Page::ROOM).collect(),
+            bytes: (0..=255).cycle().take(Page::SPACE).collect(),
         };
         let frame = page.encode(Header::default());
         assert_eq!(Page::decode(&frame), Ok(Some(page)));

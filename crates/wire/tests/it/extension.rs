@@ -119,7 +119,7 @@ proptest! {
         for (kind, value) in &values {
             written.push(ItemKind::ALL[*kind], value);
         }
-        let fits = values.iter().all(|(kind, value)| value.len() <= ItemKind::ALL[*kind].room());
+        let fits = values.iter().all(|(kind, value)| value.len() <= ItemKind::ALL[*kind].space());
         let total: usize = values.iter().map(|(_, value)| value.len() + 2).sum();
         let mut frame = Frame::default();
         match written.encode_over(stage, &mut frame) {
@@ -128,11 +128,11 @@ proptest! {
                 let read = Extension::decode(stage, &frame).expect("whole items");
                 prop_assert_eq!(read, Some(written));
             }
-            Err(NoRoom::Item { kind, length, room }) => {
-                prop_assert!(!fits && length > room && room == kind.room());
+            Err(NoRoom::Item { kind, length, space }) => {
+                prop_assert!(!fits && length > space && space == kind.space());
             }
-            Err(NoRoom::Block { length, room }) => {
-                prop_assert!(fits && length == total && length > room);
+            Err(NoRoom::Block { length, space }) => {
+                prop_assert!(fits && length == total && length > space);
             }
         }
     }

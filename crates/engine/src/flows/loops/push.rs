@@ -97,14 +97,14 @@ pub(super) fn push_some<E: FlowEndpoint, R: WorkerRecorder>(
     state: &mut WorkerState<'_, R>,
 ) -> io::Result<Pushed> {
     let buffer = ring.advance_touched();
-    let room = usize::try_from(flow.left).map_or(buffer.len(), |left| left.min(buffer.len()));
+    let space = usize::try_from(flow.left).map_or(buffer.len(), |left| left.min(buffer.len()));
     // A message that may be lost goes whole, or it would be another one.
-    let room = if E::KEEPS_BOUNDARIES {
-        whole(&flow.endpoint, room, buffer.len())
+    let space = if E::KEEPS_BOUNDARIES {
+        whole(&flow.endpoint, space, buffer.len())
     } else {
-        room
+        space
     };
-    if room == 0 {
+    if space == 0 {
         return Ok(Pushed::Tried);
     }
     if !pacing.may(token) {
@@ -112,12 +112,12 @@ pub(super) fn push_some<E: FlowEndpoint, R: WorkerRecorder>(
         return Ok(Pushed::Parked);
     }
     if let Some(numbers) = &state.numbers {
-        numbers.write(&mut buffer[..room], flow.numbered);
+        numbers.write(&mut buffer[..space], flow.numbered);
     }
     let mark = state.recorder().begin();
-    match sent(flow.endpoint.send(&buffer[..room]))? {
+    match sent(flow.endpoint.send(&buffer[..space]))? {
         CallResult::Moved(count) => {
-            if count == room {
+            if count == space {
                 state.recorder().end(mark);
             }
             flow.left = flow.left.saturating_sub(count as u64);
@@ -131,7 +131,7 @@ pub(super) fn push_some<E: FlowEndpoint, R: WorkerRecorder>(
         }
         CallResult::Dropped => {
             state.tally.failed_sends += 1 + flow.endpoint.take_dropped();
-            pacing.did(token, room);
+            pacing.did(token, space);
         }
         CallResult::Blocked => {}
         CallResult::End => {
@@ -144,8 +144,8 @@ pub(super) fn push_some<E: FlowEndpoint, R: WorkerRecorder>(
 
 /// As many bytes as whole messages take. A buffer may hold many of them.
 #[inline]
-fn whole<E: Endpoint>(endpoint: &E, room: usize, buffer: usize) -> usize {
+fn whole<E: Endpoint>(endpoint: &E, space: usize, buffer: usize) -> usize {
     let messages = usize::try_from(endpoint.messages_sent(buffer)).unwrap_or(1);
     let message = (buffer / messages.max(1)).max(1);
-    (room.div_ceil(message) * message).min(buffer)
+    (space.div_ceil(message) * message).min(buffer)
 }

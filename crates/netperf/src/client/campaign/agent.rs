@@ -63,7 +63,7 @@ struct Process {
     clocks: i128,
 }
 
-/// The wall clock minus the monotonic one, nanoseconds: of a few readings of both, those that lie
+/// The system clock minus the monotonic one, nanoseconds: of a few readings of both, those that lie
 /// closest together.
 fn clocks() -> i128 {
     let read = || {
@@ -349,7 +349,7 @@ impl Process {
         }
     }
 
-    /// Sends what there is room for.
+    /// Sends what fits into the socket.
     fn send(&mut self, number: u64) {
         let Some(line) = self.lines.get_mut(&number) else {
             return;

@@ -32,7 +32,7 @@ pub(crate) fn check(plan: &TestPlan) -> Result<(), Failure> {
     let Some(many) = &plan.many else {
         return Ok(());
     };
-    if cpu_list_text(&many.remote.cpus).len() > ItemKind::Cpus.room() {
+    if cpu_list_text(&many.remote.cpus).len() > ItemKind::Cpus.space() {
         return Err(Failure::unsupported("--remote-cpus: the list is too long"));
     }
     registry::check_flows().map_err(|error| failure::not_built("--flows", &error))?;

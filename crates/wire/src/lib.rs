@@ -24,6 +24,7 @@ mod address;
 mod codec;
 mod double;
 mod frame;
+pub mod iperf3;
 mod kind;
 mod layout;
 pub mod messages;

@@ -15,12 +15,12 @@ const LIMITS: &[(&str, usize)] = &[
     ("netperf", 13_900),
     ("os", 4_950),
     ("report", 5_350),
-    ("session", 3_850),
+    ("session", 4_350),
     ("stats", 1_450),
     ("transport", 7_200),
     ("tui", 720),
     ("web", 6_550),
-    ("wire", 2_230),
+    ("wire", 2_900),
 ];
 
 /// Lines of a source file without empty ones, comments and what only tests are built with.

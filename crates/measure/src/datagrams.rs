@@ -1,0 +1,114 @@
+//! Account of numbered datagrams at their receiver: loss, order and jitter, as iperf counts them.
+//!
+//! The jitter is that of RFC 3550 section 6.4.1 (RFC 1889 before): a mean of the differences of
+//! transit times with a gain of 1/16. Clocks of two hosts have nothing in common, so only
+//! differences of transit times mean anything.
+
+/// Gain of the mean of jitter.
+const GAIN: f64 = 1.0 / 16.0;
+
+/// Counts of datagrams that arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DatagramCounts {
+    /// Highest number that arrived. Numbers count from 1.
+    pub highest: u64,
+    /// Datagrams that arrived, late and repeated ones included.
+    pub arrived: u64,
+    /// Numbers that were passed over, less one for each late or repeated datagram.
+    pub lost: u64,
+    /// Late and repeated datagrams.
+    pub out_of_order: u64,
+    /// Jitter, seconds.
+    pub jitter: f64,
+}
+
+/// The account of one stream. Its size does not depend on the number of datagrams.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DatagramTrack {
+    counts: DatagramCounts,
+    /// Transit time of the last datagram, nanoseconds.
+    transit: Option<i64>,
+}
+
+impl DatagramTrack {
+    /// Takes account of a datagram: its number, when it was sent by the clock of its sender, and
+    /// when it arrived by that of the receiver, both in nanoseconds.
+    #[inline]
+    pub fn take(&mut self, number: u64, sent: u64, arrived: u64) {
+        let counts = &mut self.counts;
+        counts.arrived += 1;
+        if number > counts.highest {
+            let passed = number - counts.highest - 1;
+            counts.lost = counts.lost.saturating_add(passed);
+            counts.highest = number;
+        } else {
+            counts.out_of_order += 1;
+            counts.lost = counts.lost.saturating_sub(1);
+        }
+        let transit = i64::from_ne_bytes(arrived.wrapping_sub(sent).to_ne_bytes());
+        if let Some(before) = self.transit.replace(transit) {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "2^53 nanoseconds are more than three months"
+            )]
+            let difference = transit.wrapping_sub(before).unsigned_abs() as f64 / 1e9;
+            counts.jitter += (difference - counts.jitter) * GAIN;
+        }
+    }
+
+    /// The counts so far.
+    #[must_use]
+    pub const fn counts(&self) -> DatagramCounts {
+        self.counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLI: u64 = 1_000_000;
+
+    fn of(numbers: &[u64]) -> DatagramCounts {
+        let mut track = DatagramTrack::default();
+        for (at, number) in (0..).zip(numbers) {
+            track.take(*number, at * MILLI, at * MILLI + 77);
+        }
+        track.counts()
+    }
+
+    #[test]
+    fn late_and_repeated_datagrams_are_counted_as_iperf3_does() {
+        let counts = of(&[1, 2, 3, 5, 4, 8, 8, 9, 10]);
+        assert_eq!((counts.highest, counts.arrived), (10, 9));
+        assert_eq!((counts.lost, counts.out_of_order), (1, 2));
+    }
+
+    #[test]
+    fn a_constant_offset_of_clocks_is_no_jitter() {
+        let mut track = DatagramTrack::default();
+        for at in 0..100 {
+            // The sender's clock is ahead.
+            track.take(at + 1, at * MILLI + 100_000 * MILLI, at * MILLI);
+        }
+        assert_eq!(track.counts().jitter, 0.0);
+    }
+
+    #[test]
+    fn one_step_of_transit_counts_a_sixteenth_and_fades() {
+        let mut track = DatagramTrack::default();
+        track.take(1, 0, 0);
+        track.take(2, 0, 1600 * MILLI);
+        assert!((track.counts().jitter - 0.1).abs() < 1e-12);
+        track.take(3, 0, 1600 * MILLI);
+        assert!((track.counts().jitter - 0.09375).abs() < 1e-12);
+    }
+
+    #[test]
+    fn numbers_without_sense_do_not_overflow() {
+        let counts = of(&[u64::MAX, 1, u64::MAX, 0]);
+        assert_eq!(counts.highest, u64::MAX);
+        assert_eq!(counts.lost, u64::MAX - 4);
+        assert_eq!(of(&[1, 1, 1]).lost, 0);
+    }
+}

@@ -1,0 +1,337 @@
+//! The server's end of an iperf3 test.
+
+use netperf_wire::iperf3::{
+    COOKIE, Cookie, Iperf3Error, LONGEST, Parameters, Results, ServerError, State, framed, unframed,
+};
+
+use super::{state, take_byte};
+
+/// Longest input that is kept: a JSON message and the state bytes behind it.
+const MOST_INPUT: usize = LONGEST + 64;
+
+/// State of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ServerState {
+    /// The cookie is incomplete.
+    AwaitsCookie,
+    /// The parameters are incomplete.
+    AwaitsParameters,
+    /// The driver examines the parameters.
+    Prepares,
+    /// Streams are missing.
+    AwaitsStreams,
+    /// Data flows.
+    Runs,
+    /// The driver ends the streams.
+    Finishes,
+    /// The client's results are incomplete.
+    AwaitsResults,
+    /// Both have the results.
+    AwaitsDone,
+    /// Over.
+    Ended,
+}
+
+/// Input of a server.
+#[derive(Clone, Debug)]
+pub enum ServerInput<'a> {
+    /// Bytes of the control connection.
+    Bytes(&'a [u8]),
+    /// The control connection ended.
+    Closed,
+    /// The client was silent for too long.
+    Silent,
+    /// The parameters can be served.
+    Prepared,
+    /// They cannot be served, or the streams failed.
+    Refused(ServerError),
+    /// All streams exist.
+    StreamsOpen,
+    /// The streams have ended with these results.
+    Finished(Box<Results>),
+    /// The server is being stopped.
+    Terminated,
+}
+
+/// Effect of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ServerEffect {
+    /// Send these bytes over the control connection.
+    Send(Vec<u8>),
+    /// Examine these parameters and get ready.
+    Prepare(Box<Parameters>),
+    /// Start the streams.
+    Start,
+    /// End the streams and measure.
+    Finish,
+    /// The client's results.
+    Report(Box<Results>),
+    /// The session is over.
+    End(ServerEnd),
+}
+
+/// End of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerEnd {
+    /// The test is complete.
+    Complete,
+    /// The client stopped the test, or gave up.
+    ByClient,
+    /// The client is gone.
+    Gone,
+    /// The client was silent for too long.
+    Silent,
+    /// The client broke the protocol.
+    Broken(BrokenBy),
+    /// This server refused the test, or a stream failed.
+    Refused(ServerError),
+    /// The server was stopped.
+    Stopped,
+}
+
+/// How a client broke the protocol.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BrokenBy {
+    /// The connection does not begin with a cookie.
+    #[error("the connection does not begin with a cookie")]
+    NoCookie,
+    /// The parameters are invalid.
+    #[error("invalid parameters: {0}")]
+    Parameters(Iperf3Error),
+    /// The results are invalid.
+    #[error("invalid results: {0}")]
+    Results(Iperf3Error),
+    /// The results are not those of the streams.
+    #[error("invalid results: their streams are not those of the test")]
+    Streams,
+    /// A state byte that means nothing here.
+    #[error("unexpected state {0}")]
+    State(u8),
+}
+
+/// A server's end of one test.
+#[derive(Debug)]
+pub struct Server {
+    at: ServerState,
+    input: Vec<u8>,
+    cookie: Option<Cookie>,
+    parameters: Parameters,
+    results: Option<Box<Results>>,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            at: ServerState::AwaitsCookie,
+            input: Vec::new(),
+            cookie: None,
+            parameters: Parameters::default(),
+            results: None,
+        }
+    }
+}
+
+impl Server {
+    /// The state.
+    #[must_use]
+    pub const fn at(&self) -> ServerState {
+        self.at
+    }
+
+    /// The cookie of the test, once it is known.
+    #[must_use]
+    pub const fn cookie(&self) -> Option<Cookie> {
+        self.cookie
+    }
+
+    /// Takes an input.
+    pub fn step(&mut self, input: ServerInput<'_>) -> Vec<ServerEffect> {
+        if self.at == ServerState::Ended {
+            return Vec::new();
+        }
+        match input {
+            ServerInput::Bytes(bytes) => self.hear(bytes),
+            ServerInput::Closed if self.at == ServerState::AwaitsDone => {
+                self.end(ServerEnd::Complete)
+            }
+            ServerInput::Closed => self.end(ServerEnd::Gone),
+            ServerInput::Silent => self.end(ServerEnd::Silent),
+            ServerInput::Terminated => {
+                self.end_after(state(State::ServerTerminate), ServerEnd::Stopped)
+            }
+            ServerInput::Refused(error) => {
+                self.end_after(error.bytes().to_vec(), ServerEnd::Refused(error))
+            }
+            ServerInput::Prepared if self.at == ServerState::Prepares => {
+                self.say(ServerState::AwaitsStreams, state(State::CreateStreams))
+            }
+            ServerInput::StreamsOpen if self.at == ServerState::AwaitsStreams => {
+                let both = [State::TestStart.byte(), State::TestRunning.byte()];
+                let mut effects = vec![ServerEffect::Start];
+                effects.extend(self.say(ServerState::Runs, both.to_vec()));
+                effects
+            }
+            ServerInput::Finished(results) if self.at == ServerState::Finishes => {
+                self.results = Some(results);
+                let asked = state(State::ExchangeResults);
+                let mut effects = self.say(ServerState::AwaitsResults, asked);
+                effects.extend(self.read());
+                effects
+            }
+            // The driver reports what belongs to another state: nothing follows from it.
+            ServerInput::Prepared | ServerInput::StreamsOpen | ServerInput::Finished(_) => {
+                Vec::new()
+            }
+        }
+    }
+
+    fn hear(&mut self, bytes: &[u8]) -> Vec<ServerEffect> {
+        if self.input.len() + bytes.len() > MOST_INPUT {
+            return self.broken_by_length();
+        }
+        self.input.extend_from_slice(bytes);
+        self.read()
+    }
+
+    /// More than any message: state bytes that were not awaited, or a message that is too long.
+    fn broken_by_length(&mut self) -> Vec<ServerEffect> {
+        let length = u32::try_from(LONGEST + 1).unwrap_or(u32::MAX);
+        let error = Iperf3Error::TooLong(length);
+        self.end_after(
+            ServerError::PARAMETERS.bytes().to_vec(),
+            ServerEnd::Broken(BrokenBy::Parameters(error)),
+        )
+    }
+
+    /// Reads the input as far as it is complete.
+    fn read(&mut self) -> Vec<ServerEffect> {
+        let mut effects = Vec::new();
+        loop {
+            let before = (self.at, self.input.len());
+            effects.extend(self.read_one());
+            let waits = matches!(self.at, ServerState::Ended | ServerState::Finishes);
+            if waits || self.input.is_empty() || (self.at, self.input.len()) == before {
+                return effects;
+            }
+        }
+    }
+
+    fn read_one(&mut self) -> Vec<ServerEffect> {
+        match self.at {
+            ServerState::AwaitsCookie => self.read_cookie(),
+            ServerState::AwaitsParameters | ServerState::AwaitsResults
+                if self.input.first().is_none_or(|byte| *byte == 0) =>
+            {
+                self.read_message()
+            }
+            ServerState::AwaitsParameters
+            | ServerState::Prepares
+            | ServerState::AwaitsStreams
+            | ServerState::Runs
+            | ServerState::AwaitsResults
+            | ServerState::AwaitsDone => match take_byte(&mut self.input) {
+                Some(byte) => self.read_state(byte),
+                None => Vec::new(),
+            },
+            ServerState::Finishes | ServerState::Ended => Vec::new(),
+        }
+    }
+
+    fn read_cookie(&mut self) -> Vec<ServerEffect> {
+        let first = self.input.get(..COOKIE.min(self.input.len()));
+        let first = first.unwrap_or_default();
+        if !Cookie::may_begin(first) {
+            return self.end(ServerEnd::Broken(BrokenBy::NoCookie));
+        }
+        let Some(cookie) = Cookie::read(first) else {
+            return Vec::new();
+        };
+        self.input.drain(..COOKIE);
+        self.cookie = Some(cookie);
+        self.say(ServerState::AwaitsParameters, state(State::ParamExchange))
+    }
+
+    /// Reads a JSON message. Its length is below 2^24, so it begins with a 0, which no state is.
+    fn read_message(&mut self) -> Vec<ServerEffect> {
+        let text = match unframed(&self.input) {
+            Ok(Some(text)) => text.to_vec(),
+            Ok(None) => return Vec::new(),
+            Err(error) => return self.broken_message(error),
+        };
+        self.input.drain(..4 + text.len());
+        if self.at == ServerState::AwaitsParameters {
+            return match Parameters::decode(&text) {
+                Ok(parameters) => {
+                    self.parameters = parameters.clone();
+                    self.at = ServerState::Prepares;
+                    vec![ServerEffect::Prepare(Box::new(parameters))]
+                }
+                Err(error) => self.broken_message(error),
+            };
+        }
+        match Results::decode(&text) {
+            Ok(results) if results.fits(&self.parameters) => self.exchange(results),
+            Ok(_) => {
+                let broken = ServerEnd::Broken(BrokenBy::Streams);
+                self.end_after(ServerError::RESULTS.bytes().to_vec(), broken)
+            }
+            Err(error) => self.broken_message(error),
+        }
+    }
+
+    fn exchange(&mut self, of_client: Results) -> Vec<ServerEffect> {
+        let own = self.results.take().unwrap_or_default();
+        let mut said = framed(&own.encode());
+        said.push(State::DisplayResults.byte());
+        let mut effects = vec![ServerEffect::Report(Box::new(of_client))];
+        effects.extend(self.say(ServerState::AwaitsDone, said));
+        effects
+    }
+
+    fn broken_message(&mut self, error: Iperf3Error) -> Vec<ServerEffect> {
+        let (answer, broken) = if self.at == ServerState::AwaitsParameters {
+            (ServerError::PARAMETERS, BrokenBy::Parameters(error))
+        } else {
+            (ServerError::RESULTS, BrokenBy::Results(error))
+        };
+        self.end_after(answer.bytes().to_vec(), ServerEnd::Broken(broken))
+    }
+
+    fn read_state(&mut self, byte: u8) -> Vec<ServerEffect> {
+        match State::of(byte) {
+            State::TestEnd if self.at == ServerState::Runs => {
+                self.at = ServerState::Finishes;
+                vec![ServerEffect::Finish]
+            }
+            State::Done if self.at == ServerState::AwaitsDone => self.end(ServerEnd::Complete),
+            State::Done | State::ClientTerminate => self.end(ServerEnd::ByClient),
+            State::TestStart
+            | State::TestRunning
+            | State::TestEnd
+            | State::ParamExchange
+            | State::CreateStreams
+            | State::ServerTerminate
+            | State::ExchangeResults
+            | State::DisplayResults
+            | State::AccessDenied
+            | State::ServerError
+            | State::Other(_) => self.end(ServerEnd::Broken(BrokenBy::State(byte))),
+        }
+    }
+
+    fn say(&mut self, next: ServerState, bytes: Vec<u8>) -> Vec<ServerEffect> {
+        self.at = next;
+        vec![ServerEffect::Send(bytes)]
+    }
+
+    fn end(&mut self, end: ServerEnd) -> Vec<ServerEffect> {
+        self.at = ServerState::Ended;
+        vec![ServerEffect::End(end)]
+    }
+
+    fn end_after(&mut self, bytes: Vec<u8>, end: ServerEnd) -> Vec<ServerEffect> {
+        let mut effects = vec![ServerEffect::Send(bytes)];
+        effects.extend(self.end(end));
+        effects
+    }
+}

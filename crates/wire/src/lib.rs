@@ -1,4 +1,4 @@
-//! The netperf 2.7 control messages: layouts, encode and decode.
+//! The netperf 2.7 control messages, and those of iperf 2: layouts, encode and decode.
 //!
 //! Everything on the control connection is a [`Frame`]: 656 bytes, of which the
 //! first eight are a [`Header`] and some of the rest a [`Message`]. Each message
@@ -25,6 +25,7 @@ mod codec;
 mod double;
 mod frame;
 pub mod iperf3;
+pub mod iperf2;
 mod kind;
 mod layout;
 pub mod messages;

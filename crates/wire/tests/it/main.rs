@@ -2,6 +2,7 @@
 
 mod captures;
 mod extension;
+mod iperf2;
 mod layouts;
 mod properties;
 mod quirks;

@@ -18,6 +18,7 @@ pub mod figures;
 pub mod host;
 pub mod in_force;
 pub mod io;
+pub mod iperf2;
 mod keys;
 pub mod latency;
 pub mod many;

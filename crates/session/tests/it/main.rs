@@ -9,6 +9,7 @@ mod conversations;
 mod coordinator;
 mod extension;
 mod features;
+mod iperf2;
 mod iperf3;
 mod suites;
 mod transitions;

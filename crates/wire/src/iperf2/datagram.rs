@@ -112,9 +112,9 @@ fn without_sign_only(number: i64) -> i64 {
     number
 }
 
-/// Frames of an isochronous test.
+/// FrameNumbers of an isochronous test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Frames {
+pub struct FrameNumbers {
     /// Period, microseconds.
     pub period: u32,
     /// Start of the test, time of day.
@@ -137,7 +137,7 @@ pub struct UdpHeader {
     /// Base, and the extension in iperf 2.1.
     pub header: ClientHeader,
     /// With trip times and isochronous tests: frames, and start time.
-    pub timed: Option<(Frames, RateStart)>,
+    pub timed: Option<(FrameNumbers, RateStart)>,
 }
 
 impl UdpHeader {
@@ -162,9 +162,9 @@ impl UdpHeader {
         })
     }
 
-    fn take_timed(reader: &mut Reader<'_>) -> Result<(Frames, RateStart), Iperf2Error> {
+    fn take_timed(reader: &mut Reader<'_>) -> Result<(FrameNumbers, RateStart), Iperf2Error> {
         let mut word = |field| reader.take(field).map(u32::from_be_bytes);
-        let frames = Frames {
+        let frames = FrameNumbers {
             period: word("burst period")?,
             start: WireTime {
                 seconds: word("start seconds")?,

@@ -100,7 +100,7 @@ pub struct ClientHeader {
     /// Time or bytes.
     pub amount: Amount,
     /// Fields of iperf 2.1.
-    pub extension: Option<Extension>,
+    pub extension: Option<HeaderExtension>,
     /// Start time and fair-queue rate.
     pub rate_start: Option<RateStart>,
     /// Bursts.
@@ -111,7 +111,7 @@ pub struct ClientHeader {
 
 /// Fields that iperf 2.1 adds to the header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extension {
+pub struct HeaderExtension {
     /// Type; 0.
     pub kind: u32,
     /// Length; 0.
@@ -242,7 +242,7 @@ impl ClientHeader {
             ..Self::default()
         };
         if header.flags.contains(Flags::EXTEND) {
-            header.extension = Some(Extension {
+            header.extension = Some(HeaderExtension {
                 kind: u32::from_be_bytes(reader.take("type")?),
                 length: u32::from_be_bytes(reader.take("length")?),
                 upper: UpperFlags::from_bits(u16::from_be_bytes(reader.take("upperflags")?)),

@@ -12,11 +12,11 @@ mod header;
 mod report;
 
 pub use answer::{ANSWER_LEN, HeaderAnswer, TIMED_ANSWER_LEN};
-pub use datagram::{CLASSIC_STAMP, Datagram, DatagramLayout, Frames, STAMP, UdpHeader};
+pub use datagram::{CLASSIC_STAMP, Datagram, DatagramLayout, FrameNumbers, STAMP, UdpHeader};
 pub use error::Iperf2Error;
 pub use flags::{Flags, UpperFlags};
 pub use header::{
-    Amount, BASE_LEN, ClientHeader, EXTENDED_LEN, Extension, MOST_HEADER, MOST_KEY, Opening,
+    Amount, BASE_LEN, ClientHeader, EXTENDED_LEN, HeaderExtension, MOST_HEADER, MOST_KEY, Opening,
     RateStart, WireBurst,
 };
 pub use report::{CLASSIC_REPORT, REPORT_LEN, ServerReport, Transit};

@@ -232,7 +232,7 @@ fn absurd_lengths_have_one_error() {
     assert_eq!(opening(0), Ok(Opening::Header(24)));
     let mut header = ClientHeader {
         key: Some(vec![b'k'; MOST_KEY + 1]),
-        extension: Some(netperf_wire::iperf2::Extension::default()),
+        extension: Some(netperf_wire::iperf2::HeaderExtension::default()),
         ..ClientHeader::default()
     };
     header.flags = netperf_wire::iperf2::Flags::from_bits(0x5000_0000).with_length(header.length());

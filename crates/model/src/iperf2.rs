@@ -1,0 +1,123 @@
+//! A test of an iperf 2 client.
+
+use std::time::Duration;
+
+/// Default size of a block, bytes.
+pub const BLOCK: usize = 128 * 1024;
+/// Default size of a datagram over IPv4, bytes.
+pub const DATAGRAM: usize = 1470;
+/// Default size of a datagram over IPv6, bytes.
+pub const DATAGRAM_V6: usize = 1450;
+/// Default rate of datagrams, bit/s.
+pub const DATAGRAM_RATE: u64 = 1_048_576;
+/// Most parallel connections or flows of a client.
+pub const MOST_STREAMS: u32 = 1000;
+
+/// Direction of a test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Iperf2Direction {
+    /// The client sends.
+    #[default]
+    Forward,
+    /// The server sends (`-R`).
+    Reverse,
+    /// Both send on the same connection or flow (`--full-duplex`).
+    FullDuplex,
+    /// Both send at once, the server on connections or flows of its own (`-d`).
+    Dual,
+    /// The server sends afterwards, on connections or flows of its own (`-r`).
+    Tradeoff,
+}
+
+impl Iperf2Direction {
+    /// True if the server opens connections or flows to the client.
+    #[must_use]
+    pub const fn connects_back(self) -> bool {
+        matches!(self, Self::Dual | Self::Tradeoff)
+    }
+
+    /// True if the client sends.
+    #[must_use]
+    pub const fn client_sends(self) -> bool {
+        !matches!(self, Self::Reverse)
+    }
+}
+
+/// Amount of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Iperf2Amount {
+    /// So long.
+    Time(Duration),
+    /// So many bytes of each stream.
+    Bytes(u64),
+}
+
+impl Default for Iperf2Amount {
+    fn default() -> Self {
+        Self::Time(Duration::from_secs(10))
+    }
+}
+
+/// Rate of each stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Iperf2Rate {
+    /// Bit/s.
+    Bits(u64),
+    /// Datagrams per second.
+    Packets(u64),
+}
+
+/// A test.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Iperf2Plan {
+    /// Datagrams instead of connections.
+    pub udp: bool,
+    /// Port of the server.
+    pub port: u16,
+    /// Direction.
+    pub direction: Iperf2Direction,
+    /// Port for connections back; that of the server unless given.
+    pub listen_port: Option<u16>,
+    /// Time or bytes.
+    pub amount: Iperf2Amount,
+    /// Size of a block or datagram, bytes.
+    pub length: Option<usize>,
+    /// Number of parallel connections or flows; 0 means 1.
+    pub streams: u32,
+    /// Rate.
+    pub rate: Option<Iperf2Rate>,
+    /// Rate enforced by the kernel, bit/s.
+    pub fq_rate: Option<u64>,
+    /// Type of service.
+    pub tos: Option<u8>,
+    /// No header is sent (`-C`).
+    pub compatible: bool,
+    /// The client waits for the answer to its header (`-X`).
+    pub detects_peer: bool,
+    /// Times of sending are compared with those of arrival.
+    pub trip_times: bool,
+    /// UDP: no report is awaited.
+    pub no_udp_fin: bool,
+    /// The server's address is one of IPv6.
+    pub ipv6: bool,
+}
+
+impl Iperf2Plan {
+    /// Size of a block or datagram, bytes.
+    #[must_use]
+    pub fn block(&self) -> usize {
+        let default = match (self.udp, self.ipv6) {
+            (false, _) => BLOCK,
+            (true, false) => DATAGRAM,
+            (true, true) => DATAGRAM_V6,
+        };
+        self.length.unwrap_or(default)
+    }
+
+    /// Rate of each stream; TCP has none unless given.
+    #[must_use]
+    pub fn effective_rate(&self) -> Option<Iperf2Rate> {
+        let default = self.udp.then_some(Iperf2Rate::Bits(DATAGRAM_RATE));
+        self.rate.or(default)
+    }
+}

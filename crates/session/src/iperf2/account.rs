@@ -1,0 +1,196 @@
+//! Account of a flow of datagrams at its receiver: bytes, loss, order, jitter and transit times.
+//!
+//! The rules are those of iperf 2.1.8, with one difference: jitter starts from the transit time
+//! of the first datagram, so that an offset between clocks does not matter (as in RFC 3550, 6.4.1).
+
+use netperf_wire::iperf2::{Datagram, DatagramLayout, ServerReport, Transit, WireTime};
+
+/// Account of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DatagramAccount {
+    /// Bytes that arrived, as the peer's version counts them.
+    pub bytes: u64,
+    /// Datagrams that arrived, with the final one.
+    pub arrived: u64,
+    /// Bytes of all datagrams that arrived.
+    pub all_bytes: u64,
+    /// Lost datagrams.
+    pub lost: u64,
+    /// Datagrams that arrived behind a later one, or twice.
+    pub out_of_order: u64,
+    /// Largest number so far; 0 before the first.
+    pub last: u64,
+    /// Time of the first datagram, microseconds.
+    first_at: Option<u64>,
+    /// Time of the last datagram, microseconds.
+    last_at: u64,
+    /// Smoothed difference of transit times, microseconds.
+    jitter: f64,
+    transit: Option<TransitAccount>,
+}
+
+/// Transit times, microseconds; the clocks of both ends differ by an unknown offset.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct TransitAccount {
+    last: i64,
+    difference: i64,
+    min: i64,
+    max: i64,
+    count: u64,
+    mean: f64,
+    squares: f64,
+}
+
+impl DatagramAccount {
+    /// Adds a datagram of `length` bytes, which arrived at `now`: microseconds of the time of
+    /// day. The account of a flow neither allocates nor fails.
+    pub fn add(&mut self, datagram: &Datagram, length: usize, layout: DatagramLayout, now: u64) {
+        let length = u64::try_from(length).unwrap_or(u64::MAX);
+        let is_counted = layout == DatagramLayout::Modern || !datagram.is_final();
+        if is_counted {
+            self.bytes = self.bytes.saturating_add(length);
+        }
+        self.all_bytes = self.all_bytes.saturating_add(length);
+        self.arrived += 1;
+        self.number(datagram.number.unsigned_abs(), layout);
+        self.first_at.get_or_insert(now);
+        self.last_at = now;
+        if let Some(sent) = datagram.sent {
+            self.transit(now, sent);
+        }
+    }
+
+    /// Counts loss and order by the number.
+    fn number(&mut self, number: u64, layout: DatagramLayout) {
+        let is_first = self.arrived == 1;
+        let expected = if is_first && layout == DatagramLayout::Classic {
+            0
+        } else {
+            self.last.saturating_add(1)
+        };
+        if number >= expected {
+            self.lost = self.lost.saturating_add(number - expected);
+            self.last = number;
+        } else {
+            self.out_of_order += 1;
+            self.lost = self.lost.saturating_sub(1);
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "statistics of microseconds")]
+    fn transit(&mut self, now: u64, sent: WireTime) {
+        let micros = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
+        let transit = micros(now).saturating_sub(micros(sent.micros()));
+        let Some(account) = &mut self.transit else {
+            self.transit = Some(TransitAccount {
+                last: transit,
+                difference: 0,
+                min: transit,
+                max: transit,
+                count: 1,
+                mean: transit as f64,
+                squares: 0.0,
+            });
+            return;
+        };
+        let difference = transit.saturating_sub(account.last);
+        self.jitter += (difference.unsigned_abs() as f64 - self.jitter) / 16.0;
+        account.last = transit;
+        account.difference = difference;
+        account.min = account.min.min(transit);
+        account.max = account.max.max(transit);
+        account.count += 1;
+        // Welford's method.
+        let from_mean = transit as f64 - account.mean;
+        account.mean += from_mean / account.count as f64;
+        account.squares += from_mean * (transit as f64 - account.mean);
+    }
+
+    /// Jitter, microseconds.
+    #[must_use]
+    pub const fn jitter(&self) -> f64 {
+        self.jitter
+    }
+
+    /// Time from the first to the last datagram, microseconds.
+    #[must_use]
+    pub fn duration(&self) -> u64 {
+        self.last_at
+            .saturating_sub(self.first_at.unwrap_or_default())
+    }
+
+    /// The report. `total` is the number of the final datagram.
+    #[must_use]
+    pub fn report(&self, total: u64, enhanced: bool) -> ServerReport {
+        ServerReport {
+            enhanced,
+            bytes: self.bytes,
+            duration: WireTime::from_micros(self.duration()),
+            lost: self.lost,
+            out_of_order: self.out_of_order,
+            datagrams: total,
+            jitter: WireTime::from_micros(whole(self.jitter)),
+            transit: Some(self.transit_report()),
+        }
+    }
+
+    /// Transit times for the report. Negative ones, of clocks that differ, are 0.
+    fn transit_report(&self) -> Transit {
+        let Some(transit) = &self.transit else {
+            return Transit::default();
+        };
+        let time = |micros: i64| WireTime::from_micros(u64::try_from(micros).unwrap_or(0));
+        let real = |micros: f64| WireTime::from_micros(whole(micros));
+        let squares = transit.squares.max(0.0);
+        let millionths = whole(squares.fract() * 1e6);
+        let [seconds, micros] = [
+            transit.difference / 1_000_000,
+            transit.difference % 1_000_000,
+        ];
+        let word = |number: i64| {
+            let number = i32::try_from(number).unwrap_or_default();
+            u32::from_be_bytes(number.to_be_bytes())
+        };
+        let low = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let rate = match self.duration() {
+            0 => 0,
+            duration => self.arrived.saturating_mul(1_000_000) / duration,
+        };
+        Transit {
+            min: time(transit.min),
+            max: time(transit.max),
+            sum: real(transit.mean * count(transit.count)),
+            mean: real(transit.mean),
+            squares: [low(whole(squares)), low(millionths)],
+            difference: [word(seconds), word(micros)],
+            count: low(transit.count),
+            rate: [low(rate), 1],
+        }
+    }
+
+    /// Smallest, mean and largest transit time and their standard deviation, microseconds; `None`
+    /// without times.
+    #[must_use]
+    pub fn transits(&self) -> Option<[f64; 4]> {
+        let transit = self.transit?;
+        let variance = transit.squares / count(transit.count);
+        #[expect(clippy::cast_precision_loss, reason = "statistics of microseconds")]
+        let [min, max] = [transit.min as f64, transit.max as f64];
+        Some([min, transit.mean, max, variance.max(0.0).sqrt()])
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "statistics of microseconds")]
+const fn count(count: u64) -> f64 {
+    count as f64
+}
+
+/// Whole microseconds; negative ones are 0.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast of a float saturates"
+)]
+const fn whole(micros: f64) -> u64 {
+    micros as u64
+}

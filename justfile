@@ -45,6 +45,12 @@ campaign-failures count="200":
     NETPERF_CAMPAIGN_FAILURES={{ count }} cargo test -p netperf --test it \
         campaign_failures::two_hundred -- --ignored --nocapture
 
+# Judge how exactly campaigns know clocks and begin loads together, with optimised programs; as
+# root, on a machine that does nothing else.
+[no-exit-message]
+campaign-clocks:
+    cargo test --profile lab -p netperf --test it campaign_clocks:: -- --ignored --test-threads=1 --nocapture
+
 # Run the tests of the crates with property tests, with new random cases.
 [no-exit-message]
 properties:

@@ -10,6 +10,7 @@ mod bidirectional_flows;
 mod blocked;
 mod budgets;
 mod campaign;
+mod campaign_clocks;
 mod campaign_failures;
 mod campaign_hosts;
 mod campaign_inventory;

@@ -16,7 +16,7 @@
 //! machine may be loaded. The truth is therefore a rate of a link, a count of the kernel, or a
 //! time that passes in any case, and never a speed of the machine.
 
-mod campaigns;
+pub(crate) mod campaigns;
 mod counts;
 mod cpu;
 mod drops;

@@ -1,8 +1,13 @@
 //! `netperf campaign`: measurements between many hosts.
 
 mod agent;
+mod begin;
+mod clocks;
+mod document;
 mod failures;
+mod follow;
 mod loads;
+mod meet;
 mod offline;
 mod peer;
 mod progress;

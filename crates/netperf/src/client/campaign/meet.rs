@@ -1,0 +1,165 @@
+//! How a coordinator and its agents meet.
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use netperf_campaign::inventory::{
+    EngineName, InventoryMember, InventorySource, host_and_port, joined,
+};
+use netperf_campaign::protocol::{Order, Reply, VERSION};
+use netperf_measure::clock;
+use netperf_model::{KeyRing, Secret};
+
+use super::peer::AgentLink;
+use super::run::{CampaignRun, Member};
+
+/// Threads that connect to agents.
+const CONNECTING: usize = 16;
+
+impl CampaignRun<'_> {
+    /// Connects to all agents, or waits until as many have joined.
+    ///
+    /// # Errors
+    /// One line that names the member.
+    pub(super) fn connect(&mut self, secret: &Secret) -> Result<(), String> {
+        self.progress.say("connecting");
+        let wanted: Vec<(usize, String)> = self
+            .members
+            .iter()
+            .enumerate()
+            .filter(|(_, member)| member.entry.agent && member.peer.is_none())
+            .map(|(index, member)| (index, member.entry.control.clone()))
+            .collect();
+        let share = wanted.len().div_ceil(CONNECTING).max(1);
+        let connected: Vec<(usize, Result<AgentLink, String>)> = std::thread::scope(|scope| {
+            let connect = |part: &[(usize, String)]| -> Vec<_> {
+                let one = |(index, control): &(usize, String)| {
+                    (*index, AgentLink::connect(control, secret))
+                };
+                part.iter().map(one).collect()
+            };
+            let threads: Vec<_> = wanted
+                .chunks(share)
+                .map(|part| scope.spawn(move || connect(part)))
+                .collect();
+            let joined = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
+            joined.flat_map(Result::unwrap_or_default).collect()
+        });
+        for (index, peer) in connected {
+            let name = self.name(index);
+            let peer = peer.map_err(|why| format!("{name}: {why}"))?;
+            if let Some(member) = self.members.get_mut(index) {
+                member.peer = Some(peer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until `count` agents have joined at this address.
+    ///
+    /// # Errors
+    /// One line.
+    pub(super) fn wait_for(
+        &mut self,
+        (listener, count): (&TcpListener, usize),
+        keys: &KeyRing,
+        within: Duration,
+    ) -> Result<(), String> {
+        let until = clock::now().plus(within);
+        let system = |error: std::io::Error| crate::output::system_text(&error);
+        listener.set_nonblocking(true).map_err(system)?;
+        while self.members.len() < count {
+            let joined = self.members.len();
+            self.progress
+                .say(&format!("{joined} of {count} agents have joined"));
+            if until.left().is_zero() {
+                let seconds = within.as_secs();
+                return Err(format!(
+                    "{joined} of {count} agents joined within {seconds} s"
+                ));
+            }
+            if self.signals.next().is_some() {
+                return Err("interrupted".to_owned());
+            }
+            let Ok((stream, _)) = listener.accept() else {
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            };
+            stream.set_nonblocking(false).map_err(system)?;
+            // Whoever does not prove the key is not counted.
+            if let Ok(peer) = AgentLink::accept(stream, keys) {
+                let address = peer.address().unwrap_or_default();
+                self.members.push(Member {
+                    peer: Some(peer),
+                    ..Member::new(InventoryMember {
+                        name: format!("{address}-{joined}"),
+                        control: joined_address(&address),
+                        source: InventorySource {
+                            engine: EngineName::Join,
+                            ..InventorySource::default()
+                        },
+                        agent: true,
+                        ..InventoryMember::default()
+                    })
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Greets all agents.
+    ///
+    /// # Errors
+    /// One line that names the member.
+    pub(super) fn greet(&mut self) -> Result<(), String> {
+        let hello = Order::Hello {
+            version: VERSION,
+            campaign: self.id.clone(),
+        };
+        let present = self.present().into_iter();
+        let orders = present.map(|index| (index, hello.clone()));
+        self.ask(orders, |member, reply| {
+            let Reply::Hello {
+                version,
+                program,
+                host,
+                port,
+                cpus,
+            } = reply
+            else {
+                return Ok(false);
+            };
+            if version != VERSION {
+                return Err(format!("it has version {version} of the protocol"));
+            }
+            member.version = Some(program);
+            member.cpus = Some(cpus);
+            if member.entry.source.engine == EngineName::Join {
+                let (address, _) = host_and_port(&member.entry.control);
+                member.entry.control = joined(&address, &port);
+                member.entry.data = address.parse().ok().into_iter().collect();
+                member.entry.name = host;
+            }
+            Ok(true)
+        })?;
+        self.rename();
+        Ok(())
+    }
+
+    /// Gives members of the same name different ones.
+    pub(super) fn rename(&mut self) {
+        let mut seen = std::collections::BTreeSet::new();
+        for member in &mut self.members {
+            let name = member.entry.name.clone();
+            let mut number = 2;
+            while !seen.insert(member.entry.name.clone()) {
+                member.entry.name = format!("{name}-{number}");
+                number += 1;
+            }
+        }
+    }
+}
+
+fn joined_address(address: &str) -> String {
+    joined(address, netperf_campaign::inventory::PORT)
+}

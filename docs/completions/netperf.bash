@@ -270,6 +270,8 @@ _netperf_campaign_value() {
     --name) : ;;
     '-o' | --output) _netperf_offer -f ;;
     --page) _netperf_offer -f ;;
+    --cells) _netperf_offer -f ;;
+    --db) : ;;
     *) return 1 ;;
     esac
 }
@@ -297,7 +299,7 @@ _netperf_history_value() {
 
 _netperf_names='--align --arrival --associations --async-recv --async-send --avoid-copy --batch --begin-at --bidirectional --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --control-keepalive --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flow-label --flows --headers --help --history --host --human --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --key-file --keyval --latency --link-window --list --live --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --one-port --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --progress --protocol --provider --quickack --rate --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-pacing-rate --remote-socket-buffer --request-size --result-only --retry-connect --reverse --ring --route --sap --seed --segment-offload --segment-size --send-ring --send-size --sequence --series --series-flows --socket-buffer --socket-debug --socket-directory --socket-type --splice --test --threads --time --timestamps --tls-cipher --tos --udp --unit --until --until-confidence --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
 _netperf_commands='check report compare run sweep campaign history'
-_netperf_commands_of='campaign/run campaign/check campaign/show campaign/inventory campaign/manifest campaign/key history/add history/list history/show history/trend history/change history/forget history/export history/check'
+_netperf_commands_of='campaign/run campaign/check campaign/show campaign/compare campaign/list campaign/inventory campaign/manifest campaign/key history/add history/list history/show history/trend history/change history/forget history/export history/check'
 
 _netperf_command() {
     case $1 in
@@ -306,10 +308,12 @@ _netperf_command() {
     compare) _netperf_complete netperf_compare '--false-alarms --help --json --margin --markdown --paired --threshold' -f ;;
     run) _netperf_line '--vs' || _netperf_complete netperf_run '--false-alarms --help --json --keep --margin --markdown --pairs --threshold --vary' ;;
     sweep) _netperf_line '' || _netperf_complete netperf_sweep '--help --output --over --plan --repeat' ;;
-    campaign) _netperf_complete netperf_campaign '--agents --allow-restarted --allow-shared-nodes --daemonset --expect --from --group --help --image --inventory --join-listen --json --key-file --launcher --minutes --name --namespace --output --page --plan --port --topology' -W $'run\ncheck\nshow\ninventory\nmanifest\nkey' ;;
-    campaign/run) _netperf_complete netperf_campaign '--expect --help --inventory --join-listen --json --key-file --output --page' -f ;;
+    campaign) _netperf_complete netperf_campaign '--agents --allow-restarted --allow-shared-nodes --cells --daemonset --db --expect --from --group --help --history --image --inventory --join-listen --json --key-file --launcher --live --minutes --name --namespace --output --page --plan --port --topology' -W $'run\ncheck\nshow\ncompare\nlist\ninventory\nmanifest\nkey' ;;
+    campaign/run) _netperf_complete netperf_campaign '--cells --expect --help --history --inventory --join-listen --json --key-file --live --output --page' -f ;;
     campaign/check) _netperf_complete netperf_campaign '--expect --help --inventory --join-listen --json --key-file' ;;
-    campaign/show) _netperf_complete netperf_campaign '--help --page' -f ;;
+    campaign/show) _netperf_complete netperf_campaign '--db --help --page' -f ;;
+    campaign/compare) _netperf_complete netperf_campaign '--db --help --json' -f ;;
+    campaign/list) _netperf_complete netperf_campaign '--db --help --json' ;;
     campaign/inventory) _netperf_complete netperf_campaign '--allow-restarted --allow-shared-nodes --from --group --help --json --port --topology' -f ;;
     campaign/manifest) _netperf_complete netperf_campaign '--agents --daemonset --group --help --image --key-file --launcher --minutes --namespace --plan --port' ;;
     campaign/key) _netperf_complete netperf_campaign '--help --name --output' ;;

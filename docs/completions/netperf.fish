@@ -34,7 +34,7 @@ function __netperf_part
                 set part inner
             case 'sweep sweep --'
                 set part inner
-            case 'campaign campaign run' 'campaign campaign check' 'campaign campaign show' 'campaign campaign inventory' 'campaign campaign manifest' 'campaign campaign key'
+            case 'campaign campaign run' 'campaign campaign check' 'campaign campaign show' 'campaign campaign compare' 'campaign campaign list' 'campaign campaign inventory' 'campaign campaign manifest' 'campaign campaign key'
                 set part $part-$word
             case 'history history add' 'history history list' 'history history show' 'history history trend' 'history history change' 'history history forget' 'history history export' 'history history check'
                 set part $part-$word
@@ -617,10 +617,16 @@ complete -c netperf -n '__netperf_in campaign' -l name -x -d 'name of a new key,
 complete -c netperf -n '__netperf_in campaign' -s o -l output -r -F -d 'write the result, or a new key, to this file'
 complete -c netperf -n '__netperf_in campaign' -l json -d 'print the result or the inventory as JSON'
 complete -c netperf -n '__netperf_in campaign' -l page -r -F -d 'write the result to this file as a page with matrices'
+complete -c netperf -n '__netperf_in campaign' -l cells -r -F -d 'write each cell to this file as it comes, as JSON lines'
+complete -c netperf -n '__netperf_in campaign' -l history -d 'store the campaign in a history'
+complete -c netperf -n '__netperf_in campaign' -l db -x -d 'location of the history, as in netperf history'
+complete -c netperf -n '__netperf_in campaign' -l live -d 'show the matrix on a full screen while it fills'
 complete -c netperf -n '__netperf_in campaign' -s h -l help -d 'show this help and exit'
 complete -c netperf -n '__netperf_in campaign' -a run -d 'measure by a plan'
 complete -c netperf -n '__netperf_in campaign' -a check -d 'connect to all agents'
 complete -c netperf -n '__netperf_in campaign' -a show -d 'print a result again'
+complete -c netperf -n '__netperf_in campaign' -a compare -d 'compare two results, cell by cell'
+complete -c netperf -n '__netperf_in campaign' -a list -d 'list the campaigns of a history'
 complete -c netperf -n '__netperf_in campaign' -a inventory -d 'read the hosts of an engine'
 complete -c netperf -n '__netperf_in campaign' -a manifest -d 'print what starts agents'
 complete -c netperf -n '__netperf_in campaign' -a key -d 'make a key'
@@ -631,6 +637,9 @@ complete -c netperf -n '__netperf_in campaign-run' -l key-file -r -F -d 'file wi
 complete -c netperf -n '__netperf_in campaign-run' -s o -l output -r -F -d 'write the result, or a new key, to this file'
 complete -c netperf -n '__netperf_in campaign-run' -l json -d 'print the result or the inventory as JSON'
 complete -c netperf -n '__netperf_in campaign-run' -l page -r -F -d 'write the result to this file as a page with matrices'
+complete -c netperf -n '__netperf_in campaign-run' -l cells -r -F -d 'write each cell to this file as it comes, as JSON lines'
+complete -c netperf -n '__netperf_in campaign-run' -l history -d 'store the campaign in a history'
+complete -c netperf -n '__netperf_in campaign-run' -l live -d 'show the matrix on a full screen while it fills'
 complete -c netperf -n '__netperf_in campaign-run' -s h -l help -d 'show this help and exit'
 complete -c netperf -n '__netperf_in campaign-run' -F
 complete -c netperf -n '__netperf_in campaign-check' -l inventory -r -F -d 'the hosts that take part; - is standard input'
@@ -640,8 +649,16 @@ complete -c netperf -n '__netperf_in campaign-check' -l key-file -r -F -d 'file 
 complete -c netperf -n '__netperf_in campaign-check' -l json -d 'print the result or the inventory as JSON'
 complete -c netperf -n '__netperf_in campaign-check' -s h -l help -d 'show this help and exit'
 complete -c netperf -n '__netperf_in campaign-show' -l page -r -F -d 'write the result to this file as a page with matrices'
+complete -c netperf -n '__netperf_in campaign-show' -l db -x -d 'location of the history, as in netperf history'
 complete -c netperf -n '__netperf_in campaign-show' -s h -l help -d 'show this help and exit'
 complete -c netperf -n '__netperf_in campaign-show' -F
+complete -c netperf -n '__netperf_in campaign-compare' -l json -d 'print the result or the inventory as JSON'
+complete -c netperf -n '__netperf_in campaign-compare' -l db -x -d 'location of the history, as in netperf history'
+complete -c netperf -n '__netperf_in campaign-compare' -s h -l help -d 'show this help and exit'
+complete -c netperf -n '__netperf_in campaign-compare' -F
+complete -c netperf -n '__netperf_in campaign-list' -l json -d 'print the result or the inventory as JSON'
+complete -c netperf -n '__netperf_in campaign-list' -l db -x -d 'location of the history, as in netperf history'
+complete -c netperf -n '__netperf_in campaign-list' -s h -l help -d 'show this help and exit'
 complete -c netperf -n '__netperf_in campaign-inventory' -l port -x -d 'port of the agents'
 complete -c netperf -n '__netperf_in campaign-inventory' -l from -x -a 'auto kubernetes ansible slurm mpi lines' -d 'form of the inventory'
 complete -c netperf -n '__netperf_in campaign-inventory' -l group -x -d 'only the hosts of this group of Ansible'

@@ -8,6 +8,7 @@ mod text;
 mod verdicts;
 
 pub mod agent;
+pub mod campaign_change;
 pub mod check;
 pub mod clock;
 pub mod curve;
@@ -15,8 +16,10 @@ pub mod inventory;
 pub mod manifest;
 pub mod matrix;
 pub mod outcome;
+pub mod outliers;
 pub mod pattern;
 pub mod plan;
+pub mod progress;
 pub mod protocol;
 pub mod schedule;
 pub mod signs;

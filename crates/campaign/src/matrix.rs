@@ -16,7 +16,12 @@ pub use report::COMPARED_RATE;
 pub use stream::{CELLS_SCHEMA, CellReader, CellWriter, CellsEnd, CellsError};
 pub use view::MatrixView;
 
+use crate::outcome::CellWindow;
 use crate::pattern::Cell;
+use crate::plan::CampaignPlan;
+
+/// The label of racks in matrices.
+pub const RACK: &str = "rack";
 
 /// A member of a campaign, as results name it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +59,9 @@ pub struct CellsHead {
     pub members: Vec<MatrixMember>,
     /// The figures of each cell, in the order of its values.
     pub figures: Vec<MatrixFigure>,
+    /// The plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<CampaignPlan>,
 }
 
 /// The result of a cell.
@@ -62,9 +70,23 @@ pub struct CellRecord {
     /// The sender and the receiver.
     #[serde(flatten)]
     pub cell: Cell,
+    /// Its round, from 0.
+    #[serde(default)]
+    pub round: usize,
+    /// True if it was measured again, since it looked like an outlier.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub again: bool,
+    /// The window, by the clocks as they were before the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<CellWindow>,
     /// Its values, or why there are none.
     #[serde(flatten)]
     pub outcome: CellOutcome,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of serde")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// The values of a cell, or why there are none.
@@ -88,6 +110,8 @@ pub struct Matrix {
     cells: Vec<MatrixCell>,
     /// Reasons of missing cells, each once.
     reasons: Vec<String>,
+    /// All values of the cells that have several.
+    several: BTreeMap<usize, Vec<f64>>,
 }
 
 /// A cell of a matrix.
@@ -113,7 +137,7 @@ pub enum CellValue<'a> {
 }
 
 /// Reason of a cell whose record has no value of the figure.
-const NO_VALUE: &str = "the result has no such figure";
+pub const NO_VALUE: &str = "the result has no such figure";
 
 impl Matrix {
     /// A matrix without cells.
@@ -124,6 +148,7 @@ impl Matrix {
             figure,
             members,
             reasons: Vec::new(),
+            several: BTreeMap::new(),
         }
     }
 
@@ -157,15 +182,49 @@ impl Matrix {
         })
     }
 
-    /// Sets the value of figure number `figure` of a record.
+    /// Adds the result of a round to a cell: its value is the median of all, and it is missing
+    /// only without any.
+    pub fn join(&mut self, cell: Cell, value: Result<f64, &str>) {
+        let size = self.members.len();
+        let is_inside = cell.from < size && cell.to < size;
+        let at = cell.from * size + cell.to;
+        let known = self.cells.get(at).filter(|_| is_inside);
+        let Some(MatrixCell::Value(first)) = known.copied() else {
+            return self.set(cell, value);
+        };
+        if let Some(value) = value.ok().filter(|value| value.is_finite()) {
+            let all = self.several.entry(at).or_insert_with(|| vec![first]);
+            all.push(value);
+            self.cells[at] = MatrixCell::Value(median(all).unwrap_or(value));
+        }
+    }
+
+    /// Adds the value of figure number `figure` of a record. Second measurements of outliers are
+    /// no part of a matrix.
     pub fn add(&mut self, record: &CellRecord, figure: usize) {
+        if record.again {
+            return;
+        }
         match &record.outcome {
             CellOutcome::Values(values) => {
                 let value = values.get(figure).copied().flatten();
-                self.set(record.cell, value.ok_or(NO_VALUE));
+                self.join(record.cell, value.ok_or(NO_VALUE));
             }
-            CellOutcome::Missing(reason) => self.set(record.cell, Err(reason)),
+            CellOutcome::Missing(reason) => self.join(record.cell, Err(reason)),
         }
+    }
+
+    /// True if a cell has a value.
+    #[must_use]
+    pub fn has_values(&self) -> bool {
+        let is_value = |cell: &MatrixCell| matches!(cell, MatrixCell::Value(_));
+        self.cells.iter().any(is_value)
+    }
+
+    /// A value with the unit of the figure.
+    #[must_use]
+    pub fn quantity(&self, value: f64) -> String {
+        Quantity::new(value, self.unit()).to_string()
     }
 
     /// A cell.
@@ -181,6 +240,15 @@ impl Matrix {
             MatrixCell::Missing(reason) => {
                 CellValue::Missing(self.reasons.get(reason).map_or("", String::as_str))
             }
+        }
+    }
+
+    /// The value of a cell that has one.
+    #[must_use]
+    pub fn value(&self, cell: Cell) -> Option<f64> {
+        match self.get(cell) {
+            CellValue::Value(value) => Some(value),
+            CellValue::Empty | CellValue::Missing(_) => None,
         }
     }
 
@@ -206,6 +274,25 @@ impl Matrix {
                 .flatten()
                 .collect::<Vec<_>>(),
         )
+    }
+
+    /// The worst value, and the names of its sender and receiver.
+    #[must_use]
+    pub fn worst(&self) -> Option<(f64, String)> {
+        let least = self.figure.better_when == "higher";
+        let value = |(at, cell): (usize, &MatrixCell)| match cell {
+            MatrixCell::Value(value) => Some((at, *value)),
+            MatrixCell::Empty | MatrixCell::Missing(_) => None,
+        };
+        let worse = |a: (usize, f64), b: (usize, f64)| {
+            let is_worse = if least { b.1 < a.1 } else { b.1 > a.1 };
+            if is_worse { b } else { a }
+        };
+        let values = self.cells.iter().enumerate().filter_map(value);
+        let (at, value) = values.reduce(worse)?;
+        let name = |member: usize| netperf_web::escape::line(&self.members[member].name);
+        let size = self.members.len();
+        Some((value, format!("{} to {}", name(at / size), name(at % size))))
     }
 
     /// The median of each sender's values.
@@ -279,11 +366,11 @@ impl Matrix {
         }
     }
 
-    /// The outliers by median polish, with blocks of the label `rack`.
+    /// The outliers by median polish, with blocks of the label [`RACK`].
     #[must_use]
     pub fn outliers(&self) -> Vec<Outlier> {
         let polished = polish(&self.table(), self.scale());
-        polished.map_or_else(Vec::new, |polish| polish.outliers(&self.groups("rack")))
+        polished.map_or_else(Vec::new, |polish| polish.outliers(&self.groups(RACK)))
     }
 
     /// An outlier in words, such as `sender h3: 10.00 Mbit/s, -50.0 %`.
@@ -296,7 +383,7 @@ impl Matrix {
             })
         };
         let value = |value: Option<f64>| {
-            let value = value.map(|value| Quantity::new(value, self.unit()).to_string());
+            let value = value.map(|value| self.quantity(value));
             value.map_or_else(String::new, |value| format!("{value}, "))
         };
         let (subject, value) = match outlier.place {
@@ -316,7 +403,7 @@ impl Matrix {
                 (format!("path {} to {}", name(from), name(to)), value)
             }
             OutlierPlace::Block(from, to) => {
-                let names = self.group_names("rack");
+                let names = self.group_names(RACK);
                 let rack = |at: usize| netperf_web::escape::line(names.get(at).unwrap_or(&""));
                 (
                     format!("rack {} to rack {}", rack(from), rack(to)),
@@ -352,7 +439,7 @@ impl Matrix {
     /// The matrix as a chart, with marks at outliers. A block is marked at each of its cells.
     #[must_use]
     pub fn map(&self, outliers: &[Outlier]) -> MatrixMap {
-        let groups = self.groups("rack");
+        let groups = self.groups(RACK);
         let size = self.members.len();
         let mut flagged = vec![false; size * size];
         let (mut row_flags, mut column_flags) = (Vec::new(), Vec::new());

@@ -1,19 +1,20 @@
 //! The result of a campaign: one document, and its text.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+mod figures;
+mod text;
 
-use netperf_web::table::Table;
-use netperf_web::{MatrixReport, TooLarge};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::clock;
 use crate::inventory::InventoryMember;
-use crate::matrix::MatrixView;
-use crate::matrix::{Matrix, MatrixFigure, MatrixMember};
+use crate::matrix::{
+    CELLS_SCHEMA, CellOutcome, CellRecord, CellsHead, Matrix, MatrixMember, NO_VALUE, RACK,
+};
+use crate::outliers::{self, CampaignOutlier, Suspect};
 use crate::pattern::Cell;
 use crate::plan::CampaignPlan;
+
+pub use figures::{CellFigure, CellFigures, FIGURES};
 
 /// Name of the format.
 pub const FORMAT: &str = "netperf-campaign-1";
@@ -38,8 +39,23 @@ pub struct CampaignDocument {
     pub members: Vec<CampaignMember>,
     /// Largest error of the begin and end of a window, seconds; null without any window.
     pub cut_error_seconds: Option<f64>,
-    /// The cells, in the order of their loads.
+    /// Number of cells, of all rounds.
+    #[serde(default)]
+    pub cells_planned: usize,
+    /// Number of those that were measured.
+    #[serde(default)]
+    pub cells_measured: usize,
+    /// The cells, in the order of their loads; empty if a file has them.
     pub cells: Vec<CampaignCell>,
+    /// The file of the cells (`--cells`); absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cells_file: Option<String>,
+    /// Cells that were measured again, since they looked like outliers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cells_again: Vec<CampaignCell>,
+    /// Outliers by median polish, also those that the second measurement does not show.
+    #[serde(default)]
+    pub outliers: Vec<CampaignOutlier>,
 }
 
 /// A member and its clock.
@@ -142,74 +158,6 @@ pub struct CellWindow {
     pub cut_error_seconds: f64,
 }
 
-/// Figures of a cell.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CellFigures {
-    /// Throughput, bits per second.
-    pub bits_per_second: Option<f64>,
-    /// Transactions per second.
-    pub transactions_per_second: Option<f64>,
-    /// Latency: median, seconds.
-    pub latency_p50_seconds: Option<f64>,
-    /// 99 % of the latencies are at most this, seconds.
-    pub latency_p99_seconds: Option<f64>,
-    /// Share of datagrams that did not arrive.
-    pub lost_share: Option<f64>,
-    /// Retransmitted segments of the sender.
-    pub retransmitted_segments: Option<f64>,
-}
-
-impl CellFigures {
-    /// The figures of a JSON document of netperf.
-    #[must_use]
-    pub fn of(document: &Value) -> Self {
-        let result = &document["result"];
-        let number = |value: &Value| value.as_f64();
-        let transactions = number(&result["transactions_per_second"]);
-        let run = &document["iterations"][0];
-        let percentile = |percent: f64| {
-            let all = document["latency"]["percentiles"].as_array()?;
-            let found = all
-                .iter()
-                .find(|one| one["percent"].as_f64() == Some(percent))?;
-            Some(found["nanoseconds"].as_f64()? * 1e-9)
-        };
-        let reliable = run["tcp"].is_object();
-        let sent = number(&run["local"]["sent_bytes"]).filter(|sent| *sent > 0.0);
-        let received = number(&run["remote"]["received_bytes"]);
-        let one_way = transactions.is_none() && !reliable;
-        let lost = sent
-            .zip(received)
-            .map(|(sent, got)| (1.0 - got / sent).max(0.0));
-        let bits = number(&result["throughput_bits_per_second"]);
-        Self {
-            bits_per_second: bits.filter(|_| transactions.is_none()),
-            transactions_per_second: transactions,
-            latency_p50_seconds: percentile(50.0),
-            latency_p99_seconds: percentile(99.0),
-            lost_share: lost.filter(|_| one_way),
-            retransmitted_segments: number(&run["local"]["retransmitted_segments"]),
-        }
-    }
-
-    /// The main figure.
-    #[must_use]
-    pub fn main(&self) -> Option<f64> {
-        self.transactions_per_second.or(self.bits_per_second)
-    }
-}
-
-fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    let upper = values.get(middle).copied()?;
-    if values.len() % 2 == 1 {
-        return Some(upper);
-    }
-    let lower = values.get(middle.checked_sub(1)?).copied()?;
-    Some(f64::midpoint(lower, upper))
-}
-
 impl CampaignDocument {
     /// Reads a document.
     ///
@@ -224,128 +172,33 @@ impl CampaignDocument {
         }
     }
 
-    /// The result for a person.
-    #[must_use]
-    pub fn text(&self, view: MatrixView) -> String {
-        let mut text = String::new();
-        let plan = &self.plan;
-        let rounds = self.cells.iter().map(|one| one.round + 1).max();
-        let mut line = |words: String| {
-            let _infallible = writeln!(text, "{words}");
-        };
-        line(format!(
-            "Campaign {}: {} of {} members, {}, {} rounds of {} s",
-            self.campaign,
-            self.pattern(),
-            self.members.len(),
-            plan.test,
-            rounds.unwrap_or(0),
-            plan.window
-        ));
-        if let Some(error) = self.cut_error_seconds {
-            line(format!("Windows cut to within {:.1} us", error * 1e6));
-        }
-        if let Some(matrix) = self.matrices().first() {
-            line(String::new());
-            line(matrix.text(&matrix.outliers(), view).trim_end().to_owned());
-        }
-        let measured = |one: &&CampaignCell| one.missing.is_none();
-        let measured = self.cells.iter().filter(measured).count();
-        line(String::new());
-        line(format!(
-            "Cells: {measured} of {} measured",
-            self.cells.len()
-        ));
-        for doubt in self.doubts() {
-            line(doubt);
-        }
-        let missing = self.cells.iter().filter(|one| one.missing.is_some());
-        for cell in missing.take(10) {
-            let name = |index: usize| self.members.get(index).map_or("", |one| &one.member.name);
-            let why = cell.missing.as_deref().unwrap_or_default();
-            line(format!(
-                "Missing: {} -> {}: {why}",
-                name(cell.from),
-                name(cell.to)
-            ));
-        }
-        text
-    }
-
-    /// Matrices of the figures that the test has, the main one first, with the median of all
-    /// rounds in each cell.
+    /// Matrices of the figures that the cells of the document have, the main one first, with the
+    /// median of all rounds in each cell.
     #[must_use]
     pub fn matrices(&self) -> Vec<Matrix> {
-        type Row = (
-            &'static str,
-            &'static str,
-            &'static str,
-            fn(&CellFigures) -> Option<f64>,
-        );
-        const ROWS: [Row; 5] = [
-            ("throughput", "bit/s", "higher", |one| one.bits_per_second),
-            ("transaction rate", "trans/s", "higher", |one| {
-                one.transactions_per_second
-            }),
-            ("latency P50", "s", "lower", |one| one.latency_p50_seconds),
-            ("latency P99", "s", "lower", |one| one.latency_p99_seconds),
-            ("loss", "%", "lower", |one| {
-                one.lost_share.map(|share| share * 100.0)
-            }),
-        ];
-        let mut found = Vec::new();
-        for (name, unit, better_when, pick) in ROWS {
-            if self.cells.iter().any(|one| pick(&one.figures).is_some()) {
-                let figure = MatrixFigure {
-                    name: name.to_owned(),
-                    unit: unit.to_owned(),
-                    better_when: better_when.to_owned(),
-                };
-                found.push(self.matrix(figure, pick));
-            }
-        }
-        found
+        matrices(self.matrix_members(), &self.cells)
     }
 
-    fn matrix(&self, figure: MatrixFigure, pick: fn(&CellFigures) -> Option<f64>) -> Matrix {
-        let member = |one: &CampaignMember| MatrixMember {
-            name: one.member.name.clone(),
-            labels: one.member.labels.clone(),
-        };
-        let mut matrix = Matrix::new(figure, self.members.iter().map(member).collect());
-        let mut cells: BTreeMap<Cell, (Vec<f64>, &str)> = BTreeMap::new();
-        for one in &self.cells {
-            let cell = Cell {
-                from: one.from,
-                to: one.to,
-            };
-            let entry = cells.entry(cell).or_insert((Vec::new(), "not measured"));
-            entry.0.extend(pick(&one.figures));
-            if let Some(why) = &one.missing {
-                entry.1 = why;
-            }
-        }
-        for (cell, (mut values, why)) in cells {
-            matrix.set(cell, median(&mut values).ok_or(why));
-        }
-        matrix
+    /// The members as matrices name them.
+    #[must_use]
+    pub fn matrix_members(&self) -> Vec<MatrixMember> {
+        let members = self.members.iter().map(|one| &one.member);
+        matrix_members(members, &self.plan)
     }
 
-    /// Outliers of the main figure in words.
-    fn doubts(&self) -> Vec<String> {
-        let lost = |one: &CampaignMember| {
-            let lost = one.lost.as_ref()?;
-            let name = &one.member.name;
-            let at = lost.at_seconds.map(|at| format!(" at {at:.1} s"));
-            let at = at.unwrap_or_default();
-            Some(format!("{name} was lost{at}: {}", lost.reason))
-        };
-        let ended = self
-            .ended
-            .iter()
-            .map(|why| format!("It ended early: {why}"));
-        let lost = self.members.iter().filter_map(lost);
-        ended.chain(lost).chain(self.clock_doubts()).collect()
+    /// What looks wrong, judged by the cells that were measured again.
+    #[must_use]
+    pub fn judged(&self, matrices: &[Matrix], suspects: &[Suspect]) -> Vec<CampaignOutlier> {
+        let again = self.cells_again.iter().filter(|one| one.missing.is_none());
+        let again: Vec<(Cell, CellFigures)> = again.map(|one| (one.cell(), one.figures)).collect();
+        outliers::judged(matrices, suspects, &again)
+    }
+
+    /// The members that were lost.
+    #[must_use]
+    pub fn lost_members(&self) -> Vec<String> {
+        let lost = self.members.iter().filter(|one| one.lost.is_some());
+        lost.map(|one| one.member.name.clone()).collect()
     }
 
     /// What is doubtful about clocks of members, each with its name.
@@ -360,154 +213,101 @@ impl CampaignDocument {
         self.members.iter().flat_map(of).collect()
     }
 
-    /// The result as a page.
-    ///
-    /// # Errors
-    /// When it would have more than a million bytes.
-    pub fn page(&self) -> Result<String, TooLarge> {
-        let about = format!(
-            "{} of {} members, windows of {} s",
-            self.pattern(),
-            self.members.len(),
-            self.plan.window
-        );
-        let cut = self.cut_error_seconds.map(|error| {
-            format!(
-                "Windows are cut on one time line to within {:.1} µs.",
-                error * 1e6
-            )
-        });
-        let reported = |(number, matrix): (usize, Matrix)| {
-            let outliers = matrix.outliers();
-            let id = format!("m{number}");
-            matrix.reported((&id, "Median of all rounds."), &outliers, &[])
-        };
-        let matrices = self.matrices();
-        let missing = matrices.first().map(Matrix::missing).unwrap_or_default();
-        let missing = missing
-            .iter()
-            .map(|(why, count)| format!("{count} cells are missing: {why}"));
-        let doubts = self.doubts().into_iter().chain(missing).collect();
-        let matrices = matrices.clone().into_iter().enumerate();
-        let mut members = Table::new("Members", 1, &["name", "control", "version", "CPUs"]);
-        for one in &self.members {
-            members.rows.push(vec![
-                one.member.name.clone(),
-                one.member.control.clone(),
-                one.version.clone().unwrap_or_default(),
-                one.cpus.map(|cpus| cpus.to_string()).unwrap_or_default(),
-            ]);
-        }
-        MatrixReport {
-            title: format!("Campaign {}: {}", self.campaign, self.plan.test),
-            about: std::iter::once(about).chain(cut).collect(),
-            doubts,
-            summary: Vec::new(),
-            matrices: matrices.map(reported).collect(),
-            members,
-        }
-        .page()
-    }
-
-    fn pattern(&self) -> String {
-        let pattern = serde_json::to_value(self.plan.pattern).ok();
-        let pattern = pattern.as_ref().and_then(Value::as_str);
-        pattern.unwrap_or_default().to_owned()
+    /// The head of a file of the cells.
+    #[must_use]
+    pub fn head(&self) -> CellsHead {
+        cells_head(
+            (&self.campaign, self.started_unix_seconds),
+            &self.plan,
+            self.matrix_members(),
+        )
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
+/// Members as matrices name them, with the rack of the plan's label.
+pub fn matrix_members<'m>(
+    members: impl Iterator<Item = &'m InventoryMember>,
+    plan: &CampaignPlan,
+) -> Vec<MatrixMember> {
+    let member = |one: &InventoryMember| {
+        let mut labels = one.labels.clone();
+        if let Some(rack) = one.labels.get(&plan.rack_label) {
+            labels.insert(RACK.to_owned(), rack.clone());
+        }
+        MatrixMember {
+            name: one.name.clone(),
+            labels,
+        }
+    };
+    members.map(member).collect()
+}
 
-    use super::*;
+/// The matrices of cells: of those figures that have values.
+#[must_use]
+pub fn matrices(members: Vec<MatrixMember>, cells: &[CampaignCell]) -> Vec<Matrix> {
+    let mut found = Vec::new();
+    for figure in &FIGURES {
+        let mut matrix = Matrix::new(figure.of_matrix(), members.clone());
+        for one in cells {
+            let value = (figure.value)(&one.figures);
+            matrix.join(
+                one.cell(),
+                value.ok_or(one.missing.as_deref().unwrap_or(NO_VALUE)),
+            );
+        }
+        if matrix.has_values() {
+            found.push(matrix);
+        }
+    }
+    found
+}
 
-    #[test]
-    fn figures_are_those_of_the_test() {
-        let stream = json!({
-            "result": {"throughput_bits_per_second": 9e9, "transactions_per_second": null},
-            "iterations": [{"tcp": {}, "local": {"sent_bytes": 10, "retransmitted_segments": 3},
-                            "remote": {"received_bytes": 10}}],
-        });
-        let figures = CellFigures::of(&stream);
-        assert_eq!(figures.main(), Some(9e9));
-        assert_eq!(
-            (figures.lost_share, figures.retransmitted_segments),
-            (None, Some(3.0))
-        );
-        let datagrams = json!({
-            "result": {"throughput_bits_per_second": 1e6},
-            "iterations": [{"tcp": null, "local": {"sent_bytes": 100},
-                            "remote": {"received_bytes": 75}}],
-        });
-        assert_eq!(CellFigures::of(&datagrams).lost_share, Some(0.25));
-        let requests = json!({
-            "result": {"throughput_bits_per_second": 1e6, "transactions_per_second": 500.0},
-            "iterations": [{"tcp": null, "local": {"sent_bytes": 100}, "remote": {}}],
-            "latency": {"percentiles": [{"percent": 99.0, "nanoseconds": 2e6}]},
-        });
-        let figures = CellFigures::of(&requests);
-        assert_eq!(
-            (figures.main(), figures.bits_per_second),
-            (Some(500.0), None)
-        );
-        assert_eq!(figures.latency_p99_seconds, Some(0.002));
-        assert_eq!(CellFigures::of(&Value::Null), CellFigures::default());
+/// The head of a file of cells.
+#[must_use]
+pub fn cells_head(
+    (campaign, started_unix_seconds): (&str, f64),
+    plan: &CampaignPlan,
+    members: Vec<MatrixMember>,
+) -> CellsHead {
+    CellsHead {
+        schema: CELLS_SCHEMA.to_owned(),
+        campaign: campaign.to_owned(),
+        title: format!(
+            "{} of {} members, {}",
+            plan.pattern_name(),
+            members.len(),
+            plan.test
+        ),
+        started_unix_seconds,
+        members,
+        figures: FIGURES.iter().map(CellFigure::of_matrix).collect(),
+        plan: Some(plan.clone()),
+    }
+}
+
+impl CampaignCell {
+    /// Sender and receiver.
+    #[must_use]
+    pub const fn cell(&self) -> Cell {
+        Cell {
+            from: self.from,
+            to: self.to,
+        }
     }
 
-    #[test]
-    fn the_table_tells_what_is_missing_from_what_was_not_asked() {
-        let members = crate::inventory::read(
-            "a\nb\n".as_bytes(),
-            &crate::inventory::InventoryOptions::default(),
-        )
-        .unwrap();
-        let member = |member: InventoryMember| CampaignMember {
-            member,
-            version: None,
-            cpus: None,
-            clock: None,
-            lost: None,
-        };
-        let cell = |from, to, bits: Option<f64>| CampaignCell {
-            from,
-            to,
-            round: 0,
-            window: None,
-            figures: CellFigures {
-                bits_per_second: bits,
-                ..CellFigures::default()
+    /// It as a line of a file of cells.
+    #[must_use]
+    pub fn record(&self, again: bool) -> CellRecord {
+        let values = || FIGURES.iter().map(|one| (one.value)(&self.figures));
+        CellRecord {
+            cell: self.cell(),
+            round: self.round,
+            again,
+            window: self.window,
+            outcome: match &self.missing {
+                Some(why) => CellOutcome::Missing(why.clone()),
+                None => CellOutcome::Values(values().collect()),
             },
-            missing: bits.is_none().then(|| "b is lost".to_owned()),
-            warnings: Vec::new(),
-        };
-        let document = CampaignDocument {
-            format: FORMAT.to_owned(),
-            campaign: "c1".to_owned(),
-            started_unix_seconds: 0.0,
-            plan: CampaignPlan::read("pattern = \"mesh\"\ntest = \"TCP_STREAM\"").unwrap(),
-            complete: false,
-            ended: None,
-            members: members.into_iter().map(member).collect(),
-            cut_error_seconds: Some(7e-6),
-            cells: vec![cell(0, 1, Some(5e9)), cell(1, 0, None)],
-        };
-        let text = document.text(MatrixView::default());
-        assert!(
-            text.contains("5.00 Gbit/s") || text.contains("5.00"),
-            "{text}"
-        );
-        assert!(text.contains("Missing: b -> a: b is lost"), "{text}");
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 80),
-            "{text}"
-        );
-        let page = document.page().unwrap();
-        assert!(
-            page.contains("<svg") && page.contains("b is lost"),
-            "{page}"
-        );
-        let json = serde_json::to_string(&document).unwrap();
-        assert_eq!(CampaignDocument::read(&json), Ok(document));
+        }
     }
 }

@@ -56,6 +56,12 @@ pub struct CampaignPlan {
     /// How often all rounds are made.
     #[serde(default = "default_repeat")]
     pub repeat: u32,
+    /// Measures the latency of each cell beside its load as well, and without load before.
+    #[serde(default)]
+    pub probe: bool,
+    /// Measures cells that look like outliers again after the last round.
+    #[serde(default = "default_recheck")]
+    pub recheck: bool,
     /// Label that names the rack of a member.
     #[serde(default = "default_rack")]
     pub rack_label: String,
@@ -81,6 +87,10 @@ const fn default_warmup() -> f64 {
 
 const fn default_cooldown() -> f64 {
     0.5
+}
+
+const fn default_recheck() -> bool {
+    true
 }
 
 const fn default_repeat() -> u32 {
@@ -109,6 +119,9 @@ pub enum BadCampaignPlan {
 fn bad<T>(text: String) -> Result<T, BadCampaignPlan> {
     Err(BadCampaignPlan::Value(text))
 }
+
+/// The test of probes.
+const PROBE: [&str; 4] = ["-t", "TCP_RR", "--rate", "100"];
 
 /// Longest part of a run, seconds.
 const LONGEST: f64 = 86_400.0;
@@ -190,6 +203,63 @@ impl CampaignPlan {
         test.into_iter()
             .chain(self.options.iter().cloned())
             .collect()
+    }
+
+    /// The name of the pattern.
+    #[must_use]
+    pub const fn pattern_name(&self) -> &'static str {
+        match self.pattern {
+            Pattern::Pairs => "pairs",
+            Pattern::Mesh => "mesh",
+            Pattern::Incast => "incast",
+            Pattern::Fanout => "fanout",
+            Pattern::Bisection => "bisection",
+            Pattern::Ring => "ring",
+            Pattern::List => "list",
+        }
+    }
+
+    /// Words of the probes: open-loop transactions, so that a slow one delays no other.
+    #[must_use]
+    pub fn probe_words() -> Vec<String> {
+        PROBE.map(str::to_owned).to_vec()
+    }
+
+    /// Rounds that measure these cells again, for members whose rounds were `all`. Where the
+    /// cells of a round ran at the same time on purpose, all of them do so again.
+    ///
+    /// # Errors
+    /// Those of [`Self::rounds`].
+    pub fn rounds_again(
+        &self,
+        members: &[InventoryMember],
+        all: &[Vec<Cell>],
+        cells: &[Cell],
+    ) -> Result<Vec<Vec<Cell>>, BadCampaignPlan> {
+        let are_apart = matches!(self.pattern, Pattern::Pairs | Pattern::List);
+        if !are_apart {
+            let mut rounds: Vec<Vec<Cell>> = Vec::new();
+            for round in all {
+                let has_one = round.iter().any(|cell| cells.contains(cell));
+                if has_one && !rounds.contains(round) {
+                    rounds.push(round.clone());
+                }
+            }
+            return Ok(rounds);
+        }
+        let request = PatternRequest {
+            list: cells.to_vec(),
+            ..PatternRequest::of(Pattern::List)
+        };
+        let schedule = RoundSchedule::of(&request, &self.members(members));
+        let schedule = schedule.map_err(|bad| BadCampaignPlan::Value(bad.to_string()))?;
+        Ok(schedule.rounds)
+    }
+
+    /// Number of rounds of one repetition, among all rounds.
+    #[must_use]
+    pub fn rounds_once(&self, all: usize) -> usize {
+        all / usize::try_from(self.repeat).unwrap_or(1).max(1)
     }
 
     /// The rounds for these members.
@@ -304,5 +374,25 @@ mod tests {
         assert_eq!(said.to_string(), "z is not in the inventory");
         let back = "pattern = \"list\"\ntest = \"x\"\npairs = [[\"old\", \"a\"]]";
         assert!(rounds(back).is_err());
+    }
+
+    #[test]
+    fn cells_are_measured_again_as_they_were() {
+        let text = "a\nb\nc\nd\n".as_bytes();
+        let members = inventory::read(text, &crate::inventory::InventoryOptions::default());
+        let members = members.unwrap();
+        let again = |text: &str, cells: &[Cell]| {
+            let plan = CampaignPlan::read(text).unwrap();
+            let all = plan.rounds(&members).unwrap().rounds;
+            assert_eq!(plan.rounds_once(all.len()) * 2, all.len());
+            plan.rounds_again(&members, &all, cells).unwrap()
+        };
+        let cell = |from, to| Cell { from, to };
+        let wanted = [cell(0, 1), cell(0, 2), cell(2, 3)];
+        let pairs = again("pattern = \"pairs\"\ntest = \"x\"\nrepeat = 2", &wanted);
+        assert_eq!(pairs, [vec![cell(0, 1), cell(2, 3)], vec![cell(0, 2)]]);
+        // The cells of a mesh are what they are beside all others.
+        let mesh = again("pattern = \"mesh\"\ntest = \"x\"\nrepeat = 2", &wanted);
+        assert_eq!(mesh.iter().map(Vec::len).collect::<Vec<_>>(), [12]);
     }
 }

@@ -13,6 +13,10 @@ pub enum CampaignVerb {
     Check,
     /// Print a result again.
     Show,
+    /// Compare two results, cell by cell.
+    Compare,
+    /// List the campaigns of a history.
+    List,
     /// Print the members that an inventory has.
     Inventory,
     /// Print what makes an engine start agents.
@@ -60,6 +64,9 @@ pub(crate) const VERBS: &[CampaignVerbRow] = &[
             "output",
             "json",
             "page",
+            "cells",
+            "history",
+            "live",
         ],
         files: true,
     },
@@ -74,8 +81,22 @@ pub(crate) const VERBS: &[CampaignVerbRow] = &[
         verb: CampaignVerb::Show,
         word: "show",
         about: "print a result again",
-        takes: &["page"],
+        takes: &["page", "db"],
         files: true,
+    },
+    CampaignVerbRow {
+        verb: CampaignVerb::Compare,
+        word: "compare",
+        about: "compare two results, cell by cell",
+        takes: &["db", "json"],
+        files: true,
+    },
+    CampaignVerbRow {
+        verb: CampaignVerb::List,
+        word: "list",
+        about: "list the campaigns of a history",
+        takes: &["db", "json"],
+        files: false,
     },
     CampaignVerbRow {
         verb: CampaignVerb::Inventory,
@@ -145,6 +166,8 @@ Usage: netperf campaign run plan.toml --inventory file --key-file file
        netperf campaign run plan.toml --join-listen :port --expect count --key-file file
        netperf campaign check --inventory file --key-file file
        netperf campaign show result.json
+       netperf campaign compare before.json after.json
+       netperf campaign list                  the campaigns of a history
        netperf campaign inventory file        the members; - is standard input
        netperf campaign manifest engine       ssh, ansible, slurm, mpi or k8s
        netperf campaign key [-o file]         a new key for agents
@@ -158,6 +181,11 @@ ansible-inventory --list, scontrol -o show node or scontrol show hostnames, a
 hostfile of MPI, or lines with a host each, with labels (rack=r1) and addresses
 for data (data=10.0.0.1). It prints one JSON object a line. A host that is not
 ready, was restarted or occurs twice is refused.
+
+show and compare read documents (-o), files of cells (--cells), and campaigns
+of a history (--history), which are named by their identifier or its first
+digits. compare names the cells that changed, with a false discovery rate of
+1 %; plans that mean something else are refused.
 
 manifest prints a script, a playbook or objects that start the agents, run a
 plan and remove everything. It applies nothing.
@@ -179,7 +207,8 @@ A plan, with times in seconds:
 Exit status: 0 everything was measured or printed, 1 a member was lost, a
 measurement is missing, or an output could not be written, 2 nothing was
 measured: the command line, a file or a host is wrong, or a member of the
-inventory is refused, each with a line on standard error.
+inventory is refused, each with a line on standard error. compare: 0 no cell
+got worse, 4 a cell did, 5 the noise hides changes, 2 not comparable.
 ",
     command: campaign,
 };
@@ -216,6 +245,10 @@ fn understood(verb: Option<&str>, args: &CampaignArgs) -> Result<CampaignVerb, S
             CampaignVerb::Run | CampaignVerb::Check | CampaignVerb::Show | CampaignVerb::Agent => {
                 run_lack(row.verb, args).map(str::to_owned)
             }
+            CampaignVerb::Compare => (args.words.len() != 2)
+                .then(|| "two results are needed: files, or campaigns of a history".to_owned()),
+            CampaignVerb::List => (!args.words.is_empty())
+                .then(|| "unexpected word: --db names the history".to_owned()),
             CampaignVerb::Inventory => (args.words.len() != 1)
                 .then(|| "one file is needed; - is standard input".to_owned()),
             CampaignVerb::Manifest => manifest_lack(args),
@@ -287,6 +320,10 @@ impl CampaignArgs {
             ("allow-shared-nodes", self.allow_shared_nodes),
             ("json", self.json),
             ("page", self.page.is_some()),
+            ("cells", self.cells.is_some()),
+            ("history", self.history.is_some()),
+            ("live", self.live),
+            ("db", self.place.is_some()),
             ("agents", self.agents.is_some()),
             ("plan", self.plan.is_some()),
             ("minutes", self.minutes.is_some()),
@@ -391,6 +428,19 @@ mod tests {
         assert_eq!(args.file.as_deref(), Some("p.toml"));
         assert_eq!(args.inventory.as_deref(), Some("hosts"));
         assert!(args.json);
+        let line = "netperf campaign run p --inventory h --history --cells c --live";
+        let Subcommand::Campaign(_, args) = read(line) else {
+            panic!("no campaign");
+        };
+        assert_eq!(args.history.as_deref(), Some(""));
+        assert_eq!(args.cells.as_deref(), Some(std::path::Path::new("c")));
+        assert!(args.live);
+        let line = "netperf campaign compare a b --db h.sqlite";
+        let Subcommand::Campaign(verb, args) = read(line) else {
+            panic!("no campaign");
+        };
+        assert_eq!((verb, args.words.len()), (CampaignVerb::Compare, 2));
+        assert_eq!(args.place.as_deref(), Some("h.sqlite"));
     }
 
     #[test]
@@ -404,6 +454,9 @@ mod tests {
             (" run p --join-listen :1", "need each other"),
             (" run - --inventory -", "standard input"),
             (" show a b", "one file"),
+            (" compare a", "two results"),
+            (" list a", "unexpected word"),
+            (" check --inventory h --live", "--live is not for this"),
         ] {
             let Subcommand::Usage(usage) = read(&format!("netperf campaign{words}")) else {
                 panic!("{words}");

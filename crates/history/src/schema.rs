@@ -9,23 +9,24 @@ pub(crate) const MARK: &str = "netperf_history";
 /// The statements of each version of the tables. A published step is never changed; the
 /// next one corrects it. `{counted}`, `{bytes}` and `{clustered}` stand for the SQL of the
 /// store.
-const STEPS: &[&[&str]] = &[&[
-    "CREATE TABLE netperf_history (version BIGINT NOT NULL)",
-    "INSERT INTO netperf_history VALUES (1)",
-    // Results of one configuration are comparable.
-    "CREATE TABLE configurations (
+const STEPS: &[&[&str]] = &[
+    &[
+        "CREATE TABLE netperf_history (version BIGINT NOT NULL)",
+        "INSERT INTO netperf_history VALUES (1)",
+        // Results of one configuration are comparable.
+        "CREATE TABLE configurations (
         id {counted},
         key TEXT NOT NULL UNIQUE,
         test TEXT NOT NULL,
         host TEXT NOT NULL,
         label TEXT NOT NULL,
         command TEXT NOT NULL)",
-    // Hosts rarely change: most results share their manifest with the one before.
-    "CREATE TABLE manifests (
+        // Hosts rarely change: most results share their manifest with the one before.
+        "CREATE TABLE manifests (
         id {counted},
         key TEXT NOT NULL UNIQUE,
         facts {bytes} NOT NULL)",
-    "CREATE TABLE results (
+        "CREATE TABLE results (
         id {counted},
         digest TEXT NOT NULL UNIQUE,
         configuration BIGINT NOT NULL REFERENCES configurations (id),
@@ -36,32 +37,62 @@ const STEPS: &[&[&str]] = &[&[
         command TEXT NOT NULL,
         value DOUBLE PRECISION NOT NULL,
         unit TEXT NOT NULL)",
-    "CREATE INDEX results_by_time ON results (started, id)",
-    "CREATE INDEX results_by_configuration ON results (configuration, started, id)",
-    "CREATE INDEX results_by_manifest ON results (manifest)",
-    // A separate table, so that lists do not read documents.
-    "CREATE TABLE documents (
+        "CREATE INDEX results_by_time ON results (started, id)",
+        "CREATE INDEX results_by_configuration ON results (configuration, started, id)",
+        "CREATE INDEX results_by_manifest ON results (manifest)",
+        // A separate table, so that lists do not read documents.
+        "CREATE TABLE documents (
         result BIGINT PRIMARY KEY REFERENCES results (id),
         length BIGINT NOT NULL,
         deflated {bytes} NOT NULL)",
-    // A figure of a configuration: the subject of a trend.
-    "CREATE TABLE kinds (
+        // A figure of a configuration: the subject of a trend.
+        "CREATE TABLE kinds (
         id {counted},
         configuration BIGINT NOT NULL REFERENCES configurations (id),
         name TEXT NOT NULL,
         unit TEXT NOT NULL,
         better TEXT NOT NULL,
         UNIQUE (configuration, name, unit))",
-    // In the order in which trends read them, with all columns that they need.
-    "CREATE TABLE figures (
+        // In the order in which trends read them, with all columns that they need.
+        "CREATE TABLE figures (
         kind BIGINT NOT NULL REFERENCES kinds (id),
         started BIGINT NOT NULL,
         result BIGINT NOT NULL REFERENCES results (id),
         manifest BIGINT NOT NULL,
         value DOUBLE PRECISION NOT NULL,
         PRIMARY KEY (kind, started, result)) {clustered}",
-    "CREATE INDEX figures_by_result ON figures (result)",
-]];
+        "CREATE INDEX figures_by_result ON figures (result)",
+    ],
+    &[
+        // Campaigns between many hosts. The document has no cells: these have their own table.
+        "CREATE TABLE campaigns (
+        id {counted},
+        campaign TEXT NOT NULL UNIQUE,
+        started BIGINT NOT NULL,
+        saved BIGINT NOT NULL,
+        title TEXT NOT NULL,
+        complete BIGINT NOT NULL,
+        length BIGINT NOT NULL,
+        deflated {bytes} NOT NULL)",
+        // Sender and receiver are indices of members; missing is empty for a cell with figures.
+        "CREATE TABLE campaign_cells (
+        campaign BIGINT NOT NULL REFERENCES campaigns (id),
+        sender BIGINT NOT NULL,
+        receiver BIGINT NOT NULL,
+        round BIGINT NOT NULL,
+        missing TEXT NOT NULL,
+        throughput DOUBLE PRECISION,
+        transaction_rate DOUBLE PRECISION,
+        latency_p50 DOUBLE PRECISION,
+        latency_p99 DOUBLE PRECISION,
+        loss DOUBLE PRECISION,
+        unloaded_latency_p50 DOUBLE PRECISION,
+        loaded_latency_p50 DOUBLE PRECISION,
+        unloaded_latency_p99 DOUBLE PRECISION,
+        loaded_latency_p99 DOUBLE PRECISION,
+        PRIMARY KEY (campaign, sender, receiver, round)) {clustered}",
+    ],
+];
 
 /// The newest known version.
 pub(crate) fn newest() -> i64 {

@@ -1,5 +1,6 @@
 //! A history and its queries.
 
+mod campaigns;
 mod forget;
 mod save;
 
@@ -20,6 +21,7 @@ use crate::schema;
 use crate::sqlite::Sqlite;
 use crate::time;
 
+pub use campaigns::ListedCampaign;
 pub use forget::Forget;
 pub use save::Added;
 

@@ -9,7 +9,7 @@ use netperf_web::ReportedMatrix;
 use netperf_web::table::Table;
 use netperf_web::unit::Quantity;
 
-use super::{CellValue, Matrix};
+use super::{CellValue, Matrix, RACK};
 use crate::pattern::Cell;
 
 /// The false discovery rate of a comparison.
@@ -40,7 +40,7 @@ impl Matrix {
             title: netperf_web::escape::capital(&self.figure.name),
             about: about.to_owned(),
             map: self.map(outliers),
-            tables: vec![table, self.pairs_of("rack")],
+            tables: vec![table, self.pairs_of(RACK)],
         }
     }
 

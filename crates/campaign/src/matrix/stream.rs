@@ -90,6 +90,14 @@ impl<W: Write> CellWriter<W> {
         self.line(cell)
     }
 
+    /// Hands over what waits in memory.
+    ///
+    /// # Errors
+    /// If the file fails.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+
     /// Writes the end. Cells without one are those of a campaign that was interrupted.
     ///
     /// # Errors
@@ -170,7 +178,7 @@ impl<R: BufRead> CellReader<R> {
         self.end.clone().unwrap_or(interrupted)
     }
 
-    /// The matrices of all figures, from all cells.
+    /// The matrices of the figures that have values, from all cells.
     ///
     /// # Errors
     /// If a line is no cell.
@@ -182,6 +190,7 @@ impl<R: BufRead> CellReader<R> {
                 matrix.add(&record, figure);
             }
         }
+        matrices.retain(Matrix::has_values);
         Ok(matrices)
     }
 

@@ -49,6 +49,7 @@ fn head(count: usize) -> CellsHead {
         started_unix_seconds: 1.5e9,
         members: members(count),
         figures: vec![throughput(), latency],
+        plan: None,
     }
 }
 
@@ -151,10 +152,16 @@ fn cells_come_back_as_they_were_written() {
     let head = head(3);
     let values = |from, to, values: [Option<f64>; 2]| CellRecord {
         cell: Cell { from, to },
+        round: 0,
+        again: false,
+        window: None,
         outcome: CellOutcome::Values(values.to_vec()),
     };
     let missing = CellRecord {
         cell: Cell { from: 2, to: 0 },
+        round: 4,
+        again: false,
+        window: None,
         outcome: CellOutcome::Missing("lost".to_owned()),
     };
     let cells = [
@@ -167,8 +174,11 @@ fn cells_come_back_as_they_were_written() {
     let written = writer.finish(false, vec!["node2".to_owned()]).unwrap();
     let text = String::from_utf8(written.clone()).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[2], r#"{"from":1,"to":2,"values":[940000000.0,null]}"#);
-    assert_eq!(lines[3], r#"{"from":2,"to":0,"missing":"lost"}"#);
+    assert_eq!(
+        lines[2],
+        r#"{"from":1,"to":2,"round":0,"values":[940000000.0,null]}"#
+    );
+    assert_eq!(lines[3], r#"{"from":2,"to":0,"round":4,"missing":"lost"}"#);
     let mut reader = CellReader::new(written.as_slice()).unwrap();
     assert_eq!(reader.head(), &head);
     let read: Vec<CellRecord> = reader.by_ref().map(Result::unwrap).collect();
@@ -189,6 +199,32 @@ fn cells_come_back_as_they_were_written() {
         CellValue::Missing(NO_VALUE)
     );
     assert_eq!((reader.end().complete, reader.end().cells), (false, 2));
+}
+
+#[test]
+fn a_cell_of_several_rounds_has_their_median() {
+    let mut matrix = Matrix::new(throughput(), members(2));
+    let cell = Cell { from: 0, to: 1 };
+    let mut record = CellRecord {
+        cell,
+        round: 0,
+        again: false,
+        window: None,
+        outcome: CellOutcome::Missing("lost".to_owned()),
+    };
+    matrix.add(&record, 0);
+    assert!(!matrix.has_values());
+    for value in [9.0, 1.0, 2.0] {
+        record.outcome = CellOutcome::Values(vec![Some(value)]);
+        matrix.add(&record, 0);
+    }
+    record.outcome = CellOutcome::Missing("lost".to_owned());
+    matrix.add(&record, 0);
+    record.again = true;
+    record.outcome = CellOutcome::Values(vec![Some(100.0)]);
+    matrix.add(&record, 0);
+    assert_eq!(matrix.get(cell), CellValue::Value(2.0));
+    matrix.join(Cell { from: 2, to: 0 }, Ok(1.0));
 }
 
 #[test]

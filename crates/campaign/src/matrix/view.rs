@@ -74,6 +74,12 @@ impl Matrix {
     /// list of outliers follows.
     #[must_use]
     pub fn text(&self, outliers: &[Outlier], view: MatrixView) -> String {
+        self.text_with(outliers, &[], view)
+    }
+
+    /// The same; `notes` has a text beside each outlier, such as its second value.
+    #[must_use]
+    pub fn text_with(&self, outliers: &[Outlier], notes: &[String], view: MatrixView) -> String {
         let map = self.map(outliers);
         let title = line(&self.figure.name);
         let Some(classes) = ValueClasses::of(map.values()) else {
@@ -118,8 +124,15 @@ impl Matrix {
             let cells = if count == 1 { "cell" } else { "cells" };
             _ = writeln!(text, "Missing   {count} {cells}: {}", line(reason));
         }
-        for outlier in outliers {
-            _ = writeln!(text, "Outlier   {}", self.describe(outlier));
+        for (at, outlier) in outliers.iter().enumerate() {
+            let said = format!("Outlier   {}", self.describe(outlier));
+            let Some(note) = notes.get(at) else {
+                _ = writeln!(text, "{said}");
+                continue;
+            };
+            let has_room = said.chars().count() + note.chars().count() + 2 <= view.width;
+            let between = if has_room { "; " } else { "\n          " };
+            _ = writeln!(text, "{said}{between}{note}");
         }
         match view.letters {
             Letters::Unicode => text,

@@ -95,6 +95,14 @@ pub struct SweepWords {
 pub struct CampaignArgs {
     /// `--page`: where the page goes.
     pub page: Option<PathBuf>,
+    /// `--cells`: where the cells go.
+    pub cells: Option<PathBuf>,
+    /// `--live`: a full screen.
+    pub live: bool,
+    /// `--history`: keep the result; empty without a place.
+    pub history: Option<String>,
+    /// `--db`: the history of a comparison or a list.
+    pub place: Option<String>,
     /// Arguments of the subcommand: a file or an engine.
     pub words: Vec<String>,
     /// The first of them: the plan or the result.

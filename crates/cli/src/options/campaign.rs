@@ -6,7 +6,7 @@ use super::plain_help_row;
 use crate::args::CampaignArgs;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::OptionSpec;
+use crate::table::{Action, OptionSpec};
 
 type Opt = OptionSpec<CampaignArgs>;
 
@@ -132,5 +132,29 @@ pub(crate) static TABLE: &[Opt] = &[
         .set(|a, text| a.page = Some(text.into()))
         .help("write the result to this file as a page with matrices")
         .more("One HTML file of at most a million bytes that needs no network."),
+    Opt::named("cells", Group::Output)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.cells = Some(text.into()))
+        .help("write each cell to this file as it comes, as JSON lines")
+        .more(
+            "For campaigns of hundreds of members: the document has no cells then, and names the \
+             file, which show and compare read.",
+        ),
+    Opt::named("history", Group::Output)
+        .takes("[place]", ValueKind::Text)
+        .action(Action::NextUnlessDash(|a, word| {
+            a.history = Some(word.unwrap_or_default().to_owned());
+            None
+        }))
+        .help("store the campaign in a history")
+        .more("The value is that of netperf --history. list prints what is there."),
+    Opt::named("db", Group::History)
+        .takes("place", ValueKind::Text)
+        .set(|a, text| a.place = Some(text.to_owned()))
+        .help("location of the history, as in netperf history"),
+    Opt::named("live", Group::Output)
+        .flag(|a| a.live = true)
+        .help("show the matrix on a full screen while it fills")
+        .more("Needs a terminal. q ends the campaign."),
     plain_help_row(),
 ];

@@ -146,7 +146,7 @@ fn shared_row(
 }
 
 /// Inserts a row; returns its number.
-fn insert(
+pub(super) fn insert(
     database: &mut dyn Database,
     table: &str,
     columns: &[(&str, SqlValue)],
@@ -165,7 +165,7 @@ fn insert(
 }
 
 /// The number in the only row, if there is one.
-fn one(
+pub(super) fn one(
     database: &mut dyn Database,
     statement: &str,
     values: &[SqlValue],
@@ -174,7 +174,7 @@ fn one(
     Ok(rows.first_mut().map(|row| row.whole()))
 }
 
-fn deflated(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn deflated(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
     // Writing to a vector cannot fail.
     let written = encoder.write_all(bytes);

@@ -2,6 +2,7 @@
 
 mod agent;
 mod begin;
+mod cells;
 mod clocks;
 mod document;
 mod failures;
@@ -11,7 +12,9 @@ mod meet;
 mod offline;
 mod peer;
 mod progress;
+mod results;
 mod run;
+mod sink;
 
 use std::fmt::Display;
 use std::io::{IsTerminal as _, Read as _};
@@ -22,16 +25,19 @@ use std::time::Duration;
 
 use netperf_campaign::Letters;
 use netperf_campaign::inventory::{self, InventoryMember, InventoryOptions};
-use netperf_campaign::matrix::MatrixView;
+use netperf_campaign::matrix::{Matrix, MatrixView};
 use netperf_campaign::outcome::CampaignDocument;
 use netperf_campaign::plan::CampaignPlan;
 use netperf_cli::{CampaignArgs, CampaignVerb};
 use netperf_model::{KeyRing, KeyRole, Secret};
 use netperf_os::signals::{self, Signal};
+pub(super) use results::{compared, is_campaign};
 use run::CampaignRun;
+use sink::CellFile;
 
+use super::files;
 use crate::key;
-use crate::output::{self, Failure, INVALID, out, system_text};
+use crate::output::{self, FAILED, Failure, INVALID, out, system_text};
 
 /// Exit status of a campaign that is not complete.
 const INCOMPLETE: u8 = 1;
@@ -50,7 +56,9 @@ pub(super) fn run(verb: CampaignVerb, args: &CampaignArgs) -> Result<ExitCode, F
         CampaignVerb::Key => offline::make_key(args).map(|()| ExitCode::SUCCESS),
         CampaignVerb::Manifest => offline::manifest(args).map(|()| ExitCode::SUCCESS),
         CampaignVerb::Inventory => offline::inventory(args).map(|()| ExitCode::SUCCESS),
-        CampaignVerb::Show => show(args),
+        CampaignVerb::Show => results::show(args),
+        CampaignVerb::Compare => results::compare(args),
+        CampaignVerb::List => results::list(args),
         CampaignVerb::Check => check(args),
         CampaignVerb::Run => measure(args),
     }
@@ -77,15 +85,6 @@ fn file(args: &CampaignArgs) -> &str {
     args.file.as_deref().unwrap_or("-")
 }
 
-fn show(args: &CampaignArgs) -> Result<ExitCode, Failure> {
-    let path = file(args);
-    let document = CampaignDocument::read(&text(path)?);
-    let document = document.map_err(|why| failure(format_args!("{path}: {why}")))?;
-    write_page(&document, args)?;
-    out(&document.text(view()));
-    Ok(ExitCode::SUCCESS)
-}
-
 /// How matrices are shown on standard output.
 fn view() -> MatrixView {
     MatrixView {
@@ -99,9 +98,13 @@ fn view() -> MatrixView {
     }
 }
 
-fn write_page(document: &CampaignDocument, args: &CampaignArgs) -> Result<(), Failure> {
+fn write_page(
+    document: &CampaignDocument,
+    matrices: &[Matrix],
+    args: &CampaignArgs,
+) -> Result<(), Failure> {
     match &args.page {
-        Some(path) => write(path, &document.page().map_err(failure)?),
+        Some(path) => write(path, &document.page(matrices).map_err(failure)?),
         None => Ok(()),
     }
 }
@@ -197,11 +200,24 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         CampaignPlan::read(&text(path)?).map_err(|bad| failure(format_args!("{path}: {bad}")))?;
     let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
         .map_err(|error| failure(system_text(&error)))?;
+    let outputs = [&args.output, &args.page, &args.cells].map(|path| path.as_deref());
+    let inputs = [Some(path), args.inventory.as_deref()];
+    let inputs: Vec<&str> = inputs
+        .into_iter()
+        .flatten()
+        .filter(|name| *name != "-")
+        .collect();
+    files::apart(&outputs, &inputs).map_err(failure)?;
+    let mut history = results::history(args)?;
     let members = entries(args)?;
     if !members.is_empty() {
         plan.rounds(&members).map_err(failure)?;
     }
     let mut coordinator = CampaignRun::new(&plan, members, &signals).map_err(failure)?;
+    coordinator.progress.tells_states = true;
+    if let Some(path) = &args.cells {
+        coordinator.sink = Some(CellFile::new(path).map_err(failure)?);
+    }
     let joined = connect(&mut coordinator, args)?;
     let members: Vec<InventoryMember> = coordinator
         .members()
@@ -209,12 +225,17 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         .map(|one| one.member)
         .collect();
     let rounds = plan.rounds(&members).map_err(failure)?;
-    coordinator.expect(&rounds.rounds);
+    coordinator.expect(rounds.rounds);
     let measured = joined.and_then(|()| coordinator.measure());
     let measured = measured.or_else(|why| coordinator.give_up(why));
     coordinator.finish();
     measured.map_err(failure)?;
-    let document = coordinator.document();
+    let mut document = coordinator.document();
+    let lost = document.lost_members();
+    let written = coordinator.finish_cells(document.complete, lost);
+    written.map_err(|why| Failure::stderr(FAILED, format_args!("netperf campaign: {why}")))?;
+    let matrices = coordinator.matrices().map_err(failure)?;
+    document.outliers = document.judged(&matrices, coordinator.suspects());
     for doubt in document.clock_doubts() {
         output::err(&format!("netperf campaign: warning: {doubt}\n"));
     }
@@ -222,11 +243,14 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     if let Some(path) = &args.output {
         write(path, &json)?;
     }
-    write_page(&document, args)?;
+    if let Some(history) = &mut history {
+        results::keep(history, &document)?;
+    }
+    write_page(&document, &matrices, args)?;
     if args.json {
         out(&format!("{json}\n"));
     } else {
-        out(&document.text(view()));
+        out(&document.text(&matrices, view()));
     }
     Ok(if document.complete {
         ExitCode::SUCCESS

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use netperf_campaign::{ChangeOutcome, Comparisons, Design, Incomparable, Judgement, Set, Wish};
 use netperf_cli::CompareArgs;
 
-use super::files;
+use super::{campaign, files};
 
 use crate::output::{Failure, INVALID, out};
 
@@ -21,6 +21,35 @@ fn failure(problem: impl Display) -> Failure {
 
 /// Runs `netperf compare`.
 pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
+    if let ([first], [second]) = (args.first.as_slice(), args.second.as_slice()) {
+        let are = [first, second].map(|name| campaign::is_campaign(name));
+        match are {
+            [true, true] => {
+                let options = [
+                    ("--paired", args.paired),
+                    ("--false-alarms", args.chance.is_some()),
+                    ("--margin", args.margin.is_some()),
+                    ("--markdown", args.markdown),
+                ];
+                if let Some((name, _)) = options.into_iter().find(|(_, given)| *given) {
+                    return Err(failure(format_args!("{name} is not for campaigns")));
+                }
+                return campaign::compared([first, second], None, args.json).map_err(failure);
+            }
+            [false, false] => {}
+            [is_first, _] => {
+                let [campaign, other] = if is_first {
+                    [first, second]
+                } else {
+                    [second, first]
+                };
+                let [campaign, other] =
+                    [campaign, other].map(|name| netperf_web::escape::line(name));
+                let line = format_args!("{campaign} is a campaign and {other} is not");
+                return Err(failure(line));
+            }
+        }
+    }
     let files = |names| files::with_folders(names).map_err(failure);
     let (first, second) = (files(&args.first)?, files(&args.second)?);
     if let Some(name) = files::in_both(&first, &second) {
@@ -74,7 +103,7 @@ fn wish(args: &CompareArgs, design: Design) -> Wish {
 }
 
 /// The exit status of a verdict.
-fn exit(outcome: ChangeOutcome) -> ExitCode {
+pub(super) fn exit(outcome: ChangeOutcome) -> ExitCode {
     match outcome {
         ChangeOutcome::Better | ChangeOutcome::Equivalent => ExitCode::SUCCESS,
         ChangeOutcome::Worse => ExitCode::from(WORSE),

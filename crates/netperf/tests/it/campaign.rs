@@ -16,7 +16,7 @@ use serde_json::Value;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Agents with a key, and a folder for files.
-struct Agents {
+pub(crate) struct Agents {
     folder: Scratch,
     agents: Vec<Netserver>,
 }
@@ -46,7 +46,7 @@ fn start(folder: &Scratch, options: &[&str]) -> Netserver {
 }
 
 impl Agents {
-    fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         let folder = Scratch::new();
         let agents: Vec<_> = (0..count).map(|_| start(&folder, &["--agent"])).collect();
         let agents = Self { folder, agents };
@@ -71,7 +71,7 @@ impl Agents {
             .patience(Duration::from_secs(120))
     }
 
-    fn campaign(&self, plan: &str) -> Invocation {
+    pub(crate) fn campaign(&self, plan: &str) -> Invocation {
         self.write("plan.toml", plan);
         self.command(&["run", "plan.toml", "--inventory", "hosts", "--json"])
     }
@@ -91,7 +91,7 @@ impl Agents {
         pids.filter(is_load).collect()
     }
 
-    fn nothing_is_left(&self) {
+    pub(crate) fn nothing_is_left(&self) {
         let ended = eventually(PATIENCE, || self.loads().is_empty());
         assert!(ended, "loads are left");
         for agent in self.agents.iter().filter(|agent| agent.alive()) {
@@ -108,7 +108,7 @@ impl Agents {
     }
 }
 
-fn plan(pattern: &str, window: f64, more: &str) -> String {
+pub(crate) fn plan(pattern: &str, window: f64, more: &str) -> String {
     format!(
         "pattern = \"{pattern}\"\ntest = \"TCP_RR\"\noptions = [\"--rate\", \"200\"]\n\
          window = {window}\nwarmup = 0.2\ncooldown = 0.1\n{more}"

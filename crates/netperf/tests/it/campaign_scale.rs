@@ -1,13 +1,16 @@
 //! One coordinator and many agents.
 
+use std::io::BufReader;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use netperf_campaign::agent::{Agent, AgentAction, AgentFacts, LineId, Quota};
+use netperf_campaign::matrix::CellReader;
 use netperf_campaign::protocol::Order;
 use netperf_testkit::{Invocation, Scratch, Stopwatch, eventually, machine, note, ours, server};
 
 use crate::campaign_line::{CampaignLine, secret};
+use crate::scripted::ScriptedCampaign;
 
 const PATIENCE: Duration = Duration::from_secs(100);
 
@@ -122,11 +125,64 @@ fn a_hundred_agents_agree_about_a_begin() {
 }
 
 #[test]
-#[ignore = "nightly: 500 agents on an idle machine"]
+#[ignore = "just campaign-scale: 500 agents on an idle machine"]
 fn five_hundred_agents_agree_about_a_begin_within_five_seconds() {
     let _machine = machine::whole();
     let (took, memory) = agreement(500);
     note(&format!("{took:?}, {memory} bytes"));
     assert!(memory <= 64 << 20, "{memory} bytes");
     assert!(took <= Duration::from_secs(5), "{took:?}");
+}
+
+/// Most memory of the coordinator of this many agents whose cells go to a file and a history.
+fn streamed(count: usize) -> u64 {
+    let plan = "pattern = \"pairs\"\ntest = \"TCP_STREAM\"\nwindow = 1\n";
+    let campaign = ScriptedCampaign::new(count, plan);
+    let rate = |from: usize, to: usize, _| {
+        let noise = u32::try_from((from * 31 + to * 17) % 101).expect("small");
+        1e9 * (1.0 + 1e-4 * f64::from(noise))
+    };
+    let options = [
+        "-o",
+        "r.json",
+        "--cells",
+        "cells.jsonl",
+        "--history",
+        "h.sqlite",
+    ];
+    let (memory, finished) = campaign.run(&options, &rate, |mut running, _| {
+        let mut memory = 0;
+        let ended = eventually(Duration::from_secs(280), || {
+            memory = memory.max(peak(running.pid()));
+            running.ended()
+        });
+        assert!(ended, "{}", running.stderr());
+        (memory, running.finish())
+    });
+    let finished = finished.expect_exit(0);
+    let cells = count * (count - 1);
+    let said = format!("Cells: {cells} of {cells} measured");
+    assert!(finished.stdout.contains(&said), "{}", finished.stdout);
+    let file = std::fs::File::open(campaign.path("cells.jsonl")).expect("cells");
+    let mut reader = CellReader::new(BufReader::new(file)).expect("a head");
+    assert_eq!(reader.by_ref().filter(Result::is_ok).count(), cells);
+    assert!(reader.end().complete);
+    memory
+}
+
+#[test]
+fn the_cells_of_three_hundred_agents_are_streamed_in_little_memory() {
+    let _slot = machine::slot();
+    let memory = streamed(300);
+    note(&format!("{memory} bytes"));
+    assert!(memory <= 96 << 20, "{memory} bytes");
+}
+
+#[test]
+#[ignore = "just campaign-scale: a thousand agents, a million cells"]
+fn the_cells_of_a_thousand_agents_are_streamed_in_a_quarter_of_a_gigabyte() {
+    let _machine = machine::whole();
+    let memory = streamed(1000);
+    note(&format!("{memory} bytes"));
+    assert!(memory <= 256 << 20, "{memory} bytes");
 }

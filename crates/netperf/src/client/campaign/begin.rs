@@ -4,20 +4,124 @@ use std::time::Duration;
 
 use netperf_campaign::inventory::host_and_port;
 use netperf_campaign::pattern::Cell;
+use netperf_campaign::plan::CampaignPlan;
 use netperf_campaign::protocol::{
-    CampaignLoad, OPENING, Order, PairToken, Preparation, Reply, RosterEntry, Start, TokenDigits,
+    CampaignLoad, LoadParts, OPENING, Order, PairToken, Preparation, Reply, RosterEntry, Start,
+    TokenDigits,
 };
 use netperf_measure::clock;
+use zeroize::Zeroizing;
 
-use super::run::{CampaignRun, LEAST_LEAD, Member, now, random};
+use super::cells::{CampaignCells, LoadPart};
+use super::run::{CampaignRun, LEAST_LEAD, Member, now};
 
 /// Time that the opening of the connections of one load may take on a busy host.
 const PER_LOAD: u64 = 30_000_000;
 /// Time for the queues of a round to empty.
 const DRAIN: u64 = 300_000_000;
+/// Bytes of a token.
+const TOKEN: usize = 32;
+/// Largest number of attempts to agree about the begin.
+const ATTEMPTS: u64 = 3;
+
+/// What each member is told before the start. Preparations are made one at a time: all of them
+/// together are large.
+struct LoadShares {
+    roster: Vec<RosterEntry>,
+    /// The loads of each member: number, target and part.
+    loads: Vec<Vec<(u32, usize, LoadPart)>>,
+    /// The pairs whose receiver takes a token, by sender; and their tokens.
+    pairs: Vec<Cell>,
+    tokens: Zeroizing<Vec<u8>>,
+    /// The pairs of each receiver.
+    accepts: Vec<Vec<u32>>,
+    words: Vec<String>,
+    parts: LoadParts,
+}
+
+impl LoadShares {
+    fn new(
+        (members, roster): (&[Member], Vec<RosterEntry>),
+        cells: &CampaignCells,
+        plan: &CampaignPlan,
+    ) -> Result<Self, String> {
+        let mut loads = vec![Vec::new(); members.len()];
+        for (id, load, cell) in cells.of_stage() {
+            if let Some(own) = loads.get_mut(cell.from) {
+                own.push((id, cell.to, load.part));
+            }
+        }
+        let mut pairs = cells.pairs();
+        let takes_token = |cell: &Cell| members.get(cell.to).is_some_and(|one| one.entry.agent);
+        pairs.retain(takes_token);
+        let mut tokens = Zeroizing::new(vec![0; pairs.len() * TOKEN]);
+        let filled = netperf_os::system::random(&mut tokens);
+        filled.map_err(|error| crate::output::system_text(&error))?;
+        let mut accepts = vec![Vec::new(); members.len()];
+        for (number, cell) in (0..).zip(&pairs) {
+            if let Some(own) = accepts.get_mut(cell.to) {
+                own.push(number);
+            }
+        }
+        Ok(Self {
+            roster,
+            loads,
+            pairs,
+            tokens,
+            accepts,
+            words: plan.words(),
+            parts: plan.parts(),
+        })
+    }
+
+    /// The token of a pair, for one of its members.
+    fn token(&self, pair: usize, member: usize) -> Option<PairToken> {
+        let bytes = self.tokens.get(pair * TOKEN..(pair + 1) * TOKEN)?;
+        let digits = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(PairToken {
+            member,
+            token: TokenDigits(digits),
+        })
+    }
+
+    fn preparation(&self, own: usize) -> Preparation {
+        let load = |(id, to, part): &(u32, usize, LoadPart)| CampaignLoad {
+            id: *id,
+            to: *to,
+            words: match part {
+                LoadPart::Test => self.words.clone(),
+                LoadPart::Loaded | LoadPart::Unloaded => CampaignPlan::probe_words(),
+            },
+            parts: self.parts,
+        };
+        let first = self.pairs.partition_point(|cell| cell.from < own);
+        let sent = self.pairs.iter().enumerate().skip(first);
+        let sent = sent.take_while(|(_, cell)| cell.from == own);
+        let accepted = self.accepts.get(own).into_iter().flatten();
+        let accepted = accepted.filter_map(|pair| {
+            let pair = *pair as usize;
+            self.token(pair, self.pairs.get(pair)?.from)
+        });
+        Preparation {
+            roster: self.roster.clone(),
+            own,
+            loads: self
+                .loads
+                .get(own)
+                .into_iter()
+                .flatten()
+                .map(load)
+                .collect(),
+            accepts: accepted.collect(),
+            sends: sent
+                .filter_map(|(pair, cell)| self.token(pair, cell.to))
+                .collect(),
+        }
+    }
+}
 
 impl CampaignRun<'_> {
-    pub(super) fn roster(&self) -> Vec<RosterEntry> {
+    fn roster(&self) -> Vec<RosterEntry> {
         let entry = |member: &Member| {
             let (host, port) = host_and_port(&member.entry.control);
             RosterEntry {
@@ -31,56 +135,38 @@ impl CampaignRun<'_> {
         self.members.iter().map(entry).collect()
     }
 
-    /// Loads and tokens of each member, without the roster.
-    pub(super) fn shares(&self) -> Result<Vec<Preparation>, String> {
-        let share = |own| Preparation {
-            roster: Vec::new(),
-            own,
-            loads: Vec::new(),
-            accepts: Vec::new(),
-            sends: Vec::new(),
-        };
-        let mut parts: Vec<Preparation> = (0..self.members.len()).map(share).collect();
-        let (words, times) = (self.plan.words(), self.plan.parts());
-        let mut known = std::collections::BTreeSet::new();
-        for (id, load) in (0..).zip(&self.loads) {
-            let Cell { from, to } = load.cell;
-            if let Some(part) = parts.get_mut(from) {
-                part.loads.push(CampaignLoad {
-                    id,
-                    to,
-                    words: words.clone(),
-                    parts: times,
-                });
-            }
-            let needs_token = self.members.get(to).is_some_and(|one| one.entry.agent);
-            if needs_token && known.insert(load.cell) {
-                let token = random::<32>()?;
-                let grant = |member| PairToken {
-                    member,
-                    token: TokenDigits(token.clone()),
-                };
-                if let Some(part) = parts.get_mut(from) {
-                    part.sends.push(grant(to));
+    /// Agrees about the loads of the stage and their begin.
+    ///
+    /// # Errors
+    /// One line.
+    pub(super) fn agree(&mut self) -> Result<(), String> {
+        let mut slack = 0;
+        for attempt in 1..=ATTEMPTS {
+            self.agreed = false;
+            self.early.clear();
+            self.prepare()?;
+            match self.commit(slack)? {
+                None => break,
+                Some(_) if attempt == ATTEMPTS => {
+                    return Err("the agents do not answer in time for a common begin".to_owned());
                 }
-                if let Some(part) = parts.get_mut(to) {
-                    part.accepts.push(grant(from));
-                }
+                Some(late) => slack += late.saturating_mul(2) + LEAST_LEAD,
             }
         }
-        Ok(parts)
+        self.agreed = true;
+        self.begin_cells();
+        for (index, id, came) in std::mem::take(&mut self.early) {
+            self.take_result(index, id, came);
+        }
+        Ok(())
     }
 
-    pub(super) fn prepare(&mut self) -> Result<(), String> {
-        let roster = self.roster();
-        let present = self.present();
-        let shares = self.shares()?.into_iter().enumerate();
-        let shares = shares.filter(|(index, _)| present.contains(index));
-        let orders = shares.map(|(index, mut part)| {
-            part.roster.clone_from(&roster);
-            (index, Order::Prepare(Box::new(part)))
-        });
-        self.ask(orders, |_, reply| Ok(reply == Reply::Prepared))
+    fn prepare(&mut self) -> Result<(), String> {
+        let shares = LoadShares::new((&self.members, self.roster()), &self.cells, self.plan)?;
+        let present = self.present().into_iter();
+        let orders =
+            present.map(|index| (index, Order::Prepare(Box::new(shares.preparation(index)))));
+        self.ask(orders, |_, reply| Ok(*reply == Reply::Prepared))
     }
 
     /// Time from the begin of a round to that of the next.
@@ -88,15 +174,27 @@ impl CampaignRun<'_> {
         self.plan.parts().total() + OPENING + DRAIN
     }
 
-    pub(super) fn begin_of(&self, round: usize) -> u64 {
-        self.begin + self.period() * round as u64
+    /// Begin of a round of the stage, or of the probes before it.
+    pub(super) fn begin_of(&self, slot: u32) -> u64 {
+        let stage = self.cells.stage;
+        let slot = slot.saturating_sub(stage.first_slot);
+        stage.begin + self.period() * u64::from(slot)
+    }
+
+    /// End of the stage.
+    pub(super) fn end(&self) -> u64 {
+        self.begin_of(self.cells.stage.first_slot + self.cells.stage.slots)
     }
 
     /// Agrees about the begin of each load. Returns by how much an agent was late.
-    pub(super) fn commit(&mut self, slack: u64) -> Result<Option<u64>, String> {
+    fn commit(&mut self, slack: u64) -> Result<Option<u64>, String> {
         let round_trip = self.members.iter().filter_map(|one| one.before);
         let slowest = round_trip.map(|one| one.round_trip).fold(0.0, f64::max);
-        let first = self.loads.iter().filter(|load| load.round == 0).count() as u64;
+        let first_slot = self.cells.stage.first_slot;
+        let first = self.cells.of_stage();
+        let first = first
+            .take_while(|(_, load, _)| load.slot == first_slot)
+            .count() as u64;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -104,14 +202,18 @@ impl CampaignRun<'_> {
         )]
         let lead = LEAST_LEAD.max(4 * slowest as u64 + self.members.len() as u64 * 100_000);
         let opening = OPENING + first * PER_LOAD;
-        self.begin = now() + lead + opening + slack;
-        self.started_unix = clock::since_epoch().as_secs_f64()
-            + Duration::from_nanos(self.begin - now()).as_secs_f64();
+        let begin = now() + lead + opening + slack;
+        self.cells.stage.begin = begin;
+        if self.cells.stage.first_load == 0 {
+            self.begin = begin;
+            self.started_unix = clock::since_epoch().as_secs_f64()
+                + Duration::from_nanos(begin.saturating_sub(now())).as_secs_f64();
+        }
         let mut starts: Vec<Vec<Start>> = vec![Vec::new(); self.members.len()];
-        for (id, load) in (0..).zip(&self.loads) {
-            let offset = self.members.get(load.cell.from).and_then(|one| one.before);
-            if let (Some(offset), Some(starts)) = (offset, starts.get_mut(load.cell.from)) {
-                let at = offset.there(self.begin_of(load.round));
+        for (id, load, cell) in self.cells.of_stage() {
+            let offset = self.members.get(cell.from).and_then(|one| one.before);
+            if let (Some(offset), Some(starts)) = (offset, starts.get_mut(cell.from)) {
+                let at = offset.there(self.begin_of(load.slot));
                 starts.push(Start { id, at });
             }
         }
@@ -123,7 +225,7 @@ impl CampaignRun<'_> {
             Ok(match reply {
                 Reply::Committed { .. } => true,
                 Reply::Late { by } => {
-                    late = late.max(Some(by));
+                    late = late.max(Some(*by));
                     true
                 }
                 Reply::Hello { .. }
@@ -139,7 +241,6 @@ impl CampaignRun<'_> {
         if late.is_some() {
             self.abort("a begin that was too early");
             self.ended = None;
-            self.loads.iter_mut().for_each(|load| load.result = None);
         }
         Ok(late)
     }

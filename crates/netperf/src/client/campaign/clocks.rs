@@ -78,7 +78,7 @@ impl CampaignRun<'_> {
     /// # Errors
     /// One line.
     pub(super) fn synchronise(&mut self) -> Result<(), String> {
-        self.progress.say("reading clocks");
+        self.progress.state("reading the clocks of the agents");
         let offsets = self.read_clocks()?;
         for (member, offset) in self.members.iter_mut().zip(offsets) {
             member.before = offset;

@@ -2,12 +2,13 @@
 
 use netperf_campaign::clock::ClockCourse;
 use netperf_campaign::outcome::{
-    CampaignCell, CampaignDocument, CampaignMember, CellFigures, CellWindow, ClockMethod, FORMAT,
-    LostMember, MemberClock,
+    CampaignCell, CampaignDocument, CampaignMember, CellWindow, ClockMethod, FORMAT, LostMember,
+    MemberClock,
 };
 use netperf_campaign::pattern::Cell;
 
-use super::run::{CampaignRun, Measured, Member};
+use super::cells::CellRun;
+use super::run::{CampaignRun, Member};
 
 /// Nanoseconds of a second.
 const SECOND: f64 = 1e9;
@@ -38,17 +39,35 @@ impl CampaignRun<'_> {
         self.members.iter().map(member).collect()
     }
 
-    /// The document.
+    /// The document, without outliers.
     pub(super) fn document(&self) -> CampaignDocument {
-        let cells: Vec<CampaignCell> = self.loads.iter().map(|load| self.cell(load)).collect();
+        let has_file = self.sink.is_some();
+        let of = |again: bool| {
+            let cells = self
+                .cells
+                .cells
+                .iter()
+                .filter(move |run| run.again == again);
+            cells.map(|run| self.cell(run))
+        };
+        let cells: Vec<CampaignCell> = if has_file {
+            Vec::new()
+        } else {
+            of(false).collect()
+        };
         let errors = cells.iter().filter_map(|cell| cell.window);
-        let worst = errors
-            .map(|window| window.cut_error_seconds)
-            .reduce(f64::max);
+        let worst = errors.map(|window| window.cut_error_seconds);
+        let worst = worst.chain(self.cut).reduce(f64::max);
+        let planned = self.cells.cells.iter().filter(|run| !run.again);
+        let (mut cells_planned, mut cells_measured) = (0, 0);
+        for run in planned {
+            cells_planned += 1;
+            cells_measured += usize::from(run.measured);
+        }
         let members = self.members();
         let complete = self.ended.is_none()
             && members.iter().all(|one| one.lost.is_none())
-            && cells.iter().all(|cell| cell.missing.is_none());
+            && cells_measured == cells_planned;
         CampaignDocument {
             format: FORMAT.to_owned(),
             campaign: self.id.clone(),
@@ -58,52 +77,59 @@ impl CampaignRun<'_> {
             ended: self.ended.clone(),
             members,
             cut_error_seconds: worst,
+            cells_planned,
+            cells_measured,
             cells,
+            cells_file: self.sink.as_ref().map(super::sink::CellFile::name),
+            cells_again: of(true).collect(),
+            outliers: Vec::new(),
         }
     }
 
-    pub(super) fn cell(&self, load: &Measured) -> CampaignCell {
-        let Cell { from, to } = load.cell;
-        let result = load.result.as_ref();
-        let document = result.filter(|one| one.error.is_none());
-        let document = document.and_then(|one| one.document.as_ref());
-        let window = document.and_then(|document| {
-            let run = &document["iterations"][0]["flows"];
-            let begin = run["window_begin_nanoseconds"].as_u64()?;
-            let seconds = run["counted_seconds"].as_f64()?;
-            let course = course(self.members.get(from)?)?;
-            let (here, error) = course.here(begin);
-            let due = self.begin_of(load.round) + self.plan.parts().warmup;
+    pub(super) fn cell(&self, run: &CellRun) -> CampaignCell {
+        let Cell { from, to } = run.cell();
+        let came = run.came.as_deref();
+        let window = came.and_then(|came| {
+            let (begin, seconds) = came.window?;
+            let (here, error) = course(self.members.get(from)?)?.here(begin);
             Some(CellWindow {
                 begin_seconds: (here - difference(self.begin, 0)) / SECOND,
-                late_seconds: (here - difference(due, 0)) / SECOND,
+                late_seconds: (here - difference(came.due, 0)) / SECOND,
                 seconds,
                 cut_error_seconds: error / SECOND,
             })
         });
-        let figures = window
-            .and(document)
-            .map(CellFigures::of)
-            .unwrap_or_default();
-        let missing = if figures.main().is_some() {
-            None
-        } else {
-            let error = result.and_then(|one| one.error.clone());
-            Some(error.unwrap_or_else(|| self.why_missing(from)))
-        };
-        let warnings = document.and_then(|one| one["warnings"].as_array());
-        let warnings = warnings.into_iter().flatten();
+        let missing = came.and_then(|came| came.missing.clone());
+        let missing = missing.or_else(|| (!run.measured).then(|| self.why_missing(from)));
         CampaignCell {
             from,
             to,
-            round: load.round,
+            round: run.round as usize,
             window,
-            figures,
-            missing: missing.map(|why| netperf_web::escape::line(&why)),
-            warnings: warnings
-                .filter_map(|one| one["message"].as_str().map(netperf_web::escape::line))
-                .collect(),
+            figures: came.map(|came| came.figures).unwrap_or_default(),
+            missing,
+            warnings: came.map(|came| came.warnings.clone()).unwrap_or_default(),
         }
+    }
+
+    /// Writes the cells that are not in their file yet, and its end.
+    ///
+    /// # Errors
+    /// One line.
+    pub(super) fn finish_cells(&mut self, complete: bool, lost: Vec<String>) -> Result<(), String> {
+        if let Some(why) = self.broken.take() {
+            return Err(why);
+        }
+        self.begin_cells();
+        let Some(mut sink) = self.sink.take() else {
+            return Ok(());
+        };
+        let left = self.cells.cells.iter().filter(|run| !run.written);
+        let mut written = left.map(|run| sink.write(&self.cell(run), run.again));
+        let written = written.try_for_each(|written| written);
+        let finished = written.and_then(|()| sink.finish(complete, lost));
+        self.sink = Some(sink);
+        finished
     }
 
     pub(super) fn why_missing(&self, from: usize) -> String {

@@ -7,7 +7,7 @@ use netperf_campaign::protocol::{HEARTBEAT, Order, Reply};
 use netperf_campaign::signs::silence_limit;
 use netperf_os::signals::Signal;
 
-use super::run::{CampaignRun, Member, now};
+use super::run::{CampaignRun, LOOK, Member, now};
 
 /// Time for agents to stop.
 const STOPPING: u64 = 3_000_000_000;
@@ -28,12 +28,18 @@ impl CampaignRun<'_> {
                         .line(&format!("{} is lost: {why}", member.entry.name));
                 }
                 member.lost = Some((why, now()));
+                self.losses += 1;
+                self.close_loads(index);
             }
         }
     }
 
     /// Finds the members that give no sign of life.
     pub(super) fn find_silent(&mut self) {
+        if now() < self.next_look {
+            return;
+        }
+        self.next_look = now() + LOOK;
         let members = self.members.len();
         for index in self.present() {
             let peer = self.members.get(index).and_then(|one| one.peer.as_ref());
@@ -46,6 +52,9 @@ impl CampaignRun<'_> {
 
     /// The first member that was lost, in one line.
     pub(super) fn first_loss(&self) -> Option<String> {
+        if self.losses == 0 {
+            return None;
+        }
         let lost = |member: &Member| {
             let (why, _) = member.lost.as_ref()?;
             Some(format!("{} is lost: {why}", member.entry.name))
@@ -53,13 +62,15 @@ impl CampaignRun<'_> {
         self.members.iter().find_map(lost)
     }
 
-    /// Sends a heartbeat to all agents when it is due, and returns true then.
+    /// Sends a heartbeat to all greeted agents when it is due, and returns true then.
     pub(super) fn beat(&mut self) -> bool {
         if now() < self.next_beat {
             return false;
         }
         self.next_beat = now() + HEARTBEAT;
-        for index in self.present() {
+        let greeted = |index: &usize| self.members.get(*index).is_some_and(Member::is_greeted);
+        let greeted: Vec<usize> = self.present().into_iter().filter(greeted).collect();
+        for index in greeted {
             self.tell(index, &Order::Alive);
         }
         true
@@ -67,11 +78,11 @@ impl CampaignRun<'_> {
 
     /// Ends the loads of the others to members that were lost.
     pub(super) fn exclude_lost(&mut self) {
-        let lost = |(index, member): (usize, &Member)| member.lost.as_ref().map(|_| index);
-        let lost: Vec<usize> = self.members.iter().enumerate().filter_map(lost).collect();
-        if lost.len() == self.excluded.len() {
+        if self.losses == self.excluded.len() {
             return;
         }
+        let lost = |(index, member): (usize, &Member)| member.lost.as_ref().map(|_| index);
+        let lost: Vec<usize> = self.members.iter().enumerate().filter_map(lost).collect();
         let order = Order::Without {
             members: lost.clone(),
         };
@@ -112,6 +123,9 @@ impl CampaignRun<'_> {
     pub(super) fn reason_to_end(&self, signal: Option<Signal>) -> Option<String> {
         if signal.is_some() {
             return Some("interrupted".to_owned());
+        }
+        if self.broken.is_some() || self.losses == 0 {
+            return self.broken.clone();
         }
         let lost = self.members.iter().find(|one| one.lost.is_some())?;
         let name = &lost.entry.name;

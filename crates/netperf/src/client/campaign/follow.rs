@@ -1,17 +1,108 @@
 //! What a coordinator does while loads run.
 
-use super::run::{CampaignRun, LOOK, Measured, Member, now};
+use netperf_campaign::outcome::cells_head;
+use netperf_campaign::outliers::{self, Suspect};
+use netperf_campaign::pattern::Cell;
+use netperf_campaign::progress::{self, HostState};
+use netperf_campaign::protocol::{LoadResult, OPENING};
+
+use super::cells::CellResult;
+use super::run::{CampaignRun, LOOK, Member, now};
 
 /// Time for the results of the last round.
 const RESULTS: u64 = 20_000_000_000;
 
 impl CampaignRun<'_> {
+    /// States what is to be measured.
+    pub(super) fn expect(&mut self, rounds: Vec<Vec<Cell>>) {
+        let once = self.plan.rounds_once(rounds.len());
+        self.cells
+            .expect(&rounds, self.plan.probe.then_some(once), false);
+        self.rounds = rounds;
+    }
+
+    /// Measures all rounds, and then what looks wrong once more.
+    ///
+    /// # Errors
+    /// One line, when nothing was measured.
+    pub(super) fn measure(&mut self) -> Result<(), String> {
+        self.agree()?;
+        let (rounds, _) = self.cells.rounds();
+        let left = progress::duration(self.end().saturating_sub(now()) / 1_000_000_000);
+        self.progress
+            .state(&format!("measuring: {rounds} rounds, about {left}"));
+        self.follow();
+        if self.ended.is_none() {
+            self.measure_again();
+        }
+        Ok(())
+    }
+
+    /// Writes the head of the file of the cells.
+    pub(super) fn begin_cells(&mut self) {
+        let Some(sink) = &mut self.sink else { return };
+        let members = self.members.iter().map(|one| &one.entry);
+        let members = netperf_campaign::outcome::matrix_members(members, self.plan);
+        let head = || cells_head((&self.id, self.started_unix), self.plan, members);
+        if let Err(why) = sink.begin(head) {
+            self.broken = Some(why);
+        }
+    }
+
+    /// Measures the cells that look like outliers again.
+    fn measure_again(&mut self) {
+        let suspects = match self.matrices() {
+            Ok(matrices) => outliers::suspects(&matrices),
+            Err(why) => return self.broken = Some(why),
+        };
+        self.suspects = suspects;
+        let is_there = |cell: &Cell| {
+            let lost = |member: usize| {
+                self.members
+                    .get(member)
+                    .is_none_or(|one| one.lost.is_some())
+            };
+            !lost(cell.from) && !lost(cell.to)
+        };
+        let mut cells = outliers::cells(&self.suspects);
+        cells.retain(is_there);
+        if !self.plan.recheck || cells.is_empty() {
+            return;
+        }
+        let entries: Vec<_> = self.members.iter().map(|one| one.entry.clone()).collect();
+        let rounds = self.plan.rounds_again(&entries, &self.rounds, &cells);
+        let Ok(mut rounds) = rounds else { return };
+        for round in &mut rounds {
+            round.retain(is_there);
+        }
+        let count = cells.len();
+        let cells = if count == 1 { "cell" } else { "cells" };
+        self.progress
+            .state(&format!("measuring {count} {cells} again that look wrong"));
+        let probed = self.plan.probe.then_some(rounds.len());
+        self.cells.expect(&rounds, probed, true);
+        match self.agree() {
+            Ok(()) => self.follow(),
+            Err(why) => self.progress.line(&format!("not measured again: {why}")),
+        }
+    }
+
+    /// What looks wrong.
+    pub(super) fn suspects(&self) -> &[Suspect] {
+        &self.suspects
+    }
+
     /// Follows the loads until all results are there.
-    pub(super) fn follow(&mut self, rounds: usize) {
-        let end = self.begin_of(rounds) + RESULTS;
-        while self.is_open() {
+    fn follow(&mut self) {
+        let end = self.end() + RESULTS;
+        while self.cells.is_open() {
             if self.beat() {
-                self.show(rounds);
+                self.show();
+                let flushed = self
+                    .sink
+                    .as_mut()
+                    .map_or(Ok(()), super::sink::CellFile::flush);
+                self.broken = self.broken.take().or(flushed.err());
             }
             for (index, reply) in self.replies(LOOK) {
                 self.take(index, reply);
@@ -28,29 +119,79 @@ impl CampaignRun<'_> {
         }
     }
 
-    /// True while a result is expected.
-    pub(super) fn is_open(&self) -> bool {
-        let open = |load: &Measured| {
-            let sender = self.members.get(load.cell.from);
-            load.result.is_none() && sender.is_some_and(Member::is_there)
+    /// Takes a result of an agent: that of one of its own loads.
+    pub(super) fn result(&mut self, index: usize, result: &LoadResult) {
+        let load = self.cells.load(result.id);
+        let Some((load, _)) = load.filter(|(_, cell)| cell.from == index) else {
+            return;
         };
-        self.loads.iter().any(open)
+        let due = self.begin_of(load.slot) + self.plan.parts().warmup;
+        let came = CellResult::of(result, due, || self.why_missing(index));
+        self.take_result(index, result.id, came);
     }
 
-    pub(super) fn show(&mut self, rounds: usize) {
-        let round = self.loads.iter().filter(|one| one.result.is_none());
-        let round = round.map(|one| one.round).min().unwrap_or(rounds);
-        let left = self.begin_of(rounds).saturating_sub(now()) / 1_000_000_000;
-        let lost = self.members.iter().filter(|one| one.lost.is_some()).count();
-        let there = self.members.len() - lost;
-        let lost = if lost == 0 {
-            String::new()
-        } else {
-            format!(", {lost} lost")
+    /// Takes what has come of a load. It waits while the begin is not agreed.
+    pub(super) fn take_result(&mut self, index: usize, id: u32, came: CellResult) {
+        if !self.agreed {
+            self.early.push((index, id, came));
+        } else if let Some(number) = self.cells.take(id, came) {
+            self.complete(number);
+        }
+    }
+
+    /// Writes a cell of which everything has come, and shows it.
+    fn complete(&mut self, number: usize) {
+        let Some(run) = self.cells.cells.get(number) else {
+            return;
         };
-        let done = round.min(rounds);
-        self.progress.say(&format!(
-            "{there} members{lost}, {done} of {rounds} rounds done, about {left} s left"
-        ));
+        let cell = self.cell(run);
+        let again = run.again;
+        if !again {
+            self.progress.cell(cell.cell(), cell.figures.main());
+        }
+        let Some(sink) = &mut self.sink else { return };
+        match sink.write(&cell, again) {
+            Ok(()) => {
+                if let Some(run) = self.cells.cells.get_mut(number) {
+                    run.written = true;
+                    // Those that are measured again are few, and the document has them.
+                    run.came = run.came.take().filter(|_| again);
+                }
+                if let Some(window) = cell.window {
+                    let cut = window.cut_error_seconds;
+                    self.cut = Some(self.cut.map_or(cut, |worst| worst.max(cut)));
+                }
+            }
+            Err(why) => self.broken = Some(why),
+        }
+    }
+
+    /// Ends the loads of a member that is lost.
+    pub(super) fn close_loads(&mut self, index: usize) {
+        for id in self.cells.open_of(index) {
+            let came = CellResult::without(self.why_missing(index));
+            self.take_result(index, id, came);
+        }
+    }
+
+    /// The states of all hosts.
+    fn states(&self) -> Vec<HostState> {
+        let stage = self.cells.stage;
+        let since = (now() + OPENING).saturating_sub(stage.begin);
+        let running = HostState::running(since, self.period(), self.plan.parts());
+        let state = |member: &Member| match (&member.lost, member.running) {
+            (Some(_), _) => HostState::Lost,
+            (None, _) if !member.entry.agent => HostState::Target,
+            (None, 0) => HostState::Idle,
+            (None, _) => running,
+        };
+        self.members.iter().map(state).collect()
+    }
+
+    fn show(&mut self) {
+        let (rounds, done) = self.cells.rounds();
+        let left = self.end().saturating_sub(now()) / 1_000_000_000;
+        let line = progress::line(&self.states(), (done, rounds), left);
+        self.progress.say(&line);
     }
 }

@@ -22,7 +22,6 @@ impl CampaignRun<'_> {
     /// # Errors
     /// One line that names the member.
     pub(super) fn connect(&mut self, secret: &Secret) -> Result<(), String> {
-        self.progress.say("connecting");
         let wanted: Vec<(usize, String)> = self
             .members
             .iter()
@@ -30,6 +29,9 @@ impl CampaignRun<'_> {
             .filter(|(_, member)| member.entry.agent && member.peer.is_none())
             .map(|(index, member)| (index, member.entry.control.clone()))
             .collect();
+        let count = wanted.len();
+        self.progress
+            .state(&format!("connecting to {count} agents"));
         let share = wanted.len().div_ceil(CONNECTING).max(1);
         let connected: Vec<(usize, Result<AgentLink, String>)> = std::thread::scope(|scope| {
             let connect = |part: &[(usize, String)]| -> Vec<_> {
@@ -129,16 +131,16 @@ impl CampaignRun<'_> {
             else {
                 return Ok(false);
             };
-            if version != VERSION {
+            if *version != VERSION {
                 return Err(format!("it has version {version} of the protocol"));
             }
-            member.version = Some(program);
-            member.cpus = Some(cpus);
+            member.version = Some(program.clone());
+            member.cpus = Some(*cpus);
             if member.entry.source.engine == EngineName::Join {
                 let (address, _) = host_and_port(&member.entry.control);
-                member.entry.control = joined(&address, &port);
+                member.entry.control = joined(&address, port);
                 member.entry.data = address.parse().ok().into_iter().collect();
-                member.entry.name = host;
+                member.entry.name.clone_from(host);
             }
             Ok(true)
         })?;

@@ -5,22 +5,24 @@ use std::time::Duration;
 
 use netperf_campaign::clock::OffsetInterval;
 use netperf_campaign::inventory::InventoryMember;
+use netperf_campaign::matrix::Matrix;
+use netperf_campaign::outliers::Suspect;
 use netperf_campaign::pattern::Cell;
 use netperf_campaign::plan::CampaignPlan;
-use netperf_campaign::protocol::{LoadResult, Order, Reply};
+use netperf_campaign::protocol::{Order, Reply};
 use netperf_measure::clock;
 use netperf_os::signals::Signals;
 use netperf_os::wait::ready_of;
 
+use super::cells::{CampaignCells, CellResult};
 use super::peer::AgentLink;
 use super::progress::Progress;
+use super::sink::CellFile;
 
 /// Time for an agent to answer an order.
 pub(super) const ANSWER: u64 = 10_000_000_000;
 /// Least time from the commitment to the first opening of connections.
 pub(super) const LEAST_LEAD: u64 = 250_000_000;
-/// Largest number of attempts to agree about the begin.
-const ATTEMPTS: u64 = 3;
 /// Longest wait between looks for silent agents.
 pub(super) const LOOK: u64 = 100_000_000;
 
@@ -34,6 +36,8 @@ pub(super) struct Member {
     pub(super) after: Option<OffsetInterval>,
     pub(super) stepped: i64,
     pub(super) lost: Option<(String, u64)>,
+    /// Loads that run, as it said last.
+    pub(super) running: u32,
 }
 
 impl Member {
@@ -47,7 +51,12 @@ impl Member {
             after: None,
             stepped: 0,
             lost: None,
+            running: 0,
         }
+    }
+
+    pub(super) const fn is_greeted(&self) -> bool {
+        self.version.is_some()
     }
 
     pub(super) const fn is_there(&self) -> bool {
@@ -55,19 +64,26 @@ impl Member {
     }
 }
 
-/// A load and its result.
-pub(super) struct Measured {
-    pub(super) cell: Cell,
-    pub(super) round: usize,
-    pub(super) result: Option<LoadResult>,
-}
-
 /// A campaign in progress.
 pub(super) struct CampaignRun<'a> {
     pub(super) id: String,
     pub(super) plan: &'a CampaignPlan,
     pub(super) members: Vec<Member>,
-    pub(super) loads: Vec<Measured>,
+    pub(super) cells: CampaignCells,
+    /// The rounds of the plan.
+    pub(super) rounds: Vec<Vec<Cell>>,
+    /// The begin of the loads is agreed.
+    pub(super) agreed: bool,
+    /// Results that came before: agent, number of the load, and what came.
+    pub(super) early: Vec<(usize, u32, CellResult)>,
+    /// The file of the cells.
+    pub(super) sink: Option<CellFile>,
+    /// Why that file cannot be written.
+    pub(super) broken: Option<String>,
+    /// Largest error of a window whose cell is in that file, seconds.
+    pub(super) cut: Option<f64>,
+    /// What looks like an outlier.
+    pub(super) suspects: Vec<Suspect>,
     /// Begin of the first load.
     pub(super) begin: u64,
     pub(super) started_unix: f64,
@@ -76,6 +92,10 @@ pub(super) struct CampaignRun<'a> {
     pub(super) progress: Progress,
     /// Time of the next heartbeat.
     pub(super) next_beat: u64,
+    /// Time of the next look for silent agents.
+    pub(super) next_look: u64,
+    /// Number of members that are lost.
+    pub(super) losses: usize,
     /// Lost members of whose loss the others know.
     pub(super) excluded: Vec<usize>,
     /// The agents are let go: the end of a connection is no loss.
@@ -105,13 +125,22 @@ impl<'a> CampaignRun<'a> {
             id: random::<8>()?,
             plan,
             members: members.into_iter().map(Member::new).collect(),
-            loads: Vec::new(),
+            cells: CampaignCells::default(),
+            rounds: Vec::new(),
+            agreed: false,
+            early: Vec::new(),
+            sink: None,
+            broken: None,
+            cut: None,
+            suspects: Vec::new(),
             begin: 0,
             started_unix: clock::since_epoch().as_secs_f64(),
             ended: None,
             signals,
             progress: Progress::default(),
             next_beat: 0,
+            next_look: 0,
+            losses: 0,
             excluded: Vec::new(),
             parting: false,
         })
@@ -165,19 +194,21 @@ impl<'a> CampaignRun<'a> {
     }
 
     /// Tells agents and collects an answer of each. Orders are made one at a time: all of them
-    /// together are large.
+    /// together are large. Replies that `take` does not use are taken as usual.
     ///
     /// # Errors
     /// A line that names the member which refused, was lost, or gave no answer.
     pub(super) fn ask(
         &mut self,
         orders: impl Iterator<Item = (usize, Order)>,
-        mut take: impl FnMut(&mut Member, Reply) -> Result<bool, String>,
+        mut take: impl FnMut(&mut Member, &Reply) -> Result<bool, String>,
     ) -> Result<(), String> {
-        let mut waiting = Vec::new();
+        let mut waiting = std::collections::BTreeSet::new();
         for (index, order) in orders {
+            // Others wait meanwhile.
+            self.beat();
             self.tell(index, &order);
-            waiting.push(index);
+            waiting.insert(index);
         }
         let until = now().saturating_add(ANSWER);
         while !waiting.is_empty() {
@@ -195,9 +226,11 @@ impl<'a> CampaignRun<'a> {
                 let Some(member) = self.members.get_mut(index) else {
                     continue;
                 };
-                let done = take(member, reply);
+                let done = take(member, &reply);
                 if done.map_err(|why| format!("{}: {why}", self.name(index)))? {
-                    waiting.retain(|one| *one != index);
+                    waiting.remove(&index);
+                } else {
+                    self.take(index, reply);
                 }
             }
             self.find_silent();
@@ -212,50 +245,25 @@ impl<'a> CampaignRun<'a> {
         Ok(())
     }
 
-    /// States what is to be measured.
-    pub(super) fn expect(&mut self, rounds: &[Vec<Cell>]) {
-        for (number, round) in rounds.iter().enumerate() {
-            self.loads.extend(round.iter().map(|cell| Measured {
-                cell: *cell,
-                round: number,
-                result: None,
-            }));
-        }
-    }
-
-    /// Measures all rounds.
+    /// The matrices of what was measured.
     ///
     /// # Errors
-    /// One line, when nothing was measured.
-    pub(super) fn measure(&mut self) -> Result<(), String> {
-        let rounds = self.loads.iter().map(|load| load.round + 1).max();
-        let mut slack = 0;
-        for attempt in 1..=ATTEMPTS {
-            self.prepare()?;
-            match self.commit(slack)? {
-                None => break,
-                Some(_) if attempt == ATTEMPTS => {
-                    return Err("the agents do not answer in time for a common begin".to_owned());
-                }
-                Some(late) => slack += late.saturating_mul(2) + LEAST_LEAD,
-            }
+    /// One line about the file of the cells.
+    pub(super) fn matrices(&mut self) -> Result<Vec<Matrix>, String> {
+        match &mut self.sink {
+            Some(sink) => sink.matrices(),
+            None => Ok(self.document().matrices()),
         }
-        self.follow(rounds.unwrap_or_default());
-        Ok(())
     }
 
     pub(super) fn take(&mut self, index: usize, reply: Reply) {
         match reply {
-            Reply::Result(result) => {
-                let load = usize::try_from(result.id).ok();
-                let load = load.and_then(|id| self.loads.get_mut(id));
-                // The results of an agent are those of its own loads.
-                if let Some(load) = load.filter(|load| load.cell.from == index) {
-                    load.result = Some(*result);
-                }
-            }
-            Reply::Alive { stepped, .. } => {
+            Reply::Result(result) => self.result(index, &result),
+            Reply::Alive {
+                stepped, running, ..
+            } => {
                 if let Some(member) = self.members.get_mut(index) {
+                    member.running = running;
                     if stepped.unsigned_abs() > member.stepped.unsigned_abs() {
                         member.stepped = stepped;
                     }

@@ -1,0 +1,288 @@
+//! The result of a campaign for a person: text and page.
+
+use std::fmt::Write as _;
+
+use netperf_stats::polish::Outlier;
+use netperf_web::table::Table;
+use netperf_web::{MatrixReport, ReportedMatrix, TooLarge};
+
+use super::{CampaignDocument, CampaignMember};
+use crate::Letters;
+use crate::matrix::{Matrix, MatrixView};
+
+/// Most cells without a measurement that the text names.
+const MOST_MISSING: usize = 10;
+
+impl CampaignDocument {
+    /// The result for a person. `matrices` are those of the document or of its file of cells.
+    #[must_use]
+    pub fn text(&self, matrices: &[Matrix], view: MatrixView) -> String {
+        let mut text = String::new();
+        let plan = &self.plan;
+        let mut line = |words: String| {
+            let _infallible = writeln!(text, "{words}");
+        };
+        line(format!(
+            "Campaign {}: {} of {} members, {}, windows of {} s",
+            self.campaign,
+            plan.pattern_name(),
+            self.members.len(),
+            plan.test,
+            plan.window
+        ));
+        if let Some(error) = self.cut_error_seconds {
+            line(format!("Windows cut to within {:.1} us", error * 1e6));
+        }
+        for (at, matrix) in matrices.iter().enumerate() {
+            let with_and_without_load = matrix.figure.name.ends_with("loaded latency P99");
+            if at > 0 && !with_and_without_load {
+                continue;
+            }
+            let (outliers, notes) = self.reported(matrix);
+            line(String::new());
+            let shown = matrix.text_with(&outliers, &notes, view);
+            line(shown.trim_end().to_owned());
+        }
+        if matrices.len() > 1 {
+            line(String::new());
+            line("figure                      median       worst  path".to_owned());
+        }
+        for matrix in matrices.iter().filter(|_| matrices.len() > 1) {
+            if let Some(words) = summary(matrix) {
+                line(words);
+            }
+        }
+        for matrix in matrices.iter().skip(1) {
+            let (outliers, notes) = self.reported(matrix);
+            for (outlier, note) in outliers.iter().zip(notes) {
+                let said = matrix.describe(outlier);
+                line(format!("{}: {said}; {note}", matrix.figure.name));
+            }
+        }
+        line(String::new());
+        line(format!(
+            "Cells: {} of {} measured",
+            self.cells_measured, self.cells_planned
+        ));
+        for doubt in self.doubts() {
+            line(doubt);
+        }
+        let missing = self.cells.iter().filter(|one| one.missing.is_some());
+        for cell in missing.take(MOST_MISSING) {
+            let name = |index: usize| self.members.get(index).map_or("", |one| &one.member.name);
+            let why = cell.missing.as_deref().unwrap_or_default();
+            line(format!(
+                "Missing: {} -> {}: {why}",
+                name(cell.from),
+                name(cell.to)
+            ));
+        }
+        match view.letters {
+            Letters::Unicode => text,
+            Letters::Ascii => text.replace(['\u{a0}', '\u{202f}'], " "),
+        }
+    }
+
+    /// The outliers of a matrix that hold, each with its second value in words.
+    fn reported(&self, matrix: &Matrix) -> (Vec<Outlier>, Vec<String>) {
+        let own = self.outliers.iter();
+        let own = own.filter(|one| one.is_reported() && one.is_of(matrix));
+        own.filter_map(|one| Some((one.outlier()?, one.note(matrix))))
+            .unzip()
+    }
+
+    /// Reasons to doubt the result, in words.
+    fn doubts(&self) -> Vec<String> {
+        let lost = |one: &CampaignMember| {
+            let lost = one.lost.as_ref()?;
+            let name = &one.member.name;
+            let at = lost.at_seconds.map(|at| format!(" at {at:.1} s"));
+            let at = at.unwrap_or_default();
+            Some(format!("{name} was lost{at}: {}", lost.reason))
+        };
+        let ended = self
+            .ended
+            .iter()
+            .map(|why| format!("It ended early: {why}"));
+        let lost = self.members.iter().filter_map(lost);
+        ended
+            .chain(lost)
+            .chain(self.not_repeated())
+            .chain(self.clock_doubts())
+            .collect()
+    }
+
+    /// How many outliers the second measurement does not show.
+    fn not_repeated(&self) -> Option<String> {
+        let count = self
+            .outliers
+            .iter()
+            .filter(|one| !one.is_reported())
+            .count();
+        let outliers = if count == 1 { "outlier" } else { "outliers" };
+        (count > 0).then(|| {
+            format!("Not shown: {count} {outliers} that a second measurement does not show")
+        })
+    }
+
+    /// The result as a page. `matrices` are those of the document or of its file of cells.
+    ///
+    /// # Errors
+    /// When it would have more than a million bytes.
+    pub fn page(&self, matrices: &[Matrix]) -> Result<String, TooLarge> {
+        let about = format!(
+            "{} of {} members, windows of {} s",
+            self.plan.pattern_name(),
+            self.members.len(),
+            self.plan.window
+        );
+        let cut = self.cut_error_seconds.map(|error| {
+            format!(
+                "Windows are cut on one time line to within {:.1} µs.",
+                error * 1e6
+            )
+        });
+        let missing = matrices.first().map(Matrix::missing).unwrap_or_default();
+        let missing = missing
+            .iter()
+            .map(|(why, count)| format!("{count} cells are missing: {why}"));
+        let doubts = self.doubts().into_iter().chain(missing).collect();
+        let numbered = matrices.iter().enumerate();
+        MatrixReport {
+            title: format!("Campaign {}: {}", self.campaign, self.plan.test),
+            about: std::iter::once(about).chain(cut).collect(),
+            doubts,
+            summary: vec![summaries(matrices)],
+            matrices: numbered.map(|one| self.on_page(one)).collect(),
+            members: self.table_of_members(),
+        }
+        .page()
+    }
+
+    fn on_page(&self, (number, matrix): (usize, &Matrix)) -> ReportedMatrix {
+        let (outliers, notes) = self.reported(matrix);
+        let about = if matrix.figure.name.starts_with("loaded") {
+            "Probes beside the loads of the round; the color scale is that of this matrix."
+        } else if matrix.figure.name.starts_with("unloaded") {
+            "Probes of the same paths, before any load."
+        } else {
+            "Median of all rounds."
+        };
+        matrix.reported((&format!("m{number}"), about), &outliers, &notes)
+    }
+
+    fn table_of_members(&self) -> Table {
+        let head = ["name", "control", "version", "CPUs", "state"];
+        let mut members = Table::new("Members", 1, &head);
+        for one in &self.members {
+            let lost = one.lost.as_ref();
+            let state = lost.map_or_else(String::new, |lost| format!("lost: {}", lost.reason));
+            members.rows.push(vec![
+                one.member.name.clone(),
+                one.member.control.clone(),
+                one.version.clone().unwrap_or_default(),
+                one.cpus.map(|cpus| cpus.to_string()).unwrap_or_default(),
+                state,
+            ]);
+        }
+        members
+    }
+}
+
+/// Median and worst value of each matrix.
+fn summaries(matrices: &[Matrix]) -> Table {
+    let mut table = Table::new("Figures", 1, &["figure", "median", "worst", "path"]);
+    for matrix in matrices {
+        if let (Some(median), Some((worst, path))) = (matrix.median(), matrix.worst()) {
+            table.rows.push(vec![
+                matrix.figure.name.clone(),
+                matrix.quantity(median),
+                matrix.quantity(worst),
+                path,
+            ]);
+        }
+    }
+    table
+}
+
+/// A line about a matrix.
+fn summary(matrix: &Matrix) -> Option<String> {
+    let (worst, path) = matrix.worst()?;
+    let median = matrix.quantity(matrix.median()?);
+    let worst = matrix.quantity(worst);
+    let path: String = path.chars().take(30).collect();
+    Some(format!(
+        "{:22} {median:>11} {worst:>11}  {path}",
+        matrix.figure.name
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inventory::InventoryMember;
+    use crate::outcome::{CampaignCell, CellFigures, FORMAT};
+    use crate::plan::CampaignPlan;
+
+    #[test]
+    fn the_table_tells_what_is_missing_from_what_was_not_asked() {
+        let members = crate::inventory::read(
+            "a\nb\n".as_bytes(),
+            &crate::inventory::InventoryOptions::default(),
+        )
+        .unwrap();
+        let member = |member: InventoryMember| CampaignMember {
+            member,
+            version: None,
+            cpus: None,
+            clock: None,
+            lost: None,
+        };
+        let cell = |from, to, bits: Option<f64>| CampaignCell {
+            from,
+            to,
+            round: 0,
+            window: None,
+            figures: CellFigures {
+                bits_per_second: bits,
+                ..CellFigures::default()
+            },
+            missing: bits.is_none().then(|| "b is lost".to_owned()),
+            warnings: Vec::new(),
+        };
+        let document = CampaignDocument {
+            format: FORMAT.to_owned(),
+            campaign: "c1".to_owned(),
+            started_unix_seconds: 0.0,
+            plan: CampaignPlan::read("pattern = \"mesh\"\ntest = \"TCP_STREAM\"").unwrap(),
+            complete: false,
+            ended: None,
+            members: members.into_iter().map(member).collect(),
+            cut_error_seconds: Some(7e-6),
+            cells_planned: 2,
+            cells_measured: 1,
+            cells: vec![cell(0, 1, Some(5e9)), cell(1, 0, None)],
+            cells_file: None,
+            cells_again: Vec::new(),
+            outliers: Vec::new(),
+        };
+        let matrices = document.matrices();
+        let text = document.text(&matrices, MatrixView::default());
+        assert!(
+            text.contains("5.00 Gbit/s") || text.contains("5.00"),
+            "{text}"
+        );
+        assert!(text.contains("Missing: b -> a: b is lost"), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        let page = document.page(&matrices).unwrap();
+        assert!(
+            page.contains("<svg") && page.contains("b is lost"),
+            "{page}"
+        );
+        let json = serde_json::to_string(&document).unwrap();
+        assert_eq!(CampaignDocument::read(&json), Ok(document));
+    }
+}

@@ -50,6 +50,11 @@ campaign-failures count="200":
 [no-exit-message]
 campaign-clocks:
     cargo test --profile lab -p netperf --test it campaign_clocks:: -- --ignored --test-threads=1 --nocapture
+# Agree with 500 agents within 5 s, and stream the cells of 1,000 agents, in bounded memory; on an
+# idle machine.
+[no-exit-message]
+campaign-scale:
+    cargo test --release -p netperf --test it campaign_scale -- --ignored --nocapture
 
 # Run the tests of the crates with property tests, with new random cases.
 [no-exit-message]

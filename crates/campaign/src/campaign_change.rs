@@ -122,8 +122,8 @@ pub fn compare_campaigns(sides: &[MeasuredCampaign; 2]) -> Result<CampaignChange
     let mut figures = Vec::new();
     for matrix in &first.matrices {
         let name = &matrix.figure.name;
-        let later = second.matrices.iter();
-        let later = later.filter(|later| later.figure.name == *name).next();
+        let mut later = second.matrices.iter();
+        let later = later.find(|later| later.figure.name == *name);
         let change = later.and_then(|later| Some((matrix.compare(later)?, later)));
         figures.extend(change.map(|(change, later)| FigureChange {
             matrices: [matrix.clone(), later.clone()],

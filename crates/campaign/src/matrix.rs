@@ -1,6 +1,7 @@
 //! Matrices of a campaign: a value of each path, from each sender to each receiver.
 
 mod report;
+mod screen;
 mod stream;
 mod view;
 
@@ -13,6 +14,7 @@ use netperf_web::unit::{Quantity, Unit};
 use serde::{Deserialize, Serialize};
 
 pub use report::COMPARED_RATE;
+pub use screen::CampaignScreen;
 pub use stream::{CELLS_SCHEMA, CellReader, CellWriter, CellsEnd, CellsError};
 pub use view::MatrixView;
 

@@ -90,6 +90,17 @@ impl CampaignOutlier {
         }
     }
 
+    /// Both values of the cells that were measured again, such as `9.51 Mbit/s, 9.50 Mbit/s`.
+    #[must_use]
+    pub fn values(&self, matrix: &Matrix) -> String {
+        match (self.first, self.again) {
+            (Some(first), Some(again)) => {
+                format!("{}, {}", matrix.quantity(first), matrix.quantity(again))
+            }
+            _ => "not measured again".to_owned(),
+        }
+    }
+
     /// True if its place is one of this matrix.
     #[must_use]
     pub fn is_of(&self, matrix: &Matrix) -> bool {
@@ -293,6 +304,8 @@ mod tests {
         assert_eq!(found[1].confirmed, Some(false));
         assert!(found[0].is_reported() && !found[1].is_reported());
         assert_eq!(found[0].note(&matrices[0]), "again 10.10\u{a0}Mbit/s");
+        let values = found[0].values(&matrices[0]).replace('\u{a0}', " ");
+        assert!(values.ends_with("Mbit/s, 10.10 Mbit/s"), "{values}");
         assert_eq!(found[0].outlier(), Some(suspects[0].outlier));
     }
 
@@ -304,6 +317,7 @@ mod tests {
             assert_eq!((one.confirmed, one.again), (None, None));
             assert!(one.is_reported());
             assert_eq!(one.note(&matrices[0]), "not measured again");
+            assert_eq!(one.values(&matrices[0]), "not measured again");
         }
     }
 

@@ -18,7 +18,7 @@ pub const COMPARED_RATE: f64 = 0.01;
 impl Matrix {
     /// The matrix for [`netperf_web::MatrixReport`], with tables of outliers and of pairs of
     /// racks. `about` says in a sentence how the values were measured; `notes` has a text beside
-    /// each outlier, such as `confirmed`.
+    /// each outlier, such as its first and second value.
     #[must_use]
     pub fn reported(
         &self,
@@ -26,7 +26,7 @@ impl Matrix {
         outliers: &[Outlier],
         notes: &[String],
     ) -> ReportedMatrix {
-        let head = ["outlier", "again", "deviations"];
+        let head = ["outlier", "first, and again", "deviations"];
         let mut table = Table::new("Outliers by median polish", 2, &head);
         for (at, outlier) in outliers.iter().enumerate() {
             table.rows.push(vec![

@@ -22,6 +22,9 @@ const VALUE_WIDTHS: (usize, usize) = (6, 9);
 /// Most members whose values are written.
 const MOST_VALUES: usize = 20;
 
+/// Most reasons of missing cells that are written.
+const MOST_REASONS: usize = 10;
+
 /// How a matrix is shown on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatrixView {
@@ -85,15 +88,7 @@ impl Matrix {
         let Some(classes) = ValueClasses::of(map.values()) else {
             return format!("{title}: no value\n");
         };
-        let digits = map.names.len().to_string().len();
-        let longest = map
-            .names
-            .iter()
-            .map(|name| line(name).chars().count())
-            .max();
-        let longest = longest.unwrap_or(0).min(LONGEST_NAME).min(view.width / 4);
-        // A number, a name, the sign of an outlying row, and blanks between them.
-        let margin = digits + longest + 4;
+        let (longest, margin) = margin(&map, view);
         let room = view.width.saturating_sub(margin).max(8);
         let each = room / map.names.len().max(1);
         let (least, most) = VALUE_WIDTHS;
@@ -120,9 +115,14 @@ impl Matrix {
             }
             key(&mut text, &map, view, &classes);
         }
-        for (reason, count) in self.missing() {
+        let missing = self.missing();
+        let hidden = missing.len().saturating_sub(MOST_REASONS);
+        for (reason, count) in missing.into_iter().take(MOST_REASONS) {
             let cells = if count == 1 { "cell" } else { "cells" };
             _ = writeln!(text, "Missing   {count} {cells}: {}", line(reason));
+        }
+        if hidden > 0 {
+            _ = writeln!(text, "Missing   cells for {hidden} more reasons");
         }
         for (at, outlier) in outliers.iter().enumerate() {
             let said = format!("Outlier   {}", self.describe(outlier));
@@ -139,6 +139,16 @@ impl Matrix {
             Letters::Ascii => text.replace(['\u{a0}', '\u{202f}'], " ").replace('…', ".."),
         }
     }
+}
+
+/// Letters of the longest name that is shown, and of all in front of the cells: a number, a
+/// name, the sign of an outlying row, and blanks between them.
+pub(super) fn margin(map: &MatrixMap, view: MatrixView) -> (usize, usize) {
+    let digits = map.names.len().to_string().len();
+    let lengths = map.names.iter().map(|name| line(name).chars().count());
+    let longest = lengths.max().unwrap_or(0);
+    let longest = longest.min(LONGEST_NAME).min(view.width / 4);
+    (longest, digits + longest + 4)
 }
 
 /// The class letters with their values.
@@ -167,7 +177,7 @@ fn painted(letter: impl std::fmt::Display, class: usize, view: MatrixView) -> St
     }
 }
 
-fn rows(
+pub(super) fn rows(
     text: &mut String,
     map: &MatrixMap,
     view: MatrixView,

@@ -111,7 +111,8 @@ impl CellFigures {
                 .find(|one| one["percent"].as_f64() == Some(percent))?;
             Some(found["nanoseconds"].as_f64()? * 1e-9)
         };
-        let reliable = run["tcp"].is_object();
+        // Nothing of a stream is lost, also where there is no TCP_INFO.
+        let reliable = run["tcp"].is_object() || document["test"]["socket_type"] == "Stream";
         let sent = number(&run["local"]["sent_bytes"]).filter(|sent| *sent > 0.0);
         let received = number(&run["remote"]["received_bytes"]);
         let one_way = transactions.is_none() && !reliable;
@@ -174,6 +175,9 @@ mod tests {
                             "remote": {"received_bytes": 75}}],
         });
         assert_eq!(CellFigures::of(&datagrams).lost_share, Some(0.25));
+        let mut stream = datagrams;
+        stream["test"] = json!({"socket_type": "Stream"});
+        assert_eq!(CellFigures::of(&stream).lost_share, None);
         let requests = json!({
             "result": {"throughput_bits_per_second": 1e6, "transactions_per_second": 500.0},
             "iterations": [{"tcp": null, "local": {"sent_bytes": 100}, "remote": {}}],

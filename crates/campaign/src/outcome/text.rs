@@ -10,6 +10,8 @@ use super::{CampaignDocument, CampaignMember};
 use crate::Letters;
 use crate::matrix::{Matrix, MatrixView};
 
+/// Most reasons for doubt in the text.
+const MOST_DOUBTS: usize = 30;
 /// Most cells without a measurement that the text names.
 const MOST_MISSING: usize = 10;
 
@@ -64,8 +66,13 @@ impl CampaignDocument {
             "Cells: {} of {} measured",
             self.cells_measured, self.cells_planned
         ));
-        for doubt in self.doubts() {
+        let doubts = self.doubts();
+        let hidden = doubts.len().saturating_sub(MOST_DOUBTS);
+        for doubt in doubts.into_iter().take(MOST_DOUBTS) {
             line(doubt);
+        }
+        if hidden > 0 {
+            line(format!("and {hidden} more lines: see --json"));
         }
         let missing = self.cells.iter().filter(|one| one.missing.is_some());
         for cell in missing.take(MOST_MISSING) {
@@ -160,9 +167,12 @@ impl CampaignDocument {
     }
 
     fn on_page(&self, (number, matrix): (usize, &Matrix)) -> ReportedMatrix {
-        let (outliers, notes) = self.reported(matrix);
+        let own = self.outliers.iter();
+        let own = own.filter(|one| one.is_reported() && one.is_of(matrix));
+        let both = own.filter_map(|one| Some((one.outlier()?, one.values(matrix))));
+        let (outliers, notes): (Vec<Outlier>, Vec<String>) = both.unzip();
         let about = if matrix.figure.name.starts_with("loaded") {
-            "Probes beside the loads of the round; the color scale is that of this matrix."
+            "Probes beside the loads of the round."
         } else if matrix.figure.name.starts_with("unloaded") {
             "Probes of the same paths, before any load."
         } else {

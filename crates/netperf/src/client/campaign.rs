@@ -7,6 +7,8 @@ mod clocks;
 mod document;
 mod failures;
 mod follow;
+#[cfg(feature = "live")]
+mod live;
 mod loads;
 mod meet;
 mod offline;
@@ -36,6 +38,8 @@ use run::CampaignRun;
 use sink::CellFile;
 
 use super::files;
+#[cfg(not(feature = "live"))]
+use super::unbuilt::campaign_live as live;
 use crate::key;
 use crate::output::{self, FAILED, Failure, INVALID, out, system_text};
 
@@ -215,6 +219,9 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     }
     let mut coordinator = CampaignRun::new(&plan, members, &signals).map_err(failure)?;
     coordinator.progress.tells_states = true;
+    if args.live {
+        coordinator.progress.live = Some(live::LiveScreen::open().map_err(failure)?);
+    }
     if let Some(path) = &args.cells {
         coordinator.sink = Some(CellFile::new(path).map_err(failure)?);
     }
@@ -229,6 +236,8 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     let measured = joined.and_then(|()| coordinator.measure());
     let measured = measured.or_else(|why| coordinator.give_up(why));
     coordinator.finish();
+    // Results go to the terminal as it was.
+    coordinator.progress.live = None;
     measured.map_err(failure)?;
     let mut document = coordinator.document();
     let lost = document.lost_members();

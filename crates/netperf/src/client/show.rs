@@ -99,6 +99,11 @@ fn screen(run: &RunCommand) -> Result<Term, String> {
         let test = run.plan.test.row().name;
         return Err(format!("--live: {test} moves no data to look at"));
     }
+    screen_terminal()
+}
+
+/// The terminal that a screen can be drawn on.
+fn screen_terminal() -> Result<Term, String> {
     let terms = [Term::stderr(), Term::stdout()];
     let Some(term) = terms.into_iter().find(Term::is_term) else {
         return Err(
@@ -113,6 +118,71 @@ fn screen(run: &RunCommand) -> Result<Term, String> {
         return Err("--live: not in the foreground of this terminal".to_owned());
     }
     Ok(term)
+}
+
+/// A screen that a single thread draws.
+pub(super) struct FullScreen {
+    term: Term,
+    size: Option<ScreenSize>,
+    keys: Keys,
+}
+
+impl FullScreen {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// One line.
+    pub(super) fn open() -> Result<Self, String> {
+        let term = screen_terminal()?;
+        output::hold();
+        leave_when_panicking();
+        if let Err(error) = terminal::enter(fd(&term)) {
+            output::release();
+            let why = output::system_text(&error);
+            return Err(format!("--live: cannot draw on the terminal: {why}"));
+        }
+        Ok(Self {
+            term,
+            size: None,
+            keys: Keys::of(DrawMode::Screen),
+        })
+    }
+
+    pub(super) fn size(&self) -> ScreenSize {
+        let (rows, columns) = self.term.size();
+        ScreenSize { columns, rows }
+    }
+
+    pub(super) fn has_colours(&self) -> bool {
+        self.term.features().colors_supported()
+    }
+
+    /// Does what was typed.
+    pub(super) fn read_keys(&mut self, within: Duration) {
+        self.keys.read_within(within);
+    }
+
+    /// Draws these lines from the first one on.
+    pub(super) fn draw(&mut self, lines: &[String]) {
+        let size = self.size();
+        let resized = self.size.replace(size) != Some(size);
+        draw_lines(&self.term, lines, resized);
+    }
+}
+
+impl Drop for FullScreen {
+    fn drop(&mut self) {
+        terminal::leave();
+        output::release();
+    }
+}
+
+/// Draws lines on a terminal, which is cleared before if its size is new.
+fn draw_lines(term: &Term, lines: &[String], resized: bool) {
+    let rows = lines.join("\x1b[K\r\n");
+    let clear = if resized { "\x1b[2J" } else { "" };
+    // A terminal that is gone is a hang-up, which ends the program.
+    let _gone = term.write_str(&format!("{clear}\x1b[H{rows}\x1b[K\x1b[J"));
 }
 
 /// The descriptor of a terminal, which is a standard stream.
@@ -244,13 +314,9 @@ impl Shown {
         match self.kind {
             DrawMode::Line => output::draw_line(&self.view.line(columns, self.look.unicode)),
             DrawMode::Screen => {
-                let rows = self.view.screen(size, self.look).join("\x1b[K\r\n");
+                let lines = self.view.screen(size, self.look);
                 let resized = self.size.replace(size) != Some(size);
-                let clear = if resized { "\x1b[2J" } else { "" };
-                // A terminal that is gone is a hang-up, which ends the program.
-                let _gone = self
-                    .term
-                    .write_str(&format!("{clear}\x1b[H{rows}\x1b[K\x1b[J"));
+                draw_lines(&self.term, &lines, resized);
             }
         }
     }
@@ -284,6 +350,14 @@ impl Keys {
                 over
             }
             Err(_) => true,
+        }
+    }
+
+    /// Does what is typed within this time.
+    fn read_within(&mut self, within: Duration) {
+        let Some(keys) = &self.0 else { return };
+        if wait::readable_of([keys.as_fd()], within).is_ok_and(|[typed]| typed) {
+            self.read();
         }
     }
 

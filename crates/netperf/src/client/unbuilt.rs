@@ -75,6 +75,35 @@ pub(super) mod results {
     }
 }
 
+/// `netperf campaign run --live`.
+#[cfg(all(feature = "results", not(feature = "live")))]
+pub(super) mod campaign_live {
+    use netperf_campaign::matrix::MatrixMember;
+    use netperf_campaign::outcome::CellFigures;
+    use netperf_campaign::pattern::Cell;
+
+    /// No screen: [`Self::open`] fails.
+    pub(in crate::client) struct LiveScreen {
+        pub(in crate::client) title: String,
+        pub(in crate::client) members: Vec<MatrixMember>,
+    }
+
+    impl LiveScreen {
+        /// Refuses the screen.
+        pub(in crate::client) fn open() -> Result<Self, String> {
+            Err("--live: this program is built without the feature 'live'".to_owned())
+        }
+
+        pub(in crate::client) const fn cell(&self, _: Cell, _: &CellFigures) {}
+
+        pub(in crate::client) const fn event(&self, _: &str) {}
+
+        pub(in crate::client) const fn state(&self, _: &str) {}
+
+        pub(in crate::client) fn hosts(&self, _: String, _: (usize, usize), _: &str) {}
+    }
+}
+
 /// `--live` and `--progress`.
 #[cfg(not(feature = "live"))]
 pub(super) mod show {

@@ -6,6 +6,7 @@ use netperf_campaign::plan::OnFailure;
 use netperf_campaign::protocol::{HEARTBEAT, Order, Reply};
 use netperf_campaign::signs::silence_limit;
 use netperf_os::signals::Signal;
+use netperf_os::wait::ready_of;
 
 use super::run::{CampaignRun, LOOK, Member, now};
 
@@ -41,12 +42,24 @@ impl CampaignRun<'_> {
         }
         self.next_look = now() + LOOK;
         let members = self.members.len();
-        for index in self.present() {
-            let peer = self.members.get(index).and_then(|one| one.peer.as_ref());
-            if peer.is_some_and(|peer| peer.is_silent(members)) {
-                let seconds = Duration::from_nanos(silence_limit(members)).as_secs_f64();
-                self.lose(index, format!("it is silent for {seconds} s"));
-            }
+        let all = self.members.iter().enumerate();
+        let peers = all.filter_map(|(index, member)| Some((index, member.peer.as_ref()?)));
+        let silent = peers.filter(|(_, peer)| peer.is_silent(members));
+        let silent: Vec<_> = silent.map(|(index, peer)| (index, peer.fd())).collect();
+        if silent.is_empty() {
+            return;
+        }
+        // What has come and was not read yet is no silence.
+        let fds: Vec<_> = silent.iter().map(|(_, fd)| (*fd, false)).collect();
+        let readable = ready_of(&fds, Duration::ZERO).unwrap_or_default();
+        let silent = silent
+            .iter()
+            .zip(readable)
+            .filter(|(_, readable)| !readable);
+        let silent: Vec<usize> = silent.map(|((index, _), _)| *index).collect();
+        for index in silent {
+            let seconds = Duration::from_nanos(silence_limit(members)).as_secs_f64();
+            self.lose(index, format!("it is silent for {seconds} s"));
         }
     }
 

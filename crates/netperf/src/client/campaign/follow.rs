@@ -38,11 +38,17 @@ impl CampaignRun<'_> {
         Ok(())
     }
 
-    /// Writes the head of the file of the cells.
+    /// Writes the head of the file of the cells, and gives the screen its title.
     pub(super) fn begin_cells(&mut self) {
-        let Some(sink) = &mut self.sink else { return };
         let members = self.members.iter().map(|one| &one.entry);
         let members = netperf_campaign::outcome::matrix_members(members, self.plan);
+        if let Some(live) = &mut self.progress.live {
+            let (pattern, test) = (self.plan.pattern_name(), &self.plan.test);
+            let count = members.len();
+            live.title = format!("Campaign {}: {pattern} of {count} members, {test}", self.id);
+            live.members.clone_from(&members);
+        }
+        let Some(sink) = &mut self.sink else { return };
         let head = || cells_head((&self.id, self.started_unix), self.plan, members);
         if let Err(why) = sink.begin(head) {
             self.broken = Some(why);
@@ -147,7 +153,7 @@ impl CampaignRun<'_> {
         let cell = self.cell(run);
         let again = run.again;
         if !again {
-            self.progress.cell(cell.cell(), cell.figures.main());
+            self.progress.cell(cell.cell(), &cell.figures);
         }
         let Some(sink) = &mut self.sink else { return };
         match sink.write(&cell, again) {
@@ -191,7 +197,7 @@ impl CampaignRun<'_> {
     fn show(&mut self) {
         let (rounds, done) = self.cells.rounds();
         let left = self.end().saturating_sub(now()) / 1_000_000_000;
-        let line = progress::line(&self.states(), (done, rounds), left);
-        self.progress.say(&line);
+        let states = self.states();
+        self.progress.hosts(&states, (done, rounds), left);
     }
 }

@@ -169,7 +169,7 @@ pub(super) fn history(args: &CampaignArgs) -> Result<Option<Store>, Failure> {
     let place = args.history.as_deref();
     let named = place.map(|place| Some(place).filter(|place| !place.is_empty()));
     let opened = named.map(|place| history::open(place, true));
-    Ok(opened.transpose().map_err(failure)?)
+    opened.transpose().map_err(failure)
 }
 
 /// Keeps a campaign.

@@ -94,6 +94,8 @@ pub(super) struct CampaignRun<'a> {
     pub(super) next_beat: u64,
     /// Time of the next look for silent agents.
     pub(super) next_look: u64,
+    /// The agent whose replies are read first.
+    pub(super) next_heard: usize,
     /// Number of members that are lost.
     pub(super) losses: usize,
     /// Lost members of whose loss the others know.
@@ -140,6 +142,7 @@ impl<'a> CampaignRun<'a> {
             progress: Progress::default(),
             next_beat: 0,
             next_look: 0,
+            next_heard: 0,
             losses: 0,
             excluded: Vec::new(),
             parting: false,
@@ -168,9 +171,12 @@ impl<'a> CampaignRun<'a> {
         }
     }
 
-    /// Waits for replies of the agents; who closes the connection is lost.
+    /// Waits for replies of the agents; who closes the connection is lost. With many replies it
+    /// returns after a while, so that heartbeats go out, and goes on with the other agents.
     pub(super) fn replies(&mut self, within: u64) -> Vec<(usize, Reply)> {
-        let present = self.present();
+        let mut present = self.present();
+        let first = present.partition_point(|index| *index < self.next_heard);
+        present.rotate_left(first);
         let fds: Vec<(BorrowedFd<'_>, bool)> = present
             .iter()
             .filter_map(|index| self.members.get(*index)?.peer.as_ref())
@@ -178,8 +184,13 @@ impl<'a> CampaignRun<'a> {
             .collect();
         let within = Duration::from_nanos(within) + Duration::from_micros(999);
         let ready = ready_of(&fds, within).unwrap_or_default();
+        let until = now().saturating_add(LOOK);
         let mut all = Vec::new();
         for (index, _) in present.into_iter().zip(ready).filter(|(_, ready)| *ready) {
+            if now() > until {
+                self.next_heard = index;
+                break;
+            }
             let peer = self
                 .members
                 .get_mut(index)

@@ -50,6 +50,7 @@ campaign-failures count="200":
 [no-exit-message]
 campaign-clocks:
     cargo test --profile lab -p netperf --test it campaign_clocks:: -- --ignored --test-threads=1 --nocapture
+
 # Agree with 500 agents within 5 s, and stream the cells of 1,000 agents, in bounded memory; on an
 # idle machine.
 [no-exit-message]

@@ -5,12 +5,37 @@ use netperf_campaign::protocol::{Order, Reply};
 
 use super::run::{ANSWER, CampaignRun, LOOK, now};
 
-/// Readings of each clock.
+/// Readings of each clock, at least. A clock is read on until so many readings have not reduced the
+/// bound.
 const READINGS: usize = 16;
-/// Clocks that are read at the same time.
-const AT_ONCE: usize = 8;
+/// Readings of a clock, at most.
+const MOST_READINGS: usize = 128;
+/// Time after which no clock is read more often than necessary, nanoseconds.
+const READ_ON: u64 = 1_000_000_000;
+/// Clocks that are read at the same time, at most.
+const AT_ONCE: usize = 32;
+/// Round trip from which a path is long, nanoseconds.
+const LONG: u64 = 2_000_000;
 /// Time to connect to all agents and to read all clocks, at least.
 const READ_ALL: u64 = 20_000_000_000;
+
+/// True if more readings would hardly reduce the bound.
+fn is_settled(readings: &[ClockReading]) -> bool {
+    let earlier = readings.len().saturating_sub(READINGS);
+    let bound = |count| Some(OffsetInterval::of(readings.get(..count)?)?.bound);
+    let (Some(before), Some(after)) = (bound(earlier), bound(readings.len())) else {
+        return false;
+    };
+    readings.len() >= MOST_READINGS || after > before * 0.98
+}
+
+/// True if another clock may be read beside those that were asked at these times. Questions that
+/// wait for each other make the times of both directions differ: one at a time, and more only where
+/// the answers take long.
+fn may_read_another(asked: &[Option<u64>]) -> bool {
+    let is_long = |at: &u64| now().saturating_sub(*at) >= LONG;
+    asked.iter().flatten().count() < AT_ONCE && asked.iter().flatten().all(is_long)
+}
 
 impl CampaignRun<'_> {
     /// Reads the clocks of all agents.
@@ -21,8 +46,9 @@ impl CampaignRun<'_> {
         // When each was asked.
         let mut asked: Vec<Option<u64>> = vec![None; self.members.len()];
         let until = now() + READ_ALL + ANSWER / 100 * waiting.len() as u64;
+        let read_on = now() + READ_ON;
         loop {
-            while asked.iter().flatten().count() < AT_ONCE {
+            while may_read_another(&asked) {
                 let Some(index) = waiting.pop() else { break };
                 self.read_clock(index, &mut asked);
             }
@@ -30,7 +56,8 @@ impl CampaignRun<'_> {
                 break;
             }
             self.beat();
-            for (index, reply) in self.replies(LOOK) {
+            let within = if waiting.is_empty() { LOOK } else { LONG };
+            for (index, reply) in self.replies(within) {
                 let peer = self.members.get(index).and_then(|one| one.peer.as_ref());
                 let answered = peer.map_or_else(now, |peer| peer.came);
                 let Reply::Clock { received, sent } = reply else {
@@ -49,7 +76,9 @@ impl CampaignRun<'_> {
                     sent,
                     answered,
                 });
-                if own.len() < READINGS {
+                let is_near = answered.saturating_sub(question) < LONG;
+                let reads_on = is_near && now() < read_on && !is_settled(own);
+                if own.len() < READINGS || reads_on {
                     self.read_clock(index, &mut asked);
                 }
             }

@@ -58,7 +58,11 @@ impl Agents {
         agents
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(crate) fn path(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
         std::fs::write(self.folder.path().join(name), text).expect("a file");
     }
 

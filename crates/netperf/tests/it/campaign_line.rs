@@ -110,9 +110,20 @@ impl<T> CampaignLine<T> {
     /// The same; an error if nothing comes in time.
     pub(crate) fn hear_within(&mut self, within: Duration) -> Result<Option<T>, ()> {
         let since = Stopwatch::start();
+        let mut open = true;
         loop {
+            // A message may have come with the end of the handshake.
+            let mut buf = vec![0; 65_536];
+            let mut got = false;
+            while let Ok(Some(count @ 1..)) = self.channel.read(&mut buf) {
+                self.inbox.add(buf.get(..count).expect("bytes"));
+                got = true;
+            }
             if let Some(message) = (self.take)(&mut self.inbox).expect("messages") {
                 return Ok(Some(message));
+            }
+            if !open && !got {
+                return Ok(None);
             }
             let left = within.saturating_sub(since.elapsed());
             let fd = self.stream.as_fd();
@@ -120,18 +131,9 @@ impl<T> CampaignLine<T> {
             if ready == [false, false] {
                 return Err(());
             }
-            let open = self.channel.take_in(self.stream.as_fd());
-            let mut buf = vec![0; 65_536];
-            let mut got = false;
-            while let Ok(Some(count @ 1..)) = self.channel.read(&mut buf) {
-                self.inbox.add(buf.get(..count).expect("bytes"));
-                got = true;
-            }
             let blocked = |error: &std::io::Error| error.kind() == std::io::ErrorKind::WouldBlock;
-            let open = open.unwrap_or_else(|error| blocked(&error));
-            if !open && !got {
-                return Ok(None);
-            }
+            let took = self.channel.take_in(self.stream.as_fd());
+            open = took.unwrap_or_else(|error| blocked(&error));
         }
     }
 }

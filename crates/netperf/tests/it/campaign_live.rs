@@ -1,0 +1,85 @@
+//! `netperf campaign run --live` in a terminal.
+
+use std::time::Duration;
+
+use netperf_testkit::{Invocation, Terminal, ours};
+
+use crate::campaign::{Agents, plan};
+
+const UTF8: (&str, &str) = ("LC_ALL", "C.UTF-8");
+
+/// Runs a plan on a terminal of this size, and gives the screen once a cell has a value.
+fn filling(agents: &Agents, size: (u16, u16), window: f64) -> Option<(Terminal, String)> {
+    agents.write("live.toml", &plan("pairs", window, "recheck = false\n"));
+    let program = ours!().netperf.display().to_string();
+    let folder = agents.path().display();
+    let command = format!(
+        "cd '{folder}'; '{program}' campaign run live.toml --inventory hosts --key-file key --live"
+    );
+    let terminal = Terminal::start(size, &[UTF8], &command)?;
+    let screen = terminal.until("a value", |screen| {
+        screen.contains("transaction rate, trans/s; rows send")
+    });
+    Some((terminal, screen))
+}
+
+#[test]
+fn the_matrix_fills_on_the_screen_and_the_result_stays() {
+    let agents = Agents::new(3);
+    for size in [(80, 24), (120, 40)] {
+        let Some((terminal, screen)) = filling(&agents, size, 0.3) else {
+            return;
+        };
+        let lines: Vec<&str> = screen.lines().collect();
+        assert!(lines.len() <= usize::from(size.1), "{screen}");
+        let widest = lines.iter().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(usize::from(size.0)), "{screen}");
+        assert!(lines[0].starts_with("Campaign "), "{screen}");
+        assert!(lines[0].ends_with("pairs of 3 members, TCP_RR"), "{screen}");
+        assert!(lines[1].starts_with("3 hosts: "), "{screen}");
+        assert!(lines[2].contains(" of 6 rounds; "), "{screen}");
+        for name in ["1 h0 ", "2 h1 ", "3 h2 ", "q ends the campaign"] {
+            assert!(lines.iter().any(|line| line.starts_with(name)), "{screen}");
+        }
+        let all = terminal.end();
+        assert!(all.contains("ended with 0"), "{all}");
+        assert!(all.contains("Cells: 6 of 6 measured"), "{all}");
+        assert!(
+            !all.contains("q ends the campaign"),
+            "the picture is gone: {all}"
+        );
+        assert!(!terminal.is("alternate_on") && terminal.is("cursor_flag"));
+    }
+    agents.nothing_is_left();
+}
+
+#[test]
+fn a_key_ends_a_campaign_on_the_screen() {
+    let agents = Agents::new(3);
+    let Some((terminal, _)) = filling(&agents, (80, 24), 1.0) else {
+        return;
+    };
+    terminal.press("q");
+    let all = terminal.end();
+    assert!(all.contains("ended with 1"), "{all}");
+    assert!(all.contains("It ended early: interrupted"), "{all}");
+    agents.nothing_is_left();
+}
+
+#[test]
+fn without_a_terminal_nothing_is_begun() {
+    let agents = Agents::new(2);
+    agents.write("plan.toml", &plan("pairs", 1.0, ""));
+    let finished = Invocation::new(&ours!().netperf)
+        .folder(agents.path())
+        .args(["campaign", "run", "plan.toml", "--inventory", "hosts"])
+        .args(["--key-file", "key", "--live"])
+        .patience(Duration::from_secs(60))
+        .run()
+        .expect_exit(2);
+    let line = &finished.stderr;
+    assert!(
+        line.contains("--live") && line.lines().count() == 1,
+        "{line}"
+    );
+}

@@ -3,6 +3,7 @@
 use std::ops::Deref as _;
 use std::slice::from_ref;
 
+use netperf_campaign::outcome::CampaignDocument;
 use netperf_history::change::{self, Changes};
 use netperf_history::export::{ExportCells, ExportTable};
 use netperf_history::text::{self, Trend};
@@ -41,7 +42,7 @@ type Behaviour = fn(&Location);
 
 /// Every behaviour, over a store made by `fresh`.
 pub(crate) fn behaves(mut fresh: impl FnMut() -> Location) {
-    let behaviours: [(&str, Behaviour); 7] = [
+    let behaviours: [(&str, Behaviour); 8] = [
         (
             "documents come back byte for byte, also another time",
             documents,
@@ -52,6 +53,7 @@ pub(crate) fn behaves(mut fresh: impl FnMut() -> Location) {
         ("what is forgotten is gone with all that it needed", forgets),
         ("an export has every figure", exports),
         ("two writers take turns", writers),
+        ("a campaign comes back with its cells", campaigns),
     ];
     for (name, behaviour) in behaviours {
         netperf_testkit::note(name);
@@ -75,6 +77,79 @@ fn documents(fresh: &Location) {
         assert!(error.contains("no result"), "{error}");
     }
     assert_eq!(store.check(), Ok(Vec::new()));
+}
+
+/// A campaign of three members, whose last path is missing.
+fn campaign(identifier: &str, started: f64) -> CampaignDocument {
+    let member = |name: &str| {
+        json!({"name": name, "control": name, "data": [], "labels": {},
+        "source": {"engine": "lines", "id": name}, "version": null, "cpus": 2, "clock": null})
+    };
+    let cell = |from: usize, to: usize, round: usize, rate: Option<f64>| {
+        json!({"from": from, "to": to, "round": round, "window": null,
+            "figures": {"bits_per_second": rate, "transactions_per_second": null,
+                "latency_p50_seconds": null, "latency_p99_seconds": rate.map(|_| 2e-3),
+                "lost_share": null, "retransmitted_segments": null},
+            "missing": rate.is_none().then_some("h'2 is lost")})
+    };
+    let document = json!({
+        "format": "netperf-campaign-1",
+        "campaign": identifier,
+        "started_unix_seconds": started,
+        "plan": {"pattern": "pairs", "test": "TCP_STREAM"},
+        "complete": false,
+        "members": [member("h0"), member("h1"), member("h'2")],
+        "cut_error_seconds": null,
+        "cells": [
+            cell(0, 1, 0, Some(9.0)),
+            cell(0, 1, 1, Some(7.0)),
+            cell(1, 0, 0, Some(5.5)),
+            cell(2, 0, 0, None),
+        ],
+    });
+    CampaignDocument::read(&document.to_string()).expect("a document")
+}
+
+fn campaigns(fresh: &Location) {
+    let mut store = open(fresh);
+    let [first, second] = [("abcdef01", BEGIN), ("abcdef02", BEGIN + DAY)]
+        .map(|(identifier, started)| campaign(identifier, started));
+    for document in [&first, &second] {
+        let mut cells = document.cells.iter().map(|cell| Ok(cell.record(false)));
+        let added = store
+            .add_campaign(document, &mut cells, NOW)
+            .expect("added");
+        assert!(!added.known);
+    }
+    let again = store.add_campaign(&first, &mut std::iter::empty(), NOW);
+    assert!(again.expect("the same").known);
+    let listed = store.campaigns().expect("a list");
+    let names: Vec<&str> = listed.iter().map(|one| one.campaign.as_str()).collect();
+    assert_eq!(names, ["abcdef02", "abcdef01"]);
+    assert_eq!(listed[0].title, "pairs of 3 members, TCP_STREAM");
+    assert!(!listed[0].complete);
+    let (document, matrices) = store.campaign("ABCDEF01").expect("a campaign");
+    assert_eq!((document.members.len(), document.cells.len()), (3, 0));
+    // Each value, its median over rounds, and the reason of a missing one are those of the
+    // document.
+    assert_eq!(matrices, first.matrices());
+    for (name, said) in [
+        ("abcdef", "several"),
+        ("abcde", "no result"),
+        ("bbbbbb", "no result"),
+    ] {
+        let error = store.campaign(name).expect_err(name).to_string();
+        assert!(error.contains(said), "{error}");
+    }
+    // Nothing of a campaign whose cells cannot be read is stored.
+    let broken = campaign("ffffff00", BEGIN);
+    let cells = [
+        Ok(broken.cells[0].record(false)),
+        Err("line 3: no cell".to_owned()),
+    ];
+    let failed = store.add_campaign(&broken, &mut cells.into_iter(), NOW);
+    assert!(failed.is_err_and(|error| error.to_string().contains("line 3")));
+    assert_eq!(store.campaigns().map(|all| all.len()), Ok(2));
 }
 
 fn twice(fresh: &Location) {

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 /// Most lines of code by folder in `crates/`.
 const LIMITS: &[(&str, usize)] = &[
-    ("campaign", 6_500),
-    ("cli", 9_800),
+    ("campaign", 7_600),
+    ("cli", 9_900),
     ("engine", 12_500),
-    ("history", 2_750),
+    ("history", 3_000),
     ("measure", 1_650),
     ("model", 7_100),
-    ("netperf", 13_900),
+    ("netperf", 14_700),
     ("os", 4_950),
     ("report", 5_350),
     ("session", 4_600),

@@ -51,7 +51,7 @@ pub struct CampaignDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cells_file: Option<String>,
     /// Cells that were measured again, since they looked like outliers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub cells_again: Vec<CampaignCell>,
     /// Outliers by median polish, also those that the second measurement does not show.
     #[serde(default)]

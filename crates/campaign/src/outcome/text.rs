@@ -24,8 +24,11 @@ impl CampaignDocument {
         let mut line = |words: String| {
             let _infallible = writeln!(text, "{words}");
         };
+        // A file of cells does not say how many rounds there are.
+        let rounds = self.cells.iter().map(|one| one.round + 1).max();
+        let rounds = rounds.map_or_else(|| "windows".to_owned(), |count| format!("{count} rounds"));
         line(format!(
-            "Campaign {}: {} of {} members, {}, windows of {} s",
+            "Campaign {}: {} of {} members, {}, {rounds} of {} s",
             self.campaign,
             plan.pattern_name(),
             self.members.len(),

@@ -120,16 +120,21 @@ pub(crate) fn expect_all_pairs(document: &Value) {
 }
 
 /// The names of all values of a document: `.cells[].from`. Lists of plain values and the labels of
-/// a host count as one value, however many there are.
+/// a host count as one value, however many there are, and so do outliers.
 pub(crate) fn names(value: &Value) -> BTreeSet<String> {
     fn collect(value: &Value, path: &str, names: &mut BTreeSet<String>) {
         match value {
             Value::Object(members) if !path.ends_with(".labels") => members
                 .iter()
                 .for_each(|(name, value)| collect(value, &format!("{path}.{name}"), names)),
-            Value::Array(values) if values.iter().any(Value::is_object) => values
-                .iter()
-                .for_each(|value| collect(value, &format!("{path}[]"), names)),
+            Value::Array(values)
+                if values.iter().any(Value::is_object)
+                    && !matches!(path, ".outliers" | ".cells_again") =>
+            {
+                values
+                    .iter()
+                    .for_each(|value| collect(value, &format!("{path}[]"), names))
+            }
             Value::Null
             | Value::Bool(_)
             | Value::Number(_)

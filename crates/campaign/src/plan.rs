@@ -205,6 +205,12 @@ impl CampaignPlan {
             .collect()
     }
 
+    /// True if the cells of a round share no host.
+    #[must_use]
+    pub const fn has_disjoint_rounds(&self) -> bool {
+        matches!(self.pattern, Pattern::Pairs | Pattern::List)
+    }
+
     /// The name of the pattern.
     #[must_use]
     pub const fn pattern_name(&self) -> &'static str {
@@ -236,8 +242,7 @@ impl CampaignPlan {
         all: &[Vec<Cell>],
         cells: &[Cell],
     ) -> Result<Vec<Vec<Cell>>, BadCampaignPlan> {
-        let are_apart = matches!(self.pattern, Pattern::Pairs | Pattern::List);
-        if !are_apart {
+        if !self.has_disjoint_rounds() {
             let mut rounds: Vec<Vec<Cell>> = Vec::new();
             for round in all {
                 let has_one = round.iter().any(|cell| cells.contains(cell));

@@ -272,23 +272,46 @@ impl Polish {
         let mut found = self.lines(&self.rows, OutlierPlace::Row);
         found.extend(self.lines(&self.columns, OutlierPlace::Column));
         let blocks = self.blocks(groups);
-        let mut cells = Vec::new();
-        for (row, values) in self.residuals.iter().enumerate() {
-            for (column, value) in values.iter().enumerate() {
-                let Some(value) = value else { continue };
-                let group = |member: usize| groups.get(member).copied();
-                let of_block = blocks.iter().find(|(block, _)| {
-                    matches!(block.place, OutlierPlace::Block(from, to)
-                        if group(row) == Some(from) && group(column) == Some(to))
-                });
-                let value = value - of_block.map_or(0.0, |(_, effect)| *effect);
-                let freedom = EFFICIENCY * count(self.freedom());
-                cells.push((OutlierPlace::Cell(row, column), value, self.spread, freedom));
-            }
-        }
+        let cells = self.outlying_cells(groups, &blocks);
         found.extend(blocks.into_iter().map(|(outlier, _)| outlier));
-        found.extend(self.judged(&cells).into_iter().map(|(outlier, _)| outlier));
+        found.extend(cells);
         found
+    }
+
+    /// Cells that deviate, from their block if that is an outlier. There may be a million cells:
+    /// nothing but their probabilities is kept.
+    fn outlying_cells(&self, groups: &[usize], blocks: &[(Outlier, f64)]) -> Vec<Outlier> {
+        let group = |member: usize| groups.get(member).copied();
+        let effect = |row: usize, column: usize, value: f64| {
+            let of_block = blocks.iter().find(|(block, _)| {
+                matches!(block.place, OutlierPlace::Block(from, to)
+                    if group(row) == Some(from) && group(column) == Some(to))
+            });
+            value - of_block.map_or(0.0, |(_, effect)| *effect)
+        };
+        let cells = || {
+            let rows = self.residuals.iter().enumerate();
+            rows.flat_map(move |(row, values)| {
+                let values = values.iter().enumerate();
+                let known = values.filter_map(|(column, value)| Some((column, (*value)?)));
+                known.map(move |(column, value)| (row, column, value))
+            })
+        };
+        let freedom = EFFICIENCY * count(self.freedom());
+        let probability = |(row, column, value): (usize, usize, f64)| {
+            let score = self.scale.score(effect(row, column, value), self.spread);
+            t_probability(score, freedom)
+        };
+        let probabilities: Vec<f64> = cells().map(probability).collect();
+        let rates = discovery_rates(&probabilities);
+        let judged = cells()
+            .zip(rates)
+            .filter_map(|((row, column, value), rate)| {
+                let effect = effect(row, column, value);
+                let place = OutlierPlace::Cell(row, column);
+                self.judge(place, (effect, self.spread), rate)
+            });
+        judged.collect()
     }
 
     /// Values that are not used up by medians.
@@ -384,18 +407,27 @@ impl Polish {
         let rates = discovery_rates(&probabilities);
         let judged = tests.iter().zip(rates).filter_map(|(test, rate)| {
             let (place, effect, spread, _) = *test;
-            let score = score(effect, spread);
-            let is_outlier =
-                rate <= RATE && score.abs() >= FEWEST_DEVIATIONS && self.scale.matters(effect);
-            let outlier = Outlier {
-                place,
-                effect: self.scale.effect(effect),
-                score,
-                rate,
-            };
-            is_outlier.then_some((outlier, effect))
+            Some((self.judge(place, (effect, spread), rate)?, effect))
         });
         judged.collect()
+    }
+
+    /// An effect with its standard deviation and false discovery rate, if it is an outlier.
+    fn judge(
+        &self,
+        place: OutlierPlace,
+        (effect, spread): (f64, f64),
+        rate: f64,
+    ) -> Option<Outlier> {
+        let score = self.scale.score(effect, spread);
+        let is_outlier =
+            rate <= RATE && score.abs() >= FEWEST_DEVIATIONS && self.scale.matters(effect);
+        is_outlier.then_some(Outlier {
+            place,
+            effect: self.scale.effect(effect),
+            score,
+            rate,
+        })
     }
 
     /// Judges more measurements of the cells of an outlier: `again` has values with their row

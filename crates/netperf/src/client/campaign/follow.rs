@@ -18,7 +18,10 @@ impl CampaignRun<'_> {
         let once = self.plan.rounds_once(rounds.len());
         self.cells
             .expect(&rounds, self.plan.probe.then_some(once), false);
-        self.rounds = rounds;
+        // Of disjoint rounds, cells are measured again in others.
+        if !self.plan.has_disjoint_rounds() {
+            self.rounds = rounds;
+        }
     }
 
     /// Measures all rounds, and then what looks wrong once more.

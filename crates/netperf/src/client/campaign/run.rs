@@ -70,7 +70,7 @@ pub(super) struct CampaignRun<'a> {
     pub(super) plan: &'a CampaignPlan,
     pub(super) members: Vec<Member>,
     pub(super) cells: CampaignCells,
-    /// The rounds of the plan.
+    /// The rounds of the plan, if they may be repeated as a whole.
     pub(super) rounds: Vec<Vec<Cell>>,
     /// The begin of the loads is agreed.
     pub(super) agreed: bool,

@@ -116,7 +116,7 @@ fn the_manual_names_the_statuses_of_the_code_of_each_program() {
         ("netperf sweep", &["client/sweep.rs"]),
         (
             "netperf campaign",
-            &["client/campaign.rs", "client/campaign"],
+            &["client/campaign.rs", "client/campaign", "client/compare.rs"],
         ),
         ("netperf history", &["client/history.rs"]),
         ("netserver", &["server.rs", "server"]),

@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use netperf_session::iperf3::client::{Client, ClientEffect, ClientInput};
-use netperf_session::iperf3::server::{Server, ServerEffect, ServerInput, ServerState};
+use netperf_session::iperf3::client::{ClientTest, ClientTestEffect, ClientTestInput};
+use netperf_session::iperf3::server::{ServerTest, ServerTestEffect, ServerTestInput, ServerTestState};
 use netperf_wire::iperf3::{
     ConnectWord, Cookie, Counter, DatagramHeader, Parameters, Results, ServerError, framed,
 };
@@ -21,33 +21,33 @@ fuzz_target!(|bytes: &[u8]| {
 
 /// Feeds a server in pieces; the driver agrees to everything.
 fn serve(bytes: &[u8], piece: usize) {
-    let mut server = Server::default();
+    let mut server = ServerTest::default();
     for piece in bytes.chunks(piece.max(1)) {
-        let mut todo = server.step(ServerInput::Bytes(piece));
+        let mut todo = server.step(ServerTestInput::Bytes(piece));
         while !todo.is_empty() {
             let next = match todo.remove(0) {
-                ServerEffect::Prepare(parameters) => {
+                ServerTestEffect::Prepare(parameters) => {
                     let again = Parameters::decode(parameters.encode().as_bytes());
                     assert_eq!(again.as_ref(), Ok(parameters.as_ref()));
                     assert!((1..=256).contains(&parameters.streams()));
-                    ServerInput::Prepared
+                    ServerTestInput::Prepared
                 }
-                ServerEffect::Finish => ServerInput::Finished(Box::default()),
-                ServerEffect::Report(results) => {
+                ServerTestEffect::Finish => ServerTestInput::Finished(Box::default()),
+                ServerTestEffect::Report(results) => {
                     let again = Results::decode(results.encode().as_bytes());
                     assert!(again.is_ok(), "{again:?}");
                     continue;
                 }
-                ServerEffect::Send(_) | ServerEffect::Start => continue,
-                ServerEffect::End(_) => {
-                    assert_eq!(server.at(), ServerState::Ended);
+                ServerTestEffect::Send(_) | ServerTestEffect::Start => continue,
+                ServerTestEffect::End(_) => {
+                    assert_eq!(server.at(), ServerTestState::Ended);
                     assert!(todo.is_empty());
                     return;
                 }
             };
             todo.extend(server.step(next));
-            if server.at() == ServerState::AwaitsStreams {
-                todo.extend(server.step(ServerInput::StreamsOpen));
+            if server.at() == ServerTestState::AwaitsStreams {
+                todo.extend(server.step(ServerTestInput::StreamsOpen));
             }
         }
     }
@@ -59,21 +59,22 @@ fn ask(bytes: &[u8], piece: usize) {
         parallel: 1,
         ..Parameters::default()
     };
-    let mut client = Client::new(Cookie::of(&[0; 36]), parameters);
-    let mut todo = client.step(ClientInput::Connected);
+    let mut client = ClientTest::new(Cookie::of(&[0; 36]), parameters);
+    let mut todo = client.step(ClientTestInput::Connected);
     for piece in bytes.chunks(piece.max(1)) {
-        todo.extend(client.step(ClientInput::Bytes(piece)));
+        todo.extend(client.step(ClientTestInput::Bytes(piece)));
         while !todo.is_empty() {
             let next = match todo.remove(0) {
-                ClientEffect::OpenStreams => ClientInput::StreamsOpen,
-                ClientEffect::Start => ClientInput::Over(Box::default()),
-                ClientEffect::End(Err(error)) => {
+                ClientTestEffect::OpenStreams => ClientTestInput::StreamsOpen,
+                ClientTestEffect::Start => ClientTestInput::Over,
+                ClientTestEffect::Finish => ClientTestInput::Finished(Box::default()),
+                ClientTestEffect::End(Err(error)) => {
                     let line = error.to_string();
                     assert!(!line.contains(char::is_control), "{line:?}");
                     return;
                 }
-                ClientEffect::End(Ok(())) => return,
-                ClientEffect::Send(_) | ClientEffect::Report(_) => continue,
+                ClientTestEffect::End(Ok(())) => return,
+                ClientTestEffect::Send(_) | ClientTestEffect::Report(_) => continue,
             };
             todo.extend(client.step(next));
         }

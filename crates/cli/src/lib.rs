@@ -29,6 +29,7 @@ mod grammar;
 mod group;
 mod help;
 mod history;
+pub mod iperf3;
 mod kind;
 mod long;
 mod masked;

@@ -424,13 +424,17 @@ fn typed(
         }
         TableEnd::Halted(Halt::FullVersion) => return Ok(ServerCommand::FullVersion),
         TableEnd::Halted(Halt::Explain(_)) => Usage::help(help::netserver()),
-        TableEnd::Halted(Halt::Help | Halt::ListSelectors { .. }) => {
+        TableEnd::Halted(Halt::Help | Halt::NotFirst | Halt::ListSelectors { .. }) => {
             Usage::error(usage::netserver(), 1)
         }
         TableEnd::Complaint(line) => Usage::error(format!("{line}\n{}", usage::netserver()), 1),
     };
     Ok(ServerCommand::Usage(usage))
 }
+
+/// Answer to `--iperf3` behind options of netperf.
+const NOT_FIRST: &str =
+    "netperf: --iperf3 has to be the first option: netperf --iperf3 -H HOST [OPTIONS]\n";
 
 fn halted(halt: Halt, stream: OutputStream, letters: impl Fn() -> String) -> Command {
     match halt {
@@ -441,6 +445,7 @@ fn halted(halt: Halt, stream: OutputStream, letters: impl Fn() -> String) -> Com
             hint: String::new(),
         }),
         Halt::Explain(topic) => Command::Usage(Usage::help(topic.text())),
+        Halt::NotFirst => Command::Usage(Usage::error(NOT_FIRST.to_owned(), 1)),
         Halt::Version => Command::Version(VERSION.to_owned()),
         Halt::FullVersion => Command::FullVersion,
         Halt::ListSelectors { one_per_line } => Command::ListSelectors { one_per_line },

@@ -45,6 +45,7 @@ mod sequence;
 mod series;
 pub mod sizes;
 pub mod stop;
+pub mod streams;
 mod timing;
 pub mod workload;
 

@@ -9,7 +9,7 @@ const GAIN: f64 = 1.0 / 16.0;
 
 /// Counts of datagrams that arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DatagramCounts {
+pub struct DatagramTally {
     /// Highest number that arrived. Numbers count from 1.
     pub highest: u64,
     /// Datagrams that arrived, late and repeated ones included.
@@ -25,7 +25,7 @@ pub struct DatagramCounts {
 /// The account of one stream. Its size does not depend on the number of datagrams.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DatagramTrack {
-    counts: DatagramCounts,
+    counts: DatagramTally,
     /// Transit time of the last datagram, nanoseconds.
     transit: Option<i64>,
 }
@@ -58,7 +58,7 @@ impl DatagramTrack {
 
     /// The counts so far.
     #[must_use]
-    pub const fn counts(&self) -> DatagramCounts {
+    pub const fn counts(&self) -> DatagramTally {
         self.counts
     }
 }
@@ -69,7 +69,7 @@ mod tests {
 
     const MILLI: u64 = 1_000_000;
 
-    fn of(numbers: &[u64]) -> DatagramCounts {
+    fn of(numbers: &[u64]) -> DatagramTally {
         let mut track = DatagramTrack::default();
         for (at, number) in (0..).zip(numbers) {
             track.take(*number, at * MILLI, at * MILLI + 77);

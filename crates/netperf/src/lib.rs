@@ -1,6 +1,7 @@
 //! netperf and netserver: the two mains, and the code that connects the crates.
 
 pub mod client;
+mod iperf3;
 mod key;
 mod link;
 #[cfg_attr(
@@ -30,6 +31,42 @@ fn report_lack_of_memory(program: &str) {
 #[must_use]
 pub fn argv() -> Vec<OsString> {
     std::env::args_os().collect()
+}
+
+/// The words of an iperf3 command line: those of a process that was started under the name
+/// iperf3, or behind a first word `--iperf3`.
+#[must_use]
+pub fn iperf3_words(argv: &[OsString]) -> Option<Vec<String>> {
+    let (name, words) = argv.split_first()?;
+    let words: Vec<String> = words
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    if Path::new(name)
+        .file_name()
+        .is_some_and(|name| name == "iperf3")
+    {
+        return Some(words);
+    }
+    let (first, rest) = words.split_first()?;
+    if first != "--iperf3" {
+        return None;
+    }
+    // The host has the letter that it has in netperf, too.
+    let word = |word: &String| {
+        if word == "-H" {
+            "-c".to_owned()
+        } else {
+            word.clone()
+        }
+    };
+    Some(rest.iter().map(word).collect())
+}
+
+/// Runs an iperf3 command line.
+#[must_use]
+pub fn iperf3_main(words: &[String]) -> std::process::ExitCode {
+    iperf3::client::main(words)
 }
 
 /// Returns true if this process was started under the name netserver.

@@ -6,6 +6,7 @@ pub(crate) mod agent;
 mod check;
 mod histogram;
 mod host;
+mod iperf3;
 mod listen;
 mod log;
 mod metrics;
@@ -101,6 +102,8 @@ struct Environment {
     journal: bool,
     /// True if session records go to standard output.
     records: bool,
+    /// True for the session of an iperf3 client.
+    iperf3: bool,
     /// Descriptor of the hand-off socket for data that arrives at the listener's port.
     handoff: Option<i32>,
     /// Descriptor at which a session passes the connection of a coordinator.
@@ -120,6 +123,7 @@ impl Environment {
             argv: argv.to_vec(),
             journal: has("JOURNAL_STREAM"),
             records: has(session_process::RECORDS),
+            iperf3: has(session_process::IPERF3),
             handoff: std::env::var(session_process::HANDOFF)
                 .ok()
                 .and_then(|number| number.parse().ok()),
@@ -253,6 +257,12 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
     let handoff = environment.handoff.and_then(pass::take_inherited);
     let handoff = handoff.map(Socket::from);
     let door = environment.door.and_then(pass::take_inherited);
+    if let (true, Some(handoff)) = (environment.iperf3, &handoff) {
+        if let Ok(handoff) = handoff.try_clone() {
+            iperf3::session::serve(control, args, handoff, &mut ListenerRecords);
+        }
+        return ExitCode::SUCCESS;
+    }
     let inherited = (handoff, door.map(Socket::from));
     session::serve(control, args, inherited, &mut ListenerRecords);
     ExitCode::SUCCESS

@@ -22,6 +22,8 @@ pub struct ServerArgs {
     pub listen: HostArg,
     /// `-p`: port number or service name.
     pub port: Option<String>,
+    /// `--iperf3`: the port for iperf3 clients.
+    pub iperf3: Option<String>,
     /// `-D`: stay in the foreground.
     pub foreground: bool,
     /// `-f`: serve one control connection at a time, in this process.
@@ -195,6 +197,17 @@ impl ServerArgs {
         }
         if agent.enabled && self.no_fork {
             return Some("an agent serves several connections: leave out -f".to_owned());
+        }
+        if self.iperf3.is_some() && self.no_fork {
+            let line = "iperf3 clients have a process each: leave out -f";
+            return Some(line.to_owned());
+        }
+        let requires = self.access.key_file.is_some() || self.passphrase.is_some();
+        let none = self.access.require == Some(Require::None);
+        if self.iperf3.is_some() && !none && (requires || self.access.require.is_some()) {
+            let line = "iperf3 clients have neither key nor passphrase: \
+                leave out iperf3, or admit clients without (require none)";
+            return Some(line.to_owned());
         }
         match self.access.require {
             Some(Require::Passphrase) if self.passphrase.is_none() => Some(

@@ -44,6 +44,13 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
              (default localhost). The family is 4 or 6 (inet, inet6, unspec); `,6` alone changes \
              only the family. vsock:3 is the host or virtual machine with context id 3.",
         ),
+    Opt::named("iperf3", Group::About)
+        .action(Action::Halt(Halt::NotFirst))
+        .help("measure to an iperf3 server, with the options of iperf3 (as the first option)")
+        .more(
+            "netperf --iperf3 -H HOST [OPTIONS]: -H names the host, all other options, the output and \
+             the exit status are those of iperf3. The same under the name iperf3.",
+        ),
     Opt::lettered('p', "port", Group::Hosts)
         .takes("port,local", PORTS)
         .set(|a, text| {

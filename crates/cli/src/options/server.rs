@@ -13,6 +13,9 @@ use crate::table::{Action, Halt, OptionSpec};
 
 type Opt = OptionSpec<ServerArgs>;
 
+/// Default port of iperf3.
+const IPERF3_PORT: &str = "5201";
+
 /// Options that a file of settings has not: about the file, or about this one command.
 #[cfg_attr(
     not(feature = "files"),
@@ -59,6 +62,19 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .more(
             "A number or a service name. If none of -D, -f, -L and -p is given and standard input \
              is a socket, netserver serves that connection, as under inetd.",
+        ),
+    Opt::named("iperf3", Group::Listening)
+        .takes("[port]", ValueKind::Port)
+        .action(Action::NextIfNumber(|a, port| {
+            a.iperf3 = Some(port.unwrap_or(IPERF3_PORT).to_owned());
+            a.standalone = true;
+        }))
+        .help("serve iperf3 clients, too, on this port (default 5201)")
+        .more(
+            "Beside the port of netperf, with the same addresses, policy, limits, log and sandbox. \
+             Many clients at the same time; with --max-sessions 1 all others are told that the \
+             server is busy. iperf3 clients have neither key nor passphrase, so that neither can \
+             be required.",
         ),
     Opt::lettered('4', "ipv4", Group::Listening)
         .flag(|a| a.listen.family = Some(Family::V4))

@@ -4,6 +4,7 @@
 //! A single thread that never blocks on a client. Pending connections, processes and their
 //! lifetimes are all bounded, so that unauthenticated clients cannot exhaust resources.
 
+mod campaign;
 mod grants;
 mod incoming;
 mod input;
@@ -26,7 +27,8 @@ use netperf_session::server::PASSPHRASE;
 use netperf_transport::registry;
 
 use super::admission::Admission;
-use super::agent::{AgentMessage, AgentProcess};
+use super::agent::AgentProcess;
+use super::iperf3::Iperf3Port;
 use super::log::ServerLog;
 use super::metrics::{Gauges, Metrics};
 use super::metrics_server::MetricsServer;
@@ -48,7 +50,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Longest wait of epoll_wait(2); nothing depends on it.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// Largest number of concurrent sessions; further clients wait.
-const MOST_SESSIONS: usize = 1000;
+pub(super) const MOST_SESSIONS: usize = 1000;
 /// Largest number of pending connections.
 const MOST_WAITING: usize = 4096;
 /// Descriptors reserved for listeners, pipes and standard streams.
@@ -59,22 +61,23 @@ const DESCRIPTORS_KEPT: u64 = 2 * MOST_SESSIONS as u64 / 8;
 pub(super) struct AcceptLoop {
     /// Original command line, for reading the configuration file again.
     argv: Vec<OsString>,
-    args: ServerArgs,
+    pub(super) args: ServerArgs,
     listeners: Vec<Socket>,
     signals: Signals,
-    poller: ServerPoller,
+    pub(super) poller: ServerPoller,
     pending: PendingConnections,
     most_waiting: usize,
-    sessions: Vec<SessionProcess>,
+    pub(super) sessions: Vec<SessionProcess>,
     proofs: ProofPool,
     starts: StartRates,
     /// Number of sessions started.
-    started: u64,
-    admission: Admission,
-    log: ServerLog,
+    pub(super) started: u64,
+    pub(super) admission: Admission,
+    pub(super) log: ServerLog,
     metrics: Metrics,
     metrics_server: Option<MetricsServer>,
     data_arrivals: DataArrivals,
+    pub(super) iperf3: Iperf3Port,
     /// Opens files of root, where netserver has changed to another user.
     root_files: Option<RootFiles>,
     /// The agent of campaigns.
@@ -95,7 +98,7 @@ impl AcceptLoop {
     pub(super) fn open(
         argv: &[OsString],
         args: &ServerArgs,
-        listeners: Vec<Socket>,
+        (listeners, of_iperf3): (Vec<Socket>, Vec<Socket>),
         (log, metrics_server): (ServerLog, Option<MetricsServer>),
         (root_files, agent): (Option<RootFiles>, Option<AgentProcess>),
     ) -> io::Result<Self> {
@@ -119,6 +122,7 @@ impl AcceptLoop {
             metrics_server.register(&poller)?;
         }
         let data_arrivals = DataArrivals::open(&listeners, args.one_port(), &poller)?;
+        let iperf3 = Iperf3Port::open(of_iperf3, &poller)?;
         if let Some(agent) = &agent {
             poller.watch(agent.fd(), PollToken::Agent)?;
         }
@@ -144,6 +148,7 @@ impl AcceptLoop {
             metrics: Metrics::default(),
             metrics_server,
             data_arrivals,
+            iperf3,
             root_files,
             agent,
             paused: None,
@@ -166,6 +171,7 @@ impl AcceptLoop {
             ("one_port", self.one_port().label().into()),
         ];
         self.log.say(LogLevel::Info, "listening", &fields);
+        self.log_iperf3();
         loop {
             match self.poller.wait(self.next_timeout()) {
                 Ok(events) => self.act(&events, supervisor),
@@ -205,6 +211,7 @@ impl AcceptLoop {
             self.metrics_server.as_ref().and_then(MetricsServer::until),
             self.admission.next(),
             self.data_arrivals.next(),
+            self.iperf3.next(),
             self.next_proof(),
         ];
         let next = moments.into_iter().flatten().min();
@@ -245,6 +252,10 @@ impl AcceptLoop {
                     self.log_unclaimed(unclaimed);
                 }
                 PollToken::Listener(number) => self.accept_from(number),
+                PollToken::Iperf3Listener(number) => self.accept_iperf3(number),
+                PollToken::Iperf3Connection(number) => self.hear_iperf3(number, *ended),
+                PollToken::Iperf3Session(number) => self.iperf3.hear_session(number, &self.poller),
+                PollToken::Iperf3Datagrams => self.iperf3.read_words(&self.poller),
                 PollToken::Signals
                 | PollToken::MetricsServer
                 | PollToken::Refused
@@ -277,47 +288,6 @@ impl AcceptLoop {
                 self.obey(signal);
                 if self.draining.is_some() {
                     supervisor.tell("STOPPING=1\nSTATUS=sessions may finish");
-                }
-            }
-        }
-    }
-
-    /// Ends the sessions of a campaign that is over: a load whose agent does not end it stops here.
-    fn end_without_key(&mut self) {
-        let mut index = 0;
-        while let Some(session) = self.sessions.get_mut(index) {
-            let keys = self.args.access.keys.as_deref();
-            if session.session_log.lacks_key(keys) {
-                let end = session.kill();
-                self.close(index, end);
-            } else {
-                index += 1;
-            }
-        }
-    }
-
-    /// Reads the messages of the agent. netserver ends with it.
-    fn hear_agent(&mut self) {
-        while let Some(message) = self.agent.as_mut().and_then(AgentProcess::next) {
-            match message {
-                AgentMessage::Keys(keys) => {
-                    self.args.access.keys = keys;
-                    self.end_without_key();
-                }
-                AgentMessage::Log(line) => {
-                    let fields = [("campaign", line.into())];
-                    self.log.say(LogLevel::Info, "agent", &fields);
-                }
-                AgentMessage::Ended => {
-                    if let Some(agent) = &self.agent {
-                        self.poller.remove(agent.fd());
-                    }
-                    self.agent = None;
-                    self.log.say(LogLevel::Info, "agent ended", &[]);
-                    if self.draining.is_none() {
-                        self.drain();
-                        self.draining = Some(clock::now());
-                    }
                 }
             }
         }
@@ -374,7 +344,7 @@ impl AcceptLoop {
     }
 
     /// Handles a failure of accept(2), which never ends the server.
-    fn survive(&mut self, error: &io::Error) {
+    pub(super) fn survive(&mut self, error: &io::Error) {
         let kind = error.kind();
         let passing = kind == io::ErrorKind::WouldBlock
             || kind == io::ErrorKind::Interrupted
@@ -481,6 +451,7 @@ impl AcceptLoop {
         }
         self.pending.clear();
         self.data_arrivals.close();
+        self.iperf3.close(&self.poller);
         let next_timeout = self.args.operations.drain();
         self.draining = Some(clock::now().plus(next_timeout));
         let fields = [
@@ -521,6 +492,7 @@ impl AcceptLoop {
     fn close(&mut self, index: usize, end: ProcessEnd) {
         let mut session = self.sessions.swap_remove(index);
         self.data_arrivals.remove_session(session.number);
+        self.iperf3.remove_session(session.number, &self.poller);
         session.read_the_rest();
         if let Some((source, _)) = session.unproven {
             // A session that netserver ends is no failure of its client.
@@ -546,6 +518,7 @@ impl AcceptLoop {
             }
         }
         self.end_proofs(now);
+        self.expire_iperf3();
         if self.admission.next().is_some_and(over) {
             self.admission.look(&self.poller);
         }
@@ -573,7 +546,7 @@ impl AcceptLoop {
         self.draining.is_some() && self.sessions.is_empty()
     }
 
-    fn complain(&mut self, what: &str, error: &io::Error) {
+    pub(super) fn complain(&mut self, what: &str, error: &io::Error) {
         self.metrics.failed(what);
         self.log.fail(what, error);
     }

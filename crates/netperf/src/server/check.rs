@@ -26,6 +26,11 @@ pub(super) fn failures(args: ServerArgs) -> Vec<Failure> {
     look(log_file(&args));
     look(data_ports(&args));
     look(listeners(&args));
+    look(
+        listen::iperf3_listeners(&args)
+            .map(drop)
+            .or_else(unless_in_use),
+    );
     look(with_key(args, None).map(drop));
     failures
 }

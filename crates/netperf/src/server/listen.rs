@@ -60,6 +60,7 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
             Failure { hint, ..failure }
         });
     }
+    let of_iperf3 = iperf3_listeners(args)?;
     let _unheard = environment.supervisor.connect();
     if let Some(user) = user {
         user.carry_out(args, &mut log)?;
@@ -90,10 +91,29 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     let agent = agent.map_err(|error| failed(format_args!("--agent: {}", system_text(&error))))?;
     let outputs = (log, metrics_server);
     let processes = (root_files, agent);
-    let accept_loop = AcceptLoop::open(&environment.argv, args, listeners, outputs, processes)
+    let all = (listeners, of_iperf3);
+    let accept_loop = AcceptLoop::open(&environment.argv, args, all, outputs, processes)
         .map_err(|error| failed(format_args!("cannot listen: {error}")))?;
     environment.supervisor.tell("READY=1\nSTATUS=serving");
     Ok(accept_loop.serve(&environment.supervisor))
+}
+
+/// Opens the listeners for iperf3 clients, if configured.
+pub(super) fn iperf3_listeners(args: &ServerArgs) -> Result<Vec<Socket>, Failure> {
+    let Some(port) = &args.iperf3 else {
+        return Ok(Vec::new());
+    };
+    let (listeners, reasons) = listeners_at(args, port);
+    if listeners.is_empty() {
+        return Err(Failure::stderr(FAILED, reasons.concat().trim_end()));
+    }
+    for listener in &listeners {
+        one_port::beside(listener).map_err(|error| {
+            let line = format_args!("--iperf3: port {port}: {}", system_text(&error));
+            Failure::netserver(FAILED, line)
+        })?;
+    }
+    Ok(listeners)
 }
 
 /// The process that opens the files which SIGHUP reads again; `None` without such a file.
@@ -198,12 +218,16 @@ pub(super) fn no_log(args: &ServerArgs, error: &io::Error) -> Failure {
 /// (which also accepts IPv4 if the system permits) and the IPv4 wildcard. For all others a line
 /// with the reason.
 pub(super) fn listeners(args: &ServerArgs) -> (Vec<Socket>, Vec<String>) {
+    listeners_at(args, args.port())
+}
+
+fn listeners_at(args: &ServerArgs, port: &str) -> (Vec<Socket>, Vec<String>) {
     let wanted = match args.family() {
         Family::Unspecified => Want::Any,
         Family::V4 => Want::V4,
         Family::V6 => Want::V6,
     };
-    let (host, port) = (args.listen.host.as_deref(), args.port());
+    let host = args.listen.host.as_deref();
     if let Some(host) = host.filter(|host| host.starts_with("vsock:")) {
         return split([vsock_listener(host, port).map_err(|error| {
             let text = system_text(&error);

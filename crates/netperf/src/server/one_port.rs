@@ -360,7 +360,7 @@ fn probe(socket: &Socket) -> io::Result<Option<Probe>> {
 }
 
 /// Converts an IPv4-mapped address to IPv4.
-fn canonical(address: SocketAddr) -> SocketAddr {
+pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip().to_canonical() {
         IpAddr::V4(v4) => SocketAddr::new(v4.into(), address.port()),
         IpAddr::V6(_) => address,
@@ -368,7 +368,7 @@ fn canonical(address: SocketAddr) -> SocketAddr {
 }
 
 /// Copies the scope of a link-local peer address to our address.
-fn of_the_same_link(mut own: SocketAddr, other: SocketAddr) -> SocketAddr {
+pub(super) fn of_the_same_link(mut own: SocketAddr, other: SocketAddr) -> SocketAddr {
     if let (SocketAddr::V6(own), SocketAddr::V6(other)) = (&mut own, other) {
         if own.ip().is_unicast_link_local() {
             own.set_scope_id(other.scope_id());

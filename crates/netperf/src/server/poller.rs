@@ -35,10 +35,18 @@ pub(super) enum PollToken {
     Agent,
     /// Standard input.
     Input,
+    /// The iperf3 listener with this index.
+    Iperf3Listener(u64),
+    /// A datagram at a port of iperf3.
+    Iperf3Datagrams,
+    /// The iperf3 connection with this number, whose cookie is incomplete.
+    Iperf3Connection(u64),
+    /// A message of the iperf3 session with this number.
+    Iperf3Session(u64),
 }
 
 /// Number of kinds.
-const KINDS: u64 = 11;
+const KINDS: u64 = 15;
 
 impl PollToken {
     /// Encodes the token for the kernel.
@@ -55,6 +63,10 @@ impl PollToken {
             Self::Handoffs => (8, 0),
             Self::Agent => (9, 0),
             Self::Input => (10, 0),
+            Self::Iperf3Listener(number) => (11, number),
+            Self::Iperf3Datagrams => (12, 0),
+            Self::Iperf3Connection(number) => (13, number),
+            Self::Iperf3Session(number) => (14, number),
         };
         // Numbers count up from 0 and never reach 2^60.
         number.wrapping_mul(KINDS).wrapping_add(kind)
@@ -73,6 +85,10 @@ impl PollToken {
             8 => Self::Handoffs,
             9 => Self::Agent,
             10 => Self::Input,
+            11 => Self::Iperf3Listener(number),
+            12 => Self::Iperf3Datagrams,
+            13 => Self::Iperf3Connection(number),
+            14 => Self::Iperf3Session(number),
             _ => Self::Signals,
         }
     }
@@ -192,6 +208,10 @@ mod tests {
             PollToken::PendingConnection(1 << 59),
             PollToken::ArrivingData(3),
             PollToken::Session(9),
+            PollToken::Iperf3Listener(1),
+            PollToken::Iperf3Datagrams,
+            PollToken::Iperf3Connection(1 << 40),
+            PollToken::Iperf3Session(2),
         ] {
             assert_eq!(PollToken::from_raw(token.to_raw()), token);
         }

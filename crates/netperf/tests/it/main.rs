@@ -52,6 +52,7 @@ mod interop;
 mod interop_cases;
 mod io;
 mod io_uring;
+mod iperf3;
 mod json;
 mod kubernetes;
 mod lab;

@@ -158,10 +158,13 @@ const NOBODY_LACKS: &[(&str, &str)] = &[
 ];
 
 /// Options whose refusals take more than words, and the test that has them.
-const ELSEWHERE: &[(&str, &str)] = &[(
-    "key-file",
-    "access.rs: threat_model_a_netserver_that_cannot_prove_that_it_has_the_key_is_refused",
-)];
+const ELSEWHERE: &[(&str, &str)] = &[
+    (
+        "key-file",
+        "access.rs: threat_model_a_netserver_that_cannot_prove_that_it_has_the_key_is_refused",
+    ),
+    ("iperf3", "iperf3/live.rs: flags_of_netperf_name_the_host"),
+];
 
 #[test]
 fn every_option_of_our_own_has_a_row_that_says_who_lacks_it() {

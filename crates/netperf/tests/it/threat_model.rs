@@ -10,6 +10,31 @@ use netperf_model::Limits;
 /// A sentence or the threat of a table, the file of its test and the name of the test.
 const HELD: &[(&str, &str, &str)] = &[
     (
+        "reflecting datagrams of iperf3 to a third host with a forged source address",
+        "crates/netperf/tests/it/iperf3/faults.rs",
+        "threat_model_a_datagram_that_no_session_expects_is_not_answered",
+    ),
+    (
+        "joining the streams of another client's iperf3 test",
+        "crates/netperf/tests/it/iperf3/faults.rs",
+        "threat_model_a_stream_that_is_not_expected_is_refused_and_the_test_goes_on",
+    ),
+    (
+        "occupying sessions with iperf3 clients that say nothing more",
+        "crates/netperf/tests/it/iperf3/faults.rs",
+        "threat_model_a_client_that_says_nothing_more_frees_its_seat_within_seconds",
+    ),
+    (
+        "absurd parameters and results of iperf3",
+        "crates/netperf/tests/it/iperf3/faults.rs",
+        "threat_model_absurd_messages_get_one_error_and_the_next_client_is_served",
+    ),
+    (
+        "iperf3 tests beyond the policy",
+        "crates/netperf/tests/it/iperf3/faults.rs",
+        "threat_model_the_policy_of_netserver_holds_for_iperf3_clients",
+    ),
+    (
         "sending data to a third host",
         "crates/netperf/tests/it/guard.rs",
         "threat_model_records_that_name_what_is_off_or_beyond_the_policy_move_nothing_netns",

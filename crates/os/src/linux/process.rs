@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::call::{checked, number};
 
@@ -252,6 +253,23 @@ pub fn set_name(name: &CStr) {
     // SAFETY: the name is NUL-terminated and outlives the call. A failure would
     // only leave the old name.
     unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+}
+
+/// CPU time of this process so far (getrusage(2)): in programs, and in the kernel for them.
+///
+/// # Errors
+/// Never, with the arguments given.
+pub fn cpu_times() -> io::Result<(Duration, Duration)> {
+    // SAFETY: rusage is plain numbers for which all zeros is valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure outlives the call.
+    checked(unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) })?;
+    let time = |time: libc::timeval| {
+        let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+        let micros = u64::try_from(time.tv_usec).unwrap_or(0);
+        Duration::from_secs(seconds) + Duration::from_micros(micros)
+    };
+    Ok((time(usage.ru_utime), time(usage.ru_stime)))
 }
 
 /// pipe2(2), closed on exec: the reading end, then the writing end.

@@ -11,7 +11,7 @@ const MOST_INPUT: usize = LONGEST + 64;
 
 /// State of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ClientState {
+pub enum ClientTestState {
     /// The server has not answered the cookie.
     AwaitsAnswer,
     /// The server examines the parameters.
@@ -26,6 +26,8 @@ pub enum ClientState {
     Runs,
     /// The server ends its streams.
     AwaitsExchange,
+    /// The driver ends its own.
+    Finishes,
     /// The server's results are incomplete.
     AwaitsResults,
     /// Both have the results.
@@ -38,7 +40,7 @@ pub enum ClientState {
 
 /// Input of a client.
 #[derive(Clone, Debug)]
-pub enum ClientInput<'a> {
+pub enum ClientTestInput<'a> {
     /// The control connection exists.
     Connected,
     /// Bytes of the control connection.
@@ -51,21 +53,25 @@ pub enum ClientInput<'a> {
     StreamsOpen,
     /// This end cannot go on.
     Failed,
-    /// The time or the amount is over, with these results.
-    Over(Box<Results>),
+    /// The time or the amount is over: this end sends no more.
+    Over,
+    /// The streams have ended with these results.
+    Finished(Box<Results>),
     /// The user stops the test.
     Interrupted,
 }
 
 /// Effect of a step.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ClientEffect {
+pub enum ClientTestEffect {
     /// Send these bytes over the control connection.
     Send(Vec<u8>),
     /// Open the streams.
     OpenStreams,
     /// Start the streams.
     Start,
+    /// End the streams, to which the server sends no more, and measure.
+    Finish,
     /// The server's results.
     Report(Box<Results>),
     /// The session is over.
@@ -124,78 +130,87 @@ fn described(error: ServerError) -> String {
 
 /// A client's end of one test.
 #[derive(Debug)]
-pub struct Client {
-    at: ClientState,
+pub struct ClientTest {
+    at: ClientTestState,
     input: Vec<u8>,
     cookie: Cookie,
     parameters: Parameters,
-    results: Option<Box<Results>>,
 }
 
-impl Client {
+impl ClientTest {
     /// A test with these parameters.
     #[must_use]
     pub const fn new(cookie: Cookie, parameters: Parameters) -> Self {
         Self {
-            at: ClientState::AwaitsAnswer,
+            at: ClientTestState::AwaitsAnswer,
             input: Vec::new(),
             cookie,
             parameters,
-            results: None,
         }
     }
 
     /// The state.
     #[must_use]
-    pub const fn at(&self) -> ClientState {
+    pub const fn at(&self) -> ClientTestState {
         self.at
     }
 
     /// Takes an input.
-    pub fn step(&mut self, input: ClientInput<'_>) -> Vec<ClientEffect> {
-        if self.at == ClientState::Ended {
+    pub fn step(&mut self, input: ClientTestInput<'_>) -> Vec<ClientTestEffect> {
+        if self.at == ClientTestState::Ended {
             return Vec::new();
         }
         match input {
-            ClientInput::Connected => vec![ClientEffect::Send(self.cookie.bytes().to_vec())],
-            ClientInput::Bytes(bytes) => self.hear(bytes),
-            ClientInput::Closed => self.closed(),
-            ClientInput::Silent => self.give_up(ClientError::Silent),
-            ClientInput::Failed => self.give_up(ClientError::Failed),
-            ClientInput::Interrupted => {
-                let mut effects = vec![ClientEffect::Send(state(State::ClientTerminate))];
+            ClientTestInput::Connected => {
+                vec![ClientTestEffect::Send(self.cookie.bytes().to_vec())]
+            }
+            ClientTestInput::Bytes(bytes) => self.hear(bytes),
+            ClientTestInput::Closed => self.closed(),
+            ClientTestInput::Silent => self.give_up(ClientError::Silent),
+            ClientTestInput::Failed => self.give_up(ClientError::Failed),
+            ClientTestInput::Interrupted => {
+                let mut effects = vec![ClientTestEffect::Send(state(State::ClientTerminate))];
                 effects.extend(self.end(Err(ClientError::Interrupted)));
                 effects
             }
-            ClientInput::StreamsOpen if self.at == ClientState::OpensStreams => {
-                self.at = ClientState::AwaitsStart;
+            ClientTestInput::StreamsOpen if self.at == ClientTestState::OpensStreams => {
+                self.at = ClientTestState::AwaitsStart;
                 self.read()
             }
-            ClientInput::Over(results) if self.at == ClientState::Runs => {
-                self.results = Some(results);
-                self.at = ClientState::AwaitsExchange;
-                let mut effects = vec![ClientEffect::Send(state(State::TestEnd))];
+            ClientTestInput::Over if self.at == ClientTestState::Runs => {
+                self.at = ClientTestState::AwaitsExchange;
+                let mut effects = vec![ClientTestEffect::Send(state(State::TestEnd))];
+                effects.extend(self.read());
+                effects
+            }
+            ClientTestInput::Finished(results) if self.at == ClientTestState::Finishes => {
+                self.at = ClientTestState::AwaitsResults;
+                let mut effects = vec![ClientTestEffect::Send(framed(&results.encode()))];
                 effects.extend(self.read());
                 effects
             }
             // The driver reports what belongs to another state: nothing follows from it.
-            ClientInput::StreamsOpen | ClientInput::Over(_) => Vec::new(),
+            ClientTestInput::StreamsOpen | ClientTestInput::Over | ClientTestInput::Finished(_) => {
+                Vec::new()
+            }
         }
     }
 
     /// The connection may end behind the first word of an error.
-    fn closed(&mut self) -> Vec<ClientEffect> {
+    fn closed(&mut self) -> Vec<ClientTestEffect> {
         let error = ServerError::read(&self.input);
         match (self.at, error) {
-            (ClientState::AwaitsError, Some(error)) => self.end(Err(ClientError::Server(error))),
-            (ClientState::AwaitsAnswer | ClientState::AwaitsError, _) => {
+            (ClientTestState::AwaitsError, Some(error)) => {
+                self.end(Err(ClientError::Server(error)))
+            }
+            (ClientTestState::AwaitsAnswer | ClientTestState::AwaitsError, _) => {
                 self.end(Err(ClientError::Closed))
             }
             (_, _) => self.give_up(ClientError::Closed),
         }
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Vec<ClientEffect> {
+    fn hear(&mut self, bytes: &[u8]) -> Vec<ClientTestEffect> {
         if self.input.len() + bytes.len() > MOST_INPUT {
             let length = u32::try_from(LONGEST + 1).unwrap_or(u32::MAX);
             return self.give_up(ClientError::Results(Iperf3Error::TooLong(length)));
@@ -205,39 +220,42 @@ impl Client {
     }
 
     /// Reads the input as far as it is complete.
-    fn read(&mut self) -> Vec<ClientEffect> {
+    fn read(&mut self) -> Vec<ClientTestEffect> {
         let mut effects = Vec::new();
         loop {
             let before = (self.at, self.input.len());
             effects.extend(self.read_one());
-            let over = self.at == ClientState::Ended;
+            let over = self.at == ClientTestState::Ended;
             if over || self.input.is_empty() || (self.at, self.input.len()) == before {
                 return effects;
             }
         }
     }
 
-    fn read_one(&mut self) -> Vec<ClientEffect> {
+    fn read_one(&mut self) -> Vec<ClientTestEffect> {
         match self.at {
-            ClientState::AwaitsResults if self.input.first().is_none_or(|byte| *byte == 0) => {
+            ClientTestState::AwaitsResults if self.input.first().is_none_or(|byte| *byte == 0) => {
                 self.read_results()
             }
-            ClientState::AwaitsError => match self.input.get(..8).and_then(ServerError::read) {
+            ClientTestState::AwaitsError => match self.input.get(..8).and_then(ServerError::read) {
                 Some(error) => self.end(Err(ClientError::Server(error))),
                 None => Vec::new(),
             },
-            ClientState::Ended => Vec::new(),
+            ClientTestState::Ended => Vec::new(),
             // Whatever the server says meanwhile waits, apart from its end.
-            ClientState::OpensStreams if !self.tells_the_end() => Vec::new(),
-            ClientState::AwaitsAnswer
-            | ClientState::AwaitsStreams
-            | ClientState::OpensStreams
-            | ClientState::AwaitsStart
-            | ClientState::AwaitsRunning
-            | ClientState::Runs
-            | ClientState::AwaitsExchange
-            | ClientState::AwaitsResults
-            | ClientState::AwaitsDisplay => match take_byte(&mut self.input) {
+            ClientTestState::OpensStreams | ClientTestState::Finishes if !self.tells_the_end() => {
+                Vec::new()
+            }
+            ClientTestState::AwaitsAnswer
+            | ClientTestState::AwaitsStreams
+            | ClientTestState::OpensStreams
+            | ClientTestState::AwaitsStart
+            | ClientTestState::AwaitsRunning
+            | ClientTestState::Runs
+            | ClientTestState::AwaitsExchange
+            | ClientTestState::Finishes
+            | ClientTestState::AwaitsResults
+            | ClientTestState::AwaitsDisplay => match take_byte(&mut self.input) {
                 Some(byte) => self.read_state(byte),
                 None => Vec::new(),
             },
@@ -252,37 +270,36 @@ impl Client {
         )
     }
 
-    fn read_state(&mut self, byte: u8) -> Vec<ClientEffect> {
+    fn read_state(&mut self, byte: u8) -> Vec<ClientTestEffect> {
         match (self.at, State::of(byte)) {
             (_, State::AccessDenied) => self.end(Err(ClientError::Busy)),
             (_, State::ServerError) => {
-                self.at = ClientState::AwaitsError;
+                self.at = ClientTestState::AwaitsError;
                 Vec::new()
             }
             (_, State::ServerTerminate) => self.give_up(ClientError::Terminated),
-            (ClientState::AwaitsAnswer, State::ParamExchange) => {
-                self.at = ClientState::AwaitsStreams;
-                vec![ClientEffect::Send(framed(&self.parameters.encode()))]
+            (ClientTestState::AwaitsAnswer, State::ParamExchange) => {
+                self.at = ClientTestState::AwaitsStreams;
+                vec![ClientTestEffect::Send(framed(&self.parameters.encode()))]
             }
-            (ClientState::AwaitsStreams, State::CreateStreams) => {
-                self.at = ClientState::OpensStreams;
-                vec![ClientEffect::OpenStreams]
+            (ClientTestState::AwaitsStreams, State::CreateStreams) => {
+                self.at = ClientTestState::OpensStreams;
+                vec![ClientTestEffect::OpenStreams]
             }
-            (ClientState::AwaitsStart, State::TestStart) => {
-                self.at = ClientState::AwaitsRunning;
+            (ClientTestState::AwaitsStart, State::TestStart) => {
+                self.at = ClientTestState::AwaitsRunning;
                 Vec::new()
             }
-            (ClientState::AwaitsRunning, State::TestRunning) => {
-                self.at = ClientState::Runs;
-                vec![ClientEffect::Start]
+            (ClientTestState::AwaitsRunning, State::TestRunning) => {
+                self.at = ClientTestState::Runs;
+                vec![ClientTestEffect::Start]
             }
-            (ClientState::AwaitsExchange, State::ExchangeResults) => {
-                self.at = ClientState::AwaitsResults;
-                let own = self.results.take().unwrap_or_default();
-                vec![ClientEffect::Send(framed(&own.encode()))]
+            (ClientTestState::AwaitsExchange, State::ExchangeResults) => {
+                self.at = ClientTestState::Finishes;
+                vec![ClientTestEffect::Finish]
             }
-            (ClientState::AwaitsDisplay, State::DisplayResults) => {
-                let mut effects = vec![ClientEffect::Send(state(State::Done))];
+            (ClientTestState::AwaitsDisplay, State::DisplayResults) => {
+                let mut effects = vec![ClientTestEffect::Send(state(State::Done))];
                 effects.extend(self.end(Ok(())));
                 effects
             }
@@ -290,7 +307,7 @@ impl Client {
         }
     }
 
-    fn read_results(&mut self) -> Vec<ClientEffect> {
+    fn read_results(&mut self) -> Vec<ClientTestEffect> {
         let text = match unframed(&self.input) {
             Ok(Some(text)) => text.to_vec(),
             Ok(None) => return Vec::new(),
@@ -299,22 +316,22 @@ impl Client {
         self.input.drain(..4 + text.len());
         match Results::decode(&text) {
             Ok(results) if results.fits(&self.parameters) => {
-                self.at = ClientState::AwaitsDisplay;
-                vec![ClientEffect::Report(Box::new(results))]
+                self.at = ClientTestState::AwaitsDisplay;
+                vec![ClientTestEffect::Report(Box::new(results))]
             }
             Ok(_) => self.give_up(ClientError::StreamId),
             Err(error) => self.give_up(ClientError::Results(error)),
         }
     }
 
-    fn give_up(&mut self, error: ClientError) -> Vec<ClientEffect> {
-        let mut effects = vec![ClientEffect::Send(state(State::Done))];
+    fn give_up(&mut self, error: ClientError) -> Vec<ClientTestEffect> {
+        let mut effects = vec![ClientTestEffect::Send(state(State::Done))];
         effects.extend(self.end(Err(error)));
         effects
     }
 
-    fn end(&mut self, end: Result<(), ClientError>) -> Vec<ClientEffect> {
-        self.at = ClientState::Ended;
-        vec![ClientEffect::End(end)]
+    fn end(&mut self, end: Result<(), ClientError>) -> Vec<ClientTestEffect> {
+        self.at = ClientTestState::Ended;
+        vec![ClientTestEffect::End(end)]
     }
 }

@@ -11,7 +11,7 @@ const MOST_INPUT: usize = LONGEST + 64;
 
 /// State of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ServerState {
+pub enum ServerTestState {
     /// The cookie is incomplete.
     AwaitsCookie,
     /// The parameters are incomplete.
@@ -34,7 +34,7 @@ pub enum ServerState {
 
 /// Input of a server.
 #[derive(Clone, Debug)]
-pub enum ServerInput<'a> {
+pub enum ServerTestInput<'a> {
     /// Bytes of the control connection.
     Bytes(&'a [u8]),
     /// The control connection ended.
@@ -55,7 +55,7 @@ pub enum ServerInput<'a> {
 
 /// Effect of a step.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ServerEffect {
+pub enum ServerTestEffect {
     /// Send these bytes over the control connection.
     Send(Vec<u8>),
     /// Examine these parameters and get ready.
@@ -111,18 +111,18 @@ pub enum BrokenBy {
 
 /// A server's end of one test.
 #[derive(Debug)]
-pub struct Server {
-    at: ServerState,
+pub struct ServerTest {
+    at: ServerTestState,
     input: Vec<u8>,
     cookie: Option<Cookie>,
     parameters: Parameters,
     results: Option<Box<Results>>,
 }
 
-impl Default for Server {
+impl Default for ServerTest {
     fn default() -> Self {
         Self {
-            at: ServerState::AwaitsCookie,
+            at: ServerTestState::AwaitsCookie,
             input: Vec::new(),
             cookie: None,
             parameters: Parameters::default(),
@@ -131,10 +131,10 @@ impl Default for Server {
     }
 }
 
-impl Server {
+impl ServerTest {
     /// The state.
     #[must_use]
-    pub const fn at(&self) -> ServerState {
+    pub const fn at(&self) -> ServerTestState {
         self.at
     }
 
@@ -145,47 +145,47 @@ impl Server {
     }
 
     /// Takes an input.
-    pub fn step(&mut self, input: ServerInput<'_>) -> Vec<ServerEffect> {
-        if self.at == ServerState::Ended {
+    pub fn step(&mut self, input: ServerTestInput<'_>) -> Vec<ServerTestEffect> {
+        if self.at == ServerTestState::Ended {
             return Vec::new();
         }
         match input {
-            ServerInput::Bytes(bytes) => self.hear(bytes),
-            ServerInput::Closed if self.at == ServerState::AwaitsDone => {
+            ServerTestInput::Bytes(bytes) => self.hear(bytes),
+            ServerTestInput::Closed if self.at == ServerTestState::AwaitsDone => {
                 self.end(ServerEnd::Complete)
             }
-            ServerInput::Closed => self.end(ServerEnd::Gone),
-            ServerInput::Silent => self.end(ServerEnd::Silent),
-            ServerInput::Terminated => {
+            ServerTestInput::Closed => self.end(ServerEnd::Gone),
+            ServerTestInput::Silent => self.end(ServerEnd::Silent),
+            ServerTestInput::Terminated => {
                 self.end_after(state(State::ServerTerminate), ServerEnd::Stopped)
             }
-            ServerInput::Refused(error) => {
+            ServerTestInput::Refused(error) => {
                 self.end_after(error.bytes().to_vec(), ServerEnd::Refused(error))
             }
-            ServerInput::Prepared if self.at == ServerState::Prepares => {
-                self.say(ServerState::AwaitsStreams, state(State::CreateStreams))
+            ServerTestInput::Prepared if self.at == ServerTestState::Prepares => {
+                self.say(ServerTestState::AwaitsStreams, state(State::CreateStreams))
             }
-            ServerInput::StreamsOpen if self.at == ServerState::AwaitsStreams => {
+            ServerTestInput::StreamsOpen if self.at == ServerTestState::AwaitsStreams => {
                 let both = [State::TestStart.byte(), State::TestRunning.byte()];
-                let mut effects = vec![ServerEffect::Start];
-                effects.extend(self.say(ServerState::Runs, both.to_vec()));
+                let mut effects = vec![ServerTestEffect::Start];
+                effects.extend(self.say(ServerTestState::Runs, both.to_vec()));
                 effects
             }
-            ServerInput::Finished(results) if self.at == ServerState::Finishes => {
+            ServerTestInput::Finished(results) if self.at == ServerTestState::Finishes => {
                 self.results = Some(results);
                 let asked = state(State::ExchangeResults);
-                let mut effects = self.say(ServerState::AwaitsResults, asked);
+                let mut effects = self.say(ServerTestState::AwaitsResults, asked);
                 effects.extend(self.read());
                 effects
             }
             // The driver reports what belongs to another state: nothing follows from it.
-            ServerInput::Prepared | ServerInput::StreamsOpen | ServerInput::Finished(_) => {
-                Vec::new()
-            }
+            ServerTestInput::Prepared
+            | ServerTestInput::StreamsOpen
+            | ServerTestInput::Finished(_) => Vec::new(),
         }
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Vec<ServerEffect> {
+    fn hear(&mut self, bytes: &[u8]) -> Vec<ServerTestEffect> {
         if self.input.len() + bytes.len() > MOST_INPUT {
             return self.broken_by_length();
         }
@@ -194,7 +194,7 @@ impl Server {
     }
 
     /// More than any message: state bytes that were not awaited, or a message that is too long.
-    fn broken_by_length(&mut self) -> Vec<ServerEffect> {
+    fn broken_by_length(&mut self) -> Vec<ServerTestEffect> {
         let length = u32::try_from(LONGEST + 1).unwrap_or(u32::MAX);
         let error = Iperf3Error::TooLong(length);
         self.end_after(
@@ -204,40 +204,40 @@ impl Server {
     }
 
     /// Reads the input as far as it is complete.
-    fn read(&mut self) -> Vec<ServerEffect> {
+    fn read(&mut self) -> Vec<ServerTestEffect> {
         let mut effects = Vec::new();
         loop {
             let before = (self.at, self.input.len());
             effects.extend(self.read_one());
-            let waits = matches!(self.at, ServerState::Ended | ServerState::Finishes);
+            let waits = matches!(self.at, ServerTestState::Ended | ServerTestState::Finishes);
             if waits || self.input.is_empty() || (self.at, self.input.len()) == before {
                 return effects;
             }
         }
     }
 
-    fn read_one(&mut self) -> Vec<ServerEffect> {
+    fn read_one(&mut self) -> Vec<ServerTestEffect> {
         match self.at {
-            ServerState::AwaitsCookie => self.read_cookie(),
-            ServerState::AwaitsParameters | ServerState::AwaitsResults
+            ServerTestState::AwaitsCookie => self.read_cookie(),
+            ServerTestState::AwaitsParameters | ServerTestState::AwaitsResults
                 if self.input.first().is_none_or(|byte| *byte == 0) =>
             {
                 self.read_message()
             }
-            ServerState::AwaitsParameters
-            | ServerState::Prepares
-            | ServerState::AwaitsStreams
-            | ServerState::Runs
-            | ServerState::AwaitsResults
-            | ServerState::AwaitsDone => match take_byte(&mut self.input) {
+            ServerTestState::AwaitsParameters
+            | ServerTestState::Prepares
+            | ServerTestState::AwaitsStreams
+            | ServerTestState::Runs
+            | ServerTestState::AwaitsResults
+            | ServerTestState::AwaitsDone => match take_byte(&mut self.input) {
                 Some(byte) => self.read_state(byte),
                 None => Vec::new(),
             },
-            ServerState::Finishes | ServerState::Ended => Vec::new(),
+            ServerTestState::Finishes | ServerTestState::Ended => Vec::new(),
         }
     }
 
-    fn read_cookie(&mut self) -> Vec<ServerEffect> {
+    fn read_cookie(&mut self) -> Vec<ServerTestEffect> {
         let first = self.input.get(..COOKIE.min(self.input.len()));
         let first = first.unwrap_or_default();
         if !Cookie::may_begin(first) {
@@ -248,23 +248,26 @@ impl Server {
         };
         self.input.drain(..COOKIE);
         self.cookie = Some(cookie);
-        self.say(ServerState::AwaitsParameters, state(State::ParamExchange))
+        self.say(
+            ServerTestState::AwaitsParameters,
+            state(State::ParamExchange),
+        )
     }
 
     /// Reads a JSON message. Its length is below 2^24, so it begins with a 0, which no state is.
-    fn read_message(&mut self) -> Vec<ServerEffect> {
+    fn read_message(&mut self) -> Vec<ServerTestEffect> {
         let text = match unframed(&self.input) {
             Ok(Some(text)) => text.to_vec(),
             Ok(None) => return Vec::new(),
             Err(error) => return self.broken_message(error),
         };
         self.input.drain(..4 + text.len());
-        if self.at == ServerState::AwaitsParameters {
+        if self.at == ServerTestState::AwaitsParameters {
             return match Parameters::decode(&text) {
                 Ok(parameters) => {
                     self.parameters = parameters.clone();
-                    self.at = ServerState::Prepares;
-                    vec![ServerEffect::Prepare(Box::new(parameters))]
+                    self.at = ServerTestState::Prepares;
+                    vec![ServerTestEffect::Prepare(Box::new(parameters))]
                 }
                 Err(error) => self.broken_message(error),
             };
@@ -279,17 +282,17 @@ impl Server {
         }
     }
 
-    fn exchange(&mut self, of_client: Results) -> Vec<ServerEffect> {
+    fn exchange(&mut self, of_client: Results) -> Vec<ServerTestEffect> {
         let own = self.results.take().unwrap_or_default();
         let mut said = framed(&own.encode());
         said.push(State::DisplayResults.byte());
-        let mut effects = vec![ServerEffect::Report(Box::new(of_client))];
-        effects.extend(self.say(ServerState::AwaitsDone, said));
+        let mut effects = vec![ServerTestEffect::Report(Box::new(of_client))];
+        effects.extend(self.say(ServerTestState::AwaitsDone, said));
         effects
     }
 
-    fn broken_message(&mut self, error: Iperf3Error) -> Vec<ServerEffect> {
-        let (answer, broken) = if self.at == ServerState::AwaitsParameters {
+    fn broken_message(&mut self, error: Iperf3Error) -> Vec<ServerTestEffect> {
+        let (answer, broken) = if self.at == ServerTestState::AwaitsParameters {
             (ServerError::PARAMETERS, BrokenBy::Parameters(error))
         } else {
             (ServerError::RESULTS, BrokenBy::Results(error))
@@ -297,13 +300,13 @@ impl Server {
         self.end_after(answer.bytes().to_vec(), ServerEnd::Broken(broken))
     }
 
-    fn read_state(&mut self, byte: u8) -> Vec<ServerEffect> {
+    fn read_state(&mut self, byte: u8) -> Vec<ServerTestEffect> {
         match State::of(byte) {
-            State::TestEnd if self.at == ServerState::Runs => {
-                self.at = ServerState::Finishes;
-                vec![ServerEffect::Finish]
+            State::TestEnd if self.at == ServerTestState::Runs => {
+                self.at = ServerTestState::Finishes;
+                vec![ServerTestEffect::Finish]
             }
-            State::Done if self.at == ServerState::AwaitsDone => self.end(ServerEnd::Complete),
+            State::Done if self.at == ServerTestState::AwaitsDone => self.end(ServerEnd::Complete),
             State::Done | State::ClientTerminate => self.end(ServerEnd::ByClient),
             State::TestStart
             | State::TestRunning
@@ -319,18 +322,18 @@ impl Server {
         }
     }
 
-    fn say(&mut self, next: ServerState, bytes: Vec<u8>) -> Vec<ServerEffect> {
+    fn say(&mut self, next: ServerTestState, bytes: Vec<u8>) -> Vec<ServerTestEffect> {
         self.at = next;
-        vec![ServerEffect::Send(bytes)]
+        vec![ServerTestEffect::Send(bytes)]
     }
 
-    fn end(&mut self, end: ServerEnd) -> Vec<ServerEffect> {
-        self.at = ServerState::Ended;
-        vec![ServerEffect::End(end)]
+    fn end(&mut self, end: ServerEnd) -> Vec<ServerTestEffect> {
+        self.at = ServerTestState::Ended;
+        vec![ServerTestEffect::End(end)]
     }
 
-    fn end_after(&mut self, bytes: Vec<u8>, end: ServerEnd) -> Vec<ServerEffect> {
-        let mut effects = vec![ServerEffect::Send(bytes)];
+    fn end_after(&mut self, bytes: Vec<u8>, end: ServerEnd) -> Vec<ServerTestEffect> {
+        let mut effects = vec![ServerTestEffect::Send(bytes)];
         effects.extend(self.end(end));
         effects
     }

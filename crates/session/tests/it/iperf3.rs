@@ -1,7 +1,11 @@
 //! Captured exchanges of iperf3, replayed to both ends, and all transitions.
 
-use netperf_session::iperf3::client::{Client, ClientEffect, ClientInput, ClientState};
-use netperf_session::iperf3::server::{Server, ServerEffect, ServerEnd, ServerInput, ServerState};
+use netperf_session::iperf3::client::{
+    ClientTest, ClientTestEffect, ClientTestInput, ClientTestState,
+};
+use netperf_session::iperf3::server::{
+    ServerEnd, ServerTest, ServerTestEffect, ServerTestInput, ServerTestState,
+};
 use netperf_wire::iperf3::{
     ConnectWord, Cookie, Counter, DatagramHeader, Parameters, Results, ServerError, State, framed,
 };
@@ -103,25 +107,25 @@ fn told(sent: &[u8]) -> String {
 
 /// Feeds a client's bytes to a server, in pieces of so many bytes.
 fn replay_to_server(exchange: &Exchange, piece: usize) -> (String, Option<ServerEnd>) {
-    let mut server = Server::default();
+    let mut server = ServerTest::default();
     let (mut sent, mut end) = (Vec::new(), None);
-    let mut todo: Vec<ServerEffect> = Vec::new();
+    let mut todo: Vec<ServerTestEffect> = Vec::new();
     for (_, _, content) in exchange.messages.iter().filter(|(client, ..)| *client) {
         for piece in content.chunks(piece) {
-            todo.extend(server.step(ServerInput::Bytes(piece)));
+            todo.extend(server.step(ServerTestInput::Bytes(piece)));
             while !todo.is_empty() {
                 let next = match todo.remove(0) {
-                    ServerEffect::Send(bytes) => {
+                    ServerTestEffect::Send(bytes) => {
                         sent.extend(bytes);
                         continue;
                     }
-                    ServerEffect::Prepare(parameters) if parameters.authtoken.is_some() => {
-                        ServerInput::Refused(ServerError::AUTHORIZATION)
+                    ServerTestEffect::Prepare(parameters) if parameters.authtoken.is_some() => {
+                        ServerTestInput::Refused(ServerError::AUTHORIZATION)
                     }
-                    ServerEffect::Prepare(_) => ServerInput::Prepared,
-                    ServerEffect::Finish => ServerInput::Finished(Box::default()),
-                    ServerEffect::Start | ServerEffect::Report(_) => continue,
-                    ServerEffect::End(how) => {
+                    ServerTestEffect::Prepare(_) => ServerTestInput::Prepared,
+                    ServerTestEffect::Finish => ServerTestInput::Finished(Box::default()),
+                    ServerTestEffect::Start | ServerTestEffect::Report(_) => continue,
+                    ServerTestEffect::End(how) => {
                         end = Some(how);
                         continue;
                     }
@@ -129,16 +133,16 @@ fn replay_to_server(exchange: &Exchange, piece: usize) -> (String, Option<Server
                 todo.extend(server.step(next));
                 // The streams open before the client sends anything else, apart from one that
                 // gives up.
-                if server.at() == ServerState::AwaitsStreams && exchange.opens_streams() {
-                    todo.extend(server.step(ServerInput::StreamsOpen));
+                if server.at() == ServerTestState::AwaitsStreams && exchange.opens_streams() {
+                    todo.extend(server.step(ServerTestInput::StreamsOpen));
                 }
             }
         }
     }
     if end.is_none() {
-        let last = server.step(ServerInput::Closed);
+        let last = server.step(ServerTestInput::Closed);
         end = last.into_iter().find_map(|effect| {
-            if let ServerEffect::End(end) = effect {
+            if let ServerTestEffect::End(end) = effect {
                 Some(end)
             } else {
                 None
@@ -213,28 +217,29 @@ fn replay_to_client(exchange: &Exchange, piece: usize) -> (Vec<u8>, Option<Strin
     let parameters = parameters.map(|one| Parameters::decode(text(&one.2)).unwrap());
     let results = exchange.of(true).filter(|one| one.1 == "json").nth(1);
     let results = results.map(|one| Results::decode(text(&one.2)).unwrap());
-    let mut client = Client::new(
+    let mut client = ClientTest::new(
         Cookie::read(&cookie.2).unwrap(),
         parameters.unwrap_or_default(),
     );
     let (mut sent, mut end) = (Vec::new(), None);
-    let mut todo = client.step(ClientInput::Connected);
+    let mut todo = client.step(ClientTestInput::Connected);
     let pieces = exchange.of(false).flat_map(|one| one.2.chunks(piece));
     let pieces: Vec<&[u8]> = pieces.collect();
     let mut pieces = pieces.into_iter();
     loop {
         while !todo.is_empty() {
             let next = match todo.remove(0) {
-                ClientEffect::Send(bytes) => {
+                ClientTestEffect::Send(bytes) => {
                     sent.extend(bytes);
                     continue;
                 }
-                ClientEffect::OpenStreams => ClientInput::StreamsOpen,
-                ClientEffect::Start if results.is_some() => {
-                    ClientInput::Over(Box::new(results.clone().unwrap()))
+                ClientTestEffect::OpenStreams => ClientTestInput::StreamsOpen,
+                ClientTestEffect::Start if results.is_some() => ClientTestInput::Over,
+                ClientTestEffect::Finish => {
+                    ClientTestInput::Finished(Box::new(results.clone().unwrap()))
                 }
-                ClientEffect::Start | ClientEffect::Report(_) => continue,
-                ClientEffect::End(how) => {
+                ClientTestEffect::Start | ClientTestEffect::Report(_) => continue,
+                ClientTestEffect::End(how) => {
                     end = Some(how.map_or_else(|error| error.to_string(), |()| "ok".to_owned()));
                     continue;
                 }
@@ -242,8 +247,8 @@ fn replay_to_client(exchange: &Exchange, piece: usize) -> (Vec<u8>, Option<Strin
             todo.extend(client.step(next));
         }
         match pieces.next() {
-            Some(piece) => todo.extend(client.step(ClientInput::Bytes(piece))),
-            None if end.is_none() => todo.extend(client.step(ClientInput::Closed)),
+            Some(piece) => todo.extend(client.step(ClientTestInput::Bytes(piece))),
+            None if end.is_none() => todo.extend(client.step(ClientTestInput::Closed)),
             None => return (sent, end),
         }
     }
@@ -383,21 +388,21 @@ fn results() -> Results {
 }
 
 /// A server in each of its states.
-fn servers() -> Vec<Server> {
+fn servers() -> Vec<ServerTest> {
     let cookie = Cookie::of(&[7; 36]);
     let said = framed(&parameters().encode());
-    let steps: [ServerInput<'_>; 7] = [
-        ServerInput::Bytes(cookie.bytes()),
-        ServerInput::Bytes(&said),
-        ServerInput::Prepared,
-        ServerInput::StreamsOpen,
-        ServerInput::Bytes(&[4]),
-        ServerInput::Finished(Box::new(results())),
-        ServerInput::Bytes(&framed(&results().encode())),
+    let steps: [ServerTestInput<'_>; 7] = [
+        ServerTestInput::Bytes(cookie.bytes()),
+        ServerTestInput::Bytes(&said),
+        ServerTestInput::Prepared,
+        ServerTestInput::StreamsOpen,
+        ServerTestInput::Bytes(&[4]),
+        ServerTestInput::Finished(Box::new(results())),
+        ServerTestInput::Bytes(&framed(&results().encode())),
     ];
     (0..=steps.len())
         .map(|count| {
-            let mut server = Server::default();
+            let mut server = ServerTest::default();
             for step in &steps[..count] {
                 server.step(step.clone());
             }
@@ -407,22 +412,23 @@ fn servers() -> Vec<Server> {
 }
 
 /// A client in each of its states.
-fn clients() -> Vec<Client> {
+fn clients() -> Vec<ClientTest> {
     let said = framed(&results().encode());
-    let steps: [ClientInput<'_>; 9] = [
-        ClientInput::Bytes(&[9]),
-        ClientInput::Bytes(&[10]),
-        ClientInput::StreamsOpen,
-        ClientInput::Bytes(&[1]),
-        ClientInput::Bytes(&[2]),
-        ClientInput::Over(Box::new(results())),
-        ClientInput::Bytes(&[13]),
-        ClientInput::Bytes(&said),
-        ClientInput::Bytes(&[0xfe]),
+    let steps: [ClientTestInput<'_>; 10] = [
+        ClientTestInput::Bytes(&[9]),
+        ClientTestInput::Bytes(&[10]),
+        ClientTestInput::StreamsOpen,
+        ClientTestInput::Bytes(&[1]),
+        ClientTestInput::Bytes(&[2]),
+        ClientTestInput::Over,
+        ClientTestInput::Bytes(&[13]),
+        ClientTestInput::Finished(Box::new(results())),
+        ClientTestInput::Bytes(&said),
+        ClientTestInput::Bytes(&[0xfe]),
     ];
     (0..=steps.len())
         .map(|count| {
-            let mut client = Client::new(Cookie::of(&[7; 36]), parameters());
+            let mut client = ClientTest::new(Cookie::of(&[7; 36]), parameters());
             for step in &steps[..count] {
                 client.step(step.clone());
             }
@@ -436,19 +442,19 @@ fn every_transition_of_a_server_is_known() {
     let cookie = Cookie::of(&[9; 36]);
     let said = framed(&parameters().encode());
     let of_client = framed(&results().encode());
-    let inputs: Vec<(String, ServerInput<'_>)> = [
-        ("cookie", ServerInput::Bytes(cookie.bytes())),
-        ("parameters", ServerInput::Bytes(&said)),
-        ("results", ServerInput::Bytes(&of_client)),
-        ("no json", ServerInput::Bytes(&[0, 0, 0, 1, b'x'])),
-        ("too long", ServerInput::Bytes(&[0, 0xff, 0, 0])),
-        ("closed", ServerInput::Closed),
-        ("silent", ServerInput::Silent),
-        ("prepared", ServerInput::Prepared),
-        ("refused", ServerInput::Refused(ServerError::stream(13))),
-        ("open", ServerInput::StreamsOpen),
-        ("finished", ServerInput::Finished(Box::default())),
-        ("terminated", ServerInput::Terminated),
+    let inputs: Vec<(String, ServerTestInput<'_>)> = [
+        ("cookie", ServerTestInput::Bytes(cookie.bytes())),
+        ("parameters", ServerTestInput::Bytes(&said)),
+        ("results", ServerTestInput::Bytes(&of_client)),
+        ("no json", ServerTestInput::Bytes(&[0, 0, 0, 1, b'x'])),
+        ("too long", ServerTestInput::Bytes(&[0, 0xff, 0, 0])),
+        ("closed", ServerTestInput::Closed),
+        ("silent", ServerTestInput::Silent),
+        ("prepared", ServerTestInput::Prepared),
+        ("refused", ServerTestInput::Refused(ServerError::stream(13))),
+        ("open", ServerTestInput::StreamsOpen),
+        ("finished", ServerTestInput::Finished(Box::default())),
+        ("terminated", ServerTestInput::Terminated),
     ]
     .into_iter()
     .map(|(name, input)| (name.to_owned(), input))
@@ -464,7 +470,7 @@ fn every_transition_of_a_server_is_known() {
     for byte in [4_u8, 12, 16, 99] {
         for mut server in servers() {
             let before = server.at();
-            let effects = server.step(ServerInput::Bytes(&[byte]));
+            let effects = server.step(ServerTestInput::Bytes(&[byte]));
             table.push_str(&line(
                 &format!("state {byte}"),
                 &before,
@@ -480,16 +486,17 @@ fn every_transition_of_a_server_is_known() {
 fn every_transition_of_a_client_is_known() {
     let said = framed(&results().encode());
     let inputs = [
-        ("connected", ClientInput::Connected),
-        ("results", ClientInput::Bytes(&said)),
-        ("no json", ClientInput::Bytes(&[0, 0, 0, 1, b'x'])),
-        ("too long", ClientInput::Bytes(&[0, 0xff, 0, 0])),
-        ("closed", ClientInput::Closed),
-        ("silent", ClientInput::Silent),
-        ("open", ClientInput::StreamsOpen),
-        ("failed", ClientInput::Failed),
-        ("over", ClientInput::Over(Box::default())),
-        ("interrupted", ClientInput::Interrupted),
+        ("connected", ClientTestInput::Connected),
+        ("results", ClientTestInput::Bytes(&said)),
+        ("no json", ClientTestInput::Bytes(&[0, 0, 0, 1, b'x'])),
+        ("too long", ClientTestInput::Bytes(&[0, 0xff, 0, 0])),
+        ("closed", ClientTestInput::Closed),
+        ("silent", ClientTestInput::Silent),
+        ("open", ClientTestInput::StreamsOpen),
+        ("failed", ClientTestInput::Failed),
+        ("over", ClientTestInput::Over),
+        ("finished", ClientTestInput::Finished(Box::default())),
+        ("interrupted", ClientTestInput::Interrupted),
     ];
     let mut table = String::new();
     for (name, input) in &inputs {
@@ -502,7 +509,7 @@ fn every_transition_of_a_client_is_known() {
     for byte in [1_u8, 2, 9, 10, 11, 13, 14, 99, 0xfe, 0xff] {
         for mut client in clients() {
             let before = client.at();
-            let effects = client.step(ClientInput::Bytes(&[byte]));
+            let effects = client.step(ClientTestInput::Bytes(&[byte]));
             table.push_str(&line(
                 &format!("state {byte}"),
                 &before,
@@ -515,7 +522,7 @@ fn every_transition_of_a_client_is_known() {
     assert!(
         clients()
             .iter()
-            .any(|one| one.at() == ClientState::AwaitsDisplay)
+            .any(|one| one.at() == ClientTestState::AwaitsDisplay)
     );
 }
 
@@ -545,12 +552,15 @@ fn line(
 fn any_bytes_end_a_session_or_leave_it_where_it_was() {
     // A long stream of state bytes is no message.
     let mut server = servers().remove(3);
-    let effects = server.step(ServerInput::Bytes(&[0x63; 100_000]));
+    let effects = server.step(ServerTestInput::Bytes(&[0x63; 100_000]));
     assert!(matches!(
         effects.last(),
-        Some(ServerEffect::End(ServerEnd::Broken(_)))
+        Some(ServerTestEffect::End(ServerEnd::Broken(_)))
     ));
     let mut client = clients().remove(5);
-    let effects = client.step(ClientInput::Bytes(&[0; 100_000]));
-    assert!(matches!(effects.last(), Some(ClientEffect::End(Err(_)))));
+    let effects = client.step(ClientTestInput::Bytes(&[0; 100_000]));
+    assert!(matches!(
+        effects.last(),
+        Some(ClientTestEffect::End(Err(_)))
+    ));
 }

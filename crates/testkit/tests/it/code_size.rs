@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 /// Most lines of code by folder in `crates/`.
 const LIMITS: &[(&str, usize)] = &[
     ("campaign", 7_600),
-    ("cli", 9_900),
-    ("engine", 12_500),
+    ("cli", 10_300),
+    ("engine", 13_100),
     ("history", 3_000),
-    ("measure", 1_650),
+    ("measure", 1_700),
     ("model", 7_100),
-    ("netperf", 14_700),
-    ("os", 4_950),
+    ("netperf", 16_750),
+    ("os", 4_970),
     ("report", 5_350),
     ("session", 4_600),
     ("stats", 1_450),

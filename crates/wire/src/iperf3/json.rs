@@ -23,9 +23,9 @@ pub enum Iperf3Error {
 }
 
 /// An object that is read.
-pub(super) struct Object(Map<String, Value>);
+pub(super) struct JsonObject(Map<String, Value>);
 
-impl Object {
+impl JsonObject {
     /// Parses a message.
     pub(super) fn parse(text: &[u8]) -> Result<Self, Iperf3Error> {
         match serde_json::from_slice(text) {
@@ -125,9 +125,9 @@ impl Object {
 }
 
 /// An object that is written, without blanks, with its keys in the order in which they are added.
-pub(super) struct Writer(String);
+pub(super) struct JsonWriter(String);
 
-impl Writer {
+impl JsonWriter {
     pub(super) fn new() -> Self {
         Self("{".to_owned())
     }

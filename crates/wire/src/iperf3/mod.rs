@@ -13,7 +13,7 @@ use std::fmt;
 
 pub use datagram::{CONNECT_WORD, ConnectWord, Counter, DatagramHeader};
 pub use json::Iperf3Error;
-pub use parameters::{Direction, Parameters, Protocol};
+pub use parameters::{Parameters, Protocol, StreamDirection};
 pub use results::{Results, ServerOutput, StreamResults};
 
 /// Default port.

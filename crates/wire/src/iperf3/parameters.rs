@@ -1,7 +1,7 @@
 //! The parameters of a test, which the client sends.
 
 use super::MOST_STREAMS;
-use super::json::{Iperf3Error, Object, Writer};
+use super::json::{Iperf3Error, JsonObject, JsonWriter};
 
 /// Protocol of the streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Protocol {
 
 /// Direction of the streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Direction {
+pub enum StreamDirection {
     /// The client sends.
     #[default]
     Forward,
@@ -49,7 +49,7 @@ pub struct Parameters {
     /// Streams in each direction.
     pub parallel: u32,
     /// Direction.
-    pub direction: Direction,
+    pub direction: StreamDirection,
     /// Socket buffer, bytes.
     pub window: Option<u32>,
     /// Bytes of a block or datagram; 0 if the client named none.
@@ -100,8 +100,8 @@ impl Parameters {
     #[must_use]
     pub const fn streams(&self) -> u32 {
         match self.direction {
-            Direction::Forward | Direction::Reverse => self.parallel,
-            Direction::Both => self.parallel * 2,
+            StreamDirection::Forward | StreamDirection::Reverse => self.parallel,
+            StreamDirection::Both => self.parallel * 2,
         }
     }
 
@@ -115,9 +115,9 @@ impl Parameters {
     #[must_use]
     pub const fn client_sends(&self, position: u32) -> bool {
         match self.direction {
-            Direction::Forward => true,
-            Direction::Reverse => false,
-            Direction::Both => position < self.parallel,
+            StreamDirection::Forward => true,
+            StreamDirection::Reverse => false,
+            StreamDirection::Both => position < self.parallel,
         }
     }
 
@@ -126,7 +126,7 @@ impl Parameters {
     /// # Errors
     /// The first key that has the wrong type or is out of its range.
     pub fn decode(text: &[u8]) -> Result<Self, Iperf3Error> {
-        let object = Object::parse(text)?;
+        let object = JsonObject::parse(text)?;
         let number = |key, range| object.whole(key, range);
         let small = |key, least: u64, most: u64| {
             let value = object.whole(key, (least, most))?;
@@ -162,9 +162,9 @@ impl Parameters {
                 .unwrap_or(1)
                 .max(1),
             direction: match (object.flag("bidirectional"), object.flag("reverse")) {
-                (true, _) => Direction::Both,
-                (false, true) => Direction::Reverse,
-                (false, false) => Direction::Forward,
+                (true, _) => StreamDirection::Both,
+                (false, true) => StreamDirection::Reverse,
+                (false, false) => StreamDirection::Forward,
             },
             window: small("window", 0, 512 << 20)?.filter(|window| *window > 0),
             len: match number("len", (0, longest))? {
@@ -205,7 +205,7 @@ impl Parameters {
     /// The JSON text, with the keys in iperf3's order.
     #[must_use]
     pub fn encode(&self) -> String {
-        let mut out = Writer::new();
+        let mut out = JsonWriter::new();
         let positive = |value: u64| Some(value).filter(|value| *value > 0);
         let yes = |flag: bool| flag.then_some(true);
         let one = |flag: bool| flag.then_some(1);
@@ -235,9 +235,9 @@ impl Parameters {
         out.put_some("nodelay", yes(self.nodelay));
         out.put("parallel", self.parallel);
         match self.direction {
-            Direction::Forward => {}
-            Direction::Reverse => out.put("reverse", true),
-            Direction::Both => out.put("bidirectional", true),
+            StreamDirection::Forward => {}
+            StreamDirection::Reverse => out.put("reverse", true),
+            StreamDirection::Both => out.put("bidirectional", true),
         }
         out.put_some("window", self.window);
         out.put("len", self.len);

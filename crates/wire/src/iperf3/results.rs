@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::json::{Iperf3Error, Object, Writer};
+use super::json::{Iperf3Error, JsonObject, JsonWriter};
 use super::{MOST_STREAMS, Parameters};
 
 /// Results of one end.
@@ -56,7 +56,7 @@ impl Results {
     /// # Errors
     /// A needed key that is absent, and a value that is not what its key needs.
     pub fn decode(text: &[u8]) -> Result<Self, Iperf3Error> {
-        let object = Object::parse(text)?;
+        let object = JsonObject::parse(text)?;
         let percent = |key| {
             object
                 .real(key)?
@@ -94,7 +94,7 @@ impl Results {
     /// The JSON text, with the keys in iperf3's order.
     #[must_use]
     pub fn encode(&self) -> String {
-        let mut out = Writer::new();
+        let mut out = JsonWriter::new();
         let [total, user, system] = self.cpu;
         out.put("cpu_util_total", total);
         out.put("cpu_util_user", user);
@@ -131,7 +131,8 @@ impl Results {
 }
 
 fn stream(value: &Value) -> Result<StreamResults, Iperf3Error> {
-    let object = Object::of(value).ok_or(Iperf3Error::Type("streams", "an array of objects"))?;
+    let object =
+        JsonObject::of(value).ok_or(Iperf3Error::Type("streams", "an array of objects"))?;
     let id = object.whole("id", (1, u64::from(MOST_STREAMS) * 2 + 2))?;
     let seconds = |key| Ok(object.real(key)?.unwrap_or(0.0).max(0.0));
     let count = |key| Ok(object.count(key)?.unwrap_or(0));
@@ -151,7 +152,7 @@ fn stream(value: &Value) -> Result<StreamResults, Iperf3Error> {
 
 impl StreamResults {
     fn encode(&self) -> String {
-        let mut out = Writer::new();
+        let mut out = JsonWriter::new();
         out.put("id", self.id);
         out.put("bytes", self.bytes);
         match self.retransmits {

@@ -55,7 +55,7 @@ impl AcceptLoop {
     }
 
     /// Admits one more session of this address.
-    pub(super) fn admit_session(&self, address: Option<IpAddr>) -> Result<(), Denied> {
+    pub(in crate::server) fn admit_session(&self, address: Option<IpAddr>) -> Result<(), Denied> {
         let (policy, load) = (self.admission.policy(), self.load(address));
         policy.admit(address, load)?;
         if policy.limits.peer_sessions.is_none() && !leaves_seats(load) {
@@ -91,7 +91,7 @@ impl AcceptLoop {
     }
 
     /// Counts the start of a session process of this address.
-    pub(super) fn count_start(&mut self, address: Option<IpAddr>) -> Result<(), Denied> {
+    pub(in crate::server) fn count_start(&mut self, address: Option<IpAddr>) -> Result<(), Denied> {
         let limits = &self.admission.policy().limits;
         let source = ProofSource(limits.source(address));
         let rate = limits.session_rate;

@@ -14,7 +14,7 @@ use crate::server::agent::AgentProcess;
 use crate::server::one_port::Unclaimed;
 use crate::server::pending::{self, FirstMessage, PendingConnection, PendingStage};
 use crate::server::poller::PollToken;
-use crate::server::session_process::SessionProcess;
+use crate::server::session_process::{SessionKind, SessionProcess};
 
 /// Connections accepted per round, so that a flood does not starve other clients.
 const AT_ONCE: usize = 64;
@@ -112,7 +112,7 @@ impl AcceptLoop {
         self.admission.refuse(one.control, denied, &self.poller);
     }
 
-    pub(super) fn note_denied(&mut self, peer: String, denied: &Denied) {
+    pub(in crate::server) fn note_denied(&mut self, peer: String, denied: &Denied) {
         let fields = [
             ("peer", peer.into()),
             ("denied", denied.word().into()),
@@ -165,7 +165,7 @@ impl AcceptLoop {
     }
 
     /// Counts and logs a connection that ended before its first message was complete.
-    pub(super) fn drop_silent(&mut self, peer: &SockAddr, why: &str) {
+    pub(in crate::server) fn drop_silent(&mut self, peer: &SockAddr, why: &str) {
         self.metrics.unspoken(why);
         if self.log.wants(LogLevel::Debug) {
             self.note_silent(described(peer), why);
@@ -209,7 +209,8 @@ impl AcceptLoop {
         let (number, one_port) = (self.started, self.one_port());
         let door = self.agent.as_ref().map(AgentProcess::door);
         let data = (one_port, door);
-        let started = SessionProcess::start(number, (control, peer), &self.args, data);
+        let kind = SessionKind::Netperf(data.0, data.1);
+        let started = SessionProcess::start(number, (control, peer), &self.args, kind);
         match started {
             Ok((mut session, handoff)) => {
                 if let Some(source) = source {

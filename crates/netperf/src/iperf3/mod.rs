@@ -1,0 +1,45 @@
+//! iperf3 tests at either end: the streams of the engine with the messages of the protocol.
+
+pub(crate) mod client;
+pub(crate) mod json;
+pub(crate) mod run;
+pub(crate) mod socket;
+pub(crate) mod text;
+
+use netperf_engine::streams::DatagramFormat;
+use netperf_wire::iperf3::{Counter, DatagramHeader};
+
+/// Version that this implementation reports.
+pub(crate) const VERSION: &str = "3.12";
+/// Default length of a block, bytes.
+pub(crate) const BLOCK: u32 = 128 * 1024;
+/// Length of a datagram if the path is not known, bytes.
+pub(crate) const DATAGRAM: u32 = 1460;
+
+/// Numbers of datagrams as iperf3 writes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Iperf3Numbers(pub(crate) Counter);
+
+const MICRO: u64 = 1000;
+const SECOND: u64 = 1_000_000_000;
+
+impl DatagramFormat for Iperf3Numbers {
+    #[inline]
+    fn write(self, datagram: &mut [u8], number: u64, nanos: u64) {
+        let micros = nanos % SECOND / MICRO;
+        DatagramHeader {
+            // The clock counts from the start of the host.
+            seconds: u32::try_from(nanos / SECOND).unwrap_or(u32::MAX),
+            micros: u32::try_from(micros).unwrap_or(0),
+            number,
+        }
+        .write(datagram, self.0);
+    }
+
+    #[inline]
+    fn read(self, datagram: &[u8]) -> Option<(u64, u64)> {
+        let header = DatagramHeader::read(datagram, self.0)?;
+        let micros = u64::from(header.micros) * MICRO;
+        Some((header.number, u64::from(header.seconds) * SECOND + micros))
+    }
+}

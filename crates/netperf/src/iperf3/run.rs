@@ -1,0 +1,461 @@
+//! The streams of a test while they run: intervals, the part that counts, and the results.
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use netperf_engine::streams::{StreamReading, StreamSocket, Streams, StreamsPlan};
+use netperf_measure::clock;
+use netperf_os::tcp::{self, TcpDetail};
+use netperf_os::{Socket, process};
+use netperf_transport::socket::congestion;
+use netperf_wire::iperf3::{Counter, Parameters, Protocol, Results, StreamResults};
+
+use super::socket::addresses;
+use super::{BLOCK, DATAGRAM, Iperf3Numbers};
+
+/// A stream of the test.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamInfo {
+    /// Identifier in the results.
+    pub(crate) id: u32,
+    /// This end sends.
+    pub(crate) sends: bool,
+    /// Own address.
+    pub(crate) local: Option<SocketAddr>,
+    /// The peer's address.
+    pub(crate) remote: Option<SocketAddr>,
+}
+
+/// Figures of a stream in an interval, or in the whole test.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct StreamFigures {
+    /// Bytes.
+    pub(crate) bytes: u64,
+    /// Datagrams: sent, or expected by the receiver.
+    pub(crate) packets: u64,
+    /// Datagrams lost.
+    pub(crate) lost: u64,
+    /// Datagrams that came late or again.
+    pub(crate) out_of_order: u64,
+    /// Jitter, seconds.
+    pub(crate) jitter: f64,
+    /// Segments retransmitted; `None` if unknown.
+    pub(crate) retransmits: Option<u64>,
+    /// Congestion window, bytes.
+    pub(crate) cwnd: u64,
+    /// The peer's window, bytes.
+    pub(crate) window: u64,
+    /// Round trip and its variation, microseconds.
+    pub(crate) rtt: (u32, u32),
+    /// Path MTU, bytes.
+    pub(crate) pmtu: u32,
+}
+
+/// An interval.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StreamInterval {
+    /// Begin and end, seconds from the start, or from the start of the part that counts.
+    pub(crate) start: f64,
+    pub(crate) end: f64,
+    /// It does not count.
+    pub(crate) omitted: bool,
+    /// Figures of each stream.
+    pub(crate) streams: Vec<StreamFigures>,
+}
+
+/// Round trips and windows of a stream over all intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Extremes {
+    pub(crate) max_cwnd: u64,
+    pub(crate) max_window: u64,
+    pub(crate) max_rtt: u32,
+    pub(crate) min_rtt: u32,
+    pub(crate) rtt_sum: u64,
+    pub(crate) count: u32,
+}
+
+/// Figures of the whole test of one end.
+#[derive(Clone, Debug)]
+pub(crate) struct Totals {
+    /// Figures of each stream.
+    pub(crate) streams: Vec<StreamFigures>,
+    /// Seconds of each stream.
+    pub(crate) ends: Vec<f64>,
+    /// Extremes of each stream.
+    pub(crate) extremes: Vec<Extremes>,
+    /// Seconds of the part that counts.
+    pub(crate) seconds: f64,
+    /// CPU time, percent of one CPU.
+    pub(crate) cpu: [f64; 3],
+    /// Congestion control of the streams.
+    pub(crate) congestion: Option<String>,
+}
+
+/// Length of blocks or datagrams of a test.
+pub(crate) const fn block(parameters: &Parameters) -> u32 {
+    match (parameters.len, parameters.protocol) {
+        (0, Protocol::Udp) => DATAGRAM,
+        (0, Protocol::Tcp | Protocol::Sctp) => BLOCK,
+        (length, _) => length,
+    }
+}
+
+/// The plan of the streams of one end.
+pub(crate) fn plan(parameters: &Parameters) -> StreamsPlan<Iperf3Numbers> {
+    let counter = if parameters.counters_64bit {
+        Counter::Wide
+    } else {
+        Counter::Narrow
+    };
+    let rate = parameters.bandwidth;
+    #[expect(clippy::cast_precision_loss, reason = "a rate needs no 64 bits")]
+    StreamsPlan {
+        size: usize::try_from(block(parameters)).unwrap_or(usize::MAX),
+        rate: (rate > 0).then_some(rate as f64),
+        burst: parameters.burst,
+        datagrams: (parameters.protocol == Protocol::Udp).then_some(Iperf3Numbers(counter)),
+        zerocopy: parameters.zerocopy,
+        digits: parameters.repeating_payload,
+    }
+}
+
+/// Bytes that the client's stream at a position sends; `None` if time ends the test. The amount
+/// is that of all streams, in whole blocks.
+fn amount(parameters: &Parameters, position: u32) -> Option<u64> {
+    let block = u64::from(block(parameters));
+    let blocks = match (parameters.num, parameters.blockcount) {
+        (0, 0) => return None,
+        (0, blocks) => blocks,
+        (bytes, _) => bytes.div_ceil(block),
+    };
+    let streams = u64::from(parameters.parallel);
+    let extra = u64::from(u64::from(position) < blocks % streams);
+    Some((blocks / streams + extra).saturating_mul(block))
+}
+
+/// Running streams.
+#[derive(Debug)]
+pub(crate) struct Run {
+    streams: Streams,
+    /// Second descriptors, for `TCP_INFO`.
+    watched: Vec<Option<Socket>>,
+    pub(crate) infos: Vec<StreamInfo>,
+    udp: bool,
+    is_client: bool,
+    /// Client's end, which an amount ends.
+    by_amount: bool,
+    /// Start of the part that counts, and the readings at it.
+    begun: u64,
+    base: Vec<StreamSample>,
+    /// End of the last interval and the readings at it.
+    last: (u64, Vec<StreamSample>),
+    extremes: Vec<Extremes>,
+    cpu: (Duration, Duration),
+    started: u64,
+    /// When the senders of a client stopped.
+    stopped: Option<u64>,
+}
+
+/// Counts of a stream and what TCP knows.
+#[derive(Clone, Copy, Debug, Default)]
+struct StreamSample {
+    counts: StreamReading,
+    tcp: Option<TcpDetail>,
+    pmtu: u32,
+}
+
+impl Run {
+    /// Prepares the streams of one end, given in the order in which they were opened.
+    ///
+    /// # Errors
+    /// As [`Streams::prepare`].
+    pub(crate) fn prepare(
+        parameters: &Parameters,
+        is_client: bool,
+        sockets: Vec<Socket>,
+    ) -> std::io::Result<Self> {
+        let udp = parameters.protocol == Protocol::Udp;
+        let mut infos = Vec::new();
+        let mut watched = Vec::new();
+        let mut all = Vec::new();
+        for (position, socket) in (0..).zip(sockets) {
+            let sends = parameters.client_sends(position) == is_client;
+            let (local, remote) = addresses(&socket);
+            infos.push(StreamInfo {
+                id: Parameters::stream_id(position),
+                sends,
+                local,
+                remote,
+            });
+            watched.push((!udp).then(|| socket.try_clone().ok()).flatten());
+            // A server sends until the client ends the test.
+            let amount = amount(parameters, position).filter(|_| is_client && sends);
+            all.push(StreamSocket {
+                socket,
+                sends,
+                amount,
+            });
+        }
+        let count = all.len();
+        Ok(Self {
+            streams: Streams::prepare(plan(parameters), all)?,
+            watched,
+            infos,
+            udp,
+            is_client,
+            by_amount: is_client && (parameters.num > 0 || parameters.blockcount > 0),
+            begun: 0,
+            base: vec![StreamSample::default(); count],
+            last: (0, vec![StreamSample::default(); count]),
+            extremes: vec![Extremes::default(); count],
+            cpu: (Duration::ZERO, Duration::ZERO),
+            started: 0,
+            stopped: None,
+        })
+    }
+
+    /// Starts the streams.
+    pub(crate) fn start(&mut self) {
+        self.cpu = process::cpu_times().unwrap_or_default();
+        let readings = self.readings();
+        self.base.clone_from(&readings);
+        let now = clock::monotonic();
+        (self.begun, self.started) = (now, now);
+        self.last = (now, readings);
+        self.streams.start();
+    }
+
+    fn readings(&self) -> Vec<StreamSample> {
+        self.with(self.streams.read())
+    }
+
+    fn with(&self, counts: Vec<StreamReading>) -> Vec<StreamSample> {
+        let all = counts.into_iter().zip(&self.watched);
+        all.map(|(counts, socket)| {
+            let fd = socket.as_ref().map(AsFd::as_fd);
+            StreamSample {
+                counts,
+                tcp: fd.and_then(|fd| tcp::detail(fd).ok()),
+                pmtu: fd
+                    .and_then(|fd| tcp::info(fd).ok())
+                    .map_or(0, |info| info.pmtu),
+            }
+        })
+        .collect()
+    }
+
+    /// Returns true if the amount of a client's test has been moved, or a stream failed.
+    pub(crate) fn is_over(&self, parameters: &Parameters) -> bool {
+        let readings = self.streams.read();
+        let failed = readings.iter().any(|one| one.errno != 0);
+        if failed || !self.by_amount {
+            return failed;
+        }
+        let mut senders = readings.iter().zip(&self.infos);
+        if self.infos.iter().any(|info| info.sends) {
+            return senders.all(|(one, info)| !info.sends || one.ended > 0);
+        }
+        let wanted = u64::from(block(parameters)).saturating_mul(parameters.blockcount);
+        let received: u64 = readings.iter().map(|one| one.bytes).sum();
+        received >= wanted.max(parameters.num)
+    }
+
+    /// Error number of a stream that failed.
+    pub(crate) fn failed(&self) -> Option<i32> {
+        let readings = self.streams.read();
+        readings
+            .iter()
+            .map(|one| one.errno)
+            .find(|errno| *errno != 0)
+    }
+
+    /// Bytes of all streams so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.streams.read().iter().map(|one| one.bytes).sum()
+    }
+
+    /// Ends an interval.
+    pub(crate) fn interval(&mut self, omitted: bool) -> StreamInterval {
+        let now = clock::monotonic();
+        let readings = self.readings();
+        self.interval_of(now, readings, omitted)
+    }
+
+    fn interval_of(
+        &mut self,
+        now: u64,
+        readings: Vec<StreamSample>,
+        omitted: bool,
+    ) -> StreamInterval {
+        let (before, last) = std::mem::replace(&mut self.last, (now, readings));
+        let pairs = last.iter().zip(&self.last.1).zip(&self.infos);
+        let streams: Vec<StreamFigures> = pairs
+            .map(|((last, now), info)| figures(last, now, info.sends, self.udp))
+            .collect();
+        for (figures, extremes) in streams.iter().zip(&mut self.extremes) {
+            if !omitted {
+                extremes.add(figures);
+            }
+        }
+        StreamInterval {
+            start: seconds(before.saturating_sub(self.begun)),
+            end: seconds(now.saturating_sub(self.begun)),
+            omitted,
+            streams,
+        }
+    }
+
+    /// The part that does not count is over.
+    pub(crate) fn counts_from_now(&mut self) {
+        let (now, readings) = (clock::monotonic(), self.readings());
+        self.begun = now;
+        self.base.clone_from(&readings);
+        self.last = (now, readings);
+        self.cpu = process::cpu_times().unwrap_or_default();
+        self.started = now;
+    }
+
+    /// Ends the streams over which this end sends.
+    pub(crate) fn stop_sending(&mut self) {
+        self.stopped = Some(clock::monotonic());
+        self.streams.stop_sending();
+    }
+
+    /// Ends the streams. Gives the last interval, if something moved in it or it is the only one,
+    /// and the totals.
+    pub(crate) fn finish(&mut self, intervals_before: bool) -> (Option<StreamInterval>, Totals) {
+        let now = self.stopped.unwrap_or_else(clock::monotonic);
+        // The peer sends no more if this end is a server that was told of the end of the test, or
+        // a client that was asked for its results: what has arrived already counts.
+        let told = !self.is_client || self.stopped.is_some();
+        let counts = self.streams.finish(told);
+        let cpu = process::cpu_times().unwrap_or_default();
+        let readings = self.with(counts);
+        let last = self.interval_of(now, readings, false);
+        let moved = last.streams.iter().any(|figures| figures.bytes > 0);
+        let readings = &self.last.1;
+        let pairs = self.base.iter().zip(readings).zip(&self.infos);
+        let streams = pairs.map(|((base, now), info)| figures(base, now, info.sends, self.udp));
+        let ends = readings.iter().map(|one| {
+            let end = if one.counts.ended > self.begun {
+                one.counts.ended
+            } else {
+                now
+            };
+            seconds(end - self.begun)
+        });
+        let elapsed = seconds(clock::monotonic().saturating_sub(self.started)).max(1e-9);
+        let percent = |after: Duration, before: Duration| {
+            after.saturating_sub(before).as_secs_f64() * 100.0 / elapsed
+        };
+        let user = percent(cpu.0, self.cpu.0);
+        let system = percent(cpu.1, self.cpu.1);
+        let first = self.watched.iter().flatten().next();
+        let totals = Totals {
+            streams: streams.collect(),
+            ends: ends.collect(),
+            extremes: self.extremes.clone(),
+            seconds: seconds(now.saturating_sub(self.begun)),
+            cpu: [user + system, user, system],
+            congestion: first.and_then(congestion),
+        };
+        ((moved || !intervals_before).then_some(last), totals)
+    }
+
+    /// Closes the second descriptors of the streams, whose own are closed already.
+    pub(crate) fn close(&mut self) {
+        self.watched.clear();
+    }
+}
+
+impl Extremes {
+    fn add(&mut self, figures: &StreamFigures) {
+        let rtt = figures.rtt.0;
+        self.max_cwnd = self.max_cwnd.max(figures.cwnd);
+        self.max_window = self.max_window.max(figures.window);
+        self.max_rtt = self.max_rtt.max(rtt);
+        if rtt > 0 {
+            self.min_rtt = if self.count == 0 {
+                rtt
+            } else {
+                self.min_rtt.min(rtt)
+            };
+            self.rtt_sum += u64::from(rtt);
+            self.count += 1;
+        }
+    }
+
+    /// Mean of the round trips, microseconds.
+    pub(crate) fn mean_rtt(&self) -> u64 {
+        self.rtt_sum / u64::from(self.count.max(1))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "2^53 ns are three months")]
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+fn figures(before: &StreamSample, now: &StreamSample, sends: bool, udp: bool) -> StreamFigures {
+    let (old, new) = (&before.counts, &now.counts);
+    let (lost, packets) = if sends {
+        (0, new.messages.saturating_sub(old.messages))
+    } else {
+        let old = &old.datagrams;
+        let new = &new.datagrams;
+        (
+            new.lost.saturating_sub(old.lost),
+            new.highest.saturating_sub(old.highest),
+        )
+    };
+    let tcp = now.tcp.unwrap_or_default();
+    let mss = u64::from(tcp.snd_mss.unwrap_or(0));
+    let total = |tcp: Option<TcpDetail>| Some(u64::from(tcp?.total_retrans?));
+    StreamFigures {
+        bytes: new.bytes.saturating_sub(old.bytes),
+        packets: if udp { packets } else { 0 },
+        lost,
+        out_of_order: new
+            .datagrams
+            .out_of_order
+            .saturating_sub(old.datagrams.out_of_order),
+        jitter: new.datagrams.jitter,
+        retransmits: (sends && !udp)
+            .then(|| {
+                let before = total(before.tcp).unwrap_or(0);
+                total(now.tcp).map(|now| now.saturating_sub(before))
+            })
+            .flatten(),
+        cwnd: u64::from(tcp.snd_cwnd.unwrap_or(0)) * mss,
+        window: tcp.snd_wnd.unwrap_or(0).into(),
+        rtt: (tcp.rtt.unwrap_or(0), tcp.rttvar.unwrap_or(0)),
+        pmtu: now.pmtu,
+    }
+}
+
+impl Totals {
+    /// The results as they are sent to the peer.
+    pub(crate) fn results(&self, infos: &[StreamInfo], udp: bool) -> Results {
+        let sends = infos.iter().any(|info| info.sends);
+        let all = infos.iter().zip(&self.streams).zip(&self.ends);
+        Results {
+            cpu: self.cpu,
+            has_retransmits: sends.then_some(!udp),
+            congestion: self.congestion.clone().filter(|_| !udp),
+            output: None,
+            streams: all
+                .map(|((info, figures), end)| StreamResults {
+                    id: info.id,
+                    bytes: figures.bytes,
+                    retransmits: figures.retransmits,
+                    jitter: figures.jitter,
+                    errors: figures.lost,
+                    packets: figures.packets,
+                    start_time: 0.0,
+                    end_time: *end,
+                })
+                .collect(),
+        }
+    }
+}

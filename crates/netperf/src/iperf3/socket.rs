@@ -1,0 +1,73 @@
+//! Sockets of streams: their options, which both ends set alike.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+use netperf_os::Socket;
+use netperf_os::sockopt::{self, IntOption};
+use netperf_wire::iperf3::{Parameters, Protocol};
+
+/// An option that could not be set.
+#[derive(Debug)]
+pub(crate) struct OptionError {
+    /// Name of the option in iperf3's messages.
+    pub(crate) name: &'static str,
+    /// Cause.
+    pub(crate) error: io::Error,
+}
+
+/// Sets the options of the parameters at a socket of a stream.
+///
+/// # Errors
+/// The first option that the kernel refuses.
+pub(crate) fn equip(socket: &Socket, parameters: &Parameters) -> Result<(), OptionError> {
+    let set = |name, done: io::Result<()>| done.map_err(|error| OptionError { name, error });
+    let option = |name, option, value| set(name, sockopt::set(socket.as_fd(), option, value));
+    if let Some(bytes) = parameters.window {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        set("SO_SNDBUF", socket.set_send_buffer_size(bytes))?;
+        set("SO_RCVBUF", socket.set_recv_buffer_size(bytes))?;
+    }
+    if parameters.tos > 0 {
+        let v6 = socket
+            .local_addr()
+            .ok()
+            .and_then(|at| at.as_socket())
+            .is_some_and(|at| at.is_ipv6());
+        let tos = i32::from(parameters.tos);
+        if v6 {
+            option("IPV6_TCLASS", IntOption::TrafficClassV6, tos)?;
+        } else {
+            option("IP_TOS", IntOption::TosV4, tos)?;
+        }
+    }
+    if parameters.fqrate > 0 {
+        let bytes = i32::try_from(parameters.fqrate / 8).unwrap_or(i32::MAX);
+        option("SO_MAX_PACING_RATE", IntOption::MaxPacingRate, bytes)?;
+    }
+    if parameters.protocol != Protocol::Tcp {
+        return Ok(());
+    }
+    if parameters.nodelay {
+        option("TCP_NODELAY", IntOption::NoDelay, 1)?;
+    }
+    if let Some(bytes) = parameters.mss {
+        let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+        option("TCP_MAXSEG", IntOption::SegmentSize, bytes)?;
+    }
+    if let Some(name) = &parameters.congestion {
+        set("TCP_CONGESTION", socket.set_tcp_congestion(name.as_bytes()))?;
+    }
+    Ok(())
+}
+
+/// Addresses of a connected socket: its own and the peer's.
+pub(crate) fn addresses(socket: &Socket) -> (Option<SocketAddr>, Option<SocketAddr>) {
+    let plain = |address: io::Result<netperf_os::SockAddr>| {
+        let address = address.ok()?.as_socket()?;
+        // A connection to an IPv6 listener by IPv4.
+        Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
+    };
+    (plain(socket.local_addr()), plain(socket.peer_addr()))
+}

@@ -1,0 +1,444 @@
+//! iperf3's lines for people (docs/spec/iperf3.md, Text).
+
+use std::fmt::Write as _;
+
+use netperf_wire::iperf3::{Parameters, Protocol, Results, StreamDirection, StreamResults};
+
+use super::run::{StreamFigures, StreamInfo, StreamInterval, Totals};
+
+/// Line between parts.
+pub(crate) const RULE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";
+
+/// What does not change during a test.
+#[derive(Clone, Debug)]
+pub(crate) struct TextView {
+    /// The client's end.
+    pub(crate) client: bool,
+    pub(crate) parameters: Parameters,
+    pub(crate) infos: Vec<StreamInfo>,
+    /// Unit of rates (`-f`).
+    pub(crate) letter: Option<char>,
+}
+
+/// A quantity in four columns and its unit. Amounts are bytes.
+fn quantity(value: f64, base: f64, units: &[&str; 5]) -> String {
+    let mut value = if value.is_finite() { value } else { 0.0 };
+    let mut index = 0;
+    while value >= base && index + 1 < units.len() {
+        value /= base;
+        index += 1;
+    }
+    format!("{} {}", four(value), units[index])
+}
+
+/// A number with as many digits as fit into four columns.
+fn four(value: f64) -> String {
+    if value < 9.995 {
+        format!("{value:4.2}")
+    } else if value < 99.95 {
+        format!("{value:4.1}")
+    } else {
+        format!("{value:4.0}")
+    }
+}
+
+/// A number of bytes.
+pub(crate) fn transfer(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["Bytes", "KBytes", "MBytes", "GBytes", "TBytes"];
+    quantity(real(bytes), 1024.0, &UNITS)
+}
+
+/// A rate of bits per second in the unit of a letter (`-f`).
+pub(crate) fn rate(bits: f64, letter: Option<char>) -> String {
+    const UNITS: [&str; 5] = ["bits", "Kbits", "Mbits", "Gbits", "Tbits"];
+    let fixed = |value: f64, base: f64, power: i32, unit: &str| {
+        format!("{} {unit}", four(value / base.powi(power)))
+    };
+    match letter {
+        Some('k') => fixed(bits, 1000.0, 1, "Kbits"),
+        Some('m') => fixed(bits, 1000.0, 2, "Mbits"),
+        Some('g') => fixed(bits, 1000.0, 3, "Gbits"),
+        Some('t') => fixed(bits, 1000.0, 4, "Tbits"),
+        Some('K') => fixed(bits / 8.0, 1024.0, 1, "KBytes"),
+        Some('M') => fixed(bits / 8.0, 1024.0, 2, "MBytes"),
+        Some('G') => fixed(bits / 8.0, 1024.0, 3, "GBytes"),
+        Some('T') => fixed(bits / 8.0, 1024.0, 4, "TBytes"),
+        Some(_) | None => quantity(bits, 1000.0, &UNITS),
+    }
+}
+
+/// Bits per second.
+pub(crate) fn bits(bytes: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 {
+        real(bytes) * 8.0 / seconds
+    } else {
+        0.0
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure needs no 64 bits")]
+fn real(count: u64) -> f64 {
+    count as f64
+}
+
+/// Percentage of lost datagrams.
+pub(crate) fn percent(lost: u64, packets: u64) -> f64 {
+    if packets == 0 {
+        0.0
+    } else {
+        real(lost) * 100.0 / real(packets)
+    }
+}
+
+/// A number with two significant digits, as `%.2g` of printf(3) prints it.
+fn two_digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let scientific = format!("{value:.1e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trimmed = |text: &str| {
+        if text.contains('.') {
+            let text = text.trim_end_matches('0');
+            text.trim_end_matches('.').to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
+    if (-4..2).contains(&exponent) {
+        let decimals = usize::try_from(1 - exponent).unwrap_or(0);
+        trimmed(&format!("{value:.decimals$}"))
+    } else {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{}e{sign}{:02}", trimmed(digits), exponent.abs())
+    }
+}
+
+/// A group of streams in one direction.
+struct StreamGroup {
+    positions: std::ops::Range<usize>,
+    /// Mark of the direction, in a test of both.
+    role: &'static str,
+    sends: bool,
+}
+
+impl TextView {
+    fn udp(&self) -> bool {
+        self.parameters.protocol == Protocol::Udp
+    }
+
+    fn both(&self) -> bool {
+        self.parameters.direction == StreamDirection::Both
+    }
+
+    /// Number of a stream in the first column: what iperf3's descriptors are in the usual case.
+    pub(crate) fn number(&self, position: usize) -> usize {
+        match (self.client, self.udp(), position) {
+            (true, _, _) => 5 + 2 * position,
+            (false, true, _) => 5 + position,
+            (false, false, 0) => 5,
+            (false, false, _) => 6 + 2 * position,
+        }
+    }
+
+    fn groups(&self) -> Vec<StreamGroup> {
+        let count = self.infos.len();
+        let middle = if self.both() { count / 2 } else { count };
+        [0..middle, middle..count]
+            .into_iter()
+            .filter(|range| !range.is_empty())
+            .map(|positions| {
+                let first = self.infos.get(positions.start);
+                let sends = first.is_some_and(|info| info.sends);
+                let role = match (self.both(), self.client, sends) {
+                    (false, _, _) => "",
+                    (true, true, true) => "[TX-C]",
+                    (true, true, false) => "[RX-C]",
+                    (true, false, true) => "[TX-S]",
+                    (true, false, false) => "[RX-S]",
+                };
+                StreamGroup {
+                    positions,
+                    role,
+                    sends,
+                }
+            })
+            .collect()
+    }
+
+    /// The lines of the streams.
+    pub(crate) fn connected(&self) -> String {
+        let mut text = String::new();
+        for (position, info) in self.infos.iter().enumerate() {
+            let Some((local, remote)) = info.local.zip(info.remote) else {
+                continue;
+            };
+            let _written = writeln!(
+                text,
+                "[{:3}] local {} port {} connected to {} port {}",
+                self.number(position),
+                local.ip(),
+                local.port(),
+                remote.ip(),
+                remote.port()
+            );
+        }
+        text
+    }
+
+    fn titles(&self, last: bool) -> String {
+        let sends = self.client || self.infos.iter().any(|info| info.sends);
+        let only_sends = self.infos.iter().all(|info| info.sends);
+        let columns = match (self.udp(), last) {
+            (false, _) if !sends => "",
+            (false, false) => "         Retr  Cwnd",
+            (false, true) => "         Retr",
+            (true, false) if only_sends => "         Total Datagrams",
+            (true, _) => "         Jitter    Lost/Total Datagrams",
+        };
+        let role = if self.both() { "[Role]" } else { "" };
+        format!("[ ID]{role} Interval           Transfer     Bitrate{columns}\n")
+    }
+
+    fn start(&self, id: &str, role: &str, (from, to): (f64, f64), bytes: u64) -> String {
+        let rate = rate(bits(bytes, to - from), self.letter);
+        let bytes = transfer(bytes);
+        format!("[{id:>3}]{role} {from:6.2}-{to:<6.2} sec  {bytes}  {rate}/sec")
+    }
+
+    /// A row of an interval.
+    fn row(
+        &self,
+        id: &str,
+        group: &StreamGroup,
+        interval: &StreamInterval,
+        figures: &StreamFigures,
+    ) -> String {
+        let times = (interval.start, interval.end);
+        let mut row = self.start(id, group.role, times, figures.bytes);
+        let _written = match (self.udp(), group.sends) {
+            (false, true) => {
+                let retransmits = figures.retransmits.unwrap_or(0);
+                if id == "SUM" {
+                    write!(row, "  {retransmits:3}             ")
+                } else {
+                    let cwnd = transfer(figures.cwnd);
+                    write!(row, "  {retransmits:3}   {cwnd}       ")
+                }
+            }
+            (false, false) => write!(row, "{:18}", ""),
+            (true, true) => {
+                let blanks = if self.both() { 12 } else { 2 };
+                write!(row, "{:blanks$}{}  ", "", figures.packets)
+            }
+            (true, false) => write!(row, "{}  ", quality(figures)),
+        };
+        if interval.omitted {
+            row.push_str("(omitted)");
+        }
+        row.push('\n');
+        row
+    }
+
+    /// The rows of an interval, and before the first one their titles.
+    pub(crate) fn interval(&self, interval: &StreamInterval, first: bool) -> String {
+        let mut text = String::new();
+        let several = self.parameters.parallel > 1;
+        if first {
+            text.push_str(&self.titles(false));
+        } else if several {
+            text.push_str(RULE);
+        }
+        for group in self.groups() {
+            let positions = group.positions.clone();
+            let figures = interval.streams.get(positions.clone()).unwrap_or_default();
+            for (position, figures) in positions.zip(figures) {
+                let id = self.number(position).to_string();
+                text.push_str(&self.row(&id, &group, interval, figures));
+            }
+            if several {
+                text.push_str(&self.row("SUM", &group, interval, &sum(figures)));
+            }
+        }
+        text
+    }
+
+    /// The rows of the whole test. A client has the results of the server.
+    pub(crate) fn last(&self, totals: &Totals, peer: Option<&Results>) -> String {
+        let mut text = format!("{RULE}{}", self.titles(true));
+        for group in self.groups() {
+            let (mut own, mut others) = (Vec::new(), Vec::new());
+            for position in group.positions.clone() {
+                let Some(info) = self.infos.get(position) else {
+                    continue;
+                };
+                let id = self.number(position).to_string();
+                let figures = totals.streams.get(position).copied().unwrap_or_default();
+                let end = totals.ends.get(position).copied().unwrap_or_default();
+                let other = peer.and_then(|peer| peer.of(info.id)).copied();
+                let (other, other_end) = of_peer(other);
+                let ends = [(figures, end), (other, other_end)];
+                text.push_str(&self.last_rows(&id, &group, ends));
+                own.push(figures);
+                others.push(other);
+            }
+            if self.parameters.parallel > 1 {
+                let id = group
+                    .positions
+                    .clone()
+                    .find_map(|at| totals.ends.get(at))
+                    .copied()
+                    .unwrap_or_default();
+                let first = group.positions.clone().next().unwrap_or(0);
+                let other = self.infos.get(first).zip(peer);
+                let other = other.and_then(|(info, peer)| peer.of(info.id));
+                let other_end = other.map_or(id, |other| other.end_time);
+                let ends = [(sum(&own), id), (sum(&others), other_end)];
+                text.push_str(&self.last_rows("SUM", &group, ends));
+            }
+        }
+        text
+    }
+
+    /// The rows of a stream: own figures, and those of the peer at a client.
+    fn last_rows(&self, id: &str, group: &StreamGroup, ends: [(StreamFigures, f64); 2]) -> String {
+        let [own, other] = ends;
+        let (sender, receiver) = if group.sends {
+            (own, other)
+        } else {
+            (other, own)
+        };
+        let mut text = String::new();
+        if self.client || group.sends {
+            text.push_str(&self.last_row(id, group, &sender, true));
+        }
+        if self.client || !group.sends {
+            text.push_str(&self.last_row(id, group, &receiver, false));
+        }
+        if !group.sends && own.0.out_of_order > 0 {
+            let (figures, end) = own;
+            let count = figures.out_of_order;
+            let _written = writeln!(
+                text,
+                "[{id:>3}]  0.0-{end:4.1} sec  {count} datagrams received out-of-order"
+            );
+        }
+        text
+    }
+
+    fn last_row(
+        &self,
+        id: &str,
+        group: &StreamGroup,
+        end: &(StreamFigures, f64),
+        sender: bool,
+    ) -> String {
+        let (figures, seconds) = end;
+        let mut row = self.start(id, group.role, (0.0, *seconds), figures.bytes);
+        let word = if sender { "sender" } else { "receiver" };
+        let _written = match (self.udp(), sender) {
+            (false, true) => {
+                let retransmits = figures.retransmits.unwrap_or(0);
+                write!(row, "  {retransmits:3}             ")
+            }
+            (false, false) => write!(row, "{:18}", ""),
+            (true, true) => {
+                let plain = StreamFigures {
+                    packets: figures.packets,
+                    ..StreamFigures::default()
+                };
+                write!(row, "{}  ", quality(&plain))
+            }
+            (true, false) => write!(row, "{}  ", quality(figures)),
+        };
+        row.push_str(word);
+        row.push('\n');
+        row
+    }
+}
+
+fn quality(figures: &StreamFigures) -> String {
+    let percent = two_digits(percent(figures.lost, figures.packets));
+    format!(
+        "  {:5.3} ms  {}/{} ({percent}%)",
+        figures.jitter * 1e3,
+        figures.lost,
+        figures.packets
+    )
+}
+
+/// The figures of a stream at the peer, and its seconds.
+pub(crate) fn of_peer(results: Option<StreamResults>) -> (StreamFigures, f64) {
+    let results = results.unwrap_or_default();
+    let figures = StreamFigures {
+        bytes: results.bytes,
+        packets: results.packets,
+        lost: results.errors,
+        jitter: results.jitter,
+        retransmits: results.retransmits,
+        ..StreamFigures::default()
+    };
+    (figures, results.end_time)
+}
+
+/// The figures of several streams together; the jitter is the mean.
+pub(crate) fn sum(all: &[StreamFigures]) -> StreamFigures {
+    let total = |of: fn(&StreamFigures) -> u64| all.iter().map(of).sum();
+    let jitter: f64 = all.iter().map(|one| one.jitter).sum();
+    let known = all.iter().filter_map(|one| one.retransmits);
+    StreamFigures {
+        bytes: total(|one| one.bytes),
+        packets: total(|one| one.packets),
+        lost: total(|one| one.lost),
+        out_of_order: total(|one| one.out_of_order),
+        jitter: jitter / real(all.len() as u64).max(1.0),
+        retransmits: known.reduce(|sum, one| sum + one),
+        ..StreamFigures::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_have_three_digits_in_four_columns() {
+        for (bytes, text) in [
+            (0, "0.00 Bytes"),
+            (1000, "1000 Bytes"),
+            (1024, "1.00 KBytes"),
+            (19_760, "19.3 KBytes"),
+            (131_072, " 128 KBytes"),
+            (1_048_576, "1.00 MBytes"),
+            (1 << 50, "1024 TBytes"),
+        ] {
+            assert_eq!(transfer(bytes), text);
+        }
+        for (bits, letter, text) in [
+            (4.19e6, None, "4.19 Mbits"),
+            (9.15e6, Some('k'), "9150 Kbits"),
+            (400e3, None, " 400 Kbits"),
+            (8_388_608.0, Some('M'), "1.00 MBytes"),
+            (1e18, None, "1000000 Tbits"),
+            (f64::NAN, None, "0.00 bits"),
+        ] {
+            assert_eq!(rate(bits, letter), text);
+        }
+    }
+
+    #[test]
+    fn percentages_are_those_of_printf() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.123, "0.12"),
+            (1.0, "1"),
+            (12.6, "13"),
+            (50.0, "50"),
+            (100.0, "1e+02"),
+            (0.000_012, "1.2e-05"),
+        ] {
+            assert_eq!(two_digits(value), text);
+        }
+    }
+}

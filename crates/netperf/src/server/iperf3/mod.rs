@@ -1,0 +1,13 @@
+//! iperf3 clients beside those of netperf (docs/decisions/0041-iperf.md).
+//!
+//! The listener reads the cookie with which each connection begins: a new one starts a session
+//! process, that of a session which expects streams is handed over to it. Datagrams by which
+//! streams of UDP begin have no cookie, so that the sessions of one address open theirs one after
+//! the other.
+
+pub(super) mod message;
+mod port;
+pub(super) mod session;
+mod streams;
+
+pub(super) use port::Iperf3Port;

@@ -1,0 +1,386 @@
+//! The ports of iperf3, as the listener sees them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::net::{IpAddr, Shutdown, SocketAddr};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use netperf_cli::LogLevel;
+use netperf_measure::clock::{self, Moment};
+use netperf_model::Denied;
+use netperf_os::io::{Source, peek_at, recv, recv_with_destination, send};
+use netperf_os::{SockAddr, Socket};
+use netperf_wire::iperf3::{CONNECT_WORD, COOKIE, ConnectWord, Cookie, State};
+
+use super::message::{self, StreamMessage};
+use crate::server::accept_loop::{AcceptLoop, MOST_SESSIONS, described};
+use crate::server::admission::address_of;
+use crate::server::one_port::{beside, canonical, of_the_same_link};
+use crate::server::poller::{PollToken, ServerPoller};
+use crate::server::session_process::{SessionKind, SessionProcess};
+
+/// Time limit for a cookie.
+const WITHIN: Duration = Duration::from_secs(5);
+/// Largest number of connections whose cookie is incomplete; the oldest is dropped first.
+const MOST: usize = 512;
+/// Connections, datagrams and messages per round.
+const AT_ONCE: usize = 64;
+
+/// A connection whose cookie is incomplete.
+#[derive(Debug)]
+struct Arriving {
+    socket: Socket,
+    peer: SockAddr,
+    until: Moment,
+}
+
+/// What a session expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expects {
+    Nothing,
+    Connections,
+    /// Connect words; another session of the address comes first.
+    Turn,
+    /// Connect words.
+    Words,
+}
+
+/// A session.
+#[derive(Debug)]
+struct Seat {
+    handoff: Socket,
+    cookie: Cookie,
+    address: Option<IpAddr>,
+    expects: Expects,
+}
+
+/// Listeners, connections and sessions of iperf3.
+#[derive(Debug, Default)]
+pub(in crate::server) struct Iperf3Port {
+    listeners: Vec<Socket>,
+    datagrams: Vec<Socket>,
+    next: u64,
+    arriving: BTreeMap<u64, Arriving>,
+    /// Sessions by number.
+    seats: BTreeMap<u64, Seat>,
+    cookies: HashMap<Cookie, u64>,
+}
+
+impl Iperf3Port {
+    /// Watches the listeners, and opens a datagram socket beside each.
+    ///
+    /// # Errors
+    /// When a socket cannot be opened or watched.
+    pub(in crate::server) fn open(
+        listeners: Vec<Socket>,
+        poller: &ServerPoller,
+    ) -> io::Result<Self> {
+        let mut datagrams = Vec::new();
+        for (number, listener) in (0..).zip(&listeners) {
+            listener.set_nonblocking(true)?;
+            poller.watch(listener.as_fd(), PollToken::Iperf3Listener(number))?;
+            let socket = beside(listener)?;
+            poller.watch(socket.as_fd(), PollToken::Iperf3Datagrams)?;
+            datagrams.push(socket);
+        }
+        Ok(Self {
+            listeners,
+            datagrams,
+            ..Self::default()
+        })
+    }
+
+    /// Stops accepting clients; sessions that run finish.
+    pub(in crate::server) fn close(&mut self, poller: &ServerPoller) {
+        for socket in self.listeners.drain(..) {
+            poller.remove(socket.as_fd());
+        }
+        self.arriving.clear();
+    }
+
+    /// Time of the next expiry.
+    pub(in crate::server) fn next(&self) -> Option<Moment> {
+        // All have the same limit, so the first is the oldest.
+        self.arriving.first_key_value().map(|(_, one)| one.until)
+    }
+
+    /// Removes a session that has ended.
+    pub(in crate::server) fn remove_session(&mut self, number: u64, poller: &ServerPoller) {
+        if let Some(seat) = self.seats.remove(&number) {
+            poller.remove(seat.handoff.as_fd());
+            self.cookies.remove(&seat.cookie);
+            self.give_turns();
+        }
+    }
+
+    /// Reads the messages of a session.
+    pub(in crate::server) fn hear_session(&mut self, number: u64, poller: &ServerPoller) {
+        for _ in 0..AT_ONCE {
+            let Some(seat) = self.seats.get_mut(&number) else {
+                return;
+            };
+            match message::receive(&seat.handoff) {
+                Some(StreamMessage::ExpectsConnections) => seat.expects = Expects::Connections,
+                Some(StreamMessage::ExpectsDatagrams) => {
+                    seat.expects = Expects::Turn;
+                    self.give_turns();
+                }
+                Some(StreamMessage::ExpectsNothing) => {
+                    seat.expects = Expects::Nothing;
+                    self.give_turns();
+                }
+                Some(StreamMessage::Word(from, own)) => self.announce(from, own),
+                // A session sends nothing else.
+                Some(
+                    StreamMessage::Granted | StreamMessage::Connection(_) | StreamMessage::Unknown,
+                ) => {}
+                Some(StreamMessage::End) => return self.remove_session(number, poller),
+                None => return,
+            }
+        }
+    }
+
+    /// Gives each address the turn of its oldest session that waits for one.
+    fn give_turns(&mut self) {
+        let mut taken: Vec<Option<IpAddr>> = self
+            .seats
+            .values()
+            .filter(|seat| seat.expects == Expects::Words)
+            .map(|seat| seat.address)
+            .collect();
+        for seat in self.seats.values_mut() {
+            if seat.expects == Expects::Turn && !taken.contains(&seat.address) {
+                seat.expects = Expects::Words;
+                taken.push(seat.address);
+                // A session that is gone ends soon.
+                let _gone = message::send(&seat.handoff, &StreamMessage::Granted);
+            }
+        }
+    }
+
+    /// Passes a connect word to the session that has the turn of its address.
+    fn announce(&self, from: SocketAddr, own: SocketAddr) {
+        let mut seats = self.seats.values();
+        let seat =
+            seats.find(|seat| seat.expects == Expects::Words && seat.address == Some(from.ip()));
+        if let Some(seat) = seat {
+            // A client without an answer gives up.
+            let _lost = message::send(&seat.handoff, &StreamMessage::Word(from, own));
+        }
+    }
+
+    /// Passes connect words to their sessions. No other datagram is answered.
+    pub(in crate::server) fn read_words(&mut self, poller: &ServerPoller) {
+        // A session tells that it expects words before its client sends them.
+        let numbers: Vec<u64> = self.seats.keys().copied().collect();
+        for number in numbers {
+            self.hear_session(number, poller);
+        }
+        for socket in &self.datagrams {
+            for _ in 0..AT_ONCE {
+                match word(socket) {
+                    Ok(Some((from, own))) => self.announce(from, own),
+                    Ok(None) => {}
+                    Err(_) => break,
+                }
+            }
+        }
+    }
+
+    /// Keeps a connection until its cookie is complete.
+    fn keep(&mut self, number: u64, one: Arriving) -> Option<Arriving> {
+        let dropped = (self.arriving.len() >= MOST)
+            .then(|| self.arriving.pop_first())
+            .flatten();
+        self.arriving.insert(number, one);
+        dropped.map(|(_, one)| one)
+    }
+}
+
+/// The next datagram, if it is a connect word: its source and its destination.
+fn word(socket: &Socket) -> io::Result<Option<(SocketAddr, SocketAddr)>> {
+    let mut bytes = [0; CONNECT_WORD + 1];
+    let mut source = Source::unknown();
+    let (count, to) = recv_with_destination(socket.as_fd(), &mut bytes, &mut source)?;
+    let read = bytes.get(..count).and_then(ConnectWord::from_client);
+    let port = socket.local_addr()?.as_socket().map(|at| at.port());
+    let (Some(_), Some(from), Some(to), Some(port)) = (read, source.address(), to, port) else {
+        return Ok(None);
+    };
+    let own = SocketAddr::new(to.to_canonical(), port);
+    Ok(Some((canonical(from), of_the_same_link(own, from))))
+}
+
+/// Refuses a connection whose cookie has been read, as a server that is busy.
+fn refuse(socket: &Socket) {
+    let busy = [State::AccessDenied.byte()];
+    // The first data on this connection, so there is space for it.
+    if socket.set_nonblocking(true).is_ok() && send(socket.as_fd(), &busy).is_ok() {
+        let _gone = socket.shutdown(Shutdown::Write);
+    }
+}
+
+impl AcceptLoop {
+    /// Accepts connections of an iperf3 listener, up to a limit per round.
+    pub(in crate::server) fn accept_iperf3(&mut self, number: u64) {
+        let Ok(index) = usize::try_from(number) else {
+            return;
+        };
+        for _ in 0..AT_ONCE {
+            let Some(listener) = self.iperf3.listeners.get(index) else {
+                return;
+            };
+            match listener.accept() {
+                Ok((socket, peer)) => self.admit_iperf3(socket, peer),
+                Err(error) => return self.survive(&error),
+            }
+        }
+    }
+
+    fn admit_iperf3(&mut self, socket: Socket, peer: SockAddr) {
+        if !self.admission.policy().admits(address_of(&peer)) {
+            return self.note_denied(described(&peer), &Denied::Network);
+        }
+        if socket.set_nonblocking(true).is_err() {
+            return;
+        }
+        let one = Arriving {
+            socket,
+            peer,
+            until: clock::now().plus(WITHIN),
+        };
+        self.iperf3.next += 1;
+        let number = self.iperf3.next;
+        let token = PollToken::Iperf3Connection(number);
+        if self.poller.watch_edge(one.socket.as_fd(), token).is_err() {
+            return self.drop_silent(&one.peer, "crowded");
+        }
+        self.look_at_cookie(number, one, false);
+    }
+
+    /// Handles an event of a connection whose cookie is incomplete.
+    pub(in crate::server) fn hear_iperf3(&mut self, number: u64, ended: bool) {
+        if let Some(one) = self.iperf3.arriving.remove(&number) {
+            self.look_at_cookie(number, one, ended);
+        }
+    }
+
+    fn look_at_cookie(&mut self, number: u64, one: Arriving, ended: bool) {
+        let mut bytes = [0; COOKIE];
+        let count = match peek_at(one.socket.as_fd(), &mut bytes) {
+            Ok(0) => return self.drop_silent(&one.peer, "finished"),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(_) => return self.drop_silent(&one.peer, "cut"),
+        };
+        if let Some(cookie) = Cookie::read(bytes.get(..count).unwrap_or_default()) {
+            return self.route_iperf3(one, cookie);
+        }
+        if !Cookie::may_begin(bytes.get(..count).unwrap_or_default()) || count == COOKIE {
+            return self.drop_silent(&one.peer, "nonsense");
+        }
+        if ended {
+            return self.drop_silent(&one.peer, "cut");
+        }
+        if let Some(dropped) = self.iperf3.keep(number, one) {
+            self.drop_silent(&dropped.peer, "crowded");
+        }
+    }
+
+    /// A stream of a session, or a new session.
+    fn route_iperf3(&mut self, one: Arriving, cookie: Cookie) {
+        self.poller.remove(one.socket.as_fd());
+        let Some(number) = self.iperf3.cookies.get(&cookie).copied() else {
+            return self.begin_iperf3(one, cookie);
+        };
+        // A session tells that it expects streams before its client opens them.
+        self.iperf3.hear_session(number, &self.poller);
+        if recv(one.socket.as_fd(), &mut [0; COOKIE]).is_err() {
+            return self.drop_silent(&one.peer, "cut");
+        }
+        let seat = self.iperf3.seats.get(&number);
+        let seat = seat.filter(|seat| {
+            seat.expects == Expects::Connections && seat.address == address_of(&one.peer)
+        });
+        let passed = seat.is_some_and(|seat| {
+            one.socket.set_nonblocking(false).is_ok()
+                && message::send_connection(&seat.handoff, one.socket.as_fd()).is_ok()
+        });
+        if !passed {
+            refuse(&one.socket);
+            self.note_denied(described(&one.peer), &Denied::Token);
+        }
+    }
+
+    /// Starts the session of a client.
+    fn begin_iperf3(&mut self, one: Arriving, cookie: Cookie) {
+        let address = address_of(&one.peer);
+        let mut admitted = self.admit_session(address);
+        if admitted.is_ok() && self.sessions.len() >= MOST_SESSIONS {
+            let most = u32::try_from(MOST_SESSIONS).unwrap_or(u32::MAX);
+            admitted = Err(Denied::Sessions(most, None));
+        }
+        let admitted = admitted.and_then(|()| self.count_start(address));
+        if let Err(denied) = admitted {
+            if recv(one.socket.as_fd(), &mut [0; COOKIE]).is_ok() {
+                refuse(&one.socket);
+            }
+            return self.note_denied(described(&one.peer), &denied);
+        }
+        if one.socket.set_nonblocking(false).is_err() {
+            return;
+        }
+        self.started += 1;
+        let (number, peer) = (self.started, described(&one.peer));
+        let started =
+            SessionProcess::start(number, (one.socket, peer), &self.args, SessionKind::Iperf3);
+        match started {
+            Ok((session, Some(handoff))) => {
+                let token = PollToken::Iperf3Session(number);
+                if let Err(error) = self.poller.watch_edge(handoff.as_fd(), token) {
+                    self.complain("session", &error);
+                }
+                if let Some(fd) = session.fd() {
+                    // On failure the records are read at the end of the session.
+                    let _late = self.poller.watch_edge(fd, PollToken::Session(number));
+                }
+                self.sessions.push(session);
+                let seat = Seat {
+                    handoff,
+                    cookie,
+                    address,
+                    expects: Expects::Nothing,
+                };
+                self.iperf3.cookies.insert(cookie, number);
+                self.iperf3.seats.insert(number, seat);
+            }
+            // A session of this kind has a hand-off socket.
+            Ok((_, None)) => {}
+            Err(error) => self.complain("session", &error),
+        }
+    }
+
+    /// Ends connections whose cookie did not come in time.
+    pub(in crate::server) fn expire_iperf3(&mut self) {
+        let is_over = |one: &Arriving| one.until.left().is_zero();
+        while let Some(first) = self.iperf3.arriving.first_entry() {
+            if !is_over(first.get()) {
+                return;
+            }
+            let one = first.remove();
+            self.drop_silent(&one.peer, "slow");
+        }
+    }
+
+    /// Logs the ports of iperf3.
+    pub(in crate::server) fn log_iperf3(&mut self) {
+        let at = |listener: &Socket| listener.local_addr().ok()?.as_socket();
+        let port = self.iperf3.listeners.iter().find_map(at);
+        if let Some(port) = port.map(|at| at.port()) {
+            let fields = [("port", port.to_string().into())];
+            self.log
+                .say(LogLevel::Info, "listening for iperf3", &fields);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Clients that vanish or misbehave, limits, and signals.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream, UdpSocket};
+
+use netperf_testkit::eventually;
+
+use super::*;
+
+const COOKIE: &[u8; 37] = b"abcdefghijklmnopqrstuvwxyz234567abcd\0";
+
+/// A JSON message.
+fn framed(text: &str) -> Vec<u8> {
+    let length = u32::try_from(text.len()).unwrap();
+    [&length.to_be_bytes(), text.as_bytes()].concat()
+}
+
+fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+#[track_caller]
+fn expect(stream: &mut TcpStream, expected: &[u8]) {
+    let mut bytes = vec![0; expected.len()];
+    stream.read_exact(&mut bytes).unwrap();
+    assert_eq!(bytes, expected);
+}
+
+/// A client that has come so far: 0 has connected, 1 sent a part of the cookie, 2 the cookie, 3
+/// a part of the parameters, 4 the parameters, 5 half of its streams, 6 all, 7 ended its test.
+fn come_so_far(server: &Server, steps: u32) -> Vec<TcpStream> {
+    let mut control = connect(server);
+    let parameters = framed(r#"{"tcp":true,"time":60,"parallel":2,"len":1000}"#);
+    let mut open = Vec::new();
+    for step in 1..=steps {
+        match step {
+            1 => control.write_all(&COOKIE[..20]).unwrap(),
+            2 => {
+                control.write_all(&COOKIE[20..]).unwrap();
+                expect(&mut control, &[9]);
+            }
+            3 => control.write_all(&parameters[..9]).unwrap(),
+            4 => {
+                control.write_all(&parameters[9..]).unwrap();
+                expect(&mut control, &[10]);
+            }
+            5 | 6 => {
+                let mut stream = connect(server);
+                stream.write_all(COOKIE).unwrap();
+                open.push(stream);
+                if step == 6 {
+                    expect(&mut control, &[1, 2]);
+                }
+            }
+            _ => {
+                control.write_all(&[4]).unwrap();
+                expect(&mut control, &[13]);
+            }
+        }
+    }
+    open.push(control);
+    open
+}
+
+#[test]
+fn a_client_that_vanishes_in_any_state_frees_its_seat() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let server = Server::ours(&["--max-sessions", "1", "--max-session-rate", "1000"]);
+    for steps in 0..=7 {
+        drop(come_so_far(&server, steps));
+        let served = eventually(Duration::from_secs(20), || {
+            let next = client(&own, &server, "127.0.0.1", &["-n", "1K", "-l", "1K"]);
+            next.run().status.success()
+        });
+        assert!(served, "after {steps} steps");
+    }
+}
+
+#[test]
+fn threat_model_a_client_that_says_nothing_more_frees_its_seat_within_seconds() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let server = Server::ours(&["--max-sessions", "1", "--max-session-rate", "1000"]);
+    // All wait at the same time; the first of them has the seat.
+    let silent = come_so_far(&server, 3);
+    let served = eventually(Duration::from_secs(40), || {
+        let next = client(&own, &server, "127.0.0.1", &["-n", "1K", "-l", "1K"]);
+        next.run().status.success()
+    });
+    assert!(served);
+    drop(silent);
+}
+
+#[test]
+fn a_busy_server_says_so_and_goes_on_with_its_test() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let server = Server::ours(&["--max-sessions", "1"]);
+    let mut first = client(
+        &stock,
+        &server,
+        "127.0.0.1",
+        &["-t", "3", "-b", "1M", "--forceflush"],
+    )
+    .spawn();
+    assert!(first.prints("connected to", PATIENCE));
+    for program in [&stock, &own] {
+        let second = client(program, &server, "127.0.0.1", &["-t", "1"]).run();
+        let second = second.expect_exit(1);
+        assert_eq!(
+            second.stderr,
+            "iperf3: error - the server is busy running a test. try again later\n"
+        );
+    }
+    let document = client(&own, &server, "127.0.0.1", &["-J"])
+        .run()
+        .expect_exit(1);
+    let document: Value = serde_json::from_str(&document.stdout).unwrap();
+    assert_eq!(
+        document["error"],
+        "the server is busy running a test. try again later"
+    );
+    first.finish().expect_clean();
+}
+
+#[test]
+fn threat_model_absurd_messages_get_one_error_and_the_next_client_is_served() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let server = Server::ours(&["--max-session-rate", "1000"]);
+    let parameters: [Vec<u8>; 6] = [
+        framed("{not json}"),
+        framed(r#"{"tcp":true,"parallel":100000}"#),
+        framed(r#"{"tcp":true,"len":-1}"#),
+        framed(r#"{"udp":true,"len":4}"#),
+        vec![0x7f, 0xff, 0xff, 0xff],
+        vec![0, 1, 0, 1, b'{'],
+    ];
+    for (letter, message) in (b'a'..).zip(parameters) {
+        let mut control = connect(&server);
+        let mut cookie = *COOKIE;
+        cookie[0] = letter;
+        control.write_all(&cookie).unwrap();
+        expect(&mut control, &[9]);
+        control.write_all(&message).unwrap();
+        let mut answer = Vec::new();
+        control.read_to_end(&mut answer).unwrap();
+        // A state that no client sends ends the session without a word.
+        let expected: &[u8] = if message[0] == 0 {
+            &[0xfe, 0, 0, 0, 114, 0, 0, 0, 0]
+        } else {
+            &[]
+        };
+        assert_eq!(answer, expected, "{message:?}");
+    }
+    // No cookie, and streams that no session expects.
+    let mut none = connect(&server);
+    none.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    assert_eq!(none.read(&mut [0; 1]).unwrap_or(0), 0);
+    client(&own, &server, "127.0.0.1", &["-n", "1K", "-l", "1K"])
+        .run()
+        .expect_clean();
+}
+
+#[test]
+fn threat_model_a_stream_that_is_not_expected_is_refused_and_the_test_goes_on() {
+    let server = Server::ours(&[]);
+    let mut open = come_so_far(&server, 6);
+    let mut third = connect(&server);
+    third.write_all(COOKIE).unwrap();
+    expect(&mut third, &[0xff]);
+    let mut control = open.pop().unwrap();
+    for stream in &mut open {
+        stream.write_all(&[0; 1000]).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+    }
+    control.write_all(&[4]).unwrap();
+    expect(&mut control, &[13]);
+    let results = r#"{"cpu_util_total":0,"cpu_util_user":0,"cpu_util_system":0,
+        "sender_has_retransmits":1,"streams":[{"id":1,"bytes":1000},{"id":3,"bytes":1000}]}"#;
+    control.write_all(&framed(results)).unwrap();
+    let mut length = [0; 4];
+    control.read_exact(&mut length).unwrap();
+    let mut text = vec![0; u32::from_be_bytes(length) as usize];
+    control.read_exact(&mut text).unwrap();
+    let results: Value = serde_json::from_slice(&text).unwrap();
+    for (stream, id) in [(0, 1), (1, 3)] {
+        assert_eq!(results["streams"][stream]["id"], id);
+        assert_eq!(results["streams"][stream]["bytes"], 1000);
+    }
+    expect(&mut control, &[14]);
+    control.write_all(&[16]).unwrap();
+    assert_eq!(control.read(&mut [0; 1]).unwrap(), 0);
+}
+
+#[test]
+fn threat_model_a_datagram_that_no_session_expects_is_not_answered() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let server = Server::ours(&[]);
+    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+    stranger.connect(("127.0.0.1", server.port())).unwrap();
+    for datagram in [&b"9876"[..], b"6789", &[0; 1000], b""] {
+        stranger.send(datagram).unwrap();
+    }
+    // A whole test later all of them have been looked at.
+    client(&own, &server, "127.0.0.1", &["-u", "-n", "1K", "-l", "100"])
+        .run()
+        .expect_clean();
+    stranger.set_nonblocking(true).unwrap();
+    let answer = stranger.recv(&mut [0; 64]).unwrap_err();
+    assert_eq!(answer.kind(), std::io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn threat_model_the_policy_of_netserver_holds_for_iperf3_clients() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let limited = Server::ours(&["--max-test-time", "2", "--transports", "tcp"]);
+    let denied = Server::ours(&["--deny", "127.0.0.0/8"]);
+    for program in [&stock, &own] {
+        let run =
+            |server: &Server, options: &[&str]| client(program, server, "127.0.0.1", options).run();
+        let long = run(&limited, &["-t", "5"]).expect_exit(1);
+        let amount = run(&limited, &["-n", "1K"]).expect_exit(1);
+        let udp = run(&limited, &["-u", "-t", "1"]).expect_exit(1);
+        for (finished, text) in [
+            (&long, "requested duration"),
+            (&amount, "requested duration"),
+            (&udp, "unable to receive parameters from client"),
+        ] {
+            // Debian's 3.12 does not know the code of the newer version for durations.
+            let known = finished.stderr.contains(text);
+            assert!(known || program == &stock, "{}", finished.account());
+            assert!(finished.stderr.starts_with("iperf3: error - "));
+        }
+        run(&limited, &["-t", "1", "-b", "1M"]).expect_clean();
+        run(&denied, &["-t", "1"]).expect_exit(1);
+    }
+    let log = Netserver::start_with(&ours!(), &Place::Here, &["-D"], &[]);
+    drop(log);
+    for words in [
+        &["--iperf3", "-Z", "phrase"][..],
+        &["--iperf3", "--require", "key"],
+        &["--iperf3", "-f"],
+    ] {
+        let finished = Invocation::new(&ours!().netserver)
+            .args(["-D"])
+            .args(words)
+            .run();
+        assert!(!finished.status.success(), "{}", finished.account());
+        assert!(finished.stderr.contains("iperf3"), "{}", finished.account());
+    }
+}
+
+#[test]
+fn sigint_ends_our_client_with_its_results() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    for server in [Server::ours(&[]), Server::stock(&stock)] {
+        let options = ["-t", "60", "-b", "1M", "-i", "0.5"];
+        let mut running = client(&own, &server, "127.0.0.1", &options).spawn();
+        assert!(running.prints("0.50-1.00", PATIENCE));
+        running.signal("INT");
+        let finished = running.finish().expect_exit(1);
+        assert_eq!(
+            finished.stderr,
+            "iperf3: interrupt - the client has terminated\n"
+        );
+        assert!(
+            finished.stdout.contains(" sender\n"),
+            "{}",
+            finished.account()
+        );
+        // The server is free again.
+        let next = eventually(Duration::from_secs(20), || {
+            let next = client(&own, &server, "127.0.0.1", &["-n", "1K", "-l", "1K"]);
+            next.run().status.success()
+        });
+        assert!(next);
+    }
+}

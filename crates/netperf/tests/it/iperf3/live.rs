@@ -1,0 +1,261 @@
+//! Tests between all pairs: the counts of both ends agree.
+
+use std::sync::Mutex;
+
+use super::*;
+
+/// A pair: whose the client is, and whose the server.
+const PAIRS: [(bool, bool); 3] = [(false, true), (true, false), (true, true)];
+
+/// One cell of the matrix.
+#[derive(Clone, Debug)]
+struct Cell {
+    our_client: bool,
+    our_server: bool,
+    udp: bool,
+    host: &'static str,
+    streams: u64,
+    direction: &'static str,
+}
+
+fn cells() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for (our_client, our_server) in PAIRS {
+        for udp in [false, true] {
+            for host in ["127.0.0.1", "::1"] {
+                for streams in [1, 8] {
+                    for direction in ["", "-R", "--bidir"] {
+                        cells.push(Cell {
+                            our_client,
+                            our_server,
+                            udp,
+                            host,
+                            streams,
+                            direction,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    cells
+}
+
+impl Cell {
+    /// Most blocks between the ends.
+    fn under_way(&self) -> u64 {
+        let exact = self.our_client && self.our_server;
+        if exact { 0 } else { self.streams * 8 }
+    }
+
+    fn options(&self) -> Vec<String> {
+        let length = if self.udp { "500" } else { "8K" };
+        let rate = if self.udp { "200K" } else { "1M" };
+        let mut options = vec!["-J", "-t", "1", "-l", length, "-b", rate];
+        if self.udp {
+            options.push("-u");
+        }
+        options.extend(Some(self.direction).filter(|direction| !direction.is_empty()));
+        let mut options: Vec<String> = options.into_iter().map(str::to_owned).collect();
+        options.extend(["-P".to_owned(), self.streams.to_string()]);
+        options
+    }
+
+    /// The receiver lacks at most what was under way at the end. A server of the original reads no
+    /// more then, and a client of the original says so late on a busy host.
+    fn check(&self, document: &Value) {
+        let mut sums = vec![("/end/sum_sent", "/end/sum_received")];
+        if self.direction == "--bidir" {
+            sums.push((
+                "/end/sum_sent_bidir_reverse",
+                "/end/sum_received_bidir_reverse",
+            ));
+        }
+        let block = if self.udp { 500 } else { 8192 };
+        for (sent, received) in sums {
+            let [sent_bytes, received_bytes] =
+                [sent, received].map(|sum| count(document, &format!("{sum}/bytes")));
+            assert!(
+                sent_bytes > 0 && received_bytes > 0,
+                "{self:?} {document:#}"
+            );
+            if self.udp {
+                let packets = count(document, &format!("{received}/packets"));
+                let lost = count(document, &format!("{received}/lost_packets"));
+                let sent_packets = count(document, &format!("{sent}/packets"));
+                assert_eq!(sent_packets * block, sent_bytes, "{self:?} {document:#}");
+                let arrived = (packets - lost) * block;
+                assert_eq!(arrived, received_bytes, "{self:?} {document:#}");
+                let late = sent_packets - packets;
+                assert!(late <= self.under_way(), "{self:?} {document:#}");
+            } else {
+                let under_way = sent_bytes.checked_sub(received_bytes);
+                let few = under_way.is_some_and(|bytes| bytes <= block * self.under_way());
+                assert!(few, "{self:?} {sent_bytes} {received_bytes}");
+            }
+        }
+        let streams = document.pointer("/end/streams").and_then(Value::as_array);
+        let both = 1 + u64::from(self.direction == "--bidir");
+        let expected = usize::try_from(self.streams * both).unwrap();
+        assert_eq!(streams.map(Vec::len), Some(expected), "{self:?}");
+    }
+}
+
+#[test]
+fn counts_agree_for_each_protocol_family_direction_and_number_of_streams() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    // Many clients at once are what our server is for; the original serves one.
+    let shared = Server::ours(&[]);
+    let todo = Mutex::new(cells());
+    std::thread::scope(|scope| {
+        for _ in 0..12 {
+            scope.spawn(|| {
+                while let Some(cell) = { todo.lock().unwrap().pop() } {
+                    let program = if cell.our_client { &own } else { &stock };
+                    let alone = (!cell.our_server).then(|| Server::stock(&stock));
+                    let server = alone.as_ref().unwrap_or(&shared);
+                    let options = cell.options();
+                    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+                    let finished = client(program, server, cell.host, &options).run();
+                    cell.check(&document(&finished));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn an_amount_arrives_whole_at_our_server() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let server = Server::ours(&[]);
+    for program in [&stock, &own] {
+        for (options, bytes) in [
+            (&["-n", "1000K", "-l", "32K", "-P", "3"][..], 1_048_576),
+            (&["-k", "20", "-l", "16K", "-P", "8"], 327_680),
+            (&["-n", "200K"], 262_144),
+            (
+                &["-n", "1M", "-Z", "-N", "-w", "64K", "-M", "1400"],
+                1_048_576,
+            ),
+            (&["-n", "20000", "-u", "-l", "1000", "-b", "10M"], 20_000),
+            (
+                &["-n", "8000", "-u", "-l", "1000", "--udp-counters-64bit"],
+                8000,
+            ),
+            (&["-k", "7", "-u", "-l", "16", "--repeating-payload"], 112),
+        ] {
+            let options = [&["-J"], options].concat();
+            let finished = client(program, &server, "127.0.0.1", &options).run();
+            let document = document(&finished);
+            let sent = count(&document, "/end/sum_sent/bytes");
+            let received = count(&document, "/end/sum_received/bytes");
+            assert_eq!(sent, received, "{}", finished.account());
+            // The original sends more blocks than asked for on several streams.
+            let exact = program == &own || !options.contains(&"-P");
+            assert!(!exact || sent == bytes, "{}", finished.account());
+        }
+    }
+}
+
+#[test]
+fn our_client_ends_an_amount_in_each_direction() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    for server in [Server::ours(&[]), Server::stock(&stock)] {
+        for options in [&["-R"][..], &["--bidir"], &["-R", "-u", "-l", "1000"]] {
+            let options = [&["-J", "-n", "50K", "-l", "10K"], options].concat();
+            let finished = client(&own, &server, "127.0.0.1", &options).run();
+            let document = document(&finished);
+            assert!(count(&document, "/end/sum_received/bytes") >= 51_200);
+        }
+    }
+}
+
+#[test]
+fn what_is_omitted_is_in_no_total_of_either_end() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    for (program, server) in [
+        (&own, Server::ours(&[])),
+        (&own, Server::stock(&stock)),
+        (&stock, Server::ours(&[])),
+    ] {
+        let options = ["-J", "-O", "1", "-t", "1", "-b", "800K", "-l", "10K"];
+        let finished = client(program, &server, "127.0.0.1", &options).run();
+        let document = document(&finished);
+        let intervals = document["intervals"].as_array().unwrap();
+        let of = |omitted: bool| -> u64 {
+            let all = intervals.iter();
+            let all = all.filter(|one| one["sum"]["omitted"] == omitted);
+            all.map(|one| one["sum"]["bytes"].as_u64().unwrap()).sum()
+        };
+        // 100 KB a second: the time that counts is one second.
+        let sent = count(&document, "/end/sum_sent/bytes");
+        assert!(of(true) > 0, "{}", finished.account());
+        assert_eq!(of(false), sent, "{}", finished.account());
+        let received = count(&document, "/end/sum_received/bytes");
+        assert!(received < of(true) + sent, "{}", finished.account());
+    }
+}
+
+#[test]
+fn the_output_of_the_server_comes_with_the_results() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let server = Server::ours(&[]);
+    for program in [&stock, &own] {
+        for udp in [&[][..], &["-u"]] {
+            let options = [&["-n", "64K", "-l", "8K", "--get-server-output"], udp].concat();
+            let finished = client(program, &server, "127.0.0.1", &options).run();
+            let finished = finished.expect_clean();
+            let output = finished.stdout.split_once("\nServer output:\n").unwrap().1;
+            assert!(output.starts_with("Accepted connection from 127.0.0.1, port "));
+            assert!(output.contains(" receiver\n"), "{output}");
+        }
+    }
+}
+
+#[test]
+fn as_many_streams_as_iperf3_permits_are_served() {
+    let Some(stock) = stock() else { return };
+    let server = Server::ours(&[]);
+    for options in [&["--bidir", "-l", "1K"][..], &["-u", "-l", "500"]] {
+        let options = [&["-J", "-P", "128", "-t", "1", "-b", "50K"], options].concat();
+        let finished = client(&stock, &server, "127.0.0.1", &options).run();
+        let document = document(&finished);
+        assert!(count(&document, "/end/sum_received/bytes") > 0);
+    }
+}
+
+#[test]
+fn flags_of_netperf_name_the_host() {
+    let server = Server::ours(&[]);
+    let finished = Invocation::new(&ours!().netperf)
+        .args([
+            "--iperf3",
+            "-H",
+            "localhost",
+            "-p",
+            &server.port().to_string(),
+        ])
+        .args(["-n", "10K", "-l", "1K"])
+        .patience(PATIENCE)
+        .run()
+        .expect_clean();
+    assert!(finished.stdout.ends_with("\niperf Done.\n"));
+    let late = Invocation::new(&ours!().netperf)
+        .args(["-H", "localhost", "--iperf3"])
+        .run()
+        .expect_exit(1);
+    assert_eq!(
+        late.stderr,
+        "netperf: --iperf3 has to be the first option: netperf --iperf3 -H HOST [OPTIONS]\n"
+    );
+}

@@ -106,6 +106,8 @@ impl Usage {
 pub struct RunCommand {
     /// The plan.
     pub plan: TestPlan,
+    /// True if the server is one of iperf 2 (`--iperf2`).
+    pub iperf2: bool,
     /// Output options.
     pub report: ReportPlan,
     /// Number of `-d` options.
@@ -293,6 +295,9 @@ pub enum CliError {
         /// The word.
         word: String,
     },
+    /// An option that `--iperf2` does not serve.
+    #[error("netperf: {0}: not served with --iperf2; leave it out")]
+    NotInIperf2(String),
     /// An option for something that the test does not have.
     #[error("netperf: {option}: {why}")]
     OutOfPlace {
@@ -385,7 +390,7 @@ impl CliError {
             | Self::NoAmount { .. }
             | Self::SocketKind { .. } => 2,
             Self::Transport { .. } | Self::Associations | Self::Config(_) => 1,
-            Self::OutOfPlace { .. } => 3,
+            Self::OutOfPlace { .. } | Self::NotInIperf2(_) => 3,
         }
     }
 }

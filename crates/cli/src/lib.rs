@@ -29,6 +29,8 @@ mod grammar;
 mod group;
 mod help;
 mod history;
+mod iperf2;
+mod iperf2_served;
 pub mod iperf3;
 mod kind;
 mod long;
@@ -65,6 +67,7 @@ pub use command::{
 pub use fault::Fault;
 pub use grammar::TestDirection;
 pub use history::HistoryVerb;
+pub use iperf2::{Iperf2Args, Iperf2Command, Iperf2Unit, iperf2};
 pub use long::{Misuse, OptionProblem};
 pub use masked::masked_words;
 pub use operations::{LogFormat, LogLevel, Operations, SandboxArg};

@@ -10,6 +10,7 @@ use crate::command::{CliError, Command, Notice, OutputStream, ServerCommand, Usa
 use crate::config;
 use crate::fault::Fault;
 use crate::foreign;
+use crate::iperf2_served;
 use crate::long::{NoOtherTable, OptionProblem, OtherTables, misuse, shown};
 use crate::masked::masked_words;
 use crate::options::{self, SUITES, global, server};
@@ -79,6 +80,11 @@ pub(crate) fn netperf(
     garbled.extend(attempt.garbled);
     let first = words.first().cloned().into_iter();
     let shown = masked_words(words.get(1..).unwrap_or_default());
+    if attempt.global.iperf2 {
+        if let Some(option) = iperf2_served::unserved(words.get(1..).unwrap_or_default()) {
+            return Err(CliError::NotInIperf2(option));
+        }
+    }
     let mut args = Args {
         program: program.to_owned(),
         command_line: first.chain(shown).collect::<Vec<_>>().join(" "),

@@ -29,6 +29,7 @@ pub mod flows;
 #[cfg(not(feature = "flows"))]
 #[path = "flows/absent.rs"]
 pub mod flows;
+pub mod iperf2;
 pub mod limit;
 pub mod live;
 mod meet;

@@ -20,6 +20,7 @@ mod hosts;
 #[cfg(feature = "results")]
 mod human;
 mod interim;
+pub mod iperf2;
 #[cfg(feature = "results")]
 mod itself;
 #[cfg(feature = "results")]

@@ -1,6 +1,7 @@
 //! netperf and netserver: the two mains, and the code that connects the crates.
 
 pub mod client;
+mod iperf2;
 mod iperf3;
 mod key;
 mod link;
@@ -74,6 +75,16 @@ pub fn iperf3_main(words: &[String]) -> std::process::ExitCode {
 /// netperf contains netserver, so that a first run needs no other program.
 #[must_use]
 pub fn is_netserver(argv: &[OsString]) -> bool {
+    is_called(argv, "netserver")
+}
+
+/// Returns true if this process was started under the name of iperf 2.
+#[must_use]
+pub fn is_iperf2(argv: &[OsString]) -> bool {
+    is_called(argv, "iperf")
+}
+
+fn is_called(argv: &[OsString], wanted: &str) -> bool {
     let name = argv.first().map(Path::new).and_then(Path::file_name);
-    name.is_some_and(|name| name == "netserver")
+    name.is_some_and(|name| name == wanted)
 }

@@ -6,6 +6,7 @@ pub(crate) mod agent;
 mod check;
 mod histogram;
 mod host;
+mod iperf2;
 mod iperf3;
 mod listen;
 mod log;
@@ -34,6 +35,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use iperf2::ServedProtocol;
 use log::ServerLog;
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
 use netperf_model::{Denied, KeyRing, KeyRole, Limits, Require};
@@ -102,8 +104,8 @@ struct Environment {
     journal: bool,
     /// True if session records go to standard output.
     records: bool,
-    /// True for the session of an iperf3 client.
-    iperf3: bool,
+    /// What the session serves.
+    protocol: ServedProtocol,
     /// Descriptor of the hand-off socket for data that arrives at the listener's port.
     handoff: Option<i32>,
     /// Descriptor at which a session passes the connection of a coordinator.
@@ -123,7 +125,10 @@ impl Environment {
             argv: argv.to_vec(),
             journal: has("JOURNAL_STREAM"),
             records: has(session_process::RECORDS),
-            iperf3: has(session_process::IPERF3),
+            protocol: std::env::var(session_process::PROTOCOL)
+                .ok()
+                .and_then(|word| ServedProtocol::named(&word))
+                .unwrap_or_default(),
             handoff: std::env::var(session_process::HANDOFF)
                 .ok()
                 .and_then(|number| number.parse().ok()),
@@ -213,12 +218,12 @@ const UNCONFINED: u8 = 3;
 /// `ENOMEM`.
 const NO_MEMORY: i32 = 12;
 
-fn confine(args: &ServerArgs, environment: &Environment) -> io::Result<()> {
+fn confine(args: &ServerArgs, environment: &Environment, connects: Option<u16>) -> io::Result<()> {
     let wanted = match args.operations.sandbox {
         SandboxArg::Auto if environment.preloaded => SandboxArg::Off,
         wanted @ (SandboxArg::Auto | SandboxArg::Require | SandboxArg::Off) => wanted,
     };
-    sandbox::confine(wanted, args.operations.files.as_deref())
+    sandbox::confine(wanted, args.operations.files.as_deref(), connects)
 }
 
 /// Time limit for an answer of the listener.
@@ -248,17 +253,32 @@ impl Records for ListenerRecords {
 }
 
 fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environment) -> ExitCode {
-    if confine(args, environment).is_err() {
+    let connects = match environment.protocol {
+        ServedProtocol::Iperf2 => iperf2::port_back(&control),
+        ServedProtocol::Netperf | ServedProtocol::Iperf3 | ServedProtocol::Iperf2Datagrams => None,
+    };
+    if confine(args, environment, connects).is_err() {
         out(&SessionRecord::Ended(SessionEnd::Unconfined).line());
         return ExitCode::from(UNCONFINED);
     }
     let failed = SessionRecord::Failed(NO_MEMORY).line();
     netperf_os::memory::set_last_message(1, &failed);
+    match environment.protocol {
+        ServedProtocol::Netperf | ServedProtocol::Iperf3 => {}
+        ServedProtocol::Iperf2 => {
+            iperf2::serve_connection(control, args, &mut ListenerRecords);
+            return ExitCode::SUCCESS;
+        }
+        ServedProtocol::Iperf2Datagrams => {
+            iperf2::serve_datagrams(control, args);
+            return ExitCode::SUCCESS;
+        }
+    }
     let handoff = environment.handoff.and_then(pass::take_inherited);
     let handoff = handoff.map(Socket::from);
     let door = environment.door.and_then(pass::take_inherited);
-    if let (true, Some(handoff)) = (environment.iperf3, &handoff) {
-        if let Ok(handoff) = handoff.try_clone() {
+    if environment.protocol == ServedProtocol::Iperf3 {
+        if let Some(handoff) = handoff {
             iperf3::session::serve(control, args, handoff, &mut ListenerRecords);
         }
         return ExitCode::SUCCESS;
@@ -287,7 +307,7 @@ fn one_session(
     let peer = control
         .peer_addr()
         .map(|peer| accept_loop::described(&peer));
-    if let Err(error) = confine(args, environment) {
+    if let Err(error) = confine(args, environment, None) {
         let fields = [("error", error.to_string().into())];
         log.say(LogLevel::Error, "sandbox", &fields);
         return Ok(ExitCode::from(UNCONFINED));

@@ -72,6 +72,8 @@ pub struct GlobalArgs {
     pub no_control: bool,
     /// `-p`: control ports; the remote one is netserver's.
     pub port: PerEnd<String>,
+    /// `--iperf2`.
+    pub iperf2: bool,
     /// `-P`: banner and titles.
     pub headers: Option<i32>,
     /// `-r`: confidence in the result only.

@@ -38,6 +38,8 @@ pub struct ServerArgs {
     pub config: Option<PathBuf>,
     /// `--check-config`: a file of settings to look at.
     pub check_config: Option<PathBuf>,
+    /// `--iperf2`: port for clients of iperf 2.
+    pub iperf2: Option<String>,
     /// Access options.
     pub access: AccessArgs,
     /// Operational options.

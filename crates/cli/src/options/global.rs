@@ -145,6 +145,17 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
             "The data goes to the service discard, chargen or echo, or to the port in --data-port. \
              The settings and counts of the remote end are unknown.",
         ),
+    Opt::named("iperf2", Group::Hosts)
+        .flag(|a| {
+            a.iperf2 = true;
+            a.no_control = true;
+        })
+        .help("run against a server of iperf 2")
+        .more(
+            "A stream over TCP or UDP to `iperf -s` or `netserver --iperf2`, at port 5001 unless -p \
+             says otherwise. Options that a server of iperf 2 cannot be asked for are refused. The \
+             program called as `iperf` takes the options of iperf 2 instead.",
+        ),
     Opt::lettered('Z', "passphrase", Group::Hosts)
         .takes("passphrase", ValueKind::Text)
         .set(|a, text| a.passphrase = Some(cut(text, PASSPHRASE).to_owned()))

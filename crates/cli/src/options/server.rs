@@ -23,6 +23,9 @@ const IPERF3_PORT: &str = "5201";
 )]
 pub(crate) const NOT_IN_A_FILE: &[&str] = &["help", "version", "config", "check-config", "health"];
 
+/// Port of iperf 2.
+const IPERF2_PORT: &str = "5001";
+
 /// Every option.
 pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     help_row().takes("", ValueKind::Nothing),
@@ -75,6 +78,19 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
              Many clients at the same time; with --max-sessions 1 all others are told that the \
              server is busy. iperf3 clients have neither key nor passphrase, so that neither can \
              be required.",
+        ),
+    Opt::named("iperf2", Group::Listening)
+        .takes("[port]", ValueKind::Port)
+        .action(Action::NextIfNumber(|a, port| {
+            a.iperf2 = Some(port.unwrap_or(IPERF2_PORT).to_owned());
+            a.standalone = true;
+        }))
+        .help("serve iperf 2 clients, too, on this port (default 5001)")
+        .more(
+            "TCP and UDP, with the same policy, limits, sandbox and log. iperf 2 clients present \
+             no credential. Datagrams go to the source of a flow as long as no more bytes are \
+             sent than have arrived from it; for iperf -u -R, --data-peers has to name its \
+             network.",
         ),
     Opt::lettered('4', "ipv4", Group::Listening)
         .flag(|a| a.listen.family = Some(Family::V4))

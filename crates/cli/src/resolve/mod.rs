@@ -58,6 +58,7 @@ pub(crate) fn command(
     }
     Ok(Command::Run(Box::new(RunCommand {
         report,
+        iperf2: args.global.iperf2,
         auto_one_port: args.global.io.one_port == Some(OnePortArg::Auto),
         debug_level: args.global.debug,
         show: args.global.show,
@@ -93,6 +94,9 @@ fn asks_for_tests(args: &Args) -> bool {
     args.global.test.as_ref().is_some_and(asks)
 }
 
+/// Port of a server of iperf 2.
+const IPERF2_PORT: &str = "5001";
+
 /// The plan for `args`.
 fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<TestPlan, CliError> {
     let (global, typed) = (&args.global, &args.test);
@@ -103,7 +107,11 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
     }
     let (local_data, mut remote_data) = hosts::data(args);
     let (request, mut response) = work::request_response(test, flow, typed);
-    if control.is_none() && typed.port.remote.is_none() && needs_peer(test) {
+    if global.iperf2 {
+        let port = global.port.remote.as_deref();
+        port.unwrap_or(IPERF2_PORT)
+            .clone_into(&mut remote_data.port);
+    } else if control.is_none() && typed.port.remote.is_none() && needs_peer(test) {
         remote_data.port = hosts::default_service(test, flow)?.to_owned();
         response = response.and(request);
     }

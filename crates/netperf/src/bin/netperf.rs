@@ -1,4 +1,5 @@
-//! The client. Under the name `netserver` it is the server.
+//! The client. Under the name `netserver` it is the server, and under the names `iperf` and `iperf3`
+//! a client of those.
 
 use std::process::ExitCode;
 
@@ -8,6 +9,8 @@ fn main() -> ExitCode {
         netperf::server::main(&argv)
     } else if let Some(words) = netperf::iperf3_words(&argv) {
         netperf::iperf3_main(&words)
+    } else if netperf::is_iperf2(&argv) {
+        netperf::client::iperf2::main(&argv)
     } else {
         netperf::client::main(&argv)
     }

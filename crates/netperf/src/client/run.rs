@@ -8,6 +8,7 @@ mod doubts;
 mod drops;
 mod empty;
 mod implausible;
+mod iperf2;
 pub(crate) mod many;
 mod series;
 mod session;
@@ -215,6 +216,9 @@ impl<'a> TestRun<'a> {
         let offset = self.clock_offset()?;
         let earlier = self.done.intervals.len();
         let hosts = drawn(plan, &self.hosts);
+        if self.run.iperf2 {
+            return self.once_with_iperf2(&hosts);
+        }
         let family = hosts.remote.family();
         let failed = |error: EngineError| {
             if error.operation == Operation::Bind && plan.transport.is_inet() {

@@ -8,6 +8,7 @@ mod campaign;
 mod grants;
 mod incoming;
 mod input;
+mod iperf2;
 mod unproven;
 
 use std::collections::BTreeSet;
@@ -28,6 +29,7 @@ use netperf_transport::registry;
 
 use super::admission::Admission;
 use super::agent::AgentProcess;
+use super::iperf2::{DatagramWorker, Iperf2Sockets};
 use super::iperf3::Iperf3Port;
 use super::log::ServerLog;
 use super::metrics::{Gauges, Metrics};
@@ -62,7 +64,12 @@ pub(super) struct AcceptLoop {
     /// Original command line, for reading the configuration file again.
     argv: Vec<OsString>,
     pub(super) args: ServerArgs,
+    /// Those of netperf, then those of iperf 2.
     listeners: Vec<Socket>,
+    /// Number of those of netperf.
+    of_netperf: usize,
+    /// Processes that serve datagrams of iperf 2.
+    datagram_workers: Vec<DatagramWorker>,
     signals: Signals,
     pub(super) poller: ServerPoller,
     pending: PendingConnections,
@@ -98,11 +105,14 @@ impl AcceptLoop {
     pub(super) fn open(
         argv: &[OsString],
         args: &ServerArgs,
-        (listeners, of_iperf3): (Vec<Socket>, Vec<Socket>),
+        (mut listeners, of_iperf3, iperf2): (Vec<Socket>, Vec<Socket>, Iperf2Sockets),
         (log, metrics_server): (ServerLog, Option<MetricsServer>),
         (root_files, agent): (Option<RootFiles>, Option<AgentProcess>),
     ) -> io::Result<Self> {
         let poller = ServerPoller::new()?;
+        let data_arrivals = DataArrivals::open(&listeners, args.one_port(), &poller)?;
+        let of_netperf = listeners.len();
+        listeners.extend(iperf2.listeners);
         for (number, listener) in (0..).zip(&listeners) {
             // A connection that is closed before accept(2) must not block the loop.
             listener.set_nonblocking(true)?;
@@ -121,7 +131,6 @@ impl AcceptLoop {
         if let Some(metrics_server) = &metrics_server {
             metrics_server.register(&poller)?;
         }
-        let data_arrivals = DataArrivals::open(&listeners, args.one_port(), &poller)?;
         let iperf3 = Iperf3Port::open(of_iperf3, &poller)?;
         if let Some(agent) = &agent {
             poller.watch(agent.fd(), PollToken::Agent)?;
@@ -135,6 +144,12 @@ impl AcceptLoop {
             argv: argv.to_vec(),
             args: args.clone(),
             listeners,
+            of_netperf,
+            datagram_workers: iperf2
+                .datagrams
+                .into_iter()
+                .map(DatagramWorker::new)
+                .collect(),
             signals,
             poller,
             pending: PendingConnections::default(),
@@ -213,6 +228,7 @@ impl AcceptLoop {
             self.data_arrivals.next(),
             self.iperf3.next(),
             self.next_proof(),
+            self.next_worker(),
         ];
         let next = moments.into_iter().flatten().min();
         next.map_or(LONGEST_WAIT, Moment::left)
@@ -256,6 +272,7 @@ impl AcceptLoop {
                 PollToken::Iperf3Connection(number) => self.hear_iperf3(number, *ended),
                 PollToken::Iperf3Session(number) => self.iperf3.hear_session(number, &self.poller),
                 PollToken::Iperf3Datagrams => self.iperf3.read_words(&self.poller),
+                PollToken::Iperf2Datagrams(number) => self.read_worker(number),
                 PollToken::Signals
                 | PollToken::MetricsServer
                 | PollToken::Refused
@@ -432,6 +449,7 @@ impl AcceptLoop {
         }
         self.admission.change(read.policy());
         self.args = read;
+        self.restart_workers();
         self.look_at_host();
         self.log.say(LogLevel::Info, "reloaded", &[]);
     }
@@ -450,6 +468,7 @@ impl AcceptLoop {
             self.poller.remove(listener.as_fd());
         }
         self.pending.clear();
+        self.stop_workers();
         self.data_arrivals.close();
         self.iperf3.close(&self.poller);
         let next_timeout = self.args.operations.drain();
@@ -519,6 +538,7 @@ impl AcceptLoop {
         }
         self.end_proofs(now);
         self.expire_iperf3();
+        self.start_workers();
         if self.admission.next().is_some_and(over) {
             self.admission.look(&self.poller);
         }

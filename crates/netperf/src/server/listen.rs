@@ -14,6 +14,7 @@ use netperf_os::{Domain, Protocol, Socket, Type, address};
 use super::Environment;
 use super::accept_loop::AcceptLoop;
 use super::agent::AgentProgram;
+use super::iperf2;
 use super::log::ServerLog;
 use super::metrics_server::{self, MetricsServer};
 use super::one_port;
@@ -61,6 +62,7 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
         });
     }
     let of_iperf3 = iperf3_listeners(args)?;
+    let iperf2 = iperf2::listen(args)?;
     let _unheard = environment.supervisor.connect();
     if let Some(user) = user {
         user.carry_out(args, &mut log)?;
@@ -91,8 +93,8 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     let agent = agent.map_err(|error| failed(format_args!("--agent: {}", system_text(&error))))?;
     let outputs = (log, metrics_server);
     let processes = (root_files, agent);
-    let all = (listeners, of_iperf3);
-    let accept_loop = AcceptLoop::open(&environment.argv, args, all, outputs, processes)
+    let sockets = (listeners, of_iperf3, iperf2);
+    let accept_loop = AcceptLoop::open(&environment.argv, args, sockets, outputs, processes)
         .map_err(|error| failed(format_args!("cannot listen: {error}")))?;
     environment.supervisor.tell("READY=1\nSTATUS=serving");
     Ok(accept_loop.serve(&environment.supervisor))

@@ -13,6 +13,7 @@ use netperf_os::{SockAddr, Socket};
 use netperf_transport::one_port::begins_preamble;
 use netperf_wire::{FRAME_LEN, Frame};
 
+use super::iperf2::ServedProtocol;
 use super::proofs::ProofSource;
 use crate::link::WHOLE_WITHIN;
 
@@ -46,10 +47,12 @@ pub(super) fn complete_message(control: &Socket) -> Option<Frame> {
 }
 
 /// Peeks at the first message of a client.
-pub(super) fn first_message(control: &Socket) -> FirstMessage {
+pub(super) fn first_message(control: &Socket, protocol: ServedProtocol) -> FirstMessage {
     let mut bytes = [0; FRAME_LEN];
     match peek_at(control.as_fd(), &mut bytes) {
         Ok(0) => FirstMessage::Closed,
+        // A client of iperf 2 may send anything.
+        Ok(_) if protocol != ServedProtocol::Netperf => FirstMessage::Complete,
         Ok(count) => classify(bytes.get(..count).unwrap_or_default()),
         Err(error)
             if matches!(
@@ -119,6 +122,8 @@ pub(super) struct PendingConnection {
     pub(super) control: Socket,
     /// Peer address.
     pub(super) peer: SockAddr,
+    /// Protocol of the port.
+    pub(super) protocol: ServedProtocol,
     /// Source of a client that waits to prove the key; `None` for others.
     pub(super) unproven: Option<ProofSource>,
     /// Stage and number within the stage.
@@ -129,10 +134,11 @@ pub(super) struct PendingConnection {
 
 impl PendingConnection {
     /// A new connection.
-    pub(super) fn new(control: Socket, peer: SockAddr) -> Self {
+    pub(super) fn new(control: Socket, peer: SockAddr, protocol: ServedProtocol) -> Self {
         Self {
             control,
             peer,
+            protocol,
             unproven: None,
             at: None,
             since: clock::now(),

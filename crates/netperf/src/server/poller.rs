@@ -43,10 +43,12 @@ pub(super) enum PollToken {
     Iperf3Connection(u64),
     /// A message of the iperf3 session with this number.
     Iperf3Session(u64),
+    /// A record of the process with this number that serves datagrams of iperf 2.
+    Iperf2Datagrams(u64),
 }
 
 /// Number of kinds.
-const KINDS: u64 = 15;
+const KINDS: u64 = 16;
 
 impl PollToken {
     /// Encodes the token for the kernel.
@@ -67,6 +69,7 @@ impl PollToken {
             Self::Iperf3Datagrams => (12, 0),
             Self::Iperf3Connection(number) => (13, number),
             Self::Iperf3Session(number) => (14, number),
+            Self::Iperf2Datagrams(number) => (15, number),
         };
         // Numbers count up from 0 and never reach 2^60.
         number.wrapping_mul(KINDS).wrapping_add(kind)
@@ -89,6 +92,7 @@ impl PollToken {
             12 => Self::Iperf3Datagrams,
             13 => Self::Iperf3Connection(number),
             14 => Self::Iperf3Session(number),
+            15 => Self::Iperf2Datagrams(number),
             _ => Self::Signals,
         }
     }
@@ -212,6 +216,7 @@ mod tests {
             PollToken::Iperf3Datagrams,
             PollToken::Iperf3Connection(1 << 40),
             PollToken::Iperf3Session(2),
+            PollToken::Iperf2Datagrams(1),
         ] {
             assert_eq!(PollToken::from_raw(token.to_raw()), token);
         }

@@ -101,11 +101,12 @@ fn limit() -> io::Result<()> {
     privileges::limit(ResourceLimit::Processes, PROCESSES)
 }
 
-/// Sandboxes this single-threaded session process. Fill files are read from `files` only.
+/// Sandboxes this single-threaded session process. Fill files are read from `files` only, and TCP
+/// connections are made to the port `connects` only.
 ///
 /// # Errors
 /// When an available mechanism fails; or when one is missing and `wanted` requires all.
-pub fn confine(wanted: SandboxArg, files: Option<&Path>) -> io::Result<()> {
+pub fn confine(wanted: SandboxArg, files: Option<&Path>, connects: Option<u16>) -> io::Result<()> {
     limit()?;
     if wanted == SandboxArg::Off {
         return Ok(());
@@ -119,7 +120,7 @@ pub fn confine(wanted: SandboxArg, files: Option<&Path>) -> io::Result<()> {
         privileges::keep_few_capabilities()?;
     }
     if means.landlock.is_some() {
-        landlock::restrict(&allowed(files))?;
+        landlock::restrict(&allowed(files, connects))?;
     }
     // The sandbox forbids chmod(2), so socket files must be created with their final mode.
     process::set_file_mask(EXECUTE_BITS);
@@ -129,7 +130,7 @@ pub fn confine(wanted: SandboxArg, files: Option<&Path>) -> io::Result<()> {
     Ok(())
 }
 
-fn allowed(files: Option<&Path>) -> Allowed {
+fn allowed(files: Option<&Path>, connects: Option<u16>) -> Allowed {
     let paths = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(PathBuf::from).collect() };
     let mut read = paths(&READ);
     read.extend(files.map(Path::to_owned));
@@ -137,6 +138,7 @@ fn allowed(files: Option<&Path>) -> Allowed {
         read,
         devices: paths(&DEVICES),
         sockets: vec![std::env::temp_dir()],
+        connects,
     }
 }
 

@@ -16,6 +16,7 @@ use netperf_os::{Socket, pass, process};
 
 use super::admission;
 use super::agent::SESSION_DOOR;
+use super::iperf2::ServedProtocol;
 use super::proofs::ProofSource;
 use super::record::{Grant, SessionRecord};
 use super::session_log::{ProcessEnd, SessionLog};
@@ -29,24 +30,14 @@ pub(super) const RECORDS: &str = "NETSERVER_RECORDS";
 pub(super) const FOUND: &str = "NETSERVER_FOUND";
 /// Descriptor number of the session's hand-off socket for data from the listener's port.
 pub(super) const HANDOFF: &str = "NETSERVER_HANDOFF";
-/// Set for the session of an iperf3 client.
-pub(super) const IPERF3: &str = "NETSERVER_IPERF3";
+/// What the session serves: a word of [`ServedProtocol`].
+pub(super) const PROTOCOL: &str = "NETSERVER_PROTOCOL";
 /// Limit of a record's length, bytes.
 const LONGEST: usize = 512;
 /// Reads per round, so that a session that floods does not block the other clients.
 const AT_ONCE: usize = 64;
 /// Rounds of reads after the end of a session: enough for a full pipe.
 const LAST_ROUNDS: usize = 64;
-
-/// Kind of a session.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum SessionKind<'a> {
-    /// Of a netperf client, with what data may use the listener's port, and the descriptor at
-    /// which it passes the connection of a coordinator.
-    Netperf(OnePort, Option<BorrowedFd<'a>>),
-    /// Of an iperf3 client.
-    Iperf3,
-}
 
 /// A running session.
 #[derive(Debug)]
@@ -79,13 +70,10 @@ impl SessionProcess {
         number: u64,
         (control, peer): (Socket, String),
         args: &ServerArgs,
-        kind: SessionKind<'_>,
+        (one_port, door): (OnePort, Option<BorrowedFd<'_>>),
+        protocol: ServedProtocol,
     ) -> io::Result<(Self, Option<Socket>)> {
         let address = admission::peer_of(&control);
-        let (one_port, door, iperf3) = match kind {
-            SessionKind::Netperf(one_port, door) => (one_port, door, None),
-            SessionKind::Iperf3 => (OnePort::Tcp, None, Some((IPERF3, "1"))),
-        };
         let handoff = match one_port {
             OnePort::Off => None,
             OnePort::Tcp | OnePort::On => Some(pass::pair()?),
@@ -111,6 +99,7 @@ impl SessionProcess {
             .env_clear()
             .envs(inherited_variables())
             .env(RECORDS, "1")
+            .env(PROTOCOL, protocol.label())
             .env(DESCRIPTOR, settings.as_raw_fd().to_string())
             .envs(
                 args.access
@@ -118,7 +107,6 @@ impl SessionProcess {
                     .as_ref()
                     .map(|found| (FOUND, found.to_string())),
             )
-            .envs(iperf3)
             .envs(handoff_number.map(|number| (HANDOFF, number)))
             .envs(door.map(|door| (SESSION_DOOR, door.as_raw_fd().to_string())))
             .stdin(Stdio::from(OwnedFd::from(control)))
@@ -228,7 +216,7 @@ impl SessionProcess {
 }
 
 /// Settings of a session.
-fn settings(args: &ServerArgs, one_port: OnePort) -> SessionSettings {
+pub(super) fn settings(args: &ServerArgs, one_port: OnePort) -> SessionSettings {
     let operations = &args.operations;
     let mut words: Vec<OsString> = args.session_words().into_iter().map(Into::into).collect();
     words.push(format!("--sandbox={}", operations.sandbox.label()).into());
@@ -253,8 +241,7 @@ pub(super) fn inherited_variables() -> impl Iterator<Item = (OsString, OsString)
     std::env::vars_os().filter(move |(name, _)| {
         let is_one_of = |names: &[&str]| names.iter().any(|one| name == *one);
         if preloaded {
-            !is_one_of(&[key::FILE, key::KEY, HANDOFF, IPERF3])
-                && !is_one_of(&supervisor::VARIABLES)
+            !is_one_of(&[key::FILE, key::KEY, HANDOFF]) && !is_one_of(&supervisor::VARIABLES)
         } else {
             is_one_of(&["LD_LIBRARY_PATH", "TMPDIR"])
         }

@@ -52,6 +52,8 @@ mod interop;
 mod interop_cases;
 mod io;
 mod io_uring;
+mod iperf2;
+mod iperf2_client;
 mod iperf3;
 mod json;
 mod kubernetes;

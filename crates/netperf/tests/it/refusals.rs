@@ -164,6 +164,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "access.rs: threat_model_a_netserver_that_cannot_prove_that_it_has_the_key_is_refused",
     ),
     ("iperf3", "iperf3/live.rs: flags_of_netperf_name_the_host"),
+    (
+        "iperf2",
+        "iperf2_client.rs: netperf_itself_measures_to_servers_of_iperf_2",
+    ),
 ];
 
 #[test]

@@ -124,7 +124,7 @@ fn inside() {
     let port = fs::read_to_string(folder.join("port")).expect("written by the parent");
     let port = port.parse().expect("a number");
     let allowed = folder.join("files");
-    confine(SandboxArg::Require, Some(&allowed)).expect("walls");
+    confine(SandboxArg::Require, Some(&allowed), None).expect("walls");
     needs(&allowed).expect("what tests need");
     // Landlock says EACCES or EPERM, seccomp EPERM.
     for (name, result) in attempts(folder, port) {

@@ -259,6 +259,31 @@ const HELD: &[(&str, &str, &str)] = &[
         "crates/netperf/tests/it/campaign_security.rs",
         "threat_model_a_member_serves_others_only_with_the_token_of_the_campaign",
     ),
+    (
+        "reflecting the report of datagrams to a third host with a forged source address",
+        "crates/netperf/tests/it/iperf2.rs",
+        "threat_model_a_source_that_proves_nothing_gets_no_more_than_it_sent",
+    ),
+    (
+        "having datagrams sent to a third host with a forged source address",
+        "crates/netperf/tests/it/iperf2.rs",
+        "threat_model_datagrams_in_reverse_go_only_to_permitted_networks_netns",
+    ),
+    (
+        "occupying flows of datagrams with forged source addresses",
+        "crates/netperf/tests/it/iperf2.rs",
+        "threat_model_a_client_that_vanishes_frees_its_seat",
+    ),
+    (
+        "connecting to a port of another host with `iperf -d`",
+        "crates/netperf/tests/it/iperf2.rs",
+        "threat_model_a_stock_client_is_connected_back_to",
+    ),
+    (
+        "absurd client headers",
+        "crates/netperf/tests/it/iperf2.rs",
+        "threat_model_absurd_headers_end_their_connection_only",
+    ),
 ];
 
 /// First words of a table's second column that state a protection.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, PathFd, Ruleset,
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope,
 };
 
@@ -23,6 +23,8 @@ pub struct Allowed {
     pub devices: Vec<PathBuf>,
     /// Folders in which sockets are made and removed.
     pub sockets: Vec<PathBuf>,
+    /// Port to which TCP connections are made; `None` for no connections.
+    pub connects: Option<u16>,
 }
 
 /// The version of Landlock that this kernel has. The crate `landlock` knows it and does not
@@ -44,7 +46,7 @@ pub fn version() -> io::Result<u32> {
 }
 
 /// Restricts this thread and the threads and processes that it starts: no files but the
-/// allowed ones, no TCP connections, no signals to processes outside. Open files stay open.
+/// allowed ones, no TCP connections but to the allowed port, no signals to processes outside. Open files stay open.
 /// An older kernel enforces what it knows.
 ///
 /// # Errors
@@ -73,6 +75,9 @@ fn apply(allowed: &Allowed) -> Result<(), RulesetError> {
             // memory pressure and would give the path a new one without rights.
             std::mem::forget(opened);
         }
+    }
+    if let Some(port) = allowed.connects {
+        rules = rules.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
     }
     rules.restrict_self()?;
     Ok(())

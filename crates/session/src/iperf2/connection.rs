@@ -219,6 +219,19 @@ fn planned(
     Ok((state, effects))
 }
 
+/// Bytes of a header that tell the port for a connection back.
+pub const PORT_BYTES: usize = 12;
+
+/// Port for a connection back, if the first bytes of a connection ask for one.
+#[must_use]
+pub fn asks_for_port(first: [u8; PORT_BYTES]) -> Option<u16> {
+    let [a, b, c, d, .., p, q, r, s] = first;
+    let flags = Flags::from_bits(u32::from_be_bytes([a, b, c, d]));
+    back_time(flags).filter(|_| !flags.is_payload())?;
+    let port = u32::from_be_bytes([p, q, r, s]);
+    u16::try_from(port).ok().filter(|port| *port > 0)
+}
+
 /// When the client asks to be connected back to.
 pub(super) const fn back_time(flags: Flags) -> Option<BackTime> {
     if !flags.contains(Flags::VERSION1) {

@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 /// Most lines of code by folder in `crates/`.
 const LIMITS: &[(&str, usize)] = &[
     ("campaign", 7_600),
-    ("cli", 10_300),
-    ("engine", 13_100),
+    ("cli", 10_900),
+    ("engine", 13_500),
     ("history", 3_000),
     ("measure", 1_700),
     ("model", 7_100),
-    ("netperf", 16_750),
+    ("netperf", 20_450),
     ("os", 4_970),
-    ("report", 5_350),
-    ("session", 4_600),
+    ("report", 5_500),
+    ("session", 5_150),
     ("stats", 1_450),
     ("transport", 7_200),
     ("tui", 720),
     ("web", 6_550),
-    ("wire", 3_050),
+    ("wire", 3_780),
 ];
 
 /// Lines of a source file without empty ones, comments and what only tests are built with.

@@ -11,10 +11,11 @@ use super::unproven::Credential;
 use super::{AcceptLoop, MOST_SESSIONS, described};
 use crate::server::admission;
 use crate::server::agent::AgentProcess;
+use crate::server::iperf2::ServedProtocol;
 use crate::server::one_port::Unclaimed;
 use crate::server::pending::{self, FirstMessage, PendingConnection, PendingStage};
 use crate::server::poller::PollToken;
-use crate::server::session_process::{SessionKind, SessionProcess};
+use crate::server::session_process::SessionProcess;
 
 /// Connections accepted per round, so that a flood does not starve other clients.
 const AT_ONCE: usize = 64;
@@ -30,7 +31,7 @@ impl AcceptLoop {
                 return;
             };
             match listener.accept() {
-                Ok((control, peer)) => self.admit(control, peer),
+                Ok((control, peer)) => self.admit(control, peer, self.protocol_of(index)),
                 Err(error) => {
                     self.survive(&error);
                     return;
@@ -39,11 +40,11 @@ impl AcceptLoop {
         }
     }
 
-    fn admit(&mut self, control: Socket, peer: SockAddr) {
+    fn admit(&mut self, control: Socket, peer: SockAddr, protocol: ServedProtocol) {
         if control.set_nonblocking(false).is_err() {
             return;
         }
-        let one = PendingConnection::new(control, peer);
+        let one = PendingConnection::new(control, peer, protocol);
         if !self
             .admission
             .policy()
@@ -56,7 +57,7 @@ impl AcceptLoop {
 
     /// Examines the first message of a client and acts on it.
     pub(super) fn hear(&mut self, one: PendingConnection, ended: bool) {
-        match pending::first_message(&one.control) {
+        match pending::first_message(&one.control, one.protocol) {
             FirstMessage::Complete => self.begin(one),
             FirstMessage::Preamble => {
                 let arrivals = &mut self.data_arrivals;
@@ -109,7 +110,10 @@ impl AcceptLoop {
     pub(super) fn refuse(&mut self, one: PendingConnection, denied: &Denied) {
         self.note_denied(described(&one.peer), denied);
         self.poller.remove(one.control.as_fd());
-        self.admission.refuse(one.control, denied, &self.poller);
+        // iperf 2 has no message for a refusal: the connection is closed.
+        if one.protocol == ServedProtocol::Netperf {
+            self.admission.refuse(one.control, denied, &self.poller);
+        }
     }
 
     pub(in crate::server) fn note_denied(&mut self, peer: String, denied: &Denied) {
@@ -151,7 +155,7 @@ impl AcceptLoop {
             return;
         };
         let place = self.sessions.len() < MOST_SESSIONS;
-        match pending::first_message(&one.control) {
+        match pending::first_message(&one.control, one.protocol) {
             // Its message arrived in the meantime.
             FirstMessage::Complete if place => self.begin(one),
             FirstMessage::Preamble => self.hear(one, false),
@@ -185,6 +189,7 @@ impl AcceptLoop {
         }
         let credential = match one.unproven {
             Some(source) => Ok(Credential::Key(source)),
+            None if one.protocol != ServedProtocol::Netperf => Ok(Credential::Enough),
             None => self.credential(&one),
         };
         let source = match credential {
@@ -202,15 +207,22 @@ impl AcceptLoop {
         self.poller.remove(one.control.as_fd());
         pending::reset_wake_threshold(&one.control);
         let (control, peer) = (one.control, described(&one.peer));
+        let protocol = one.protocol;
         if self.args.no_fork {
             return self.serve_here(control, peer);
         }
         self.started += 1;
-        let (number, one_port) = (self.started, self.one_port());
-        let door = self.agent.as_ref().map(AgentProcess::door);
+        let of_netperf = protocol == ServedProtocol::Netperf;
+        let one_port = if of_netperf {
+            self.one_port()
+        } else {
+            OnePort::Off
+        };
+        let number = self.started;
+        let door = self.agent.as_ref().filter(|_| of_netperf);
+        let door = door.map(AgentProcess::door);
         let data = (one_port, door);
-        let kind = SessionKind::Netperf(data.0, data.1);
-        let started = SessionProcess::start(number, (control, peer), &self.args, kind);
+        let started = SessionProcess::start(number, (control, peer), &self.args, data, protocol);
         match started {
             Ok((mut session, handoff)) => {
                 if let Some(source) = source {

@@ -1,4 +1,4 @@
-//! iperf3 clients beside those of netperf (docs/decisions/0041-iperf.md).
+//! iperf3 clients beside those of netperf (docs/decisions/0042-iperf3.md).
 //!
 //! The listener reads the cookie with which each connection begins: a new one starts a session
 //! process, that of a session which expects streams is handed over to it. Datagrams by which

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use netperf_cli::LogLevel;
 use netperf_measure::clock::{self, Moment};
-use netperf_model::Denied;
+use netperf_model::{Denied, OnePort};
 use netperf_os::io::{Source, peek_at, recv, recv_with_destination, send};
 use netperf_os::{SockAddr, Socket};
 use netperf_wire::iperf3::{CONNECT_WORD, COOKIE, ConnectWord, Cookie, State};
@@ -16,9 +16,10 @@ use netperf_wire::iperf3::{CONNECT_WORD, COOKIE, ConnectWord, Cookie, State};
 use super::message::{self, StreamMessage};
 use crate::server::accept_loop::{AcceptLoop, MOST_SESSIONS, described};
 use crate::server::admission::address_of;
+use crate::server::iperf2::ServedProtocol;
 use crate::server::one_port::{beside, canonical, of_the_same_link};
 use crate::server::poller::{PollToken, ServerPoller};
-use crate::server::session_process::{SessionKind, SessionProcess};
+use crate::server::session_process::SessionProcess;
 
 /// Time limit for a cookie.
 const WITHIN: Duration = Duration::from_secs(5);
@@ -333,8 +334,13 @@ impl AcceptLoop {
         }
         self.started += 1;
         let (number, peer) = (self.started, described(&one.peer));
-        let started =
-            SessionProcess::start(number, (one.socket, peer), &self.args, SessionKind::Iperf3);
+        let started = SessionProcess::start(
+            number,
+            (one.socket, peer),
+            &self.args,
+            (OnePort::Tcp, None),
+            ServedProtocol::Iperf3,
+        );
         match started {
             Ok((session, Some(handoff))) => {
                 let token = PollToken::Iperf3Session(number);

@@ -16,7 +16,10 @@ fn connection() -> (TcpStream, PendingConnection) {
     let at = listener.local_addr().unwrap().as_socket().unwrap();
     let client = TcpStream::connect(at).unwrap();
     let (control, peer) = listener.accept().unwrap();
-    (client, PendingConnection::new(control, peer))
+    (
+        client,
+        PendingConnection::new(control, peer, ServedProtocol::Netperf),
+    )
 }
 
 #[test]
@@ -68,20 +71,32 @@ fn a_message_is_told_from_its_beginning_from_data_and_from_nonsense() {
 #[test]
 fn what_was_said_stays_in_the_socket() {
     let (mut client, one) = connection();
-    assert_eq!(first_message(&one.control), FirstMessage::Empty);
+    assert_eq!(
+        first_message(&one.control, one.protocol),
+        FirstMessage::Empty
+    );
     client.write_all(&[0; FRAME_LEN - 1]).unwrap();
-    while first_message(&one.control) == FirstMessage::Empty {}
-    assert_eq!(first_message(&one.control), FirstMessage::Partial);
+    while first_message(&one.control, one.protocol) == FirstMessage::Empty {}
+    assert_eq!(
+        first_message(&one.control, one.protocol),
+        FirstMessage::Partial
+    );
     client.write_all(&[0; 2]).unwrap();
-    while first_message(&one.control) == FirstMessage::Partial {}
-    assert_eq!(first_message(&one.control), FirstMessage::Complete);
+    while first_message(&one.control, one.protocol) == FirstMessage::Partial {}
+    assert_eq!(
+        first_message(&one.control, one.protocol),
+        FirstMessage::Complete
+    );
     let mut bytes = [0; 2 * FRAME_LEN];
     reset_wake_threshold(&one.control);
     let count = netperf_os::io::recv(one.control.as_fd(), &mut bytes).unwrap();
     assert_eq!(count, FRAME_LEN + 1);
     client.shutdown(Shutdown::Write).unwrap();
-    while first_message(&one.control) == FirstMessage::Empty {}
-    assert_eq!(first_message(&one.control), FirstMessage::Closed);
+    while first_message(&one.control, one.protocol) == FirstMessage::Empty {}
+    assert_eq!(
+        first_message(&one.control, one.protocol),
+        FirstMessage::Closed
+    );
 }
 
 /// Adds a new connection to a stage and returns its number.

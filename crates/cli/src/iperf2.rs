@@ -1,0 +1,470 @@
+//! The command line of iperf 2, for the program called as `iperf`.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rate, MOST_STREAMS};
+
+/// Default port.
+const PORT: u16 = 5001;
+
+/// Unit of the figures (`-f`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Iperf2Unit {
+    /// Bits, with a prefix by their number.
+    #[default]
+    Bits,
+    /// Bytes, with a prefix by their number.
+    Bytes,
+    /// Bits with this power of 1000.
+    BitsOf(u32),
+    /// Bytes with this power of 1024.
+    BytesOf(u32),
+}
+
+/// Arguments of a client.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Iperf2Args {
+    /// The server.
+    pub host: String,
+    /// The test.
+    pub plan: Iperf2Plan,
+    /// `-w`, bytes.
+    pub window: Option<usize>,
+    /// `-N`.
+    pub no_delay: bool,
+    /// `-M`, bytes.
+    pub segment: Option<i32>,
+    /// `-m`.
+    pub shows_segment: bool,
+    /// `-Z`.
+    pub congestion: Option<String>,
+    /// `-B`.
+    pub bind: Option<String>,
+    /// `-i`.
+    pub interval: Option<Duration>,
+    /// `-f`.
+    pub unit: Iperf2Unit,
+    /// `-y C`.
+    pub csv: bool,
+    /// Letters of `-x`.
+    pub left_out: String,
+    /// `--sum-only`.
+    pub sum_only: bool,
+    /// `--hide-ips`.
+    pub hides_addresses: bool,
+}
+
+/// Parsed command line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Iperf2Command {
+    /// Run a test.
+    Client(Box<Iperf2Args>),
+    /// Print this text to standard error and exit with this status.
+    Text(String, u8),
+}
+
+/// Letters that take a value.
+const WITH_VALUE: &str = "cpbtnliPwMSZBfLxyoTIF";
+/// Long names and what they mean; a name that ends with `=` takes a value.
+const NAMES: [(&str, &str); 34] = [
+    ("client=", "c"),
+    ("server", "s"),
+    ("udp", "u"),
+    ("port=", "p"),
+    ("bandwidth=", "b"),
+    ("time=", "t"),
+    ("num=", "n"),
+    ("len=", "l"),
+    ("interval=", "i"),
+    ("parallel=", "P"),
+    ("window=", "w"),
+    ("nodelay", "N"),
+    ("mss=", "M"),
+    ("print_mss", "m"),
+    ("tos=", "S"),
+    ("linux-congestion=", "Z"),
+    ("bind=", "B"),
+    ("format=", "f"),
+    ("dualtest", "d"),
+    ("tradeoff", "r"),
+    ("listenport=", "L"),
+    ("reverse", "R"),
+    ("full-duplex", "full-duplex"),
+    ("compatibility", "C"),
+    ("trip-times", "trip-times"),
+    ("no-udp-fin", "no-udp-fin"),
+    ("fq-rate=", "fq-rate"),
+    ("reportexclude=", "x"),
+    ("reportstyle=", "y"),
+    ("sum-only", "sum-only"),
+    ("hide-ips", "hide-ips"),
+    ("ipv6_domain", "V"),
+    ("version", "v"),
+    ("help", "h"),
+];
+
+const USAGE: &str = "\
+Usage: iperf [-c host] [options]
+Try `iperf --help' for more information.
+";
+
+const HELP: &str = "\
+Usage: iperf -c HOST [options]
+
+A client of iperf 2 (2.1.8). A server is `netserver --iperf2 [PORT]`.
+
+  -c, --client HOST     the server
+  -p, --port N          port of the server (default 5001)
+  -u, --udp             datagrams instead of a connection
+  -t, --time SECONDS    time (default 10)
+  -n, --num BYTES       bytes instead of a time (K, M, G: powers of 1024; k, m, g: of 1000)
+  -b, --bandwidth RATE  rate of each stream in bit/s, or datagrams per second (50pps)
+  -l, --len BYTES       size of a block or datagram (default 128K, 1470)
+  -P, --parallel N      streams
+  -w, --window BYTES    socket buffers
+  -i, --interval SECONDS  rows of intervals
+  -N, --nodelay         no delay of small segments
+  -M, --mss BYTES       segment size
+  -m, --print_mss       print the segment size
+  -S, --tos N           type of service
+  -Z NAME               congestion control
+  -B, --bind HOST[:PORT]  local address
+  -V, --ipv6_domain     IPv6
+  -R, --reverse         the server sends
+  -d, --dualtest        both send at once, on connections of their own
+  -r, --tradeoff        the server sends afterwards
+  -L, --listenport N    port for connections of the server
+      --full-duplex     both send on the same connection
+  -C, --compatibility   no header is sent
+  -X                    wait for the answer to the header
+      --trip-times      compare times of sending and of arrival
+      --no-udp-fin      await no report
+      --fq-rate RATE    rate enforced by the kernel
+  -f, --format [bkmgtBKMGTaA]  unit of the figures
+  -y, --reportstyle C   lines of comma-separated values
+  -x, --reportexclude [CDSV]  leave out connection, data, settings or server report
+      --sum-only        only sums
+      --hide-ips        only the last part of addresses
+  -v, --version         print the version
+";
+
+/// Reads the command line of iperf 2, argv\[0\] included. `version` is the line of `-v`.
+///
+/// # Errors
+/// A line that names the option which is wrong or not supported.
+pub fn iperf2(argv: &[OsString], version: &str) -> Result<Iperf2Command, String> {
+    let mut words = Vec::new();
+    for word in argv.iter().skip(1) {
+        let text = word.to_str().ok_or("iperf: an option is not text")?;
+        words.push(text.to_owned());
+    }
+    if words.is_empty() {
+        return Ok(Iperf2Command::Text(USAGE.to_owned(), 0));
+    }
+    let mut args = Iperf2Args::default();
+    args.plan.port = PORT;
+    args.plan.streams = 1;
+    let mut rest = words.into_iter();
+    while let Some(word) = rest.next() {
+        for (name, value) in options(&word, &mut rest)? {
+            match name.as_str() {
+                "v" => return Ok(Iperf2Command::Text(format!("{version}\n"), 1)),
+                "h" => return Ok(Iperf2Command::Text(HELP.to_owned(), 1)),
+                _ => apply(&mut args, &name, value.as_deref().unwrap_or_default())?,
+            }
+        }
+    }
+    checked(args).map(|args| Iperf2Command::Client(Box::new(args)))
+}
+
+/// Options of a word, and their values.
+fn options(
+    word: &str,
+    rest: &mut impl Iterator<Item = String>,
+) -> Result<Vec<(String, Option<String>)>, String> {
+    let mut value = |name: &str, here: Option<&str>| {
+        let here = here.map(str::to_owned).or_else(|| rest.next());
+        here.ok_or_else(|| format!("iperf: option requires an argument -- {name}"))
+    };
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, here) = match long.split_once('=') {
+            Some((name, here)) => (name, Some(here)),
+            None => (long, None),
+        };
+        let known = NAMES
+            .iter()
+            .find(|(known, _)| known.trim_end_matches('=') == name);
+        let Some((known, meaning)) = known else {
+            return Err(unsupported(&format!("--{name}")));
+        };
+        let value = if known.ends_with('=') {
+            Some(value(name, here)?)
+        } else {
+            None
+        };
+        return Ok(vec![((*meaning).to_owned(), value)]);
+    }
+    let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+        return Err(format!("iperf: ignoring extra argument -- {word}"));
+    };
+    let mut found = Vec::new();
+    for (at, letter) in letters.char_indices() {
+        if WITH_VALUE.contains(letter) {
+            let behind = letters.get(at + letter.len_utf8()..);
+            let behind = behind.filter(|behind| !behind.is_empty());
+            found.push((
+                letter.to_string(),
+                Some(value(&letter.to_string(), behind)?),
+            ));
+            return Ok(found);
+        }
+        found.push((letter.to_string(), None));
+    }
+    Ok(found)
+}
+
+fn unsupported(option: &str) -> String {
+    format!("iperf: option {option} is not supported; `iperf --help` lists those that are")
+}
+
+fn apply(args: &mut Iperf2Args, name: &str, value: &str) -> Result<(), String> {
+    let wrong = |expected: &str| format!("Invalid value of '{value}' for -{name}: {expected}");
+    let size = || size(value).ok_or_else(|| wrong("a number with k, m, g, K, M or G"));
+    let plan = &mut args.plan;
+    match name {
+        "c" => value.clone_into(&mut args.host),
+        "s" => return Err("iperf: -s: use netserver --iperf2 [PORT]".to_owned()),
+        "u" => plan.udp = true,
+        "p" => plan.port = port(value).ok_or_else(|| wrong("a port"))?,
+        "L" => plan.listen_port = Some(port(value).ok_or_else(|| wrong("a port"))?),
+        "b" => plan.rate = Some(rate(value).ok_or_else(|| wrong("a rate, such as 10m or 50pps"))?),
+        "fq-rate" => plan.fq_rate = Some(size()?),
+        "t" => plan.amount = Iperf2Amount::Time(time(value).ok_or_else(|| wrong("seconds"))?),
+        "n" => plan.amount = Iperf2Amount::Bytes(size()?),
+        "l" => plan.length = Some(usize::try_from(size()?).unwrap_or(usize::MAX)),
+        "P" => plan.streams = value.parse().map_err(|_| wrong("a number"))?,
+        "w" => args.window = Some(usize::try_from(size()?).unwrap_or(usize::MAX)),
+        "i" => {
+            let interval = time(value).filter(|time| time.as_millis() >= 5);
+            let line = || format!("Invalid value of '{value}' for -i interval");
+            args.interval = Some(interval.ok_or_else(line)?);
+        }
+        "N" => args.no_delay = true,
+        "M" => args.segment = Some(i32::try_from(size()?).map_err(|_| wrong("bytes"))?),
+        "m" => args.shows_segment = true,
+        "S" => plan.tos = Some(tos(value).ok_or_else(|| wrong("0 to 255, or 0x00 to 0xff"))?),
+        "Z" => args.congestion = Some(value.to_owned()),
+        "B" => args.bind = Some(value.to_owned()),
+        "V" => plan.ipv6 = true,
+        "f" => args.unit = unit(value).ok_or_else(|| wrong("one of bkmgtBKMGTaA"))?,
+        "R" => plan.direction = Iperf2Direction::Reverse,
+        "d" => plan.direction = Iperf2Direction::Dual,
+        "r" => plan.direction = Iperf2Direction::Tradeoff,
+        "full-duplex" => plan.direction = Iperf2Direction::FullDuplex,
+        "C" => plan.compatible = true,
+        "X" => plan.detects_peer = true,
+        "trip-times" => plan.trip_times = true,
+        "no-udp-fin" => plan.no_udp_fin = true,
+        "y" if matches!(value, "C" | "c") => args.csv = true,
+        "y" => return Err(wrong("C")),
+        "x" if value.chars().all(|letter| "CDSVMcdsvm".contains(letter)) => {
+            args.left_out = value.to_ascii_uppercase();
+        }
+        "x" => return Err(wrong("letters of CDSV")),
+        "sum-only" => args.sum_only = true,
+        "hide-ips" => args.hides_addresses = true,
+        other => return Err(unsupported(&format!("-{other}"))),
+    }
+    Ok(())
+}
+
+/// Checks options together.
+fn checked(args: Iperf2Args) -> Result<Iperf2Args, String> {
+    let plan = &args.plan;
+    if args.host.is_empty() {
+        return Err("iperf: -c HOST is missing: the server".to_owned());
+    }
+    if plan.streams == 0 || plan.streams > MOST_STREAMS {
+        let line = format!("iperf: -P {}: 1 to {MOST_STREAMS} streams", plan.streams);
+        return Err(line);
+    }
+    let length = plan.block();
+    if plan.udp && !(4..=65_507).contains(&length) {
+        return Err(format!(
+            "iperf: -l {length}: a datagram has 4 to 65507 bytes"
+        ));
+    }
+    if !plan.udp && !(1..=(64 << 20)).contains(&length) {
+        return Err(format!("iperf: -l {length}: a block has 1 byte to 64 MiB"));
+    }
+    if let (false, Some(Iperf2Rate::Bits(rate)), None) = (plan.udp, plan.rate, plan.length) {
+        let most = rate / 8;
+        if most < u64::try_from(length).unwrap_or(u64::MAX) {
+            return Err(format!(
+                "ERROR: option -b and -l of {length} are incompatible, consider setting -l to \
+                 {most} or lower"
+            ));
+        }
+    }
+    if plan.trip_times && !plan.udp {
+        return Err(unsupported("--trip-times without -u"));
+    }
+    let receives = matches!(
+        plan.direction,
+        Iperf2Direction::Reverse | Iperf2Direction::FullDuplex
+    );
+    if plan.compatible && plan.direction != Iperf2Direction::Forward {
+        return Err(
+            "iperf: -C sends no header, which -R, -d, -r and --full-duplex need".to_owned(),
+        );
+    }
+    if plan.udp && receives && args.interval.is_some() {
+        return Err(unsupported(
+            "-i of datagrams that the server sends (-u with -R)",
+        ));
+    }
+    if plan.direction.connects_back() && args.interval.is_some() {
+        return Err(unsupported("-i with -d or -r"));
+    }
+    Ok(args)
+}
+
+/// A number with k, m, g (powers of 1000) or K, M, G (of 1024).
+fn size(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let factor: u32 = match text.get(digits.len()..)? {
+        "" | "b" | "B" => 1,
+        "k" => 1000,
+        "m" => 1_000_000,
+        "g" => 1_000_000_000,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => return None,
+    };
+    let number: f64 = digits.parse().ok()?;
+    let product = number * f64::from(factor);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range is checked"
+    )]
+    (0.0..1e18).contains(&product).then_some(product as u64)
+}
+
+fn rate(text: &str) -> Option<Iperf2Rate> {
+    let rate = match text.strip_suffix("pps") {
+        Some(packets) => Iperf2Rate::Packets(size(packets)?),
+        None => Iperf2Rate::Bits(size(text)?),
+    };
+    let (Iperf2Rate::Bits(number) | Iperf2Rate::Packets(number)) = rate;
+    Some(rate).filter(|_| number > 0)
+}
+
+fn time(text: &str) -> Option<Duration> {
+    let seconds: f64 = text.parse().ok()?;
+    let time = Duration::try_from_secs_f64(seconds).ok()?;
+    Some(time).filter(|time| !time.is_zero() && seconds < 1e7)
+}
+
+fn port(text: &str) -> Option<u16> {
+    text.parse().ok().filter(|port| *port > 0)
+}
+
+fn tos(text: &str) -> Option<u8> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u8::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+fn unit(text: &str) -> Option<Iperf2Unit> {
+    Some(match text {
+        "a" => Iperf2Unit::Bits,
+        "A" => Iperf2Unit::Bytes,
+        "b" => Iperf2Unit::BitsOf(0),
+        "k" => Iperf2Unit::BitsOf(1),
+        "m" => Iperf2Unit::BitsOf(2),
+        "g" => Iperf2Unit::BitsOf(3),
+        "t" => Iperf2Unit::BitsOf(4),
+        "B" => Iperf2Unit::BytesOf(0),
+        "K" => Iperf2Unit::BytesOf(1),
+        "M" => Iperf2Unit::BytesOf(2),
+        "G" => Iperf2Unit::BytesOf(3),
+        "T" => Iperf2Unit::BytesOf(4),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &str) -> Result<Iperf2Command, String> {
+        let argv: Vec<OsString> = words.split(' ').map(Into::into).collect();
+        iperf2(&argv, "iperf version 2.1.8")
+    }
+
+    fn args(words: &str) -> Iperf2Args {
+        match read(words) {
+            Ok(Iperf2Command::Client(args)) => *args,
+            other => panic!("{words}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_seed_is_understood() {
+        let seed = args("iperf -c H -i 1 -t 10 -w 64K -f m -P 4");
+        assert_eq!((seed.host.as_str(), seed.plan.streams), ("H", 4));
+        assert_eq!(seed.window, Some(65_536));
+        assert_eq!(seed.unit, Iperf2Unit::BitsOf(2));
+        let udp = args("iperf -c H -u -b 10m -l 1470 -i 1");
+        assert_eq!(udp.plan.rate, Some(Iperf2Rate::Bits(10_000_000)));
+        let field = args("iperf -c H -t 5 -l 16000 -w 64000 -N -i 10");
+        assert!(field.no_delay && field.plan.length == Some(16_000));
+        assert_eq!(
+            args("iperf -c H -ub 50pps").plan.rate,
+            Some(Iperf2Rate::Packets(50))
+        );
+        assert_eq!(args("iperf --client=H --len 8K -Rp5002").plan.port, 5002);
+    }
+
+    #[test]
+    fn what_is_not_supported_is_refused_by_name() {
+        let lines = [
+            "iperf -c H --isochronous=10:1m,0",
+            "iperf -c H -e",
+            "iperf -c H -F file",
+            "iperf -c H --bounceback",
+            "iperf -s",
+            "iperf -c H -i abc",
+            "iperf -c H -b 1m",
+            "iperf -c H -u -l 100000",
+            "iperf -c H -P 0",
+            "iperf -u",
+            "iperf -c H -C -R",
+            "iperf -c H -t",
+            "iperf -c H extra",
+        ];
+        let texts: Vec<String> = lines
+            .iter()
+            .map(|line| read(line).expect_err(line))
+            .collect();
+        insta::assert_snapshot!(texts.join("\n"), @r"
+        iperf: option --isochronous is not supported; `iperf --help` lists those that are
+        iperf: option -e is not supported; `iperf --help` lists those that are
+        iperf: option -F is not supported; `iperf --help` lists those that are
+        iperf: option --bounceback is not supported; `iperf --help` lists those that are
+        iperf: -s: use netserver --iperf2 [PORT]
+        Invalid value of 'abc' for -i interval
+        ERROR: option -b and -l of 131072 are incompatible, consider setting -l to 125000 or lower
+        iperf: -l 100000: a datagram has 4 to 65507 bytes
+        iperf: -P 0: 1 to 1000 streams
+        iperf: -c HOST is missing: the server
+        iperf: -C sends no header, which -R, -d, -r and --full-duplex need
+        iperf: option requires an argument -- t
+        iperf: ignoring extra argument -- extra
+        ");
+    }
+}

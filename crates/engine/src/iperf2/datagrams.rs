@@ -1,0 +1,187 @@
+//! Numbered datagrams.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use netperf_measure::clock;
+use netperf_os::io::is_queue_full;
+use netperf_os::wait;
+
+use super::{
+    PATIENCE, STALLED, Transfer, TransferCounts, TransferEnd, epoch_micros, is_no_progress,
+    wait_until,
+};
+
+/// Bytes of number and time.
+const STAMP: usize = 16;
+/// Pause after a full queue of this host, or without credit.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// What is sent on a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct DatagramOrder<'a> {
+    /// Time limit.
+    pub time: Option<Duration>,
+    /// Bytes in total.
+    pub bytes: Option<u64>,
+    /// Datagrams per 10^9 seconds.
+    pub per_giga_second: u64,
+    /// Length of a datagram.
+    pub length: usize,
+    /// The first datagram is at least so long.
+    pub first: usize,
+    /// Bytes that have arrived from the destination: no more are sent.
+    pub credit: Option<&'a AtomicU64>,
+}
+
+/// Sends datagrams with numbers from 1 until time or bytes are complete. `datagram` is the
+/// content; number and time are written to its beginning. Returns the last number, too.
+///
+/// # Errors
+/// Whatever the call reports, except that a queue of this host is full and that nothing listens
+/// at the destination.
+pub fn send_datagrams(
+    datagram: &mut [u8],
+    order: &DatagramOrder<'_>,
+    counts: &TransferCounts,
+    stop: &AtomicBool,
+    mut send: impl FnMut(&[u8]) -> io::Result<usize>,
+) -> io::Result<(Transfer, i64)> {
+    let (start, epoch) = (clock::now(), epoch_micros());
+    let mut run = Transfer {
+        bytes: 0,
+        calls: 0,
+        elapsed: Duration::ZERO,
+        end: TransferEnd::Complete,
+    };
+    let mut number: i64 = 0;
+    let mut last = start;
+    loop {
+        let nanos = u128::from(run.calls) * 1_000_000_000_000_000_000
+            / u128::from(order.per_giga_second.max(1));
+        let due = start.plus(Duration::from_nanos(
+            u64::try_from(nanos).unwrap_or(u64::MAX),
+        ));
+        let end = order.time.map(|time| start.plus(time));
+        if !wait_until(end.map_or(due, |end| due.min(end)), stop) {
+            run.end = TransferEnd::Stopped;
+            break;
+        }
+        let now = clock::now();
+        if end.is_some_and(|end| now >= end) {
+            break;
+        }
+        let left = order.bytes.map(|bytes| bytes.saturating_sub(run.bytes));
+        let wanted = if number == 0 {
+            order.length.max(order.first)
+        } else {
+            order.length
+        };
+        let most = left.map_or(wanted, |left| {
+            usize::try_from(left).map_or(wanted, |left| left.min(wanted))
+        });
+        if most == 0 {
+            break;
+        }
+        // A datagram has at least the word of its number.
+        let length = if number == 0 { wanted } else { most.max(4) };
+        let sent = u64::try_from(length).unwrap_or_default();
+        let total = run.bytes.saturating_add(2 * sent);
+        if order
+            .credit
+            .is_some_and(|credit| credit.load(Ordering::Relaxed) < total)
+        {
+            // Two datagrams are left for the end.
+            if now.since(last) >= STALLED {
+                run.end = TransferEnd::Stalled;
+                break;
+            }
+            wait::sleep(PAUSE);
+            continue;
+        }
+        let micros = u64::try_from(now.since(start).as_micros()).unwrap_or(u64::MAX);
+        write_stamp(datagram, number + 1, epoch.saturating_add(micros));
+        match send(datagram.get(..length).unwrap_or(datagram)) {
+            Ok(_) => {}
+            Err(error) if is_queue_full(&error) || is_no_progress(&error) => {
+                wait::sleep(PAUSE);
+                continue;
+            }
+            // The answer to an earlier datagram; this one was not sent.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                if now.since(last) >= STALLED {
+                    run.end = TransferEnd::Closed;
+                    break;
+                }
+                wait::sleep(PAUSE);
+                continue;
+            }
+            Err(error) => return Err(error),
+        }
+        number += 1;
+        run.bytes = run.bytes.saturating_add(sent);
+        run.calls += 1;
+        counts.add(sent);
+        last = now;
+    }
+    run.elapsed = clock::now().since(start);
+    Ok((run, number))
+}
+
+/// Writes number and time of day, microseconds, as far as they fit.
+fn write_stamp(datagram: &mut [u8], number: i64, micros: u64) {
+    let [a, b, c, d, low @ ..] = number.to_be_bytes();
+    let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).to_be_bytes();
+    let words = [
+        low,
+        word(micros / 1_000_000),
+        word(micros % 1_000_000),
+        [a, b, c, d],
+    ];
+    for (place, byte) in datagram.iter_mut().take(STAMP).zip(words.as_flattened()) {
+        *place = *byte;
+    }
+}
+
+/// A datagram that arrived, or the end of a wait.
+#[derive(Clone, Copy, Debug)]
+pub enum Arrived<'a> {
+    /// A datagram, and its time of arrival: microseconds since 1970.
+    Datagram(&'a [u8], u64),
+    /// Nothing arrived for [`PATIENCE`].
+    Nothing,
+}
+
+/// Receives datagrams until the caller breaks or stops. `recv` waits for at most [`PATIENCE`].
+///
+/// # Errors
+/// Whatever the call reports, except that nothing listened at the destination of an earlier send.
+pub fn receive_datagrams(
+    buf: &mut [u8],
+    stop: &AtomicBool,
+    mut recv: impl FnMut(&mut [u8]) -> io::Result<usize>,
+    mut take: impl FnMut(Arrived<'_>) -> ControlFlow<()>,
+) -> io::Result<()> {
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let flow = match recv(buf) {
+            Ok(count) => {
+                let bytes = buf.get(..count).unwrap_or_default();
+                take(Arrived::Datagram(bytes, epoch_micros()))
+            }
+            Err(error) if is_no_progress(&error) => take(Arrived::Nothing),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                wait::sleep(PATIENCE / 10);
+                take(Arrived::Nothing)
+            }
+            Err(error) => return Err(error),
+        };
+        if flow.is_break() {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Blocks over a connection.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use netperf_measure::clock;
+use netperf_os::io::{recv, send};
+
+use super::{
+    STALLED, Transfer, TransferCounts, TransferEnd, due, is_closed, is_no_progress, wait_until,
+};
+
+/// What is sent over a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamOrder {
+    /// Time limit.
+    pub time: Option<Duration>,
+    /// Bytes in total.
+    pub bytes: Option<u64>,
+    /// Bytes that were sent before and count: those of the header.
+    pub before: u64,
+    /// Rate, bit/s.
+    pub rate: Option<u64>,
+}
+
+/// Sends blocks until the time or the bytes are complete. The last block is cut.
+///
+/// # Errors
+/// Whatever send(2) reports, except that the peer has closed the connection.
+pub fn send_stream(
+    fd: BorrowedFd<'_>,
+    block: &[u8],
+    order: &StreamOrder,
+    counts: &TransferCounts,
+    stop: &AtomicBool,
+) -> io::Result<Transfer> {
+    let start = clock::now();
+    let mut run = Transfer {
+        bytes: order.before,
+        calls: 0,
+        elapsed: Duration::ZERO,
+        end: TransferEnd::Complete,
+    };
+    counts.bytes.store(order.before, Ordering::Relaxed);
+    let mut progress = start;
+    let mut within = 0;
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            run.end = TransferEnd::Stopped;
+            break;
+        }
+        if let Some(rate) = order.rate.filter(|_| within == 0) {
+            let mut next = due(start, run.bytes.saturating_mul(8), rate);
+            if let Some(time) = order.time {
+                next = next.min(start.plus(time));
+            }
+            if !wait_until(next, stop) {
+                continue;
+            }
+            progress = progress.max(next);
+        }
+        let now = clock::now();
+        // A block that is begun is completed: the receiver counts blocks.
+        if within == 0 && order.time.is_some_and(|time| now.since(start) >= time) {
+            break;
+        }
+        let rest = block.get(within..).unwrap_or_default();
+        let left = order.bytes.map(|bytes| bytes.saturating_sub(run.bytes));
+        let most = left.map_or(rest.len(), |left| {
+            usize::try_from(left).map_or(rest.len(), |left| left.min(rest.len()))
+        });
+        if most == 0 {
+            break;
+        }
+        match send(fd, rest.get(..most).unwrap_or(rest)) {
+            Ok(count) => {
+                let sent = u64::try_from(count).unwrap_or_default();
+                run.bytes += sent;
+                run.calls += 1;
+                counts.add(sent);
+                within = (within + count) % block.len().max(1);
+                progress = now;
+            }
+            Err(error) if is_no_progress(&error) => {
+                let over = order.time.map_or(STALLED, |time| {
+                    (start.plus(time).since(progress))
+                        .min(STALLED)
+                        .max(STALLED / 4)
+                });
+                if now.since(progress) >= over {
+                    run.end = TransferEnd::Stalled;
+                    break;
+                }
+            }
+            Err(error) if is_closed(&error) => {
+                run.end = TransferEnd::Closed;
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    run.elapsed = clock::now().since(start);
+    Ok(run)
+}
+
+/// Receives to the end of the data. `before` bytes were read before and count. `longest` limits
+/// the whole time.
+///
+/// # Errors
+/// Whatever recv(2) reports, except that the peer has reset the connection.
+pub fn receive_stream(
+    fd: BorrowedFd<'_>,
+    buf: &mut [u8],
+    (before, longest): (u64, Duration),
+    counts: &TransferCounts,
+    stop: &AtomicBool,
+) -> io::Result<Transfer> {
+    let start = clock::now();
+    let mut run = Transfer {
+        bytes: before,
+        calls: 0,
+        elapsed: Duration::ZERO,
+        end: TransferEnd::Complete,
+    };
+    counts.bytes.store(before, Ordering::Relaxed);
+    let mut last = start;
+    loop {
+        if stop.load(Ordering::Relaxed) || last.since(start) >= longest {
+            run.end = TransferEnd::Stopped;
+            break;
+        }
+        let received = recv(fd, buf);
+        let now = clock::now();
+        match received {
+            Ok(0) => {
+                last = now;
+                break;
+            }
+            Ok(count) => {
+                let count = u64::try_from(count).unwrap_or_default();
+                run.bytes += count;
+                run.calls += 1;
+                counts.add(count);
+                last = now;
+            }
+            Err(error) if is_no_progress(&error) => {
+                if now.since(last) >= STALLED {
+                    run.end = TransferEnd::Stalled;
+                    break;
+                }
+            }
+            Err(error) if is_closed(&error) => {
+                run.end = TransferEnd::Closed;
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    run.elapsed = last.since(start);
+    Ok(run)
+}

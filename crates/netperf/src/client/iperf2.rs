@@ -1,0 +1,142 @@
+//! netperf called as `iperf`: a client of iperf 2 with its options and its output.
+
+mod rows;
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use netperf_cli::{Iperf2Args, Iperf2Command};
+use netperf_measure::clock;
+use netperf_model::iperf2::Iperf2Amount;
+use netperf_os::resolve::{Want, resolve};
+use netperf_os::{Type, alarm, wait};
+
+use self::rows::ClientRows;
+use crate::iperf2::{Iperf2Client, Iperf2Failure, Iperf2SocketOptions};
+use crate::output::{err, system_text};
+
+/// Line of `-v`. Scripts take it for the version whose options and output these are.
+const VERSION: &str = "iperf version 2.1.8 (netperf)";
+/// Longest wait between looks at the counters.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Runs the program.
+#[must_use]
+pub fn main(argv: &[OsString]) -> ExitCode {
+    netperf_os::process::set_name(c"iperf");
+    crate::report_lack_of_memory("iperf");
+    match netperf_cli::iperf2(argv, VERSION) {
+        Ok(Iperf2Command::Client(args)) => crate::output::unless_lost(client(*args)),
+        Ok(Iperf2Command::Text(text, exit)) => {
+            err(&text);
+            ExitCode::from(exit)
+        }
+        Err(line) => {
+            err(&format!("{line}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// First address of a host.
+fn address(host: &str, port: u16, is_v6: bool) -> Option<SocketAddr> {
+    let want = if is_v6 { Want::V6 } else { Want::Any };
+    let found = resolve(host, &port.to_string(), want, Type::STREAM).ok()?;
+    found.addresses.first().copied()
+}
+
+fn client(mut args: Iperf2Args) -> ExitCode {
+    let Some(remote) = address(&args.host, args.plan.port, args.plan.ipv6) else {
+        err(&format!("{}: Unknown host\n", args.host));
+        return ExitCode::FAILURE;
+    };
+    args.plan.ipv6 = remote.is_ipv6();
+    let bind = match args.bind.as_deref().map(|text| bind(text, remote)) {
+        Some(None) => {
+            let text = args.bind.unwrap_or_default();
+            err(&format!("{text}: Unknown host\n"));
+            return ExitCode::FAILURE;
+        }
+        Some(bind) => bind,
+        None => None,
+    };
+    let options = Iperf2SocketOptions {
+        window: args.window,
+        no_delay: args.no_delay,
+        segment: args.segment,
+        congestion: args.congestion.clone(),
+        bind,
+    };
+    if args.window.is_some_and(|window| window < 2048) {
+        let window = args.window.unwrap_or_default();
+        err(&format!(
+            "WARNING: TCP window size set to {window} bytes. A small window size\nwill give poor \
+             performance. See the Iperf documentation.\n"
+        ));
+    }
+    // Without a handler a signal ends the program without results.
+    let _default = alarm::catch_signals();
+    let mut rows = ClientRows::new(&args);
+    let client = match Iperf2Client::open(&args.plan, &options, remote) {
+        Ok(client) => client,
+        Err(failure) => {
+            rows.head(None, &args.host);
+            // The original continues and ends with success.
+            complain(&failure);
+            return ExitCode::SUCCESS;
+        }
+    };
+    rows.head(Some(&client), &args.host);
+    run(&client, &args, &mut rows);
+    ExitCode::SUCCESS
+}
+
+/// Runs a test and prints its rows.
+fn run(client: &Iperf2Client, args: &Iperf2Args, rows: &mut ClientRows) {
+    let stop = AtomicBool::new(false);
+    let results = client.run(&stop, |client, is_over| {
+        let start = clock::now();
+        let mut turn = 1_u32;
+        while !is_over() {
+            if alarm::stopped_by_user() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            // Only whole intervals of the test have rows.
+            let end = match args.plan.amount {
+                Iperf2Amount::Time(time) => time + LOOK,
+                Iperf2Amount::Bytes(_) => Duration::MAX,
+            };
+            let interval = args.interval.filter(|one| *one * turn <= end);
+            let due = interval.map(|interval| start.plus(interval * turn));
+            if due.is_some_and(|due| due.left().is_zero()) {
+                rows.interval(client, turn);
+                turn += 1;
+            }
+            wait::sleep(due.map_or(LOOK, |due| due.left().min(LOOK)));
+        }
+    });
+    rows.results(client, &results);
+    for failure in results.iter().filter_map(|result| result.as_ref().err()) {
+        complain(failure);
+    }
+}
+
+fn complain(failure: &Iperf2Failure) {
+    let text = system_text(&failure.error);
+    err(&format!("{} failed: {text}\n", failure.step));
+}
+
+/// A local address and port.
+fn bind(text: &str, remote: SocketAddr) -> Option<SocketAddr> {
+    if let Ok(address) = text.parse() {
+        return Some(address);
+    }
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !host.contains(':') => (host, port.parse().ok()?),
+        _ => (text, 0),
+    };
+    address(host, port, remote.is_ipv6())
+}

@@ -1,0 +1,472 @@
+//! The lines of a client, in the order and form of iperf 2.1.8.
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use netperf_cli::{Iperf2Args, Iperf2Unit};
+use netperf_engine::iperf2::Transfer;
+use netperf_measure::clock;
+use netperf_model::iperf2::{Iperf2Direction, Iperf2Rate};
+use netperf_os::sockopt::{self, IntOption};
+use netperf_report::iperf2::{DATAGRAM_TITLES, Iperf2Figures, RULE, TITLES, id, loss};
+use netperf_wire::iperf2::ServerReport;
+
+use crate::iperf2::{Iperf2Client, Iperf2Failure, Iperf2Stream, Iperf2StreamResult};
+use crate::output::{err, out};
+
+/// Result of a stream.
+type StreamOutcome = Result<Iperf2StreamResult, Iperf2Failure>;
+
+/// Iperf2Titles that were printed last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Iperf2Titles {
+    Stream,
+    Datagrams,
+}
+
+/// Prints the lines.
+pub(super) struct ClientRows {
+    args: Iperf2Args,
+    figures: Iperf2Figures,
+    titles: Option<Iperf2Titles>,
+    /// Bytes of each stream at the last interval.
+    before: Vec<u64>,
+}
+
+impl ClientRows {
+    pub(super) fn new(args: &Iperf2Args) -> Self {
+        let (bytes, power) = match args.unit {
+            Iperf2Unit::Bits => (false, None),
+            Iperf2Unit::Bytes => (true, None),
+            Iperf2Unit::BitsOf(power) => (false, Some(power)),
+            Iperf2Unit::BytesOf(power) => (true, Some(power)),
+        };
+        Self {
+            args: args.clone(),
+            figures: Iperf2Figures { bytes, power },
+            titles: None,
+            before: Vec::new(),
+        }
+    }
+
+    fn leaves_out(&self, letter: char) -> bool {
+        self.args.csv || self.args.left_out.contains(letter)
+    }
+
+    /// An address, perhaps with its last part only.
+    fn shown(&self, address: SocketAddr) -> String {
+        let text = address.ip().to_canonical().to_string();
+        match text.rsplit_once('.') {
+            Some((_, last)) if self.args.hides_addresses => format!("*.*.*.{last}"),
+            _ => text,
+        }
+    }
+
+    /// Head and connection lines.
+    pub(super) fn head(&mut self, client: Option<&Iperf2Client>, host: &str) {
+        let plan = &self.args.plan;
+        let first = client.and_then(|client| client.streams.first());
+        if !self.leaves_out('S') {
+            out(RULE);
+            let host = match first {
+                Some(first) if self.args.hides_addresses => self.shown(first.remote),
+                _ => host.to_owned(),
+            };
+            let protocol = if plan.udp { "UDP" } else { "TCP" };
+            out(&format!(
+                "Client connecting to {host}, {protocol} port {}\n",
+                plan.port
+            ));
+            if plan.udp {
+                let length = plan.block();
+                let gap = match plan.effective_rate() {
+                    Some(Iperf2Rate::Bits(bits)) => real(length) * 8e6 / count(bits),
+                    Some(Iperf2Rate::Packets(rate)) => 1e6 / count(rate),
+                    None => 0.0,
+                };
+                out(&format!(
+                    "Sending {length} byte datagrams, IPG target: {gap:.2} us (kalman adjust)\n"
+                ));
+            }
+            if let Some(first) = first {
+                self.window(first);
+                self.settings(first);
+            }
+            out(RULE);
+        }
+        if let Some(client) = client.filter(|_| !self.leaves_out('C') && !self.args.sum_only) {
+            for stream in &client.streams {
+                self.connection(stream);
+            }
+        }
+    }
+
+    /// The line of the socket buffer.
+    fn window(&self, first: &Iperf2Stream) {
+        let size = first.socket.send_buffer_size().unwrap_or_default();
+        let size = u64::try_from(size).unwrap_or_default();
+        let figures = Iperf2Figures {
+            bytes: true,
+            ..self.figures
+        };
+        let shown = |bytes| figures.transfer(bytes, "Byte");
+        let requested = self
+            .args
+            .window
+            .map(|window| u64::try_from(window).unwrap_or_default());
+        let note = match requested {
+            None => " (default)".to_owned(),
+            Some(window) if window == size => String::new(),
+            Some(window) => format!(" (WARNING: requested {})", shown(window)),
+        };
+        let kind = if self.args.plan.udp {
+            "UDP buffer size"
+        } else {
+            "TCP window size"
+        };
+        out(&format!("{kind}: {}{note}\n", shown(size)));
+    }
+
+    /// Further lines of the head.
+    fn settings(&self, first: &Iperf2Stream) {
+        if let Some(size) = self.args.segment {
+            out(&format!("MSS req size {size} bytes (per TCP_MAXSEG)\n"));
+        }
+        if self.args.shows_segment {
+            let size = sockopt::fetch(first.socket.as_fd(), IntOption::SegmentSize);
+            if let Ok(size) = size {
+                out(&format!("MSS size {size} bytes\n"));
+            }
+        }
+        if let Some(name) = &self.args.congestion {
+            out(&format!("TCP congestion control set to {name}\n"));
+        }
+        if let Some(rate) = self.args.plan.fq_rate {
+            let second = Duration::from_secs(1);
+            let rate = self.figures.rate(rate / 8, second);
+            let rate = rate.trim_end_matches("s/sec");
+            out(&format!("fair-queue socket pacing set to {rate}/s\n"));
+        }
+    }
+
+    fn connection(&self, stream: &Iperf2Stream) {
+        let plan = &self.args.plan;
+        let mut notes = String::new();
+        match plan.direction {
+            Iperf2Direction::Reverse => notes.push_str(" (reverse)"),
+            Iperf2Direction::FullDuplex => notes.push_str(" (full-duplex)"),
+            Iperf2Direction::Forward | Iperf2Direction::Dual | Iperf2Direction::Tradeoff => {}
+        }
+        let two_way = plan.direction == Iperf2Direction::FullDuplex;
+        if plan.no_udp_fin || (plan.udp && two_way) {
+            notes.push_str(" (no-udp-fin)");
+        }
+        if plan.trip_times {
+            notes.push_str(" (trip-times)");
+        }
+        if let Some(tcp) = &stream.tcp {
+            let window = u64::from(tcp.snd_cwnd) * u64::from(tcp.snd_mss) / 1024;
+            let (segment, time) = (tcp.snd_mss, tcp.rtt);
+            notes.push_str(&format!(" (icwnd/mss/irtt={window}/{segment}/{time})"));
+        }
+        out(&format!(
+            "{} local {} port {} connected with {} port {}{notes}\n",
+            id(stream.number, false),
+            self.shown(stream.local),
+            stream.local.port(),
+            self.shown(stream.remote),
+            stream.remote.port(),
+        ));
+    }
+
+    /// Prints titles, if others were printed last.
+    fn title(&mut self, wanted: Iperf2Titles) {
+        if self.leaves_out('D') || self.titles == Some(wanted) {
+            return;
+        }
+        self.titles = Some(wanted);
+        out(match wanted {
+            Iperf2Titles::Stream => TITLES,
+            Iperf2Titles::Datagrams => DATAGRAM_TITLES,
+        });
+    }
+
+    /// Rows of an interval, the `turn`th.
+    pub(super) fn interval(&mut self, client: &Iperf2Client, turn: u32) {
+        let every = self.args.interval.unwrap_or_default();
+        let (from, to) = (every * (turn - 1), every * turn);
+        let is_reverse = !client.plan.direction.client_sends();
+        let bytes = |stream: &Iperf2Stream| {
+            let counts = if is_reverse {
+                &stream.received
+            } else {
+                &stream.sent
+            };
+            counts.bytes.load(Ordering::Relaxed)
+        };
+        self.before.resize(client.streams.len(), 0);
+        let mut sum = 0;
+        let mut rows = Vec::new();
+        for (stream, before) in client.streams.iter().zip(&mut self.before) {
+            let now = bytes(stream);
+            let new = now.saturating_sub(*before);
+            *before = now;
+            sum += new;
+            rows.push((stream.number, new));
+        }
+        self.title(Iperf2Titles::Stream);
+        for (stream, (number, new)) in client.streams.iter().zip(rows) {
+            if self.args.csv {
+                self.csv(stream, (from, to), new, None);
+            } else if !self.args.sum_only && !self.leaves_out('D') {
+                let row = self.figures.row(&id(number, is_reverse), from, to, new);
+                out(&format!("{row}\n"));
+            }
+        }
+        self.sum(client, from, to, sum);
+    }
+
+    fn sum(&self, client: &Iperf2Client, from: Duration, to: Duration, bytes: u64) {
+        let two_way = client.plan.direction == Iperf2Direction::FullDuplex;
+        let is_sum = client.streams.len() > 1 || self.args.sum_only || two_way;
+        if is_sum && !self.args.csv && !self.leaves_out('D') {
+            let row = self.figures.row(&self.sum_id(client), from, to, bytes);
+            out(&format!("{row}\n"));
+        }
+    }
+
+    fn sum_id(&self, client: &Iperf2Client) -> String {
+        if self.args.sum_only {
+            format!("[SUM-{}]", client.streams.len())
+        } else {
+            "[SUM]".to_owned()
+        }
+    }
+
+    /// Final rows, sums and reports.
+    pub(super) fn results(&mut self, client: &Iperf2Client, results: &[StreamOutcome]) {
+        let own = client.streams.iter().zip(results);
+        let own: Vec<_> = own
+            .filter_map(|(stream, result)| Some((stream, result.as_ref().ok()?)))
+            .collect();
+        let (mut total, mut longest, mut datagrams) = (0, Duration::ZERO, 0);
+        for (stream, result) in &own {
+            if let Some(received) = result.received {
+                self.received(stream, result, &received);
+                total += received.bytes;
+                longest = longest.max(received.elapsed);
+            }
+            if let Some(sent) = result.sent {
+                let (bytes, count) = self.sent(stream, result, &sent);
+                total += bytes;
+                datagrams += count;
+                longest = longest.max(sent.elapsed);
+            }
+        }
+        self.sum(client, Duration::ZERO, longest, total);
+        if client.streams.len() > 1 && self.args.plan.udp && datagrams > 0 && !self.args.csv {
+            out(&format!(
+                "[SUM-{}] Sent {datagrams} datagrams\n",
+                client.streams.len()
+            ));
+        }
+        self.backward(client, results.get(client.streams.len()));
+        for (stream, result) in &own {
+            if let Some(report) = &result.report {
+                self.report(stream, report);
+            }
+            if result.unreported {
+                let [tries, number] = [201, stream.number + 2];
+                err(&format!(
+                    "[{number:3}] WARNING: did not receive ack of last datagram after {tries} \
+                     tries.\n"
+                ));
+            }
+        }
+    }
+
+    /// The final row of what a stream sent. Returns bytes and datagrams.
+    fn sent(
+        &mut self,
+        stream: &Iperf2Stream,
+        result: &Iperf2StreamResult,
+        sent: &Transfer,
+    ) -> (u64, u64) {
+        let plan = &self.args.plan;
+        // The final datagram counts.
+        let last = if plan.udp { plan.block().max(16) } else { 0 };
+        let bytes = sent.bytes + u64::try_from(last).unwrap_or_default();
+        // The original counts one more than it sends.
+        let datagrams = sent.calls + 2;
+        if self.args.csv {
+            let report = result.report.as_ref().filter(|_| plan.udp);
+            let figures = report.map_or([0, 0, datagrams - 1, 0], |report| {
+                [
+                    report.jitter.micros(),
+                    report.lost,
+                    report.datagrams,
+                    report.out_of_order,
+                ]
+            });
+            let whole = (Duration::ZERO, sent.elapsed);
+            self.csv(stream, whole, bytes, plan.udp.then_some(figures));
+            return (bytes, datagrams);
+        }
+        self.title(Iperf2Titles::Stream);
+        if !self.args.sum_only && !self.leaves_out('D') {
+            let name = id(stream.number, false);
+            let row = self.figures.row(&name, Duration::ZERO, sent.elapsed, bytes);
+            out(&format!("{row}\n"));
+            if self.args.plan.udp {
+                out(&format!("{name} Sent {datagrams} datagrams\n"));
+            }
+        }
+        (bytes, datagrams)
+    }
+
+    /// The final row of what a stream received on its own connection or flow.
+    fn received(&mut self, stream: &Iperf2Stream, result: &Iperf2StreamResult, got: &Transfer) {
+        if self.args.csv {
+            let figures = result.account.map(|(account, total)| {
+                [
+                    whole(account.jitter()),
+                    account.lost,
+                    total,
+                    account.out_of_order,
+                ]
+            });
+            self.csv(stream, (Duration::ZERO, got.elapsed), got.bytes, figures);
+            return;
+        }
+        self.receiver_row(&id(stream.number, true), result, got);
+    }
+
+    fn receiver_row(&mut self, name: &str, result: &Iperf2StreamResult, got: &Transfer) {
+        let titles = if result.account.is_some() {
+            Iperf2Titles::Datagrams
+        } else {
+            Iperf2Titles::Stream
+        };
+        self.title(titles);
+        if self.args.sum_only || self.leaves_out('D') {
+            return;
+        }
+        let mut row = self
+            .figures
+            .row(name, Duration::ZERO, got.elapsed, got.bytes);
+        if let Some((account, total)) = &result.account {
+            let jitter = Duration::from_micros(whole(account.jitter()));
+            row.push_str(&loss(jitter, account.lost, *total));
+            if account.out_of_order > 0 {
+                let (end, late) = (got.elapsed.as_secs_f64(), account.out_of_order);
+                row.push_str(&format!(
+                    "\n{name} 0.0000-{end:.4} sec  {late} datagrams received out-of-order"
+                ));
+            }
+        }
+        out(&format!("{row}\n"));
+    }
+
+    /// Rows of what the server sent on connections or flows of its own.
+    fn backward(&mut self, client: &Iperf2Client, result: Option<&StreamOutcome>) {
+        let Some(Ok(result)) = result else { return };
+        let Some(got) = result.received else { return };
+        let number = u32::try_from(client.streams.len()).unwrap_or_default() + 1;
+        if self.args.csv {
+            if let Some(stream) = client.streams.first() {
+                self.csv(stream, (Duration::ZERO, got.elapsed), got.bytes, None);
+            }
+            return;
+        }
+        self.receiver_row(&id(number, false), result, &got);
+    }
+
+    /// The report of the server.
+    fn report(&mut self, stream: &Iperf2Stream, report: &ServerReport) {
+        if self.leaves_out('V') || self.args.sum_only {
+            return;
+        }
+        let name = id(stream.number, false);
+        out(&format!("{name} Server Report:\n{DATAGRAM_TITLES}"));
+        self.titles = Some(Iperf2Titles::Datagrams);
+        let time = Duration::from_micros(report.duration.micros());
+        let mut row = self.figures.row(&name, Duration::ZERO, time, report.bytes);
+        let jitter = Duration::from_micros(report.jitter.micros());
+        row.push_str(&loss(jitter, report.lost, report.datagrams));
+        out(&format!("{row}\n"));
+        if report.out_of_order > 0 {
+            let (end, late) = (time.as_secs_f64(), report.out_of_order);
+            out(&format!(
+                "{name} 0.0000-{end:.4} sec  {late} datagrams received out-of-order\n"
+            ));
+        }
+    }
+
+    /// A row of comma-separated values. Figures are jitter in microseconds, lost, total and out of
+    /// order.
+    fn csv(
+        &self,
+        stream: &Iperf2Stream,
+        (from, to): (Duration, Duration),
+        bytes: u64,
+        figures: Option<[u64; 4]>,
+    ) {
+        if self.args.left_out.contains('D') {
+            return;
+        }
+        let seconds = to.saturating_sub(from).as_secs_f64();
+        let rate = if seconds > 0.0 {
+            count(bytes) * 8.0 / seconds
+        } else {
+            0.0
+        };
+        let mut row = format!(
+            "{},{},{},{},{},{},{:.1}-{:.1},{bytes},{rate:.0}",
+            stamp(),
+            self.shown(stream.local),
+            stream.local.port(),
+            self.shown(stream.remote),
+            stream.remote.port(),
+            stream.number,
+            from.as_secs_f64(),
+            to.as_secs_f64(),
+        );
+        if let Some([jitter, lost, total, late]) = figures {
+            let percent = if total > 0 {
+                100.0 * count(lost) / count(total)
+            } else {
+                0.0
+            };
+            let jitter = count(jitter) / 1000.0;
+            row.push_str(&format!(",{jitter:.3},{lost},{total},{percent:.3},{late}"));
+        }
+        out(&format!("{row}\n"));
+    }
+}
+
+/// Time of day: `YYYYMMDDHHMMSS`.
+fn stamp() -> String {
+    let date = netperf_model::date::date(clock::since_epoch().as_secs_f64());
+    let digits = date.unwrap_or_default();
+    digits.chars().filter(char::is_ascii_digit).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure has few digits")]
+const fn count(count: u64) -> f64 {
+    count as f64
+}
+
+fn real(length: usize) -> f64 {
+    count(u64::try_from(length).unwrap_or_default())
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast of a float saturates"
+)]
+const fn whole(micros: f64) -> u64 {
+    micros as u64
+}

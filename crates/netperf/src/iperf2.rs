@@ -1,0 +1,255 @@
+//! The client of iperf 2: connections or flows, the threads that move their data, and results.
+
+mod backward;
+mod forward;
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use netperf_engine::iperf2::{PATIENCE, Transfer, TransferCounts};
+use netperf_model::iperf2::{Iperf2Direction, Iperf2Plan};
+use netperf_os::io::set_patience;
+use netperf_os::sockopt::{self, IntOption};
+use netperf_os::{Domain, Protocol, Socket, Type, tcp};
+use netperf_session::iperf2::account::DatagramAccount;
+use netperf_wire::iperf2::ServerReport;
+
+use self::backward::BackListener;
+
+/// Time limit for a connection.
+const CONNECT_TIME: Duration = Duration::from_secs(10);
+
+/// Options of the sockets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Iperf2SocketOptions {
+    /// Socket buffers, bytes.
+    pub(crate) window: Option<usize>,
+    /// `TCP_NODELAY`.
+    pub(crate) no_delay: bool,
+    /// Segment size, bytes.
+    pub(crate) segment: Option<i32>,
+    /// Congestion control.
+    pub(crate) congestion: Option<String>,
+    /// Local address.
+    pub(crate) bind: Option<SocketAddr>,
+}
+
+/// A step of a client that failed.
+#[derive(Debug)]
+pub(crate) struct Iperf2Failure {
+    /// The step, as the original names it.
+    pub(crate) step: &'static str,
+    /// The cause.
+    pub(crate) error: io::Error,
+}
+
+/// Makes a failure of a step.
+pub(crate) fn failed(step: &'static str) -> impl Fn(io::Error) -> Iperf2Failure {
+    move |error| Iperf2Failure { step, error }
+}
+
+/// A connection or flow, and its counters.
+#[derive(Debug)]
+pub(crate) struct Iperf2Stream {
+    /// Number, from 1.
+    pub(crate) number: u32,
+    pub(crate) socket: Socket,
+    /// Own address.
+    pub(crate) local: SocketAddr,
+    /// Address of the server.
+    pub(crate) remote: SocketAddr,
+    /// State of a TCP connection when it was opened.
+    pub(crate) tcp: Option<tcp::TcpInfo>,
+    /// What the client sends.
+    pub(crate) sent: TransferCounts,
+    /// What the client receives.
+    pub(crate) received: TransferCounts,
+}
+
+/// Results of a stream.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Iperf2StreamResult {
+    /// What the client sent.
+    pub(crate) sent: Option<Transfer>,
+    /// What the client received.
+    pub(crate) received: Option<Transfer>,
+    /// Account of the datagrams that the client received, and the number of the final one.
+    pub(crate) account: Option<(DatagramAccount, u64)>,
+    /// Report of the server.
+    pub(crate) report: Option<ServerReport>,
+    /// True if a report was awaited and none came.
+    pub(crate) unreported: bool,
+}
+
+/// A test of a client, with open connections.
+#[derive(Debug)]
+pub(crate) struct Iperf2Client {
+    pub(crate) plan: Iperf2Plan,
+    pub(crate) streams: Vec<Iperf2Stream>,
+    back: Option<BackListener>,
+    /// Counters of what arrives on connections or flows of the server's own.
+    pub(crate) back_received: TransferCounts,
+}
+
+impl Iperf2Client {
+    /// Opens the connections or flows of a test.
+    ///
+    /// # Errors
+    /// The step that failed.
+    pub(crate) fn open(
+        plan: &Iperf2Plan,
+        options: &Iperf2SocketOptions,
+        remote: SocketAddr,
+    ) -> Result<Self, Iperf2Failure> {
+        let back = if plan.direction.connects_back() {
+            let port = plan.listen_port.unwrap_or(plan.port);
+            let listener = BackListener::open(plan, remote, port);
+            Some(listener.map_err(failed("listener bind"))?)
+        } else {
+            None
+        };
+        let streams = (1..=plan.streams.max(1))
+            .map(|number| open(plan, options, remote, number))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            plan: plan.clone(),
+            streams,
+            back,
+            back_received: TransferCounts::default(),
+        })
+    }
+
+    /// Runs the test. `beside` runs meanwhile on this thread; `stop` ends the test early.
+    pub(crate) fn run(
+        &self,
+        stop: &AtomicBool,
+        beside: impl FnOnce(&Self, &dyn Fn() -> bool),
+    ) -> Vec<Result<Iperf2StreamResult, Iperf2Failure>> {
+        std::thread::scope(|scope| {
+            let forward = self
+                .streams
+                .iter()
+                .map(|stream| scope.spawn(move || forward::run(&self.plan, stream, stop)));
+            let mut threads: Vec<_> = forward.collect();
+            if let Some(back) = &self.back {
+                let backward = scope.spawn(move || back.run(&self.plan, &self.back_received, stop));
+                threads.push(backward);
+            }
+            let is_over = || threads.iter().all(|thread| thread.is_finished());
+            beside(self, &is_over);
+            let joined = threads.into_iter().map(|thread| {
+                let lost = || Err(failed("thread")(io::Error::other("a thread failed")));
+                thread.join().unwrap_or_else(|_| lost())
+            });
+            joined.collect()
+        })
+    }
+}
+
+/// Opens a connection or flow.
+fn open(
+    plan: &Iperf2Plan,
+    options: &Iperf2SocketOptions,
+    remote: SocketAddr,
+    number: u32,
+) -> Result<Iperf2Stream, Iperf2Failure> {
+    let (kind, protocol) = if plan.udp {
+        (Type::DGRAM, Protocol::UDP)
+    } else {
+        (Type::STREAM, Protocol::TCP)
+    };
+    let socket = Socket::new(Domain::for_address(remote), kind, Some(protocol));
+    let socket = socket.map_err(failed("socket"))?;
+    set_options(&socket, plan, options, remote)?;
+    if let Some(bind) = options.bind {
+        socket.bind(&bind.into()).map_err(failed("bind"))?;
+    }
+    let connected = if plan.udp {
+        socket.connect(&remote.into())
+    } else {
+        socket.connect_timeout(&remote.into(), CONNECT_TIME)
+    };
+    let step = if plan.udp {
+        "udp connect"
+    } else {
+        "tcp connect"
+    };
+    connected.map_err(failed(step))?;
+    set_patience(socket.as_fd(), Some(PATIENCE)).map_err(failed("setsockopt"))?;
+    let own = socket.local_addr().ok().and_then(|own| own.as_socket());
+    let local = own.unwrap_or(remote);
+    let tcp = (!plan.udp)
+        .then(|| tcp::info(socket.as_fd()).ok())
+        .flatten();
+    Ok(Iperf2Stream {
+        number,
+        socket,
+        local,
+        remote,
+        tcp,
+        sent: TransferCounts::default(),
+        received: TransferCounts::default(),
+    })
+}
+
+fn set_options(
+    socket: &Socket,
+    plan: &Iperf2Plan,
+    options: &Iperf2SocketOptions,
+    remote: SocketAddr,
+) -> Result<(), Iperf2Failure> {
+    if let Some(window) = options.window {
+        let set = socket.set_send_buffer_size(window);
+        set.and_then(|()| socket.set_recv_buffer_size(window))
+            .map_err(failed("-w"))?;
+    }
+    let tos = plan.tos.map(|tos| {
+        let option = if remote.is_ipv6() {
+            IntOption::TrafficClassV6
+        } else {
+            IntOption::TosV4
+        };
+        (option, i32::from(tos), "-S")
+    });
+    let rate = plan.fq_rate.map(|bits| {
+        let bytes = i32::try_from(bits / 8).unwrap_or(i32::MAX);
+        (IntOption::MaxPacingRate, bytes, "--fq-rate")
+    });
+    let no_delay = (options.no_delay && !plan.udp).then_some((IntOption::NoDelay, 1, "-N"));
+    let segment = options.segment.filter(|_| !plan.udp);
+    let segment = segment.map(|size| (IntOption::SegmentSize, size, "-M"));
+    for (option, value, name) in [tos, rate, no_delay, segment].into_iter().flatten() {
+        sockopt::set(socket.as_fd(), option, value).map_err(failed(name))?;
+    }
+    if let Some(name) = options.congestion.as_ref().filter(|_| !plan.udp) {
+        let set = socket.set_tcp_congestion(name.as_bytes());
+        set.map_err(failed("-Z"))?;
+    }
+    Ok(())
+}
+
+/// Datagrams per 10^9 seconds at the rate of a test.
+fn per_giga_second(plan: &Iperf2Plan) -> u64 {
+    use netperf_model::iperf2::Iperf2Rate;
+    let giga = |count: u128| u64::try_from(count * 1_000_000_000).unwrap_or(u64::MAX);
+    match plan.effective_rate() {
+        Some(Iperf2Rate::Bits(bits)) => {
+            let length = u128::try_from(plan.block().max(1)).unwrap_or(1);
+            let exact = u128::from(bits) * 1_000_000_000 / (length * 8);
+            u64::try_from(exact).unwrap_or(u64::MAX)
+        }
+        Some(Iperf2Rate::Packets(rate)) => giga(rate.into()),
+        None => u64::MAX,
+    }
+}
+
+/// True if the client receives on its own connections.
+fn receives(plan: &Iperf2Plan) -> bool {
+    matches!(
+        plan.direction,
+        Iperf2Direction::Reverse | Iperf2Direction::FullDuplex
+    )
+}

@@ -1,0 +1,232 @@
+//! Connections and flows that the server opens to the client (`-d`, `-r`).
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::ControlFlow;
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use netperf_engine::iperf2::{
+    Arrived, PATIENCE, Transfer, TransferCounts, TransferEnd, receive_datagrams, receive_stream,
+};
+use netperf_measure::clock;
+use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
+use netperf_os::io::{Source, recv_from, send_back, set_patience};
+use netperf_os::wait::{Interest, ready};
+use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_session::iperf2::flow::{DatagramFlow, FlowAction, FlowStage};
+
+use super::{Iperf2Failure, Iperf2StreamResult, failed};
+
+/// Time for the server to connect, beside that of the tests before.
+const CONNECT_TIME: Duration = Duration::from_secs(10);
+/// Time in which final datagrams are answered.
+const LINGER: Duration = Duration::from_millis(500);
+
+/// Where the server connects to.
+#[derive(Debug)]
+pub(super) struct BackListener {
+    socket: Socket,
+    /// The server.
+    remote: IpAddr,
+}
+
+impl BackListener {
+    /// Opens the listener or datagram socket.
+    ///
+    /// # Errors
+    /// Whatever bind(2) or listen(2) reports.
+    pub(super) fn open(plan: &Iperf2Plan, remote: SocketAddr, port: u16) -> io::Result<Self> {
+        let any: IpAddr = if remote.is_ipv6() {
+            Ipv6Addr::UNSPECIFIED.into()
+        } else {
+            Ipv4Addr::UNSPECIFIED.into()
+        };
+        let at = SocketAddr::new(any, port);
+        let (kind, protocol) = if plan.udp {
+            (Type::DGRAM, Protocol::UDP)
+        } else {
+            (Type::STREAM, Protocol::TCP)
+        };
+        let socket = Socket::new(Domain::for_address(at), kind, Some(protocol))?;
+        if !plan.udp {
+            socket.set_reuse_address(true)?;
+        }
+        socket.bind(&at.into())?;
+        if !plan.udp {
+            socket.listen(128)?;
+        }
+        set_patience(socket.as_fd(), Some(PATIENCE))?;
+        let remote = remote.ip().to_canonical();
+        Ok(Self { socket, remote })
+    }
+
+    /// Receives everything that the server sends. The result is that of all streams together.
+    pub(super) fn run(
+        &self,
+        plan: &Iperf2Plan,
+        counts: &TransferCounts,
+        stop: &AtomicBool,
+    ) -> Result<Iperf2StreamResult, Iperf2Failure> {
+        let result = if plan.udp {
+            self.datagrams(plan, counts, stop)
+        } else {
+            self.connections(plan, counts, stop)
+        };
+        result.map_err(failed("read"))
+    }
+
+    /// Time until the server connects.
+    fn patience(plan: &Iperf2Plan) -> Duration {
+        let before = match (plan.direction, plan.amount) {
+            (Iperf2Direction::Tradeoff, Iperf2Amount::Time(time)) => time,
+            (Iperf2Direction::Tradeoff, Iperf2Amount::Bytes(_)) => Duration::from_secs(3600),
+            _ => Duration::ZERO,
+        };
+        before + CONNECT_TIME
+    }
+
+    fn connections(
+        &self,
+        plan: &Iperf2Plan,
+        counts: &TransferCounts,
+        stop: &AtomicBool,
+    ) -> io::Result<Iperf2StreamResult> {
+        let until = clock::now().plus(Self::patience(plan));
+        let mut accepted = Vec::new();
+        let wanted = usize::try_from(plan.streams.max(1)).unwrap_or(1);
+        while accepted.len() < wanted && !until.left().is_zero() {
+            if !ready(
+                self.socket.as_fd(),
+                Interest::Read,
+                until.left().min(PATIENCE),
+            )? {
+                continue;
+            }
+            let (connection, peer) = self.socket.accept()?;
+            let peer = peer.as_socket().map(|peer| peer.ip().to_canonical());
+            // Only the server is expected.
+            if peer == Some(self.remote) {
+                set_patience(connection.as_fd(), Some(PATIENCE))?;
+                accepted.push(connection);
+            }
+        }
+        if accepted.is_empty() {
+            return Err(io::Error::other("the server did not connect back"));
+        }
+        let counters: Vec<TransferCounts> =
+            accepted.iter().map(|_| TransferCounts::default()).collect();
+        let transfers: Vec<io::Result<Transfer>> = std::thread::scope(|scope| {
+            let pairs = accepted.iter().zip(&counters);
+            let threads: Vec<_> = pairs
+                .map(|(connection, own)| {
+                    scope.spawn(move || {
+                        let mut buf = vec![0; 256 * 1024];
+                        let limit = (0, Duration::MAX);
+                        receive_stream(connection.as_fd(), &mut buf, limit, own, stop)
+                    })
+                })
+                .collect();
+            let lost = |_| Err(io::Error::other("a thread failed"));
+            let joined = threads
+                .into_iter()
+                .map(|one| one.join().unwrap_or_else(lost));
+            joined.collect()
+        });
+        let mut all = Transfer {
+            bytes: 0,
+            calls: 0,
+            elapsed: Duration::ZERO,
+            end: TransferEnd::Complete,
+        };
+        for transfer in transfers {
+            let transfer = transfer?;
+            all.bytes += transfer.bytes;
+            all.calls += transfer.calls;
+            all.elapsed = all.elapsed.max(transfer.elapsed);
+        }
+        counts.set(all.bytes, all.calls);
+        Ok(Iperf2StreamResult {
+            received: Some(all),
+            ..Iperf2StreamResult::default()
+        })
+    }
+
+    fn datagrams(
+        &self,
+        plan: &Iperf2Plan,
+        counts: &TransferCounts,
+        stop: &AtomicBool,
+    ) -> io::Result<Iperf2StreamResult> {
+        let mut flows: HashMap<SocketAddr, DatagramFlow> = HashMap::new();
+        let source = std::cell::RefCell::new(Source::unknown());
+        let (mut buf, begun) = (vec![0; 65_536], clock::now());
+        let (mut last, patience) = (begun, Self::patience(plan));
+        let wanted = usize::try_from(plan.streams.max(1)).unwrap_or(1);
+        let fd = self.socket.as_fd();
+        receive_datagrams(
+            &mut buf,
+            stop,
+            |buf| recv_from(fd, buf, &mut source.borrow_mut()),
+            |arrived| {
+                let over = |flows: &HashMap<SocketAddr, DatagramFlow>| {
+                    let finished = flows.values();
+                    let finished = finished.filter(|one| one.stage != FlowStage::Receiving);
+                    finished.count() >= wanted
+                };
+                let Arrived::Datagram(bytes, now) = arrived else {
+                    let limit = match (flows.is_empty(), over(&flows)) {
+                        (true, _) => patience,
+                        (false, true) => LINGER,
+                        (false, false) => CONNECT_TIME,
+                    };
+                    return if last.elapsed() >= limit {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    };
+                };
+                let source = source.borrow();
+                let Some(address) = source.address() else {
+                    return ControlFlow::Continue(());
+                };
+                if address.ip().to_canonical() != self.remote {
+                    return ControlFlow::Continue(());
+                }
+                last = clock::now();
+                if !flows.contains_key(&address) && flows.len() < wanted {
+                    if let Some(Ok(flow)) = DatagramFlow::begin(bytes) {
+                        flows.insert(address, flow);
+                    }
+                }
+                if let Some(flow) = flows.get_mut(&address) {
+                    counts.count(bytes.len());
+                    let action = flow.take(bytes, now);
+                    if matches!(action, FlowAction::Finished | FlowAction::Repeated) {
+                        if let Some(report) = flow.report(bytes) {
+                            // A lost report is asked for again.
+                            let _lost = send_back(fd, &report, &source);
+                        }
+                    }
+                }
+                ControlFlow::Continue(())
+            },
+        )?;
+        let Some(first) = flows.into_values().next() else {
+            return Err(io::Error::other("the server did not send back"));
+        };
+        let account = first.account;
+        Ok(Iperf2StreamResult {
+            received: Some(Transfer {
+                bytes: account.bytes,
+                calls: account.arrived,
+                elapsed: Duration::from_micros(account.duration()),
+                end: TransferEnd::Complete,
+            }),
+            account: Some((account, account.last)),
+            ..Iperf2StreamResult::default()
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! iperf 2 beside the netperf port: listeners, a session process for each TCP connection, and a
+//! process for all flows of datagrams of a port.
+
+mod connection;
+mod datagrams;
+mod worker;
+
+use std::io;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use netperf_cli::ServerArgs;
+use netperf_model::iperf2::{Iperf2Amount, Iperf2Rate};
+use netperf_model::{DataPeers, Denied, Policy, Require, TransportId};
+use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_session::iperf2::SendOrder;
+
+pub(super) use connection::{port_back, serve as serve_connection};
+pub(super) use datagrams::serve as serve_datagrams;
+pub(super) use worker::DatagramWorker;
+
+use super::listen;
+use crate::output::{FAILED, Failure, INVALID, system_text};
+
+/// Receive buffer of the datagram sockets, bytes: as much as the host permits.
+const RECEIVE_BUFFER: usize = 8 << 20;
+/// Longest test without a limit of the policy.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+netperf_model::words! {
+    /// What a session process serves.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(super) enum ServedProtocol {
+        /// Tests of netperf.
+        #[default]
+        Netperf = "netperf",
+        /// A test of iperf3.
+        Iperf3 = "iperf3",
+        /// A TCP connection of iperf 2.
+        Iperf2 = "iperf2",
+        /// Datagrams of iperf 2.
+        Iperf2Datagrams = "iperf2-datagrams",
+    }
+}
+
+/// Sockets at the port of iperf 2.
+#[derive(Debug, Default)]
+pub(super) struct Iperf2Sockets {
+    /// TCP listeners.
+    pub(super) listeners: Vec<Socket>,
+    /// Datagram sockets.
+    pub(super) datagrams: Vec<Socket>,
+}
+
+/// Opens the sockets of `--iperf2`, if given.
+///
+/// # Errors
+/// When no client could be served.
+pub(super) fn listen(args: &ServerArgs) -> Result<Iperf2Sockets, Failure> {
+    let Some(port) = &args.iperf2 else {
+        return Ok(Iperf2Sockets::default());
+    };
+    let wrong = |exit, why: &str| Failure::netserver(exit, format_args!("--iperf2 {port}: {why}"));
+    if args.no_fork {
+        let why = "each iperf 2 client has a process: leave out -f";
+        return Err(wrong(INVALID, why));
+    }
+    if args.require() != Require::None {
+        let why = "iperf 2 clients have neither key nor passphrase: use another netserver for \
+            them, or --require none";
+        return Err(wrong(INVALID, why));
+    }
+    let mut beside = args.clone();
+    beside.port = Some(port.clone());
+    let (listeners, reasons) = listen::listeners(&beside);
+    if listeners.is_empty() {
+        let failure = wrong(FAILED, "no address can be listened at");
+        return Err(Failure {
+            hint: reasons.concat(),
+            ..failure
+        });
+    }
+    let datagrams = listeners.iter().map(datagram_socket).collect();
+    let datagrams: io::Result<Vec<Socket>> = datagrams;
+    let datagrams = datagrams.map_err(|error| {
+        wrong(
+            FAILED,
+            &format!("datagrams cannot be received: {}", system_text(&error)),
+        )
+    })?;
+    Ok(Iperf2Sockets {
+        listeners,
+        datagrams,
+    })
+}
+
+/// A datagram socket at the address of a listener.
+fn datagram_socket(listener: &Socket) -> io::Result<Socket> {
+    let address = listener.local_addr()?;
+    let domain = Domain::from(i32::from(address.family()));
+    let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+    // The kernel may permit less.
+    let _smaller = socket.set_recv_buffer_size(RECEIVE_BUFFER);
+    socket.bind(&address)?;
+    Ok(socket)
+}
+
+/// Applies the limits of the policy to what the server sends.
+fn permitted(policy: &Policy, mut order: SendOrder) -> Result<SendOrder, Denied> {
+    if let (Some(most), Iperf2Amount::Time(time)) = (policy.limits.test_time, order.amount) {
+        if time > most {
+            return Err(Denied::TestTime(most));
+        }
+    }
+    if let Some(most) = policy.limits.send_rate {
+        order.rate = Some(match order.rate {
+            Some(Iperf2Rate::Bits(rate)) => Iperf2Rate::Bits(rate.min(most)),
+            Some(Iperf2Rate::Packets(_)) | None => Iperf2Rate::Bits(most),
+        });
+    }
+    Ok(order)
+}
+
+/// Longest time of a test.
+fn longest(policy: &Policy) -> Duration {
+    policy.limits.test_time.unwrap_or(LONGEST)
+}
+
+/// Time limit and bytes of what the server sends.
+fn time_and_bytes(policy: &Policy, order: &SendOrder) -> (Duration, Option<u64>) {
+    match order.amount {
+        Iperf2Amount::Time(time) => (time.min(longest(policy)), None),
+        Iperf2Amount::Bytes(bytes) => (longest(policy), Some(bytes)),
+    }
+}
+
+/// Checks that tests over a transport are on.
+fn check_transport(policy: &Policy, transport: TransportId) -> Result<(), Denied> {
+    if policy.transports.contains(transport) {
+        Ok(())
+    } else {
+        Err(Denied::Transport(transport))
+    }
+}
+
+/// True if datagrams may be sent to this address although nothing proves it: it is on this host,
+/// or the policy names it (`--data-peers`).
+fn may_send_datagrams(policy: &Policy, address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    address.is_loopback()
+        || match &policy.data_peers {
+            DataPeers::Same => false,
+            DataPeers::Within(networks) => networks.iter().any(|one| one.contains(address)),
+            DataPeers::Any => true,
+        }
+}

@@ -1,0 +1,345 @@
+//! A TCP connection of an iperf 2 client.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use netperf_cli::ServerArgs;
+use netperf_engine::iperf2::{
+    PATIENCE, StreamOrder, Transfer, TransferCounts, TransferEnd, receive_stream, send_stream,
+};
+use netperf_measure::clock;
+use netperf_model::iperf2::Iperf2Rate;
+use netperf_model::{Denied, Duplex, Flow, Policy, Tally, TransportId};
+use netperf_os::io::{half_close, peek_at, recv, set_patience};
+use netperf_os::sockopt::{self, IntOption};
+use netperf_os::wait::{Interest, ready};
+use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_session::iperf2::SendOrder;
+use netperf_session::iperf2::connection::{
+    self, ConnectionEffect, ConnectionInput, ConnectionState, PORT_BYTES, asks_for_port,
+};
+use netperf_wire::iperf2::{WireTime, fill_digits};
+
+use super::{check_transport, longest, permitted, time_and_bytes};
+use crate::server::admission;
+use crate::server::record::{Ran, Records, SessionEnd, SessionRecord};
+
+/// Size of the receive buffer.
+const BUFFER: usize = 256 * 1024;
+/// Time limit for a connection back to the client.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
+/// Time for the client to close a connection on which it has received everything.
+const CLOSE_TIME: Duration = Duration::from_secs(2);
+/// Time without a packet after which a vanished client is given up, in seconds and probes.
+const KEEP_ALIVE: [(IntOption, i32); 4] = [
+    (IntOption::KeepAlive, 1),
+    (IntOption::KeepIdle, 2),
+    (IntOption::KeepInterval, 1),
+    (IntOption::KeepCount, 3),
+];
+
+/// Port to which a client asks to be connected back, if its first bytes have arrived and do so.
+pub(in crate::server) fn port_back(control: &Socket) -> Option<u16> {
+    let mut first = [0; PORT_BYTES];
+    let count = peek_at(control.as_fd(), &mut first).ok()?;
+    asks_for_port(first).filter(|_| count == PORT_BYTES)
+}
+
+/// Serves a connection and reports the test and the end.
+pub(in crate::server) fn serve(control: Socket, args: &ServerArgs, records: &mut dyn Records) {
+    let Some(peer) = admission::peer_of(&control) else {
+        return;
+    };
+    let policy = args.policy();
+    let denied = if policy.admits(Some(peer)) {
+        check_transport(&policy, TransportId::Tcp).err()
+    } else {
+        Some(Denied::Network)
+    };
+    if let Some(denied) = denied {
+        records.tell(SessionRecord::denied(&denied));
+        records.tell(SessionRecord::Ended(SessionEnd::Broken));
+        return;
+    }
+    for (option, value) in KEEP_ALIVE {
+        // Without probes the limit on stalled transfers holds.
+        let _later = sockopt::set(control.as_fd(), option, value);
+    }
+    let mut served = ServedConnection {
+        control,
+        peer,
+        policy,
+        records,
+        ending: SessionEnd::Finished,
+    };
+    let (mut state, mut effects) = connection::start();
+    while state != ConnectionState::Closed {
+        let input = served.carry_out(effects);
+        (state, effects) = connection::step(state, input);
+    }
+    served.note_refusals(effects);
+    let ending = served.ending;
+    served.records.tell(SessionRecord::Ended(ending));
+}
+
+/// A connection that is being served.
+struct ServedConnection<'a> {
+    control: Socket,
+    peer: IpAddr,
+    policy: Policy,
+    records: &'a mut dyn Records,
+    ending: SessionEnd,
+}
+
+impl ServedConnection<'_> {
+    /// Carries out effects, until one of them gives the next input.
+    fn carry_out(&mut self, effects: Vec<ConnectionEffect>) -> ConnectionInput {
+        for effect in effects {
+            let done = match effect {
+                ConnectionEffect::Expect(count, within) => return self.read(count, within),
+                ConnectionEffect::Answer(bytes) => self.answer(&bytes),
+                ConnectionEffect::Receive(before) => return self.transfer(Some(before), None),
+                ConnectionEffect::Send(order) => return self.transfer(None, Some((None, order))),
+                ConnectionEffect::Exchange(before, order) => {
+                    return self.transfer(Some(before), Some((None, order)));
+                }
+                ConnectionEffect::ExchangeBack(before, port, order) => {
+                    return self.transfer(Some(before), Some((Some(port), order)));
+                }
+                ConnectionEffect::SendBack(port, order) => {
+                    return self.transfer(None, Some((Some(port), order)));
+                }
+                ConnectionEffect::Refuse(_) | ConnectionEffect::Close => Ok(()),
+            };
+            if done.is_err() {
+                self.ending = SessionEnd::Cut;
+                return ConnectionInput::Failed;
+            }
+        }
+        ConnectionInput::Failed
+    }
+
+    /// Reports refusals among the last effects.
+    fn note_refusals(&mut self, effects: Vec<ConnectionEffect>) {
+        /// `EPROTO`.
+        const PROTOCOL: i32 = 71;
+        for effect in effects {
+            if matches!(effect, ConnectionEffect::Refuse(_)) {
+                self.records.tell(SessionRecord::Refused(PROTOCOL));
+                self.ending = SessionEnd::Broken;
+            }
+        }
+    }
+
+    /// Reads at most so many bytes of the header.
+    fn read(&mut self, count: usize, within: Duration) -> ConnectionInput {
+        let mut buf = vec![0; count];
+        let until = clock::now().plus(within);
+        loop {
+            match ready(self.control.as_fd(), Interest::Read, until.left()) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.ending = SessionEnd::Silent;
+                    return ConnectionInput::Ended;
+                }
+                Err(_) => return ConnectionInput::Failed,
+            }
+            match recv(self.control.as_fd(), &mut buf) {
+                Ok(0) => return ConnectionInput::Ended,
+                Ok(count) => {
+                    buf.truncate(count);
+                    return ConnectionInput::Arrived(buf, now());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => {
+                    self.ending = SessionEnd::Cut;
+                    return ConnectionInput::Failed;
+                }
+            }
+        }
+    }
+
+    /// Sends the answer to the header. It is the first data in this direction, so it fits.
+    fn answer(&self, bytes: &[u8]) -> io::Result<()> {
+        netperf_os::io::send(self.control.as_fd(), bytes).map(drop)
+    }
+
+    /// Receives, sends, or both. `before` counts bytes of the header; a port is that of the client
+    /// to connect to for sending.
+    fn transfer(
+        &mut self,
+        before: Option<u64>,
+        sends: Option<(Option<u16>, SendOrder)>,
+    ) -> ConnectionInput {
+        match self.run(before, sends) {
+            Ok(()) => ConnectionInput::Done,
+            Err(TransferFailure::Denied(denied)) => {
+                self.records.tell(SessionRecord::denied(&denied));
+                self.ending = SessionEnd::Broken;
+                ConnectionInput::Failed
+            }
+            Err(TransferFailure::System(error)) => {
+                let errno = error.raw_os_error().unwrap_or(-1);
+                self.records.tell(SessionRecord::Failed(errno));
+                self.ending = SessionEnd::Cut;
+                ConnectionInput::Failed
+            }
+        }
+    }
+
+    fn run(
+        &mut self,
+        before: Option<u64>,
+        sends: Option<(Option<u16>, SendOrder)>,
+    ) -> Result<(), TransferFailure> {
+        let sends = match sends {
+            Some((port, order)) => Some((port, permitted(&self.policy, order)?)),
+            None => None,
+        };
+        let planned = sends.map(|(_, order)| time_and_bytes(&self.policy, &order));
+        let runs = planned.map_or(0.0, |(time, _)| time.as_secs_f64());
+        self.records.tell(SessionRecord::Runs(runs));
+        let back = match sends {
+            Some((Some(port), _)) => Some(connect(SocketAddr::new(self.peer, port))?),
+            Some((None, _)) | None => None,
+        };
+        let longest = longest(&self.policy);
+        let stop = AtomicBool::new(false);
+        let control = &self.control;
+        if before.is_none() && back.is_some() {
+            // The client's own test is over once this end is.
+            let _gone = half_close(control.as_fd());
+        }
+        set_patience(control.as_fd(), Some(PATIENCE))?;
+        let send = |order: &SendOrder| {
+            let to = back.as_ref().unwrap_or(control);
+            send(to, order, time_and_bytes(&self.policy, order), &stop)
+        };
+        let (sent, received) = match (before, sends) {
+            (Some(before), Some((_, order))) => std::thread::scope(|scope| {
+                let sender = scope.spawn(move || send(&order));
+                let received = receive(control, before, longest, &stop);
+                if back.is_some() {
+                    let _gone = half_close(control.as_fd());
+                }
+                let sent = sender
+                    .join()
+                    .map_err(|_| io::Error::other("a thread failed"));
+                (sent.and_then(|sent| sent).map(Some), received.map(Some))
+            }),
+            (Some(before), None) => (Ok(None), receive(control, before, longest, &stop).map(Some)),
+            (None, Some((_, order))) => (send(&order).map(Some), Ok(None)),
+            (None, None) => (Ok(None), Ok(None)),
+        };
+        let (sent, received) = (sent?, received?);
+        if sent.is_some() && received.is_none() {
+            // The client has the data once it closes the connection.
+            let other = back.as_ref().unwrap_or(control);
+            let _unread = receive(other, 0, CLOSE_TIME, &stop);
+        }
+        self.tell(sent, received);
+        Ok(())
+    }
+
+    fn tell(&mut self, sent: Option<Transfer>, received: Option<Transfer>) {
+        let flow = match (&sent, &received) {
+            (Some(_), Some(_)) => Flow::both_ways(Duplex::Same),
+            (Some(_), None) => Flow::RECEIVE,
+            (None, _) => Flow::SEND,
+        };
+        let ends = [&sent, &received].into_iter().flatten();
+        for end in ends.map(|one| one.end) {
+            match end {
+                TransferEnd::Complete | TransferEnd::Stopped => {}
+                TransferEnd::Stalled => self.ending = SessionEnd::Silent,
+                TransferEnd::Closed => self.ending = SessionEnd::Cut,
+            }
+        }
+        let elapsed = [&sent, &received].into_iter().flatten();
+        let elapsed = elapsed.map(|one| one.elapsed).max().unwrap_or_default();
+        self.records.tell(SessionRecord::Ran(Ran {
+            transport: TransportId::Tcp,
+            flow,
+            tally: Tally {
+                bytes_sent: sent.map_or(0, |one| one.bytes),
+                bytes_received: received.map_or(0, |one| one.bytes),
+                ..Tally::default()
+            },
+            elapsed: elapsed.as_secs_f64(),
+        }));
+    }
+}
+
+/// Reason why a transfer did not run.
+enum TransferFailure {
+    /// The policy does not permit it.
+    Denied(Denied),
+    /// A call failed.
+    System(io::Error),
+}
+
+impl From<Denied> for TransferFailure {
+    fn from(denied: Denied) -> Self {
+        Self::Denied(denied)
+    }
+}
+
+impl From<io::Error> for TransferFailure {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+/// Time of day.
+fn now() -> WireTime {
+    let micros = clock::since_epoch().as_micros();
+    WireTime::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
+}
+
+/// Connects to a client, which has asked for it on a connection from the same address.
+fn connect(to: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
+    socket.connect_timeout(&to.into(), CONNECT_TIME)?;
+    set_patience(socket.as_fd(), Some(PATIENCE))?;
+    Ok(socket)
+}
+
+fn receive(
+    from: &Socket,
+    before: u64,
+    longest: Duration,
+    stop: &AtomicBool,
+) -> io::Result<Transfer> {
+    let mut buf = vec![0; BUFFER];
+    let counts = TransferCounts::default();
+    receive_stream(from.as_fd(), &mut buf, (before, longest), &counts, stop)
+}
+
+/// Sends and ends this direction.
+fn send(
+    to: &Socket,
+    order: &SendOrder,
+    (time, bytes): (Duration, Option<u64>),
+    stop: &AtomicBool,
+) -> io::Result<Transfer> {
+    let mut block = vec![0; order.block];
+    fill_digits(&mut block, 0);
+    let rate = match order.rate {
+        Some(Iperf2Rate::Bits(rate)) => Some(rate),
+        Some(Iperf2Rate::Packets(_)) | None => None,
+    };
+    let stream = StreamOrder {
+        time: Some(time),
+        bytes,
+        before: 0,
+        rate,
+    };
+    let counts = TransferCounts::default();
+    let sent = send_stream(to.as_fd(), &block, &stream, &counts, stop)?;
+    // The client may have closed it already.
+    let _gone = half_close(to.as_fd());
+    Ok(sent)
+}

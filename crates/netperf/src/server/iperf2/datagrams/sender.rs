@@ -1,0 +1,160 @@
+//! Datagrams that netserver sends: on the flow of a client, or on one of its own.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use netperf_engine::iperf2::{DatagramOrder, PATIENCE, Transfer, TransferCounts, send_datagrams};
+use netperf_measure::clock;
+use netperf_model::Policy;
+use netperf_model::iperf2::Iperf2Rate;
+use netperf_os::io::{Source, recv, send, send_back, set_patience};
+use netperf_os::wait::{Interest, ready};
+use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_session::iperf2::finish::{self, FinishEffect, FinishInput};
+use netperf_session::iperf2::flow::FlowSending;
+use netperf_session::iperf2::{LEAST_DATAGRAM, SendOrder};
+use netperf_wire::iperf2::{Datagram, WireTime, fill_digits};
+
+use super::super::{permitted, time_and_bytes};
+
+/// What the thread of a flow needs.
+pub(super) struct FlowSender {
+    /// Socket of the port.
+    pub(super) socket: Arc<Socket>,
+    /// Source of the client's datagrams.
+    pub(super) source: Source,
+    /// The same, as an address.
+    pub(super) address: SocketAddr,
+    /// The policy.
+    pub(super) policy: Policy,
+    /// Bytes that have arrived from an address that is not proven: no more are sent.
+    pub(super) credit: Option<Arc<AtomicU64>>,
+}
+
+impl FlowSender {
+    /// Sends all datagrams and the final ones.
+    pub(super) fn run(self, sending: FlowSending) -> io::Result<Transfer> {
+        match sending {
+            FlowSending::Reverse(order) | FlowSending::Both(order) => {
+                let send = |bytes: &[u8]| send_back(self.socket.as_fd(), bytes, &self.source);
+                let (run, last) = self.send(&order, send)?;
+                let number = last.saturating_add(1).saturating_neg();
+                self.send_final(number, order.block, send);
+                Ok(run)
+            }
+            FlowSending::Back(_, port, order) => self.send_back_on_own_flow(port, &order),
+        }
+    }
+
+    fn send_back_on_own_flow(&self, port: u16, order: &SendOrder) -> io::Result<Transfer> {
+        let mut to = self.address;
+        to.set_port(port);
+        let own = Socket::new(Domain::for_address(to), Type::DGRAM, Some(Protocol::UDP))?;
+        own.connect(&to.into())?;
+        set_patience(own.as_fd(), Some(PATIENCE))?;
+        let transmit = |bytes: &[u8]| send(own.as_fd(), bytes);
+        let (run, last) = self.send(order, transmit)?;
+        let (mut state, mut effects) = finish::start(last, true);
+        while !effects.is_empty() {
+            let mut arrived = None;
+            for effect in effects {
+                match effect {
+                    FinishEffect::SendFinal(number) => {
+                        self.send_final(number, order.block, transmit);
+                    }
+                    FinishEffect::Expect(within) => arrived = answer(&own, within),
+                }
+            }
+            let input = arrived
+                .as_deref()
+                .map_or(FinishInput::TimedOut, FinishInput::Arrived);
+            (state, effects) = finish::step(state, input);
+        }
+        Ok(run)
+    }
+
+    fn send(
+        &self,
+        order: &SendOrder,
+        mut transmit: impl FnMut(&[u8]) -> io::Result<usize>,
+    ) -> io::Result<(Transfer, i64)> {
+        let order = permitted(&self.policy, *order)
+            .map_err(|denied| io::Error::other(denied.to_string()))?;
+        let (time, bytes) = time_and_bytes(&self.policy, &order);
+        let mut datagram = vec![0; order.block];
+        fill_digits(&mut datagram, 0);
+        let length = u64::try_from(order.block).unwrap_or(u64::MAX);
+        let per_giga_second = match order.rate {
+            Some(Iperf2Rate::Bits(rate)) => {
+                u64::try_from(u128::from(rate) * 1_000_000_000 / u128::from(length * 8))
+            }
+            Some(Iperf2Rate::Packets(rate)) => Ok(rate.saturating_mul(1_000_000_000)),
+            None => Ok(u64::MAX),
+        };
+        let order = DatagramOrder {
+            time: Some(time),
+            bytes,
+            per_giga_second: per_giga_second.unwrap_or(u64::MAX),
+            length: order.block,
+            first: LEAST_DATAGRAM,
+            credit: self.credit.as_deref(),
+        };
+        let (counts, stop) = (TransferCounts::default(), AtomicBool::new(false));
+        let (run, last) = send_datagrams(&mut datagram, &order, &counts, &stop, |bytes| {
+            transmit(bytes)
+        })?;
+        if let Some(credit) = &self.credit {
+            credit.fetch_sub(
+                run.bytes.min(credit.load(Ordering::Relaxed)),
+                Ordering::Relaxed,
+            );
+        }
+        Ok((run, last))
+    }
+
+    /// Sends a final datagram: as long as the others, or as short as possible if no more may be
+    /// sent.
+    fn send_final(
+        &self,
+        number: i64,
+        length: usize,
+        mut transmit: impl FnMut(&[u8]) -> io::Result<usize>,
+    ) {
+        let micros = u64::try_from(clock::since_epoch().as_micros()).unwrap_or(u64::MAX);
+        let sent = Some(WireTime::from_micros(micros));
+        let stamp = Datagram { number, sent }.stamp();
+        let mut bytes = vec![0; length.max(stamp.len())];
+        fill_digits(&mut bytes, 0);
+        for (place, byte) in bytes.iter_mut().zip(stamp) {
+            *place = byte;
+        }
+        if let Some(credit) = &self.credit {
+            let left = credit.load(Ordering::Relaxed);
+            let most = usize::try_from(left).unwrap_or(usize::MAX);
+            if most < stamp.len() {
+                return;
+            }
+            if most < bytes.len() {
+                bytes.truncate(stamp.len());
+            }
+            let used = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+            credit.fetch_sub(used.min(left), Ordering::Relaxed);
+        }
+        // A lost final datagram is sent again, or the client ends by its own limit.
+        let _lost = transmit(&bytes);
+    }
+}
+
+/// Waits for a datagram.
+fn answer(own: &Socket, within: std::time::Duration) -> Option<Vec<u8>> {
+    if !ready(own.as_fd(), Interest::Read, within).unwrap_or(false) {
+        return None;
+    }
+    let mut buf = vec![0; 2048];
+    let count = recv(own.as_fd(), &mut buf).ok()?;
+    buf.truncate(count);
+    Some(buf)
+}

@@ -1,0 +1,169 @@
+//! The process that serves all flows of datagrams at a port, as the listener sees it.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use netperf_cli::ServerArgs;
+use netperf_measure::clock::{self, Moment};
+use netperf_model::{Network, OnePort};
+use netperf_os::{Socket, pass, process};
+
+use super::ServedProtocol;
+use crate::server::record::SessionRecord;
+use crate::server::session_log::SessionLog;
+use crate::server::session_process::{PROTOCOL, RECORDS, inherited_variables, settings};
+use crate::server::session_settings::DESCRIPTOR;
+
+/// Most bytes of a record.
+const LONGEST: usize = 512;
+/// Most bytes that are read in a round.
+const AT_ONCE: usize = 64 * LONGEST;
+/// Time before a process that ended is started again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// The process, and the socket that it serves.
+#[derive(Debug)]
+pub(in crate::server) struct DatagramWorker {
+    socket: Socket,
+    running: Option<(Child, File)>,
+    text: Vec<u8>,
+    /// When it is started again.
+    pub(in crate::server) again: Option<Moment>,
+}
+
+impl DatagramWorker {
+    /// A worker for this socket, which is not running yet.
+    pub(in crate::server) fn new(socket: Socket) -> Self {
+        Self {
+            socket,
+            running: None,
+            text: Vec::new(),
+            again: Some(clock::now()),
+        }
+    }
+
+    /// Starts the process.
+    ///
+    /// # Errors
+    /// When there are too many processes or open files. It is then started later.
+    pub(in crate::server) fn start(&mut self, args: &ServerArgs) -> io::Result<()> {
+        self.again = Some(clock::now().plus(AGAIN));
+        let (reader, writer) = UnixStream::pair()?;
+        reader.set_nonblocking(true)?;
+        let mut settings = settings(args, OnePort::Off);
+        let list = |networks: &[Network]| {
+            let words: Vec<String> = networks.iter().map(Network::to_string).collect();
+            words.join(",")
+        };
+        let access = &args.access;
+        for (name, networks) in [("allow", &access.allow), ("deny", &access.deny)] {
+            if !networks.networks.is_empty() {
+                let word = format!("--{name}={}", list(&networks.networks));
+                settings.words.push(word.into());
+            }
+        }
+        let settings = settings.to_file()?;
+        pass::keep_on_exec(settings.as_fd())?;
+        let child = Command::new(process::own_file())
+            .arg0("netserver")
+            .env_clear()
+            .envs(inherited_variables())
+            .env(RECORDS, "1")
+            .env(PROTOCOL, ServedProtocol::Iperf2Datagrams.label())
+            .env(DESCRIPTOR, settings.as_raw_fd().to_string())
+            .stdin(Stdio::from(OwnedFd::from(self.socket.try_clone()?)))
+            .stdout(Stdio::from(OwnedFd::from(writer)))
+            .stderr(Stdio::null())
+            .spawn()?;
+        self.running = Some((child, File::from(OwnedFd::from(reader))));
+        self.text.clear();
+        self.again = None;
+        Ok(())
+    }
+
+    /// Descriptor of the records, while the process runs.
+    pub(in crate::server) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.running.as_ref().map(|(_, records)| records.as_fd())
+    }
+
+    /// Reads records, up to a limit. Returns the logs of flows that ended.
+    pub(in crate::server) fn read(&mut self) -> Vec<SessionLog> {
+        let mut logs = Vec::new();
+        let mut chunk = [0; LONGEST];
+        let mut total = 0;
+        while total < AT_ONCE {
+            let Some((_, records)) = &mut self.running else {
+                return logs;
+            };
+            match records.read(&mut chunk) {
+                Ok(0) => {
+                    self.stop();
+                    self.again = Some(clock::now().plus(AGAIN));
+                }
+                Ok(count) => {
+                    total += count;
+                    logs.extend(self.take(chunk.get(..count).unwrap_or_default()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return logs,
+                Err(_) => {
+                    self.stop();
+                    self.again = Some(clock::now().plus(AGAIN));
+                }
+            }
+        }
+        logs
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Vec<SessionLog> {
+        let mut logs = Vec::new();
+        for &byte in bytes {
+            if byte != b'\n' {
+                if self.text.len() < LONGEST {
+                    self.text.push(byte);
+                }
+                continue;
+            }
+            let line = String::from_utf8(std::mem::take(&mut self.text)).ok();
+            logs.extend(line.as_deref().and_then(flow_log));
+        }
+        logs
+    }
+
+    /// Ends the process.
+    pub(in crate::server) fn stop(&mut self) {
+        if let Some((mut child, _)) = self.running.take() {
+            // An error means that it has already ended.
+            let _gone = child.kill();
+            let _status = child.wait();
+        }
+        self.again = None;
+    }
+}
+
+/// Log of a flow: its client and its records, separated by `;`.
+fn flow_log(line: &str) -> Option<SessionLog> {
+    let mut parts = line.split(';');
+    let peer: std::net::SocketAddr = parts.next()?.parse().ok()?;
+    let mut log = SessionLog::new(peer.to_string(), None);
+    for part in parts {
+        log.enter(SessionRecord::parse(part)?);
+    }
+    Some(log)
+}
+
+/// The line of [`flow_log`].
+pub(super) fn flow_line(peer: std::net::SocketAddr, records: &[SessionRecord]) -> String {
+    let mut line = peer.to_string();
+    for record in records {
+        line.push(';');
+        line.push_str(record.line().trim_end());
+    }
+    line.push('\n');
+    line
+}

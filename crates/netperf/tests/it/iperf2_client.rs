@@ -1,0 +1,277 @@
+//! The client of iperf 2: against Debian's iperf 2.1.8 and against netserver, as `iperf` and with
+//! `--iperf2`.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use netperf_testkit::{
+    Finished, Invocation, Netserver, Place, Running, Scratch, eventually, ours, require,
+    server::free_port,
+};
+
+const IPERF: &str = "/usr/bin/iperf";
+
+/// A server of iperf 2.
+enum Iperf2Server {
+    Stock { port: u16, running: Running },
+    Ours { port: u16, _server: Netserver },
+}
+
+impl Iperf2Server {
+    /// Debian's iperf; `None` if it is not here.
+    fn stock(options: &[&str]) -> Option<Self> {
+        let how = "apt-get install -y --no-install-recommends iperf";
+        if !require::require(Path::new(IPERF).exists(), "iperf 2.1.8", how) {
+            return None;
+        }
+        let port = free_port();
+        let mut running = Invocation::new(Path::new("/usr/bin/stdbuf"))
+            .args(["-oL", IPERF, "-s", "-p", &port.to_string()])
+            .args(options)
+            .patience(Duration::from_secs(120))
+            .spawn();
+        assert!(running.prints("listening", Duration::from_secs(10)));
+        Some(Self::Stock { port, running })
+    }
+
+    fn ours() -> Self {
+        let port = free_port();
+        let words = ["-D", "--iperf2", &port.to_string()];
+        let server = Netserver::start_with(&ours!(), &Place::Here, &words, &[]);
+        Self::Ours {
+            port,
+            _server: server,
+        }
+    }
+
+    const fn port(&self) -> u16 {
+        match self {
+            Self::Stock { port, .. } | Self::Ours { port, .. } => *port,
+        }
+    }
+
+    /// Waits for a text in the output of the original.
+    fn prints(&self, text: &str) -> bool {
+        match self {
+            Self::Stock { running, .. } => {
+                eventually(Duration::from_secs(10), || running.stdout().contains(text))
+            }
+            Self::Ours { .. } => true,
+        }
+    }
+}
+
+/// A folder with the link `iperf`.
+struct Link(Scratch);
+
+impl Link {
+    fn new() -> Self {
+        let scratch = Scratch::new();
+        symlink(&ours!().netperf, scratch.path().join("iperf")).expect("a link");
+        Self(scratch)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("iperf")
+    }
+
+    fn run(&self, server: &Iperf2Server, words: &[&str]) -> Finished {
+        let done = Invocation::new(&self.path())
+            .args(["-c", "127.0.0.1", "-p", &server.port().to_string()])
+            .args(words)
+            .patience(Duration::from_secs(60))
+            .run();
+        assert!(done.status.success(), "{words:?}: {done:?}");
+        assert!(done.stderr.is_empty(), "{words:?}: {done:?}");
+        done
+    }
+}
+
+/// Options of a connection, and the number of final rows.
+const STREAMS: [(&[&str], usize); 8] = [
+    (&["-n", "300K"], 1),
+    (&["-n", "300K", "-P", "8"], 9),
+    (&["-X", "-n", "100K"], 1),
+    (&["-C", "-n", "100K"], 1),
+    (&["-R", "-n", "300K"], 1),
+    (&["-t", "1", "-b", "8m", "-l", "8K", "--full-duplex"], 3),
+    (
+        &["-t", "1", "-l", "16000", "-w", "64000", "-N", "-b", "8m"],
+        1,
+    ),
+    (&["-n", "300K", "-f", "m", "-M", "1000", "-S", "0x10"], 1),
+];
+
+#[test]
+fn tcp_is_measured_to_both_kinds_of_servers() {
+    let link = Link::new();
+    for (words, rows) in STREAMS {
+        // The original may abort after parallel streams: each case has its own.
+        let servers = [Iperf2Server::stock(&[]), Some(Iperf2Server::ours())];
+        for server in servers.into_iter().flatten() {
+            let done = link.run(&server, words);
+            let found = done.stdout.lines().filter(|line| line.contains(" 0.0000-"));
+            assert_eq!(found.count(), rows, "{words:?}: {}", done.stdout);
+        }
+    }
+    let done = link.run(&Iperf2Server::ours(), &["-n", "300K", "-y", "C"]);
+    let row: Vec<&str> = done.stdout.trim().split(',').collect();
+    assert_eq!((row.len(), row[7]), (9, "307200"), "{}", done.stdout);
+}
+
+#[test]
+fn servers_connect_back() {
+    let link = Link::new();
+    let servers = [Iperf2Server::stock(&[]), Some(Iperf2Server::ours())];
+    for server in servers.into_iter().flatten() {
+        for kind in ["-d", "-r"] {
+            let back = free_port().to_string();
+            let words = [kind, "-L", &back, "-t", "1", "-b", "8m", "-l", "8K"];
+            let done = link.run(&server, &words);
+            let rows = done.stdout.lines().filter(|line| line.contains(" 0.0000-"));
+            assert_eq!(rows.count(), 2, "{}", done.stdout);
+        }
+    }
+}
+
+/// Options of a flow; datagrams that arrive in each flow, with the final one, if that is certain.
+const FLOWS: [(&[&str], Option<u64>); 8] = [
+    (&["-n", "15000"], Some(12)),
+    (&["-n", "15000", "-b", "2m", "-P", "8"], Some(12)),
+    (&["-l", "16", "-n", "160", "-b", "10k"], Some(8)),
+    (&["-C", "-n", "6000"], Some(6)),
+    (&["--trip-times", "-n", "6000"], Some(6)),
+    (&["-t", "1", "-b", "10m", "-l", "1470", "-i", "1"], None),
+    (&["-t", "1", "-b", "500k", "-R"], None),
+    (&["-t", "1", "-b", "500k", "--full-duplex"], None),
+];
+
+#[test]
+fn udp_is_measured_to_both_kinds_of_servers_and_both_ends_count_the_same_datagrams() {
+    let link = Link::new();
+    for (words, count) in FLOWS {
+        // The original mixes up the first datagrams of flows that begin at the same moment.
+        let is_parallel = words.contains(&"-P");
+        let stock = (!is_parallel)
+            .then(|| Iperf2Server::stock(&["-u"]))
+            .flatten();
+        for server in [stock, Some(Iperf2Server::ours())].into_iter().flatten() {
+            let words = [&["-u"], words].concat();
+            let done = link.run(&server, &words);
+            let streams = if is_parallel { 8 } else { 1 };
+            let complete = done.stdout.lines().filter(|line| line.contains(" 0/"));
+            assert_eq!(complete.count(), streams, "{words:?}: {}", done.stdout);
+            if let Some(count) = count {
+                let total = format!(" 0/{count} (0%)");
+                assert_eq!(
+                    done.stdout.matches(&total).count(),
+                    streams,
+                    "{}",
+                    done.stdout
+                );
+                assert!(server.prints(&total), "{words:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_commands_of_the_manual_run_with_both_kinds_of_servers() {
+    let manual = include_str!("../../../../docs/manual/src/iperf2.md");
+    let commands = manual
+        .lines()
+        .filter_map(|line| line.strip_prefix("$ iperf -c server "));
+    let link = Link::new();
+    let mut ran = 0;
+    for command in commands {
+        let words: Vec<&str> = command.split(' ').collect();
+        let options: &[&str] = if words.contains(&"-u") { &["-u"] } else { &[] };
+        // Less time than in the manual.
+        let mut words = words.clone();
+        words.extend(["-t", "1"]);
+        let servers = [Iperf2Server::stock(options), Some(Iperf2Server::ours())];
+        for server in servers.into_iter().flatten() {
+            let done = link.run(&server, &words);
+            assert!(done.stdout.contains("[  1] 0.0000-1."), "{}", done.stdout);
+            ran += 1;
+        }
+    }
+    assert!(ran >= 3, "{ran}");
+}
+
+#[test]
+fn netperf_itself_measures_to_servers_of_iperf_2() {
+    let server = Iperf2Server::ours();
+    let port = server.port().to_string();
+    for (test, unit) in [
+        (&["-t", "TCP_STREAM"][..], "sent"),
+        (&["--reverse"], "received"),
+        (&["--udp", "--rate", "10M"], "sent"),
+    ] {
+        let done = Invocation::new(&ours!().netperf)
+            .args([
+                "--iperf2",
+                "-H",
+                "127.0.0.1",
+                "-p",
+                &port,
+                "-l",
+                "0.5",
+                "--json",
+            ])
+            .args(test)
+            .run();
+        assert!(done.status.success(), "{test:?}: {done:?}");
+        let json: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
+        let text = json.to_string();
+        assert!(text.contains(unit), "{test:?}: {text}");
+        assert!(done.stderr.is_empty(), "{test:?}: {}", done.stderr);
+    }
+    let refused = Invocation::new(&ours!().netperf)
+        .args(["--iperf2", "-H", "127.0.0.1", "-p", &port, "-C"])
+        .run();
+    assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+    assert!(
+        refused
+            .stderr
+            .contains("-C (--remote-cpu): not served with --iperf2"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn failures_have_the_lines_and_statuses_of_the_original() {
+    let link = Link::new();
+    let port = free_port().to_string();
+    let run = |words: &[&str]| {
+        let done = Invocation::new(&link.path())
+            .args(words)
+            .patience(Duration::from_secs(30))
+            .run();
+        (done.status.code(), done.stderr)
+    };
+    let (code, stderr) = run(&["-c", "127.0.0.1", "-p", &port]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(stderr, "tcp connect failed: Connection refused\n");
+    let (code, stderr) = run(&["-c", "127.0.0.1", "-p", &port, "-u", "-n", "3000"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(
+        stderr.contains("did not receive ack of last datagram"),
+        "{stderr}"
+    );
+    let (code, stderr) = run(&["-c", "nowhere.invalid"]);
+    assert_eq!(
+        (code, &*stderr),
+        (Some(1), "nowhere.invalid: Unknown host\n")
+    );
+    let (code, stderr) = run(&["-c", "127.0.0.1", "--isochronous=10:1m,0"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.starts_with("iperf: option --isochronous is not supported"),
+        "{stderr}"
+    );
+    let (code, stderr) = run(&["-v"]);
+    assert_eq!(code, Some(1));
+    assert!(stderr.starts_with("iperf version 2.1.8"), "{stderr}");
+}

@@ -1,0 +1,198 @@
+//! Lines and numbers in the format of iperf 2.1.8 (docs/spec/iperf2.md, output).
+
+use std::time::Duration;
+
+/// Unit of the figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Iperf2Figures {
+    /// Rates in bytes instead of bits.
+    pub bytes: bool,
+    /// A power of the factor; `None` for one by the number.
+    pub power: Option<u32>,
+}
+
+/// Titles of the rows of a sender, and of a receiver of a connection.
+pub const TITLES: &str = "[ ID] Interval       Transfer     Bandwidth\n";
+/// Titles of the rows of a receiver of datagrams.
+pub const DATAGRAM_TITLES: &str =
+    "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams\n";
+/// Line around the head.
+pub const RULE: &str = "------------------------------------------------------------\n";
+
+const PREFIXES: [&str; 5] = ["", "K", "M", "G", "T"];
+
+/// A number in four columns with a prefix.
+fn scaled(number: f64, factor: f64, power: Option<u32>) -> (String, &'static str) {
+    let mut number = number;
+    let most = PREFIXES.len() - 1;
+    let mut index = 0;
+    let wanted = power.and_then(|power| usize::try_from(power).ok());
+    while index < most && wanted.map_or(number >= factor, |wanted| index < wanted) {
+        number /= factor;
+        index += 1;
+    }
+    let text = if number < 0.9995 {
+        format!("{number:4.3}")
+    } else if number < 9.995 {
+        format!("{number:4.2}")
+    } else if number < 99.95 {
+        format!("{number:4.1}")
+    } else {
+        format!("{number:4.0}")
+    };
+    (text, PREFIXES.get(index).copied().unwrap_or_default())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure has four digits")]
+const fn real(count: u64) -> f64 {
+    count as f64
+}
+
+impl Iperf2Figures {
+    /// Bytes: ` 128 KBytes`. `noun` is `Bytes` or `Byte`.
+    #[must_use]
+    pub fn transfer(self, bytes: u64, noun: &str) -> String {
+        let (number, prefix) = scaled(real(bytes), 1024.0, self.power);
+        format!("{number} {prefix}{noun}")
+    }
+
+    /// A rate: `1.05 Mbits/sec`.
+    #[must_use]
+    pub fn rate(self, bytes: u64, time: Duration) -> String {
+        let seconds = time.as_secs_f64();
+        let per_second = if seconds > 0.0 {
+            real(bytes) / seconds
+        } else {
+            0.0
+        };
+        if self.bytes {
+            let (number, prefix) = scaled(per_second, 1024.0, self.power);
+            return format!("{number} {prefix}Bytes/sec");
+        }
+        let (number, prefix) = scaled(per_second * 8.0, 1000.0, self.power);
+        format!("{number} {prefix}bits/sec")
+    }
+
+    /// A row without its newline. `id` is `[  1]`, `[ *1]` or `[SUM]`.
+    #[must_use]
+    pub fn row(self, id: &str, from: Duration, to: Duration, bytes: u64) -> String {
+        format!(
+            "{id} {:.4}-{:.4} sec  {}  {}",
+            from.as_secs_f64(),
+            to.as_secs_f64(),
+            self.transfer(bytes, "Bytes"),
+            self.rate(bytes, to.saturating_sub(from)),
+        )
+    }
+}
+
+/// Jitter and loss behind a row.
+#[must_use]
+pub fn loss(jitter: Duration, lost: u64, total: u64) -> String {
+    format!(
+        "  {:6.3} ms {lost}/{total} ({}%)",
+        jitter.as_secs_f64() * 1e3,
+        percent(lost, total)
+    )
+}
+
+/// Percentage with two significant digits, as `%.2g` of printf(3) gives it.
+fn percent(lost: u64, total: u64) -> String {
+    if total == 0 {
+        return "0".to_owned();
+    }
+    let percent = 100.0 * real(lost) / real(total);
+    if percent <= 0.0 {
+        return "0".to_owned();
+    }
+    if percent >= 99.5 {
+        return "1e+02".to_owned();
+    }
+    let digits: usize = if percent >= 9.95 {
+        0
+    } else if percent >= 0.995 {
+        1
+    } else if percent >= 0.0995 {
+        2
+    } else if percent >= 0.00995 {
+        3
+    } else {
+        4
+    };
+    let text = format!("{percent:.digits$}");
+    if digits == 0 {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A number of a stream: `[  1]`; `[ *1]` for data of the server on a connection of the client.
+#[must_use]
+pub fn id(number: u32, is_reverse: bool) -> String {
+    if is_reverse {
+        let text = format!("*{number}");
+        format!("[{text:>3}]")
+    } else {
+        format!("[{number:3}]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADAPTIVE: Iperf2Figures = Iperf2Figures {
+        bytes: false,
+        power: None,
+    };
+
+    #[test]
+    fn numbers_have_four_columns() {
+        for (bytes, text) in [
+            (0, "0.000 Bytes"),
+            (176, " 176 Bytes"),
+            (1000, "1000 Bytes"),
+            (1023, "1023 Bytes"),
+            (1024, "1.00 KBytes"),
+            (16_470, "16.1 KBytes"),
+            (131_072, " 128 KBytes"),
+            (1_048_575, "1024 KBytes"),
+            (1_048_576, "1.00 MBytes"),
+            (1 << 31, "2.00 GBytes"),
+        ] {
+            assert_eq!(ADAPTIVE.transfer(bytes, "Bytes"), text);
+        }
+    }
+
+    #[test]
+    fn units_are_those_of_the_letter() {
+        let rate = |bytes, power, count| {
+            let figures = Iperf2Figures { bytes, power };
+            figures.rate(count, Duration::from_secs(1))
+        };
+        assert_eq!(rate(false, None, 131_072), "1.05 Mbits/sec");
+        assert_eq!(rate(false, Some(2), 131_072), "1.05 Mbits/sec");
+        assert_eq!(rate(false, Some(1), 131_072), "1049 Kbits/sec");
+        assert_eq!(rate(true, Some(1), 131_072), " 128 KBytes/sec");
+        assert_eq!(rate(false, Some(3), 10_900_000), "0.087 Gbits/sec");
+        assert_eq!(rate(false, None, 0), "0.000 bits/sec");
+        let megabytes = Iperf2Figures {
+            bytes: false,
+            power: Some(2),
+        };
+        assert_eq!(megabytes.transfer(65_536, "Byte"), "0.062 MByte");
+    }
+
+    #[test]
+    fn rows_are_those_of_the_original() {
+        let at = |micros| Duration::from_micros(micros);
+        assert_eq!(
+            ADAPTIVE.row(&id(1, false), at(0), at(700), 307_200),
+            "[  1] 0.0000-0.0007 sec   300 KBytes  3.51 Gbits/sec"
+        );
+        assert_eq!(id(1, true), "[ *1]");
+        assert_eq!(loss(at(14), 2, 10), "   0.014 ms 2/10 (20%)");
+        assert_eq!(loss(at(0), 1, 3410), "   0.000 ms 1/3410 (0.029%)");
+        assert_eq!(loss(at(0), 12, 12), "   0.000 ms 12/12 (1e+02%)");
+    }
+}

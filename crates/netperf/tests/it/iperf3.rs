@@ -33,7 +33,7 @@ fn link(scratch: &Scratch) -> PathBuf {
 /// A server of either make, on a port of its own. It ends when dropped.
 struct Server {
     port: u16,
-    _ours: Option<Netserver>,
+    ours: Option<Netserver>,
     _stock: Option<Running>,
 }
 
@@ -46,7 +46,7 @@ impl Server {
         let netserver = Netserver::start_with(&ours!(), &Place::Here, &all, &[]);
         Self {
             port,
-            _ours: Some(netserver),
+            ours: Some(netserver),
             _stock: None,
         }
     }
@@ -60,7 +60,7 @@ impl Server {
         assert!(running.prints("Server listening", PATIENCE));
         Self {
             port,
-            _ours: None,
+            ours: None,
             _stock: Some(running),
         }
     }

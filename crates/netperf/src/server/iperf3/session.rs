@@ -10,7 +10,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, EndNeeds, Flow, Policy, Tally, TransportId};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, all_ready, ready};
-use netperf_os::{Socket, io as calls};
+use netperf_os::{Socket, io as calls, process};
 use netperf_session::iperf3::server::{
     BrokenBy, ServerEnd, ServerTest, ServerTestEffect, ServerTestInput, ServerTestState,
 };
@@ -306,6 +306,13 @@ impl Iperf3Session<'_> {
         self.parameters = parameters;
         if let Err(error) = self.permit() {
             return Some(ServerTestInput::Refused(error));
+        }
+        let bound = self.parameters.server_affinity.map(process::bind_to_cpu);
+        if let Some(Err(error)) = bound {
+            return Some(ServerTestInput::Refused(ServerError {
+                errno: error.raw_os_error().unwrap_or(0),
+                ..ServerError::PARAMETERS
+            }));
         }
         if self.parameters.protocol == Protocol::Udp {
             // The listener grants.

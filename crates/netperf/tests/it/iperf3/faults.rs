@@ -28,6 +28,22 @@ fn expect(stream: &mut TcpStream, expected: &[u8]) {
     assert_eq!(bytes, expected);
 }
 
+/// A client whose cookie is accepted. The session of the client before may not be over yet.
+fn admitted(server: &Server) -> TcpStream {
+    let mut control = connect(server);
+    let admitted = eventually(PATIENCE, || {
+        control = connect(server);
+        let (first, rest) = COOKIE.split_at(20);
+        control.write_all(first).unwrap();
+        control.write_all(rest).unwrap();
+        let mut answer = [0];
+        control.read_exact(&mut answer).unwrap();
+        answer == [9]
+    });
+    assert!(admitted, "busy");
+    control
+}
+
 /// A client that has come so far: 0 has connected, 1 sent a part of the cookie, 2 the cookie, 3
 /// a part of the parameters, 4 the parameters, 5 half of its streams, 6 all, 7 ended its test.
 fn come_so_far(server: &Server, steps: u32) -> Vec<TcpStream> {
@@ -37,10 +53,7 @@ fn come_so_far(server: &Server, steps: u32) -> Vec<TcpStream> {
     for step in 1..=steps {
         match step {
             1 => control.write_all(&COOKIE[..20]).unwrap(),
-            2 => {
-                control.write_all(&COOKIE[20..]).unwrap();
-                expect(&mut control, &[9]);
-            }
+            2 => control = admitted(server),
             3 => control.write_all(&parameters[..9]).unwrap(),
             4 => {
                 control.write_all(&parameters[9..]).unwrap();
@@ -164,6 +177,30 @@ fn threat_model_absurd_messages_get_one_error_and_the_next_client_is_served() {
     client(&own, &server, "127.0.0.1", &["-n", "1K", "-l", "1K"])
         .run()
         .expect_clean();
+}
+
+#[test]
+fn the_cpu_for_the_server_is_in_force_or_the_test_is_refused() {
+    let server = Server::ours(&[]);
+    let asked = |control: &mut TcpStream, cpu: u32| {
+        let text = format!(r#"{{"tcp":true,"time":1,"server_affinity":{cpu}}}"#);
+        control.write_all(&framed(&text)).unwrap();
+    };
+    let mut control = admitted(&server);
+    asked(&mut control, 1_000_000);
+    // An error of parameters, and EINVAL.
+    expect(&mut control, &[0xfe, 0, 0, 0, 114, 0, 0, 0, 22]);
+    let mut control = admitted(&server);
+    asked(&mut control, 0);
+    expect(&mut control, &[10]);
+    let bound = || {
+        let pids = server.ours.as_ref().expect("ours").sessions();
+        pids.iter().any(|pid| {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
+            status.is_ok_and(|text| text.contains("Cpus_allowed_list:\t0\n"))
+        })
+    };
+    assert!(eventually(PATIENCE, bound));
 }
 
 #[test]

@@ -90,7 +90,8 @@ lab-vm *suites="lab matrix flow_connections sctp_lab ktls_lab link hardware_stam
 lab-systemd:
     lab/suites vm systemd
 
-# Check dist/kubernetes with an API server, or on a node: `just lab-k8s node IMAGE`; as root.
+# Check dist/kubernetes with an API server; run them on a node (`just lab-k8s node`), or campaigns
+# on three (`just lab-k8s cluster`); as root.
 [no-exit-message]
 lab-k8s *options="check":
     lab/kubernetes/run {{ options }}

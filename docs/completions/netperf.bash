@@ -309,8 +309,8 @@ _netperf_command() {
     run) _netperf_line '--vs' || _netperf_complete netperf_run '--false-alarms --help --json --keep --margin --markdown --pairs --threshold --vary' ;;
     sweep) _netperf_line '' || _netperf_complete netperf_sweep '--help --output --over --plan --repeat' ;;
     campaign) _netperf_complete netperf_campaign '--agents --allow-restarted --allow-shared-nodes --cells --daemonset --db --expect --from --group --help --history --image --inventory --join-listen --json --key-file --launcher --live --minutes --name --namespace --output --page --plan --port --topology' -W $'run\ncheck\nshow\ncompare\nlist\ninventory\nmanifest\nkey' ;;
-    campaign/run) _netperf_complete netperf_campaign '--cells --expect --help --history --inventory --join-listen --json --key-file --live --output --page' -f ;;
-    campaign/check) _netperf_complete netperf_campaign '--expect --help --inventory --join-listen --json --key-file' ;;
+    campaign/run) _netperf_complete netperf_campaign '--allow-restarted --allow-shared-nodes --cells --expect --from --group --help --history --inventory --join-listen --json --key-file --live --output --page --port --topology' -f ;;
+    campaign/check) _netperf_complete netperf_campaign '--allow-restarted --allow-shared-nodes --expect --from --group --help --inventory --join-listen --json --key-file --port --topology' ;;
     campaign/show) _netperf_complete netperf_campaign '--db --help --page' -f ;;
     campaign/compare) _netperf_complete netperf_campaign '--db --help --json' -f ;;
     campaign/list) _netperf_complete netperf_campaign '--db --help --json' ;;

@@ -58,6 +58,12 @@ pub(crate) const VERBS: &[CampaignVerbRow] = &[
         about: "measure by a plan",
         takes: &[
             "inventory",
+            "from",
+            "port",
+            "group",
+            "topology",
+            "allow-restarted",
+            "allow-shared-nodes",
             "join-listen",
             "expect",
             "key-file",
@@ -74,7 +80,19 @@ pub(crate) const VERBS: &[CampaignVerbRow] = &[
         verb: CampaignVerb::Check,
         word: "check",
         about: "connect to all agents",
-        takes: &["inventory", "join-listen", "expect", "key-file", "json"],
+        takes: &[
+            "inventory",
+            "from",
+            "port",
+            "group",
+            "topology",
+            "allow-restarted",
+            "allow-shared-nodes",
+            "join-listen",
+            "expect",
+            "key-file",
+            "json",
+        ],
         files: false,
     },
     CampaignVerbRow {
@@ -138,6 +156,16 @@ pub(crate) const VERBS: &[CampaignVerbRow] = &[
         takes: &["output", "name"],
         files: false,
     },
+];
+
+/// Options that say how an inventory is read.
+const OF_INVENTORY: [&str; 6] = [
+    "from",
+    "port",
+    "group",
+    "topology",
+    "allow-restarted",
+    "allow-shared-nodes",
 ];
 
 /// Engines of `netperf campaign manifest`.
@@ -243,7 +271,8 @@ fn understood(verb: Option<&str>, args: &CampaignArgs) -> Result<CampaignVerb, S
     let lack =
         match row.verb {
             CampaignVerb::Run | CampaignVerb::Check | CampaignVerb::Show | CampaignVerb::Agent => {
-                run_lack(row.verb, args).map(str::to_owned)
+                let lack = run_lack(row.verb, args).map(str::to_owned);
+                lack.or_else(|| inventory_lack(args))
             }
             CampaignVerb::Compare => (args.words.len() != 2)
                 .then(|| "two results are needed: files, or campaigns of a history".to_owned()),
@@ -280,8 +309,20 @@ fn run_lack(verb: CampaignVerb, args: &CampaignArgs) -> Option<&'static str> {
         _ if args.inventory.as_deref() == standard && args.file.as_deref() == standard => {
             Some("standard input cannot be the plan and the inventory")
         }
+        _ if args.topology.as_deref() == standard && args.file.as_deref() == standard => {
+            Some("standard input cannot be the plan and the topology")
+        }
         _ => None,
     }
+}
+
+/// The option of an inventory that is given without one.
+fn inventory_lack(args: &CampaignArgs) -> Option<String> {
+    let given = args.given();
+    let alone = OF_INVENTORY
+        .iter()
+        .find(|name| args.inventory.is_none() && given.contains(name));
+    alone.map(|name| format!("--{name} needs --inventory"))
 }
 
 /// What is wrong with the words and options of a manifest.
@@ -362,6 +403,13 @@ mod tests {
         assert_eq!(args.words, ["-"]);
         assert_eq!(args.from.as_deref(), Some("slurm"));
         assert_eq!(args.port, Some(4000));
+        let line = "netperf campaign run p --inventory i --topology t --allow-restarted";
+        let Subcommand::Campaign(verb, args) = read(line) else {
+            panic!("a command");
+        };
+        assert_eq!(verb, CampaignVerb::Run);
+        assert_eq!(args.topology.as_deref(), Some("t"));
+        assert!(args.allow_restarted && !args.allow_shared_nodes);
         let line = "netperf campaign manifest k8s --agents 3 --daemonset";
         let Subcommand::Campaign(verb, args) = read(line) else {
             panic!("a command");
@@ -380,6 +428,14 @@ mod tests {
             (
                 "netperf campaign inventory a --agents 3",
                 "--agents is not for this",
+            ),
+            (
+                "netperf campaign check --join-listen :1 --expect 2 --topology t",
+                "--topology needs --inventory",
+            ),
+            (
+                "netperf campaign run - --inventory hosts --topology -",
+                "cannot be the plan and the topology",
             ),
             ("netperf campaign manifest", "one engine is needed"),
             (

@@ -175,6 +175,14 @@ impl fmt::Display for BadMember {
     }
 }
 
+/// How often.
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
 /// Why a member cannot take part, and what helps.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WhyBad {
@@ -189,8 +197,8 @@ pub enum WhyBad {
     Ended(String),
     /// A pod whose container was started again.
     #[error(
-        "restarted {0} times: see kubectl logs --previous, and delete it or accept it with \
-         --allow-restarted"
+        "restarted {}: see kubectl logs --previous, and delete it or accept it with \
+         --allow-restarted", times(*.0)
     )]
     Restarted(u64),
     /// A pod without an address.

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use netperf_campaign::Letters;
-use netperf_campaign::inventory::{self, InventoryMember, InventoryOptions};
+use netperf_campaign::inventory::{self, InventoryMember};
 use netperf_campaign::matrix::{Matrix, MatrixView};
 use netperf_campaign::outcome::CampaignDocument;
 use netperf_campaign::plan::CampaignPlan;
@@ -78,11 +78,6 @@ fn text(path: &str) -> Result<String, Failure> {
     };
     read.map_err(|error| failure(format_args!("{path}: {}", system_text(&error))))?;
     Ok(text)
-}
-
-fn members(path: &str) -> Result<Vec<InventoryMember>, Failure> {
-    let bad = |bad| failure(format_args!("{path}: {bad}"));
-    inventory::read(text(path)?.as_bytes(), &InventoryOptions::default()).map_err(bad)
 }
 
 fn file(args: &CampaignArgs) -> &str {
@@ -158,9 +153,9 @@ fn connect(
     Ok(greeted.and_then(|()| coordinator.synchronise()))
 }
 
-fn entries(args: &CampaignArgs) -> Result<Vec<InventoryMember>, Failure> {
+fn entries(args: &CampaignArgs, verb: &str) -> Result<Vec<InventoryMember>, Failure> {
     match &args.inventory {
-        Some(path) => members(path),
+        Some(path) => offline::members(args, verb, path),
         None => Ok(Vec::new()),
     }
 }
@@ -169,7 +164,7 @@ fn check(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
         .map_err(|error| failure(system_text(&error)))?;
     let plan = no_plan()?;
-    let coordinator = CampaignRun::new(&plan, entries(args)?, &signals);
+    let coordinator = CampaignRun::new(&plan, entries(args, "check")?, &signals);
     let mut coordinator = coordinator.map_err(failure)?;
     let met = connect(&mut coordinator, args)?;
     // The agents are free again at once, also after a failure.
@@ -213,7 +208,7 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         .collect();
     files::apart(&outputs, &inputs).map_err(failure)?;
     let mut history = results::history(args)?;
-    let members = entries(args)?;
+    let members = entries(args, "run")?;
     if !members.is_empty() {
         plan.rounds(&members).map_err(failure)?;
     }

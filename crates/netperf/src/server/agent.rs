@@ -56,10 +56,12 @@ impl AgentProgram {
         let own = process::own_file();
         let own = std::fs::read_link(own).unwrap_or_else(|_| own.to_owned());
         let name = own.file_name().and_then(|name| name.to_str());
-        let name = name.unwrap_or_default().replacen("netserver", "netperf", 1);
-        let path = own.with_file_name(name);
+        let name = name.unwrap_or_default();
+        // A link with the name netserver leads to netperf, which contains both.
+        let is_netperf = name.contains("netperf");
+        let path = own.with_file_name(name.replacen("netserver", "netperf", 1));
         match File::open(&path) {
-            Ok(file) if path != own => Ok(Self { file, path }),
+            Ok(file) if path != own || is_netperf => Ok(Self { file, path }),
             Ok(_) => Err("--agent needs the program netperf beside netserver".to_owned()),
             Err(error) => Err(format!(
                 "--agent needs the program netperf beside netserver: {}: {}",

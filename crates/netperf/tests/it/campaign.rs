@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use netperf_testkit::process::signal;
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Running, Scratch, eventually, ours, procfs,
+    Finished, Invocation, Netserver, Place, Programs, Running, Scratch, eventually, ours, procfs,
 };
 use serde_json::Value;
 
@@ -35,6 +35,10 @@ fn key(folder: &Scratch) -> PathBuf {
 }
 
 fn start(folder: &Scratch, options: &[&str]) -> Netserver {
+    start_of(&ours!(), folder, options)
+}
+
+fn start_of(programs: &Programs, folder: &Scratch, options: &[&str]) -> Netserver {
     let key = key(folder);
     let key = key.to_str().expect("a path in UTF-8");
     let all = [
@@ -42,13 +46,17 @@ fn start(folder: &Scratch, options: &[&str]) -> Netserver {
         options,
     ]
     .concat();
-    Netserver::start_with(&ours!(), &Place::Here, &all, &[])
+    Netserver::start_with(programs, &Place::Here, &all, &[])
 }
 
 impl Agents {
     pub(crate) fn new(count: usize) -> Self {
-        let folder = Scratch::new();
-        let agents: Vec<_> = (0..count).map(|_| start(&folder, &["--agent"])).collect();
+        Self::of(&ours!(), Scratch::new(), count)
+    }
+
+    fn of(programs: &Programs, folder: Scratch, count: usize) -> Self {
+        let agent = |_| start_of(programs, &folder, &["--agent"]);
+        let agents: Vec<_> = (0..count).map(agent).collect();
         let agents = Self { folder, agents };
         let line = |(number, agent): (usize, &Netserver)| {
             format!("127.0.0.1:{} name=h{number}\n", agent.port())
@@ -168,6 +176,20 @@ fn every_pair_is_measured_in_a_window_of_the_common_time_line() {
         "{}",
         client.account()
     );
+}
+
+/// The container image has one program with two names.
+#[test]
+fn agents_are_netperf_under_the_name_netserver() {
+    let folder = Scratch::new();
+    let mut programs = ours!();
+    let netserver = folder.path().join("netserver");
+    std::os::unix::fs::symlink(&programs.netperf, &netserver).expect("a link");
+    programs.netserver = netserver;
+    let agents = Agents::of(&programs, folder, 2);
+    let finished = agents.campaign(&plan("pairs", 0.3, "")).run();
+    assert_eq!(document(finished, 0)["complete"], true);
+    agents.nothing_is_left();
 }
 
 #[test]

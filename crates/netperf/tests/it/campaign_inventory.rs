@@ -55,6 +55,7 @@ fn every_saved_inventory_is_recognised_and_printed_as_json_lines() {
     let folder = Scratch::new();
     for (name, engine, members) in [
         ("pods.json", "kubernetes", 3),
+        ("lab-pods.json", "kubernetes", 3),
         ("ansible.json", "ansible", 5),
         ("scontrol-nodes", "slurm", 2),
         ("scontrol-nodes-long", "slurm", 1),
@@ -91,6 +92,13 @@ fn options_of_an_inventory_have_an_effect() {
     let printed = lines(&campaign(&folder, &words).run().expect_clean());
     assert_eq!(printed[0]["labels"]["zone"], "z1");
     assert_eq!(printed[0]["control"], "10.78.1.7:4000");
+    let pods = saved("lab-pods.json").display().to_string();
+    let nodes = saved("lab-nodes.json").display().to_string();
+    let words = format!("inventory {pods} --topology {nodes}");
+    let printed = lines(&campaign(&folder, &words).run().expect_clean());
+    let labels = serde_json::json!({"network": "pod", "node": "node-2", "zone": "lab"});
+    assert_eq!(printed[0]["labels"], labels);
+    assert_eq!(printed[0]["control"], "10.202.2.2:12865");
     let ansible = saved("ansible.json").display().to_string();
     let words = format!("inventory --group rack1 {ansible}");
     let printed = lines(&campaign(&folder, &words).run().expect_clean());
@@ -120,6 +128,40 @@ fn every_member_that_is_refused_has_a_line_with_its_name() {
     }
     let accepted = reading(&folder, "inventory --allow-restarted -", &again);
     assert_eq!(lines(&accepted.run().expect_clean()).len(), 3);
+}
+
+/// As `just lab-k8s cluster` saved them: one pod was restarted, one cut off, one deleted.
+#[test]
+fn bad_pods_of_a_cluster_are_refused_by_name_before_anything_is_measured() {
+    let folder = Scratch::new();
+    campaign(&folder, "key -o key").run().expect_clean();
+    fs::write(
+        folder.path().join("plan.toml"),
+        "pattern = \"pairs\"\ntest = \"TCP_RR\"\n",
+    )
+    .expect("a plan");
+    let pods = saved("lab-pods-refused.json").display().to_string();
+    let nodes = saved("lab-nodes.json").display().to_string();
+    let with_key = format!("--inventory {pods} --topology {nodes} --key-file key");
+    for (verb, words) in [
+        ("inventory", format!("inventory {pods} --topology {nodes}")),
+        ("check", format!("check {with_key}")),
+        ("run", format!("run plan.toml {with_key}")),
+    ] {
+        let said = refused(campaign(&folder, &words));
+        let begins = [
+            "netperf-agent-hczzf: not ready (ContainersNotReady): ",
+            "netperf-agent-r457m: terminating: ",
+            "netperf-agent-rxjt8: restarted once: ",
+        ];
+        assert_eq!(said.lines().count(), begins.len(), "{said}");
+        for (line, begin) in said.lines().zip(begins) {
+            let begin = format!("netperf campaign {verb}: {begin}");
+            assert!(line.starts_with(&begin), "{line}");
+        }
+        let said = refused(campaign(&folder, &format!("{words} --allow-restarted")));
+        assert_eq!(said.lines().count(), 2, "{said}");
+    }
 }
 
 #[test]

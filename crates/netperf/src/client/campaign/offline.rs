@@ -6,7 +6,9 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use netperf_campaign::inventory::{self, EngineName, InventoryError, InventoryOptions};
+use netperf_campaign::inventory::{
+    self, EngineName, InventoryError, InventoryMember, InventoryOptions,
+};
 use netperf_campaign::manifest::{AgentWorkload, Manifest, ManifestKind, StepLauncher};
 use netperf_cli::{CampaignArgs, OutputStream};
 use netperf_model::{KeyRing, KeyRole};
@@ -46,8 +48,24 @@ fn failure(exit: u8, verb: &str, problem: impl Display) -> Failure {
 
 /// Prints the members of an inventory.
 pub(super) fn inventory(args: &CampaignArgs) -> Result<(), Failure> {
-    let invalid = |problem: &dyn Display| failure(INVALID, "inventory", problem);
     let name = args.words.first().map_or(STANDARD, String::as_str);
+    let members = members(args, "inventory", name)?;
+    let for_person = !args.json && output::is_terminal(OutputStream::Stdout);
+    out(&if for_person {
+        inventory::table(&members)
+    } else {
+        inventory::json_lines(&members)
+    });
+    Ok(())
+}
+
+/// The members of the inventory in a file, for a verb.
+pub(super) fn members(
+    args: &CampaignArgs,
+    verb: &str,
+    name: &str,
+) -> Result<Vec<InventoryMember>, Failure> {
+    let invalid = |problem: &dyn Display| failure(INVALID, verb, problem);
     if name == STANDARD && args.topology.as_deref() == Some(STANDARD) {
         let line = "standard input is either the inventory or the topology: name a file for one";
         return Err(invalid(&line));
@@ -61,7 +79,7 @@ pub(super) fn inventory(args: &CampaignArgs) -> Result<(), Failure> {
         allow_restarted: args.allow_restarted,
         allow_shared_nodes: args.allow_shared_nodes,
     };
-    let members = inventory::read(&read(name)?, &options).map_err(|error| match error {
+    inventory::read(&read(name)?, &options).map_err(|error| match error {
         InventoryError::Members(_) | InventoryError::Topology(_) | InventoryError::Group => {
             invalid(&error)
         }
@@ -80,14 +98,7 @@ pub(super) fn inventory(args: &CampaignArgs) -> Result<(), Failure> {
             };
             invalid(&format_args!("{name}: {error}"))
         }
-    })?;
-    let for_person = !args.json && output::is_terminal(OutputStream::Stdout);
-    out(&if for_person {
-        inventory::table(&members)
-    } else {
-        inventory::json_lines(&members)
-    });
-    Ok(())
+    })
 }
 
 /// Prints a manifest.

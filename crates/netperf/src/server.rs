@@ -167,6 +167,9 @@ fn with_key(mut args: ServerArgs, of_session: Option<Arc<KeyRing>>) -> Result<Se
         let line = "require is key, but there is none: give one with key-file";
         return Err(Failure::netserver(FAILED, line));
     }
+    if let Some(line) = args.open_to_iperf3() {
+        return Err(Failure::netserver(INVALID, line));
+    }
     let keys = args.access.keys.as_ref();
     let may_coordinate = keys.is_some_and(|keys| {
         let mut keys = keys.keys().iter();

@@ -52,6 +52,10 @@ pub struct ServerArgs {
     pub standalone: bool,
 }
 
+/// Clients of iperf3 beside a required credential.
+const IPERF3_CREDENTIAL: &str = "iperf3 clients have neither key nor passphrase: leave out iperf3, \
+    or admit clients without (require none)";
+
 impl ServerArgs {
     /// The port to listen on, as typed or the default.
     #[must_use]
@@ -112,6 +116,14 @@ impl ServerArgs {
             (None, None) => Require::None,
         };
         self.access.require.unwrap_or(strongest)
+    }
+
+    /// The contradiction of iperf3 clients and a credential, if there is one. The key may come from
+    /// the environment.
+    #[must_use]
+    pub fn open_to_iperf3(&self) -> Option<&'static str> {
+        let is_open = self.iperf3.is_some() && self.require() != Require::None;
+        is_open.then_some(IPERF3_CREDENTIAL)
     }
 
     /// Data accepted at the port of the control connection. A netserver that serves one client
@@ -207,9 +219,7 @@ impl ServerArgs {
         let requires = self.access.key_file.is_some() || self.passphrase.is_some();
         let none = self.access.require == Some(Require::None);
         if self.iperf3.is_some() && !none && (requires || self.access.require.is_some()) {
-            let line = "iperf3 clients have neither key nor passphrase: \
-                leave out iperf3, or admit clients without (require none)";
-            return Some(line.to_owned());
+            return Some(IPERF3_CREDENTIAL.to_owned());
         }
         match self.access.require {
             Some(Require::Passphrase) if self.passphrase.is_none() => Some(

@@ -88,12 +88,7 @@ pub fn send_datagrams(
         // A datagram has at least the word of its number.
         let length = if number == 0 { wanted } else { most.max(4) };
         let sent = u64::try_from(length).unwrap_or_default();
-        let total = run.bytes.saturating_add(2 * sent);
-        if order
-            .credit
-            .is_some_and(|credit| credit.load(Ordering::Relaxed) < total)
-        {
-            // Two datagrams are left for the end.
+        if order.credit.is_some_and(|credit| !take(credit, sent)) {
             if now.since(last) >= STALLED {
                 run.end = TransferEnd::Stalled;
                 break;
@@ -103,7 +98,11 @@ pub fn send_datagrams(
         }
         let micros = u64::try_from(now.since(start).as_micros()).unwrap_or(u64::MAX);
         write_stamp(datagram, number + 1, epoch.saturating_add(micros));
-        match send(datagram.get(..length).unwrap_or(datagram)) {
+        let result = send(datagram.get(..length).unwrap_or(datagram));
+        if let (Err(_), Some(credit)) = (&result, order.credit) {
+            credit.fetch_add(sent, Ordering::Relaxed);
+        }
+        match result {
             Ok(_) => {}
             Err(error) if is_queue_full(&error) || is_no_progress(&error) => {
                 wait::sleep(PAUSE);
@@ -128,6 +127,13 @@ pub fn send_datagrams(
     }
     run.elapsed = clock::now().since(start);
     Ok((run, number))
+}
+
+/// Takes the bytes of a datagram from what may be sent. As much is left for the end.
+fn take(credit: &AtomicU64, sent: u64) -> bool {
+    let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
+    let take = |left: u64| (left >= 2 * sent).then(|| left - sent);
+    credit.fetch_update(set, fetch, take).is_ok()
 }
 
 /// Writes number and time of day, microseconds, as far as they fit.

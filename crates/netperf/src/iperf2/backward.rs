@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_engine::iperf2::{
@@ -97,7 +97,8 @@ impl BackListener {
         let until = clock::now().plus(Self::patience(plan));
         let mut accepted = Vec::new();
         let wanted = usize::try_from(plan.streams.max(1)).unwrap_or(1);
-        while accepted.len() < wanted && !until.left().is_zero() {
+        let is_stopped = || stop.load(Ordering::Relaxed);
+        while accepted.len() < wanted && !until.left().is_zero() && !is_stopped() {
             if !ready(
                 self.socket.as_fd(),
                 Interest::Read,

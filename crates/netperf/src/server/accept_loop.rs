@@ -384,6 +384,7 @@ impl AcceptLoop {
             // If this fails, the next accept(2) fails again and is logged.
             let _in_vain = self.poller.pause(fd, token, until.is_some());
         }
+        self.iperf3.pause(&self.poller, until.is_some());
     }
 
     fn obey(&mut self, signal: Signal) {
@@ -431,7 +432,7 @@ impl AcceptLoop {
     /// Applies the new settings, except those fixed at start.
     fn take(&mut self, mut read: ServerArgs) {
         // Keys that cannot be read again stay.
-        let old = self.args.access.keys.take();
+        let old = self.args.access.keys.clone();
         let open = |path: &std::path::Path| root_files::open(path, self.root_files.as_ref());
         read.access.keys = match key::load_again(read.access.key_file.as_deref(), open) {
             Ok(keys) => keys.map(Arc::new).or(old),
@@ -442,16 +443,31 @@ impl AcceptLoop {
             }
         };
         read.operations = std::mem::take(&mut self.args.operations);
-        if read.require() == Require::Key && read.access.keys.is_none() {
+        let error = if read.require() == Require::Key && read.access.keys.is_none() {
+            Some("a key is required, but none is configured")
+        } else if read.require() != Require::None && self.serves_iperf() {
+            Some("iperf clients have neither key nor passphrase: restart without their ports")
+        } else {
+            None
+        };
+        if let Some(error) = error {
             self.args.operations = read.operations;
-            let fields = [("error", "a key is required, but none is configured".into())];
-            return self.log.say(LogLevel::Error, "reload", &fields);
+            return self
+                .log
+                .say(LogLevel::Error, "reload", &[("error", error.into())]);
         }
         self.admission.change(read.policy());
         self.args = read;
         self.restart_workers();
         self.look_at_host();
         self.log.say(LogLevel::Info, "reloaded", &[]);
+    }
+
+    /// True if ports of iperf 2 or iperf3 are open.
+    fn serves_iperf(&self) -> bool {
+        self.listeners.len() > self.of_netperf
+            || !self.datagram_workers.is_empty()
+            || self.iperf3.listens()
     }
 
     /// Finds out which permitted transports and which features this host has. Sessions do not:

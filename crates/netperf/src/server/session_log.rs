@@ -181,7 +181,7 @@ impl SessionLog {
             LogLevel::Info
         };
         let fields = self.fields(end);
-        if self.denied.is_some() && self.ran == 0 {
+        if self.ran == 0 && (self.denied.is_some() || self.refused > 0) {
             log.deny(level, "session", &fields);
         } else {
             log.say(level, "session", &fields);

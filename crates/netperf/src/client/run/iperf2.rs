@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use netperf_engine::iperf2::TransferEnd;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rate};
 use netperf_model::{
     Agreed, EndResult, EndSetup, Hosts, Iteration, Limit, Quality, RateUnit, Tally, TestPlan,
@@ -19,6 +20,17 @@ use crate::output::{Failure, system_text};
 
 /// Longest time until a signal is noticed.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// The reason for which a result is none.
+fn incomplete(result: &Iperf2StreamResult) -> Option<&'static str> {
+    let ends = [&result.sent, &result.received].into_iter().flatten();
+    let is_cut = |end: TransferEnd| matches!(end, TransferEnd::Closed | TransferEnd::Stalled);
+    if ends.map(|one| one.end).any(is_cut) && !alarm::stopped_by_user() {
+        return Some("the server ended the test early, or took no data");
+    }
+    let unreported = "no report arrived; is it a server for UDP (-u)?";
+    result.unreported.then_some(unreported)
+}
 
 impl TestRun<'_> {
     /// Runs an iteration.
@@ -58,9 +70,9 @@ impl TestRun<'_> {
             }
         });
         let result = results.swap_remove(0).map_err(failed)?;
-        if result.unreported {
+        if let Some(why) = incomplete(&result) {
             return Err(Failure::failed(format_args!(
-                "iperf 2 at {server} port {}: no report arrived; is it a server for UDP (-u)?",
+                "iperf 2 at {server} port {}: {why}",
                 remote.port()
             )));
         }

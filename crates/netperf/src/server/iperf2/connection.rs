@@ -10,9 +10,9 @@ use netperf_cli::ServerArgs;
 use netperf_engine::iperf2::{
     PATIENCE, StreamOrder, Transfer, TransferCounts, TransferEnd, receive_stream, send_stream,
 };
-use netperf_measure::clock;
+use netperf_measure::clock::{self, Moment};
 use netperf_model::iperf2::Iperf2Rate;
-use netperf_model::{Denied, Duplex, Flow, Policy, Tally, TransportId};
+use netperf_model::{Denied, Duplex, EndNeeds, Flow, Policy, Tally, TransportId};
 use netperf_os::io::{half_close, peek_at, recv, set_patience};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
@@ -74,6 +74,7 @@ pub(in crate::server) fn serve(control: Socket, args: &ServerArgs, records: &mut
         policy,
         records,
         ending: SessionEnd::Finished,
+        header_until: None,
     };
     let (mut state, mut effects) = connection::start();
     while state != ConnectionState::Closed {
@@ -92,6 +93,8 @@ struct ServedConnection<'a> {
     policy: Policy,
     records: &'a mut dyn Records,
     ending: SessionEnd,
+    /// Time limit of the whole header, once it is awaited.
+    header_until: Option<Moment>,
 }
 
 impl ServedConnection<'_> {
@@ -138,6 +141,7 @@ impl ServedConnection<'_> {
     fn read(&mut self, count: usize, within: Duration) -> ConnectionInput {
         let mut buf = vec![0; count];
         let until = clock::now().plus(within);
+        let until = until.min(*self.header_until.get_or_insert(until));
         loop {
             match ready(self.control.as_fd(), Interest::Read, until.left()) {
                 Ok(true) => {}
@@ -199,6 +203,14 @@ impl ServedConnection<'_> {
             Some((port, order)) => Some((port, permitted(&self.policy, order)?)),
             None => None,
         };
+        let memory = before.map_or(0, |_| BUFFER) + sends.map_or(0, |(_, order)| order.block);
+        let needs = EndNeeds {
+            memory: memory as u64,
+            ports: 0,
+        };
+        self.policy.limits.bear(needs)?;
+        let asked = SessionRecord::Needs(needs);
+        self.records.ask(asked, &self.policy.limits)?;
         let planned = sends.map(|(_, order)| time_and_bytes(&self.policy, &order));
         let runs = planned.map_or(0.0, |(time, _)| time.as_secs_f64());
         self.records.tell(SessionRecord::Runs(runs));

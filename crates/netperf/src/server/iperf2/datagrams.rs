@@ -136,9 +136,11 @@ impl DatagramServer {
         }
         if let Some(report) = served.flow.report(bytes) {
             let length = u64::try_from(report.len()).unwrap_or_default();
-            if !served.permitted {
-                // What the report used is not there for other datagrams.
-                served.arrived.fetch_sub(length, Ordering::Relaxed);
+            // What the report uses is not there for other datagrams, and they share what there is.
+            let take = |left: u64| left.checked_sub(length);
+            let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
+            if !served.permitted && served.arrived.fetch_update(set, fetch, take).is_err() {
+                return;
             }
             // A lost report is asked for again.
             let _lost = send_back(self.socket.as_fd(), &report, source);

@@ -92,6 +92,20 @@ impl Iperf3Port {
         })
     }
 
+    /// True if it accepts clients.
+    pub(in crate::server) fn listens(&self) -> bool {
+        !self.listeners.is_empty()
+    }
+
+    /// Suspends the listeners, or resumes them.
+    pub(in crate::server) fn pause(&self, poller: &ServerPoller, suspends: bool) {
+        for (number, listener) in (0..).zip(&self.listeners) {
+            let token = PollToken::Iperf3Listener(number);
+            // If this fails, the next accept(2) fails again and is logged.
+            let _in_vain = poller.pause(listener.as_fd(), token, suspends);
+        }
+    }
+
     /// Stops accepting clients; sessions that run finish.
     pub(in crate::server) fn close(&mut self, poller: &ServerPoller) {
         for socket in self.listeners.drain(..) {

@@ -34,6 +34,8 @@ const LATE: Duration = Duration::from_secs(10);
 const STALLED: Duration = Duration::from_secs(30);
 /// Interval of looks at the streams.
 const LOOK: Duration = Duration::from_millis(100);
+/// Length of the output for the client from which no more intervals are added.
+const MOST_TEXT: usize = 32_768;
 /// Interval of rows in the output.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Seconds after which an idle control connection is probed, and number of probes, one a second.
@@ -268,6 +270,10 @@ impl Iperf3Session<'_> {
         if self.by_amount() {
             return limit.unwrap_or(Duration::from_secs(24 * 3600)) + LATE;
         }
+        if self.parameters.time == 0.0 {
+            // Without an end.
+            return Duration::from_secs(u32::MAX.into());
+        }
         self.time() + LATE
     }
 
@@ -385,7 +391,12 @@ impl Iperf3Session<'_> {
             let all = parameters
                 .bandwidth
                 .saturating_mul(u64::from(parameters.parallel));
-            if sends && (parameters.bandwidth == 0 || all > most) {
+            // Blocks of a burst are sent at once.
+            let burst = u64::from(parameters.burst)
+                .saturating_mul(plan(parameters).size as u64)
+                .saturating_mul(8 * u64::from(parameters.parallel));
+            let is_burst = parameters.burst > 1 && burst > most;
+            if sends && (parameters.bandwidth == 0 || all > most || is_burst) {
                 return Err(Denied::SendRate(most));
             }
         }
@@ -453,7 +464,13 @@ impl Iperf3Session<'_> {
         if let (Some(run), Some(view)) = (&mut self.run, &self.view) {
             let interval = run.interval(omitted);
             let first = self.intervals == 0;
-            self.text.push_str(&view.interval(&interval, first));
+            // Clients read so much at most.
+            if self.text.len() < MOST_TEXT {
+                self.text.push_str(&view.interval(&interval, first));
+                if self.text.len() >= MOST_TEXT {
+                    self.text.push_str("[further intervals are left out]\n");
+                }
+            }
             self.intervals += 1;
         }
     }

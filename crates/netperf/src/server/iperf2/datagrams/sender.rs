@@ -103,16 +103,9 @@ impl FlowSender {
             credit: self.credit.as_deref(),
         };
         let (counts, stop) = (TransferCounts::default(), AtomicBool::new(false));
-        let (run, last) = send_datagrams(&mut datagram, &order, &counts, &stop, |bytes| {
+        send_datagrams(&mut datagram, &order, &counts, &stop, |bytes| {
             transmit(bytes)
-        })?;
-        if let Some(credit) = &self.credit {
-            credit.fetch_sub(
-                run.bytes.min(credit.load(Ordering::Relaxed)),
-                Ordering::Relaxed,
-            );
-        }
-        Ok((run, last))
+        })
     }
 
     /// Sends a final datagram: as long as the others, or as short as possible if no more may be
@@ -132,16 +125,18 @@ impl FlowSender {
             *place = byte;
         }
         if let Some(credit) = &self.credit {
-            let left = credit.load(Ordering::Relaxed);
-            let most = usize::try_from(left).unwrap_or(usize::MAX);
-            if most < stamp.len() {
-                return;
-            }
-            if most < bytes.len() {
+            let taken = |length: usize| {
+                let length = u64::try_from(length).unwrap_or(u64::MAX);
+                let take = |left: u64| left.checked_sub(length);
+                let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
+                credit.fetch_update(set, fetch, take).is_ok()
+            };
+            if !taken(bytes.len()) {
+                if !taken(stamp.len()) {
+                    return;
+                }
                 bytes.truncate(stamp.len());
             }
-            let used = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-            credit.fetch_sub(used.min(left), Ordering::Relaxed);
         }
         // A lost final datagram is sent again, or the client ends by its own limit.
         let _lost = transmit(&bytes);

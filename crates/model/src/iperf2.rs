@@ -114,6 +114,28 @@ impl Iperf2Plan {
         self.length.unwrap_or(default)
     }
 
+    /// The reason for which a server cannot be asked to send so much or so fast: the header of a
+    /// client has 32 bits for each.
+    #[must_use]
+    pub fn not_in_header(&self) -> Option<String> {
+        if self.direction == Iperf2Direction::Forward {
+            return None;
+        }
+        let (most_bytes, most_rate) = (i32::MAX.unsigned_abs(), u32::MAX);
+        match (self.amount, self.rate) {
+            (Iperf2Amount::Bytes(bytes), _) if bytes > most_bytes.into() => Some(format!(
+                "{bytes} bytes: a server can be asked for {most_bytes} bytes at most"
+            )),
+            (_, Some(Iperf2Rate::Bits(rate))) if rate > most_rate.into() => Some(format!(
+                "{rate} bit/s: a server can be asked for {most_rate} bit/s at most"
+            )),
+            (_, Some(Iperf2Rate::Packets(_))) => {
+                Some("packets per second: a server can be asked for bits per second only".into())
+            }
+            _ => None,
+        }
+    }
+
     /// Rate of each stream; TCP has none unless given.
     #[must_use]
     pub fn effective_rate(&self) -> Option<Iperf2Rate> {

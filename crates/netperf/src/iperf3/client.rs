@@ -464,7 +464,7 @@ impl Test<'_> {
         let Some(run) = &mut self.run else {
             return;
         };
-        if self.totals.is_some() {
+        if self.totals.is_some() || !run.has_begun() {
             return;
         }
         let (last, totals) = run.finish(self.intervals > 0);

@@ -306,6 +306,11 @@ impl Run {
         }
     }
 
+    /// True once data may move.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.started > 0
+    }
+
     /// The part that does not count is over.
     pub(crate) fn counts_from_now(&mut self) {
         let (now, readings) = (clock::monotonic(), self.readings());

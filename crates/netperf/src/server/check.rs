@@ -8,7 +8,7 @@ use std::path::Path;
 use netperf_cli::ServerArgs;
 
 use super::own_user::UserChange;
-use super::{listen, with_key};
+use super::{iperf2, listen, with_key};
 use crate::output::{FAILED, Failure, system_text};
 
 /// Failures of a start with these settings. Ports that are in use, as by a running netserver,
@@ -31,14 +31,18 @@ pub(super) fn failures(args: ServerArgs) -> Vec<Failure> {
             .map(drop)
             .or_else(unless_in_use),
     );
-    look(with_key(args, None).map(drop));
+    match with_key(args, None) {
+        Ok(args) => look(iperf2::listen(&args).map(drop).or_else(unless_in_use)),
+        Err(failure) => look(Err(failure)),
+    }
     failures
 }
 
 /// Ignores the failure of an address in use.
 fn unless_in_use(failure: Failure) -> Result<(), Failure> {
     let in_use = io::Error::from_raw_os_error(IN_USE);
-    if failure.stderr.contains(&system_text(&in_use)) {
+    let text = system_text(&in_use);
+    if failure.stderr.contains(&text) || failure.hint.contains(&text) {
         return Ok(());
     }
     Err(failure)

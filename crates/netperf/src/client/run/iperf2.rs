@@ -154,7 +154,7 @@ fn iperf2_plan(plan: &TestPlan, port: u16, ipv6: bool) -> Result<Iperf2Plan, Fai
         RateUnit::Bits => Iperf2Rate::Bits(whole(rate.per_second)),
         RateUnit::Packets | RateUnit::Transactions => Iperf2Rate::Packets(whole(rate.per_second)),
     });
-    Ok(Iperf2Plan {
+    let plan = Iperf2Plan {
         udp,
         port,
         direction,
@@ -164,7 +164,11 @@ fn iperf2_plan(plan: &TestPlan, port: u16, ipv6: bool) -> Result<Iperf2Plan, Fai
         rate,
         ipv6,
         ..Iperf2Plan::default()
-    })
+    };
+    match plan.not_in_header() {
+        Some(line) => Err(Failure::unsupported(format_args!("--iperf2: {line}"))),
+        None => Ok(plan),
+    }
 }
 
 #[expect(

@@ -180,6 +180,20 @@ fn threat_model_absurd_messages_get_one_error_and_the_next_client_is_served() {
 }
 
 #[test]
+fn threat_model_a_key_from_the_environment_excludes_iperf3() {
+    let refused = Invocation::new(&ours!().netserver)
+        .args(["-D", "-p", &free_port().to_string(), "--iperf3"])
+        .env("NETPERF_KEY", "0123456789abcdef0123456789abcdef")
+        .run()
+        .expect_exit(2);
+    let said = format!("{}{}", refused.stdout, refused.stderr);
+    assert!(
+        said.contains("iperf3 clients have neither key nor passphrase: leave out iperf3"),
+        "{said}"
+    );
+}
+
+#[test]
 fn the_cpu_for_the_server_is_in_force_or_the_test_is_refused() {
     let server = Server::ours(&[]);
     let asked = |control: &mut TcpStream, cpu: u32| {

@@ -67,6 +67,23 @@ fn sets_of_one_kind_are_equivalent() {
 }
 
 #[test]
+fn results_are_read_from_pipes_which_give_them_once() {
+    let scratch = Scratch::new();
+    results(&scratch, "a", &[1000.0]);
+    results(&scratch, "b", &[2000.0]);
+    let line = r#""$0" compare <(cat a/000.json) <(cat b/000.json)"#;
+    let found = Invocation::new(std::path::Path::new("/bin/bash"))
+        .args(["-c", line])
+        .arg(&ours!().netperf)
+        .folder(scratch.path())
+        .run();
+    assert_eq!(found.status.code(), Some(5), "{}", found.account());
+    for said in ["1 and 1 runs", "+100.00"] {
+        assert!(found.stdout.contains(said), "{}", found.stdout);
+    }
+}
+
+#[test]
 fn the_document_has_what_the_table_shows() {
     let scratch = Scratch::new();
     results(&scratch, "a", &around(1000.0));

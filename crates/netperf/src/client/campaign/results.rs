@@ -107,7 +107,7 @@ pub(in crate::client) fn is_campaign(name: &str) -> bool {
         let text = std::fs::read_to_string(name).unwrap_or_default();
         text.contains(&format!("\"{FORMAT}\"")) && CampaignDocument::read(&text).is_ok()
     };
-    name != "-" && (starts_with_cells(name) || is_document())
+    is_regular(name) && (starts_with_cells(name) || is_document())
 }
 
 /// Reads a document, a file of cells, or a campaign of a history.
@@ -120,7 +120,7 @@ fn read(name: &str, place: Option<&str>) -> Result<CampaignResult, String> {
         return Ok(CampaignResult::Document(Box::new(found.0), found.1));
     }
     let shown = netperf_web::escape::line(name);
-    if name != "-" && starts_with_cells(name) {
+    if starts_with_cells(name) {
         let mut reader = cells(Path::new(name))?;
         let matrices = reader.matrices().map_err(|why| format!("{shown}: {why}"))?;
         let complete = reader.end().complete;
@@ -133,8 +133,16 @@ fn read(name: &str, place: Option<&str>) -> Result<CampaignResult, String> {
     Ok(CampaignResult::Document(Box::new(document), matrices))
 }
 
-/// True if the first line of a file is the head of cells.
+/// True if a file can be read more than once: what is taken from a pipe is not there again.
+fn is_regular(name: &str) -> bool {
+    name != "-" && Path::new(name).is_file()
+}
+
+/// True if the first line of a regular file is the head of cells.
 fn starts_with_cells(name: &str) -> bool {
+    if !is_regular(name) {
+        return false;
+    }
     let mut head = [0; 64];
     let read = File::open(name).and_then(|mut file| file.read(&mut head));
     let head = String::from_utf8_lossy(&head);

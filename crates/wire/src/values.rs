@@ -1,7 +1,46 @@
 //! Names for the codes inside messages. A code without a name is kept as it is.
 
 use std::net::IpAddr;
-use std::ops::BitOr;
+
+/// Gives a word of flags its methods.
+macro_rules! flag_word {
+    ($name:ident, $word:ident) => {
+        impl $name {
+            /// The flags with these bits, also those that have no name.
+            #[must_use]
+            pub const fn from_bits(bits: $word) -> Self {
+                Self(bits)
+            }
+
+            /// The bits in the message.
+            #[must_use]
+            pub const fn bits(self) -> $word {
+                self.0
+            }
+
+            /// True if all of `flags` are on.
+            #[must_use]
+            pub const fn contains(self, flags: Self) -> bool {
+                self.0 & flags.0 == flags.0
+            }
+
+            /// These flags, and `flags` as well if `on`.
+            #[must_use]
+            pub const fn with(self, flags: Self, on: bool) -> Self {
+                if on { Self(self.0 | flags.0) } else { self }
+            }
+        }
+
+        impl std::ops::BitOr for $name {
+            type Output = Self;
+
+            fn bitor(self, other: Self) -> Self {
+                Self(self.0 | other.0)
+            }
+        }
+    };
+}
+pub(crate) use flag_word;
 
 /// Declares an enum over the codes of one field, with `Other` for the rest.
 macro_rules! codes {
@@ -187,30 +226,6 @@ impl OmniFlags {
     /// Keep-alive on the data socket.
     pub const KEEP_ALIVE: Self = Self(0x8000_0000);
 
-    /// The flags with these bits, also those that have no name.
-    #[must_use]
-    pub const fn from_bits(bits: u32) -> Self {
-        Self(bits)
-    }
-
-    /// The bits in the record.
-    #[must_use]
-    pub const fn bits(self) -> u32 {
-        self.0
-    }
-
-    /// True if all of `flags` are on.
-    #[must_use]
-    pub const fn contains(self, flags: Self) -> bool {
-        self.0 & flags.0 == flags.0
-    }
-
-    /// These flags, and `flags` as well if `on`.
-    #[must_use]
-    pub const fn with(self, flags: Self, on: bool) -> Self {
-        if on { Self(self.0 | flags.0) } else { self }
-    }
-
     /// The two flags that a server sets in a response. The other bits are residue of
     /// an earlier record (control-protocol.md 1.6).
     #[must_use]
@@ -219,13 +234,7 @@ impl OmniFlags {
     }
 }
 
-impl BitOr for OmniFlags {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
+flag_word!(OmniFlags, u32);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! The flags of the client header and of the report.
 
-use std::ops::BitOr;
+use crate::values::flag_word;
 
 /// First word of the client header and of the report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -33,30 +33,6 @@ impl Flags {
     /// Bits of the length.
     const LENGTH_BITS: u32 = 0x0000_fffe;
 
-    /// The flags of a word.
-    #[must_use]
-    pub const fn from_bits(bits: u32) -> Self {
-        Self(bits)
-    }
-
-    /// The word.
-    #[must_use]
-    pub const fn bits(self) -> u32 {
-        self.0
-    }
-
-    /// True if all of `flags` are set.
-    #[must_use]
-    pub const fn contains(self, flags: Self) -> bool {
-        self.0 & flags.0 == flags.0
-    }
-
-    /// These flags, and `flags` too if `on`.
-    #[must_use]
-    pub const fn with(self, flags: Self, on: bool) -> Self {
-        if on { Self(self.0 | flags.0) } else { self }
-    }
-
     /// True if the word consists of digits: it is payload of a sender without header.
     #[must_use]
     pub fn is_payload(self) -> bool {
@@ -83,13 +59,7 @@ impl Flags {
     }
 }
 
-impl BitOr for Flags {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
+flag_word!(Flags, u32);
 
 /// Flags of the extension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -114,28 +84,6 @@ impl UpperFlags {
     pub const PERIODIC_BURST: Self = Self(0x2000);
     /// The sender limits what its socket holds unsent.
     pub const WRITE_PREFETCH: Self = Self(0x4000);
-
-    /// The flags of a word.
-    #[must_use]
-    pub const fn from_bits(bits: u16) -> Self {
-        Self(bits)
-    }
-
-    /// The word.
-    #[must_use]
-    pub const fn bits(self) -> u16 {
-        self.0
-    }
-
-    /// True if all of `flags` are set.
-    #[must_use]
-    pub const fn contains(self, flags: Self) -> bool {
-        self.0 & flags.0 == flags.0
-    }
-
-    /// These flags, and `flags` too if `on`.
-    #[must_use]
-    pub const fn with(self, flags: Self, on: bool) -> Self {
-        if on { Self(self.0 | flags.0) } else { self }
-    }
 }
+
+flag_word!(UpperFlags, u16);

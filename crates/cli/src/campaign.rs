@@ -34,8 +34,8 @@ pub(crate) struct CampaignVerbRow {
     pub(crate) word: &'static str,
     /// Short description.
     pub(crate) about: &'static str,
-    /// Its options.
-    takes: &'static [&'static str],
+    /// Its options, in groups.
+    takes: &'static [&'static [&'static str]],
     /// True if it takes files.
     pub(crate) files: bool,
 }
@@ -43,7 +43,7 @@ pub(crate) struct CampaignVerbRow {
 impl CampaignVerbRow {
     /// Returns true if it has this option, besides `--help`.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.takes.contains(&name)
+        self.takes.iter().any(|group| group.contains(&name))
     }
 }
 
@@ -57,22 +57,9 @@ pub(crate) const VERBS: &[CampaignVerbRow] = &[
         word: "run",
         about: "measure by a plan",
         takes: &[
-            "inventory",
-            "from",
-            "port",
-            "group",
-            "topology",
-            "allow-restarted",
-            "allow-shared-nodes",
-            "join-listen",
-            "expect",
-            "key-file",
-            "output",
-            "json",
-            "page",
-            "cells",
-            "history",
-            "live",
+            &OF_INVENTORY,
+            &OF_AGENTS,
+            &["output", "page", "cells", "history", "live"],
         ],
         files: true,
     },
@@ -80,62 +67,42 @@ pub(crate) const VERBS: &[CampaignVerbRow] = &[
         verb: CampaignVerb::Check,
         word: "check",
         about: "connect to all agents",
-        takes: &[
-            "inventory",
-            "from",
-            "port",
-            "group",
-            "topology",
-            "allow-restarted",
-            "allow-shared-nodes",
-            "join-listen",
-            "expect",
-            "key-file",
-            "json",
-        ],
+        takes: &[&OF_INVENTORY, &OF_AGENTS],
         files: false,
     },
     CampaignVerbRow {
         verb: CampaignVerb::Show,
         word: "show",
         about: "print a result again",
-        takes: &["page", "db"],
+        takes: &[&["page", "db"]],
         files: true,
     },
     CampaignVerbRow {
         verb: CampaignVerb::Compare,
         word: "compare",
         about: "compare two results, cell by cell",
-        takes: &["db", "json"],
+        takes: &[&["db", "json"]],
         files: true,
     },
     CampaignVerbRow {
         verb: CampaignVerb::List,
         word: "list",
         about: "list the campaigns of a history",
-        takes: &["db", "json"],
+        takes: &[&["db", "json"]],
         files: false,
     },
     CampaignVerbRow {
         verb: CampaignVerb::Inventory,
         word: "inventory",
         about: "read the hosts of an engine",
-        takes: &[
-            "from",
-            "port",
-            "group",
-            "topology",
-            "allow-restarted",
-            "allow-shared-nodes",
-            "json",
-        ],
+        takes: &[&OF_INVENTORY, &["json"]],
         files: true,
     },
     CampaignVerbRow {
         verb: CampaignVerb::Manifest,
         word: "manifest",
         about: "print what starts agents",
-        takes: &[
+        takes: &[&[
             "agents",
             "port",
             "group",
@@ -146,14 +113,14 @@ pub(crate) const VERBS: &[CampaignVerbRow] = &[
             "image",
             "namespace",
             "key-file",
-        ],
+        ]],
         files: false,
     },
     CampaignVerbRow {
         verb: CampaignVerb::Key,
         word: "key",
         about: "make a key",
-        takes: &["output", "name"],
+        takes: &[&["output", "name"]],
         files: false,
     },
 ];
@@ -167,6 +134,9 @@ const OF_INVENTORY: [&str; 6] = [
     "allow-restarted",
     "allow-shared-nodes",
 ];
+
+/// Options of what connects to agents.
+const OF_AGENTS: [&str; 5] = ["inventory", "join-listen", "expect", "key-file", "json"];
 
 /// Engines of `netperf campaign manifest`.
 pub(crate) const ENGINES: [&str; 5] = ["ssh", "ansible", "slurm", "mpi", "k8s"];

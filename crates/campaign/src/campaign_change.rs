@@ -310,15 +310,6 @@ impl CampaignChange {
         }
     }
 
-    const fn word(outcome: ChangeOutcome) -> &'static str {
-        match outcome {
-            ChangeOutcome::Worse => "worse",
-            ChangeOutcome::Better => "better",
-            ChangeOutcome::Inconclusive => "inconclusive",
-            ChangeOutcome::Equivalent => "equivalent",
-        }
-    }
-
     /// The comparison for a person.
     #[must_use]
     pub fn text(&self) -> String {
@@ -352,7 +343,7 @@ impl CampaignChange {
             "schema": SCHEMA,
             "first": self.names[0],
             "second": self.names[1],
-            "outcome": Self::word(self.outcome()),
+            "outcome": self.outcome().word(),
             "false_discovery_rate": COMPARED_RATE,
             "figures": figures,
             "notes": self.notes,

@@ -38,27 +38,21 @@ pub fn argv() -> Vec<OsString> {
 /// iperf3, or behind a first word `--iperf3`.
 #[must_use]
 pub fn iperf3_words(argv: &[OsString]) -> Option<Vec<String>> {
-    let (name, words) = argv.split_first()?;
-    let words: Vec<String> = words
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    if Path::new(name)
-        .file_name()
-        .is_some_and(|name| name == "iperf3")
-    {
-        return Some(words);
+    let text = |word: &OsString| word.to_string_lossy().into_owned();
+    let words = argv.get(1..)?;
+    if is_called(argv, "iperf3") {
+        return Some(words.iter().map(text).collect());
     }
     let (first, rest) = words.split_first()?;
     if first != "--iperf3" {
         return None;
     }
     // The host has the letter that it has in netperf, too.
-    let word = |word: &String| {
+    let word = |word: &OsString| {
         if word == "-H" {
             "-c".to_owned()
         } else {
-            word.clone()
+            text(word)
         }
     };
     Some(rest.iter().map(word).collect())

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::catalog::tests::TestId;
-use crate::figures::count;
+use crate::figures::{count, whole};
 use crate::latency::Latency;
 use crate::outcome::{Iteration, Warning};
 use crate::plan::TestPlan;
@@ -96,15 +96,6 @@ impl Points {
             max: times.max,
         }
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "nanoseconds from 0, far below 2^63; the cast saturates"
-)]
-const fn whole(nanos: f64) -> u64 {
-    nanos as u64
 }
 
 /// Lateness of messages: the time from the due time of a message to the moment when the kernel

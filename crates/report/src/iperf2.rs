@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use netperf_model::figures::count;
+
 /// Unit of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Iperf2Figures {
@@ -43,16 +45,11 @@ fn scaled(number: f64, factor: f64, power: Option<u32>) -> (String, &'static str
     (text, PREFIXES.get(index).copied().unwrap_or_default())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a figure has four digits")]
-const fn real(count: u64) -> f64 {
-    count as f64
-}
-
 impl Iperf2Figures {
     /// Bytes: ` 128 KBytes`. `noun` is `Bytes` or `Byte`.
     #[must_use]
     pub fn transfer(self, bytes: u64, noun: &str) -> String {
-        let (number, prefix) = scaled(real(bytes), 1024.0, self.power);
+        let (number, prefix) = scaled(count(bytes), 1024.0, self.power);
         format!("{number} {prefix}{noun}")
     }
 
@@ -61,7 +58,7 @@ impl Iperf2Figures {
     pub fn rate(self, bytes: u64, time: Duration) -> String {
         let seconds = time.as_secs_f64();
         let per_second = if seconds > 0.0 {
-            real(bytes) / seconds
+            count(bytes) / seconds
         } else {
             0.0
         };
@@ -101,7 +98,7 @@ fn percent(lost: u64, total: u64) -> String {
     if total == 0 {
         return "0".to_owned();
     }
-    let percent = 100.0 * real(lost) / real(total);
+    let percent = 100.0 * count(lost) / count(total);
     if percent <= 0.0 {
         return "0".to_owned();
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use netperf_model::figures::count;
 use netperf_wire::iperf3::{Parameters, Protocol, Results, StreamDirection, StreamResults};
 
 use super::run::{StreamFigures, StreamInfo, StreamInterval, Totals};
@@ -45,7 +46,7 @@ fn four(value: f64) -> String {
 /// A number of bytes.
 pub(crate) fn transfer(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["Bytes", "KBytes", "MBytes", "GBytes", "TBytes"];
-    quantity(real(bytes), 1024.0, &UNITS)
+    quantity(count(bytes), 1024.0, &UNITS)
 }
 
 /// A rate of bits per second in the unit of a letter (`-f`).
@@ -70,15 +71,10 @@ pub(crate) fn rate(bits: f64, letter: Option<char>) -> String {
 /// Bits per second.
 pub(crate) fn bits(bytes: u64, seconds: f64) -> f64 {
     if seconds > 0.0 {
-        real(bytes) * 8.0 / seconds
+        count(bytes) * 8.0 / seconds
     } else {
         0.0
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a figure needs no 64 bits")]
-fn real(count: u64) -> f64 {
-    count as f64
 }
 
 /// Percentage of lost datagrams.
@@ -86,7 +82,7 @@ pub(crate) fn percent(lost: u64, packets: u64) -> f64 {
     if packets == 0 {
         0.0
     } else {
-        real(lost) * 100.0 / real(packets)
+        count(lost) * 100.0 / count(packets)
     }
 }
 
@@ -392,7 +388,7 @@ pub(crate) fn sum(all: &[StreamFigures]) -> StreamFigures {
         packets: total(|one| one.packets),
         lost: total(|one| one.lost),
         out_of_order: total(|one| one.out_of_order),
-        jitter: jitter / real(all.len() as u64).max(1.0),
+        jitter: jitter / count(all.len() as u64).max(1.0),
         retransmits: known.reduce(|sum, one| sum + one),
         ..StreamFigures::default()
     }

@@ -4,6 +4,7 @@
 //! A session processes input from untrusted clients, so the listener accepts only these few
 //! words and numbers.
 
+use netperf_model::figures::count;
 use netperf_model::{Denied, EndNeeds, Flow, Limits, Tally, TransportId};
 
 use super::histogram;
@@ -204,21 +205,16 @@ impl Ran {
         }
         Some(if self.flow.counts_transactions() {
             (
-                real(self.tally.transactions) / self.elapsed,
+                count(self.tally.transactions) / self.elapsed,
                 ResultUnit::Transactions,
             )
         } else {
             (
-                real(self.bytes()) * 8.0 / 1e6 / self.elapsed,
+                count(self.bytes()) * 8.0 / 1e6 / self.elapsed,
                 ResultUnit::Megabits,
             )
         })
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a rate needs no 64 bits")]
-fn real(count: u64) -> f64 {
-    count as f64
 }
 
 impl SessionRecord {

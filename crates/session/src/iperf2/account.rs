@@ -3,6 +3,7 @@
 //! The rules are those of iperf 2.1.8, with one difference: jitter starts from the transit time
 //! of the first datagram, so that an offset between clocks does not matter (as in RFC 3550, 6.4.1).
 
+use netperf_model::figures::{count, whole};
 use netperf_wire::iperf2::{Datagram, DatagramLayout, ServerReport, Transit, WireTime};
 
 /// Account of a flow.
@@ -178,19 +179,4 @@ impl DatagramAccount {
         let [min, max] = [transit.min as f64, transit.max as f64];
         Some([min, transit.mean, max, variance.max(0.0).sqrt()])
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "statistics of microseconds")]
-const fn count(count: u64) -> f64 {
-    count as f64
-}
-
-/// Whole microseconds; negative ones are 0.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast of a float saturates"
-)]
-const fn whole(micros: f64) -> u64 {
-    micros as u64
 }

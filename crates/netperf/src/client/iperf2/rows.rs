@@ -8,6 +8,7 @@ use std::time::Duration;
 use netperf_cli::{Iperf2Args, Iperf2Unit};
 use netperf_engine::iperf2::Transfer;
 use netperf_measure::clock;
+use netperf_model::figures::{count, whole};
 use netperf_model::iperf2::{Iperf2Direction, Iperf2Rate};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_report::iperf2::{DATAGRAM_TITLES, Iperf2Figures, RULE, TITLES, id, loss};
@@ -453,20 +454,6 @@ fn stamp() -> String {
     digits.chars().filter(char::is_ascii_digit).collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a figure has few digits")]
-const fn count(count: u64) -> f64 {
-    count as f64
-}
-
 fn real(length: usize) -> f64 {
     count(u64::try_from(length).unwrap_or_default())
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast of a float saturates"
-)]
-const fn whole(micros: f64) -> u64 {
-    micros as u64
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_engine::iperf2::TransferEnd;
+use netperf_model::figures::whole;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rate};
 use netperf_model::{
     Agreed, EndResult, EndSetup, Hosts, Iteration, Limit, Quality, RateUnit, Tally, TestPlan,
@@ -169,15 +170,6 @@ fn iperf2_plan(plan: &TestPlan, port: u16, ipv6: bool) -> Result<Iperf2Plan, Fai
         Some(line) => Err(Failure::unsupported(format_args!("--iperf2: {line}"))),
         None => Ok(plan),
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast of a float saturates"
-)]
-const fn whole(number: f64) -> u64 {
-    number as u64
 }
 
 /// Measurements of both ends. That of the server is its report of datagrams.

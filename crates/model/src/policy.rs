@@ -219,6 +219,18 @@ impl Limits {
         all: 7168,
     };
 
+    /// Checks the time of a test; `None` if it has none.
+    ///
+    /// # Errors
+    /// The reason for a refusal.
+    pub fn permit_time(&self, time: Option<Duration>) -> Result<(), Denied> {
+        match (self.test_time, time) {
+            (Some(most), Some(time)) if time > most => Err(Denied::TestTime(most)),
+            (Some(most), None) => Err(Denied::TestWithoutTime(most)),
+            (Some(_), Some(_)) | (None, _) => Ok(()),
+        }
+    }
+
     /// Checks what a test needs against the limits of a session.
     ///
     /// # Errors
@@ -571,26 +583,31 @@ impl Policy {
         }
     }
 
+    /// Checks that tests over a transport are served.
+    ///
+    /// # Errors
+    /// The reason for a refusal.
+    pub const fn permit_transport(&self, transport: TransportId) -> Result<(), Denied> {
+        if self.transports.contains(transport) {
+            Ok(())
+        } else {
+            Err(Denied::Transport(transport))
+        }
+    }
+
     /// Returns the job with the limits applied.
     ///
     /// # Errors
     /// The reason for a refusal.
     pub fn permit(&self, peer: Option<IpAddr>, mut job: EndJob) -> Result<EndJob, Denied> {
-        if !self.transports.contains(job.transport) {
-            return Err(Denied::Transport(job.transport));
-        }
+        self.permit_transport(job.transport)?;
         if let Some(feature) = self.features.lacking(&job.end) {
             return Err(Denied::Feature(feature));
         }
-        if let Some(most) = self.limits.test_time {
-            match job.limit {
-                Limit::Time(time) if time <= most => {}
-                Limit::Time(_) => return Err(Denied::TestTime(most)),
-                Limit::Units(_) | Limit::Messages(_) | Limit::UntilStopped => {
-                    return Err(Denied::TestWithoutTime(most));
-                }
-            }
-        }
+        self.limits.permit_time(match job.limit {
+            Limit::Time(time) => Some(time),
+            Limit::Units(_) | Limit::Messages(_) | Limit::UntilStopped => None,
+        })?;
         if job.flow_count() > self.limits.flows {
             return Err(Denied::Flows(self.limits.flows));
         }

@@ -6,13 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_os::io::is_queue_full;
+use netperf_os::io::{is_no_progress, is_queue_full};
 use netperf_os::wait;
 
-use super::{
-    PATIENCE, STALLED, Transfer, TransferCounts, TransferEnd, epoch_micros, is_no_progress,
-    wait_until,
-};
+use super::{PATIENCE, STALLED, Transfer, TransferCounts, TransferEnd, epoch_micros, wait_until};
 
 /// Bytes of number and time.
 const STAMP: usize = 16;
@@ -88,7 +85,11 @@ pub fn send_datagrams(
         // A datagram has at least the word of its number.
         let length = if number == 0 { wanted } else { most.max(4) };
         let sent = u64::try_from(length).unwrap_or_default();
-        if order.credit.is_some_and(|credit| !take(credit, sent)) {
+        // As much is left for the end.
+        if order
+            .credit
+            .is_some_and(|credit| !take_credit(credit, sent, sent))
+        {
             if now.since(last) >= STALLED {
                 run.end = TransferEnd::Stalled;
                 break;
@@ -129,10 +130,12 @@ pub fn send_datagrams(
     Ok((run, number))
 }
 
-/// Takes the bytes of a datagram from what may be sent. As much is left for the end.
-fn take(credit: &AtomicU64, sent: u64) -> bool {
+/// Takes the bytes of a datagram from those that may be sent, unless fewer than `kept` are left.
+/// Everything that goes to the destination takes its bytes here.
+#[must_use]
+pub fn take_credit(credit: &AtomicU64, bytes: u64, kept: u64) -> bool {
     let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
-    let take = |left: u64| (left >= 2 * sent).then(|| left - sent);
+    let take = |left: u64| left.checked_sub(bytes).filter(|left| *left >= kept);
     credit.fetch_update(set, fetch, take).is_ok()
 }
 

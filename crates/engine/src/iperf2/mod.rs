@@ -14,7 +14,7 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_os::wait;
 
-pub use datagrams::{Arrived, DatagramOrder, receive_datagrams, send_datagrams};
+pub use datagrams::{Arrived, DatagramOrder, receive_datagrams, send_datagrams, take_credit};
 pub use stream::{StreamOrder, receive_stream, send_stream};
 
 /// Longest wait of a system call.
@@ -104,14 +104,6 @@ fn due(start: Moment, bits: u64, rate: u64) -> Moment {
     ))
 }
 
-/// True if a call did nothing because it waited for too long or was interrupted.
-fn is_no_progress(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
-}
-
 /// True if the peer ended the connection.
 fn is_closed(error: &io::Error) -> bool {
     matches!(
@@ -121,6 +113,7 @@ fn is_closed(error: &io::Error) -> bool {
 }
 
 /// Microseconds since 1970.
-fn epoch_micros() -> u64 {
+#[must_use]
+pub fn epoch_micros() -> u64 {
     u64::try_from(clock::since_epoch().as_micros()).unwrap_or(u64::MAX)
 }

@@ -6,11 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_os::io::{recv, send};
+use netperf_os::io::{is_no_progress, recv, send};
 
-use super::{
-    STALLED, Transfer, TransferCounts, TransferEnd, due, is_closed, is_no_progress, wait_until,
-};
+use super::{STALLED, Transfer, TransferCounts, TransferEnd, due, is_closed, wait_until};
 
 /// What is sent over a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

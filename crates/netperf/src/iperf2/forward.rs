@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use netperf_engine::iperf2::{
     Arrived, DatagramOrder, STALLED, StreamOrder, Transfer, TransferCounts, TransferEnd,
-    receive_datagrams, receive_stream, send_datagrams, send_stream,
+    epoch_micros, receive_datagrams, receive_stream, send_datagrams, send_stream,
 };
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Plan, Iperf2Rate};
@@ -47,8 +47,7 @@ pub(super) fn run(
 
 /// Time of day.
 fn now() -> WireTime {
-    let micros = clock::since_epoch().as_micros();
-    WireTime::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
+    WireTime::from_micros(epoch_micros())
 }
 
 /// Time and bytes of a test.

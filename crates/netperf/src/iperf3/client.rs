@@ -19,6 +19,7 @@ use netperf_wire::iperf3::{Cookie, Parameters, Protocol, Results, StreamDirectio
 
 use self::output::Output;
 use super::run::{Run, StreamInfo, StreamInterval, Totals};
+use super::socket::send_all;
 use super::{BLOCK, DATAGRAM, VERSION};
 use crate::output::{err, out};
 
@@ -283,7 +284,7 @@ impl Test<'_> {
         let mut effects = std::collections::VecDeque::from(machine.step(input));
         while let Some(effect) = effects.pop_front() {
             let next = match effect {
-                ClientTestEffect::Send(bytes) => connect::send_all(&self.control, &bytes)
+                ClientTestEffect::Send(bytes) => send_all(&self.control, &bytes)
                     .err()
                     .map(|_| ClientTestInput::Closed),
                 ClientTestEffect::OpenStreams => Some(self.open_streams()),

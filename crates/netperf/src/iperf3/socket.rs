@@ -3,10 +3,16 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
-use netperf_os::Socket;
+use netperf_measure::clock;
 use netperf_os::sockopt::{self, IntOption};
+use netperf_os::wait::{Interest, ready};
+use netperf_os::{Socket, io as calls};
 use netperf_wire::iperf3::{Parameters, Protocol};
+
+/// Time limit for sending a message.
+const SEND: Duration = Duration::from_secs(10);
 
 /// An option that could not be set.
 #[derive(Debug)]
@@ -70,4 +76,26 @@ pub(crate) fn addresses(socket: &Socket) -> (Option<SocketAddr>, Option<SocketAd
         Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
     };
     (plain(socket.local_addr()), plain(socket.peer_addr()))
+}
+
+/// Sends all bytes of a message within the time limit, also over a non-blocking socket.
+///
+/// # Errors
+/// Whatever send(2) reports; `ETIMEDOUT` if the peer does not read.
+pub(crate) fn send_all(socket: &Socket, mut bytes: &[u8]) -> io::Result<()> {
+    let until = clock::now().plus(SEND);
+    while !bytes.is_empty() {
+        match calls::send_now(socket.as_fd(), bytes) {
+            Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
+            Err(error) if calls::is_no_progress(&error) => {
+                if until.left().is_zero() {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                let wait = until.left() + Duration::from_millis(1);
+                let _may_send = ready(socket.as_fd(), Interest::Write, wait)?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Rate};
-use netperf_model::{DataPeers, Denied, Policy, Require, TransportId};
+use netperf_model::{Denied, Policy, Require};
 use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_session::iperf2::SendOrder;
 
@@ -70,9 +70,7 @@ pub(super) fn listen(args: &ServerArgs) -> Result<Iperf2Sockets, Failure> {
             them, or --require none";
         return Err(wrong(INVALID, why));
     }
-    let mut beside = args.clone();
-    beside.port = Some(port.clone());
-    let (listeners, reasons) = listen::listeners(&beside);
+    let (listeners, reasons) = listen::listeners_at(args, port);
     if listeners.is_empty() {
         let failure = wrong(FAILED, "no address can be listened at");
         return Err(Failure {
@@ -107,10 +105,8 @@ fn datagram_socket(listener: &Socket) -> io::Result<Socket> {
 
 /// Applies the limits of the policy to what the server sends.
 fn permitted(policy: &Policy, mut order: SendOrder) -> Result<SendOrder, Denied> {
-    if let (Some(most), Iperf2Amount::Time(time)) = (policy.limits.test_time, order.amount) {
-        if time > most {
-            return Err(Denied::TestTime(most));
-        }
+    if let Iperf2Amount::Time(time) = order.amount {
+        policy.limits.permit_time(Some(time))?;
     }
     if let Some(most) = policy.limits.send_rate {
         order.rate = Some(match order.rate {
@@ -134,23 +130,8 @@ fn time_and_bytes(policy: &Policy, order: &SendOrder) -> (Duration, Option<u64>)
     }
 }
 
-/// Checks that tests over a transport are on.
-fn check_transport(policy: &Policy, transport: TransportId) -> Result<(), Denied> {
-    if policy.transports.contains(transport) {
-        Ok(())
-    } else {
-        Err(Denied::Transport(transport))
-    }
-}
-
 /// True if datagrams may be sent to this address although nothing proves it: it is on this host,
 /// or the policy names it (`--data-peers`).
 fn may_send_datagrams(policy: &Policy, address: IpAddr) -> bool {
-    let address = address.to_canonical();
-    address.is_loopback()
-        || match &policy.data_peers {
-            DataPeers::Same => false,
-            DataPeers::Within(networks) => networks.iter().any(|one| one.contains(address)),
-            DataPeers::Any => true,
-        }
+    address.to_canonical().is_loopback() || policy.data_peers.allow(address, None)
 }

@@ -223,7 +223,8 @@ pub(super) fn listeners(args: &ServerArgs) -> (Vec<Socket>, Vec<String>) {
     listeners_at(args, args.port())
 }
 
-fn listeners_at(args: &ServerArgs, port: &str) -> (Vec<Socket>, Vec<String>) {
+/// The same at another port.
+pub(super) fn listeners_at(args: &ServerArgs, port: &str) -> (Vec<Socket>, Vec<String>) {
     let wanted = match args.family() {
         Family::Unspecified => Want::Any,
         Family::V4 => Want::V4,

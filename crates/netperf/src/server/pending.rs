@@ -2,12 +2,11 @@
 //! there are too many (docs/decisions/0026-first-message.md).
 
 use std::collections::BTreeMap;
-use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_os::io::peek_at;
+use netperf_os::io::{is_no_progress, peek_at};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::one_port::begins_preamble;
@@ -54,14 +53,7 @@ pub(super) fn first_message(control: &Socket, protocol: ServedProtocol) -> First
         // A client of iperf 2 may send anything.
         Ok(_) if protocol != ServedProtocol::Netperf => FirstMessage::Complete,
         Ok(count) => classify(bytes.get(..count).unwrap_or_default()),
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-            ) =>
-        {
-            FirstMessage::Empty
-        }
+        Err(error) if is_no_progress(&error) => FirstMessage::Empty,
         Err(_) => FirstMessage::Broken,
     }
 }

@@ -63,6 +63,15 @@ pub fn ending_as_ended(error: io::Error) -> io::Error {
     error
 }
 
+/// Returns true if a call did nothing because it would have to wait, or was interrupted.
+#[must_use]
+pub fn is_no_progress(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}
+
 /// Returns true if connect(2) failed because an earlier connect is still in progress.
 #[must_use]
 pub fn is_under_way(error: &io::Error) -> bool {

@@ -13,13 +13,11 @@ use netperf_os::wait::{Interest, ready};
 use netperf_os::{Domain, Protocol as SocketProtocol, Socket, Type, alarm, io as calls};
 use netperf_wire::iperf3::{CONNECT_WORD, ConnectWord, Cookie, PORT, Parameters, Protocol};
 
-use crate::iperf3::socket::{OptionError, equip};
+use crate::iperf3::socket::{OptionError, equip, send_all};
 use crate::output::system_text;
 
 /// Default time limit for a connection.
 const CONNECT: Duration = Duration::from_secs(60);
-/// Time limit for a message.
-const SEND: Duration = Duration::from_secs(10);
 /// Time after which a connect word is repeated, and number of words.
 const AGAIN: Duration = Duration::from_secs(1);
 const WORDS: u32 = 10;
@@ -176,24 +174,4 @@ fn greet(socket: &Socket) -> Result<(), String> {
         }
     }
     Err(unable("the server does not answer datagrams"))
-}
-
-/// Sends all bytes of a message within the time limit.
-pub(super) fn send_all(socket: &Socket, mut bytes: &[u8]) -> io::Result<()> {
-    let until = clock::now().plus(SEND);
-    while !bytes.is_empty() {
-        match calls::send_now(socket.as_fd(), bytes) {
-            Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                if until.left().is_zero() {
-                    return Err(io::ErrorKind::TimedOut.into());
-                }
-                let wait = until.left() + Duration::from_millis(1);
-                let _room = ready(socket.as_fd(), Interest::Write, wait)?;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

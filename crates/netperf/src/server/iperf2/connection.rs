@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_engine::iperf2::{
-    PATIENCE, StreamOrder, Transfer, TransferCounts, TransferEnd, receive_stream, send_stream,
+    PATIENCE, StreamOrder, Transfer, TransferCounts, TransferEnd, epoch_micros, receive_stream,
+    send_stream,
 };
 use netperf_measure::clock::{self, Moment};
 use netperf_model::iperf2::Iperf2Rate;
@@ -23,7 +24,7 @@ use netperf_session::iperf2::connection::{
 };
 use netperf_wire::iperf2::{WireTime, fill_digits};
 
-use super::{check_transport, longest, permitted, time_and_bytes};
+use super::{longest, permitted, time_and_bytes};
 use crate::server::admission;
 use crate::server::record::{Ran, Records, SessionEnd, SessionRecord};
 
@@ -55,7 +56,7 @@ pub(in crate::server) fn serve(control: Socket, args: &ServerArgs, records: &mut
     };
     let policy = args.policy();
     let denied = if policy.admits(Some(peer)) {
-        check_transport(&policy, TransportId::Tcp).err()
+        policy.permit_transport(TransportId::Tcp).err()
     } else {
         Some(Denied::Network)
     };
@@ -307,8 +308,7 @@ impl From<io::Error> for TransferFailure {
 
 /// Time of day.
 fn now() -> WireTime {
-    let micros = clock::since_epoch().as_micros();
-    WireTime::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
+    WireTime::from_micros(epoch_micros())
 }
 
 /// Connects to a client, which has asked for it on a connection from the same address.

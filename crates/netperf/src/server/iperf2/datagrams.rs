@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
-use netperf_engine::iperf2::{Arrived, PATIENCE, Transfer, receive_datagrams};
+use netperf_engine::iperf2::{Arrived, PATIENCE, Transfer, receive_datagrams, take_credit};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, Duplex, Flow, Policy, SessionLoad, Tally, TransportId};
 use netperf_os::io::{Source, recv_from, send_back, set_patience};
@@ -24,7 +24,7 @@ use netperf_session::iperf2::flow::{DatagramFlow, FlowAction, FlowSending, LINGE
 
 use self::sender::FlowSender;
 use super::worker::flow_line;
-use super::{check_transport, longest, may_send_datagrams, permitted};
+use super::{longest, may_send_datagrams, permitted};
 use crate::output::out;
 use crate::server::record::{Ran, SessionEnd, SessionRecord};
 
@@ -137,9 +137,7 @@ impl DatagramServer {
         if let Some(report) = served.flow.report(bytes) {
             let length = u64::try_from(report.len()).unwrap_or_default();
             // What the report uses is not there for other datagrams, and they share what there is.
-            let take = |left: u64| left.checked_sub(length);
-            let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
-            if !served.permitted && served.arrived.fetch_update(set, fetch, take).is_err() {
+            if !served.permitted && !take_credit(&served.arrived, length, 0) {
                 return;
             }
             // A lost report is asked for again.
@@ -198,7 +196,7 @@ impl DatagramServer {
         if !self.policy.admits(Some(address)) {
             return Err(Denied::Network);
         }
-        check_transport(&self.policy, TransportId::Udp)?;
+        self.policy.permit_transport(TransportId::Udp)?;
         if let Some(sending) = &flow.sending {
             let (FlowSending::Reverse(order)
             | FlowSending::Both(order)

@@ -19,7 +19,7 @@ use netperf_wire::iperf3::{Parameters, Protocol, ServerError, ServerOutput, Stre
 use super::message::{self, StreamMessage};
 use super::streams::open_datagrams;
 use crate::iperf3::run::{Run, plan};
-use crate::iperf3::socket::{OptionError, addresses, equip};
+use crate::iperf3::socket::{OptionError, addresses, equip, send_all};
 use crate::iperf3::text::TextView;
 use crate::server::admission;
 use crate::server::record::{Ran, Records, SessionEnd, SessionRecord};
@@ -145,7 +145,7 @@ impl Iperf3Session<'_> {
         let input = match calls::recv_now(self.control.as_fd(), &mut bytes) {
             Ok(0) => ServerTestInput::Closed,
             Ok(count) => ServerTestInput::Bytes(bytes.get(..count).unwrap_or_default()),
-            Err(error) if passes(&error) => return,
+            Err(error) if calls::is_no_progress(&error) => return,
             Err(_) => ServerTestInput::Closed,
         };
         self.step(machine, input);
@@ -369,23 +369,15 @@ impl Iperf3Session<'_> {
     /// Compares the test with the policy.
     fn denied(&self) -> Result<(), Denied> {
         let (parameters, limits) = (&self.parameters, &self.policy.limits);
-        let transport = transport(parameters);
-        if !self.policy.transports.contains(transport) {
-            return Err(Denied::Transport(transport));
-        }
+        self.policy.permit_transport(transport(parameters))?;
         if parameters.streams() > limits.flows {
             return Err(Denied::Flows(limits.flows));
         }
         if parameters.streams() > limits.threads {
             return Err(Denied::Threads(limits.threads));
         }
-        if let Some(most) = limits.test_time {
-            if self.by_amount() || parameters.time == 0.0 {
-                return Err(Denied::TestWithoutTime(most));
-            } else if self.time() > most {
-                return Err(Denied::TestTime(most));
-            }
-        }
+        let has_time = !self.by_amount() && parameters.time > 0.0;
+        limits.permit_time(has_time.then(|| self.time()))?;
         if let Some(most) = limits.send_rate {
             let sends = parameters.direction != StreamDirection::Forward;
             let all = parameters
@@ -564,33 +556,6 @@ impl Iperf3Session<'_> {
             let _ready = ready(self.control.as_fd(), Interest::Read, wait);
         }
     }
-}
-
-/// A call that is repeated later.
-fn passes(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
-}
-
-/// Sends all bytes of a message within the time limit.
-fn send_all(control: &Socket, mut bytes: &[u8]) -> io::Result<()> {
-    let until = clock::now().plus(ANSWER);
-    while !bytes.is_empty() {
-        match calls::send_now(control.as_fd(), bytes) {
-            Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
-            Err(error) if passes(&error) => {
-                if until.left().is_zero() {
-                    return Err(io::ErrorKind::TimedOut.into());
-                }
-                let wait = until.left() + Duration::from_millis(1);
-                let _room = ready(control.as_fd(), Interest::Write, wait)?;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 const fn transport(parameters: &Parameters) -> TransportId {

@@ -4,10 +4,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use netperf_engine::iperf2::{DatagramOrder, PATIENCE, Transfer, TransferCounts, send_datagrams};
-use netperf_measure::clock;
+use netperf_engine::iperf2::{
+    DatagramOrder, PATIENCE, Transfer, TransferCounts, epoch_micros, send_datagrams, take_credit,
+};
 use netperf_model::Policy;
 use netperf_model::iperf2::Iperf2Rate;
 use netperf_os::io::{Source, recv, send, send_back, set_patience};
@@ -116,8 +117,7 @@ impl FlowSender {
         length: usize,
         mut transmit: impl FnMut(&[u8]) -> io::Result<usize>,
     ) {
-        let micros = u64::try_from(clock::since_epoch().as_micros()).unwrap_or(u64::MAX);
-        let sent = Some(WireTime::from_micros(micros));
+        let sent = Some(WireTime::from_micros(epoch_micros()));
         let stamp = Datagram { number, sent }.stamp();
         let mut bytes = vec![0; length.max(stamp.len())];
         fill_digits(&mut bytes, 0);
@@ -125,12 +125,8 @@ impl FlowSender {
             *place = byte;
         }
         if let Some(credit) = &self.credit {
-            let taken = |length: usize| {
-                let length = u64::try_from(length).unwrap_or(u64::MAX);
-                let take = |left: u64| left.checked_sub(length);
-                let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
-                credit.fetch_update(set, fetch, take).is_ok()
-            };
+            let taken =
+                |length: usize| take_credit(credit, u64::try_from(length).unwrap_or(u64::MAX), 0);
             if !taken(bytes.len()) {
                 if !taken(stamp.len()) {
                     return;

@@ -1,7 +1,7 @@
 //! A netserver in the foreground, on a free port.
 
 use std::ffi::OsString;
-use std::net::{Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::time::Duration;
 
 use crate::process::signal;
@@ -82,11 +82,17 @@ impl Drop for Netserver {
     }
 }
 
-/// A free port, in both families.
+/// A port that is free for TCP and UDP, in both families.
 pub fn free_port() -> u16 {
     let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
-    let listener = TcpListener::bind(any)
-        .or_else(|_| TcpListener::bind("0.0.0.0:0"))
-        .expect("a free port");
-    listener.local_addr().expect("its address").port()
+    for _ in 0..100 {
+        let listener = TcpListener::bind(any)
+            .or_else(|_| TcpListener::bind("0.0.0.0:0"))
+            .expect("a free port");
+        let at = listener.local_addr().expect("its address");
+        if UdpSocket::bind(at).is_ok() {
+            return at.port();
+        }
+    }
+    panic!("no port is free for both TCP and UDP");
 }

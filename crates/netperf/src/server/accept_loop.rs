@@ -30,7 +30,7 @@ use netperf_transport::registry;
 use super::admission::Admission;
 use super::agent::AgentProcess;
 use super::iperf2::{DatagramWorker, Iperf2Sockets};
-use super::iperf3::Iperf3Port;
+use super::iperf3::{Iperf3Port, Iperf3Sockets};
 use super::log::ServerLog;
 use super::metrics::{Gauges, Metrics};
 use super::metrics_server::MetricsServer;
@@ -105,7 +105,7 @@ impl AcceptLoop {
     pub(super) fn open(
         argv: &[OsString],
         args: &ServerArgs,
-        (mut listeners, of_iperf3, iperf2): (Vec<Socket>, Vec<Socket>, Iperf2Sockets),
+        (mut listeners, of_iperf3, iperf2): (Vec<Socket>, Iperf3Sockets, Iperf2Sockets),
         (log, metrics_server): (ServerLog, Option<MetricsServer>),
         (root_files, agent): (Option<RootFiles>, Option<AgentProcess>),
     ) -> io::Result<Self> {
@@ -131,7 +131,7 @@ impl AcceptLoop {
         if let Some(metrics_server) = &metrics_server {
             metrics_server.register(&poller)?;
         }
-        let iperf3 = Iperf3Port::open(of_iperf3, &poller)?;
+        let iperf3 = Iperf3Port::watch(of_iperf3, &poller)?;
         if let Some(agent) = &agent {
             poller.watch(agent.fd(), PollToken::Agent)?;
         }

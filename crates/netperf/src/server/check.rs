@@ -27,7 +27,7 @@ pub(super) fn failures(args: ServerArgs) -> Vec<Failure> {
     look(data_ports(&args));
     look(listeners(&args));
     look(
-        listen::iperf3_listeners(&args)
+        listen::iperf3_sockets(&args)
             .map(drop)
             .or_else(unless_in_use),
     );

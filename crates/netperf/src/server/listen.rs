@@ -15,6 +15,7 @@ use super::Environment;
 use super::accept_loop::AcceptLoop;
 use super::agent::AgentProgram;
 use super::iperf2;
+use super::iperf3::Iperf3Sockets;
 use super::log::ServerLog;
 use super::metrics_server::{self, MetricsServer};
 use super::one_port;
@@ -61,7 +62,7 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
             Failure { hint, ..failure }
         });
     }
-    let of_iperf3 = iperf3_listeners(args)?;
+    let of_iperf3 = iperf3_sockets(args)?;
     let iperf2 = iperf2::listen(args)?;
     let _unheard = environment.supervisor.connect();
     if let Some(user) = user {
@@ -100,22 +101,24 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     Ok(accept_loop.serve(&environment.supervisor))
 }
 
-/// Opens the listeners for iperf3 clients, if configured.
-pub(super) fn iperf3_listeners(args: &ServerArgs) -> Result<Vec<Socket>, Failure> {
+/// Opens the sockets for iperf3 clients, if configured.
+pub(super) fn iperf3_sockets(args: &ServerArgs) -> Result<Iperf3Sockets, Failure> {
     let Some(port) = &args.iperf3 else {
-        return Ok(Vec::new());
+        return Ok(Iperf3Sockets::default());
     };
     let (listeners, reasons) = listeners_at(args, port);
     if listeners.is_empty() {
         return Err(Failure::stderr(FAILED, reasons.concat().trim_end()));
     }
-    for listener in &listeners {
-        one_port::beside(listener).map_err(|error| {
-            let line = format_args!("--iperf3: port {port}: {}", system_text(&error));
-            Failure::netserver(FAILED, line)
-        })?;
-    }
-    Ok(listeners)
+    let datagrams: io::Result<Vec<_>> = listeners.iter().map(one_port::beside).collect();
+    let datagrams = datagrams.map_err(|error| {
+        let line = format_args!("--iperf3: port {port}: {}", system_text(&error));
+        Failure::netserver(FAILED, line)
+    })?;
+    Ok(Iperf3Sockets {
+        listeners,
+        datagrams,
+    })
 }
 
 /// The process that opens the files which SIGHUP reads again; `None` without such a file.

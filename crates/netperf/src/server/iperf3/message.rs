@@ -18,8 +18,8 @@ pub(crate) enum StreamMessage {
     ExpectsNothing,
     /// Listener: connect words come now.
     Granted,
-    /// Listener: a stream, whose cookie has been read.
-    Connection(OwnedFd),
+    /// Listener: a stream, whose cookie has been read, and its place in the order of accept(2).
+    Connection(OwnedFd, u64),
     /// A connect word from the first address to the second. A session returns those of other
     /// clients, which came to its socket before that was connected.
     Word(SocketAddr, SocketAddr),
@@ -43,7 +43,7 @@ pub(crate) fn send(to: &Socket, message: &StreamMessage) -> io::Result<()> {
         StreamMessage::ExpectsDatagrams => b"u",
         StreamMessage::ExpectsNothing => b"n",
         StreamMessage::Granted => b"g",
-        StreamMessage::Connection(fd) => return send_connection(to, fd.as_fd()),
+        StreamMessage::Connection(fd, place) => return send_connection(to, fd.as_fd(), *place),
         StreamMessage::Word(from, own) => {
             word = format!("p{from} {own}");
             word.as_bytes()
@@ -57,8 +57,8 @@ pub(crate) fn send(to: &Socket, message: &StreamMessage) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`send`].
-pub(crate) fn send_connection(to: &Socket, stream: BorrowedFd<'_>) -> io::Result<()> {
-    pass::send(to.as_fd(), b"c", Some(stream))
+pub(crate) fn send_connection(to: &Socket, stream: BorrowedFd<'_>, place: u64) -> io::Result<()> {
+    pass::send(to.as_fd(), format!("c{place}").as_bytes(), Some(stream))
 }
 
 /// Receives a message without blocking; `None` if there is none.
@@ -79,10 +79,16 @@ fn parse(bytes: &[u8], fd: Option<OwnedFd>) -> StreamMessage {
         (Some((b'u', [])), _) => StreamMessage::ExpectsDatagrams,
         (Some((b'n', [])), _) => StreamMessage::ExpectsNothing,
         (Some((b'g', [])), _) => StreamMessage::Granted,
-        (Some((b'c', [])), Some(fd)) => StreamMessage::Connection(fd),
+        (Some((b'c', rest)), Some(fd)) => place(rest).map_or(StreamMessage::Unknown, |place| {
+            StreamMessage::Connection(fd, place)
+        }),
         (Some((b'p', rest)), _) => word(rest).unwrap_or(StreamMessage::Unknown),
         _ => StreamMessage::Unknown,
     }
+}
+
+fn place(bytes: &[u8]) -> Option<u64> {
+    std::str::from_utf8(bytes).ok()?.parse().ok()
 }
 
 fn word(bytes: &[u8]) -> Option<StreamMessage> {
@@ -112,9 +118,12 @@ mod tests {
             let read = receive(&far).unwrap();
             assert_eq!(format!("{read:?}"), format!("{message:?}"));
         }
-        send_connection(&near, near.as_fd()).unwrap();
-        assert!(matches!(receive(&far), Some(StreamMessage::Connection(_))));
-        for wrong in [&b"c"[..], b"px", b"p1 2", b"gg"] {
+        send_connection(&near, near.as_fd(), 12).unwrap();
+        assert!(matches!(
+            receive(&far),
+            Some(StreamMessage::Connection(_, 12))
+        ));
+        for wrong in [&b"c1"[..], b"px", b"p1 2", b"gg"] {
             pass::send(near.as_fd(), wrong, None).unwrap();
             assert!(matches!(receive(&far), Some(StreamMessage::Unknown)));
         }

@@ -10,4 +10,4 @@ mod port;
 pub(super) mod session;
 mod streams;
 
-pub(super) use port::Iperf3Port;
+pub(super) use port::{Iperf3Port, Iperf3Sockets};

@@ -17,7 +17,7 @@ use super::message::{self, StreamMessage};
 use crate::server::accept_loop::{AcceptLoop, MOST_SESSIONS, described};
 use crate::server::admission::address_of;
 use crate::server::iperf2::ServedProtocol;
-use crate::server::one_port::{beside, canonical, of_the_same_link};
+use crate::server::one_port::{canonical, of_the_same_link};
 use crate::server::poller::{PollToken, ServerPoller};
 use crate::server::session_process::SessionProcess;
 
@@ -56,6 +56,15 @@ struct Seat {
     expects: Expects,
 }
 
+/// Sockets at the port of iperf3.
+#[derive(Debug, Default)]
+pub(in crate::server) struct Iperf3Sockets {
+    /// TCP listeners.
+    pub(in crate::server) listeners: Vec<Socket>,
+    /// A datagram socket at the address of each listener.
+    pub(in crate::server) datagrams: Vec<Socket>,
+}
+
 /// Listeners, connections and sessions of iperf3.
 #[derive(Debug, Default)]
 pub(in crate::server) struct Iperf3Port {
@@ -69,21 +78,23 @@ pub(in crate::server) struct Iperf3Port {
 }
 
 impl Iperf3Port {
-    /// Watches the listeners, and opens a datagram socket beside each.
+    /// Watches the sockets.
     ///
     /// # Errors
-    /// When a socket cannot be opened or watched.
-    pub(in crate::server) fn open(
-        listeners: Vec<Socket>,
+    /// When a socket cannot be watched.
+    pub(in crate::server) fn watch(
+        Iperf3Sockets {
+            listeners,
+            datagrams,
+        }: Iperf3Sockets,
         poller: &ServerPoller,
     ) -> io::Result<Self> {
-        let mut datagrams = Vec::new();
         for (number, listener) in (0..).zip(&listeners) {
             listener.set_nonblocking(true)?;
             poller.watch(listener.as_fd(), PollToken::Iperf3Listener(number))?;
-            let socket = beside(listener)?;
+        }
+        for socket in &datagrams {
             poller.watch(socket.as_fd(), PollToken::Iperf3Datagrams)?;
-            datagrams.push(socket);
         }
         Ok(Self {
             listeners,
@@ -148,7 +159,7 @@ impl Iperf3Port {
                 Some(StreamMessage::Word(from, own)) => self.announce(from, own),
                 // A session sends nothing else.
                 Some(
-                    StreamMessage::Granted | StreamMessage::Connection(_) | StreamMessage::Unknown,
+                    StreamMessage::Granted | StreamMessage::Connection(..) | StreamMessage::Unknown,
                 ) => {}
                 Some(StreamMessage::End) => return self.remove_session(number, poller),
                 None => return,
@@ -290,7 +301,7 @@ impl AcceptLoop {
             Err(_) => return self.drop_silent(&one.peer, "cut"),
         };
         if let Some(cookie) = Cookie::read(bytes.get(..count).unwrap_or_default()) {
-            return self.route_iperf3(one, cookie);
+            return self.route_iperf3(number, one, cookie);
         }
         if !Cookie::may_begin(bytes.get(..count).unwrap_or_default()) || count == COOKIE {
             return self.drop_silent(&one.peer, "nonsense");
@@ -303,8 +314,9 @@ impl AcceptLoop {
         }
     }
 
-    /// A stream of a session, or a new session.
-    fn route_iperf3(&mut self, one: Arriving, cookie: Cookie) {
+    /// A stream of a session, or a new session. Streams of a session are used in the order of
+    /// accept(2), as the original does; their cookies may arrive in another.
+    fn route_iperf3(&mut self, place: u64, one: Arriving, cookie: Cookie) {
         self.poller.remove(one.socket.as_fd());
         let Some(number) = self.iperf3.cookies.get(&cookie).copied() else {
             return self.begin_iperf3(one, cookie);
@@ -320,7 +332,7 @@ impl AcceptLoop {
         });
         let passed = seat.is_some_and(|seat| {
             one.socket.set_nonblocking(false).is_ok()
-                && message::send_connection(&seat.handoff, one.socket.as_fd()).is_ok()
+                && message::send_connection(&seat.handoff, one.socket.as_fd(), place).is_ok()
         });
         if !passed {
             refuse(&one.socket);

@@ -53,7 +53,7 @@ struct Iperf3Session<'a> {
     records: &'a mut dyn Records,
     policy: Policy,
     parameters: Parameters,
-    sockets: Vec<Socket>,
+    sockets: Vec<(u64, Socket)>,
     run: Option<Run>,
     /// Deadline of the present state.
     until: Moment,
@@ -155,7 +155,9 @@ impl Iperf3Session<'_> {
         while let Some(message) = message::receive(&self.handoff) {
             match message {
                 StreamMessage::Granted => self.step(machine, ServerTestInput::Prepared),
-                StreamMessage::Connection(fd) => self.add_connection(machine, fd.into()),
+                StreamMessage::Connection(fd, place) => {
+                    self.add_connection(machine, place, fd.into());
+                }
                 StreamMessage::Word(from, own) => self.add_datagrams(machine, (from, own)),
                 // The listener sends nothing else.
                 StreamMessage::ExpectsConnections
@@ -176,13 +178,13 @@ impl Iperf3Session<'_> {
         machine.at() == ServerTestState::AwaitsStreams && self.sockets.len() < wanted
     }
 
-    fn add_connection(&mut self, machine: &mut ServerTest, socket: Socket) {
+    fn add_connection(&mut self, machine: &mut ServerTest, place: u64, socket: Socket) {
         // Dropped: the test does not expect it.
         if !self.lacks_streams(machine) || self.parameters.protocol == Protocol::Udp {
             return;
         }
         match equip(&socket, &self.parameters) {
-            Ok(()) => self.add(machine, socket),
+            Ok(()) => self.add(machine, place, socket),
             Err(OptionError { error, .. }) => self.fail(machine, &error),
         }
     }
@@ -196,20 +198,22 @@ impl Iperf3Session<'_> {
             return;
         }
         match open_datagrams(addresses, &self.parameters, &self.handoff) {
-            Ok(socket) => self.add(machine, socket),
+            Ok(socket) => self.add(machine, 0, socket),
             Err(error) => self.fail(machine, &error),
         }
     }
 
-    fn add(&mut self, machine: &mut ServerTest, socket: Socket) {
-        self.sockets.push(socket);
+    fn add(&mut self, machine: &mut ServerTest, place: u64, socket: Socket) {
+        self.sockets.push((place, socket));
         self.until = clock::now().plus(ANSWER);
         if self.lacks_streams(machine) {
             return;
         }
         // On failure the listener keeps the turn until the session ends.
         let _late = message::send(&self.handoff, &StreamMessage::ExpectsNothing);
-        let sockets = std::mem::take(&mut self.sockets);
+        let mut sockets = std::mem::take(&mut self.sockets);
+        sockets.sort_by_key(|(place, _)| *place);
+        let sockets = sockets.into_iter().map(|(_, socket)| socket).collect();
         match Run::prepare(&self.parameters, false, sockets) {
             Ok(run) => {
                 self.view = Some(TextView {

@@ -178,7 +178,7 @@ manual:
 
 # Run every fuzz target once on every input of its corpus. Needs no cargo-fuzz and no sanitizer.
 fuzz-corpus:
-    CARGO_PROFILE_DEV_DEBUG=line-tables-only cargo build --manifest-path fuzz/Cargo.toml --target-dir target
+    CARGO_PROFILE_DEV_DEBUG="${CARGO_PROFILE_DEV_DEBUG:-line-tables-only}" cargo build --manifest-path fuzz/Cargo.toml --target-dir target
     for inputs in fuzz/corpus/*; do "target/debug/$(basename "$inputs")" "$inputs"/* 2>&1 | tail -n 20; done
 
 # Run every fuzz target for a short time, without a nightly compiler. Needs cargo-fuzz.

@@ -317,7 +317,7 @@ impl Agent {
         running.map(AgentAction::Kill).collect()
     }
 
-    /// Stops all loads and admits nobody any more. Results stay.
+    /// Stops all loads and admits no more clients. Results stay.
     fn stop(&mut self, why: &str, now: u64) -> Vec<AgentAction> {
         let mut actions = self.kills();
         let Some(part) = &mut self.part else {

@@ -68,7 +68,7 @@ pub struct CampaignMember {
     pub version: Option<String>,
     /// Number of its processors; null where unknown.
     pub cpus: Option<u32>,
-    /// Its clock; null for a stock netserver, whose windows nobody cuts.
+    /// Its clock; null for a stock netserver, whose windows are not cut.
     pub clock: Option<MemberClock>,
     /// Why it was lost, and when; absent if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! Patterns of a campaign: which members send to which.
 //!
-//! ScheduleMembers are known by their index. [`crate::schedule`] makes rounds of a pattern.
+//! Members are known by their index. [`crate::schedule`] makes rounds of a pattern.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -132,14 +132,14 @@ pub struct ScheduleMembers {
     /// Host of each member, by number: members of one host share its interface. Empty if each
     /// member has a host of its own.
     pub hosts: Vec<usize>,
-    /// ScheduleMembers that cannot send, such as a netserver without an agent.
+    /// Members that cannot send, such as a netserver without an agent.
     pub receive_only: Vec<usize>,
     /// Uplinks with a limit, from the narrowest groups (racks) to the widest (zones).
     pub uplinks: Vec<Uplinks>,
 }
 
 impl ScheduleMembers {
-    /// ScheduleMembers that can send, on hosts of their own, without uplinks.
+    /// Members that can send, on hosts of their own, without uplinks.
     #[must_use]
     pub fn of(count: usize) -> Self {
         Self {

@@ -270,7 +270,7 @@ impl CampaignPlan {
     /// The rounds for these members.
     ///
     /// # Errors
-    /// When a name is not among the members, or nobody can send.
+    /// When a name is not among the members, or no member can send.
     pub fn rounds(&self, members: &[InventoryMember]) -> Result<RoundSchedule, BadCampaignPlan> {
         let index = |name: &str| {
             let found = members.iter().position(|one| one.name == name);

@@ -110,15 +110,6 @@ impl RoundSchedule {
     pub fn truncate(&mut self, rounds: usize) {
         self.rounds.truncate(rounds);
     }
-
-    /// Removes the cells of a member that is gone. Rounds keep their order, and empty ones are
-    /// left out.
-    pub fn remove_member(&mut self, member: usize) {
-        for round in &mut self.rounds {
-            round.retain(|cell| cell.from != member && cell.to != member);
-        }
-        self.rounds.retain(|round| !round.is_empty());
-    }
 }
 
 fn check(request: &PatternRequest, members: &ScheduleMembers) -> Result<(), Unschedulable> {
@@ -352,42 +343,6 @@ fn crossed(
                 Some(((kind, group, leaves), flows))
             })
         })
-}
-
-/// A lower bound of the rounds of all pairs: each host has only so many cells in a round, and so
-/// does each uplink.
-#[must_use]
-pub fn fewest_rounds(directions: PairDirections, members: &ScheduleMembers) -> usize {
-    let all = (0..members.count).flat_map(|from| {
-        let to = (0..members.count).map(move |to| Cell { from, to });
-        to.filter(|cell| members.can_send(*cell))
-    });
-    let mut hosts: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut links: BTreeMap<(usize, usize, bool), (usize, usize)> = BTreeMap::new();
-    let mut between = 0;
-    for cell in all {
-        for (link, flows) in crossed(cell, members) {
-            let (used, of) = links.entry(link).or_default();
-            *used += 1;
-            *of = flows;
-        }
-        let is_second = cell.from > cell.to && members.can_send(cell.back());
-        if directions == PairDirections::Together && is_second {
-            continue;
-        }
-        let ends = BTreeSet::from([members.host(cell.from), members.host(cell.to)]);
-        between += usize::from(ends.len() == 2);
-        for host in ends {
-            *hosts.entry(host).or_default() += 1;
-        }
-    }
-    let at_once = (hosts.len() / 2).max(1);
-    let of_hosts = hosts.values().copied().max().unwrap_or(0);
-    let of_links = links.values().map(|(used, flows)| used.div_ceil(*flows));
-    of_links
-        .chain([of_hosts, between.div_ceil(at_once)])
-        .max()
-        .unwrap_or(0)
 }
 
 /// The members in an order that a seed gives (R. A. Fisher, F. Yates), with random numbers of

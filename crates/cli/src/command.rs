@@ -267,7 +267,7 @@ pub enum CliError {
     /// `--io blocking` with many flows that go both ways.
     #[error(
         "netperf: --io blocking: a flow that goes both ways cannot wait in a call for one of them: \
-         use --io epoll or poll, or leave it out"
+         use --io epoll, poll or uring, or leave it out"
     )]
     BlockingBothWays,
     /// `-N` with a test that has no customary service.

@@ -1,7 +1,7 @@
 //! Bulk data both ways at once: a thread for each direction of an end (decision 0015).
 //!
-//! The thread that the bell rings for sends; the other one receives, wakes up by a
-//! time-out on its socket, and goes by the bell's phase and its own patience.
+//! The thread that the alarm interrupts sends; the other one receives, wakes up by a time-out of
+//! its calls, and ends by the alarm's phase and its own patience.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{EndPlan, EndSetup, Quality, Tally};
+use netperf_model::{EndPlan, EndSetup, IoCounts, Quality, Tally};
 use netperf_os::{alarm, tcp};
 use netperf_transport::Endpoint;
 
@@ -193,9 +193,10 @@ impl Stop for Receiving<'_> {
 }
 
 /// The receiving direction of an end.
-pub(crate) struct Inward<'a, E> {
-    /// Endpoint of this direction.
-    pub(crate) endpoint: E,
+pub(crate) struct Inward<'a, F> {
+    /// Makes the endpoint of this direction, in the thread that receives: a ring of io_uring
+    /// belongs to its thread.
+    pub(crate) endpoint: F,
     pub(crate) ring: &'a mut Ring,
     pub(crate) plan: &'a EndPlan,
     pub(crate) setup: &'a EndSetup,
@@ -217,6 +218,8 @@ pub(crate) struct BothEnded {
     pub(crate) receiving: Ended,
     /// Quality from the numbers in received datagrams.
     pub(crate) quality: Option<Quality>,
+    /// Counts of the calls underneath the messages, of both directions.
+    pub(crate) counts: Option<IoCounts>,
     /// When what counts was over, where something arrived later.
     pub(crate) over: Option<Moment>,
 }
@@ -230,15 +233,16 @@ pub(crate) enum Failed {
 
 /// Moves data both ways until each is over. `tell` tells the other end, once there is
 /// nothing more to send, where it is to be told.
-pub(crate) fn both<O, I, R, P>(
+pub(crate) fn both<O, I, F, R, P>(
     (outward, ring): (&mut O, &mut Ring),
-    inward: Inward<'_, I>,
+    inward: Inward<'_, F>,
     run: LoopContext<'_, AlarmStop<'_>, R, P>,
-    tell: impl FnOnce(&O),
+    tell: impl FnOnce(),
 ) -> Result<BothEnded, Failed>
 where
     O: Endpoint,
-    I: Endpoint + Send,
+    I: Endpoint,
+    F: FnOnce() -> io::Result<I> + Send,
     R: Recorder,
     P: Hooks,
 {
@@ -285,7 +289,7 @@ where
         if lost || sending.alarm.gone().is_some() {
             between.in_vain.store(true, Ordering::Relaxed);
         } else {
-            tell(outward);
+            tell();
         }
         let panicked = || Failed::Receiving(io::Error::other("the receiving thread panicked"));
         let got = receiver.join().map_err(|_| panicked())?;
@@ -295,6 +299,7 @@ where
         ended,
         tally: got,
         quality,
+        counts,
         over,
     } = got;
     // Received data counts even if sending failed.
@@ -304,6 +309,11 @@ where
         sending,
         receiving: ended.map_err(Failed::Receiving)?,
         quality,
+        counts: outward
+            .counts()
+            .into_iter()
+            .chain(counts)
+            .reduce(IoCounts::plus),
         over,
     })
 }
@@ -313,6 +323,7 @@ struct Got {
     ended: io::Result<Ended>,
     tally: Tally,
     quality: Option<Quality>,
+    counts: Option<IoCounts>,
     over: Option<Moment>,
 }
 
@@ -329,8 +340,10 @@ fn after_reset(ended: io::Result<Ended>, may_be_reset: bool) -> io::Result<Ended
 }
 
 /// The receiving thread.
-fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> Got {
-    let mut endpoint = inward.endpoint;
+fn receive<I: Endpoint>(
+    inward: Inward<'_, impl FnOnce() -> io::Result<I>>,
+    mut stop: Receiving<'_>,
+) -> Got {
     let plan = EndPlan {
         pace: None,
         ..inward.plan.clone()
@@ -345,7 +358,12 @@ fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> Got {
         recorder: &mut NoRecorder,
         hooks: &mut hooks,
     };
-    let ended = stream::receive(&mut endpoint, inward.ring, run);
+    let mut counts = None;
+    let ended = (inward.endpoint)().and_then(|mut endpoint| {
+        let ended = stream::receive(&mut endpoint, inward.ring, run);
+        counts = endpoint.counts();
+        ended
+    });
     let ended = after_reset(ended, inward.may_be_reset);
     let over = stop.settle(&ended, &mut tally);
     let goes_on = matches!(
@@ -361,6 +379,7 @@ fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> Got {
         ended,
         tally,
         quality,
+        counts,
         over,
     }
 }

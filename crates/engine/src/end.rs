@@ -271,7 +271,7 @@ pub(crate) fn result(
         retransmissions: facts.retransmissions,
         congestion: facts.congestion,
         fast_open: facts.fast_open,
-        crew: None,
+        worker_threads: None,
         flows: None,
         settings: None,
         io,

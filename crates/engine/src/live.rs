@@ -354,7 +354,7 @@ impl Live {
     }
 
     /// `TCP_INFO` of the data connection: as it is now, or as it was when the loop
-    /// was over. `None` when nobody asked ([`Live::with_tcp`]), and in a run that has
+    /// was over. `None` unless asked for ([`Live::with_tcp`]), and in a run that has
     /// not one TCP connection but many or none.
     #[must_use]
     pub fn tcp(&self) -> Option<TcpInfo> {

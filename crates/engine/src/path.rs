@@ -297,9 +297,15 @@ pub(crate) fn by_ring(io: &IoPlan) -> bool {
     io.method == IoMethod::Uring && io.batch.is_some()
 }
 
-/// Number of messages in flight in a ring.
-pub(crate) fn width(io: &IoPlan) -> usize {
-    size(io.batch).max(1)
+/// Number and size of the messages that a ring has in flight when it sends.
+pub(crate) fn ring_send(io: &IoPlan, setup: &EndSetup) -> (usize, usize) {
+    (size(io.batch).max(1), size(setup.send_size))
+}
+
+/// Number and size of the buffers that a ring receives into.
+pub(crate) fn ring_recv(io: &IoPlan, setup: &EndSetup) -> (usize, usize) {
+    let space = trains(io).slot(size(setup.recv_size));
+    (size(io.batch).max(1), space)
 }
 
 /// Returns whether every receive follows a send at once, without a wait in between.

@@ -31,7 +31,7 @@ impl ActivityWatch {
         moved
     }
 
-    /// For how long the tally has been what it is, as far as anybody has looked.
+    /// Time since the tally changed, as far as it was looked at.
     pub(crate) fn lasted(&self) -> Duration {
         self.since.elapsed()
     }

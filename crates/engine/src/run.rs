@@ -1,43 +1,35 @@
 //! One end of a test: prepare it, run it, report what was measured.
 
+mod prepare;
 mod sockets;
 
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::{
-    Address, CpuUsage, Duplex, EndJob, EndNeeds, EndResult, EndSetup, PacePlan, Tally, TestId,
-    Token, TransportId,
-};
+use netperf_model::{Address, CpuUsage, EndJob, EndResult, EndSetup, Tally, Token, TransportId};
 use netperf_os::alarm::{self, Alarm, Outside};
 use netperf_os::{SockAddr, Socket};
-use netperf_transport::io as io_paths;
 use netperf_transport::one_port;
 use netperf_transport::place::{self, Placed};
-use netperf_transport::registry;
 use netperf_transport::socket;
 
 use crate::arrivals;
-use crate::end::{self, DirectionUse, FillTime, Rings};
+use crate::end;
 use crate::error::{EngineError, Operation};
 use crate::feedback::FeedbackWatch;
 use crate::finish::Drained;
 use crate::flows;
 use crate::live::Live;
 use crate::meet::{self, Moved, Work};
-use crate::path;
-use crate::record;
 use crate::report::EndReport;
 use crate::role::{Client, Role, Server};
-use crate::sendfile;
 use crate::series::{self, Watched};
 use crate::stop::{AlarmStop, Ended, control_has_ended};
 use crate::timing;
-use sockets::{announce, bind, listening, open, report_drops};
+use sockets::{announce, open};
 
 pub(crate) use sockets::placed;
 
@@ -83,101 +75,6 @@ pub(crate) struct Targets {
 }
 
 impl<N: Role> TestEnd<N> {
-    /// Opens the data socket, derives sizes and makes the buffers. netserver listens.
-    ///
-    /// # Errors
-    /// When any of that fails; `error.raw_os_error()` is what netserver sends to netperf.
-    pub fn prepare(job: EndJob) -> Result<Self, EngineError> {
-        Self::prepare_behind(None, job, &mut |_| Ok(()))
-    }
-
-    /// The same where data comes by a handoff socket ([`netperf_transport::one_port`]).
-    /// `reserve` permits what the end takes from this host.
-    ///
-    /// # Errors
-    /// As [`Self::prepare`].
-    pub fn prepare_behind(
-        handoff: Option<Socket>,
-        mut job: EndJob,
-        reserve: &mut dyn FnMut(EndNeeds) -> io::Result<()>,
-    ) -> Result<Self, EngineError> {
-        debug_assert_eq!(job.role, N::ROLE);
-        let netperf = N::NETPERF;
-        if !netperf && job.flows.is_some() && !netperf_model::refusal::serves(&job) {
-            return Err(Operation::Listen.failed()(
-                io::ErrorKind::InvalidInput.into(),
-            ));
-        }
-        check_built(&job)?;
-        end::prepare_cpu(&job.end)?;
-        record::prepare(job.latency);
-        place::check(job.transport, &job.end.place).map_err(Operation::Create.failed())?;
-        let mut opened = open(&job)?;
-        let placed = if netperf {
-            placed(&job, &opened.socket)?
-        } else if handoff.is_some() {
-            Placed::default()
-        } else {
-            bind(&job, &mut opened)?
-        };
-        report_drops(&job, &opened.socket)?;
-        let sends = DirectionUse::of(job.sends, job.message_sent());
-        let receives = DirectionUse::of(job.receives, job.message_received());
-        let peer = job.peer.as_ref().and_then(Address::inet);
-        let peer = peer.map(|address| address.ip());
-        let largest = socket::largest_message(job.transport, &opened.socket, peer);
-        let share = end::of_flow(&job.end, job.flow_count());
-        let setup = end::setup(&share, &opened, largest, sends, receives);
-        hold_back(&mut job, setup.send_size);
-        permitted(&job, &setup, handoff.is_some(), reserve)?;
-        // A file is sent as it is, and not copied into the buffers.
-        let sends_file = job.test == TestId::TcpSendfile;
-        let file = sends_file.then(|| sendfile::source(&job, &setup));
-        let file = file.transpose()?;
-        let fill = job.end.fill.as_deref().filter(|_| !sends_file);
-        let rings = rings(&job, &setup, fill)?;
-        let (further, ports) = match handoff {
-            None if !netperf => flows::further(&job, &placed)?,
-            // Each flow gets one when it is there.
-            Some(_) | None => (Vec::new(), Vec::new()),
-        };
-        let separate = netperf && job.flows.is_none() && job.duplex == Some(Duplex::Separate);
-        let second = separate.then(|| SecondSocket::open(&job)).transpose()?;
-        let (socket, handoff) = if netperf {
-            (opened.socket, None)
-        } else {
-            listening(&job, opened.socket, handoff)?
-        };
-        Ok(Self {
-            role: PhantomData,
-            stamping: end::stamping(&job.end),
-            receivers: further_receivers(&job)?,
-            work: Work {
-                due: path::due_queue(&job),
-                job,
-                rings,
-                setup,
-                file,
-                to: None,
-                second: None,
-                counts: None,
-                paced: None,
-                quality: None,
-                stamps: None,
-                latency: None,
-                paused: Duration::ZERO,
-            },
-            socket,
-            placed,
-            second,
-            second_remotes: Vec::new(),
-            further,
-            ports,
-            handoff,
-            tokens: Vec::new(),
-        })
-    }
-
     /// The ports of all data sockets, where each flow has its own.
     #[must_use]
     pub fn ports(&self) -> &[u16] {
@@ -290,46 +187,6 @@ impl<N: Role> TestEnd<N> {
         report.broke = broke;
         Ok(report)
     }
-}
-
-/// The buffers of an end. A client of netserver that opens no data connection costs none.
-fn rings(job: &EndJob, setup: &EndSetup, fill: Option<&Path>) -> Result<Rings, EngineError> {
-    let time = if job.is_netperf() {
-        FillTime::Now
-    } else {
-        FillTime::Connected
-    };
-    if job.is_netperf() && job.flows.is_some() {
-        // Each thread makes its own.
-        return Ok(Rings {
-            send: None,
-            recv: None,
-        });
-    }
-    end::rings(&job.end, setup, job.is_bulk(), (fill, time))
-}
-
-/// Asks for what netserver's end takes from this host. Data that comes by a handoff socket needs no
-/// port.
-fn permitted(
-    job: &EndJob,
-    setup: &EndSetup,
-    handed: bool,
-    reserve: &mut dyn FnMut(EndNeeds) -> io::Result<()>,
-) -> Result<(), EngineError> {
-    if job.is_netperf() {
-        return Ok(());
-    }
-    let ports = if job.transport.is_connected() {
-        1
-    } else {
-        job.flow_count()
-    };
-    let needs = EndNeeds {
-        memory: end::memory(job, setup, netperf_measure::cpu::count())?,
-        ports: if handed { 0 } else { ports.into() },
-    };
-    reserve(needs).map_err(Operation::Buffers.failed())
 }
 
 impl TestEnd<Client> {
@@ -488,13 +345,6 @@ impl SecondSocket {
     }
 }
 
-/// netperf's sockets of further flows with a session each.
-fn further_receivers(job: &EndJob) -> Result<Vec<SecondSocket>, EngineError> {
-    let flows = 1..job.flow_count();
-    let further = flows.filter(|_| job.tells_addresses());
-    further.map(|_| SecondSocket::open(job)).collect()
-}
-
 /// Bytes that came over a TCP connection beyond the responses to all requests.
 fn unasked(job: &EndJob, tally: &Tally, arrived: Option<u64>) -> u64 {
     let is_tcp = matches!(job.transport, TransportId::Tcp | TransportId::IpDefault);
@@ -556,18 +406,6 @@ fn report(
     }
 }
 
-/// Refuses what this build does not contain.
-fn check_built(job: &EndJob) -> Result<(), EngineError> {
-    for feature in job.end.features() {
-        io_paths::check_built(feature).map_err(Operation::Extra(feature).failed())?;
-    }
-    let flows = job
-        .flows
-        .as_ref()
-        .map_or(Ok(()), |_| registry::check_flows());
-    flows.map_err(Operation::Create.failed())
-}
-
 fn no_target() -> EngineError {
     Operation::Connect.failed()(io::ErrorKind::AddrNotAvailable.into())
 }
@@ -609,30 +447,5 @@ fn broken_off(
         Ok(moved) => Ok((moved, None)),
         Err(error) if !netperf || *tally == Tally::default() => Err(error),
         Err(error) => Ok((Moved::nothing(Ended::Abandoned), Some(error))),
-    }
-}
-
-/// Has the loop wait between messages, where netserver may send only so much and nothing in
-/// the kernel sees to that. A client that asks for less still gets it.
-fn hold_back(job: &mut EndJob, size: Option<u32>) {
-    let (Some(bits), Some(size)) = (job.most_bits, size) else {
-        return;
-    };
-    let rate = |pace: &PacePlan| f64::from(pace.burst) / pace.interval.as_secs_f64();
-    let held = pace_of(bits, size);
-    let slower = |asked: &PacePlan| asked.burst > 0 && rate(asked) <= rate(&held);
-    job.end.pace = Some(job.end.pace.filter(slower).unwrap_or(held));
-}
-
-/// Messages of this many bytes, so that no more than that many bits go out per second: one at
-/// a time, or as many as go in a millisecond.
-fn pace_of(bits: u64, size: u32) -> PacePlan {
-    let bits_each = u64::from(size.max(1)) * 8;
-    let in_a_millisecond = bits / (1000 * bits_each);
-    let burst = u32::try_from(in_a_millisecond).unwrap_or(u32::MAX).max(1);
-    let nanos = u128::from(bits_each) * u128::from(burst) * 1_000_000_000 / u128::from(bits.max(1));
-    PacePlan {
-        burst,
-        interval: Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)),
     }
 }

@@ -4,6 +4,8 @@
 //! transit times with a gain of 1/16. Clocks of two hosts have nothing in common, so only
 //! differences of transit times mean anything.
 
+use netperf_model::ArrivalOrder;
+
 /// Gain of the mean of jitter.
 const GAIN: f64 = 1.0 / 16.0;
 
@@ -25,7 +27,9 @@ pub struct DatagramTally {
 /// The account of one stream. Its size does not depend on the number of datagrams.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DatagramTrack {
-    counts: DatagramTally,
+    order: ArrivalOrder,
+    /// Jitter, seconds.
+    jitter: f64,
     /// Transit time of the last datagram, nanoseconds.
     transit: Option<i64>,
 }
@@ -35,16 +39,7 @@ impl DatagramTrack {
     /// when it arrived by that of the receiver, both in nanoseconds.
     #[inline]
     pub fn take(&mut self, number: u64, sent: u64, arrived: u64) {
-        let counts = &mut self.counts;
-        counts.arrived += 1;
-        if number > counts.highest {
-            let passed = number - counts.highest - 1;
-            counts.lost = counts.lost.saturating_add(passed);
-            counts.highest = number;
-        } else {
-            counts.out_of_order += 1;
-            counts.lost = counts.lost.saturating_sub(1);
-        }
+        self.order.take(number, 1);
         let transit = i64::from_ne_bytes(arrived.wrapping_sub(sent).to_ne_bytes());
         if let Some(before) = self.transit.replace(transit) {
             #[expect(
@@ -52,14 +47,26 @@ impl DatagramTrack {
                 reason = "2^53 nanoseconds are more than three months"
             )]
             let difference = transit.wrapping_sub(before).unsigned_abs() as f64 / 1e9;
-            counts.jitter += (difference - counts.jitter) * GAIN;
+            self.jitter += (difference - self.jitter) * GAIN;
         }
     }
 
     /// The counts so far.
     #[must_use]
     pub const fn counts(&self) -> DatagramTally {
-        self.counts
+        let ArrivalOrder {
+            highest,
+            arrived,
+            lost,
+            out_of_order,
+        } = self.order;
+        DatagramTally {
+            highest,
+            arrived,
+            lost,
+            out_of_order,
+            jitter: self.jitter,
+        }
     }
 }
 

@@ -56,7 +56,8 @@ pub use io::{Feature, IoCounts, IoMethod, IoPlan};
 pub use keys::{BadKeyFile, KeyRing, KeyRole, NamedKey};
 pub use latency::{Decades, Latency};
 pub use many::{
-    Crew, FlowCarrier, FlowCounts, FlowThere, Flows, Many, Placement, Window, Workers, share_of,
+    FlowCarrier, FlowCounts, FlowThere, Flows, Many, Placement, Window, WorkerThreads, Workers,
+    share_of,
 };
 pub use one_way::{ClockOffset, DeviceStamp, OneWay, Part, Spread, Stamp, Stamper, Stamps};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
@@ -71,7 +72,7 @@ pub use policy::{
     Limits, Network, OnePort, Policy, PortRange, Require, SessionLoad, Sources, Startups,
     TransportGroup, TransportSet,
 };
-pub use quality::{NUMBER_BYTES, Quality};
+pub use quality::{ArrivalOrder, NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};
 pub use refusal::{Refusal, tells_of_tcp};
 pub use secret::{Secret, WeakSecret};

@@ -321,7 +321,7 @@ pub struct Window {
 /// Threads of one end, in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename = "threads")]
-pub struct Crew {
+pub struct WorkerThreads {
     /// Their number.
     pub threads: u32,
     /// The CPU of each; empty if the scheduler chose.

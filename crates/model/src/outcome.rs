@@ -13,7 +13,7 @@ use crate::fields::{AsMeasured, AsSeconds};
 use crate::host::HostFacts;
 use crate::io::IoCounts;
 use crate::latency::Latency;
-use crate::many::{Crew, FlowThere, Flows, Window};
+use crate::many::{FlowThere, Flows, Window, WorkerThreads};
 use crate::one_way::{OneWay, Stamps};
 use crate::plan::TestPlan;
 use crate::quality::Quality;
@@ -95,7 +95,7 @@ pub struct EndResult {
     pub fast_open: Option<bool>,
     /// The threads that served many flows; `None` with the plain loop, and from a
     /// netserver that does not say.
-    pub crew: Option<Crew>,
+    pub worker_threads: Option<WorkerThreads>,
     /// netserver's counts of each of many flows; `None` unless asked for, and at netperf, where
     /// [`Flows`] has them.
     pub flows: Option<Vec<FlowThere>>,

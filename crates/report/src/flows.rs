@@ -1,6 +1,6 @@
 //! Selectors of many flows, which the original does not have: `all` and `?` omit them.
 
-use netperf_model::{Crew, Flows};
+use netperf_model::{Flows, WorkerThreads};
 
 use crate::selectors::SelectorValue::{End, Run};
 use crate::selectors::{Need, SelectorRow, row};
@@ -14,7 +14,7 @@ pub(crate) static FLOWS: &[&[SelectorRow]] = &[
         Run(|v| Value::Count(v.last.many.as_ref().map_or(1, |many| many.each.len() as u64))),
         "data connections at the same time")],
     &[row("{END}_THREADS", ["{End}", "Threads", "", ""], "count", "%d", Need::Nothing,
-        End(|_, end| end.workers().map(|crew| crew.threads).into()),
+        End(|_, end| end.workers().map(|worker_threads| worker_threads.threads).into()),
         "threads that served them at {end}")],
     &[row("{END}_THREAD_CPUS", ["{End}", "Thread", "CPUs", ""], "", "%s", Need::Nothing,
         End(|_, end| thread_cpus(end.workers())),
@@ -42,7 +42,7 @@ fn many(v: &View<'_>, pick: impl Fn(&Flows) -> Option<f64>) -> Value {
 }
 
 /// The CPUs of an end's threads; empty if the scheduler chose.
-fn thread_cpus(workers: Option<&Crew>) -> Value {
+fn thread_cpus(workers: Option<&WorkerThreads>) -> Value {
     let cpus = workers.iter().flat_map(|workers| &workers.cpus);
     let words: Vec<String> = cpus.map(u32::to_string).collect();
     Value::Text(words.join(" "))

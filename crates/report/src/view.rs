@@ -2,8 +2,8 @@
 
 use netperf_model::figures::{self, Figures};
 use netperf_model::{
-    CpuUsage, Crew, EndPlan, EndResult, EndSetup, HostFacts, Iteration, Outcome, ReportPlan, Tally,
-    TestPlan, Unit,
+    CpuUsage, EndPlan, EndResult, EndSetup, HostFacts, Iteration, Outcome, ReportPlan, Tally,
+    TestPlan, Unit, WorkerThreads,
 };
 
 use crate::control::Whose;
@@ -144,8 +144,8 @@ impl<'a> EndView<'a> {
     }
 
     /// The threads of many flows.
-    pub(crate) fn workers(&self) -> Option<&'a Crew> {
-        self.result?.crew.as_ref()
+    pub(crate) fn workers(&self) -> Option<&'a WorkerThreads> {
+        self.result?.worker_threads.as_ref()
     }
 
     /// The letter of the CPU method; `U` when it was not measured.

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use netperf_model::host::{
     FactsWanted, HostFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode, tidy,
 };
-use netperf_model::many::{Crew, Placement, Workers, cpu_list, cpu_list_text};
+use netperf_model::many::{Placement, WorkerThreads, Workers, cpu_list, cpu_list_text};
 use netperf_model::{Abilities, Address, CpuMethod, EndFlows, PlacePlan, TransportId};
 use netperf_wire::messages::{Extension, ItemKind, OmniResponse};
 use netperf_wire::{FixedStr, Frame, Header, Message, RemoteErrno, RequestKind, Stage};
@@ -283,9 +283,9 @@ pub(crate) fn ports(frame: &Frame) -> Vec<u16> {
 }
 
 /// Tells by how many threads flows were served, and where those ran.
-pub(crate) fn tell_crew(crew: &Crew, extension: &mut Extension) {
-    extension.push(ItemKind::Threads, &crew.threads.to_be_bytes());
-    let cpus = cpu_list_text(&crew.cpus);
+pub(crate) fn tell_worker_threads(worker_threads: &WorkerThreads, extension: &mut Extension) {
+    extension.push(ItemKind::Threads, &worker_threads.threads.to_be_bytes());
+    let cpus = cpu_list_text(&worker_threads.cpus);
     // A list of CPUs that does not fit its item is left out: cut, it would be another
     // list.
     if !cpus.is_empty() && cpus.len() <= ItemKind::Cpus.space() {
@@ -294,10 +294,10 @@ pub(crate) fn tell_crew(crew: &Crew, extension: &mut Extension) {
 }
 
 /// The threads that results tell of.
-pub(crate) fn crew(frame: &Frame) -> Option<Crew> {
+pub(crate) fn worker_threads(frame: &Frame) -> Option<WorkerThreads> {
     let extension = Extension::decode(Stage::Results, frame).ok().flatten()?;
     let cpus = text(&extension, ItemKind::Cpus).and_then(|list| cpu_list(&list));
-    Some(Crew {
+    Some(WorkerThreads {
         threads: number(&extension, ItemKind::Threads)?,
         cpus: cpus.unwrap_or_default(),
     })

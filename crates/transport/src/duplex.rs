@@ -2,13 +2,17 @@
 //! thread; neither thread owns the socket or waits for the other.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
 
 use netperf_model::Sources;
-use netperf_os::SockAddr;
 use netperf_os::io::{self as calls, Source};
+use netperf_os::uring::To;
+use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received, stream_sent};
+use crate::io::OnRing;
+use crate::io::uring::RingCaller;
+use crate::meeting::on_socket;
 use crate::udp::is_strange;
 
 /// One direction of a connection.
@@ -65,13 +69,84 @@ impl Endpoint for DatagramHalf<'_> {
             return received(calls::recv(self.socket, buf));
         };
         let mut source = Source::unknown();
-        let got = received(calls::recv_from(self.socket, buf, &mut source))?;
-        // Datagrams from a source that is not permitted are ignored.
-        Ok(if is_strange(&source, sources) {
-            Received::Interrupted
-        } else {
-            got
+        let got = calls::recv_from(self.socket, buf, &mut source);
+        permitted(got, &source, sources)
+    }
+}
+
+/// Ignores datagrams from a source that is not permitted.
+fn permitted(got: io::Result<usize>, source: &Source, sources: &Sources) -> io::Result<Received> {
+    let got = received(got)?;
+    Ok(if is_strange(source, sources) {
+        Received::Interrupted
+    } else {
+        got
+    })
+}
+
+/// One direction of a datagram socket, with a descriptor of its own: for the ways to wait that keep
+/// the socket.
+#[derive(Debug)]
+pub struct OwnedDatagramHalf {
+    socket: Socket,
+    to: SockAddr,
+    sources: Option<Sources>,
+}
+
+on_socket!(OwnedDatagramHalf: socket);
+
+impl DatagramHalf<'_> {
+    /// The same direction with a descriptor of its own.
+    ///
+    /// # Errors
+    /// What fcntl(2) reports.
+    pub fn to_owned(self) -> io::Result<OwnedDatagramHalf> {
+        Ok(OwnedDatagramHalf {
+            socket: self.socket.try_clone_to_owned()?.into(),
+            to: self.to.clone(),
+            sources: self.sources.cloned(),
         })
+    }
+}
+
+impl OwnedDatagramHalf {
+    fn half(&self) -> DatagramHalf<'_> {
+        DatagramHalf {
+            socket: self.socket.as_fd(),
+            to: &self.to,
+            sources: self.sources.as_ref(),
+        }
+    }
+}
+
+impl Endpoint for OwnedDatagramHalf {
+    const KEEPS_BOUNDARIES: bool = true;
+
+    #[inline]
+    fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        self.half().send(buf)
+    }
+
+    #[inline]
+    fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        self.half().recv(buf)
+    }
+}
+
+impl OnRing for OwnedDatagramHalf {
+    #[inline]
+    fn to(&self) -> To<'_> {
+        To::Address(&self.to)
+    }
+
+    #[inline]
+    fn recv_by(&mut self, ring: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received> {
+        let Some(sources) = &self.sources else {
+            return received(ring.recv(self.socket.as_fd(), buf));
+        };
+        let mut source = Source::unknown();
+        let got = ring.recv_from(self.socket.as_fd(), buf, &mut source);
+        permitted(got, &source, sources)
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::IoMethod;
+use netperf_os::events::{Epoll, Events, Watch};
 use netperf_os::{alarm, wait};
 
 use crate::workload::open::Ticker;
@@ -71,14 +72,58 @@ impl DueClock {
 pub(crate) struct Polling {
     clock: DueClock,
     socket: OwnedFd,
+    /// Waits instead of poll(2).
+    epoll: Option<PolledSocket>,
+}
+
+/// A socket that epoll(7) waits for.
+#[derive(Debug)]
+struct PolledSocket {
+    epoll: Epoll,
+    events: Events,
+    /// Space to send is waited for, too.
+    space: bool,
+}
+
+impl PolledSocket {
+    fn new(socket: &OwnedFd) -> io::Result<Self> {
+        let epoll = Epoll::new()?;
+        epoll.add(socket.as_fd(), 0, Watch::Read)?;
+        Ok(Self {
+            epoll,
+            events: Events::with_room(1),
+            space: false,
+        })
+    }
+
+    fn wait(&mut self, socket: &OwnedFd, space: bool, within: Duration) -> io::Result<()> {
+        if self.space != space {
+            let watch = if space { Watch::Both } else { Watch::Read };
+            self.epoll.change(socket.as_fd(), 0, watch)?;
+            self.space = space;
+        }
+        self.epoll.wait(&mut self.events, within).map(drop)
+    }
 }
 
 impl Polling {
     /// Begins now, with a duplicate of the socket's descriptor.
-    pub(crate) fn new(socket: OwnedFd, method: IoMethod) -> Self {
+    ///
+    /// # Errors
+    /// Whatever epoll_create1(2) and epoll_ctl(2) report.
+    pub(crate) fn new(socket: OwnedFd, method: IoMethod) -> io::Result<Self> {
+        let epoll = match method {
+            // A ring makes calls that never wait.
+            IoMethod::Epoll | IoMethod::Uring => Some(PolledSocket::new(&socket)?),
+            IoMethod::Blocking | IoMethod::Poll => None,
+        };
         let mut clock = DueClock::new(method);
         clock.begin();
-        Self { clock, socket }
+        Ok(Self {
+            clock,
+            socket,
+            epoll,
+        })
     }
 }
 
@@ -96,7 +141,10 @@ impl Ticker for Polling {
     fn wait(&mut self, now: u64, until: u64, space: bool) -> io::Result<()> {
         match self.clock.sleep(until.saturating_sub(now)) {
             // A signal ends the wait; the count of signals shows it afterwards.
-            Some(within) => wait::readable_within(self.socket.as_fd(), space, within).map(drop),
+            Some(within) => match &mut self.epoll {
+                Some(polled) => polled.wait(&self.socket, space, within),
+                None => wait::readable_within(self.socket.as_fd(), space, within).map(drop),
+            },
             None => {
                 std::hint::spin_loop();
                 Ok(())

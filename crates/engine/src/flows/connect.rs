@@ -35,7 +35,7 @@ impl<E> Acknowledged for ConnectionSlot<E> {
     }
 }
 
-/// CallResult of an exchange.
+/// Result of a step of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ExchangeStep {
     Connecting,

@@ -47,7 +47,7 @@ pub(super) struct StagePlan<'a> {
 
 /// Times and end of a run.
 #[derive(Debug)]
-pub(super) struct Conducted {
+pub(super) struct Coordinated {
     /// When the gate was opened.
     pub(super) opened: Moment,
     /// When nothing new was begun any more; `None` where that was never said.
@@ -60,15 +60,15 @@ pub(super) struct Conducted {
     pub(super) idle: Duration,
 }
 
-/// Conducts a run to its end. `turn` is called when a stage begins, the first one just
+/// Coordinates a run to its end. `turn` is called when a stage begins, the first one just
 /// before the gate is opened.
-pub(super) fn conduct(
+pub(super) fn coordinate(
     shared: &SharedRun,
     counts: &[Counts],
     plan: &StagePlan<'_>,
     controls: &[BorrowedFd<'_>],
     turn: &mut dyn FnMut(RunStage),
-) -> Conducted {
+) -> Coordinated {
     let mut lost = None;
     let mut look = || {
         if lost.is_none() {
@@ -116,7 +116,7 @@ pub(super) fn conduct(
             }
         }
     }
-    Conducted {
+    Coordinated {
         opened,
         finished: coordinator.finished,
         counted: coordinator.counted,

@@ -32,14 +32,14 @@ pub(super) struct EndedFlows {
 
 /// Closes the flows of one kind.
 pub(super) trait CloseFlows<E> {
-    /// CloseFlows them all. `tells` is whether this end tells the other that there is no more.
+    /// Closes them all. `tells` is whether this end tells the other that there is no more.
     fn end(&self, endpoints: Vec<E>, shared: &SharedRun, tells: bool) -> io::Result<EndedFlows>;
 
     /// Tells the other end of one that there is no more to come; what it sends may still come.
     fn tell(&self, endpoint: &mut E);
 }
 
-/// ConnectionEnds.
+/// Closes connections.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionEnds {
     pub(super) transport: TransportId,
@@ -117,7 +117,7 @@ fn each(sockets: &[Socket], parting: Parting) -> Drained {
     drained
 }
 
-/// Sockets without connections.
+/// Closes sockets without connections.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DatagramEnds;
 

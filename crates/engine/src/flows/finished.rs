@@ -8,7 +8,7 @@ use netperf_os::alarm;
 use netperf_transport::meeting::EndMark;
 use netperf_transport::socket;
 
-use super::coordinator::Conducted;
+use super::coordinator::Coordinated;
 use super::cpu_meter::CpuMeter;
 use super::to_usize;
 use super::worker::{WorkerReport, window};
@@ -31,7 +31,7 @@ pub(super) struct FinishedRun<'a> {
 
 impl FinishedRun<'_> {
     /// The length of the run: a sender's is over when everything has arrived.
-    fn elapsed(&self, reports: &[WorkerReport], conducted: &Conducted) -> Duration {
+    fn elapsed(&self, reports: &[WorkerReport], coordinated: &Coordinated) -> Duration {
         let job = self.job;
         let abandoned = reports
             .iter()
@@ -39,13 +39,13 @@ impl FinishedRun<'_> {
         if !job.is_netperf() {
             let only_sends = job.only_sends() && !job.connects;
             let in_vain = if job.connects {
-                conducted.idle
+                coordinated.idle
             } else if abandoned && !only_sends {
                 PAD
             } else {
                 Duration::ZERO
             };
-            return conducted.opened.elapsed().saturating_sub(in_vain);
+            return coordinated.opened.elapsed().saturating_sub(in_vain);
         }
         // The arrival of what may be lost is never known.
         let only_sends = job.only_sends() && !job.connects && job.transport.row().reliable;
@@ -61,15 +61,15 @@ impl FinishedRun<'_> {
         // datagrams may be lost.
         let begun = job.counts_transactions() || job.duplex.is_some() || job.tells_addresses();
         let in_vain = abandoned && begun && !self.discarded;
-        let end = conducted.finished.filter(|_| in_vain).or(last);
-        end.map_or(Duration::ZERO, |end| end.since(conducted.opened))
+        let end = coordinated.finished.filter(|_| in_vain).or(last);
+        end.map_or(Duration::ZERO, |end| end.since(coordinated.opened))
     }
 
     /// The report of the run.
     pub(super) fn finished(
         &self,
         mut reports: Vec<WorkerReport>,
-        conducted: &Conducted,
+        coordinated: &Coordinated,
         meter: CpuMeter<'_>,
         begun: Moment,
         setup: &netperf_model::EndSetup,
@@ -85,7 +85,7 @@ impl FinishedRun<'_> {
             .flat_map(|report| std::mem::take(&mut report.marks));
         let end_mark = all_marks(marks.collect());
         let reports = reports.as_slice();
-        let elapsed = self.elapsed(reports, conducted);
+        let elapsed = self.elapsed(reports, coordinated);
         let cpu = meter.usage(elapsed)?;
         let facts = facts(reports);
         let counts = reports.iter().filter_map(|report| report.counts);
@@ -101,7 +101,7 @@ impl FinishedRun<'_> {
             elapsed,
             (cpu, counts),
         );
-        result.crew = Some(workers::crew(&self.flows.workers, self.threads));
+        result.worker_threads = Some(workers::worker_threads(&self.flows.workers, self.threads));
         result.paced = paced(reports);
         result.stamps = stamps;
         let qualities = reports.iter().filter_map(|report| report.quality);
@@ -123,7 +123,7 @@ impl FinishedRun<'_> {
             queued: reports
                 .iter()
                 .any(|report| report.drained == Drained::StillMoving),
-            lost: self.lost(reports, conducted),
+            lost: self.lost(reports, coordinated),
             broke: None,
             tcp_info: None,
             fallback: facts.fallback,
@@ -135,7 +135,7 @@ impl FinishedRun<'_> {
     }
 
     /// Loss of the peer, if it was lost.
-    fn lost(&self, reports: &[WorkerReport], conducted: &Conducted) -> Option<Lost> {
+    fn lost(&self, reports: &[WorkerReport], coordinated: &Coordinated) -> Option<Lost> {
         let drained = |report: &WorkerReport| match report.drained {
             Drained::Lost(lost) => Some(lost),
             Drained::Closed | Drained::StillMoving | Drained::Discarded => None,
@@ -146,7 +146,7 @@ impl FinishedRun<'_> {
         // Only netserver promises to answer the end with an end.
         let drained = || reports.iter().find_map(drained);
         let drained = self.job.has_peer.then(drained).flatten();
-        conducted
+        coordinated
             .lost
             .or(drained)
             .or_else(|| unclosed.then_some(Lost::NotClosed))

@@ -10,7 +10,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use netperf_model::{EndJob, IoMethod, Stamper};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::io::{
-    BatchedRecv, BatchedSend, ByRing, Discarding, OnRing, Stamped, ZeroCopy,
+    BatchedRecv, BatchedSend, ByRing, Discarding, OnRing, RingRecv, RingSend, RingZeroCopy,
+    Stamped, ZeroCopy,
 };
 use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, OnSocket, Parts};
 use netperf_transport::one_port::Passed;
@@ -61,17 +62,17 @@ pub(super) struct OpenFlows<'r, N, F> {
     /// netserver's sockets without connections.
     pub(super) sockets: Vec<Socket>,
     /// The main thread's part.
-    pub(super) conduct: F,
+    pub(super) coordinate: F,
 }
 
 /// Reports of the threads, and the result of the main thread.
-type Conduct<T> = Result<(Vec<Result<WorkerReport, EngineError>>, T), EngineError>;
+type Coordination<T> = Result<(Vec<Result<WorkerReport, EngineError>>, T), EngineError>;
 
 /// Opens the flows of a thread.
 type Opener<'r, E> = Box<dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync + 'r>;
 
 impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
-    type Out = Conduct<T>;
+    type Out = Coordination<T>;
 
     #[expect(
         clippy::wildcard_enum_match_arm,
@@ -103,10 +104,27 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             }
             DataPath::Discard => self.over_sockets(&how, each(|socket| Ok(Discarding(socket)))),
             DataPath::Splice => self.over_sockets(&how, Spliced::sharing),
-            DataPath::ZeroCopy => {
+            DataPath::ZeroCopy | DataPath::RingZeroCopy => {
                 // All flows together pin as much memory as one flow.
                 let width = (self.set.common.setup.send_width / self.set.flows.max(1)).max(2);
+                if by_ring {
+                    let by_ring = |socket| RingZeroCopy::new(socket, width, Some(NAP));
+                    return self.over_sockets(&how, each(by_ring));
+                }
                 self.over_sockets(&how, each(|socket| ZeroCopy::beside_others(socket, width)))
+            }
+            DataPath::RingSend => {
+                let size = path::ring_send(&job.end.io, self.set.common.setup);
+                let send = |socket| RingSend::<false>::new(socket, None, size, Some(NAP));
+                self.over_sockets(&how, each(send))
+            }
+            DataPath::RingRecv => {
+                let size = path::ring_recv(&job.end.io, self.set.common.setup);
+                let recv = |socket| RingRecv::new(socket, size, false, Some(NAP));
+                self.over_sockets(&how, each(recv))
+            }
+            DataPath::BothWays if by_ring => {
+                self.over_sockets(&how, each(|socket| ByRing::of_both_ways(Tcp(socket))))
             }
             _ if by_ring => {
                 let puts_off = puts_off(job);
@@ -125,14 +143,14 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         }
         let ends = ConnectionEnds::of::<C>(job.transport);
         let open = self.set.opener(&how)?;
-        Ok(common.run::<N, _, _>(&open, &share(job), &ends, self.conduct))
+        Ok(common.run::<N, _, _>(&open, &share(job), &ends, self.coordinate))
     }
 
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
         let Self {
             set,
             sockets,
-            conduct,
+            coordinate,
         } = self;
         let FlowSet { job, common, .. } = set;
         let (io, ends) = (&job.end.io, DatagramEnds);
@@ -142,7 +160,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             return Self {
                 set,
                 sockets,
-                conduct,
+                coordinate,
             }
             .stamped_datagrams(&how, by);
         }
@@ -155,6 +173,14 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
                 live.aimed(socket.as_fd(), to);
             }
         }
+        if matches!(path, DataPath::RingRecv | DataPath::RingSend) {
+            return Self {
+                set,
+                sockets,
+                coordinate,
+            }
+            .ring_datagrams(&how, path);
+        }
         if path == DataPath::BatchRecv {
             let space = path::size(setup.recv_size);
             let sockets = dealt(sockets, set.threads);
@@ -163,14 +189,14 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
                     .map_err(Operation::Receive.failed())
             };
             let open = |index: u32| sockets(index)?.into_iter().map(batching).collect();
-            return Ok(common.run::<N, BatchedRecv, _>(&open, &share(job), &ends, conduct));
+            return Ok(common.run::<N, BatchedRecv, _>(&open, &share(job), &ends, coordinate));
         }
         if job.tells_addresses() {
             let aimed = sockets.into_iter().zip(&set.targets.there);
             let aimed = aimed.map(|(socket, to)| how.asking(socket, to.clone()));
             let aimed = aimed.collect::<io::Result<Vec<E>>>();
             let open = dealt(aimed.map_err(Operation::Connect.failed())?, set.threads);
-            return Ok(run_by::<N, E, _>(set, &open, conduct));
+            return Ok(run_by::<N, E, _>(set, &open, coordinate));
         }
         if N::NETPERF {
             let asking = |index: u32| set.asking(&how, index);
@@ -179,9 +205,14 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
                     let each = asking(index)?.into_iter().map(E::into_parts);
                     each.map(batched).collect()
                 };
-                return Ok(common.run::<N, BatchedSend, _>(&batching, &share(job), &ends, conduct));
+                return Ok(common.run::<N, BatchedSend, _>(
+                    &batching,
+                    &share(job),
+                    &ends,
+                    coordinate,
+                ));
             }
-            return Ok(run_by::<N, E, _>(set, &asking, conduct));
+            return Ok(run_by::<N, E, _>(set, &asking, coordinate));
         }
         let endpoints = sockets.into_iter().map(|socket| {
             let mut endpoint = how.answering(socket)?;
@@ -191,7 +222,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         });
         let endpoints = endpoints.collect::<io::Result<Vec<_>>>();
         let open = dealt(endpoints.map_err(Operation::Create.failed())?, set.threads);
-        Ok(run_by::<N, _, _>(set, &open, conduct))
+        Ok(run_by::<N, _, _>(set, &open, coordinate))
     }
 
     fn addressed<A: Addresses>(self, _: A) -> Self::Out {
@@ -207,7 +238,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         let Self {
             set,
             sockets,
-            conduct,
+            coordinate,
         } = self;
         let FlowSet { job, common, .. } = set;
         let asking = |(socket, to): (Socket, &SockAddr)| {
@@ -217,11 +248,21 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         if job.tells_addresses() {
             let each = sockets.into_iter().zip(&set.targets.there).map(asking);
             let open = dealt(each.collect::<Result<_, _>>()?, set.threads);
-            return Ok(common.run::<N, A::Asking, _>(&open, &share(job), &DatagramEnds, conduct));
+            return Ok(common.run::<N, A::Asking, _>(
+                &open,
+                &share(job),
+                &DatagramEnds,
+                coordinate,
+            ));
         }
         if N::NETPERF {
             let open = |index: u32| set.aimed(index)?.into_iter().map(asking).collect();
-            return Ok(common.run::<N, A::Asking, _>(&open, &share(job), &DatagramEnds, conduct));
+            return Ok(common.run::<N, A::Asking, _>(
+                &open,
+                &share(job),
+                &DatagramEnds,
+                coordinate,
+            ));
         }
         let endpoints = sockets.into_iter().map(|socket| {
             let mut endpoint = how.answering(socket)?;
@@ -230,7 +271,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         });
         let endpoints = endpoints.collect::<io::Result<Vec<_>>>();
         let open = dealt(endpoints.map_err(Operation::Create.failed())?, set.threads);
-        Ok(common.run::<N, A::Answering, _>(&open, &share(job), &DatagramEnds, conduct))
+        Ok(common.run::<N, A::Answering, _>(&open, &share(job), &DatagramEnds, coordinate))
     }
 
     fn absent(self, error: io::Error) -> Self::Out {
@@ -239,12 +280,39 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
 }
 
 impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
-    /// Has the datagrams of transactions stamped.
-    fn stamped_datagrams<E: Aimed>(self, how: &Udp<E>, by: Stamper) -> Conduct<T> {
+    /// Has many datagrams under way in a ring of each flow.
+    fn ring_datagrams<E: Aimed>(self, how: &Udp<E>, path: DataPath) -> Coordination<T> {
         let Self {
             set,
             sockets,
-            conduct,
+            coordinate,
+        } = self;
+        let FlowSet { job, common, .. } = set;
+        let (io, setup, share) = (&job.end.io, common.setup, share(job));
+        if path == DataPath::RingRecv {
+            let size = path::ring_recv(io, setup);
+            let sockets = dealt(sockets, set.threads);
+            let by_ring =
+                |socket| RingRecv::new(socket, size, true, Some(NAP)).map_err(path::no_ring());
+            let open = |index: u32| sockets(index)?.into_iter().map(by_ring).collect();
+            return Ok(common.run::<N, RingRecv, _>(&open, &share, &DatagramEnds, coordinate));
+        }
+        let size = path::ring_send(io, setup);
+        let by_ring =
+            |(socket, to)| RingSend::new(socket, to, size, Some(NAP)).map_err(path::no_ring());
+        let open = |index: u32| {
+            let each = set.asking(how, index)?.into_iter().map(E::into_parts);
+            each.map(by_ring).collect()
+        };
+        Ok(common.run::<N, RingSend<true>, _>(&open, &share, &DatagramEnds, coordinate))
+    }
+
+    /// Has the datagrams of transactions stamped.
+    fn stamped_datagrams<E: Aimed>(self, how: &Udp<E>, by: Stamper) -> Coordination<T> {
+        let Self {
+            set,
+            sockets,
+            coordinate,
         } = self;
         let FlowSet { job, common, .. } = set;
         let with = (by, set.flows);
@@ -261,12 +329,14 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
             };
             stamped.map_err(path::no_stamps(by))
         };
-        Ok(common.run::<N, _, _>(&open, &share(job), &DatagramEnds, conduct))
+        Ok(common.run::<N, _, _>(&open, &share(job), &DatagramEnds, coordinate))
     }
 
     /// Opens a connection for every transaction.
-    fn transactions<C: Connects + Sync>(self, how: &C) -> Conduct<T> {
-        let Self { set, conduct, .. } = self;
+    fn transactions<C: Connects + Sync>(self, how: &C) -> Coordination<T> {
+        let Self {
+            set, coordinate, ..
+        } = self;
         let FlowSet { job, common, .. } = set;
         if !N::NETPERF {
             let gate = set.gate()?;
@@ -278,14 +348,14 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
             let space = to_usize(set.flows).saturating_mul(2);
             let whole = job.is_request_response();
             let part = |index| answers(common, index, (how, gate), whole, space);
-            return Ok(common.in_threads(&part, conduct));
+            return Ok(common.in_threads(&part, coordinate));
         }
         let seen = OnceLock::new();
         let share = share(job);
         let part = |index: u32| {
             let mine = (index..set.flows).step_by(to_usize(set.threads));
             let shares: Vec<u64> = mine.map(&share).collect();
-            let dialling = TransactionConnects {
+            let connects = TransactionConnects {
                 job,
                 opened: self::how(job),
                 how,
@@ -293,9 +363,9 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
                 shared: common.shared,
                 seen: &seen,
             };
-            asks(common, index, &dialling, &shares)
+            asks(common, index, &connects, &shares)
         };
-        let (mut reports, conducted) = common.in_threads(&part, conduct);
+        let (mut reports, coordinated) = common.in_threads(&part, coordinate);
         if let (Some(Ok(first)), Some(seen)) = (reports.first_mut(), seen.into_inner()) {
             let ConnectionFacts {
                 segment_size,
@@ -304,7 +374,7 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
             first.segment_size = segment_size;
             first.cipher = cipher;
         }
-        Ok((reports, conducted))
+        Ok((reports, coordinated))
     }
 
     /// Has the bytes of connections moved by other endpoints on their sockets.
@@ -312,8 +382,10 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
         self,
         how: &C,
         make: impl Fn(Vec<Socket>) -> io::Result<Vec<E>> + Sync,
-    ) -> Conduct<T> {
-        let Self { set, conduct, .. } = self;
+    ) -> Coordination<T> {
+        let Self {
+            set, coordinate, ..
+        } = self;
         let FlowSet { job, common, .. } = set;
         let ends = ConnectionEnds::of::<C>(job.transport);
         let cipher = Mutex::new(None);
@@ -333,11 +405,11 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
             })
         };
         let share = share(job);
-        let (mut reports, conducted) = common.run::<N, _, _>(&open, &share, &ends, conduct);
+        let (mut reports, coordinated) = common.run::<N, _, _>(&open, &share, &ends, coordinate);
         if let Some(Ok(first)) = reports.first_mut() {
             first.cipher = locked(&cipher).take();
         }
-        Ok((reports, conducted))
+        Ok((reports, coordinated))
     }
 }
 
@@ -366,13 +438,16 @@ impl<'r, N: Role> FlowSet<'r, N> {
     fn aimed(&self, index: u32) -> Result<Vec<(Socket, &'r SockAddr)>, EngineError> {
         let targets = &self.targets.there;
         let mine = (index..self.flows).step_by(to_usize(self.threads));
-        let to = mine.map(|flow| &targets[to_usize(flow) % targets.len()]);
+        let to = mine
+            .clone()
+            .map(|flow| &targets[to_usize(flow) % targets.len()]);
         let how = how(self.job);
         let sockets = to.clone().map(|_| how.socket());
         let sockets: Vec<Socket> = sockets.collect::<Result<_, _>>()?;
         if let (Some(token), Some(to)) = (&how.token, to.clone().next()) {
             let mut over = || self.common.shared.stage() == RunStage::Abandon;
-            one_port::probe(&sockets, to, token, &mut over).map_err(Operation::Probe.failed())?;
+            one_port::probe(mine.zip(&sockets), to, token, &mut over)
+                .map_err(Operation::Probe.failed())?;
         }
         Ok(sockets.into_iter().zip(to).collect())
     }
@@ -444,16 +519,23 @@ impl<'r, N: Role> FlowSet<'r, N> {
 fn run_by<N: Role, E: OnRing + Parts, T>(
     set: FlowSet<'_, N>,
     open: &(dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync),
-    conduct: impl FnOnce() -> T,
+    coordinate: impl FnOnce() -> T,
 ) -> (Vec<Result<WorkerReport, EngineError>>, T) {
     let FlowSet { job, common, .. } = set;
     if job.end.io.method != IoMethod::Uring {
-        return common.run::<N, E, _>(open, &share(job), &DatagramEnds, conduct);
+        return common.run::<N, E, _>(open, &share(job), &DatagramEnds, coordinate);
     }
     let puts_off = puts_off(job);
-    let by_ring = |endpoint| ByRing::of_flow(endpoint, NAP, puts_off).map_err(path::no_ring());
+    let by_ring = |endpoint| {
+        let ring = if job.duplex.is_some() {
+            ByRing::of_both_ways(endpoint)
+        } else {
+            ByRing::of_flow(endpoint, NAP, puts_off)
+        };
+        ring.map_err(path::no_ring())
+    };
     let by_rings = |index: u32| open(index)?.into_iter().map(by_ring).collect();
-    common.run::<N, ByRing<E>, _>(&by_rings, &share(job), &DatagramEnds, conduct)
+    common.run::<N, ByRing<E>, _>(&by_rings, &share(job), &DatagramEnds, coordinate)
 }
 
 /// Returns whether a receive follows a send at once: unless several requests are in flight, or the

@@ -28,7 +28,7 @@ pub(crate) use run::run;
 
 use crate::error::{EngineError, Operation};
 
-/// A transport that has no flows, although somebody asked for them.
+/// The error for a transport that has no flows.
 fn no_flows(operation: Operation) -> EngineError {
     operation.failed()(std::io::ErrorKind::Unsupported.into())
 }

@@ -183,7 +183,7 @@ pub(super) fn open<'t>(
     targets: impl Iterator<Item = &'t SockAddr>,
     shared: &SharedRun,
 ) -> Result<Vec<Socket>, EngineError> {
-    let mut dialling = PendingConnects {
+    let mut connects = PendingConnects {
         how,
         epoll: Epoll::new().map_err(Operation::Connect.failed())?,
         deadline: clock::now().plus(WITHIN),
@@ -192,16 +192,16 @@ pub(super) fn open<'t>(
     let mut events = Events::with_room(UNDER_WAY);
     let mut sockets = Vec::new();
     for target in targets {
-        let socket = dialling.dial(target, sockets.len() as u64, shared)?;
+        let socket = connects.begin(target, sockets.len() as u64, shared)?;
         sockets.push(socket);
-        while dialling.under_way >= UNDER_WAY {
-            dialling
+        while connects.under_way >= UNDER_WAY {
+            connects
                 .settle(&sockets, &mut events, shared)
                 .map_err(Operation::Connect.failed())?;
         }
     }
-    while dialling.under_way > 0 {
-        dialling
+    while connects.under_way > 0 {
+        connects
             .settle(&sockets, &mut events, shared)
             .map_err(Operation::Connect.failed())?;
     }
@@ -218,7 +218,7 @@ pub(super) fn open<'t>(
 
 impl PendingConnects<'_> {
     /// Begins to connect.
-    fn dial(
+    fn begin(
         &mut self,
         target: &SockAddr,
         token: u64,

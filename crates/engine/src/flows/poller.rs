@@ -19,7 +19,7 @@ const ALONE_SLEEP: Duration = Duration::from_micros(100);
 /// Events that are taken at once.
 const EVENTS: usize = 256;
 /// Token of the wakeup.
-const CHIME: u64 = u64::MAX;
+const WAKEUP: u64 = u64::MAX;
 
 /// Kinds of waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl Poller {
         spins: bool,
     ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
-        epoll.add(wakeup.as_fd(), CHIME, Watch::News)?;
+        epoll.add(wakeup.as_fd(), WAKEUP, Watch::Edge)?;
         for (token, socket) in (0..).zip(sockets) {
             calls::set_nonblocking(socket, true)?;
             epoll.add(socket, token, watch)?;

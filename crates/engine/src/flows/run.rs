@@ -11,7 +11,7 @@ use netperf_model::{Duplex, EndFlows, EndJob, Limit as LimitPlan, Tally, TestId,
 use netperf_os::{Socket, alarm};
 use netperf_transport::registry::{self, Asked};
 
-use super::coordinator::{Conducted, StagePlan, conduct};
+use super::coordinator::{Coordinated, StagePlan, coordinate};
 use super::cpu_meter::CpuMeter;
 use super::finished::FinishedRun;
 use super::meet::{FlowSet, OpenFlows};
@@ -85,12 +85,12 @@ pub(crate) fn run<N: Role>(
     let open_flows = OpenFlows {
         set,
         sockets,
-        conduct: || {
+        coordinate: || {
             let stages = StagePlan {
                 moved: (!netperf).then_some(&note),
                 ..stage_plan(job, &flows, live, (&receivers, feedback.as_ref()))
             };
-            conduct(&shared, &counts, &stages, controls, &mut |stage| {
+            coordinate(&shared, &counts, &stages, controls, &mut |stage| {
                 common.begin_series();
                 let part = stage.part().filter(|_| flows.has_margins());
                 part.into_iter().for_each(|part| live.enters(part));
@@ -100,8 +100,8 @@ pub(crate) fn run<N: Role>(
         },
     };
     let run = || registry::visit(job.transport, asked(job), open_flows);
-    let (reports, conducted) = series::beside(watched, run)??;
-    let (mut reports, broke) = usable(job, reports, &conducted).inspect_err(|_| live.end())?;
+    let (reports, coordinated) = series::beside(watched, run)??;
+    let (mut reports, broke) = usable(job, reports, &coordinated).inspect_err(|_| live.end())?;
     let discarded = cut(&mut reports);
     reports
         .iter()
@@ -114,7 +114,13 @@ pub(crate) fn run<N: Role>(
         threads,
         discarded,
     }
-    .finished(reports, &conducted, meter.into_inner(), begun, &work.setup)?;
+    .finished(
+        reports,
+        &coordinated,
+        meter.into_inner(),
+        begun,
+        &work.setup,
+    )?;
     report.result.series = watched.and_then(Watched::series);
     report.discarded = discarded;
     report.broke = broke;
@@ -192,15 +198,15 @@ fn common<'a, N: Role>(
 fn usable(
     job: &EndJob,
     reports: Vec<Result<WorkerReport, EngineError>>,
-    conducted: &Conducted,
+    coordinated: &Coordinated,
 ) -> Result<(Vec<WorkerReport>, Option<EngineError>), EngineError> {
     let netperf = job.is_netperf();
     let stopped = netperf && alarm::stopped_by_user();
-    if stopped && !conducted.counted {
+    if stopped && !coordinated.counted {
         let interrupted = io::ErrorKind::Interrupted.into();
         return Err(Operation::Warmup.failed()(interrupted));
     }
-    let (reports, broke) = workers::all(reports, stopped || conducted.lost.is_some());
+    let (reports, broke) = workers::all(reports, stopped || coordinated.lost.is_some());
     let moved = |report: &WorkerReport| report.tally != Tally::default();
     match broke {
         Some(error) if !netperf || !reports.iter().any(moved) => Err(error),

@@ -11,7 +11,7 @@ use netperf_os::events::Wakeup;
 
 use crate::finish::SILENCE;
 
-/// RunStage of a run.
+/// Stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RunStage {
     /// It goes on, and does not count yet.

@@ -25,7 +25,7 @@ use super::worker::{WorkerReport, WorkerState};
 use super::workers::WorkerSetup;
 use crate::due::pacing::{PaceRule, Pacing};
 use crate::error::{EngineError, Operation};
-use crate::meet::{ConnectionFacts, Dialler, entered, port_is_taken, undone};
+use crate::meet::{ConnectionFacts, LocalPorts, entered, port_is_taken, undone};
 use crate::record::{LatencyRecorder, Recorder};
 use crate::stop::{Ended, Lost};
 use crate::workload::connect::Exchange;
@@ -68,7 +68,7 @@ trait TransactionLoop<E> {
 pub(super) fn asks<C: Connects>(
     common: WorkerSetup<'_>,
     index: u32,
-    dialling: &TransactionConnects<'_, C>,
+    connects: &TransactionConnects<'_, C>,
     shares: &[u64],
 ) -> Result<WorkerReport, EngineError> {
     let mut queue = common.openings(index, shares.len());
@@ -79,7 +79,7 @@ pub(super) fn asks<C: Connects>(
         held: false,
     });
     let asks = NetperfTransactions {
-        dialling,
+        connects,
         index,
         threads: common.threads(),
         opening: opening.as_mut(),
@@ -182,7 +182,7 @@ fn part<E: FlowEndpoint>(
 }
 
 struct NetperfTransactions<'d, 'a, C> {
-    dialling: &'d TransactionConnects<'a, C>,
+    connects: &'d TransactionConnects<'a, C>,
     index: u32,
     threads: u32,
     /// Queue of due connections, in an open loop.
@@ -192,7 +192,7 @@ struct NetperfTransactions<'d, 'a, C> {
 impl<C> NetperfTransactions<'_, '_, C> {
     /// Address of the flow at this place of the thread.
     fn to(&self, place: usize) -> &SockAddr {
-        let targets = self.dialling.targets;
+        let targets = self.connects.targets;
         let [index, threads] = [self.index, self.threads].map(to_usize);
         &targets[(index + place * threads) % targets.len()]
     }
@@ -207,11 +207,11 @@ impl<C: Connects> TransactionLoop<C::Endpoint> for NetperfTransactions<'_, '_, C
         state: &mut Desks<'_>,
     ) -> Result<Ended, EngineError> {
         let opening = self.opening.take();
-        let ports = part_of(self.dialling.job.port_range, self.index, self.threads);
-        let mut dialler = Dialler::new(self.dialling.job.local_address(), self.to(0), ports);
-        let once = |place: usize| self.dialling.once(&mut dialler, self.to(place));
+        let ports = part_of(self.connects.job.port_range, self.index, self.threads);
+        let mut local_ports = LocalPorts::new(self.connects.job.local_address(), self.to(0), ports);
+        let once = |place: usize| self.connects.once(&mut local_ports, self.to(place));
         // A port whose last connection the other end remembers is refused late, too.
-        let again: fn(&io::Error) -> bool = if self.dialling.job.retry_connects {
+        let again: fn(&io::Error) -> bool = if self.connects.job.retry_connects {
             |_| true
         } else {
             port_is_taken
@@ -219,8 +219,8 @@ impl<C: Connects> TransactionLoop<C::Endpoint> for NetperfTransactions<'_, '_, C
         let connected = Connected {
             again,
             // A connection that is set up has presented it.
-            token: C::OF_SOCKET.and(self.dialling.opened.token.as_ref()),
-            ends_first: !self.dialling.job.has_peer,
+            token: C::OF_SOCKET.and(self.connects.opened.token.as_ref()),
+            ends_first: !self.connects.job.has_peer,
         };
         let ended = match opening {
             Some(opening) => dial_at_times(flows, by, exchange, once, connected, (opening, state)),
@@ -232,11 +232,15 @@ impl<C: Connects> TransactionLoop<C::Endpoint> for NetperfTransactions<'_, '_, C
 
 impl<C: Connects> TransactionConnects<'_, C> {
     /// One attempt to connect.
-    fn once(&self, dialler: &mut Dialler, to: &SockAddr) -> io::Result<Connecting<C::Endpoint>> {
+    fn once(
+        &self,
+        local_ports: &mut LocalPorts,
+        to: &SockAddr,
+    ) -> io::Result<Connecting<C::Endpoint>> {
         let (job, opened) = (self.job, self.opened);
         let socket = socket::open_again(opened.transport, opened.family, opened.options)?;
         if opened.transport.is_inet() {
-            dialler.bind_next(&socket)?;
+            local_ports.bind_next(&socket)?;
         }
         if job.end.socket.fast_open && job.sends {
             socket::send_with_connect(&socket)?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use netperf_measure::{clock, cpu};
 use netperf_model::many::flows_have_threads;
 use netperf_model::{
-    Crew, EndJob, EndPlan, EndSetup, FlowCarrier, IoMethod, Stamps, TransportId, Workers,
+    EndJob, EndPlan, EndSetup, FlowCarrier, IoMethod, Stamps, TransportId, WorkerThreads, Workers,
 };
 use netperf_os::events::Watch;
 use netperf_transport::meeting::OnSocket;
@@ -115,8 +115,8 @@ pub(super) fn threads(job: &EndJob, workers: &Workers, flows: u32) -> u32 {
 }
 
 /// The threads as they were, for the results.
-pub(super) fn crew(workers: &Workers, threads: u32) -> Crew {
-    Crew {
+pub(super) fn worker_threads(workers: &Workers, threads: u32) -> WorkerThreads {
+    WorkerThreads {
         threads,
         cpus: (0..threads)
             .filter_map(|index| cpu_of(workers, index))
@@ -143,7 +143,7 @@ impl Drop for DoneGuard<'_> {
 }
 
 impl<'a> WorkerSetup<'a> {
-    /// Runs a part of the flows in a thread for each, beside `conduct`, which opens the
+    /// Runs a part of the flows in a thread for each, beside `coordinate`, which opens the
     /// gate. `endpoints` opens the flows of a part, `share` is how much a flow may do,
     /// `ends` brings them to their end.
     pub(super) fn run<N: Role, E: FlowEndpoint, T>(
@@ -151,7 +151,7 @@ impl<'a> WorkerSetup<'a> {
         endpoints: &(dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync),
         share: &(dyn Fn(u32) -> u64 + Sync),
         ends: &(dyn CloseFlows<E> + Sync),
-        conduct: impl FnOnce() -> T,
+        coordinate: impl FnOnce() -> T,
     ) -> (Vec<Result<WorkerReport, EngineError>>, T) {
         let threads = self.threads();
         let part = |index: u32| {
@@ -165,7 +165,7 @@ impl<'a> WorkerSetup<'a> {
             };
             part.with_recorder::<N>(&|place| share(index + place * threads), ends)
         };
-        self.in_threads(&part, conduct)
+        self.in_threads(&part, coordinate)
     }
 
     /// Number of threads.
@@ -173,11 +173,11 @@ impl<'a> WorkerSetup<'a> {
         u32::try_from(self.counts.len()).unwrap_or(1)
     }
 
-    /// Runs each part in a thread, beside `conduct`.
+    /// Runs each part in a thread, beside `coordinate`.
     pub(super) fn in_threads<T>(
         self,
         part: &(dyn Fn(u32) -> Result<WorkerReport, EngineError> + Sync),
-        conduct: impl FnOnce() -> T,
+        coordinate: impl FnOnce() -> T,
     ) -> (Vec<Result<WorkerReport, EngineError>>, T) {
         std::thread::scope(|scope| {
             let start = |index: u32| {
@@ -203,7 +203,7 @@ impl<'a> WorkerSetup<'a> {
                 started.map_err(Operation::Thread.failed())
             };
             let handles: Vec<_> = (0..self.threads()).map(start).collect();
-            let conducted = conduct();
+            let coordinated = coordinate();
             let joined = handles.into_iter().map(|handle| {
                 handle?.join().unwrap_or_else(|_| {
                     Err(EngineError {
@@ -212,7 +212,7 @@ impl<'a> WorkerSetup<'a> {
                     })
                 })
             });
-            (joined.collect(), conducted)
+            (joined.collect(), coordinated)
         })
     }
 
@@ -404,12 +404,11 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         let keeps_time = PaceRule::bursts(end).is_some() || end.rate.is_some();
         // A call that waits to send keeps from receiving.
         let requests = self.common.work.in_flight();
-        let both = matches!(self.common.work, FlowLoop::Exchange { .. })
-            || (requests > 1 && path::fills_buffer(requests, self.common.setup));
+        let fills = requests > 1 && path::fills_buffer(requests, self.common.setup);
         // Data may be inside the program when the kernel has nothing to report.
-        let both = both
-            && FlowCarrier::of(self.common.transport) != Some(FlowCarrier::Threads)
-            && end.io.method != IoMethod::Uring;
+        let both = FlowCarrier::of(self.common.transport) != Some(FlowCarrier::Threads)
+            && (matches!(self.common.work, FlowLoop::Exchange { .. })
+                || (fills && end.io.method != IoMethod::Uring));
         // A call that waits comes back too late for a short patience.
         let impatient = self.common.patience.is_some();
         let alone = self.endpoints.len() == 1 && !keeps_time && !both && !impatient;

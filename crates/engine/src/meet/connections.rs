@@ -51,14 +51,14 @@ impl<N: Role> OneFlow<'_, '_, N> {
         } = self;
         let (job, rings) = (&work.job, &mut work.rings);
         let mut seen = None;
-        let mut dialler = Dialler::new(job.local_address(), &to, job.port_range);
+        let mut local_ports = LocalPorts::new(job.local_address(), &to, job.port_range);
         let dial = |stop: &mut AlarmStop<'_>, tally: &Tally| {
             let data = socket::open_again(job.transport, job.family, &job.end.socket)?;
             if job.end.socket.fast_open && job.sends {
                 socket::send_with_connect(&data)?;
             }
             let bound = if job.transport.is_inet() {
-                dialler.bind_next(&data)
+                local_ports.bind_next(&data)
             } else {
                 placed(job, &data).map(drop).map_err(|failed| failed.error)
             };
@@ -210,14 +210,14 @@ pub(crate) fn undone(error: &io::Error) -> bool {
 
 /// Walks through local ports, one for each connection, so that none is used again
 /// while netserver's end of it is still waiting to be forgotten.
-pub(crate) struct Dialler {
+pub(crate) struct LocalPorts {
     local: SocketAddr,
     ports: Range<u16>,
     next: u16,
     avoid: u16,
 }
 
-impl Dialler {
+impl LocalPorts {
     pub(crate) fn new(local: SocketAddr, to: &SockAddr, (from, until): (u16, u16)) -> Self {
         let ports = from..until.max(from.saturating_add(1));
         let span = u64::from(ports.end - ports.start);
@@ -274,9 +274,9 @@ mod tests {
         let taken = std::net::TcpListener::bind(local).unwrap();
         let port = taken.local_addr().unwrap().port();
         let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
-        let mut dialler = Dialler::new(local, &to.into(), (port, port + 1));
+        let mut local_ports = LocalPorts::new(local, &to.into(), (port, port + 1));
         let data = socket::any(netperf_model::TransportId::Tcp).unwrap();
-        let error = dialler.bind_next(&data).unwrap_err().to_string();
+        let error = local_ports.bind_next(&data).unwrap_err().to_string();
         let wanted = format!("no local port from {port} to {port} (-p) can be had: ");
         assert!(error.starts_with(&wanted), "{error}");
     }
@@ -285,14 +285,14 @@ mod tests {
     fn local_ports_are_walked_through_in_a_circle_without_the_servers() {
         let local = "127.0.0.1:0".parse().unwrap();
         let to: SocketAddr = "127.0.0.1:30001".parse().unwrap();
-        let mut dialler = Dialler::new(local, &to.into(), (30_000, 30_003));
+        let mut local_ports = LocalPorts::new(local, &to.into(), (30_000, 30_003));
         let mut seen = Vec::new();
         for _ in 0..4 {
-            if dialler.next == dialler.avoid {
-                dialler.step();
+            if local_ports.next == local_ports.avoid {
+                local_ports.step();
             }
-            seen.push(dialler.next);
-            dialler.step();
+            seen.push(local_ports.next);
+            local_ports.step();
         }
         assert!(
             seen.iter().all(|port| [30_000, 30_002].contains(port)),

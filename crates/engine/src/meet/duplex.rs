@@ -1,14 +1,18 @@
 //! Bulk data both ways at once over one flow.
 
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use netperf_model::{Duplex, Limit as LimitPlan};
+use netperf_model::{Duplex, IoMethod, Limit as LimitPlan};
 use netperf_os::Socket;
+use netperf_os::io::{half_close, set_nonblocking};
 use netperf_os::wait::{Interest, ready};
 use netperf_transport::Endpoint;
 use netperf_transport::duplex::{DatagramHalf, StreamHalf};
+use netperf_transport::io::{Again, ByRing, OnRing};
 use netperf_transport::meeting::{Addresses, Connects, OnSocket};
+use netperf_transport::tcp::Tcp;
 use netperf_transport::udp::{Aimed, Udp};
 
 use super::{Moved, OneFlow, Work, needed};
@@ -16,6 +20,7 @@ use crate::duplex::{self, BothEnded, Failed, Inward, LOOK, Patience};
 use crate::error::{EngineError, Operation};
 use crate::finish::{self, AT_MOST, Drained};
 use crate::limit::RunLimit;
+use crate::path::no_ring;
 use crate::role::Role;
 use crate::stop::{Ended, Phase, Stop};
 use crate::timing::{GRACE, PAD, patience};
@@ -47,16 +52,26 @@ impl<N: Role> OneFlow<'_, '_, N> {
         let outward = endpoint.into_socket();
         let receives = inward.as_ref().unwrap_or(&outward);
         wake_up(receives)?;
-        let halves = (StreamHalf(outward.as_fd()), StreamHalf(receives.as_fd()));
         let (one, netperf) = (inward.is_none(), self.is_netperf());
         let patience = self.patience(AT_MOST, AT_MOST);
         let cut_by = netperf.then(|| outward.as_fd());
-        let ended = self.both(halves, (patience, self.most_received(), cut_by), |half| {
+        let limits = (patience, self.most_received(), cut_by);
+        let tell = || {
             if netperf {
                 // A connection that is gone already needs no end.
-                let _gone = netperf_os::io::half_close(half.0);
+                let _gone = half_close(outward.as_fd());
             }
-        })?;
+        };
+        let ended = if self.blocks() {
+            let receives = StreamHalf(receives.as_fd());
+            let half = &mut StreamHalf(outward.as_fd());
+            self.both(half, move || Ok(receives), limits, tell)?
+        } else {
+            let own = |socket: &Socket| Ok(Tcp(socket.try_clone()?));
+            let halves = own(&outward).and_then(|half| Ok((half, own(receives)?)));
+            self.both_by(halves, limits, tell)?
+        };
+        wait_again(&outward);
         if !netperf {
             return Ok(self.close(outward, ended.receiving, C::PARTING, seen));
         }
@@ -123,7 +138,20 @@ impl<N: Role> OneFlow<'_, '_, N> {
             | LimitPlan::Messages(_)
             | LimitPlan::UntilStopped => self.most_received(),
         };
-        let ended = self.both(halves, (patience, amount, None), |half| half.mark_the_end())?;
+        let (limits, (half, receives)) = ((patience, amount, None), halves);
+        let tell = || {
+            // An end mark must be able to wait for space in a full queue.
+            wait_again(&outward);
+            half.mark_the_end();
+        };
+        let ended = if self.blocks() {
+            self.both(&mut { half }, move || Ok(receives), limits, tell)?
+        } else {
+            let halves = half
+                .to_owned()
+                .and_then(|half| Ok((half, receives.to_owned()?)));
+            self.both_by(halves, limits, tell)?
+        };
         if !netperf {
             return Ok(Moved::nothing(ended.receiving));
         }
@@ -183,11 +211,45 @@ impl<N: Role> OneFlow<'_, '_, N> {
         }
     }
 
-    fn both<H: Endpoint + Send>(
+    /// Returns whether calls wait by themselves.
+    fn blocks(&self) -> bool {
+        self.work.job.end.io.method == IoMethod::Blocking
+    }
+
+    /// Moves data both ways by calls that wait as the job says, or by a ring in each thread.
+    fn both_by<H: OnRing + Send>(
         &mut self,
-        (mut outward, inward): (H, H),
-        (patience, amount, cut_by): (Patience, RunLimit, Option<BorrowedFd<'_>>),
-        tell: impl FnOnce(&H),
+        halves: io::Result<(H, H)>,
+        limits: Limits<'_>,
+        tell: impl FnOnce(),
+    ) -> Result<BothEnded, EngineError> {
+        let failed = |error| Operation::Create.failed()(error);
+        let (outward, inward) = halves.map_err(failed)?;
+        match self.work.job.end.io.method {
+            IoMethod::Blocking | IoMethod::Uring => {
+                let mut outward = ByRing::new(outward, None, false).map_err(no_ring())?;
+                let inward = move || ByRing::new(inward, Some(LOOK), false);
+                self.both(&mut outward, inward, limits, tell)
+            }
+            IoMethod::Poll => {
+                let mut outward = Again::spinning(outward, None).map_err(failed)?;
+                let inward = move || Again::spinning(inward, Some(LOOK));
+                self.both(&mut outward, inward, limits, tell)
+            }
+            IoMethod::Epoll => {
+                let mut outward = Again::sleeping(outward, None).map_err(failed)?;
+                let inward = move || Again::sleeping(inward, Some(LOOK));
+                self.both(&mut outward, inward, limits, tell)
+            }
+        }
+    }
+
+    fn both<O: Endpoint, I: Endpoint>(
+        &mut self,
+        outward: &mut O,
+        inward: impl FnOnce() -> io::Result<I> + Send,
+        (patience, amount, cut_by): Limits<'_>,
+        tell: impl FnOnce(),
     ) -> Result<BothEnded, EngineError> {
         let Work {
             job, rings, setup, ..
@@ -212,14 +274,23 @@ impl<N: Role> OneFlow<'_, '_, N> {
             recorder: &mut *self.recorder,
             hooks: &mut *self.hooks,
         };
-        let outward = (&mut outward, needed(&mut rings.send)?);
+        let outward = (outward, needed(&mut rings.send)?);
         let ended = duplex::both(outward, inward, run, tell).map_err(|failed| match failed {
             Failed::Sending(error) => Operation::Send.failed()(error),
             Failed::Receiving(error) => Operation::Receive.failed()(error),
         })?;
         self.work.quality = ended.quality;
+        self.work.counts = ended.counts;
         Ok(ended)
     }
+}
+
+/// Patience and amount of the receiver, and the connection that ends its count.
+type Limits<'a> = (Patience, RunLimit, Option<BorrowedFd<'a>>);
+
+/// Has calls wait after a run whose calls may not. A socket that is gone needs none.
+fn wait_again(socket: &Socket) {
+    drop(set_nonblocking(socket.as_fd(), false));
 }
 
 /// Sets a receive time-out, so that a receive returns now and then.

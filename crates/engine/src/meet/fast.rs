@@ -5,9 +5,11 @@
     reason = "the other paths are calls, which every build has"
 )]
 
+use netperf_model::IoMethod;
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::io::{
-    BatchedRecv, BatchedSend, Discarding, RingRecv, RingSend, RingZeroCopy, Stamped, ZeroCopy,
+    BatchedRecv, BatchedSend, ByRing, Discarding, RingRecv, RingSend, RingZeroCopy, Stamped,
+    ZeroCopy,
 };
 use netperf_transport::tcp::{Tcp, Written};
 use netperf_transport::udp::Aimed;
@@ -32,7 +34,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
                 self.receive(endpoint)
             }
             DataPath::RingSend => {
-                let endpoint = self.ring_send(data, None)?;
+                let endpoint = self.ring_send::<false>(data, None)?;
                 self.send(endpoint)
             }
             DataPath::Discard => {
@@ -45,7 +47,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
                 by_method!(job, None, endpoint, |endpoint| self.receive(endpoint))
             }
             DataPath::RingZeroCopy => {
-                let endpoint = RingZeroCopy::new(data, self.work.setup.send_width);
+                let endpoint = RingZeroCopy::new(data, self.work.setup.send_width, None);
                 self.send(endpoint.map_err(no_ring())?)
             }
             DataPath::ZeroCopy => {
@@ -57,6 +59,10 @@ impl<N: Role> OneFlow<'_, '_, N> {
                 self.over(endpoint.map_err(no_stamps(by))?)
             }
             DataPath::OpenLoop if job.use_write => self.open_loop(Written(data)),
+            _ if job.end.io.method == IoMethod::Uring => {
+                let endpoint = ByRing::of_both_ways(Tcp(data));
+                self.open_loop(endpoint.map_err(no_ring())?)
+            }
             _ => self.open_loop(Tcp(data)),
         }
     }
@@ -76,7 +82,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
             }
             DataPath::RingSend => {
                 let (socket, to) = endpoint.into_parts();
-                let endpoint = self.ring_send(socket, to)?;
+                let endpoint = self.ring_send::<true>(socket, to)?;
                 self.send_messages(endpoint)
             }
             DataPath::BatchSend => {
@@ -90,6 +96,10 @@ impl<N: Role> OneFlow<'_, '_, N> {
             DataPath::BatchRecv => {
                 let endpoint = self.batched_recv(endpoint.into_parts().0)?;
                 by_polling!(job, endpoint, |endpoint| self.receive_messages(endpoint))
+            }
+            _ if job.end.io.method == IoMethod::Uring => {
+                let endpoint = ByRing::of_both_ways(endpoint);
+                self.open_messages(endpoint.map_err(no_ring())?)
             }
             _ => self.open_messages(endpoint),
         }
@@ -118,15 +128,18 @@ impl<N: Role> OneFlow<'_, '_, N> {
         }
     }
 
-    fn ring_send(&self, socket: Socket, to: Option<SockAddr>) -> Result<RingSend, EngineError> {
-        let size = path::size(self.work.setup.send_size);
-        RingSend::new(socket, to, path::width(&self.work.job.end.io), size).map_err(no_ring())
+    fn ring_send<const WHOLE: bool>(
+        &self,
+        socket: Socket,
+        to: Option<SockAddr>,
+    ) -> Result<RingSend<WHOLE>, EngineError> {
+        let size = path::ring_send(&self.work.job.end.io, &self.work.setup);
+        RingSend::new(socket, to, size, None).map_err(no_ring())
     }
 
     fn ring_recv(&self, socket: Socket, tells: bool) -> Result<RingRecv, EngineError> {
-        let io = &self.work.job.end.io;
-        let space = path::trains(io).slot(path::size(self.work.setup.recv_size));
-        RingRecv::new(socket, path::width(io), space, tells).map_err(no_ring())
+        let size = path::ring_recv(&self.work.job.end.io, &self.work.setup);
+        RingRecv::new(socket, size, tells, None).map_err(no_ring())
     }
 
     fn batched_send(

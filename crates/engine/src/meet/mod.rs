@@ -13,7 +13,7 @@ mod open_loop;
 mod paths;
 
 #[cfg(feature = "flows")]
-pub(crate) use connections::{Dialler, entered, port_is_taken, undone};
+pub(crate) use connections::{LocalPorts, entered, port_is_taken, undone};
 
 use std::fs::File;
 use std::io;

@@ -5,8 +5,7 @@ use std::os::fd::BorrowedFd;
 use netperf_os::Socket;
 use netperf_os::io::set_nonblocking;
 use netperf_transport::Endpoint;
-use netperf_transport::meeting::OnSocket;
-use netperf_transport::udp::Aimed;
+use netperf_transport::meeting::{OnSocket, Parts};
 
 use super::{Moved, OneFlow, blame, needed};
 use crate::due::clock::Polling;
@@ -26,7 +25,10 @@ impl<N: Role> OneFlow<'_, '_, N> {
     }
 
     /// Requests and responses as datagrams.
-    pub(super) fn open_messages<E: Aimed>(mut self, mut endpoint: E) -> Result<Moved, EngineError> {
+    pub(super) fn open_messages<E: Endpoint + OnSocket + Parts>(
+        mut self,
+        mut endpoint: E,
+    ) -> Result<Moved, EngineError> {
         let ended = self.ask_when_due(&mut endpoint)?;
         Ok(self.parted(endpoint, ended))
     }
@@ -47,7 +49,8 @@ impl<N: Role> OneFlow<'_, '_, N> {
         let blame = blame(job);
         let clone = |fd: BorrowedFd<'_>| fd.try_clone_to_owned();
         let socket = clone(endpoint.fd()).map_err(Operation::Create.failed())?;
-        let mut ticker = Polling::new(socket, job.end.io.method);
+        let ticker = Polling::new(socket, job.end.io.method);
+        let mut ticker = ticker.map_err(Operation::Create.failed())?;
         let patience = job
             .response_patience()
             .map(|patience| u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));

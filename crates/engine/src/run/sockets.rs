@@ -133,7 +133,7 @@ pub(super) fn announce(
     control: Option<BorrowedFd<'_>>,
 ) -> Result<bool, EngineError> {
     let mut over = || alarm::stopped_by_user() || control.is_some_and(control_has_ended);
-    let met = one_port::probe(std::slice::from_ref(socket), to, token, &mut over).and_then(|()| {
+    let met = one_port::probe(std::iter::once((0, socket)), to, token, &mut over).and_then(|()| {
         if job.sends {
             return Ok(());
         }

@@ -37,7 +37,7 @@ struct OffsetBounds<'p> {
 }
 
 impl OffsetBounds<'_> {
-    /// OffsetLimits of the offset at the middle of the run, with this drift. The lower one is above the
+    /// Limits of the offset at the middle of the run, with this drift. The lower one is above the
     /// other if there is no such line.
     fn at(&self, drift: f64) -> OffsetLimits {
         let start = [f64::NEG_INFINITY, f64::INFINITY];

@@ -85,11 +85,6 @@ const TESTS: &[Reason] = &[
         "of datagrams go both ways over one socket each: give --bidirectional same",
     ),
     (
-        |plan| !ring_fits(&plan.local, plan.flow) || !ring_fits(&plan.remote, plan.flow),
-        "are not implemented with --io uring beside --batch, --zerocopy and --bidirectional: leave \
-         out --io uring",
-    ),
-    (
         |plan| {
             let margins = plan.many.as_ref().is_some_and(Many::has_margins);
             plan.test == TestId::TcpMss && margins
@@ -201,16 +196,11 @@ pub fn serves(job: &EndJob) -> bool {
     let alone = tells_address_of_each(job.transport, job.test_flow().sends);
     let connects = !job.connects || job.transport.is_connected();
     let known = job.end.features().into_iter().all(have);
-    connects && !alone && known && ring_fits(&job.end, job.test_flow())
+    connects && !alone && known
 }
 
-/// True if a thread of an end can have all calls of a flow made by a ring, where it asks for one.
-fn ring_fits(end: &EndPlan, flow: Flow) -> bool {
-    let other = end.io.is_batched() || end.io.zerocopy || flow.duplex.is_some();
-    end.io.method != IoMethod::Uring || !other
-}
-
-/// The same of a netserver without [`Feature::MoreFlows`].
+/// True if a netserver without [`Feature::MoreFlows`] can have all calls of a flow made by a ring,
+/// where an end asks for one.
 fn older_ring_fits(end: &EndPlan, transport: TransportId, flow: Flow) -> bool {
     let plain = IoPlan {
         method: IoMethod::Uring,

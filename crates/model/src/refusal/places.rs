@@ -112,7 +112,7 @@ const PLACES: &[Place] = &[
                     let looks = case.end.touch != TouchPlan::default() || case.end.sequence;
                     case.end.io.batch.is_some() && case.receives && looks
                 },
-                "with --batch nobody looks at what arrives: leave out -k, -K and --sequence",
+                "with --batch the data that arrives is not read: leave out -k, -K and --sequence",
             ),
         ],
     },
@@ -408,14 +408,6 @@ const RATE: &[(Condition, &str)] = &[
         |case| asks(case) && case.plan.local.socket.non_blocking,
         "not with -B: it has a way of its own not to block",
     ),
-    // Threads with flows wait for both in any case.
-    (
-        |case| {
-            let other = matches!(case.end.io.method, IoMethod::Epoll | IoMethod::Uring);
-            asks(case) && case.plan.many.is_none() && other
-        },
-        "it waits for the time and the response at once: with --io blocking or poll at this end",
-    ),
     // Data that is evenly spaced.
     (
         |case| !asks(case) && rate(case).is_some_and(|rate| rate.arrival != Arrival::Constant),
@@ -437,7 +429,7 @@ const RATE: &[(Condition, &str)] = &[
             let flow = case.plan.flow;
             flow.receives && !flow.sends && case.plan.control.is_none() && !asks(case)
         },
-        "with no control connection nobody can ask the other end to keep to it",
+        "without a control connection the other end cannot be asked to keep to it",
     ),
 ];
 
@@ -459,15 +451,8 @@ const BIDIRECTIONAL: &[(Condition, &str)] = &[
         "not together with -I, -V and -F",
     ),
     (
-        |case| {
-            let of_one = case.plan.many.is_none();
-            of_one && any_end(case, |end| end.io != IoPlan::default())
-        },
-        "not together with --io and the other options about data paths",
-    ),
-    (
         |case| any_end(case, |end| !makes_plain_calls(&end.io)),
-        "of the data paths many flows both ways have --io epoll and poll alone",
+        "of the data paths only together with --io: leave out the others",
     ),
     (
         |case| any_end(case, is_particular),

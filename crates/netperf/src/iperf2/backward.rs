@@ -222,11 +222,11 @@ impl BackListener {
         Ok(Iperf2StreamResult {
             received: Some(Transfer {
                 bytes: account.bytes,
-                calls: account.arrived,
+                calls: account.order.arrived,
                 elapsed: Duration::from_micros(account.duration()),
                 end: TransferEnd::Complete,
             }),
-            account: Some((account, account.last)),
+            account: Some((account, account.order.highest)),
             ..Iperf2StreamResult::default()
         })
     }

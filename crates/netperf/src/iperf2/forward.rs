@@ -237,7 +237,7 @@ fn run_datagrams(
 fn set_account(result: &mut Iperf2StreamResult, (account, total): (DatagramAccount, u64)) {
     result.received = Some(Transfer {
         bytes: account.bytes,
-        calls: account.arrived,
+        calls: account.order.arrived,
         elapsed: Duration::from_micros(account.duration()),
         end: TransferEnd::Complete,
     });
@@ -295,7 +295,7 @@ fn receive_flow(
             }
         },
     )?;
-    Ok((account, total.max(account.last)))
+    Ok((account, total.max(account.order.highest)))
 }
 
 /// Ends a flow with final datagrams.

@@ -142,7 +142,7 @@ impl ServerPoller {
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
     pub(super) fn watch_edge(&self, fd: BorrowedFd<'_>, token: PollToken) -> io::Result<()> {
-        self.epoll.add(fd, token.to_raw(), Watch::NewsOrEnd)
+        self.epoll.add(fd, token.to_raw(), Watch::EdgeOrEnd)
     }
 
     /// Changes the token of an edge-triggered descriptor. Pending input is reported again.
@@ -150,7 +150,7 @@ impl ServerPoller {
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
     pub(super) fn change_token(&self, fd: BorrowedFd<'_>, token: PollToken) -> io::Result<()> {
-        self.epoll.change(fd, token.to_raw(), Watch::NewsOrEnd)
+        self.epoll.change(fd, token.to_raw(), Watch::EdgeOrEnd)
     }
 
     /// Suspends or resumes a level-triggered descriptor.

@@ -84,6 +84,46 @@ fn an_amount_is_met_in_each_direction() {
 }
 
 #[test]
+fn each_way_to_wait_moves_data_both_ways() {
+    let server = ours!().serve();
+    let rings = netperf_os::uring::Uring::new(1, None).is_ok();
+    for method in ["poll", "epoll", "uring", "uring,poll", "epoll,"] {
+        if method.contains("uring") && !rings {
+            // refused_by_kernel.rs has the refusal.
+            continue;
+        }
+        for over in ["same", "separate"] {
+            let count = format!("-t TCP_STREAM --count 5000001 --io {method}");
+            let values = measured(&server, over, &count);
+            all_arrived(&values);
+            assert_eq!(values.count("LOCAL_BYTES_SENT"), 5_000_001);
+            assert_eq!(values.count("REMOTE_BYTES_SENT"), 5_000_001);
+            let timed = format!("-t TCP_STREAM --time 1 --io {method}");
+            all_arrived(&measured(&server, over, &timed));
+            let datagrams = format!("-t UDP_STREAM --time 1 --io {method} -- -m 1000");
+            let values = measured(&server, over, &datagrams);
+            assert!(values.count("REMOTE_BYTES_RECVD") > 0, "{values:?}");
+            assert!(values.count("LOCAL_BYTES_RECVD") > 0, "{values:?}");
+            the_sum_is_of_both(&values);
+        }
+        if method == "uring" {
+            let words = format!("--io uring -t OMNI --time 300ms -- -T unix -k {CALLS}");
+            let values = run(&server, "same", &words).expect_clean().values();
+            for end in ["LOCAL", "REMOTE"] {
+                // One call of the kernel for each message.
+                let each = values.number(&format!("{end}_MESSAGES_PER_CALL"));
+                assert!(each > 0.0 && each <= 1.0, "{values:?}");
+                assert_eq!(values.text(&format!("{end}_IO_METHOD")), "uring");
+            }
+        }
+    }
+}
+
+/// Selectors of the calls underneath.
+const CALLS: &str =
+    "LOCAL_MESSAGES_PER_CALL,REMOTE_MESSAGES_PER_CALL,LOCAL_IO_METHOD,REMOTE_IO_METHOD";
+
+#[test]
 fn each_direction_may_have_a_connection_of_its_own() {
     let server = ours!().serve();
     let values = measured(&server, "separate", "-t TCP_STREAM --time 1 -c -C");
@@ -147,12 +187,12 @@ fn what_cannot_go_both_ways_is_refused() {
         ("-t TCP_CRR", "only in stream tests"),
         ("-t TCP_SENDFILE", "only in stream tests"),
         ("-t DG_STREAM", "only over TCP"),
-        ("-t TCP_STREAM --io poll", "data paths"),
-        ("-t TCP_STREAM --flows 2 --io uring", "leave out --io uring"),
+        ("-t TCP_STREAM --zerocopy", "only together with --io"),
         (
             "-t TCP_STREAM --flows 2 --discard",
-            "--io epoll and poll alone",
+            "only together with --io",
         ),
+        ("-t UDP_STREAM --batch 8", "only together with --io"),
         ("-t TCP_STREAM --flows 2 --rate 1G", "--bidirectional"),
         ("-t TCP_STREAM --threads 2 -N", "only with a netserver"),
         ("-t UDP_STREAM -- -n", "not together with -n"),

@@ -1,6 +1,7 @@
 //! Bulk data both ways at once on many flows: both ends count the same on every flow, in each
 //! direction, and what cannot be is refused.
 
+use netperf_os::uring::Uring;
 use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values, eventually, ours};
 use serde_json::Value;
 
@@ -17,7 +18,8 @@ fn run(server: &Netserver, words: &str) -> Finished {
 }
 
 fn measured(server: &Netserver, words: &str) -> Values {
-    let words = format!("{words} -- -k {SELECTED}");
+    let (front, behind) = words.split_once(" -- ").unwrap_or((words, ""));
+    let words = format!("{front} -- -k {SELECTED} {behind}");
     run(server, &words).expect_clean().values()
 }
 
@@ -63,6 +65,28 @@ fn an_amount_is_met_in_each_direction_by_all_flows_together() {
             assert_eq!(values.count("REMOTE_THREADS"), threads * sessions);
         }
     }
+}
+
+#[test]
+fn a_ring_of_each_flow_moves_both_directions() {
+    if Uring::new(1, None).is_err() {
+        // refused_by_kernel.rs has the refusal.
+        return;
+    }
+    let server = ours!().serve();
+    for over in ["same", "separate"] {
+        let flows = format!("--flows 3 --io uring --bidirectional {over}");
+        let values = measured(&server, &format!("-t TCP_STREAM --count 5000003 {flows}"));
+        values.arrived_both_ways();
+        assert_eq!(values.count("LOCAL_BYTES_SENT"), 5_000_003);
+        assert_eq!(values.count("REMOTE_BYTES_SENT"), 5_000_003);
+        assert_eq!(values.count("LOCAL_THREADS"), 3);
+        measured(&server, &format!("-t TCP_STREAM --time 1 {flows}")).arrived_both_ways();
+    }
+    let words = "-t UDP_STREAM --time 300ms --flows 3 --io uring --bidirectional same";
+    let values = measured(&server, &format!("{words} -- -m 1000,1000"));
+    assert!(values.count("REMOTE_BYTES_RECVD") > 0, "{values:?}");
+    assert!(values.count("LOCAL_BYTES_RECVD") > 0, "{values:?}");
 }
 
 #[test]

@@ -35,6 +35,17 @@ fn both_ends_counted_the_same_on_each_connection() {
         ),
         ("TCP_RR --count 500", "transactions", "remote_transactions"),
         ("UDP_RR --count 500", "transactions", "remote_transactions"),
+        // The first flows have one more than the others.
+        (
+            "UDP_RR --count 500 --one-port",
+            "transactions",
+            "remote_transactions",
+        ),
+        (
+            "UDP_STREAM --count 500 --one-port -- -m 1",
+            "sent_bytes",
+            "remote_received_bytes",
+        ),
     ] {
         let flows = flows(&server, &format!("-t {test}"));
         let (ours, theirs) = (of_each(&flows, here), of_each(&flows, there));

@@ -336,3 +336,91 @@ fn rings_move_the_data_of_many_flows_each_in_a_thread() {
         }
     }
 }
+
+#[test]
+fn rings_of_many_flows_have_many_messages_under_way_and_send_without_copies() {
+    if Uring::new(1, None).is_err() {
+        // refused_by_kernel.rs has the refusal.
+        return;
+    }
+    let server = ours!().serve();
+    let port = server.port().to_string();
+    for (test, sends, amount) in [
+        (
+            "-t TCP_STREAM -l -3000000 --batch 8 -- -m 4000",
+            "local",
+            3_000_000,
+        ),
+        (
+            "-t TCP_MAERTS -l -3000000 --batch 8 -- -m ,4000",
+            "remote",
+            3_000_000,
+        ),
+        (
+            "-t TCP_STREAM -l -3000000 --zerocopy -- -m 64K",
+            "local",
+            3_000_000,
+        ),
+        (
+            "-t TCP_MAERTS -l -3000000 --zerocopy -- -m ,64K",
+            "remote",
+            3_000_000,
+        ),
+        (
+            "-t UDP_STREAM -l -60000 --batch 8 -- -m 1000",
+            "local",
+            60_000,
+        ),
+        (
+            "-t OMNI -l -60000 --batch 8 -- -T udp -d recv -m ,1000",
+            "remote",
+            60_000,
+        ),
+        ("-t TCP_STREAM --time 300ms --batch 8 --", "local", 0),
+        ("-t TCP_MAERTS --time 1 --batch 8 --", "remote", 0),
+        (
+            "-t TCP_STREAM --time 300ms --zerocopy -- -m 64K",
+            "local",
+            0,
+        ),
+        (
+            "-t TCP_STREAM --time 300ms --warmup 0.1 --batch 8 --",
+            "local",
+            0,
+        ),
+    ] {
+        let words = format!("-H 127.0.0.1 -p {port} --json --flows 3 --io uring {test}");
+        let finished = Invocation::new(&ours!().netperf)
+            .args(words.split_whitespace())
+            .run();
+        // A busy machine is late, which is said on standard error.
+        assert!(finished.status.success(), "{}", finished.account());
+        let measured = &finished.document()["iterations"][0];
+        let receives = if sends == "local" { "remote" } else { "local" };
+        let count = |end: &str, name: &str| measured[end][name].as_u64();
+        let sent = count(sends, "sent_bytes");
+        assert_eq!(
+            sent,
+            count(receives, "received_bytes"),
+            "{}",
+            finished.account()
+        );
+        assert!(sent > Some(0), "{}", finished.account());
+        assert!(
+            amount == 0 || sent == Some(amount),
+            "{}",
+            finished.account()
+        );
+        let io = &measured[sends]["io"];
+        let calls = io["send_system_calls"].as_u64();
+        if test.contains("--batch") && amount > 0 {
+            // Each flow has a third, eight messages in a call and fewer in the last.
+            assert!(calls < count(sends, "send_calls"), "{}", finished.account());
+        }
+        if test.contains("--zerocopy") {
+            // Unknown before Linux 6.2.
+            let told = io["zero_copy_sends"].as_u64();
+            assert!(told == calls || told == Some(0), "{}", finished.account());
+        }
+    }
+}

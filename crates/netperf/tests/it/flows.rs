@@ -437,10 +437,6 @@ fn what_many_flows_cannot_do_is_refused_in_one_line() {
             "-t UDP_STREAM --sequence --flows 2 --warmup 1",
             "leave out --warmup",
         ),
-        (
-            "-t UDP_STREAM --io uring --batch 8 --flows 2",
-            "leave out --io uring",
-        ),
         ("-t TCP_RR --io uring --flows 3 --threads 2", "--threads 3"),
         ("-t TCP_RR -l -100 --warmup 1", "where a time ends the test"),
         ("-t TCP_MSS --flows 2 --warmup 1", "leave out --warmup"),

@@ -375,7 +375,7 @@ fn threat_model_who_says_half_a_preamble_and_then_nothing_is_closed_and_others_a
 }
 
 #[test]
-fn threat_model_a_knock_is_answered_with_no_more_than_it_has_and_only_with_the_token() {
+fn threat_model_a_probe_is_answered_with_no_more_than_it_has_and_only_with_the_token() {
     let server = server(&[]);
     let (_control, token) = asked(&server, WireSocketType::Datagram, WireProtocol::Udp);
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -503,7 +503,7 @@ fn a_signal_while_datagrams_look_for_netserver_ends_the_test_with_its_result() {
             .arg("-t")
             .args(words.split_whitespace())
             .spawn();
-        hole.recv(&mut [0; 64]).expect("a knock");
+        hole.recv(&mut [0; 64]).expect("a probe");
         running.signal("INT");
         let finished = running.finish().expect_clean();
         assert!(finished.stdout.contains("per sec") || finished.stdout.contains("Elapsed"));

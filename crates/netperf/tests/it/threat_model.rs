@@ -157,7 +157,7 @@ const HELD: &[(&str, &str, &str)] = &[
     (
         "reflecting responses to a third host with a forged source address",
         "crates/netperf/tests/it/one_port.rs",
-        "threat_model_a_knock_is_answered_with_no_more_than_it_has_and_only_with_the_token",
+        "threat_model_a_probe_is_answered_with_no_more_than_it_has_and_only_with_the_token",
     ),
     (
         "holding connections open without a complete token",

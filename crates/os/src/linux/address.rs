@@ -10,8 +10,6 @@ use super::call::checked;
 
 /// `VMADDR_CID_ANY` and `VMADDR_PORT_ANY`.
 pub const VSOCK_ANY: u32 = libc::VMADDR_CID_ANY;
-/// `VMADDR_CID_LOCAL`: this machine, whatever its context id.
-pub const VSOCK_LOCAL: u32 = libc::VMADDR_CID_LOCAL;
 
 /// The family of permanent virtual circuits of ATM, `AF_ATMPVC`.
 pub const ATM_PVC: i32 = libc::AF_ATMPVC;

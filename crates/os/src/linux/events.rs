@@ -20,9 +20,9 @@ pub enum Watch {
     /// Anything that is new since it was told of the last time, and the peer's end.
     Changes,
     /// Something to read that is new since it was told of the last time.
-    News,
+    Edge,
     /// The same, and that the peer has ended its direction.
-    NewsOrEnd,
+    EdgeOrEnd,
     /// Something to read, told to one of all that wait for it.
     Shared,
 }
@@ -39,8 +39,8 @@ impl Watch {
             Self::Both => libc::EPOLLIN | libc::EPOLLOUT,
             Self::Nothing => 0,
             Self::Changes => libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET,
-            Self::News => libc::EPOLLIN | libc::EPOLLET,
-            Self::NewsOrEnd => libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET,
+            Self::Edge => libc::EPOLLIN | libc::EPOLLET,
+            Self::EdgeOrEnd => libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET,
             Self::Shared => libc::EPOLLIN | libc::EPOLLEXCLUSIVE,
         }) as u32
     }
@@ -186,7 +186,7 @@ impl Wakeup {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Rings: news for each [`Watch::News`].
+    /// Rings: news for each [`Watch::Edge`].
     pub fn wake(&self) {
         let one = 1_u64.to_ne_bytes();
         // SAFETY: the pointer and the length describe `one`, which outlives the call.
@@ -245,7 +245,7 @@ pub struct EpollEvent {
     pub writable: bool,
     /// The peer says no more: it has ended its direction or both, or there is an error.
     /// Told of the first only where that is waited for ([`Watch::Changes`],
-    /// [`Watch::NewsOrEnd`]).
+    /// [`Watch::EdgeOrEnd`]).
     pub ended: bool,
 }
 
@@ -296,7 +296,7 @@ mod tests {
         let wakeup = Wakeup::new().unwrap();
         let waiting = [Epoll::new().unwrap(), Epoll::new().unwrap()];
         for epoll in &waiting {
-            epoll.add(wakeup.as_fd(), 3, Watch::News).unwrap();
+            epoll.add(wakeup.as_fd(), 3, Watch::Edge).unwrap();
         }
         let mut events = Events::with_room(1);
         for _ in 0..2 {

@@ -3,8 +3,8 @@
 use netperf_model::fields::{AsSeconds, MeasuredFigure};
 use netperf_model::figures::{self, Figures, count, per_call, round_trip};
 use netperf_model::{
-    CpuUsage, Crew, EndResult, Interim, IoCounts, Iteration, Quality, Series, Tally, TcpFacts,
-    TestPlan, Unit, UnitKind,
+    CpuUsage, EndResult, Interim, IoCounts, Iteration, Quality, Series, Tally, TcpFacts, TestPlan,
+    Unit, UnitKind, WorkerThreads,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -137,7 +137,7 @@ pub struct MeasuredEnd {
     /// CPU utilisation. Null if it was not measured.
     pub cpu: Option<CpuUsage>,
     /// The threads of many flows. Null with the plain loop, and if unknown.
-    pub workers: Option<Crew>,
+    pub workers: Option<WorkerThreads>,
     /// Samples of TCP connections. Null without --series, and at an end that took none.
     pub series: Option<Series>,
 }
@@ -398,7 +398,7 @@ impl MeasuredEnd {
             io: result.io.map(|counts| SystemCalls::of(counts, tally)),
             datagrams: quality.map(|quality| DatagramCounts::of(quality, sent_to)),
             cpu: result.cpu,
-            workers: result.crew.clone(),
+            workers: result.worker_threads.clone(),
             series: result.series.clone(),
         }
     }

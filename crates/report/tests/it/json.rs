@@ -8,10 +8,10 @@ use netperf_cli::RunCommand;
 use netperf_model::latency::Bucket;
 use netperf_model::rate::Points;
 use netperf_model::{
-    ClockOffset, Confidence, Course, CpuShares, Crew, Decades, EndSetup, FlowCounts, FlowSeries,
-    Flows, HostFacts, Interim, IoCounts, Iteration, Known, KnownPercentile, Latency, Lateness,
-    OneWay, Outcome, Paced, PciIds, Quality, RunPart, SecurityKind, SecurityMode, Series, Span,
-    Spread, Tally, TcpFacts, TcpSample, Until, UntilEnd, Warning,
+    ClockOffset, Confidence, Course, CpuShares, Decades, EndSetup, FlowCounts, FlowSeries, Flows,
+    HostFacts, Interim, IoCounts, Iteration, Known, KnownPercentile, Latency, Lateness, OneWay,
+    Outcome, Paced, PciIds, Quality, RunPart, SecurityKind, SecurityMode, Series, Span, Spread,
+    Tally, TcpFacts, TcpSample, Until, UntilEnd, Warning, WorkerThreads,
 };
 use netperf_report::SoFar;
 use netperf_report::control::Whose;
@@ -263,7 +263,7 @@ fn everything_measured(run: &mut Iteration, figure: f64) {
         zerocopy_done: 4,
         zerocopy_copied: 1,
     });
-    run.local.crew = Some(Crew {
+    run.local.worker_threads = Some(WorkerThreads {
         threads: 2,
         cpus: vec![0, 3],
     });

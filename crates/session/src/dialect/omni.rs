@@ -283,8 +283,8 @@ pub(super) fn results(result: &EndResult, failed_sends: bool) -> Frame {
     };
     let mut frame = message.encode(Header::results(RequestKind::Omni));
     let mut told = Extension::default();
-    if let Some(crew) = &result.crew {
-        extension::tell_crew(crew, &mut told);
+    if let Some(worker_threads) = &result.worker_threads {
+        extension::tell_worker_threads(worker_threads, &mut told);
     }
     // Counts of system calls, if the data path was requested.
     if let Some(counts) = &result.io {

@@ -3,6 +3,7 @@
 //! The rules are those of iperf 2.1.8, with one difference: jitter starts from the transit time
 //! of the first datagram, so that an offset between clocks does not matter (as in RFC 3550, 6.4.1).
 
+use netperf_model::ArrivalOrder;
 use netperf_model::figures::{count, whole};
 use netperf_wire::iperf2::{Datagram, DatagramLayout, ServerReport, Transit, WireTime};
 
@@ -11,16 +12,10 @@ use netperf_wire::iperf2::{Datagram, DatagramLayout, ServerReport, Transit, Wire
 pub struct DatagramAccount {
     /// Bytes that arrived, as the peer's version counts them.
     pub bytes: u64,
-    /// Datagrams that arrived, with the final one.
-    pub arrived: u64,
+    /// Loss and order. The final datagram counts, too.
+    pub order: ArrivalOrder,
     /// Bytes of all datagrams that arrived.
     pub all_bytes: u64,
-    /// Lost datagrams.
-    pub lost: u64,
-    /// Datagrams that arrived behind a later one, or twice.
-    pub out_of_order: u64,
-    /// Largest number so far; 0 before the first.
-    pub last: u64,
     /// Time of the first datagram, microseconds.
     first_at: Option<u64>,
     /// Time of the last datagram, microseconds.
@@ -52,29 +47,12 @@ impl DatagramAccount {
             self.bytes = self.bytes.saturating_add(length);
         }
         self.all_bytes = self.all_bytes.saturating_add(length);
-        self.arrived += 1;
-        self.number(datagram.number.unsigned_abs(), layout);
+        let first = u64::from(layout != DatagramLayout::Classic);
+        self.order.take(datagram.number.unsigned_abs(), first);
         self.first_at.get_or_insert(now);
         self.last_at = now;
         if let Some(sent) = datagram.sent {
             self.transit(now, sent);
-        }
-    }
-
-    /// Counts loss and order by the number.
-    fn number(&mut self, number: u64, layout: DatagramLayout) {
-        let is_first = self.arrived == 1;
-        let expected = if is_first && layout == DatagramLayout::Classic {
-            0
-        } else {
-            self.last.saturating_add(1)
-        };
-        if number >= expected {
-            self.lost = self.lost.saturating_add(number - expected);
-            self.last = number;
-        } else {
-            self.out_of_order += 1;
-            self.lost = self.lost.saturating_sub(1);
         }
     }
 
@@ -127,8 +105,8 @@ impl DatagramAccount {
             enhanced,
             bytes: self.bytes,
             duration: WireTime::from_micros(self.duration()),
-            lost: self.lost,
-            out_of_order: self.out_of_order,
+            lost: self.order.lost,
+            out_of_order: self.order.out_of_order,
             datagrams: total,
             jitter: WireTime::from_micros(whole(self.jitter)),
             transit: Some(self.transit_report()),
@@ -155,7 +133,7 @@ impl DatagramAccount {
         let low = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let rate = match self.duration() {
             0 => 0,
-            duration => self.arrived.saturating_mul(1_000_000) / duration,
+            duration => self.order.arrived.saturating_mul(1_000_000) / duration,
         };
         Transit {
             min: time(transit.min),
@@ -167,16 +145,5 @@ impl DatagramAccount {
             count: low(transit.count),
             rate: [low(rate), 1],
         }
-    }
-
-    /// Smallest, mean and largest transit time and their standard deviation, microseconds; `None`
-    /// without times.
-    #[must_use]
-    pub fn transits(&self) -> Option<[f64; 4]> {
-        let transit = self.transit?;
-        let variance = transit.squares / count(transit.count);
-        #[expect(clippy::cast_precision_loss, reason = "statistics of microseconds")]
-        let [min, max] = [transit.min as f64, transit.max as f64];
-        Some([min, transit.mean, max, variance.max(0.0).sqrt()])
     }
 }

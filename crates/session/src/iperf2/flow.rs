@@ -136,7 +136,7 @@ impl DatagramFlow {
     /// True if a late first datagram of this layout may belong to this flow.
     fn is_numbered_from(&self, layout: DatagramLayout) -> bool {
         // A flow that lost its first datagram waits for it.
-        self.layout == layout && self.account.lost > 0
+        self.layout == layout && self.account.order.lost > 0
     }
 
     /// True if the client awaits a report.

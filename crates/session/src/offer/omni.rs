@@ -287,7 +287,7 @@ pub(super) fn results(
         retransmissions: u32::try_from(results.transport_retrans).ok(),
         congestion: congestion.filter(|_| congestion_is_set),
         fast_open: None,
-        crew: extension::crew(frame),
+        worker_threads: extension::worker_threads(frame),
         settings: None,
         flows: None,
         io,

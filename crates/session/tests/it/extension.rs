@@ -8,8 +8,8 @@ use netperf_model::host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode,
 };
 use netperf_model::{
-    CpuMethod, CpuPlan, Crew, EndFlows, EndResult, Flow, Limit, Many, Placement, TestPlan,
-    TransportId, Workers,
+    CpuMethod, CpuPlan, EndFlows, EndResult, Flow, Limit, Many, Placement, TestPlan, TransportId,
+    WorkerThreads, Workers,
 };
 use netperf_session::dialect::{Dialect, Ready};
 use netperf_session::driver::serve;
@@ -341,19 +341,27 @@ fn results_tell_of_the_threads_and_those_of_a_stock_netserver_do_not() {
     let (dialect, _) = Dialect::understand(&request, None).unwrap();
     for (threads, cpus) in crews {
         let result = EndResult {
-            crew: Some(Crew {
+            worker_threads: Some(WorkerThreads {
                 threads,
                 cpus: cpus.clone(),
             }),
             ..EndResult::default()
         };
         let told = offer::results(&plan(), false, &dialect.results(&result)).unwrap();
-        let crew = told.crew.unwrap();
-        assert_eq!(crew.threads, threads);
-        assert_eq!(crew.cpus, if cpus.len() > 100 { Vec::new() } else { cpus });
+        let worker_threads = told.worker_threads.unwrap();
+        assert_eq!(worker_threads.threads, threads);
+        assert_eq!(
+            worker_threads.cpus,
+            if cpus.len() > 100 { Vec::new() } else { cpus }
+        );
     }
     let stock = OmniResults::default().encode(Header::results(RequestKind::Omni));
-    assert_eq!(offer::results(&plan(), false, &stock).unwrap().crew, None);
+    assert_eq!(
+        offer::results(&plan(), false, &stock)
+            .unwrap()
+            .worker_threads,
+        None
+    );
 }
 
 #[test]

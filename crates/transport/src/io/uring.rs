@@ -40,6 +40,23 @@ impl RingCaller {
             self.ring.send(fd, buf, to)
         }
     }
+
+    /// Receives as recv(2) does.
+    #[inline]
+    pub(crate) fn recv(&mut self, fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
+        self.ring.recv(fd, buf, false)
+    }
+
+    /// Receives as recvfrom(2) does.
+    #[inline]
+    pub(crate) fn recv_from(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        buf: &mut [u8],
+        source: &mut Source,
+    ) -> io::Result<usize> {
+        self.ring.recv_from(fd, buf, source)
+    }
 }
 
 /// An endpoint whose calls can go through a ring.
@@ -89,7 +106,7 @@ impl OnRing for ReadWhileSending {
     }
 
     fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received> {
-        self.recv_with(buf, |socket, buf| ring_caller.ring.recv(socket, buf, false))
+        self.recv_with(buf, |socket, buf| ring_caller.recv(socket, buf))
     }
 }
 
@@ -117,7 +134,7 @@ impl OnRing for UdpResponder {
             return self.recv(buf);
         }
         let (socket, source) = self.asked_by();
-        let got = received(ring_caller.ring.recv_from(socket.as_fd(), buf, source));
+        let got = received(ring_caller.recv_from(socket.as_fd(), buf, source));
         let got = self.unless_reported(got, Received::Interrupted)?;
         Ok(self.unless_strange(got))
     }
@@ -154,6 +171,16 @@ impl<E: OnRing> ByRing<E> {
     pub fn of_flow(inner: E, patience: Duration, puts_off: bool) -> io::Result<Self> {
         let mut endpoint = Self::new(inner, Some(patience), puts_off)?;
         endpoint.ring_caller.ring.give_up_sends();
+        Ok(endpoint)
+    }
+
+    /// The same for a flow in both directions: no call waits, because the thread waits for both.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of_both_ways(inner: E) -> io::Result<Self> {
+        let mut endpoint = Self::new(inner, None, false)?;
+        endpoint.ring_caller.ring.never_wait();
         Ok(endpoint)
     }
 }
@@ -223,9 +250,9 @@ impl<E: OnRing + Parts> Parts for ByRing<E> {
     }
 }
 
-/// A socket with many concurrent sends.
+/// A socket with many concurrent sends; each takes a whole message, or as much as fits.
 #[derive(Debug)]
-pub struct RingSend {
+pub struct RingSend<const WHOLE: bool> {
     socket: Socket,
     to: Option<SockAddr>,
     ring: Uring,
@@ -234,30 +261,34 @@ pub struct RingSend {
     dropped: u64,
 }
 
-impl RingSend {
-    /// Sends `width` messages of `size` bytes per submission to `to`, or to the connected peer.
+impl<const WHOLE: bool> RingSend<WHOLE> {
+    /// Sends `width` messages of `size` bytes per submission to `to`, or to the connected peer. A
+    /// submission gives up after `patience`.
     ///
     /// # Errors
     /// When the system does not permit a ring.
     pub fn new(
         socket: Socket,
         to: Option<SockAddr>,
-        width: usize,
-        size: usize,
+        (width, size): (usize, usize),
+        patience: Option<Duration>,
     ) -> io::Result<Self> {
+        let mut ring = Uring::new(width, patience)?;
+        ring.give_up_sends();
         Ok(Self {
             socket,
             to,
-            ring: Uring::new(width, None)?,
-            size,
+            ring,
+            size: size.max(1),
             last: 0,
             dropped: 0,
         })
     }
 }
 
-impl Endpoint for RingSend {
-    const KEEPS_BOUNDARIES: bool = false;
+impl<const WHOLE: bool> Endpoint for RingSend<WHOLE> {
+    const KEEPS_BOUNDARIES: bool = WHOLE;
+    const ONE_WAY: bool = true;
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
@@ -280,8 +311,12 @@ impl Endpoint for RingSend {
     }
 
     #[inline]
-    fn messages_sent(&self, _bytes: usize) -> u64 {
-        self.last
+    fn messages_sent(&self, bytes: usize) -> u64 {
+        if WHOLE {
+            bytes.div_ceil(self.size) as u64
+        } else {
+            self.last
+        }
     }
 
     #[inline]
@@ -297,7 +332,7 @@ impl Endpoint for RingSend {
     }
 }
 
-impl Parts for RingSend {
+impl Parts for RingSend<true> {
     fn part(self) -> Parted {
         mark_the_end(move || send_mark(self.socket.as_fd(), self.to.as_ref()))
     }
@@ -316,15 +351,20 @@ pub struct RingRecv {
 }
 
 impl RingRecv {
-    /// Receives into `width` buffers of `space` bytes. With `tells`, messages have a source to
-    /// answer.
+    /// Receives into `width` buffers of `space` bytes; a receive gives up after `patience`. With
+    /// `tells`, messages have a source to answer.
     ///
     /// # Errors
     /// When the system does not permit a ring.
-    pub fn new(socket: Socket, width: usize, space: usize, tells: bool) -> io::Result<Self> {
+    pub fn new(
+        socket: Socket,
+        (width, space): (usize, usize),
+        tells: bool,
+        patience: Option<Duration>,
+    ) -> io::Result<Self> {
         Ok(Self {
             socket,
-            ring: Multishot::new(width, space)?,
+            ring: Multishot::new(width, space, patience)?,
             source: Source::unknown(),
             first: tells,
             ended: false,
@@ -344,6 +384,7 @@ impl RingRecv {
 
 impl Endpoint for RingRecv {
     const KEEPS_BOUNDARIES: bool = false;
+    const ONE_WAY: bool = true;
 
     fn send(&mut self, _buf: &[u8]) -> io::Result<Sent> {
         Err(io::ErrorKind::Unsupported.into())
@@ -393,20 +434,23 @@ impl Parts for RingRecv {
 pub struct RingZeroCopy {
     socket: Socket,
     ring: Uring,
+    patience: Option<Duration>,
     window: u64,
     sent: u64,
 }
 
 impl RingZeroCopy {
-    /// Sends from a ring of `width` buffers.
+    /// Sends from a ring of `width` buffers; a send gives up after `patience`.
     ///
     /// # Errors
     /// When the system does not permit a ring.
-    pub fn new(socket: Socket, width: u32) -> io::Result<Self> {
-        let under_way = usize::try_from(width).unwrap_or(1);
+    pub fn new(socket: Socket, width: u32, patience: Option<Duration>) -> io::Result<Self> {
+        let mut ring = Uring::new(usize::try_from(width).unwrap_or(1), patience)?;
+        ring.give_up_sends();
         Ok(Self {
             socket,
-            ring: Uring::new(under_way, None)?,
+            ring,
+            patience,
             // The buffer of the next send must not be in use.
             window: u64::from(width.saturating_sub(1).max(1)),
             sent: 0,
@@ -416,11 +460,12 @@ impl RingZeroCopy {
 
 impl Endpoint for RingZeroCopy {
     const KEEPS_BOUNDARIES: bool = false;
+    const ONE_WAY: bool = true;
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
         while self.ring.held().now >= self.window {
-            if !self.ring.wait_for_held(None)? {
+            if !self.ring.wait_for_held(self.patience)? {
                 return Ok(Sent::Interrupted);
             }
         }
@@ -459,114 +504,12 @@ impl Endpoint for RingZeroCopy {
     }
 }
 
-on_socket!(RingSend: socket, RingRecv: socket, RingZeroCopy: socket);
+on_socket!(
+    RingSend<true>: socket,
+    RingSend<false>: socket,
+    RingRecv: socket,
+    RingZeroCopy: socket
+);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::net::{TcpListener, TcpStream, UdpSocket};
-    use std::thread;
-
-    fn pair() -> (Socket, Socket) {
-        netperf_testkit::watchdog::watch_unit();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        (client.into(), listener.accept().unwrap().0.into())
-    }
-
-    #[test]
-    fn a_question_and_its_answer_take_one_system_call_at_each_end() {
-        let (client, server) = pair();
-        let other = thread::spawn(move || {
-            let mut server = ByRing::new(Tcp(server), None, true).unwrap();
-            let mut buf = [0; 8];
-            while let Received::Bytes(count) = server.recv(&mut buf).unwrap() {
-                assert_eq!(server.send(&buf[..count]).unwrap(), Sent::Bytes(count));
-            }
-            server.counts().unwrap()
-        });
-        let mut client = ByRing::new(Tcp(client), None, true).unwrap();
-        for _ in 0..10 {
-            assert_eq!(client.send(b"abc").unwrap(), Sent::Bytes(3));
-            assert_eq!(client.recv(&mut [0; 3]).unwrap(), Received::Bytes(3));
-        }
-        let counts = client.counts().unwrap();
-        assert_eq!((counts.send_calls, counts.recv_calls), (0, 10));
-        drop(client.into_socket());
-        // The last call receives the end.
-        assert_eq!(other.join().unwrap().recv_calls, 11);
-    }
-
-    #[test]
-    fn what_was_put_off_is_sent_before_the_socket_is_given_back() {
-        let (client, server) = pair();
-        let mut client = ByRing::new(Tcp(client), None, true).unwrap();
-        assert_eq!(client.send(b"abc").unwrap(), Sent::Bytes(3));
-        let _socket = client.into_socket();
-        let mut buf = [0; 8];
-        assert_eq!(Tcp(server).recv(&mut buf).unwrap(), Received::Bytes(3));
-    }
-
-    #[test]
-    fn both_ends_count_the_same_datagrams_and_bytes() {
-        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let to = server.local_addr().unwrap().into();
-        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let mut client = RingSend::new(client.into(), Some(to), 8, 64).unwrap();
-        let mut server = RingRecv::new(server.into(), 16, 2048, true).unwrap();
-        assert_eq!(client.send(&[1; 500]).unwrap(), Sent::Bytes(500));
-        assert_eq!(client.messages_sent(500), 8);
-        drop(client.part());
-        let (mut datagrams, mut bytes, mut buf) = (0, 0, [0; 2048]);
-        while let Received::Bytes(count) = server.recv(&mut buf).unwrap() {
-            bytes += count;
-            datagrams += server.messages_received();
-        }
-        assert_eq!((datagrams, bytes), (8, 500));
-        assert!(server.source.is_known());
-    }
-
-    #[test]
-    fn a_stream_crosses_by_many_sends_and_many_buffers_at_a_time() {
-        let (client, server) = pair();
-        let reader = thread::spawn(move || {
-            let mut server = RingRecv::new(server, 4, 10_000, false).unwrap();
-            let mut total = 0;
-            while let Received::Bytes(count) = server.recv(&mut []).unwrap() {
-                total += count;
-            }
-            total
-        });
-        let mut client = RingSend::new(client, None, 4, 50_000).unwrap();
-        for _ in 0..20 {
-            assert_eq!(client.send(&[7; 200_000]).unwrap(), Sent::Bytes(200_000));
-        }
-        drop(client.into_socket());
-        assert_eq!(reader.join().unwrap(), 4_000_000);
-    }
-
-    #[test]
-    fn no_more_sends_are_held_than_there_are_buffers_and_all_are_heard_of() {
-        let (client, server) = pair();
-        let reader = thread::spawn(move || {
-            let (mut server, mut buf, mut total) = (Tcp(server), vec![0; 1 << 16], 0);
-            while let Received::Bytes(count) = server.recv(&mut buf).unwrap() {
-                total += count;
-            }
-            total
-        });
-        let mut client = RingZeroCopy::new(client, 4).unwrap();
-        let (data, mut total) = (vec![7; 50_000], 0);
-        for _ in 0..100 {
-            if let Sent::Bytes(count) = client.send(&data).unwrap() {
-                total += count;
-            }
-            assert!(client.ring.held().now <= 4);
-        }
-        client.reclaim();
-        assert_eq!(client.ring.held().now, 0);
-        assert_eq!(client.counts().unwrap().send_calls, 100);
-        drop(client);
-        assert_eq!(reader.join().unwrap(), total);
-    }
-}
+mod tests;

@@ -77,8 +77,13 @@ fn is_passing(error: &io::Error) -> bool {
     )
 }
 
+/// Bits of the number of a probe that count the probes of a socket. Those above are the flow's
+/// number, by which netserver orders its sockets.
+const PROBE_BITS: u32 = 32;
+
 /// netperf's state for one socket.
 struct Prober<'a> {
+    flow: u32,
     socket: &'a Socket,
     /// Time since each probe was sent.
     out: Vec<Since>,
@@ -92,7 +97,7 @@ impl Prober<'_> {
         let preamble = Preamble {
             kind: PreambleKind::Probe,
             token: *token,
-            number: self.out.len() as u64,
+            number: (u64::from(self.flow) << PROBE_BITS) | self.out.len() as u64,
         };
         self.out.push(Since::now());
         send(self.socket, to, &preamble)
@@ -101,8 +106,10 @@ impl Prober<'_> {
     fn recv_answer(&mut self, token: &Token) -> io::Result<()> {
         match waiting(self.socket.as_fd(), token) {
             Ok(Some(read)) if read.kind == PreambleKind::Answer => {
-                let number = usize::try_from(read.number).unwrap_or(usize::MAX);
-                if let Some(out) = self.out.get(number) {
+                let of_flow = read.number >> PROBE_BITS == u64::from(self.flow);
+                let number = read.number & ((1 << PROBE_BITS) - 1);
+                let number = usize::try_from(number).unwrap_or(usize::MAX);
+                if let Some(out) = self.out.get(number).filter(|_| of_flow) {
                     self.answers += 1;
                     self.round_trip.get_or_insert(out.elapsed());
                 }
@@ -147,23 +154,25 @@ fn send(socket: &Socket, to: &SockAddr, preamble: &Preamble) -> io::Result<()> {
     }
 }
 
-/// netperf's side: makes netserver open a socket for each of `sockets`, which send to `to`.
+/// netperf's side: makes netserver open a socket for each of `sockets`, which have the numbers of
+/// their flows, from 0, and send to `to`.
 ///
 /// # Errors
 /// `TimedOut` without an answer, `ConnectionAborted` if `over` returns true first.
-pub fn probe(
-    sockets: &[Socket],
+pub fn probe<'s>(
+    sockets: impl Iterator<Item = (u32, &'s Socket)>,
     to: &SockAddr,
     token: &Token,
     over: Cancelled<'_>,
 ) -> io::Result<()> {
-    let new = |socket| Prober {
+    let new = |(flow, socket)| Prober {
+        flow,
         socket,
         out: Vec::new(),
         round_trip: None,
         answers: 0,
     };
-    let mut all: Vec<Prober<'_>> = sockets.iter().map(new).collect();
+    let mut all: Vec<Prober<'_>> = sockets.map(new).collect();
     let since = Since::now();
     loop {
         let mut left: Vec<&mut Prober<'_>> = all.iter_mut().filter(|one| !one.is_done()).collect();
@@ -226,7 +235,7 @@ pub fn await_first(
 /// Result of the set-up at netserver.
 #[derive(Debug)]
 pub struct FoundPeer {
-    /// Sockets connected to netperf's sockets; at least one.
+    /// Sockets connected to netperf's sockets, in the order of flows; at least one.
     pub sockets: Vec<Socket>,
     /// Address of netperf's first socket.
     pub peer: SocketAddr,
@@ -239,6 +248,8 @@ struct Rendezvous<'a> {
     /// Sockets opened but not connected.
     spare: Vec<Socket>,
     sockets: Vec<Socket>,
+    /// The number of the flow of each socket.
+    flows: Vec<u64>,
     places: HashMap<SocketAddr, usize>,
     first: Option<SocketAddr>,
 }
@@ -262,6 +273,7 @@ pub fn meet(
         token: job.token.ok_or(io::ErrorKind::InvalidInput)?,
         spare: vec![first],
         sockets: Vec::new(),
+        flows: Vec::new(),
         places: HashMap::new(),
         first: None,
     };
@@ -281,7 +293,7 @@ pub fn meet(
             (began, rendezvous.sockets.len() == flows, rendezvous.first)
         {
             return Ok(FoundPeer {
-                sockets: rendezvous.sockets,
+                sockets: rendezvous.in_order(),
                 peer,
             });
         }
@@ -293,6 +305,13 @@ pub fn meet(
 }
 
 impl Rendezvous<'_> {
+    /// The sockets in the order of flows: netperf's threads send their probes side by side.
+    fn in_order(self) -> Vec<Socket> {
+        let mut all: Vec<_> = self.flows.into_iter().zip(self.sockets).collect();
+        all.sort_by_key(|(flow, _)| *flow);
+        all.into_iter().map(|(_, socket)| socket).collect()
+    }
+
     /// Waits for input. Returns true if netperf has started.
     fn look(&mut self) -> io::Result<bool> {
         let mut fds = vec![self.handoff.as_fd()];
@@ -351,6 +370,7 @@ impl Rendezvous<'_> {
             forget(&socket);
             self.places.insert(probe.from, self.sockets.len());
             self.sockets.push(socket);
+            self.flows.push(probe.number >> PROBE_BITS);
             self.first.get_or_insert(probe.from);
         }
         let place = self.places.get(&probe.from);

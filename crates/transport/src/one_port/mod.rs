@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn words_go_through_a_hatch() {
+    fn messages_go_through_a_handoff_socket() {
         let (listener, session) = pass::pair().unwrap();
         send_message(&session, &HandoffMessage::Open(token(1))).unwrap();
         send_message(&session, &HandoffMessage::Shut).unwrap();

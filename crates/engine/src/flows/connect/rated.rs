@@ -1,4 +1,4 @@
-//! ConnectionSlots that are opened at a given rate, whether or not earlier ones are through: by
+//! Connections that are opened at a given rate, whether or not earlier ones are through: by
 //! whichever flow has none.
 
 use std::collections::VecDeque;

@@ -333,9 +333,9 @@ impl ClientRows {
             let figures = result.account.map(|(account, total)| {
                 [
                     whole(account.jitter()),
-                    account.lost,
+                    account.order.lost,
                     total,
-                    account.out_of_order,
+                    account.order.out_of_order,
                 ]
             });
             self.csv(stream, (Duration::ZERO, got.elapsed), got.bytes, figures);
@@ -359,9 +359,9 @@ impl ClientRows {
             .row(name, Duration::ZERO, got.elapsed, got.bytes);
         if let Some((account, total)) = &result.account {
             let jitter = Duration::from_micros(whole(account.jitter()));
-            row.push_str(&loss(jitter, account.lost, *total));
-            if account.out_of_order > 0 {
-                let (end, late) = (got.elapsed.as_secs_f64(), account.out_of_order);
+            row.push_str(&loss(jitter, account.order.lost, *total));
+            if account.order.out_of_order > 0 {
+                let (end, late) = (got.elapsed.as_secs_f64(), account.order.out_of_order);
                 row.push_str(&format!(
                     "\n{name} 0.0000-{end:.4} sec  {late} datagrams received out-of-order"
                 ));

@@ -210,9 +210,9 @@ fn iteration(result: &Iperf2StreamResult) -> Iteration {
 
 fn quality(account: &DatagramAccount, total: u64) -> Quality {
     Quality {
-        received: account.arrived,
+        received: account.order.arrived,
         expected: total,
-        reordered: account.out_of_order,
+        reordered: account.order.out_of_order,
         jitter: whole(account.jitter() * 1000.0),
         ended: total > 0,
         ..Quality::default()

@@ -260,7 +260,7 @@ pub(super) fn add(all: &mut EndResult, other: &EndResult) {
     if let (Some(all), Some(other)) = (&mut all.paced, &other.paced) {
         all.merge_beside(other);
     }
-    if let (Some(all), Some(other)) = (&mut all.crew, &other.crew) {
+    if let (Some(all), Some(other)) = (&mut all.worker_threads, &other.worker_threads) {
         all.threads += other.threads;
         all.cpus.extend(&other.cpus);
     }

@@ -161,6 +161,7 @@ fn possible(
         };
         end(&mut with).io.method = *method;
         plan.many.is_none()
+            && plan.flow.duplex.is_none()
             && known.contains(&feature)
             && netperf_model::refusal::check(&with).is_ok()
     };

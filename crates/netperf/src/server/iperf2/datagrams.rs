@@ -233,7 +233,7 @@ impl DatagramServer {
 
     /// Removes the flow with the fewest datagrams, of those without a second one.
     fn make_place(&mut self) -> Result<(), Denied> {
-        let single = |one: &ServedFlow| one.sender.is_none() && one.flow.account.arrived <= 1;
+        let single = |one: &ServedFlow| one.sender.is_none() && one.flow.account.order.arrived <= 1;
         let over = self.flows.iter().find(|(_, one)| one.is_over());
         let oldest = self.flows.iter().filter(|(_, one)| single(one));
         let oldest = oldest.min_by_key(|(_, one)| one.since);

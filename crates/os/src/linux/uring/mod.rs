@@ -57,6 +57,8 @@ pub struct Uring {
     patience: Option<Duration>,
     /// The same for a send.
     send_patience: Option<Duration>,
+    /// `MSG_DONTWAIT` where calls never wait.
+    never_waits: i32,
     enters: u64,
     /// Sends that failed in a batch, or deferred, because a local queue was full.
     dropped: u64,
@@ -104,6 +106,7 @@ impl Uring {
             ring,
             patience,
             send_patience: None,
+            never_waits: 0,
             enters: 0,
             dropped: 0,
             outcome: None,
@@ -118,6 +121,11 @@ impl Uring {
     /// Has a send give up after the same time as a receive: with what it sent, or `EAGAIN`.
     pub const fn give_up_sends(&mut self) {
         self.send_patience = self.patience;
+    }
+
+    /// Has calls return `EAGAIN` at once instead of waiting: the caller waits for the socket.
+    pub const fn never_wait(&mut self) {
+        self.never_waits = libc::MSG_DONTWAIT;
     }
 
     /// Number of io_uring_enter(2) calls.
@@ -145,7 +153,7 @@ impl Uring {
     /// What those report; `EINTR` when a signal came before anything was sent.
     #[inline]
     pub fn send(&mut self, fd: BorrowedFd<'_>, buf: &[u8], to: To<'_>) -> io::Result<usize> {
-        let entry = send_entry(fd, buf, to);
+        let entry = self.send_entry(fd, buf, to).build();
         let patience = self.send_patience;
         // SAFETY: buffer and address outlive the call, which is over when this returns.
         unsafe { self.call(entry, patience) }
@@ -177,7 +185,7 @@ impl Uring {
     ) -> io::Result<usize> {
         let flags = if discards { libc::MSG_TRUNC } else { 0 };
         let entry = opcode::Recv::new(Fd(fd.as_raw_fd()), buf.as_mut_ptr(), length(buf))
-            .flags(flags)
+            .flags(flags | self.never_waits)
             .build();
         let patience = self.patience;
         // SAFETY: nothing else can see the buffer until the call is over, and it is when
@@ -198,7 +206,9 @@ impl Uring {
     ) -> io::Result<usize> {
         let mut part = [received_part(buf)];
         let mut message = message_from(&mut part, source);
-        let entry = opcode::RecvMsg::new(Fd(fd.as_raw_fd()), &raw mut message).build();
+        let entry = opcode::RecvMsg::new(Fd(fd.as_raw_fd()), &raw mut message)
+            .flags(self.never_waits.unsigned_abs())
+            .build();
         let patience = self.patience;
         // SAFETY: the message and all that it points to outlive the call, which is over
         // when this returns.
@@ -211,7 +221,8 @@ impl Uring {
     /// accepted them.
     ///
     /// # Errors
-    /// The first error, when nothing was sent; `EINTR` when a signal came before that.
+    /// The first error, when nothing was sent; `EINTR` when a signal came before that, or the
+    /// time-out of sends expired.
     pub fn send_many(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -221,12 +232,12 @@ impl Uring {
     ) -> io::Result<Taken> {
         self.pending_sends = PendingSends::default();
         for message in buf.chunks(size.max(1)) {
-            let entry = send_entry(fd, message, to).user_data(MANY);
+            let entry = self.send_entry(fd, message, to).build().user_data(MANY);
             // SAFETY: buffer and address outlive the calls, which are over when this returns.
             unsafe { self.push(&entry) }?;
             self.pending_sends.left += 1;
         }
-        self.enter(self.pending_sends.left, None)?;
+        self.enter(self.pending_sends.left, self.send_patience)?;
         if self.pending_sends.left > 0 {
             self.cancel(MANY)?;
             while self.pending_sends.left > 0 {
@@ -252,8 +263,9 @@ impl Uring {
             .flags(SEND_FLAGS)
             .zc_flags(flags)
             .build();
+        let patience = self.send_patience;
         // SAFETY: the buffer outlives the call, which has taken the pages when this returns.
-        let sent = unsafe { self.call(entry, None) };
+        let sent = unsafe { self.call(entry, patience) };
         match sent {
             // Before Linux 6.2 the kernel does not say whether it copied.
             Err(error) if self.reports && error.kind() == io::ErrorKind::InvalidInput => {
@@ -273,6 +285,14 @@ impl Uring {
         let before = self.held.now;
         self.enter(1, within)?;
         Ok(self.held.now != before)
+    }
+
+    fn send_entry(&self, fd: BorrowedFd<'_>, buf: &[u8], to: To<'_>) -> opcode::Send {
+        let (address, len) = to.parts();
+        opcode::Send::new(Fd(fd.as_raw_fd()), buf.as_ptr(), length(buf))
+            .flags(SEND_FLAGS | self.never_waits)
+            .dest_addr(address)
+            .dest_addr_len(len)
     }
 
     /// Writes a call down.
@@ -414,15 +434,6 @@ impl PendingSends {
             }
         }
     }
-}
-
-fn send_entry(fd: BorrowedFd<'_>, buf: &[u8], to: To<'_>) -> Entry {
-    let (address, len) = to.parts();
-    opcode::Send::new(Fd(fd.as_raw_fd()), buf.as_ptr(), length(buf))
-        .flags(SEND_FLAGS)
-        .dest_addr(address)
-        .dest_addr_len(len)
-        .build()
 }
 
 /// No call moves more than the kernel's own limit (`MAX_RW_COUNT`), which is less.

@@ -78,18 +78,18 @@ impl fmt::Debug for Multishot {
 }
 
 impl Multishot {
-    /// Creates buffers for `width` messages of `size` bytes.
+    /// Creates buffers for `width` messages of `size` bytes; a receive gives up after `patience`.
     ///
     /// # Errors
     /// As [`Uring::new`].
-    pub fn new(width: usize, size: usize) -> io::Result<Self> {
+    pub fn new(width: usize, size: usize, patience: Option<Duration>) -> io::Result<Self> {
         let (width, size) = (width.clamp(1, MOST).next_power_of_two(), size.max(1));
         let bytes = width * size_of::<BufRingEntry>();
         let count = u16::try_from(width).unwrap_or(1);
         let memory = vec![0; alignment(size) + width * slot_distance(size)];
         let first = memory.as_ptr().align_offset(alignment(size));
         let mut all = Self {
-            ring: Uring::new(width, None)?,
+            ring: Uring::new(width, patience)?,
             entries: vec![BufferPage([0; 4096]); bytes.div_ceil(size_of::<BufferPage>())],
             memory,
             first,
@@ -123,7 +123,7 @@ impl Multishot {
     /// Waits for a message and takes as many more as are there.
     ///
     /// # Errors
-    /// What recv(2) reports; `EINTR` when a signal came first.
+    /// What recv(2) reports; `EINTR` when a signal came first, or the time-out expired.
     pub fn recv(&mut self, fd: BorrowedFd<'_>) -> io::Result<MultishotReceived> {
         loop {
             let fresh = !self.ring.multishot_state.armed;
@@ -136,7 +136,7 @@ impl Multishot {
                 unsafe { self.ring.push(&entry) }?;
                 self.ring.multishot_state.armed = true;
             }
-            self.ring.enter(1, None)?;
+            self.ring.enter(1, self.ring.patience)?;
             self.give_back();
             let multishot_state = &mut self.ring.multishot_state;
             let received = std::mem::take(&mut multishot_state.received);
@@ -146,7 +146,7 @@ impl Multishot {
             if let Some(error) = multishot_state.error.take() {
                 return Err(failed(error));
             }
-            // The request ended for want of buffers, or else a signal came.
+            // The request ended for want of buffers, or else the wait did.
             if multishot_state.armed {
                 return Err(io::ErrorKind::Interrupted.into());
             }
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn every_buffer_starts_on_a_cache_line() {
         for size in [1, 100, 1472, 4096, 65_507] {
-            let ring = Multishot::new(4, size).unwrap();
+            let ring = Multishot::new(4, size, None).unwrap();
             let entries = ring.entries.as_ptr().cast::<BufRingEntry>();
             for number in 0..4 {
                 // SAFETY: there are four entries.
@@ -253,7 +253,7 @@ mod tests {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         client.connect(server.local_addr().unwrap()).unwrap();
-        let mut ring = Multishot::new(4, 2048).unwrap();
+        let mut ring = Multishot::new(4, 2048, None).unwrap();
         let (mut buf, mut source) = ([0; 64], Source::unknown());
         // More than there are buffers, so that the request runs out of them.
         for _ in 0..21 {
@@ -278,7 +278,7 @@ mod tests {
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let server = listener.accept().unwrap().0;
         let writer = std::thread::spawn(move || client.write_all(&vec![7; 1 << 20]).unwrap());
-        let mut ring = Multishot::new(8, 4096).unwrap();
+        let mut ring = Multishot::new(8, 4096, None).unwrap();
         let mut bytes = 0;
         loop {
             let received = ring.recv(server.as_fd()).unwrap();

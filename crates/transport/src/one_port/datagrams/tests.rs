@@ -78,7 +78,9 @@ fn find(
             let sockets: Vec<Socket> = (0..flows)
                 .map(|_| UdpSocket::bind("127.0.0.1:0").unwrap().into())
                 .collect();
-            probe(&sockets, &to, &TOKEN, &mut never()).unwrap();
+            // The probes of the last flows arrive first.
+            let numbered = (0..).zip(&sockets).collect::<Vec<_>>().into_iter().rev();
+            probe(numbered, &to, &TOKEN, &mut never()).unwrap();
             first(&sockets, &to);
             sockets
         });
@@ -100,13 +102,10 @@ fn sockets_find_each_other_however_many_and_what_is_lost_is_repeated() {
         assert_eq!(found.sockets.len(), asking.len());
         let own = |socket: &Socket| socket.local_addr().unwrap().as_socket().unwrap();
         assert!(asking.iter().any(|socket| own(socket) == found.peer));
-        for socket in &asking {
+        // The order of flows, whichever probe arrived first.
+        for (socket, theirs) in asking.iter().zip(&found.sockets) {
             let at = socket.local_addr().unwrap().as_socket();
-            let theirs = found
-                .sockets
-                .iter()
-                .find(|one| one.peer_addr().unwrap().as_socket() == at)
-                .unwrap();
+            assert_eq!(theirs.peer_addr().unwrap().as_socket(), at);
             // No probe and no answer remains that could be taken for data.
             let mut buf = [0; 64];
             let came = calls::recv_now(theirs.as_fd(), &mut buf).unwrap_or(0);

@@ -45,6 +45,13 @@ campaign-failures count="200":
     NETPERF_CAMPAIGN_FAILURES={{ count }} cargo test -p netperf --test it \
         campaign_failures::two_hundred -- --ignored --nocapture
 
+# Repeat campaigns of 16 hosts with a slow sender, a slow path and neither, and count what is
+# reported; as root, about half an hour on a machine that does nothing else.
+[no-exit-message]
+campaign-outliers count="20":
+    NETPERF_CAMPAIGN_OUTLIERS={{ count }} cargo test -p netperf --test it \
+        campaign_outliers::one_slow -- --ignored --nocapture
+
 # Judge how exactly campaigns know clocks and begin loads together, with optimised programs; as
 # root, on a machine that does nothing else.
 [no-exit-message]

@@ -723,7 +723,7 @@ complete -c netperf -n '__netperf_in history' -a list -d 'list the newest result
 complete -c netperf -n '__netperf_in history' -a show -d 'print the document of a result'
 complete -c netperf -n '__netperf_in history' -a trend -d 'show a figure over time'
 complete -c netperf -n '__netperf_in history' -a change -d 'show when a figure and other facts changed'
-complete -c netperf -n '__netperf_in history' -a forget -d 'delete results'
+complete -c netperf -n '__netperf_in history' -a forget -d 'delete results and campaigns'
 complete -c netperf -n '__netperf_in history' -a export -d 'write results for other programs'
 complete -c netperf -n '__netperf_in history' -a check -d 'read everything and report damage'
 complete -c netperf -n '__netperf_in history-add' -l db -r -F -d 'the history: a file, or postgres://user@host/database'

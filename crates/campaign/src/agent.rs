@@ -6,8 +6,8 @@ mod quota;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::protocol::{
-    COORDINATOR_SILENCE, CampaignLoad, LoadResult, OPENING, Order, PairToken, Preparation, Reply,
-    Start, TokenDigits, VERSION,
+    COORDINATOR_SILENCE, CampaignLoad, HostPlace, LoadResult, OPENING, Order, PairToken,
+    Preparation, Reply, Start, TokenDigits, VERSION,
 };
 
 use quota::accept;
@@ -15,8 +15,8 @@ pub use quota::{CheckWords, Quota};
 
 /// Time for which the results of a campaign are kept after its end, nanoseconds.
 pub const KEPT: u64 = 600_000_000_000;
-/// Time after which a load must have ended, beyond its length, nanoseconds.
-const OVERTIME: u64 = 15_000_000_000;
+/// Time after which a load must have ended, beyond its length: so many silences.
+const OVERTIME: u64 = 6;
 
 /// Error of a load whose target is lost.
 const LOST: &str = "its target is lost";
@@ -32,6 +32,8 @@ pub struct AgentFacts {
     pub port: String,
     /// Number of processors.
     pub cpus: u32,
+    /// Place of the host.
+    pub place: HostPlace,
 }
 
 /// A connection of a coordinator, numbered by the driver.
@@ -92,6 +94,8 @@ struct Part {
     results: BTreeMap<u32, LoadResult>,
     /// Last sign of the coordinator.
     heard: u64,
+    /// Silence of the coordinator after which all load stops, nanoseconds.
+    silence: u64,
     /// End; the results are kept for [`KEPT`].
     ended: Option<u64>,
     /// Aborted: a reply is due once nothing runs.
@@ -103,13 +107,14 @@ struct Part {
 }
 
 impl Part {
-    fn new(id: String, (now, wall): (u64, i64)) -> Self {
+    fn new(id: String, silence: u64, (now, wall): (u64, i64)) -> Self {
         Self {
             id,
             preparation: None,
             loads: BTreeMap::new(),
             results: BTreeMap::new(),
             heard: now,
+            silence,
             ended: None,
             stopping: false,
             without: BTreeSet::new(),
@@ -117,9 +122,9 @@ impl Part {
         }
     }
 
-    /// True if the coordinator gave no sign for [`COORDINATOR_SILENCE`].
+    /// True if the coordinator gave no sign for too long.
     const fn is_alone(&self, now: u64) -> bool {
-        now.saturating_sub(self.heard) > COORDINATOR_SILENCE
+        now.saturating_sub(self.heard) > self.silence
     }
 
     fn running(&self) -> impl Iterator<Item = u32> + '_ {
@@ -175,8 +180,14 @@ impl Agent {
         (now, stepped): (u64, i64),
         check: CheckWords<'_>,
     ) -> Vec<AgentAction> {
-        if let Order::Hello { version, campaign } = order {
-            return self.greet(line, version, campaign, (now, stepped));
+        if let Order::Hello {
+            version,
+            campaign,
+            silence,
+        } = order
+        {
+            let silence = silence.unwrap_or(COORDINATOR_SILENCE);
+            return self.greet(line, (version, campaign, silence), (now, stepped));
         }
         if self.line != Some(line) {
             return refused(line, "the first order has to be hello".to_owned());
@@ -218,8 +229,7 @@ impl Agent {
     fn greet(
         &mut self,
         line: LineId,
-        version: u32,
-        campaign: String,
+        (version, campaign, silence): (u32, String, u64),
         (now, wall): (u64, i64),
     ) -> Vec<AgentAction> {
         if version != VERSION {
@@ -227,6 +237,10 @@ impl Agent {
                 line,
                 format!("version {version} of the protocol; this agent has {VERSION}"),
             );
+        }
+        if silence > self.quota.silence {
+            let [asked, most] = [silence, self.quota.silence].map(|one| one / 1_000_000_000);
+            return refused(line, format!("silence of {asked} s, more than {most}"));
         }
         let part = self.part.as_ref();
         let other = part.filter(|part| part.id != campaign && part.ended.is_none());
@@ -241,14 +255,15 @@ impl Agent {
         }
         self.line = Some(line);
         match &mut self.part {
-            Some(part) if part.id == campaign => part.heard = now,
-            _ => self.part = Some(Part::new(campaign, (now, wall))),
+            Some(part) if part.id == campaign => (part.heard, part.silence) = (now, silence),
+            _ => self.part = Some(Part::new(campaign, silence, (now, wall))),
         }
         let AgentFacts {
             program,
             host,
             port,
             cpus,
+            place,
         } = self.facts.clone();
         let hello = Reply::Hello {
             version: VERSION,
@@ -256,6 +271,7 @@ impl Agent {
             host,
             port,
             cpus,
+            place,
         };
         let closed = former.map(AgentAction::Close);
         closed
@@ -277,6 +293,10 @@ impl Agent {
             return refused(line, "loads are running".to_owned());
         }
         if let Err(reason) = accept(&preparation, self.quota, check) {
+            // Without a preparation there is nothing to keep: the next campaign is welcome.
+            if part.preparation.is_none() {
+                (self.part, self.line) = (None, None);
+            }
             return refused(line, reason);
         }
         part.loads = preparation
@@ -348,8 +368,7 @@ impl Agent {
         Some(AgentAction::Reply(line, Reply::Stopped))
     }
 
-    /// The connection has ended. The load goes on until the coordinator was silent for
-    /// [`COORDINATOR_SILENCE`].
+    /// The connection has ended. The load goes on until the coordinator was silent for too long.
     pub fn lost(&mut self, line: LineId) {
         if self.line == Some(line) {
             self.line = None;
@@ -374,6 +393,7 @@ impl Agent {
             actions.extend(self.line.take().map(AgentAction::Close));
             return actions;
         }
+        let overtime = OVERTIME.saturating_mul(part.silence);
         let mut actions = Vec::new();
         let Some(preparation) = &part.preparation else {
             return actions;
@@ -383,7 +403,7 @@ impl Agent {
                 LoadState::Committed(at) if at.saturating_sub(OPENING) <= now => {
                     if let Some(load) = preparation.loads.iter().find(|load| load.id == *id) {
                         let end = at.saturating_add(load.parts.total());
-                        *state = LoadState::Running(end.saturating_add(OVERTIME));
+                        *state = LoadState::Running(end.saturating_add(overtime));
                         actions.extend(start(preparation, load, at));
                     }
                 }
@@ -410,7 +430,7 @@ impl Agent {
             LoadState::Prepared | LoadState::Over => None,
         });
         let silence = match part.ended {
-            None => part.heard.saturating_add(COORDINATOR_SILENCE),
+            None => part.heard.saturating_add(part.silence),
             Some(ended) => ended.saturating_add(KEPT),
         };
         due.chain([silence.saturating_add(1)]).min()

@@ -20,7 +20,9 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 pub use error::{BadHostlist, BadLine, BadMember, InventoryError, NotAnInventory, WhyBad};
-pub use table::table;
+pub use table::{aligned, table};
+
+use crate::protocol::HostPlace;
 
 /// Port of netserver unless an inventory or an option has another.
 pub const DEFAULT_PORT: u16 = 12865;
@@ -107,6 +109,28 @@ impl EngineName {
             _ => return None,
         })
     }
+}
+
+/// Variables of the environment from which an agent knows its place: labels; the node, as the
+/// manifests of Kubernetes and Slurm set it; and the identity of the pod.
+pub const PLACE_VARIABLES: [&str; 4] =
+    ["NETPERF_LABELS", "NODE_NAME", "SLURMD_NODENAME", "POD_UID"];
+
+/// The place of the own host by these variables.
+///
+/// # Errors
+/// One line about a label.
+pub fn own_place(variable: impl Fn(&str) -> Option<String>) -> Result<HostPlace, String> {
+    let [labels, node, slurm_node, uid] = PLACE_VARIABLES.map(|name| {
+        let value = variable(name).filter(|value| !value.is_empty());
+        (name, value)
+    });
+    let text = labels.1.unwrap_or_default();
+    let mut labels = lines::labels(&text).map_err(|bad| format!("{}: {bad}", labels.0))?;
+    if let Some(node) = node.1.or(slurm_node.1) {
+        labels.entry("node".to_owned()).or_insert(node);
+    }
+    Ok(HostPlace { labels, uid: uid.1 })
 }
 
 /// How an inventory is read.

@@ -164,7 +164,8 @@ impl CampaignDocument {
     /// # Errors
     /// When it is none.
     pub fn read(text: &str) -> Result<Self, String> {
-        let document: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let document: Self = serde_json::from_str(text)
+            .map_err(|error| format!("it is no result of a campaign: {error}"))?;
         if document.format == FORMAT {
             Ok(document)
         } else {

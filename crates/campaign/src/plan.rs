@@ -72,6 +72,9 @@ pub struct CampaignPlan {
     /// list, and `abort` otherwise, since the others change what is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<OnFailure>,
+    /// Time without a sign of life after which a member, or the coordinator, counts as lost.
+    #[serde(default = "default_silence")]
+    pub silence: f64,
     /// Fewest members with which the campaign goes on.
     #[serde(default = "default_members")]
     pub min_members: usize,
@@ -87,6 +90,10 @@ const fn default_warmup() -> f64 {
 
 const fn default_cooldown() -> f64 {
     0.5
+}
+
+const fn default_silence() -> f64 {
+    2.0
 }
 
 const fn default_recheck() -> bool {
@@ -120,11 +127,35 @@ fn bad<T>(text: String) -> Result<T, BadCampaignPlan> {
     Err(BadCampaignPlan::Value(text))
 }
 
+/// A message about TOML in the words of TOML.
+fn plain(message: &str) -> String {
+    let words = [
+        ("\n", " "),
+        ("expected f64", "expected a number of seconds"),
+        (
+            "expected a sequence",
+            "expected a list: [\"--flows\", \"4\"]",
+        ),
+        ("expected usize", "expected a whole number"),
+        ("expected u32", "expected a whole number"),
+        ("expected u64", "expected a whole number"),
+        ("missing field", "there is no"),
+        ("unknown field", "there is no key"),
+        ("unknown variant", "there is no"),
+    ];
+    let message = message.to_owned();
+    words
+        .iter()
+        .fold(message, |message, (from, to)| message.replace(from, to))
+}
+
 /// The test of probes.
 const PROBE: [&str; 4] = ["-t", "TCP_RR", "--rate", "100"];
 
 /// Longest part of a run, seconds.
 const LONGEST: f64 = 86_400.0;
+/// Longest silence, seconds: an agent permits half a second more.
+const LONGEST_SILENCE: f64 = 60.0;
 
 impl CampaignPlan {
     /// Reads a plan.
@@ -137,7 +168,7 @@ impl CampaignPlan {
                 let before = text.get(..span.start).unwrap_or_default();
                 before.matches('\n').count() + 1
             });
-            let message = error.message().replace('\n', " ");
+            let message = plain(error.message());
             BadCampaignPlan::Toml(
                 line.map_or_else(|| message.clone(), |line| format!("line {line}: {message}")),
             )
@@ -152,11 +183,11 @@ impl CampaignPlan {
             ("warmup", self.warmup, 0.0),
             ("cooldown", self.cooldown, 0.0),
         ];
-        for (name, value, least) in times {
-            if !(least..=LONGEST).contains(&value) {
-                return bad(format!(
-                    "{name} = {value}: from {least} to {LONGEST} seconds"
-                ));
+        let silence = ("silence", self.silence, 2.0, LONGEST_SILENCE);
+        let times = times.map(|(name, value, least)| (name, value, least, LONGEST));
+        for (name, value, least, most) in times.into_iter().chain([silence]) {
+            if !(least..=most).contains(&value) {
+                return bad(format!("{name} = {value}: from {least} to {most} seconds"));
             }
         }
         if !(1..=1000).contains(&self.repeat) {
@@ -184,6 +215,12 @@ impl CampaignPlan {
             | Pattern::Ring => OnFailure::Abort,
         };
         self.on_failure.unwrap_or(usual)
+    }
+
+    /// Silence of a member after which it counts as lost, nanoseconds.
+    #[must_use]
+    pub fn silence(&self) -> u64 {
+        nanos(self.silence)
     }
 
     /// The parts of each load.
@@ -354,7 +391,12 @@ mod tests {
         assert!(said("pattern = \"star\"\ntest = \"x\"").starts_with("line 1: "));
         assert!(said("pattern = \"mesh\"").contains("test"));
         assert!(said("pattern = \"mesh\"\ntest = \"x\"\nwindows = 5").contains("line 3"));
+        let text = said("pattern = \"mesh\"\ntest = \"x\"\nwindow = \"5s\"");
+        assert!(text.ends_with("expected a number of seconds"), "{text}");
+        let list = said("pattern = \"mesh\"\ntest = \"x\"\noptions = \"-m 1\"");
+        assert!(list.contains("expected a list: ["), "{list}");
         assert!(said("pattern = \"mesh\"\ntest = \"x\"\nwindow = 0").contains("window = 0"));
+        assert!(said("pattern = \"mesh\"\ntest = \"x\"\nsilence = 1").contains("from 2 to 60"));
         assert!(said("pattern = \"list\"\ntest = \"x\"").contains("pairs"));
         assert!(said("pattern = \"mesh\"\ntest = \"x\"\nhub = \"a\"").contains("hub"));
     }

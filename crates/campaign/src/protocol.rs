@@ -5,6 +5,8 @@
 //! read, change or repeat it. Times are readings of `CLOCK_MONOTONIC` (clock_gettime(2)) of the
 //! agent's host, nanoseconds.
 
+use std::collections::BTreeMap;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,11 +18,11 @@ pub const VERSION: u32 = 1;
 pub const LONGEST: usize = 64 << 20;
 /// Interval of the coordinator's heartbeats, nanoseconds.
 pub const HEARTBEAT: u64 = 500_000_000;
-/// Silence of an agent after which it counts as lost: four heartbeats, nanoseconds.
-pub const AGENT_SILENCE: u64 = 2_000_000_000;
-/// Silence of the coordinator after which an agent stops all load, nanoseconds: five heartbeats. What
-/// is in queues then is gone within 3 s.
+/// Silence of the coordinator after which an agent stops all load, unless the greeting says
+/// otherwise, nanoseconds: five heartbeats. What is in queues then is gone within 3 s.
 pub const COORDINATOR_SILENCE: u64 = 2_500_000_000;
+/// Longest that a greeting may say, nanoseconds.
+pub const LONGEST_SILENCE: u64 = 60_500_000_000;
 /// Time before the begin of a load at which its connections are opened, nanoseconds.
 pub const OPENING: u64 = 1_500_000_000;
 
@@ -133,6 +135,10 @@ pub enum Order {
         version: u32,
         /// Identifier of the campaign.
         campaign: String,
+        /// Silence of the coordinator after which the agent stops all load, nanoseconds;
+        /// [`COORDINATOR_SILENCE`] without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        silence: Option<u64>,
     },
     /// Asks for a reading of the clock.
     Clock,
@@ -172,6 +178,23 @@ pub struct LoadResult {
     pub error: Option<String>,
 }
 
+/// What an engine tells an agent about its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostPlace {
+    /// Labels, as those of an inventory.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// Identity that a replacement does not have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
+}
+
+impl HostPlace {
+    fn is_unknown(&self) -> bool {
+        self.labels.is_empty() && self.uid.is_none()
+    }
+}
+
 /// A message of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "kebab-case")]
@@ -188,6 +211,9 @@ pub enum Reply {
         port: String,
         /// Number of processors.
         cpus: u32,
+        /// Place of the host, as its engine says.
+        #[serde(default, skip_serializing_if = "HostPlace::is_unknown")]
+        place: HostPlace,
     },
     /// Answer to [`Order::Clock`].
     Clock {
@@ -306,6 +332,7 @@ mod tests {
             Order::Hello {
                 version: VERSION,
                 campaign: "c1".to_owned(),
+                silence: None,
             },
             Order::Clock,
             Order::Commit {

@@ -1,7 +1,5 @@
 //! Signs of life of agents, as a coordinator sees them.
 
-use crate::protocol::AGENT_SILENCE;
-
 /// Members whose orders and replies need no more time, even on one host.
 const MANY: usize = 100;
 /// Part of the silence limit for each further member, nanoseconds.
@@ -36,27 +34,29 @@ impl AgentSigns {
         self.waits = None;
     }
 
-    /// Returns true if it counts as lost: it was not heard for [`AGENT_SILENCE`], most of which it
-    /// had for a reply. A coordinator that itself stood still waits again.
+    /// Returns true if it counts as lost: it was not heard for this time, most of which it had for
+    /// a reply. A coordinator that itself stood still waits again.
     #[must_use]
-    pub fn is_silent(&self, now: u64, members: usize) -> bool {
-        let limit = silence_limit(members);
+    pub fn is_silent(&self, now: u64, limit: u64) -> bool {
         let waited = |since: u64| now.saturating_sub(since) > limit - limit / 4;
         now.saturating_sub(self.heard) > limit && self.waits.is_some_and(waited)
     }
 }
 
-/// Silence after which an agent is lost, nanoseconds: longer with many members, whose orders and
-/// replies take turns.
+/// Silence after which an agent is lost, nanoseconds: longer than that of the plan with many
+/// members, whose orders and replies take turns.
 #[must_use]
-pub const fn silence_limit(members: usize) -> u64 {
-    AGENT_SILENCE + PER_MEMBER * members.saturating_sub(MANY) as u64
+pub const fn silence_limit(planned: u64, members: usize) -> u64 {
+    planned + PER_MEMBER * members.saturating_sub(MANY) as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::protocol::HEARTBEAT;
+
+    /// Limit of a few members.
+    const LIMIT: u64 = silence_limit(2_000_000_000, 2);
 
     #[test]
     fn a_member_without_replies_is_lost_after_two_seconds() {
@@ -66,14 +66,15 @@ mod tests {
         // The heartbeats that it does not answer.
         for beat in 1..4 {
             signs.asked(beat * HEARTBEAT);
-            assert!(!signs.is_silent(beat * HEARTBEAT, 2));
+            assert!(!signs.is_silent(beat * HEARTBEAT, LIMIT));
         }
-        assert!(!signs.is_silent(AGENT_SILENCE, 2));
-        let noticed = AGENT_SILENCE + 100_000_000;
-        assert!(signs.is_silent(noticed, 2));
+        assert!(!signs.is_silent(LIMIT, LIMIT));
+        let noticed = LIMIT + 100_000_000;
+        assert!(signs.is_silent(noticed, LIMIT));
         // Five hundred agents take turns.
-        assert!(!signs.is_silent(noticed, 500));
-        assert!(signs.is_silent(silence_limit(500) + HEARTBEAT, 500));
+        let many = silence_limit(2_000_000_000, 500);
+        assert!(!signs.is_silent(noticed, many));
+        assert!(signs.is_silent(many + HEARTBEAT, many));
     }
 
     #[test]
@@ -81,10 +82,10 @@ mod tests {
         let mut signs = AgentSigns::new(0);
         signs.asked(0);
         signs.heard(1_000);
-        let later = 60 * AGENT_SILENCE;
-        assert!(!signs.is_silent(later, 2), "it was not asked");
+        let later = 60 * LIMIT;
+        assert!(!signs.is_silent(later, LIMIT), "it was not asked");
         signs.asked(later);
-        assert!(!signs.is_silent(later + HEARTBEAT, 2));
-        assert!(signs.is_silent(later + AGENT_SILENCE, 2));
+        assert!(!signs.is_silent(later + HEARTBEAT, LIMIT));
+        assert!(signs.is_silent(later + LIMIT, LIMIT));
     }
 }

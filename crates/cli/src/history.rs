@@ -88,12 +88,12 @@ pub(crate) const VERBS: &[Verb] = &[
         "show when a figure and other facts changed",
     )
     .of_results(&["figure", "last", "false-alarms", "json"]),
-    Verb::new(HistoryVerb::Forget, "forget", "delete results").of_results(&[
-        "keep-last",
-        "older-than",
-        "dry-run",
-        "json",
-    ]),
+    Verb::new(
+        HistoryVerb::Forget,
+        "forget",
+        "delete results and campaigns",
+    )
+    .of_results(&["keep-last", "older-than", "dry-run", "json"]),
     Verb::new(
         HistoryVerb::Export,
         "export",
@@ -125,7 +125,8 @@ pub(crate) const HISTORY: SubcommandSpec<HistoryArgs> = SubcommandSpec {
 Stores results of netperf --json and --json-stream, iperf3 -J and flent. The
 number of a result, or six or more digits of its digest, identifies it. Results
 with the same settings are a configuration; trends and changes refer to one
-configuration.
+configuration. forget also deletes campaigns, by six or more digits of their
+identifiers.
 
   netperf -H db1 -t TCP_RR --json | netperf history add -
   netperf history trend --test TCP_RR --host db1

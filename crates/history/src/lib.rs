@@ -31,4 +31,4 @@ pub use error::HistoryError;
 pub use location::{Location, Variables};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresAddress;
-pub use store::{Added, Filter, Forget, ListedCampaign, Store};
+pub use store::{Added, Filter, Forget, Forgotten, ListedCampaign, Store};

@@ -22,7 +22,7 @@ use crate::sqlite::Sqlite;
 use crate::time;
 
 pub use campaigns::ListedCampaign;
-pub use forget::Forget;
+pub use forget::{Forget, Forgotten};
 pub use save::Added;
 
 /// The limit of a query without a limit.

@@ -1,6 +1,6 @@
 //! What a campaign may ask of an agent.
 
-use crate::protocol::{CampaignLoad, Preparation};
+use crate::protocol::{CampaignLoad, LONGEST_SILENCE, Preparation};
 
 /// What one campaign may ask of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub struct Quota {
     pub loads: usize,
     /// Time of all loads together, nanoseconds.
     pub time: u64,
+    /// Silence of its coordinator, nanoseconds.
+    pub silence: u64,
 }
 
 impl Default for Quota {
@@ -19,6 +21,7 @@ impl Default for Quota {
             members: 4096,
             loads: 100_000,
             time: 24 * 3600 * 1_000_000_000,
+            silence: LONGEST_SILENCE,
         }
     }
 }

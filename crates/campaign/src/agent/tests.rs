@@ -10,6 +10,7 @@ fn agent() -> Agent {
         host: "h1".to_owned(),
         port: "12865".to_owned(),
         cpus: 2,
+        place: HostPlace::default(),
     };
     Agent::new(facts, Quota::default())
 }
@@ -56,6 +57,7 @@ fn hello(campaign: &str) -> Order {
     Order::Hello {
         version: VERSION,
         campaign: campaign.to_owned(),
+        silence: None,
     }
 }
 
@@ -202,7 +204,7 @@ fn a_load_that_does_not_end_is_killed() {
     let mut agent = committed(2 * SECOND);
     agent.tick(SECOND);
     let mut now = SECOND;
-    while now < 6 * SECOND + OVERTIME {
+    while now < 6 * SECOND + OVERTIME * COORDINATOR_SILENCE {
         assert!(killed(&agent.tick(now)).is_empty());
         give(&mut agent, LINE, Order::Alive, now);
         now += SECOND;
@@ -238,6 +240,7 @@ fn what_is_outside_the_roster_or_the_quota_is_refused() {
             members: 3,
             loads: 2,
             time: 8 * SECOND,
+            silence: COORDINATOR_SILENCE,
         };
         give(&mut agent, LINE, hello("c"), 0);
         let mut wrong = preparation();
@@ -262,11 +265,49 @@ fn what_is_outside_the_roster_or_the_quota_is_refused() {
 }
 
 #[test]
+fn a_coordinator_may_be_silent_for_as_long_as_it_has_said() {
+    let greeted = |silence| Order::Hello {
+        version: VERSION,
+        campaign: "c".to_owned(),
+        silence: Some(silence),
+    };
+    let mut agent = agent();
+    give(&mut agent, LINE, greeted(10 * SECOND), 0);
+    give(&mut agent, LINE, Order::Prepare(Box::new(preparation())), 0);
+    let logged = |actions: Vec<AgentAction>| {
+        let lines = actions.into_iter();
+        lines
+            .filter(|one| matches!(one, AgentAction::Log(line) if line.contains("is silent")))
+            .count()
+    };
+    assert_eq!(logged(agent.tick(10 * SECOND)), 0);
+    assert_eq!(agent.next_tick(), Some(10 * SECOND + 1));
+    assert_eq!(logged(agent.tick(10 * SECOND + 1)), 1);
+    let refused = give(&mut agent, LINE, greeted(61 * SECOND), 11 * SECOND);
+    assert_eq!(reason(&refused), "silence of 61 s, more than 60");
+}
+
+#[test]
+fn a_refused_preparation_keeps_no_other_campaign_away() {
+    let mut agent = agent();
+    give(&mut agent, LINE, hello("c"), 0);
+    let mut wrong = preparation();
+    wrong.own = 3;
+    give(&mut agent, LINE, Order::Prepare(Box::new(wrong)), 0);
+    agent.lost(LINE);
+    let welcome = give(&mut agent, LineId(2), hello("d"), 0);
+    let is_hello =
+        |action: &AgentAction| matches!(action, AgentAction::Reply(_, Reply::Hello { .. }));
+    assert!(welcome.iter().any(is_hello), "{welcome:?}");
+}
+
+#[test]
 fn one_coordinator_at_a_time() {
     let mut agent = agent();
     let wrong = Order::Hello {
         version: 0,
         campaign: "c".to_owned(),
+        silence: None,
     };
     assert!(reason(&give(&mut agent, LINE, wrong, 0)).contains("version 0"));
     assert!(reason(&give(&mut agent, LINE, Order::Clock, 0)).contains("hello"));

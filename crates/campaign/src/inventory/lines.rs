@@ -33,6 +33,18 @@ pub(super) fn read(
     Ok(members)
 }
 
+/// Labels in words, as in a line.
+pub(super) fn labels(text: &str) -> Result<BTreeMap<String, String>, BadLine> {
+    let mut labels = BTreeMap::new();
+    for word in text.split_whitespace() {
+        let (key, value) = label(word, false)?;
+        if labels.insert(key.to_owned(), value.to_owned()).is_some() {
+            return Err(BadLine::Twice(key.to_owned()));
+        }
+    }
+    Ok(labels)
+}
+
 /// Words of a line, without a comment.
 fn words(line: &str) -> impl Iterator<Item = &str> {
     let line = line.split('#').next().unwrap_or_default();

@@ -13,13 +13,19 @@ pub fn table(members: &[InventoryMember]) -> String {
     let rows: Vec<[String; 4]> = std::iter::once(head)
         .chain(members.iter().map(row))
         .collect();
+    aligned(&rows)
+}
+
+/// Rows whose columns are as wide as their longest cell.
+#[must_use]
+pub fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
-    let widths = [width(0), width(1), width(2), width(3)];
+    let widths: [usize; COLUMNS] = std::array::from_fn(width);
     let mut text = String::new();
-    for row in &rows {
+    for row in rows {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(widths) {
             _ = write!(line, "{cell:width$}  ");

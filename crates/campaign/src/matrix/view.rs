@@ -12,7 +12,7 @@ use crate::Letters;
 
 /// Letters of a class, from the lowest to the highest value.
 const BLOCKS: [char; 6] = ['▁', '▂', '▃', '▅', '▆', '█'];
-const ASCII: [char; 6] = ['.', ':', '-', '=', '+', '#'];
+const ASCII: [char; 6] = ['.', ':', '~', '=', '+', '#'];
 /// Colours of the classes among the 256 of terminals, from blue to yellow.
 const COLOURS: [u8; 6] = [24, 31, 37, 71, 142, 220];
 /// Longest name of a member.
@@ -64,7 +64,7 @@ impl MatrixView {
             Letters::Ascii => Signs {
                 classes: ASCII,
                 missing: 'x',
-                empty: ' ',
+                empty: '-',
             },
         }
     }

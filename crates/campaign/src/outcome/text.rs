@@ -50,7 +50,7 @@ impl CampaignDocument {
         }
         if matrices.len() > 1 {
             line(String::new());
-            line("figure                      median       worst  path".to_owned());
+            line(in_columns("figure", "median", "worst", "path"));
         }
         for matrix in matrices.iter().filter(|_| matrices.len() > 1) {
             if let Some(words) = summary(matrix) {
@@ -223,11 +223,12 @@ fn summary(matrix: &Matrix) -> Option<String> {
     let (worst, path) = matrix.worst()?;
     let median = matrix.quantity(matrix.median()?);
     let worst = matrix.quantity(worst);
-    let path: String = path.chars().take(30).collect();
-    Some(format!(
-        "{:22} {median:>11} {worst:>11}  {path}",
-        matrix.figure.name
-    ))
+    Some(in_columns(&matrix.figure.name, &median, &worst, &path))
+}
+
+/// A figure, its median, its worst value and the path of that.
+fn in_columns(figure: &str, median: &str, worst: &str, path: &str) -> String {
+    format!("{figure:20} {median:>14} {worst:>14}  {path}")
 }
 
 #[cfg(test)]

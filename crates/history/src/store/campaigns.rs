@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::save::{deflated, insert, one};
 use super::{Added, FEWEST_DIGITS, Store};
-use crate::database::{Database, SqlValue, within};
+use crate::database::{Database, SqlRow, SqlValue, within};
 use crate::error::HistoryError;
 use crate::time;
 
@@ -125,24 +125,7 @@ impl Store {
         &mut self,
         name: &str,
     ) -> Result<(CampaignDocument, Vec<Matrix>), HistoryError> {
-        let unknown = || HistoryError::Unknown(netperf_web::escape::line(name));
-        let digits = name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !digits || name.len() < FEWEST_DIGITS {
-            return Err(unknown());
-        }
-        let from = name.to_ascii_lowercase();
-        let to = format!("{from}g");
-        let statement = "SELECT id, length, deflated FROM campaigns \
-                         WHERE campaign >= $1 AND campaign < $2 LIMIT 2";
-        let values = [from.as_str().into(), to.as_str().into()];
-        let mut rows = self.database.rows(statement, &values)?;
-        let [row] = rows.as_mut_slice() else {
-            return Err(if rows.is_empty() {
-                unknown()
-            } else {
-                HistoryError::Ambiguous(netperf_web::escape::line(name))
-            });
-        };
+        let mut row = self.named(name, "id, length, deflated")?;
         let (id, length, packed) = (row.whole(), row.whole(), row.bytes());
         let text = self.inflated(id, length, &packed)?;
         let text = String::from_utf8_lossy(&text);
@@ -153,6 +136,34 @@ impl Store {
         let head = document.head();
         let matrices = self.matrices(id, &head)?;
         Ok((document, matrices))
+    }
+
+    /// The identifier of a campaign by its first digits.
+    ///
+    /// # Errors If there is none, or more than one.
+    pub fn find_campaign(&mut self, name: &str) -> Result<String, HistoryError> {
+        self.named(name, "campaign").map(|mut row| row.text())
+    }
+
+    /// Columns of the campaign with this identifier, or these first digits of it.
+    fn named(&mut self, name: &str, columns: &str) -> Result<SqlRow, HistoryError> {
+        let unknown = || HistoryError::Unknown(netperf_web::escape::line(name));
+        let digits = name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !digits || name.len() < FEWEST_DIGITS {
+            return Err(unknown());
+        }
+        let from = name.to_ascii_lowercase();
+        let to = format!("{from}g");
+        let statement = format!(
+            "SELECT {columns} FROM campaigns WHERE campaign >= $1 AND campaign < $2 LIMIT 2"
+        );
+        let values = [from.as_str().into(), to.as_str().into()];
+        let mut rows = self.database.rows(&statement, &values)?.into_iter();
+        match (rows.next(), rows.next()) {
+            (Some(row), None) => Ok(row),
+            (None, _) => Err(unknown()),
+            (Some(_), Some(_)) => Err(HistoryError::Ambiguous(netperf_web::escape::line(name))),
+        }
     }
 
     /// The matrices of a campaign, read sender by sender.

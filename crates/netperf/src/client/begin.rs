@@ -16,7 +16,8 @@ const LEAD: Duration = Duration::from_secs(2);
 /// Sleeps until shortly before the begin, and states the rest of the wait in the plan.
 ///
 /// # Errors
-/// When the begin has passed or is too far ahead.
+/// When the begin is too far ahead, or passed longer ago than the warm-up lasts: parts of the run
+/// count from it in any case.
 pub(super) fn wait(plan: &mut TestPlan) -> Result<(), Failure> {
     let Some(many) = &mut plan.many else {
         return Ok(());
@@ -24,14 +25,15 @@ pub(super) fn wait(plan: &mut TestPlan) -> Result<(), Failure> {
     let Some(at) = many.begin_at else {
         return Ok(());
     };
-    let passed = clock::monotonic().saturating_sub(at);
-    if passed > 0 {
+    let passed = Duration::from_nanos(clock::monotonic().saturating_sub(at));
+    if !passed.is_zero() && passed >= many.warmup {
         return Err(Failure::stderr(
             INVALID,
             format_args!(
-                "netperf: --begin-at {at} has passed {:.3} s ago: it is a reading of \
-                 CLOCK_MONOTONIC of this host in the future",
-                Duration::from_nanos(passed).as_secs_f64()
+                "netperf: --begin-at {at} has passed {:.3} s ago, and the warm-up lasts {:.3} s: it \
+                 is a reading of CLOCK_MONOTONIC of this host in the future",
+                passed.as_secs_f64(),
+                many.warmup.as_secs_f64()
             ),
         ));
     }

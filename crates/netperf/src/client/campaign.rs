@@ -45,6 +45,8 @@ use crate::output::{self, FAILED, Failure, INVALID, out, system_text};
 
 /// Exit status of a campaign that is not complete.
 const INCOMPLETE: u8 = 1;
+/// Silence of a member that ends a check, seconds: nothing waits for it.
+const CHECKED_SILENCE: f64 = 10.0;
 /// Time for agents to join.
 const JOINING: Duration = Duration::from_secs(120);
 
@@ -122,7 +124,9 @@ fn keys(args: &CampaignArgs) -> Result<(KeyRing, Secret), Failure> {
 
 /// A plan for the commands that measure nothing.
 fn no_plan() -> Result<CampaignPlan, Failure> {
-    CampaignPlan::read("pattern = \"mesh\"\ntest = \"TCP_RR\"\n").map_err(failure)
+    let silence = CHECKED_SILENCE;
+    let text = format!("pattern = \"mesh\"\ntest = \"TCP_RR\"\nsilence = {silence:.1}\n");
+    CampaignPlan::read(&text).map_err(failure)
 }
 
 /// Connects to the agents of the inventory, or waits for them, and reads their clocks. The inner
@@ -175,7 +179,8 @@ fn check(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         out(&format!("{json}\n"));
         return Ok(ExitCode::SUCCESS);
     }
-    out("name             control                   version  CPUs  clock bound\n");
+    let head = ["name", "control", "version", "CPUs", "clock bound"];
+    let mut rows = vec![head.map(str::to_owned)];
     for member in coordinator.members() {
         let bound = member.clock.map_or_else(
             || "not an agent".to_owned(),
@@ -184,12 +189,12 @@ fn check(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         let cpus = member
             .cpus
             .map_or_else(|| "-".to_owned(), |count| count.to_string());
-        let version = member.version.as_deref().unwrap_or("-");
-        let (name, control) = (&member.member.name, &member.member.control);
-        out(&format!(
-            "{name:16} {control:25} {version:8} {cpus:>4}  {bound}\n"
-        ));
+        let text = |text: &str| netperf_web::escape::line(text);
+        let version = text(member.version.as_deref().unwrap_or("-"));
+        let (name, control) = (text(&member.member.name), text(&member.member.control));
+        rows.push([name, control, version, cpus, bound]);
     }
+    out(&inventory::aligned(&rows));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -197,6 +202,8 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     let path = file(args);
     let plan =
         CampaignPlan::read(&text(path)?).map_err(|bad| failure(format_args!("{path}: {bad}")))?;
+    let of_plan = |bad: &dyn Display| failure(format_args!("{path}: {bad}"));
+    loads::check_plan(&plan).map_err(|bad| of_plan(&bad))?;
     let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
         .map_err(|error| failure(system_text(&error)))?;
     let outputs = [&args.output, &args.page, &args.cells].map(|path| path.as_deref());
@@ -210,7 +217,7 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     let mut history = results::history(args)?;
     let members = entries(args, "run")?;
     if !members.is_empty() {
-        plan.rounds(&members).map_err(failure)?;
+        plan.rounds(&members).map_err(|bad| of_plan(&bad))?;
     }
     let mut coordinator = CampaignRun::new(&plan, members, &signals).map_err(failure)?;
     coordinator.progress.tells_states = true;
@@ -226,7 +233,7 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         .into_iter()
         .map(|one| one.member)
         .collect();
-    let rounds = plan.rounds(&members).map_err(failure)?;
+    let rounds = plan.rounds(&members).map_err(|bad| of_plan(&bad))?;
     coordinator.expect(rounds.rounds);
     let measured = joined.and_then(|()| coordinator.measure());
     let measured = measured.or_else(|why| coordinator.give_up(why));

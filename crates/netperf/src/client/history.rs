@@ -9,7 +9,9 @@ use netperf_history::change::{self, Changes};
 use netperf_history::export::ExportTable;
 use netperf_history::store::{Configuration, FigureKind};
 use netperf_history::text::{self, Trend};
-use netperf_history::{Filter, Forget, HistoryEntry, HistoryError, Location, Store, time};
+use netperf_history::{
+    Filter, Forget, Forgotten, HistoryEntry, HistoryError, Location, Store, time,
+};
 use serde_json::{Value, json};
 
 use super::files;
@@ -275,23 +277,41 @@ fn forget(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), 
             Forget::Before(now() - age)
         }
         (None, None) => {
-            let ids = args.words.iter().map(|name| store.find(name));
-            Forget::Results(ids.collect::<Result<_, _>>()?)
+            let (mut results, mut campaigns) = (Vec::new(), Vec::new());
+            for name in &args.words {
+                // A campaign has an identifier of the same form as a digest.
+                match (store.find(name), store.find_campaign(name)) {
+                    (Ok(_), Ok(_)) => {
+                        let name = netperf_web::escape::line(name);
+                        return Err(HistoryError::Ambiguous(name).into());
+                    }
+                    (Err(HistoryError::Unknown(_)), Ok(campaign)) => campaigns.push(campaign),
+                    (found, _) => results.push(found?),
+                }
+            }
+            Forget::Named(results, campaigns)
         }
     };
-    let ids = store.forget(&what, filter, args.dry_run)?;
+    let Forgotten { results, campaigns } = store.forget(&what, filter, args.dry_run)?;
     let (key, words) = if args.dry_run {
         ("would_forget", "would be forgotten")
     } else {
         ("forgotten", "forgotten")
     };
     if args.json {
-        print(&json!({"schema": text::SCHEMA, key: ids}));
+        let of_campaigns = format!("{key}_campaigns");
+        print(&json!({"schema": text::SCHEMA, key: results, of_campaigns: campaigns}));
         return Ok(());
     }
-    let count = ids.len();
-    let results = if count == 1 { "result" } else { "results" };
-    out(&format!("{count} {results} {words}\n"));
+    let counted = |count: usize, name: &str| {
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{count} {name}{plural}")
+    };
+    let mut said = counted(results.len(), "result");
+    if !campaigns.is_empty() {
+        said.push_str(&format!(" and {}", counted(campaigns.len(), "campaign")));
+    }
+    out(&format!("{said} {words}\n"));
     Ok(())
 }
 

@@ -22,18 +22,24 @@ use netperf_os::{Socket, process};
 
 use super::session_process::inherited_variables;
 use super::session_settings::{DESCRIPTOR, SessionSettings};
+use crate::key;
 use crate::link::ControlLink;
 
 /// Variable with the descriptor of the connection to the listener.
 pub(crate) const CONTROL: &str = "NETPERF_AGENT_CONTROL";
 /// Variable with the descriptor at which sessions pass their connections.
 pub(crate) const DOOR: &str = "NETPERF_AGENT_DOOR";
+/// Variables from which an agent knows its place; those of `netperf_campaign::inventory`, which
+/// not every build has.
+pub(crate) const PLACE_VARIABLES: [&str; 4] =
+    ["NETPERF_LABELS", "NODE_NAME", "SLURMD_NODENAME", "POD_UID"];
 /// Variable of a session process with the descriptor of the agent's door.
 pub(super) const SESSION_DOOR: &str = "NETSERVER_AGENT";
 /// Time for the agent to take a connection.
 const TAKEN: Duration = Duration::from_secs(3);
-/// Longest silence of both ends of an agent's connection; heartbeats come every 500 ms.
-const SILENCE: Duration = Duration::from_secs(60);
+/// Longest silence of both ends of an agent's connection; heartbeats come every 500 ms, and a plan
+/// may permit silences of a minute.
+const SILENCE: Duration = Duration::from_secs(120);
 
 /// The program that an agent consists of, opened while the user is still root.
 #[derive(Debug)]
@@ -98,6 +104,7 @@ impl AgentProgram {
             .args(["campaign", "agent"])
             .env_clear()
             .envs(inherited_variables())
+            .envs(place_variables())
             .env(DESCRIPTOR, settings.as_raw_fd().to_string())
             .env(CONTROL, inside.as_raw_fd().to_string())
             .env(DOOR, inner_door.as_raw_fd().to_string())
@@ -113,6 +120,12 @@ impl AgentProgram {
             own: args.access.keys.clone(),
         })
     }
+}
+
+/// The variables of the environment that say where this host is.
+fn place_variables() -> impl Iterator<Item = (&'static str, String)> {
+    let all = PLACE_VARIABLES.into_iter();
+    all.filter_map(|name| Some((name, key::variable(name)?)))
 }
 
 /// The agent, as the listener sees it.

@@ -117,8 +117,14 @@ impl CampaignHosts {
             .patience(Duration::from_secs(250))
     }
 
+    /// A campaign whose agents may be silent for a while, unless the plan says for how long.
     pub(crate) fn campaign(&self, plan: &str) -> Invocation {
-        self.write("plan.toml", plan);
+        let silence = if plan.contains("silence") {
+            ""
+        } else {
+            "silence = 30\n"
+        };
+        self.write("plan.toml", &format!("{plan}{silence}"));
         self.command(&["run", "plan.toml", "--json"])
     }
 
@@ -206,8 +212,14 @@ fn ahead(folder: &Scratch, number: u8) -> Programs {
 
 /// The document of a campaign with this exit status.
 pub(crate) fn document(finished: Finished, status: i32) -> Value {
-    let finished = finished.expect_exit(status);
-    serde_json::from_str(&finished.stdout).unwrap_or_else(|_| panic!("{}", finished.account()))
+    let document: Option<Value> = serde_json::from_str(&finished.stdout).ok();
+    if finished.status.code() != Some(status) {
+        let cells = document.as_ref().and_then(|one| one["cells"].as_array());
+        let missing = cells.into_iter().flatten().map(|cell| &cell["missing"]);
+        let missing: Vec<_> = missing.filter(|why| !why.is_null()).collect();
+        panic!("missing: {missing:?}\n{}", finished.account());
+    }
+    document.unwrap_or_else(|| panic!("{}", finished.account()))
 }
 
 pub(crate) fn number(value: &Value) -> f64 {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use netperf_campaign::agent::{Agent, AgentAction, AgentFacts, LineId, Quota};
 use netperf_campaign::matrix::CellReader;
-use netperf_campaign::protocol::Order;
+use netperf_campaign::protocol::{HostPlace, Order};
 use netperf_testkit::{Invocation, Scratch, Stopwatch, eventually, machine, note, ours, server};
 
 use crate::campaign_line::{CampaignLine, secret};
@@ -28,6 +28,7 @@ fn agree(line: &mut CampaignLine<Order>, number: usize, since: Stopwatch, seen: 
         host: format!("h{number}"),
         port: (20_000 + number).to_string(),
         cpus: 1,
+        place: HostPlace::default(),
     };
     let mut agent = Agent::new(facts, Quota::default());
     while let Some(order) = line.hear() {
@@ -66,7 +67,7 @@ fn agreement(count: usize) -> (Duration, u64) {
         .args(["campaign", "key", "-o", "key"])
         .run()
         .expect_clean();
-    let plan = "pattern = \"ring\"\ntest = \"TCP_RR\"\nwindow = 60\n";
+    let plan = "pattern = \"ring\"\ntest = \"TCP_RR\"\nwindow = 60\nsilence = 60\n";
     std::fs::write(folder.path().join("plan.toml"), plan).expect("a file");
     let secret = secret(&folder.path().join("key"));
     let at = format!("127.0.0.1:{}", server::free_port());

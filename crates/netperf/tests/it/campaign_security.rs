@@ -18,6 +18,8 @@ use crate::campaign_line::{CampaignLine, secret};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const MILLISECOND: u64 = 1_000_000;
+/// Silence that an agent permits, on a machine that does other things, too.
+const PATIENT: u64 = 30_000 * MILLISECOND;
 
 /// An agent, a netserver for its load, and the key.
 struct Lab {
@@ -64,6 +66,7 @@ impl Lab {
         let hello = Order::Hello {
             version: VERSION,
             campaign: campaign.to_owned(),
+            silence: Some(PATIENT),
         };
         let reply = line.ask(&hello);
         assert!(matches!(reply, Some(Reply::Hello { .. })), "{reply:?}");
@@ -173,7 +176,7 @@ fn threat_model_an_agent_sends_only_to_its_roster_with_permitted_words_and_times
         ),
         (
             &|one| one.loads[0].words = own(&["-t", "NOTHING"]),
-            "its words are no test",
+            "there is no such test",
         ),
         (
             &|one| one.loads[0].parts.window = 90_000_000 * MILLISECOND,
@@ -393,6 +396,7 @@ fn results_are_collected_by_a_second_connection_of_the_same_campaign() {
     let hello = Order::Hello {
         version: VERSION,
         campaign: "c".to_owned(),
+        silence: Some(PATIENT),
     };
     let greeted = eventually(PATIENCE, || {
         let reply = again.ask(&hello);
@@ -415,6 +419,7 @@ fn results_are_collected_by_a_second_connection_of_the_same_campaign() {
         let hello = Order::Hello {
             version: VERSION,
             campaign: "d".to_owned(),
+            silence: Some(PATIENT),
         };
         line.is_ok_and(|mut line| matches!(line.ask(&hello), Some(Reply::Hello { .. })))
     }));

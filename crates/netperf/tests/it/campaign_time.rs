@@ -68,7 +68,7 @@ fn step(folder: &Scratch) -> PathBuf {
 }
 
 const PLAN: &str = "pattern = \"list\"\npairs = [[\"h0\", \"h1\"]]\ntest = \"TCP_RR\"\n\
-                    options = [\"--rate\", \"100\"]\nwarmup = 0.5\ncooldown = 0.1\n";
+                    options = [\"--rate\", \"100\"]\nwarmup = 2\ncooldown = 0.1\n";
 
 fn clock(document: &Value, member: usize) -> &Value {
     &document["members"][member]["clock"]

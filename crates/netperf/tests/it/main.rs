@@ -16,6 +16,7 @@ mod campaign_hosts;
 mod campaign_inventory;
 mod campaign_line;
 mod campaign_live;
+mod campaign_outliers;
 mod campaign_results;
 mod campaign_scale;
 mod campaign_security;

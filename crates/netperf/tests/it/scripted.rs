@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use netperf_campaign::protocol::{LoadResult, Order, Reply, VERSION};
+use netperf_campaign::protocol::{HostPlace, LoadResult, Order, Reply, VERSION};
 use netperf_testkit::{Invocation, Running, Scratch, Stopwatch, eventually, ours, server};
 use serde_json::{Value, json};
 
@@ -78,6 +78,7 @@ impl ScriptedAgent<'_> {
                 host: format!("h{}", self.number),
                 port: (20_000 + self.number).to_string(),
                 cpus: 1,
+                place: HostPlace::default(),
             }),
             Order::Clock => line.tell(&Reply::Clock {
                 received: now,
@@ -127,6 +128,9 @@ impl ScriptedAgent<'_> {
         let mut agreed = 0;
         while let Some(order) = line.hear() {
             let now = u64::try_from(since.elapsed().as_nanos()).expect("a time");
+            if matches!(order, Order::Bye) {
+                return;
+            }
             if matches!(order, Order::Hello { .. }) {
                 seen.greeted.fetch_add(1, Ordering::SeqCst);
             }
@@ -152,6 +156,7 @@ impl ScriptedCampaign {
             .args(["campaign", "key", "-o", "key"])
             .run();
         made.expect_clean();
+        let plan = format!("{plan}silence = 60\n");
         std::fs::write(folder.path().join("plan.toml"), plan).expect("a file");
         Self { folder, count }
     }

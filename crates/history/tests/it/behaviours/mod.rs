@@ -7,7 +7,7 @@ use netperf_campaign::outcome::CampaignDocument;
 use netperf_history::change::{self, Changes};
 use netperf_history::export::{ExportCells, ExportTable};
 use netperf_history::text::{self, Trend};
-use netperf_history::{Filter, Forget, HistoryEntry, Location, Store};
+use netperf_history::{Filter, Forget, Forgotten, HistoryEntry, Location, Store};
 use serde_json::json;
 
 /// The time of storing; results have their own time.
@@ -150,6 +150,42 @@ fn campaigns(fresh: &Location) {
     let failed = store.add_campaign(&broken, &mut cells.into_iter(), NOW);
     assert!(failed.is_err_and(|error| error.to_string().contains("line 3")));
     assert_eq!(store.campaigns().map(|all| all.len()), Ok(2));
+    forgets_campaigns(&mut store);
+}
+
+/// Two campaigns of one title, a day apart, are there.
+fn forgets_campaigns(store: &mut Store) {
+    let all = Filter::default();
+    let of_results = Filter {
+        test: Some("TCP_STREAM".into()),
+        ..Filter::default()
+    };
+    let mut forget = |what: &Forget, filter: &Filter, only_tell: bool| {
+        let forgotten = store.forget(what, filter, only_tell).expect("forgotten");
+        assert!(forgotten.results.is_empty());
+        (
+            forgotten.campaigns,
+            store.campaigns().expect("a list").len(),
+        )
+    };
+    let first = || vec!["abcdef01".to_owned()];
+    assert_eq!(forget(&Forget::AllBut(2), &all, false), (Vec::new(), 2));
+    assert_eq!(forget(&Forget::AllBut(1), &all, true), (first(), 2));
+    let early = Forget::Before(i64::MAX);
+    assert_eq!(forget(&early, &of_results, false), (Vec::new(), 2));
+    assert_eq!(forget(&Forget::AllBut(1), &all, false), (first(), 1));
+    let second = store.find_campaign("ABCDEF").expect("one of this name");
+    let named = Forget::Named(Vec::new(), vec![second.clone()]);
+    let forgotten = store.forget(&named, &all, false).expect("forgotten");
+    assert_eq!(forgotten.campaigns, [second]);
+    assert_eq!(store.campaigns(), Ok(Vec::new()));
+    // Nothing of it is left: the same campaign can be stored again, with all of its cells.
+    let again = campaign("abcdef01", BEGIN);
+    let mut cells = again.cells.iter().map(|cell| Ok(cell.record(false)));
+    let added = store.add_campaign(&again, &mut cells, NOW).expect("added");
+    assert!(!added.known);
+    let (_, matrices) = store.campaign("abcdef01").expect("a campaign");
+    assert_eq!(matrices, again.matrices());
 }
 
 fn twice(fresh: &Location) {
@@ -266,7 +302,7 @@ fn forgets(fresh: &Location) {
     let all = Filter::default();
     let kept = Forget::AllBut(4);
     let told = store.forget(&kept, &all, true).expect("told");
-    assert_eq!(told.len(), 6);
+    assert_eq!(told.results.len(), 6);
     assert_eq!(store.list(&all, None).expect("a list").len(), 13);
     assert_eq!(store.forget(&kept, &all, false), Ok(told));
     assert_eq!(store.list(&all, None).expect("a list").len(), 7);
@@ -275,13 +311,12 @@ fn forgets(fresh: &Location) {
         host: Some("db1".into()),
         ..Filter::default()
     };
-    assert_eq!(store.forget(&early, &of_db1, false), Ok(vec![ids[6]]));
-    let some = Forget::Results(vec![ids[10], ids[11], ids[12]]);
-    assert_eq!(
-        store.forget(&some, &all, false).expect("forgotten").len(),
-        3
-    );
-    assert_eq!(store.forget(&some, &all, false), Ok(Vec::new()));
+    let forgotten = store.forget(&early, &of_db1, false).expect("forgotten");
+    assert_eq!(forgotten.results, [ids[6]]);
+    let some = Forget::Named(vec![ids[10], ids[11], ids[12]], Vec::new());
+    let forgotten = store.forget(&some, &all, false).expect("forgotten");
+    assert_eq!(forgotten.results.len(), 3);
+    assert_eq!(store.forget(&some, &all, false), Ok(Forgotten::default()));
     assert_eq!(store.configurations(&all).expect("configurations").len(), 1);
     assert_eq!(store.check(), Ok(Vec::new()));
     // A deleted result can be stored again, under a new number.

@@ -35,7 +35,7 @@ const AGAIN: Duration = Duration::from_millis(500);
 /// Time for one attempt.
 const ATTEMPT: Duration = Duration::from_secs(5);
 /// Longest silence of the coordinator's connection.
-const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE: Duration = Duration::from_secs(120);
 /// Most bytes that wait for a coordinator that does not read.
 const MOST_WAITING: usize = 256 << 20;
 /// Connections of coordinators at the same time.
@@ -115,6 +115,7 @@ pub(super) fn run() -> Result<ExitCode, Failure> {
         host: netperf_os::system::names().node,
         port: value("--port").unwrap_or_default(),
         cpus: netperf_measure::cpu::count(),
+        place: netperf_campaign::inventory::own_place(key::variable).map_err(failed)?,
     };
     let process = Process {
         agent: Agent::new(facts, Quota::default()),
@@ -413,5 +414,18 @@ impl Process {
         let line = netperf_web::escape::line(&line);
         // A listener with too much to read loses the line.
         let _lost = pass::send(self.control.as_fd(), line.as_bytes(), None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netperf_campaign::inventory;
+
+    #[test]
+    fn netserver_passes_on_the_variables_of_places() {
+        assert_eq!(
+            crate::server::agent::PLACE_VARIABLES,
+            inventory::PLACE_VARIABLES
+        );
     }
 }

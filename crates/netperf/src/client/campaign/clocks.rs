@@ -3,7 +3,7 @@
 use netperf_campaign::clock::{ClockReading, OffsetInterval};
 use netperf_campaign::protocol::{Order, Reply};
 
-use super::run::{ANSWER, CampaignRun, LOOK, now};
+use super::run::{CampaignRun, LOOK, now};
 
 /// Readings of each clock, at least. A clock is read on until so many readings have not reduced the
 /// bound.
@@ -16,8 +16,8 @@ const READ_ON: u64 = 1_000_000_000;
 const AT_ONCE: usize = 32;
 /// Round trip from which a path is long, nanoseconds.
 const LONG: u64 = 2_000_000;
-/// Time to connect to all agents and to read all clocks, at least.
-const READ_ALL: u64 = 20_000_000_000;
+/// Time to read all clocks, at least: so many silences.
+const READ_ALL: u64 = 10;
 
 /// True if more readings would hardly reduce the bound.
 fn is_settled(readings: &[ClockReading]) -> bool {
@@ -45,7 +45,8 @@ impl CampaignRun<'_> {
         let mut readings: Vec<Vec<ClockReading>> = vec![Vec::new(); self.members.len()];
         // When each was asked.
         let mut asked: Vec<Option<u64>> = vec![None; self.members.len()];
-        let until = now() + READ_ALL + ANSWER / 100 * waiting.len() as u64;
+        let each = self.answer() / 100 * waiting.len() as u64;
+        let until = now() + READ_ALL * self.silence + each;
         let read_on = now() + READ_ON;
         loop {
             while may_read_another(&asked) {

@@ -10,10 +10,10 @@ use netperf_os::wait::ready_of;
 
 use super::run::{CampaignRun, LOOK, Member, now};
 
-/// Time for agents to stop.
-const STOPPING: u64 = 3_000_000_000;
-/// Time for agents to close their connections.
-const PARTING: u64 = 2_000_000_000;
+/// Longest time for agents to close their connections, nanoseconds.
+const PARTING: u64 = 10_000_000_000;
+/// Time for agents to stop, beyond the silence of one, nanoseconds.
+const STOPPING: u64 = 1_000_000_000;
 
 impl CampaignRun<'_> {
     /// Goes on without a member, whose connection ends.
@@ -41,10 +41,10 @@ impl CampaignRun<'_> {
             return;
         }
         self.next_look = now() + LOOK;
-        let members = self.members.len();
+        let limit = silence_limit(self.silence, self.members.len());
         let all = self.members.iter().enumerate();
         let peers = all.filter_map(|(index, member)| Some((index, member.peer.as_ref()?)));
-        let silent = peers.filter(|(_, peer)| peer.is_silent(members));
+        let silent = peers.filter(|(_, peer)| peer.is_silent(limit));
         let silent: Vec<_> = silent.map(|(index, peer)| (index, peer.fd())).collect();
         if silent.is_empty() {
             return;
@@ -58,7 +58,7 @@ impl CampaignRun<'_> {
             .filter(|(_, readable)| !readable);
         let silent: Vec<usize> = silent.map(|((index, _), _)| *index).collect();
         for index in silent {
-            let seconds = Duration::from_nanos(silence_limit(members)).as_secs_f64();
+            let seconds = Duration::from_nanos(limit).as_secs_f64();
             self.lose(index, format!("it is silent for {seconds} s"));
         }
     }
@@ -112,7 +112,7 @@ impl CampaignRun<'_> {
             self.tell(index, &Order::Bye);
         }
         self.parting = true;
-        let until = now() + PARTING;
+        let until = now() + self.silence.min(PARTING);
         while now() < until && !self.present().is_empty() {
             self.replies(HEARTBEAT / 5);
         }
@@ -158,7 +158,7 @@ impl CampaignRun<'_> {
         for index in waiting.clone() {
             self.tell(index, &Order::Abort);
         }
-        let until = now() + STOPPING;
+        let until = now() + self.silence + STOPPING;
         while !waiting.is_empty() && now() < until {
             for (index, reply) in self.replies(HEARTBEAT / 5) {
                 if reply == Reply::Stopped {

@@ -9,8 +9,10 @@ use netperf_campaign::protocol::{LoadResult, OPENING};
 use super::cells::CellResult;
 use super::run::{CampaignRun, LOOK, Member, now};
 
-/// Time for the results of the last round.
-const RESULTS: u64 = 20_000_000_000;
+/// Second measurements of a cell that looks wrong: a disturbance of the host may meet one of them.
+const AGAIN: usize = 3;
+/// Time for the results of the last round: so many silences.
+const RESULTS: u64 = 10;
 
 impl CampaignRun<'_> {
     /// States what is to be measured.
@@ -24,7 +26,7 @@ impl CampaignRun<'_> {
         }
     }
 
-    /// Measures all rounds, and then what looks wrong once more.
+    /// Measures all rounds, and then what looks wrong three times more.
     ///
     /// # Errors
     /// One line, when nothing was measured.
@@ -84,6 +86,8 @@ impl CampaignRun<'_> {
         for round in &mut rounds {
             round.retain(is_there);
         }
+        let once = std::mem::take(&mut rounds);
+        rounds = std::iter::repeat_n(once, AGAIN).flatten().collect();
         let count = cells.len();
         let cells = if count == 1 { "cell" } else { "cells" };
         self.progress
@@ -103,7 +107,7 @@ impl CampaignRun<'_> {
 
     /// Follows the loads until all results are there.
     fn follow(&mut self) {
-        let end = self.end() + RESULTS;
+        let end = self.end() + RESULTS * self.silence;
         while self.cells.is_open() {
             if self.beat() {
                 self.show();

@@ -9,6 +9,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use netperf_campaign::agent::StartedLoad;
+use netperf_campaign::plan::CampaignPlan;
 use netperf_campaign::protocol::{CampaignLoad, LoadResult};
 use netperf_measure::clock;
 use netperf_model::TransportGroup;
@@ -74,6 +75,20 @@ fn refuse_words(words: &[String]) -> Result<(), String> {
 const CONTROL: &str = "192.0.2.1";
 const DATA: &str = "192.0.2.2";
 
+/// Checks the test of a plan and its options, as agents do.
+///
+/// # Errors
+/// One line.
+pub(super) fn check_plan(plan: &CampaignPlan) -> Result<(), String> {
+    let load = CampaignLoad {
+        id: 0,
+        to: 0,
+        words: plan.words(),
+        parts: plan.parts(),
+    };
+    check(&load).map_err(|bad| format!("test = \"{}\" and its options: {bad}", plan.test))
+}
+
 /// Checks the words of a load, and what they mean: the test must be between this host and the one
 /// of the roster, over IP.
 pub(super) fn check(load: &CampaignLoad) -> Result<(), String> {
@@ -82,7 +97,7 @@ pub(super) fn check(load: &CampaignLoad) -> Result<(), String> {
     let words = words(load, (CONTROL, "12865", Some(DATA)), ahead);
     let run = match versus::planned(&words) {
         Ok(Some(run)) => run,
-        Ok(None) => return Err("its words are no test".to_owned()),
+        Ok(None) => return Err("there is no such test".to_owned()),
         Err(error) => {
             let why = error.to_string();
             let first = why.lines().next().unwrap_or_default();
@@ -306,7 +321,7 @@ mod tests {
             ("-t TCP_STREAM -l 9", "-l"),
             ("-t TCP_STREAM -- -o /tmp/x", "-o"),
             ("-t TCP_STREAM -- -p 22", "-p"),
-            ("-t NOTHING", "no test"),
+            ("-t NOTHING", "no such test"),
             ("-t TCP_STREAM -4Hevil", "-4Hevil"),
             ("-t UDP_STREAM -4NHevil", "-4NHevil"),
             ("-t TCP_STREAM -4F/etc/passwd", "-4F/etc/passwd"),
@@ -316,7 +331,7 @@ mod tests {
             ("-t TCP_STREAM -- -m16K", "-m16K"),
             ("-t TCP_STREAM --rate=1 -N", "-N"),
             ("-tTCP_STREAM", "-tTCP_STREAM"),
-            ("-t STREAM_STREAM", "no test"),
+            ("-t STREAM_STREAM", "no such test"),
             ("sweep -t TCP_STREAM -o x", "-o"),
         ] {
             let line = check(&load(words)).unwrap_err();

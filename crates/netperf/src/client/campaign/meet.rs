@@ -13,6 +13,8 @@ use netperf_model::{KeyRing, Secret};
 use super::peer::AgentLink;
 use super::run::{CampaignRun, Member};
 
+/// Labels of an agent, at most.
+const MOST_LABELS: usize = 32;
 /// Threads that connect to agents.
 const CONNECTING: usize = 16;
 
@@ -49,7 +51,11 @@ impl CampaignRun<'_> {
         });
         for (index, peer) in connected {
             let name = self.name(index);
-            let peer = peer.map_err(|why| format!("{name}: {why}"))?;
+            let peer = peer.map_err(|why| {
+                // Many are called what they are reached by.
+                let named = why.starts_with(&format!("{name}: "));
+                if named { why } else { format!("{name}: {why}") }
+            })?;
             if let Some(member) = self.members.get_mut(index) {
                 member.peer = Some(peer);
             }
@@ -117,6 +123,7 @@ impl CampaignRun<'_> {
         let hello = Order::Hello {
             version: VERSION,
             campaign: self.id.clone(),
+            silence: Some(self.own_silence()),
         };
         let present = self.present().into_iter();
         let orders = present.map(|index| (index, hello.clone()));
@@ -127,6 +134,7 @@ impl CampaignRun<'_> {
                 host,
                 port,
                 cpus,
+                place,
             } = reply
             else {
                 return Ok(false);
@@ -136,11 +144,18 @@ impl CampaignRun<'_> {
             }
             member.version = Some(program.clone());
             member.cpus = Some(*cpus);
+            // An inventory knows better.
+            for (label, value) in place.labels.iter().take(MOST_LABELS) {
+                let labels = &mut member.entry.labels;
+                labels.entry(label.clone()).or_insert_with(|| value.clone());
+            }
             if member.entry.source.engine == EngineName::Join {
                 let (address, _) = host_and_port(&member.entry.control);
                 member.entry.control = joined(&address, port);
                 member.entry.data = address.parse().ok().into_iter().collect();
                 member.entry.name.clone_from(host);
+                member.entry.source.id.clone_from(host);
+                member.entry.source.uid.clone_from(&place.uid);
             }
             Ok(true)
         })?;

@@ -22,8 +22,6 @@ use crate::output::system_text;
 
 /// Time to connect to one address.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Time for an agent to take a message: it counts as lost afterwards.
-const SEND: Duration = Duration::from_secs(2);
 
 /// A connection to an agent.
 #[derive(Debug)]
@@ -52,7 +50,15 @@ impl AgentLink {
         for address in found {
             match TcpStream::connect_timeout(&address, CONNECT) {
                 Ok(stream) => return Self::enter(stream, secret, &host),
-                Err(error) => last = format!("{address}: {}", system_text(&error)),
+                Err(error) => {
+                    let is_closed = error.kind() == io::ErrorKind::ConnectionRefused;
+                    let hint = if is_closed {
+                        "; does netserver --agent run there?"
+                    } else {
+                        ""
+                    };
+                    last = format!("{address}: {}{hint}", system_text(&error));
+                }
             }
         }
         Err(last)
@@ -111,9 +117,9 @@ impl AgentLink {
         self.socket.as_fd()
     }
 
-    /// True if it counts as lost, among so many members.
-    pub(super) fn is_silent(&self, members: usize) -> bool {
-        self.signs.is_silent(clock::monotonic(), members)
+    /// True if it counts as lost with this limit.
+    pub(super) fn is_silent(&self, limit: u64) -> bool {
+        self.signs.is_silent(clock::monotonic(), limit)
     }
 
     /// Ends the connection at once: nothing of it stays in this kernel, also if the agent's host is
@@ -128,16 +134,16 @@ impl AgentLink {
         Some(peer.ip().to_canonical().to_string())
     }
 
-    /// Sends an order.
+    /// Sends an order, which the agent has to take within this time.
     ///
     /// # Errors
     /// One line.
-    pub(super) fn tell(&mut self, order: &Order) -> Result<(), String> {
+    pub(super) fn tell(&mut self, order: &Order, within: Duration) -> Result<(), String> {
         let bytes = encode(order).map_err(|bad| bad.to_string())?;
         if !matches!(order, Order::Bye | Order::Without { .. }) {
             self.signs.asked(clock::monotonic());
         }
-        let sent = self.channel.send(self.socket.as_fd(), &bytes, SEND);
+        let sent = self.channel.send(self.socket.as_fd(), &bytes, within);
         sent.map_err(|error| {
             if error.kind() == io::ErrorKind::TimedOut {
                 "it does not read".to_owned()

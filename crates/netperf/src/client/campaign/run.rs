@@ -9,7 +9,7 @@ use netperf_campaign::matrix::Matrix;
 use netperf_campaign::outliers::Suspect;
 use netperf_campaign::pattern::Cell;
 use netperf_campaign::plan::CampaignPlan;
-use netperf_campaign::protocol::{Order, Reply};
+use netperf_campaign::protocol::{HEARTBEAT, Order, Reply};
 use netperf_measure::clock;
 use netperf_os::signals::Signals;
 use netperf_os::wait::ready_of;
@@ -19,8 +19,6 @@ use super::peer::AgentLink;
 use super::progress::Progress;
 use super::sink::CellFile;
 
-/// Time for an agent to answer an order.
-pub(super) const ANSWER: u64 = 10_000_000_000;
 /// Least time from the commitment to the first opening of connections.
 pub(super) const LEAST_LEAD: u64 = 250_000_000;
 /// Longest wait between looks for silent agents.
@@ -68,6 +66,8 @@ impl Member {
 pub(super) struct CampaignRun<'a> {
     pub(super) id: String,
     pub(super) plan: &'a CampaignPlan,
+    /// Silence of a member after which it counts as lost, nanoseconds.
+    pub(super) silence: u64,
     pub(super) members: Vec<Member>,
     pub(super) cells: CampaignCells,
     /// The rounds of the plan, if they may be repeated as a whole.
@@ -126,6 +126,7 @@ impl<'a> CampaignRun<'a> {
         Ok(Self {
             id: random::<8>()?,
             plan,
+            silence: plan.silence(),
             members: members.into_iter().map(Member::new).collect(),
             cells: CampaignCells::default(),
             rounds: Vec::new(),
@@ -149,6 +150,16 @@ impl<'a> CampaignRun<'a> {
         })
     }
 
+    /// Silence of the coordinator after which an agent stops its loads, nanoseconds.
+    pub(super) const fn own_silence(&self) -> u64 {
+        self.silence + HEARTBEAT
+    }
+
+    /// Time for an agent to answer an order, nanoseconds.
+    pub(super) const fn answer(&self) -> u64 {
+        5 * self.silence
+    }
+
     pub(super) fn name(&self, index: usize) -> String {
         let member = self.members.get(index);
         member.map_or_else(String::new, |member| member.entry.name.clone())
@@ -163,10 +174,12 @@ impl<'a> CampaignRun<'a> {
 
     /// Sends an order; a member that does not take it is lost.
     pub(super) fn tell(&mut self, index: usize, order: &Order) {
+        let within = Duration::from_nanos(self.silence);
         let Some(member) = self.members.get_mut(index) else {
             return;
         };
-        if let Some(Err(why)) = member.peer.as_mut().map(|peer| peer.tell(order)) {
+        let peer = member.peer.as_mut();
+        if let Some(Err(why)) = peer.map(|peer| peer.tell(order, within)) {
             self.lose(index, why);
         }
     }
@@ -221,13 +234,15 @@ impl<'a> CampaignRun<'a> {
             self.tell(index, &order);
             waiting.insert(index);
         }
-        let until = now().saturating_add(ANSWER);
+        let until = now().saturating_add(self.answer());
         while !waiting.is_empty() {
             self.beat();
             let left = until.saturating_sub(now());
             if left == 0 {
                 let names: Vec<String> = waiting.iter().map(|one| self.name(*one)).collect();
-                return Err(format!("no answer within 10 s from {}", names.join(", ")));
+                let seconds = self.answer() / 1_000_000_000;
+                let names = names.join(", ");
+                return Err(format!("no answer within {seconds} s from {names}"));
             }
             for (index, reply) in self.replies(left.min(LOOK)) {
                 if let Reply::Refused { reason } = &reply {

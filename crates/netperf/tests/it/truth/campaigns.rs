@@ -61,16 +61,16 @@ fn a_thousand_offsets_of_clocks_lie_within_their_bounds_netns() {
     netperf_testkit::note(&format!("median bound {:?} s", percentile(&mut bounds, 50)));
 }
 
-/// A TCP stream that fills the queue in front of the coordinator.
-fn flood(hosts: &CampaignHosts, seconds: u32) -> (Netserver, Running) {
+/// A TCP stream that fills the queue in front of the coordinator until it is dropped.
+fn flood(hosts: &CampaignHosts) -> (Netserver, Running) {
     let coordinator = hosts.agents.len();
     let sink = Netserver::start(&ours!(), &hosts.star.place(coordinator));
     let before = hosts.star.bytes();
     let stream = Invocation::new(&ours!().netperf)
         .args(["-H", &hosts.star.address(coordinator)])
-        .args(["-p", &sink.port().to_string(), "-l", &seconds.to_string()])
+        .args(["-p", &sink.port().to_string(), "-l", "600"])
         .within(&hosts.star.place(0))
-        .patience(Duration::from_secs(120))
+        .patience(Duration::from_secs(280))
         .spawn();
     let flows = || hosts.star.bytes() > before + 500_000;
     assert!(eventually(PATIENCE, flows), "{}", stream.stderr());
@@ -87,7 +87,7 @@ fn a_queue_in_one_direction_makes_bounds_larger_and_not_wrong_netns() {
     let coordinator = hosts.agents.len();
     let queue = Bottleneck::new(5_000, 40);
     hosts.star.limit_receiving(coordinator, queue);
-    let (_sink, stream) = flood(&hosts, 12);
+    let (_sink, stream) = flood(&hosts);
     let loaded: Vec<_> = (0..3).flat_map(|_| offsets(&hosts)).collect();
     let claim = "Error of offsets behind a queue of 40 ms beyond their bounds, s";
     check(claim, 0.0, beyond(&loaded), Tolerance::AtMost);
@@ -98,7 +98,7 @@ fn a_queue_in_one_direction_makes_bounds_larger_and_not_wrong_netns() {
     netperf_testkit::note(&format!("idle {idle:?}, loaded {loaded:?}"));
     // The campaign says so. Its own load does not pass the queue.
     let plan = "pattern = \"list\"\npairs = [[\"h0\", \"h1\"]]\ntest = \"TCP_RR\"\n\
-                options = [\"--rate\", \"100\"]\nwindow = 0.5\nwarmup = 0.2\ncooldown = 0.1\n";
+                options = [\"--rate\", \"100\"]\nwindow = 0.5\nwarmup = 2\ncooldown = 0.1\n";
     let finished = hosts.campaign(plan).run();
     let said = "netperf campaign: warning: h0: its clock is known to within ";
     assert!(finished.stderr.contains(said), "{}", finished.account());
@@ -127,8 +127,9 @@ fn incast() -> Option<(CampaignHosts, Bottleneck)> {
     Some((hosts, port))
 }
 
-/// What a loaded machine may lack, percent; nothing makes a link faster.
-const LOADED: f64 = 15.0;
+/// What a loaded machine may lack, percent; nothing makes a link faster. A link that two loads
+/// share would lack half.
+const LOADED: f64 = 40.0;
 
 #[test]
 fn a_sender_that_is_late_makes_no_sum_of_windows_larger_netns() {

@@ -60,6 +60,14 @@ campaign-clocks:
     NETPERF_STAND_IN_DIR="$PWD/target/release" cargo test --workspace --test it \
         campaign_clocks:: -- --ignored --test-threads=1 --nocapture
 
+# Attack three kinds of netserver with everything, one kind of attack after the other; as root.
+# Without filters also what is judged by rates and times, on a machine that does nothing else.
+[no-exit-message]
+attacks *filters="attacks:: guard::":
+    cargo build --release -p netperf
+    NETPERF_STAND_IN_DIR="$PWD/target/release" cargo test -p netperf --test it \
+        {{ filters }} -- --ignored --test-threads=1 --nocapture
+
 # Agree with 500 agents within 5 s, and stream the cells of 1,000 agents, in bounded memory; on an
 # idle machine.
 [no-exit-message]

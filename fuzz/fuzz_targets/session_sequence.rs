@@ -35,7 +35,7 @@ fuzz_target!(|bytes: &[u8]| {
         jobs: 0,
         prepared: 0,
     };
-    let passphrase = locked.then(|| "sesame".to_owned());
+    let passphrase = locked.then(|| "sesame".into());
     serve(&mut client, &mut host, &facts(), passphrase);
     assert!(host.jobs <= client.heard, "more jobs than requests");
     if locked && !contains(records, b"sesame") {

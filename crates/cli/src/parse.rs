@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use netperf_model::{Suite, TestId};
+use zeroize::Zeroizing;
 
 use crate::args::{Args, GlobalArgs, HumanArg, ServerArgs, TestArgs};
 use crate::command::{CliError, Command, Notice, OutputStream, ServerCommand, Usage};
@@ -340,7 +341,8 @@ pub(crate) fn netserver(
         Some(path) => {
             let mut from_file = ServerArgs::default();
             let name = path.to_string_lossy();
-            let text = read_file(path).map_err(|error| unread(program, path, &error))?;
+            let text = read_file(path).map(Zeroizing::new);
+            let text = text.map_err(|error| unread(program, path, &error))?;
             let faults = config::apply(&name, &text, &mut from_file);
             if !faults.is_empty() {
                 return Err(CliError::Config(lines(program, &faults)));
@@ -375,7 +377,7 @@ pub(crate) fn settings_to_check(
     };
     let path = served(ServerArgs::default())?.check_config?;
     let mut from_file = ServerArgs::default();
-    let text = read_file(&path).ok()?;
+    let text = Zeroizing::new(read_file(&path).ok()?);
     let faults = config::apply(&path.to_string_lossy(), &text, &mut from_file);
     from_file.seal();
     served(from_file).filter(|_| faults.is_empty())
@@ -385,7 +387,7 @@ pub(crate) fn settings_to_check(
 fn checked(program: &str, path: &Path, read_file: &dyn Fn(&Path) -> io::Result<String>) -> Usage {
     let name = path.to_string_lossy();
     let wrong = |text: String| Usage::error(format!("{text}\n"), 1);
-    match read_file(path) {
+    match read_file(path).map(Zeroizing::new) {
         Err(error) => wrong(unread(program, path, &error).to_string()),
         Ok(text) => match crate::check_config(&name, &text).as_slice() {
             [] => Usage::help(format!("{name}: nothing is wrong\n")),

@@ -75,7 +75,7 @@ pub use policy::{
 pub use quality::{ArrivalOrder, NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};
 pub use refusal::{Refusal, tells_of_tcp};
-pub use secret::{Secret, WeakSecret};
+pub use secret::{PassphraseText, Secret, WeakSecret};
 pub use series::{FlowSeries, Series, SeriesPlan, TcpSample};
 pub use token::Token;
 pub use units::{Unit, UnitKind};

@@ -21,7 +21,7 @@ use crate::io::{Feature, IoPlan};
 use crate::many::Many;
 use crate::one_way::Stamper;
 use crate::rate::RatePlan;
-use crate::secret::Secret;
+use crate::secret::{PassphraseText, Secret};
 use crate::series::SeriesPlan;
 use crate::until::UntilPlan;
 
@@ -366,7 +366,7 @@ pub struct ControlPlan {
     /// True if the user named a host or a port; netperf then starts no private netserver.
     pub explicit: bool,
     /// Passphrase to send first, if any (`-Z`).
-    pub passphrase: Option<String>,
+    pub passphrase: Option<PassphraseText>,
     /// File with the key that netserver must have (`--key-file`).
     pub key_file: Option<PathBuf>,
     /// The key, after netperf has read it.

@@ -371,6 +371,9 @@ pub enum Denied {
     /// Too many clients have not proven the key yet.
     #[error("too many clients are proving its key (--max-startups): try again")]
     Startups,
+    /// The listener did not answer its session in time.
+    #[error("its host is too busy to start a test: try again later")]
+    Busy,
     /// Clients of this source failed to prove the key too often. The time until one may try
     /// again.
     #[error(
@@ -452,6 +455,7 @@ impl Denied {
         "memory",
         "ports",
         "startups",
+        "busy",
         "penalty",
         "passphrase",
         "key-required",
@@ -481,6 +485,7 @@ impl Denied {
             Self::Memory(_) | Self::MemoryOfAll(_) => "memory",
             Self::Ports(_) | Self::PortsOfAll(_) => "ports",
             Self::Startups => "startups",
+            Self::Busy => "busy",
             Self::Penalty(_) => "penalty",
             Self::Passphrase => "passphrase",
             Self::KeyRequired => "key-required",
@@ -523,7 +528,7 @@ impl Denied {
             | Self::Token => EACCES,
             // As from a netserver that cannot open such a socket.
             Self::Transport(_) => EPROTONOSUPPORT,
-            Self::Sessions(..) | Self::Startups => EUSERS,
+            Self::Sessions(..) | Self::Startups | Self::Busy => EUSERS,
             Self::SessionRate(_)
             | Self::SessionRateOfAll(_)
             | Self::Flows(_)

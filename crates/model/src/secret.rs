@@ -102,6 +102,30 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// The text of a passphrase, like a [`Secret`].
+#[derive(Clone, PartialEq, Eq)]
+pub struct PassphraseText(Zeroizing<String>);
+
+impl PassphraseText {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for PassphraseText {
+    fn from(text: &str) -> Self {
+        Self(Zeroizing::new(text.to_owned()))
+    }
+}
+
+impl fmt::Debug for PassphraseText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PassphraseText")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

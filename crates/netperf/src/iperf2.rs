@@ -6,11 +6,11 @@ mod forward;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_engine::iperf2::{PATIENCE, Transfer, TransferCounts};
-use netperf_model::iperf2::{Iperf2Direction, Iperf2Plan};
+use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::io::set_patience;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Domain, Protocol, Socket, Type, tcp};
@@ -18,7 +18,12 @@ use netperf_session::iperf2::account::DatagramAccount;
 use netperf_wire::iperf2::ServerReport;
 
 use self::backward::BackListener;
+use crate::threads::spawn;
 
+/// Time that the server may take longer than its test, for data that waits in the network.
+const OVERTIME: Duration = Duration::from_secs(60);
+/// Time limit of an amount of bytes.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// Time limit for a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
@@ -129,14 +134,27 @@ impl Iperf2Client {
         beside: impl FnOnce(&Self, &dyn Fn() -> bool),
     ) -> Vec<Result<Iperf2StreamResult, Iperf2Failure>> {
         std::thread::scope(|scope| {
-            let forward = self
-                .streams
-                .iter()
-                .map(|stream| scope.spawn(move || forward::run(&self.plan, stream, stop)));
-            let mut threads: Vec<_> = forward.collect();
-            if let Some(back) = &self.back {
-                let backward = scope.spawn(move || back.run(&self.plan, &self.back_received, stop));
-                threads.push(backward);
+            let mut threads = Vec::new();
+            let mut refused = None;
+            for stream in &self.streams {
+                match spawn(scope, move || forward::run(&self.plan, stream, stop)) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => {
+                        refused = Some(error);
+                        break;
+                    }
+                }
+            }
+            if let Some(back) = self.back.as_ref().filter(|_| refused.is_none()) {
+                match spawn(scope, move || {
+                    back.run(&self.plan, &self.back_received, stop)
+                }) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => refused = Some(error),
+                }
+            }
+            if refused.is_some() {
+                stop.store(true, Ordering::Relaxed);
             }
             let is_over = || threads.iter().all(|thread| thread.is_finished());
             beside(self, &is_over);
@@ -144,8 +162,17 @@ impl Iperf2Client {
                 let lost = || Err(failed("thread")(io::Error::other("a thread failed")));
                 thread.join().unwrap_or_else(|_| lost())
             });
-            joined.collect()
+            let refused = refused.map(|error| Err(failed("thread")(error)));
+            joined.chain(refused).collect()
         })
+    }
+}
+
+/// Time limit for what the server sends.
+fn receive_time(plan: &Iperf2Plan) -> Duration {
+    match plan.amount {
+        Iperf2Amount::Time(time) => time.saturating_add(OVERTIME),
+        Iperf2Amount::Bytes(_) => LONGEST,
     }
 }
 
@@ -252,4 +279,23 @@ fn receives(plan: &Iperf2Plan) -> bool {
         plan.direction,
         Iperf2Direction::Reverse | Iperf2Direction::FullDuplex
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_sends_has_a_time_limit() {
+        let of = |amount| {
+            receive_time(&Iperf2Plan {
+                amount,
+                ..Iperf2Plan::default()
+            })
+        };
+        let time = Duration::from_secs(10);
+        assert_eq!(of(Iperf2Amount::Time(time)), time + OVERTIME);
+        assert_eq!(of(Iperf2Amount::Bytes(1)), LONGEST);
+        assert_eq!(of(Iperf2Amount::Time(Duration::MAX)), Duration::MAX);
+    }
 }

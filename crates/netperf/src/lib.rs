@@ -11,6 +11,7 @@ mod link;
 )]
 mod output;
 pub mod server;
+mod threads;
 mod version;
 
 use std::ffi::OsString;

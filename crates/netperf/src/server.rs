@@ -38,7 +38,7 @@ use std::time::Duration;
 use iperf2::ServedProtocol;
 use log::ServerLog;
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
-use netperf_model::{Denied, KeyRing, KeyRole, Limits, Require};
+use netperf_model::{Denied, KeyRing, KeyRole, Limits, PassphraseText, Require};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, pass};
 use record::{Grant, Records, SessionEnd, SessionRecord};
@@ -59,6 +59,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
         return Failure::netserver(FAILED, "the settings of the session cannot be read").report();
     };
     let argv = &[argv, &settings.words].concat();
+    let settings = (settings.passphrase, settings.keys);
     let read = |path: &std::path::Path| std::fs::read_to_string(path);
     let parsed = netperf_cli::netserver(argv, &read);
     output::notices(&parsed.notices, false);
@@ -67,7 +68,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
             // Daemonising changes the working directory.
             let files = args.operations.files.take();
             args.operations.files = files.and_then(|files| std::path::absolute(files).ok());
-            with_key(*args, settings.keys)
+            with_credentials(*args, settings)
                 .and_then(|args| serve(&args, argv))
                 .unwrap_or_else(|failure| failure.report())
         }
@@ -149,15 +150,24 @@ fn inherited_settings() -> io::Result<SessionSettings> {
     }
 }
 
-/// Loads the keys, if any are configured. The listener has read those of a session.
-fn with_key(mut args: ServerArgs, of_session: Option<Arc<KeyRing>>) -> Result<ServerArgs, Failure> {
+/// Loads the keys, if any are configured. The listener has read those and the passphrase of a
+/// session.
+fn with_credentials(
+    mut args: ServerArgs,
+    (passphrase, keys): (Option<PassphraseText>, Option<Arc<KeyRing>>),
+) -> Result<ServerArgs, Failure> {
     args.access.keys = if key::variable(session_process::RECORDS).is_some() {
+        if passphrase.is_some() != args.passphrase.is_some() {
+            let line = "the settings of the session have no passphrase";
+            return Err(Failure::netserver(FAILED, line));
+        }
+        args.passphrase = passphrase;
         args.access.found =
             key::variable(session_process::FOUND).and_then(|found| found.parse().ok());
         if let Some(cid) = args.access.found.as_ref().and_then(|found| found.cid) {
             netperf_os::address::set_local_cid(cid);
         }
-        of_session
+        keys
     } else {
         key::load(args.access.key_file.as_deref())
             .map_err(|line| Failure::netserver(FAILED, line))?
@@ -167,7 +177,7 @@ fn with_key(mut args: ServerArgs, of_session: Option<Arc<KeyRing>>) -> Result<Se
         let line = "require is key, but there is none: give one with key-file";
         return Err(Failure::netserver(FAILED, line));
     }
-    if let Some(line) = args.open_to_iperf3() {
+    if let Some(line) = args.open_to_iperf() {
         return Err(Failure::netserver(INVALID, line));
     }
     let keys = args.access.keys.as_ref();
@@ -245,13 +255,12 @@ impl Records for ListenerRecords {
         let listener = io::stdout();
         let mut answer = [0];
         let answered = matches!(ready(listener.as_fd(), Interest::Read, ANSWER), Ok(true))
-            && netperf_os::io::recv(listener.as_fd(), &mut answer).is_ok();
+            && matches!(netperf_os::io::recv(listener.as_fd(), &mut answer), Ok(1));
         let [byte] = answer;
-        match Grant::denied(byte, limits) {
-            None if answered => Ok(()),
-            None => Err(Denied::Startups),
-            Some(denied) => Err(denied),
+        if !answered {
+            return Err(Denied::Busy);
         }
+        Grant::denied(byte, limits).map_or(Ok(()), Err)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::{Abilities, EndResult, TestPlan};
+use netperf_model::{Abilities, EndResult, PassphraseText, TestPlan};
 use netperf_wire::messages::{CpuCalibrateReply, Passphrase};
 use netperf_wire::{FixedStr, Frame, Header, Message, RequestKind, Stage};
 
@@ -45,7 +45,7 @@ pub enum ClientState {
 #[derive(Clone, Debug)]
 pub enum ClientInput {
     /// The connection stands; say the passphrase if there is one.
-    Open(Option<String>),
+    Open(Option<PassphraseText>),
     /// Ask what netserver can do.
     Greet,
     /// Ask for a reading of netserver's clock.
@@ -172,12 +172,12 @@ fn refused(state: &ClientState, input: &ClientInput) -> Option<SessionError> {
     }
 }
 
-fn open(passphrase: Option<String>) -> Vec<ClientEffect> {
+fn open(passphrase: Option<PassphraseText>) -> Vec<ClientEffect> {
     let Some(passphrase) = passphrase else {
         return Vec::new();
     };
     let message = Passphrase {
-        passphrase: FixedStr::from_str_truncated(&passphrase),
+        passphrase: FixedStr::from_str_truncated(passphrase.as_str()),
     };
     // netserver does not answer: it closes the connection or says nothing.
     vec![ClientEffect::Send(Box::new(

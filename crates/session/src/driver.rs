@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::{Abilities, CpuMethod, Denied, EndJob, EndResult, TestPlan};
+use netperf_model::{Abilities, CpuMethod, Denied, EndJob, EndResult, PassphraseText, TestPlan};
 use netperf_wire::{Frame, RemoteErrno};
 
 use crate::client;
@@ -70,7 +70,7 @@ impl<'a, L: Link> Conversation<'a, L> {
     pub fn open(
         plan: &'a TestPlan,
         link: L,
-        passphrase: Option<String>,
+        passphrase: Option<PassphraseText>,
     ) -> Result<Self, SessionError> {
         let mut conversation = Self {
             plan,
@@ -267,7 +267,7 @@ pub fn serve<L: Link, H: SessionHost>(
     link: &mut L,
     host: &mut H,
     facts: &server::Facts,
-    passphrase: Option<String>,
+    passphrase: Option<PassphraseText>,
 ) {
     let (mut state, effects) = server::start(facts, passphrase);
     let mut prepared = None;

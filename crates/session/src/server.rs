@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use netperf_model::{Abilities, CpuMethod, Denied, EndJob, EndResult, Policy};
+use netperf_model::{Abilities, CpuMethod, Denied, EndJob, EndResult, PassphraseText, Policy};
 use netperf_wire::messages::{CpuCalibrateReply, HeaderOnly, ItemKind, Passphrase, SysInfoReply};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
 
@@ -19,7 +19,7 @@ pub const PASSPHRASE: Duration = Duration::from_secs(20);
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerState {
     /// Nothing counts before this passphrase.
-    Locked(String),
+    Locked(PassphraseText),
     /// The next request is awaited; it may be for the appendices of the last results.
     Idle(Appendices),
     /// The engine prepares what the request asks for.
@@ -113,7 +113,10 @@ pub enum ServerEffect {
 
 /// The first state and what to do in it.
 #[must_use]
-pub fn start(facts: &Facts, passphrase: Option<String>) -> (ServerState, Vec<ServerEffect>) {
+pub fn start(
+    facts: &Facts,
+    passphrase: Option<PassphraseText>,
+) -> (ServerState, Vec<ServerEffect>) {
     match passphrase {
         Some(phrase) => (
             ServerState::Locked(phrase),
@@ -178,7 +181,11 @@ pub fn step(
 
 /// The first request where a passphrase is required. netperf asks for the reason over another
 /// connection, without a passphrase, so that the answer tells nothing about one.
-fn locked(facts: &Facts, phrase: &str, frame: &Frame) -> (ServerState, Vec<ServerEffect>) {
+fn locked(
+    facts: &Facts,
+    phrase: &PassphraseText,
+    frame: &Frame,
+) -> (ServerState, Vec<ServerEffect>) {
     if unlocks(phrase, frame) {
         return idle(facts, None);
     }
@@ -196,7 +203,7 @@ fn locked(facts: &Facts, phrase: &str, frame: &Frame) -> (ServerState, Vec<Serve
 /// Returns true if a first message presents the passphrase. Compares in a time that does not tell
 /// how much of a guess is right.
 #[must_use]
-pub fn unlocks(phrase: &str, frame: &Frame) -> bool {
+pub fn unlocks(phrase: &PassphraseText, frame: &Frame) -> bool {
     if frame.request() != RequestKind::Passphrase {
         return false;
     }
@@ -204,7 +211,7 @@ pub fn unlocks(phrase: &str, frame: &Frame) -> bool {
         return false;
     };
     let said = message.passphrase.as_bytes();
-    let known = phrase.as_bytes();
+    let known = phrase.as_str().as_bytes();
     let known = known
         .get(..known.len().min(PASSPHRASE_BYTES))
         .unwrap_or(known);

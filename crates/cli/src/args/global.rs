@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::{
-    Arrival, CpuMethod, Duplex, IoMethod, Limit, Placement, Settings, Stamper, Unit,
+    Arrival, CpuMethod, Duplex, IoMethod, Limit, PassphraseText, Placement, Settings, Stamper, Unit,
 };
 
 use super::{HostArg, PerDirection, PerEnd};
@@ -105,7 +105,7 @@ pub struct GlobalArgs {
     /// `--count`: the same.
     pub count: bool,
     /// `-Z`: passphrase.
-    pub passphrase: Option<String>,
+    pub passphrase: Option<PassphraseText>,
     /// `--key-file`: the file with the key that netserver has to have.
     pub key_file: Option<PathBuf>,
     /// `--control-keepalive`: how often an idle control connection is probed.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use netperf_model::{
     BudgetArg, CpuMethod, DataPeers, Family, GuardedFeatures, HostSupport, KeyRing, Limits,
-    Network, OnePort, Policy, PortRange, Require, Startups, TransportSet,
+    Network, OnePort, PassphraseText, Policy, PortRange, Require, Startups, TransportSet,
 };
 
 use super::HostArg;
@@ -31,7 +31,7 @@ pub struct ServerArgs {
     /// `-d`: how often.
     pub debug: u32,
     /// `-Z`: passphrase that every control connection must begin with.
-    pub passphrase: Option<String>,
+    pub passphrase: Option<PassphraseText>,
     /// `--cpu-method`: how to measure CPU utilisation unless the client asks otherwise.
     pub cpu_method: Option<CpuMethod>,
     /// `--config`: a file of settings.
@@ -51,10 +51,6 @@ pub struct ServerArgs {
     /// True if one of `-D -f -L -p --agent` was given: then stdin is not an inetd connection.
     pub standalone: bool,
 }
-
-/// Clients of iperf3 beside a required credential.
-const IPERF3_CREDENTIAL: &str = "iperf3 clients have neither key nor passphrase: leave out iperf3, \
-    or admit clients without (require none)";
 
 impl ServerArgs {
     /// The port to listen on, as typed or the default.
@@ -118,12 +114,26 @@ impl ServerArgs {
         self.access.require.unwrap_or(strongest)
     }
 
-    /// The contradiction of iperf3 clients and a credential, if there is one. The key may come from
-    /// the environment.
+    /// The setting of a port for clients that are not those of netperf.
+    fn other_clients(&self) -> Option<&'static str> {
+        let ports = [("iperf3", &self.iperf3), ("iperf2", &self.iperf2)];
+        let given = ports.into_iter().find(|(_, port)| port.is_some());
+        given.map(|(name, _)| name)
+    }
+
+    /// The contradiction of clients of iperf and a required credential, if there is one. The key
+    /// may come from the environment, so a second look follows when keys have been read.
     #[must_use]
-    pub fn open_to_iperf3(&self) -> Option<&'static str> {
-        let is_open = self.iperf3.is_some() && self.require() != Require::None;
-        is_open.then_some(IPERF3_CREDENTIAL)
+    pub fn open_to_iperf(&self) -> Option<String> {
+        let configured = self.access.require.is_none() && self.access.key_file.is_some();
+        if self.require() == Require::None && !configured {
+            return None;
+        }
+        let name = self.other_clients()?;
+        Some(format!(
+            "{name} clients have neither key nor passphrase: leave out {name}, or admit clients \
+             without (require none)"
+        ))
     }
 
     /// Data accepted at the port of the control connection. A netserver that serves one client
@@ -144,8 +154,10 @@ impl ServerArgs {
         let seconds = |time: Duration| time.as_secs_f64().to_string();
         let limits = self.policy().limits;
         let number = |count: Option<u32>| count.map(|count| count.to_string());
+        // The session gets the passphrase itself in another way.
+        let passphrase = self.passphrase.as_ref().map(|_| "***".to_owned());
         let words = [
-            ("passphrase", self.passphrase.clone()),
+            ("passphrase", passphrase),
             (
                 "cpu-method",
                 self.cpu_method.map(|method| method.name().to_owned()),
@@ -212,14 +224,11 @@ impl ServerArgs {
         if agent.enabled && self.no_fork {
             return Some("an agent serves several connections: leave out -f".to_owned());
         }
-        if self.iperf3.is_some() && self.no_fork {
-            let line = "iperf3 clients have a process each: leave out -f";
-            return Some(line.to_owned());
+        if let Some(name) = self.other_clients().filter(|_| self.no_fork) {
+            return Some(format!("{name} clients have a process each: leave out -f"));
         }
-        let requires = self.access.key_file.is_some() || self.passphrase.is_some();
-        let none = self.access.require == Some(Require::None);
-        if self.iperf3.is_some() && !none && (requires || self.access.require.is_some()) {
-            return Some(IPERF3_CREDENTIAL.to_owned());
+        if let Some(line) = self.open_to_iperf() {
+            return Some(line);
         }
         match self.access.require {
             Some(Require::Passphrase) if self.passphrase.is_none() => Some(

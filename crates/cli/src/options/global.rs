@@ -158,7 +158,7 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
         ),
     Opt::lettered('Z', "passphrase", Group::Hosts)
         .takes("passphrase", ValueKind::Text)
-        .set(|a, text| a.passphrase = Some(cut(text, PASSPHRASE).to_owned()))
+        .set(|a, text| a.passphrase = Some(cut(text, PASSPHRASE).into()))
         .help("passphrase that netserver expects")
         .more("Sent first on the control connection. A netserver without a passphrase ignores it."),
     Opt::named("key-file", Group::Hosts)

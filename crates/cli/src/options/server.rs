@@ -100,7 +100,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .help("listen on IPv6 only"),
     Opt::lettered('Z', "passphrase", Group::Access)
         .takes("passphrase", ValueKind::Text)
-        .set(|a, text| a.passphrase = Some(text.to_owned()))
+        .set(|a, text| a.passphrase = Some(text.into()))
         .help("close connections that do not begin with this passphrase")
         .more("The first message must be the passphrase, and must arrive within 20 seconds."),
     Opt::named("key-file", Group::Access)

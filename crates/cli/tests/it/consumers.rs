@@ -176,7 +176,7 @@ fn i25_test_names_and_directions_match_in_any_case() {
 #[test]
 fn i30_a_passphrase_is_for_both_programs() {
     let control = run("-Z pass").plan.control.expect("there is no -N");
-    assert_eq!(control.passphrase.as_deref(), Some("pass"));
+    assert_eq!(control.passphrase, Some("pass".into()));
     let served =
         netperf_cli::netserver(&crate::common::argv(&["netserver", "-Z", "pass"]), &|_| {
             Ok(String::new())
@@ -185,7 +185,7 @@ fn i30_a_passphrase_is_for_both_programs() {
     let Ok(ServerCommand::Serve(args)) = served else {
         panic!("{served:?}");
     };
-    assert_eq!(args.passphrase.as_deref(), Some("pass"));
+    assert_eq!(args.passphrase, Some("pass".into()));
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn options_are_recorded() {
     assert!(args.foreground && args.no_fork);
     assert_eq!(args.listen.host.as_deref(), Some("127.0.0.1"));
     assert_eq!((args.port(), args.family()), ("telnet", Family::V4));
-    assert_eq!(args.passphrase.as_deref(), Some("sesame"));
+    assert_eq!(args.passphrase, Some("sesame".into()));
     assert_eq!(args.debug, 2);
 }
 

@@ -2,14 +2,16 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_os::io::{is_no_progress, is_queue_full};
 use netperf_os::wait;
 
-use super::{PATIENCE, STALLED, Transfer, TransferCounts, TransferEnd, epoch_micros, wait_until};
+use super::{
+    Credit, PATIENCE, STALLED, Transfer, TransferCounts, TransferEnd, epoch_micros, wait_until,
+};
 
 /// Bytes of number and time.
 const STAMP: usize = 16;
@@ -29,8 +31,8 @@ pub struct DatagramOrder<'a> {
     pub length: usize,
     /// The first datagram is at least so long.
     pub first: usize,
-    /// Bytes that have arrived from the destination: no more are sent.
-    pub credit: Option<&'a AtomicU64>,
+    /// What has arrived from the destination: no more is sent.
+    pub credit: Option<&'a Credit>,
 }
 
 /// Sends datagrams with numbers from 1 until time or bytes are complete. `datagram` is the
@@ -86,10 +88,7 @@ pub fn send_datagrams(
         let length = if number == 0 { wanted } else { most.max(4) };
         let sent = u64::try_from(length).unwrap_or_default();
         // As much is left for the end.
-        if order
-            .credit
-            .is_some_and(|credit| !take_credit(credit, sent, sent))
-        {
+        if order.credit.is_some_and(|credit| !credit.take(sent, sent)) {
             if now.since(last) >= STALLED {
                 run.end = TransferEnd::Stalled;
                 break;
@@ -101,7 +100,7 @@ pub fn send_datagrams(
         write_stamp(datagram, number + 1, epoch.saturating_add(micros));
         let result = send(datagram.get(..length).unwrap_or(datagram));
         if let (Err(_), Some(credit)) = (&result, order.credit) {
-            credit.fetch_add(sent, Ordering::Relaxed);
+            credit.add(sent);
         }
         match result {
             Ok(_) => {}
@@ -128,15 +127,6 @@ pub fn send_datagrams(
     }
     run.elapsed = clock::now().since(start);
     Ok((run, number))
-}
-
-/// Takes the bytes of a datagram from those that may be sent, unless fewer than `kept` are left.
-/// Everything that goes to the destination takes its bytes here.
-#[must_use]
-pub fn take_credit(credit: &AtomicU64, bytes: u64, kept: u64) -> bool {
-    let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
-    let take = |left: u64| left.checked_sub(bytes).filter(|left| *left >= kept);
-    credit.fetch_update(set, fetch, take).is_ok()
 }
 
 /// Writes number and time of day, microseconds, as far as they fit.

@@ -4,6 +4,7 @@
 //! lock. Each call waits at most [`PATIENCE`], so that a stop, the end of the time or a peer that
 //! vanished is noticed soon.
 
+mod credit;
 mod datagrams;
 mod stream;
 
@@ -14,7 +15,8 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_os::wait;
 
-pub use datagrams::{Arrived, DatagramOrder, receive_datagrams, send_datagrams, take_credit};
+pub use credit::Credit;
+pub use datagrams::{Arrived, DatagramOrder, receive_datagrams, send_datagrams};
 pub use stream::{StreamOrder, receive_stream, send_stream};
 
 /// Longest wait of a system call.

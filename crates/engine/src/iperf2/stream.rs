@@ -159,3 +159,25 @@ pub fn receive_stream(
     run.elapsed = last.since(start);
     Ok(run)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::os::fd::AsFd as _;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn a_sender_that_never_ends_is_received_for_a_limited_time() {
+        let (near, mut far) = UnixStream::pair().unwrap();
+        let sender = std::thread::spawn(move || while far.write_all(&[7]).is_ok() {});
+        let (counts, stop) = (TransferCounts::default(), AtomicBool::new(false));
+        let limit = (0, Duration::from_millis(20));
+        let received = receive_stream(near.as_fd(), &mut [0; 64], limit, &counts, &stop).unwrap();
+        assert_eq!(received.end, TransferEnd::Stopped);
+        assert!(received.bytes > 0);
+        drop(near);
+        sender.join().unwrap();
+    }
+}

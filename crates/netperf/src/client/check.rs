@@ -13,6 +13,7 @@ use netperf_web::Document;
 
 use super::{history, itself};
 use crate::output::{self, FAILED, Failure, INVALID, UNSUPPORTED, err, out, system_text};
+use crate::threads::{join, spawn};
 
 /// Length of a measurement.
 const TIME: &str = "3";
@@ -67,11 +68,10 @@ impl PathCheck<'_> {
             let words = [self.words(load, true), self.words(probe, true)];
             let [load_words, probe_words] = &words;
             let (loaded, probed) = thread::scope(|scope| {
-                let probe = scope.spawn(|| itself::run(probe_words));
-                (itself::run(load_words), probe.join())
+                let probe = spawn(scope, || itself::run(probe_words));
+                (itself::run(load_words), probe.and_then(join))
             });
             self.keep(load, loaded).ok();
-            let probed = probed.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()));
             self.keep(probe, probed).ok();
         }
         self.interrupted()?;

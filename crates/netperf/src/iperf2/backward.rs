@@ -18,7 +18,8 @@ use netperf_os::wait::{Interest, ready};
 use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_session::iperf2::flow::{DatagramFlow, FlowAction, FlowStage};
 
-use super::{Iperf2Failure, Iperf2StreamResult, failed};
+use super::{Iperf2Failure, Iperf2StreamResult, failed, receive_time};
+use crate::threads::{join, spawn};
 
 /// Time for the server to connect, beside that of the tests before.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
@@ -123,17 +124,14 @@ impl BackListener {
             let pairs = accepted.iter().zip(&counters);
             let threads: Vec<_> = pairs
                 .map(|(connection, own)| {
-                    scope.spawn(move || {
+                    spawn(scope, move || {
                         let mut buf = vec![0; 256 * 1024];
-                        let limit = (0, Duration::MAX);
+                        let limit = (0, receive_time(plan));
                         receive_stream(connection.as_fd(), &mut buf, limit, own, stop)
                     })
                 })
                 .collect();
-            let lost = |_| Err(io::Error::other("a thread failed"));
-            let joined = threads
-                .into_iter()
-                .map(|one| one.join().unwrap_or_else(lost));
+            let joined = threads.into_iter().map(|one| one.and_then(join));
             joined.collect()
         });
         let mut all = Transfer {
@@ -165,6 +163,7 @@ impl BackListener {
         let source = std::cell::RefCell::new(Source::unknown());
         let (mut buf, begun) = (vec![0; 65_536], clock::now());
         let (mut last, patience) = (begun, Self::patience(plan));
+        let until = begun.plus(patience.saturating_add(receive_time(plan)));
         let wanted = usize::try_from(plan.streams.max(1)).unwrap_or(1);
         let fd = self.socket.as_fd();
         receive_datagrams(
@@ -172,6 +171,9 @@ impl BackListener {
             stop,
             |buf| recv_from(fd, buf, &mut source.borrow_mut()),
             |arrived| {
+                if until.left().is_zero() {
+                    return ControlFlow::Break(());
+                }
                 let over = |flows: &HashMap<SocketAddr, DatagramFlow>| {
                     let finished = flows.values();
                     let finished = finished.filter(|one| one.stage != FlowStage::Receiving);

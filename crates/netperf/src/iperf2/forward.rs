@@ -23,7 +23,11 @@ use netperf_wire::iperf2::{
     Datagram, DatagramLayout, EXTENDED_LEN, HeaderAnswer, STAMP, WireTime, fill_digits,
 };
 
-use super::{Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, per_giga_second, receives};
+use super::{
+    Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, per_giga_second, receive_time,
+    receives,
+};
+use crate::threads::{join, spawn};
 
 /// Size of the receive buffer.
 const BUFFER: usize = 256 * 1024;
@@ -71,19 +75,19 @@ fn run_connection(
     }
     let mut result = Iperf2StreamResult::default();
     if !plan.direction.client_sends() {
-        let received = receive(socket, &stream.received, stop).map_err(failed("read"))?;
+        let received = receive(plan, stream, stop).map_err(failed("read"))?;
         result.received = Some(received);
         return Ok(result);
     }
     let before = u64::try_from(header.len()).unwrap_or_default();
     let send = || send_blocks(plan, stream, before, stop);
     if receives(plan) {
-        let (sent, received) = std::thread::scope(|scope| {
-            let sender = scope.spawn(send);
-            let received = receive(socket, &stream.received, stop);
-            let lost = |_| io::Error::other("a thread failed");
-            (sender.join().map_err(lost).and_then(|sent| sent), received)
+        let both = std::thread::scope(|scope| {
+            let sender = spawn(scope, send)?;
+            let received = receive(plan, stream, stop);
+            Ok((join(sender), received))
         });
+        let (sent, received) = both.map_err(failed("thread"))?;
         result.sent = Some(sent.map_err(failed("write"))?);
         result.received = Some(received.map_err(failed("read"))?);
         return Ok(result);
@@ -129,10 +133,11 @@ fn await_answer(socket: &Socket) -> io::Result<()> {
     }
 }
 
-fn receive(socket: &Socket, counts: &TransferCounts, stop: &AtomicBool) -> io::Result<Transfer> {
+fn receive(plan: &Iperf2Plan, stream: &Iperf2Stream, stop: &AtomicBool) -> io::Result<Transfer> {
     let mut buf = vec![0; BUFFER];
-    let limit = (0, Duration::MAX);
-    receive_stream(socket.as_fd(), &mut buf, limit, counts, stop)
+    let limit = (0, receive_time(plan));
+    let fd = stream.socket.as_fd();
+    receive_stream(fd, &mut buf, limit, &stream.received, stop)
 }
 
 /// Sends blocks and ends this direction.
@@ -188,7 +193,7 @@ fn run_datagrams(
     let fd = stream.socket.as_fd();
     let mut result = Iperf2StreamResult::default();
     if !plan.direction.client_sends() {
-        let account = receive_flow(stream, stop, Some(&mut datagram));
+        let account = receive_flow(plan, stream, stop, Some(&mut datagram));
         set_account(&mut result, account.map_err(failed("read"))?);
         return Ok(result);
     }
@@ -211,15 +216,15 @@ fn run_datagrams(
         })
     };
     if receives(plan) {
-        let (sent, account) = std::thread::scope(|scope| {
-            let receiver = scope.spawn(|| receive_flow(stream, stop, None));
+        let both = std::thread::scope(|scope| {
+            let receiver = spawn(scope, || receive_flow(plan, stream, stop, None))?;
             let sent = transmit();
             if let Ok((_, last)) = &sent {
                 finish(stream, *last, false, plan.block());
             }
-            let lost = |_| io::Error::other("a thread failed");
-            (sent, receiver.join().map_err(lost).and_then(|one| one))
+            Ok((sent, join(receiver)))
         });
+        let (sent, account) = both.map_err(failed("thread"))?;
         result.sent = Some(sent.map_err(failed("write"))?.0);
         set_account(&mut result, account.map_err(failed("read"))?);
         return Ok(result);
@@ -246,6 +251,7 @@ fn set_account(result: &mut Iperf2StreamResult, (account, total): (DatagramAccou
 
 /// Receives a flow of the server to its final datagram. `request` is sent until data arrives.
 fn receive_flow(
+    plan: &Iperf2Plan,
     stream: &Iperf2Stream,
     stop: &AtomicBool,
     mut request: Option<&mut Vec<u8>>,
@@ -253,6 +259,7 @@ fn receive_flow(
     let fd = stream.socket.as_fd();
     let (mut account, mut total) = (DatagramAccount::default(), 0);
     let mut last = clock::now();
+    let until = last.plus(receive_time(plan));
     let ask = |request: &mut Option<&mut Vec<u8>>| {
         if let Some(bytes) = request {
             let sent = Some(now());
@@ -272,6 +279,7 @@ fn receive_flow(
         stop,
         |buf| recv(fd, buf),
         |arrived| match arrived {
+            _ if until.left().is_zero() => ControlFlow::Break(()),
             Arrived::Datagram(bytes, at) => {
                 request = None;
                 last = clock::now();

@@ -27,6 +27,7 @@ use netperf_os::{Socket, process};
 use netperf_session::server::PASSPHRASE;
 use netperf_transport::registry;
 
+pub(super) use self::grants::leaves_seats;
 use super::admission::Admission;
 use super::agent::AgentProcess;
 use super::iperf2::{DatagramWorker, Iperf2Sockets};
@@ -271,7 +272,7 @@ impl AcceptLoop {
                 PollToken::Iperf3Listener(number) => self.accept_iperf3(number),
                 PollToken::Iperf3Connection(number) => self.hear_iperf3(number, *ended),
                 PollToken::Iperf3Session(number) => self.iperf3.hear_session(number, &self.poller),
-                PollToken::Iperf3Datagrams => self.iperf3.read_words(&self.poller),
+                PollToken::Iperf3Datagrams => self.iperf3.read_words(),
                 PollToken::Iperf2Datagrams(number) => self.read_worker(number),
                 PollToken::Signals
                 | PollToken::MetricsServer
@@ -443,12 +444,12 @@ impl AcceptLoop {
             }
         };
         read.operations = std::mem::take(&mut self.args.operations);
+        // Ports stay open.
+        (read.iperf2, read.iperf3) = (self.args.iperf2.clone(), self.args.iperf3.clone());
         let error = if read.require() == Require::Key && read.access.keys.is_none() {
-            Some("a key is required, but none is configured")
-        } else if read.require() != Require::None && self.serves_iperf() {
-            Some("iperf clients have neither key nor passphrase: restart without their ports")
+            Some("a key is required, but none is configured".to_owned())
         } else {
-            None
+            read.open_to_iperf()
         };
         if let Some(error) = error {
             self.args.operations = read.operations;
@@ -458,16 +459,9 @@ impl AcceptLoop {
         }
         self.admission.change(read.policy());
         self.args = read;
-        self.restart_workers();
+        self.end_workers();
         self.look_at_host();
         self.log.say(LogLevel::Info, "reloaded", &[]);
-    }
-
-    /// True if ports of iperf 2 or iperf3 are open.
-    fn serves_iperf(&self) -> bool {
-        self.listeners.len() > self.of_netperf
-            || !self.datagram_workers.is_empty()
-            || self.iperf3.listens()
     }
 
     /// Finds out which permitted transports and which features this host has. Sessions do not:
@@ -484,7 +478,7 @@ impl AcceptLoop {
             self.poller.remove(listener.as_fd());
         }
         self.pending.clear();
-        self.stop_workers();
+        self.end_workers();
         self.data_arrivals.close();
         self.iperf3.close(&self.poller);
         let next_timeout = self.args.operations.drain();
@@ -579,7 +573,7 @@ impl AcceptLoop {
     }
 
     fn is_over(&self) -> bool {
-        self.draining.is_some() && self.sessions.is_empty()
+        self.draining.is_some() && self.sessions.is_empty() && !self.has_workers()
     }
 
     pub(super) fn complain(&mut self, what: &str, error: &io::Error) {

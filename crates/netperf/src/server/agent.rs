@@ -93,6 +93,7 @@ impl AgentProgram {
         }
         let settings = SessionSettings {
             words,
+            passphrase: None,
             keys: args.access.keys.clone(),
         };
         let settings = settings.to_file()?;

@@ -8,7 +8,7 @@ use std::path::Path;
 use netperf_cli::ServerArgs;
 
 use super::own_user::UserChange;
-use super::{iperf2, listen, with_key};
+use super::{iperf2, listen, with_credentials};
 use crate::output::{FAILED, Failure, system_text};
 
 /// Failures of a start with these settings. Ports that are in use, as by a running netserver,
@@ -31,7 +31,7 @@ pub(super) fn failures(args: ServerArgs) -> Vec<Failure> {
             .map(drop)
             .or_else(unless_in_use),
     );
-    match with_key(args, None) {
+    match with_credentials(args, (None, None)) {
         Ok(args) => look(iperf2::listen(&args).map(drop).or_else(unless_in_use)),
         Err(failure) => look(Err(failure)),
     }

@@ -3,6 +3,7 @@
 
 mod connection;
 mod datagrams;
+mod flow_table;
 mod worker;
 
 use std::io;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Rate};
-use netperf_model::{Denied, Policy, Require};
+use netperf_model::{Denied, Policy};
 use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_session::iperf2::SendOrder;
 
@@ -20,7 +21,7 @@ pub(super) use datagrams::serve as serve_datagrams;
 pub(super) use worker::DatagramWorker;
 
 use super::listen;
-use crate::output::{FAILED, Failure, INVALID, system_text};
+use crate::output::{FAILED, Failure, system_text};
 
 /// Receive buffer of the datagram sockets, bytes: as much as the host permits.
 const RECEIVE_BUFFER: usize = 8 << 20;
@@ -60,19 +61,10 @@ pub(super) fn listen(args: &ServerArgs) -> Result<Iperf2Sockets, Failure> {
     let Some(port) = &args.iperf2 else {
         return Ok(Iperf2Sockets::default());
     };
-    let wrong = |exit, why: &str| Failure::netserver(exit, format_args!("--iperf2 {port}: {why}"));
-    if args.no_fork {
-        let why = "each iperf 2 client has a process: leave out -f";
-        return Err(wrong(INVALID, why));
-    }
-    if args.require() != Require::None {
-        let why = "iperf 2 clients have neither key nor passphrase: use another netserver for \
-            them, or --require none";
-        return Err(wrong(INVALID, why));
-    }
+    let wrong = |why: &str| Failure::netserver(FAILED, format_args!("--iperf2 {port}: {why}"));
     let (listeners, reasons) = listen::listeners_at(args, port);
     if listeners.is_empty() {
-        let failure = wrong(FAILED, "no address can be listened at");
+        let failure = wrong("no address can be listened at");
         return Err(Failure {
             hint: reasons.concat(),
             ..failure
@@ -81,10 +73,8 @@ pub(super) fn listen(args: &ServerArgs) -> Result<Iperf2Sockets, Failure> {
     let datagrams = listeners.iter().map(datagram_socket).collect();
     let datagrams: io::Result<Vec<Socket>> = datagrams;
     let datagrams = datagrams.map_err(|error| {
-        wrong(
-            FAILED,
-            &format!("datagrams cannot be received: {}", system_text(&error)),
-        )
+        let text = system_text(&error);
+        wrong(&format!("datagrams cannot be received: {text}"))
     })?;
     Ok(Iperf2Sockets {
         listeners,

@@ -160,7 +160,7 @@ fn refused_by(reason: &str) -> &'static str {
     match reason {
         "passphrase" | "key-required" | "wrong-key" | "key-role" | "startups" | "penalty" => "key",
         "key-sessions" | "session-rate" | "flows" | "threads" | "memory" | "ports" => "limit",
-        "sessions" | "peer-sessions" | "test-time" | "send-rate" | "data-ports" => "limit",
+        "sessions" | "peer-sessions" | "busy" | "test-time" | "send-rate" | "data-ports" => "limit",
         _ => "policy",
     }
 }

@@ -160,6 +160,15 @@ impl SessionLog {
         }
     }
 
+    /// End of a flow of a process that serves many: one without a record of its end was ended
+    /// with the process.
+    pub(super) const fn end_of_flow(&self) -> ProcessEnd {
+        match self.ending {
+            Some(_) => ProcessEnd::Exit(0),
+            None => ProcessEnd::Drained,
+        }
+    }
+
     /// Name of the last test, such as `tcp_rr`.
     pub(super) fn kind(&self) -> Option<String> {
         self.last.as_ref().map(Ran::name)

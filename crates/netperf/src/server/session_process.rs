@@ -226,6 +226,7 @@ pub(super) fn settings(args: &ServerArgs, one_port: OnePort) -> SessionSettings 
     }
     SessionSettings {
         words,
+        passphrase: args.passphrase.clone(),
         keys: args.access.keys.clone(),
     }
 }

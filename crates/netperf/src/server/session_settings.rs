@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
-use netperf_model::{KeyRing, KeyRole, NamedKey, Secret};
+use netperf_model::{KeyRing, KeyRole, NamedKey, PassphraseText, Secret};
 use netperf_os::{pass, process};
 use zeroize::Zeroizing;
 
@@ -19,10 +19,11 @@ pub(crate) const DESCRIPTOR: &str = "NETSERVER_SETTINGS";
 /// Separates words; no argument contains it.
 const END: u8 = 0;
 
-/// Words of the command line and the keys of a session.
+/// Words of the command line, the passphrase and the keys of a session.
 #[derive(Debug, Default)]
 pub(crate) struct SessionSettings {
     pub(crate) words: Vec<OsString>,
+    pub(crate) passphrase: Option<PassphraseText>,
     pub(crate) keys: Option<Arc<KeyRing>>,
 }
 
@@ -38,6 +39,11 @@ impl SessionSettings {
             write!(file, "{} {} {most} ", key.name, key.role.label())?;
             file.write_all(key.secret.to_hex().as_bytes())?;
             file.write_all(b"\n")?;
+        }
+        file.write_all(&[END])?;
+        if let Some(phrase) = &self.passphrase {
+            file.write_all(b"=")?;
+            file.write_all(phrase.as_str().as_bytes())?;
         }
         file.write_all(&[END])?;
         for word in &self.words {
@@ -66,11 +72,14 @@ impl SessionSettings {
         let keys = std::str::from_utf8(keys).map_err(io::Error::other)?;
         let keys: Option<_> = keys.lines().map(inherited_key).collect();
         let keys = KeyRing::of(keys.ok_or(io::ErrorKind::InvalidData)?);
+        let phrase = std::str::from_utf8(parts.next().unwrap_or_default());
+        let phrase = phrase.map_err(io::Error::other)?;
         let mut words: Vec<_> = parts.map(|word| OsStr::from_bytes(word).into()).collect();
         // What follows the last separator.
         let _nothing: Option<OsString> = words.pop();
         Ok(Self {
             words,
+            passphrase: phrase.strip_prefix('=').map(PassphraseText::from),
             keys: keys.map(Arc::new),
         })
     }

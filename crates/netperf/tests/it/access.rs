@@ -403,6 +403,15 @@ fn threat_model_a_session_shows_no_secret_and_inherits_nothing() {
             assert!(!text.contains(secret), "{file}: {text}");
         }
     }
+    // No core file, and nothing that others of its user could read.
+    let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).expect("limits");
+    let core = limits
+        .lines()
+        .find(|line| line.starts_with("Max core file size"));
+    let words: Vec<_> = core.unwrap_or_default().split_whitespace().collect();
+    assert_eq!(words.get(4..6), Some(&["0", "0"][..]), "{limits}");
+    let owner = std::fs::metadata(format!("/proc/{pid}/environ")).expect("a process");
+    assert_eq!(std::os::unix::fs::MetadataExt::uid(&owner), 0, "dumpable");
     let opened = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("descriptors");
     for fd in opened.flatten() {
         let target = std::fs::read_link(fd.path()).unwrap_or_default();

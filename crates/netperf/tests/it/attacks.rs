@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use netperf_model::Token;
@@ -493,7 +493,15 @@ fn keeps_rate_and_answers(target: &Target) {
         });
         times.sort();
         let late = times[ANSWERS * 99 / 100];
-        note(&format!("{kind:?}: {kept:.3} of the rate, {late:?}"));
+        let files = || std::fs::read_dir(target.folder.path()).map_or(0, Iterator::count);
+        let gone = || target.server.sessions().is_empty() && files() == 0;
+        let end = Stopwatch::start();
+        let is_gone = eventually(Duration::from_secs(5), gone);
+        let rest = end.elapsed();
+        note(&format!(
+            "{kind:?}: {kept:.3} of the rate, {late:?}, nothing left after {rest:?}"
+        ));
+        assert!(is_gone, "{kind:?}: {:?}", target.server.sessions());
         assert!(kept >= 0.9, "{kind:?}: {kept}");
         assert!(late < Duration::from_millis(100), "{kind:?}: {late:?}");
     }
@@ -518,4 +526,63 @@ fn honest_clients_keep_rate_and_first_answers_under_attacks_on_a_netserver_of_a_
 fn honest_clients_keep_rate_and_first_answers_under_attacks_on_a_hardened_netserver() {
     let _whole = machine::whole();
     keeps_rate_and_answers(&Target::hardened());
+}
+
+#[test]
+#[ignore = "nightly: 900 processes, and depends on the speed of the machine"]
+fn first_answers_come_early_beside_900_sessions_and_20000_forged_datagrams_a_second() {
+    const SESSIONS: u16 = 900;
+    const ANSWERS: usize = 200;
+    /// Datagrams sent together, and the pause behind them.
+    const TOGETHER: (usize, Duration) = (200, Duration::from_millis(10));
+    let _whole = machine::whole();
+    let options = ["-D", "--max-session-rate", "100000,100000"];
+    let target = Target::new(&ours!(), &options, false);
+    let question = netperf_session::offer::reason_request().expect("a message");
+    let held: Vec<TcpStream> = (0..SESSIONS)
+        .map(|number| {
+            let from = format!("127.5.{}.1", number % 90);
+            let mut stream = attack(&target.server, &from, question.as_bytes());
+            stream.read_exact(&mut [0; FRAME_LEN]).expect("an answer");
+            stream
+        })
+        .collect();
+    assert_eq!(target.server.sessions().len(), usize::from(SESSIONS));
+    let (done, sent) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (times, seconds) = std::thread::scope(|scope| {
+        let end = AttackEnd(&done);
+        scope.spawn(|| {
+            let socket = UdpSocket::bind("127.0.0.2:0").expect("a loopback address");
+            let messages = Messages::new();
+            for round in 0.. {
+                let datagram = messages.of(Attack::Datagram, round);
+                for _ in 0..TOGETHER.0 {
+                    // A full buffer drops it.
+                    let _dropped = socket.send_to(&datagram, ("127.0.0.1", target.server.port()));
+                    sent.fetch_add(1, Ordering::Relaxed);
+                }
+                if done.load(Ordering::Relaxed) {
+                    return;
+                }
+                std::thread::sleep(TOGETHER.1);
+            }
+        });
+        let under_way = || sent.load(Ordering::Relaxed) > 10 * TOGETHER.0;
+        assert!(eventually(Duration::from_secs(60), under_way));
+        let (before, begun) = (sent.load(Ordering::Relaxed), Stopwatch::start());
+        let answers = (0..ANSWERS).map(|_| first_answer(&target, question.as_bytes()));
+        let mut times: Vec<Duration> = answers.collect();
+        times.sort();
+        let seconds = begun.elapsed().as_secs_f64();
+        let sent = sent.load(Ordering::Relaxed) - before;
+        drop(end);
+        (times, (sent, seconds))
+    });
+    let late = times[ANSWERS * 99 / 100];
+    note(&format!(
+        "{late:?}, {} datagrams in {} s",
+        seconds.0, seconds.1
+    ));
+    assert!(late < Duration::from_millis(50), "{late:?}");
+    drop(held);
 }

@@ -5,10 +5,13 @@ use std::net::{TcpStream, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
+use netperf_model::iperf2::{Iperf2Direction, Iperf2Plan};
+use netperf_session::iperf2::client::udp_header;
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Scratch, TwoHosts, eventually, ours, require,
-    server::free_port,
+    Finished, Invocation, Netserver, Place, Scratch, TwoHosts, eventually, ours, process::signal,
+    require, server::free_port,
 };
+use netperf_wire::iperf2::WireTime;
 
 const IPERF: &str = "/usr/bin/iperf";
 
@@ -240,18 +243,152 @@ fn threat_model_a_client_that_vanishes_frees_its_seat() {
     let served = ServedIperf2::start(&["--max-peer-sessions", "1"]);
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let to = ("127.0.0.1", served.port);
-    let datagram = |number: u32| {
-        let mut bytes = [0; 16];
-        bytes[..4].copy_from_slice(&number.to_be_bytes());
-        bytes
-    };
     let sent = eventually(Duration::from_secs(10), || {
-        socket.send_to(&datagram(1), to).is_ok()
+        socket.send_to(&numbered(1), to).is_ok()
     });
     assert!(sent);
     let records = served.wait(1);
     assert_eq!(records[0]["end"], "silent", "{records:?}");
     assert!(served.server.alive());
+}
+
+/// A datagram of iperf 2 with this number and no header.
+fn numbered(number: i64) -> [u8; 16] {
+    let number = number.to_be_bytes();
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&number[4..]);
+    bytes[12..].copy_from_slice(&number[..4]);
+    bytes
+}
+
+/// Sockets of an address that have sent these datagrams each.
+fn flows(from: &str, count: usize, to: (&str, u16), datagrams: &[&[u8]]) -> Vec<UdpSocket> {
+    let begun = (0..count).map(|_| {
+        let socket = UdpSocket::bind((from, 0)).expect("a socket");
+        for datagram in datagrams {
+            socket.send_to(datagram, to).expect("a datagram");
+        }
+        socket
+    });
+    begun.collect()
+}
+
+/// A datagram of a client that asks for this.
+fn asking(direction: Iperf2Direction, number: i64) -> Vec<u8> {
+    let plan = Iperf2Plan {
+        udp: true,
+        direction,
+        listen_port: Some(9),
+        ..Iperf2Plan::default()
+    };
+    let mut bytes = numbered(number).to_vec();
+    bytes.extend(udp_header(&plan, WireTime::from_micros(1)));
+    bytes.resize(1470, 0);
+    bytes
+}
+
+#[test]
+fn threat_model_a_source_leaves_senders_of_datagrams_to_others() {
+    let served = ServedIperf2::start(&["--max-threads", "8"]);
+    let to = ("127.0.0.1", served.port);
+    let asked: Vec<Vec<u8>> = (1..=5)
+        .map(|number| asking(Iperf2Direction::FullDuplex, number))
+        .collect();
+    let asked: Vec<&[u8]> = asked.iter().map(Vec::as_slice).collect();
+    let _held = flows("127.0.0.2", 20, to, &asked);
+    let refused = eventually(Duration::from_secs(20), || {
+        let sessions = served.sessions();
+        let refused = sessions.iter().filter(|one| one["denied"] == "threads");
+        refused.count() >= 16
+    });
+    assert!(refused, "{:#?}", served.sessions());
+    let other = flows("127.0.0.3", 1, to, &asked);
+    let limit = Some(Duration::from_secs(20));
+    other[0].set_read_timeout(limit).expect("a limit");
+    let got = other[0].recv(&mut [0; 2000]);
+    assert!(got.is_ok(), "{got:?}: {:#?}", served.sessions());
+}
+
+#[test]
+fn threat_model_limits_of_sources_and_rates_hold_for_flows_of_datagrams() {
+    for options in [
+        &["--max-session-rate", "1,1000"][..],
+        &["--max-peer-sessions", "10"],
+    ] {
+        // Addresses of an IPv6 link are one source.
+        let served = ServedIperf2::start(options);
+        let to = ("127.0.0.1", served.port);
+        let begun = [&numbered(1)[..], &numbered(2)];
+        let _own = flows("127.0.0.2", 30, to, &begun);
+        let denied = eventually(Duration::from_secs(20), || {
+            let sessions = served.sessions();
+            sessions.iter().filter(|one| one["refused"] == 1).count() >= 20
+        });
+        assert!(denied, "{options:?}: {:#?}", served.sessions());
+        let other = [&numbered(1)[..], &numbered(2), &numbered(-3)];
+        let _other = flows("127.0.0.3", 1, to, &other);
+        let finished = eventually(Duration::from_secs(20), || {
+            let sessions = served.sessions();
+            let mut own = sessions.iter();
+            own.any(|one| {
+                let peer = one["peer"].as_str().unwrap_or_default();
+                peer.starts_with("127.0.0.3") && one["end"] == "finished"
+            })
+        });
+        assert!(finished, "{options:?}: {:#?}", served.sessions());
+    }
+}
+
+#[test]
+fn flows_that_a_reload_or_the_end_of_netserver_ends_are_logged() {
+    for name in ["HUP", "TERM"] {
+        let served = ServedIperf2::start(&[]);
+        let to = ("127.0.0.1", served.port);
+        let _begun = flows("127.0.0.1", 5, to, &[&numbered(1), &numbered(2)]);
+        // Flows that end tell that all datagrams before them have been read.
+        let _last = flows(
+            "127.0.0.1",
+            1,
+            to,
+            &[&numbered(1), &numbered(2), &numbered(-3)],
+        );
+        served.wait(1);
+        signal(served.server.pid(), name);
+        let records = served.wait(6);
+        let drained = records.iter().filter(|one| one["end"] == "drained");
+        let drained: Vec<_> = drained.collect();
+        assert_eq!(drained.len(), 5, "{name}: {records:#?}");
+        assert!(drained.iter().all(|one| one["bytes_received"] == 32));
+        if name == "HUP" {
+            let _next = flows(
+                "127.0.0.1",
+                1,
+                to,
+                &[&numbered(1), &numbered(2), &numbered(-3)],
+            );
+            served.wait(7);
+        }
+    }
+}
+
+#[test]
+fn threat_model_a_header_that_comes_byte_by_byte_ends_in_its_time() {
+    let served = ServedIperf2::start(&["--log-level", "debug"]);
+    let mut client = TcpStream::connect(("127.0.0.1", served.port)).expect("a connection");
+    // A header of 120 bytes, each of which comes in time.
+    let mut header = [0; 120];
+    header[..4].copy_from_slice(&0x4001_0078_u32.to_be_bytes());
+    let (word, rest) = header.split_at(4);
+    client.write_all(word).expect("a word");
+    let mut bytes = rest.iter();
+    let ended = eventually(Duration::from_secs(60), || {
+        std::thread::sleep(Duration::from_millis(700));
+        let byte = bytes.next().expect("the header has a time limit");
+        client.write_all(&[*byte]).is_err() || !served.sessions().is_empty()
+    });
+    assert!(ended);
+    let records = served.wait(1);
+    assert_eq!(records[0]["end"], "silent", "{records:?}");
 }
 
 #[test]
@@ -262,23 +399,16 @@ fn threat_model_a_source_that_proves_nothing_gets_no_more_than_it_sent() {
         .set_read_timeout(Some(Duration::from_millis(500)))
         .expect("a limit");
     let to = ("127.0.0.1", served.port);
-    let stamp = |number: i64| {
-        let number = number.to_be_bytes();
-        let mut bytes = [0; 16];
-        bytes[..4].copy_from_slice(&number[4..]);
-        bytes[12..].copy_from_slice(&number[..4]);
-        bytes
-    };
     // A final datagram of an unknown source has no answer, and 32 bytes are less than a report.
     for number in [-2, 1, -2] {
-        socket.send_to(&stamp(number), to).expect("a datagram");
+        socket.send_to(&numbered(number), to).expect("a datagram");
     }
     let mut answer = [0; 2048];
     let early = socket.recv(&mut answer);
     assert!(early.is_err(), "{early:?}");
     let mut sent = 48;
     let report = (3..30).find_map(|number| {
-        socket.send_to(&stamp(-number), to).expect("a datagram");
+        socket.send_to(&numbered(-number), to).expect("a datagram");
         sent += 16;
         socket
             .set_read_timeout(Some(Duration::from_millis(50)))
@@ -327,6 +457,82 @@ fn threat_model_datagrams_in_reverse_go_only_to_permitted_networks_netns() {
     }
 }
 
+/// An address of the client's host that sends nothing itself.
+const VICTIM: &str = "198.18.0.9";
+
+#[test]
+fn threat_model_a_forged_source_gets_no_more_bytes_than_it_seems_to_have_sent_netns() {
+    if !require::root() {
+        return;
+    }
+    let hosts = TwoHosts::new();
+    let shell = |script: &str| {
+        let run = Invocation::new(Path::new("bash")).args(["-ec", script]);
+        run.within(&hosts.client()).run().expect_clean().stdout
+    };
+    // What leaves the host has the victim's address. Bytes of both ways, with headers of IP.
+    shell(&format!(
+        "ip addr add {VICTIM}/24 dev cable
+         ip route add {}/32 dev cable src {VICTIM}
+         nft 'table inet seen {{
+             counter out {{ }}; counter in {{ }};
+             chain o {{ type filter hook output priority 0;
+                 ip saddr {VICTIM} meta l4proto udp counter name out; }}
+             chain i {{ type filter hook input priority 0;
+                 ip daddr {VICTIM} iifname cable counter name in; }}
+         }}'",
+        TwoHosts::SERVER_V4
+    ));
+    let bytes = |name: &str| -> u64 {
+        let shown = shell(&format!("nft list counter inet seen {name}"));
+        let (_, count) = shown.split_once("bytes ").expect("a counter");
+        let count = count.split_whitespace().next().expect("a count");
+        count.parse().expect("a number")
+    };
+    let port = free_port().to_string();
+    let words = ["-D", "--iperf2", &port];
+    let server = Netserver::start_with(&ours!(), &hosts.server(), &words, &[]);
+    let folder = Scratch::new();
+    let forge = |datagrams: &[Vec<u8>]| {
+        let files = datagrams.iter().enumerate().map(|(at, datagram)| {
+            let path = folder.path().join(at.to_string());
+            std::fs::write(&path, datagram).expect("space");
+            // A block of this size is one datagram.
+            format!("dd if={} bs=2000 status=none >&3\n", path.display())
+        });
+        let sends: String = files.collect();
+        let to = TwoHosts::SERVER_V4;
+        shell(&format!("exec 3<>/dev/udp/{to}/{port}\n{sends}"));
+    };
+    let few = |datagram: &dyn Fn(i64) -> Vec<u8>| (1..=4).map(datagram).collect::<Vec<_>>();
+    let plain = |number| numbered(number).to_vec();
+    let ends = |number: i64| numbered(-number).to_vec();
+    forge(&[few(&plain), few(&ends), few(&ends), few(&ends)].concat());
+    // Long datagrams that ask for many short ones, and all directions.
+    for direction in [
+        Iperf2Direction::Reverse,
+        Iperf2Direction::FullDuplex,
+        Iperf2Direction::Dual,
+        Iperf2Direction::Tradeoff,
+    ] {
+        let asks = |number| asking(direction, number);
+        let short = |number| {
+            let mut bytes = asks(number);
+            // The length of the datagrams that are asked for.
+            bytes[28..32].copy_from_slice(&16_u32.to_be_bytes());
+            bytes
+        };
+        forge(&few(&asks));
+        forge(&[few(&short), vec![asks(-5)]].concat());
+    }
+    // Something comes back, so the counters count; senders without credit end after 10 s.
+    assert!(eventually(Duration::from_secs(20), || bytes("in") > 0));
+    std::thread::sleep(Duration::from_secs(2));
+    let (sent, got) = (bytes("out"), bytes("in"));
+    assert!(got <= sent, "{got} bytes for {sent}");
+    assert!(sent > 40_000 && server.alive(), "{sent}");
+}
+
 #[test]
 fn threat_model_absurd_headers_end_their_connection_only() {
     let served = ServedIperf2::start(&[]);
@@ -370,9 +576,46 @@ fn options_that_exclude_each_other_are_refused_in_a_line() {
     };
     let line = refusal(&["-D", "-f", "--iperf2", "1"]);
     assert!(
-        line.contains("--iperf2 1: each iperf 2 client has a process: leave out -f"),
+        line.contains("iperf2 clients have a process each: leave out -f"),
         "{line}"
     );
-    let line = refusal(&["-D", "-Z", "secret", "--iperf2", "5001"]);
-    assert!(line.contains("have neither key nor passphrase"), "{line}");
+    let without = "iperf2 clients have neither key nor passphrase: leave out iperf2";
+    for credential in [["-Z", "secret"], ["--require", "key"]] {
+        let line = refusal(&["-D", credential[0], credential[1], "--iperf2", "5001"]);
+        assert!(line.contains(without), "{line}");
+    }
+}
+
+#[test]
+fn threat_model_a_credential_that_a_reload_adds_is_refused_while_iperf_ports_are_open() {
+    let scratch = Scratch::new();
+    let [config, log, key] = ["netserver.toml", "log", "key"].map(|name| scratch.path().join(name));
+    let write = |file: &Path, text: &str| {
+        std::fs::write(file, text).expect("space");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(file, mode).expect("own file");
+    };
+    write(&key, "0123456789abcdef0123456789abcdef\n");
+    write(&config, &format!("iperf2 = \"{}\"\n", free_port()));
+    let name = |path: &Path| path.display().to_string();
+    let words = ["-D", "--config", &name(&config), "--log-file", &name(&log)];
+    let server = Netserver::start_with(&ours!(), &Place::Here, &words, &[]);
+    // Neither file has the port, which is open.
+    let credentials = [
+        "passphrase = \"secret\"\n".to_owned(),
+        format!("key-file = \"{}\"\n", name(&key)),
+    ];
+    let said = || std::fs::read_to_string(&log).unwrap_or_default();
+    let refusals = || {
+        said()
+            .matches("iperf2 clients have neither key nor passphrase")
+            .count()
+    };
+    for (before, text) in credentials.iter().enumerate() {
+        write(&config, text);
+        signal(server.pid(), "HUP");
+        let refused = eventually(Duration::from_secs(20), || refusals() > before);
+        assert!(refused, "{}", said());
+    }
+    assert!(!said().contains("reloaded"), "{}", said());
 }

@@ -2,6 +2,8 @@
 //! go through the C library's symbols.
 
 use std::ffi::OsString;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -268,4 +270,83 @@ fn both_programs_take_their_socket_calls_from_the_c_library() {
             );
         }
     }
+}
+
+/// Writes a line for each socket: process, family, kind, protocol.
+const SOCKET_LOG: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int socket(int family, int kind, int protocol)
+{
+    int (*next)(int, int, int) = (int (*)(int, int, int))dlsym(RTLD_NEXT, "socket");
+    const char *file = getenv("SOCKET_LOG");
+    int log = file ? open(file, O_WRONLY | O_APPEND) : -1;
+    if (log >= 0) {
+        char line[80];
+        int length = snprintf(line, sizeof line, "%d %d %d %d\n", (int)getpid(), family, kind,
+                              protocol);
+        if (write(log, line, length) != length) {
+            abort();
+        }
+        close(log);
+    }
+    return next(family, kind, protocol);
+}
+"#;
+
+/// ATM (PVC and SVC), packets, LLC: families whose sockets may load kernel modules.
+const MODULE_FAMILIES: [i32; 4] = [8, 20, 17, 26];
+/// DCCP and SCTP: protocols of which the same is true.
+const MODULE_PROTOCOLS: [i32; 2] = [33, 132];
+
+#[test]
+fn threat_model_no_greeting_opens_a_socket_that_may_load_a_kernel_module() {
+    let folder = Scratch::new();
+    let [source, library, log] =
+        ["log.c", "liblog.so", "sockets"].map(|name| folder.path().join(name));
+    std::fs::write(&source, SOCKET_LOG).expect("a source");
+    std::fs::write(&log, "").expect("a log");
+    // netserver may be another user.
+    for (path, mode) in [(folder.path(), 0o755), (log.as_path(), 0o666)] {
+        std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("own file");
+    }
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .arg("-ldl")
+        .status();
+    let built = built.is_ok_and(|status| status.success());
+    if !require::require(built, "cc", "install gcc") {
+        return;
+    }
+    let env = vec![
+        ("LD_PRELOAD".into(), library.into()),
+        ("SOCKET_LOG".into(), log.clone().into()),
+    ];
+    let server = Netserver::start_with(&ours!(), &Place::Here, &["-D"], &env);
+    for words in [
+        &["--list"][..],
+        &["-t", "TCP_RR", "--count", "10", "-P", "0"],
+    ] {
+        let client = ours!().client_of(&server).args(words.iter().copied());
+        client.run().expect_exit(0);
+    }
+    let text = std::fs::read_to_string(&log).expect("a log");
+    let lines = text.lines().map(|line| {
+        let numbers = line.split(' ').map(|word| word.parse().expect("a number"));
+        numbers.collect::<Vec<i32>>()
+    });
+    let may_load =
+        |line: &Vec<i32>| MODULE_FAMILIES.contains(&line[1]) || MODULE_PROTOCOLS.contains(&line[3]);
+    let listener = i32::try_from(server.pid()).expect("a process");
+    let (at_start, of_sessions): (Vec<_>, Vec<_>) = lines.partition(|line| line[0] == listener);
+    // It is found once at the start, so that greetings need not.
+    assert!(at_start.iter().any(may_load), "{text}");
+    assert!(!of_sessions.is_empty(), "sessions are not logged: {text}");
+    assert!(!of_sessions.iter().any(may_load), "{text}");
 }

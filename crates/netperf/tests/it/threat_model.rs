@@ -20,6 +20,21 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_a_stream_that_is_not_expected_is_refused_and_the_test_goes_on",
     ),
     (
+        "taking the streams of a test of datagrams with forged connect words",
+        "crates/netperf/tests/it/iperf3/faults.rs",
+        "threat_model_forged_connect_words_do_not_take_the_streams_of_a_test",
+    ),
+    (
+        "those whose port is closed, or that send nothing where others do, are no streams",
+        "crates/netperf/tests/it/iperf3/faults.rs",
+        "threat_model_forged_connect_words_of_closed_ports_are_no_streams",
+    ),
+    (
+        "exclude each other, at the start and when settings are read again",
+        "crates/netperf/tests/it/iperf2.rs",
+        "threat_model_a_credential_that_a_reload_adds_is_refused_while_iperf_ports_are_open",
+    ),
+    (
         "occupying sessions with iperf3 clients that say nothing more",
         "crates/netperf/tests/it/iperf3/faults.rs",
         "threat_model_a_client_that_says_nothing_more_frees_its_seat_within_seconds",
@@ -58,6 +73,11 @@ const HELD: &[(&str, &str, &str)] = &[
         "reflecting datagram responses to a third host with a forged source address",
         "crates/netperf/tests/it/guard.rs",
         "threat_model_requests_with_a_forged_source_are_neither_answered_nor_counted_netns",
+    ),
+    (
+        "netserver opens such sockets once when it starts, and for no greeting",
+        "crates/netperf/tests/it/preload.rs",
+        "threat_model_no_greeting_opens_a_socket_that_may_load_a_kernel_module",
     ),
     (
         "marks, priorities and interfaces that pass the host's rules for packets; io_uring",
@@ -265,6 +285,26 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_a_source_that_proves_nothing_gets_no_more_than_it_sent",
     ),
     (
+        "no more bytes and no more datagrams go to an address than have arrived from it",
+        "crates/netperf/tests/it/iperf2.rs",
+        "threat_model_a_forged_source_gets_no_more_bytes_than_it_seems_to_have_sent_netns",
+    ),
+    (
+        "occupying all flows of datagrams from one address, or all threads that send them",
+        "crates/netperf/tests/it/iperf2.rs",
+        "threat_model_limits_of_sources_and_rates_hold_for_flows_of_datagrams",
+    ),
+    (
+        "a source (IPv6: of 64 bits) has at most half of what others leave",
+        "crates/netperf/src/server/iperf2/flow_table.rs",
+        "threat_model_a_network_leaves_as_many_flows_to_others_as_it_has",
+    ),
+    (
+        "occupying all flows of datagrams from one address, or all threads that send them",
+        "crates/netperf/tests/it/iperf2.rs",
+        "threat_model_a_source_leaves_senders_of_datagrams_to_others",
+    ),
+    (
         "having datagrams sent to a third host with a forged source address",
         "crates/netperf/tests/it/iperf2.rs",
         "threat_model_datagrams_in_reverse_go_only_to_permitted_networks_netns",
@@ -278,6 +318,11 @@ const HELD: &[(&str, &str, &str)] = &[
         "connecting to a port of another host with `iperf -d`",
         "crates/netperf/tests/it/iperf2.rs",
         "threat_model_a_stock_client_is_connected_back_to",
+    ),
+    (
+        "at most 768 bytes are read, within 10 s",
+        "crates/netperf/tests/it/iperf2.rs",
+        "threat_model_a_header_that_comes_byte_by_byte_ends_in_its_time",
     ),
     (
         "absurd client headers",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use netperf_wire::iperf2::ServerReport;
 
-/// Final datagrams without an answer, after which a client stops.
+/// Final datagrams without an answer, or datagrams that are none, after which a client stops.
 pub const MOST_FINALS: u32 = 201;
 /// Wait after the first final datagram.
 const FIRST_WAIT: Duration = Duration::from_millis(20);
@@ -14,7 +14,8 @@ const WAIT: Duration = Duration::from_millis(10);
 /// State of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinishState {
-    /// A report is awaited; the last final datagram had this number, and so many were sent.
+    /// A report is awaited; the last final datagram had this number, and this was so many steps
+    /// from the begin.
     Awaiting(i64, u32),
     /// The end, with the report of the server if one arrived.
     Over(Option<ServerReport>),
@@ -54,21 +55,24 @@ pub fn start(last: i64, awaits: bool) -> (FinishState, Vec<FinishEffect>) {
 /// One step. A datagram that is no report is ignored.
 #[must_use]
 pub fn step(state: FinishState, input: FinishInput<'_>) -> (FinishState, Vec<FinishEffect>) {
-    match (state, input) {
-        (FinishState::Awaiting(..), FinishInput::Arrived(bytes)) => {
-            match ServerReport::decode(bytes) {
-                Ok(report) => (FinishState::Over(Some(report)), Vec::new()),
-                Err(_) => (state, vec![FinishEffect::Expect(WAIT)]),
+    let FinishState::Awaiting(number, steps) = state else {
+        return (state, Vec::new());
+    };
+    let is_last = steps >= MOST_FINALS;
+    match input {
+        FinishInput::Arrived(bytes) => match ServerReport::decode(bytes) {
+            Ok(report) => (FinishState::Over(Some(report)), Vec::new()),
+            Err(_) if is_last => (FinishState::Over(None), Vec::new()),
+            Err(_) => {
+                let effects = vec![FinishEffect::Expect(WAIT)];
+                (FinishState::Awaiting(number, steps + 1), effects)
             }
-        }
-        (FinishState::Awaiting(number, sent), FinishInput::TimedOut) if sent < MOST_FINALS => {
+        },
+        FinishInput::TimedOut if is_last => (FinishState::Over(None), Vec::new()),
+        FinishInput::TimedOut => {
             let number = number.saturating_sub(1);
             let effects = vec![FinishEffect::SendFinal(number), FinishEffect::Expect(WAIT)];
-            (FinishState::Awaiting(number, sent + 1), effects)
-        }
-        (FinishState::Awaiting(..), FinishInput::TimedOut) => (FinishState::Over(None), Vec::new()),
-        (FinishState::Over(_), FinishInput::Arrived(_) | FinishInput::TimedOut) => {
-            (state, Vec::new())
+            (FinishState::Awaiting(number, steps + 1), effects)
         }
     }
 }

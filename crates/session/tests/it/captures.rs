@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::common::{Engine, ScriptedLink, facts, local_end, plan};
-use netperf_model::{Address, CpuMethod, CpuPlan, EndResult, Limit, Tally, TestId, TestPlan};
+use netperf_model::{
+    Address, CpuMethod, CpuPlan, EndResult, Limit, PassphraseText, Tally, TestId, TestPlan,
+};
 use netperf_session::SessionError;
 use netperf_session::driver::{Conversation, serve};
 use netperf_session::offer::{self, Agreement};
@@ -212,8 +214,8 @@ fn the_byte_that_a_stock_server_takes_off_datagrams_is_put_back() {
 }
 
 /// Passphrase (`-Z`) of the captured server.
-fn passphrase_of(capture: &Value) -> Option<String> {
+fn passphrase_of(capture: &Value) -> Option<PassphraseText> {
     let command = capture["server_command"].as_array()?;
     let at = command.iter().position(|word| word == "-Z")?;
-    Some(command[at + 1].as_str()?.to_string())
+    Some(command[at + 1].as_str()?.into())
 }

@@ -418,6 +418,7 @@ proptest! {
             .collect();
         let count = frames.len();
         let (mut link, mut engine) = (ScriptedLink::frames(frames), Engine::default());
+        let phrase = phrase.as_deref().map(Into::into);
         serve(&mut link, &mut engine, &facts(), phrase);
         prop_assert!(link.sent.len() <= 2 * count);
     }

@@ -402,6 +402,7 @@ impl Process {
         let keys = KeyRing::of(tokens.iter().filter_map(key).collect());
         let settings = SessionSettings {
             words: Vec::new(),
+            passphrase: None,
             keys: keys.map(std::sync::Arc::new),
         };
         let file = File::from(settings.to_file()?);

@@ -12,6 +12,7 @@ use netperf_model::{KeyRing, Secret};
 
 use super::peer::AgentLink;
 use super::run::{CampaignRun, Member};
+use crate::threads::spawn;
 
 /// Labels of an agent, at most.
 const MOST_LABELS: usize = 32;
@@ -44,10 +45,17 @@ impl CampaignRun<'_> {
             };
             let threads: Vec<_> = wanted
                 .chunks(share)
-                .map(|part| scope.spawn(move || connect(part)))
+                .map(|part| (part, spawn(scope, move || connect(part))))
                 .collect();
-            let joined = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
-            joined.flat_map(Result::unwrap_or_default).collect()
+            let joined = threads.into_iter().map(|(part, thread)| match thread {
+                Ok(thread) => thread.join().unwrap_or_default(),
+                Err(error) => {
+                    let refused = part.iter();
+                    let refused = refused.map(|(index, _)| (*index, Err(error.to_string())));
+                    refused.collect()
+                }
+            });
+            joined.flatten().collect()
         });
         for (index, peer) in connected {
             let name = self.name(index);

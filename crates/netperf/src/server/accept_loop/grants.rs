@@ -5,9 +5,13 @@ use std::net::IpAddr;
 use netperf_measure::clock;
 use netperf_model::{Denied, EndNeeds, SessionLoad};
 
-use super::{AcceptLoop, MOST_SESSIONS};
+use super::AcceptLoop;
 use crate::server::proofs::ProofSource;
 use crate::server::record::{Grant, SessionRecord};
+
+/// Largest number of concurrent sessions.
+const SEATS: u32 = 1000;
+const _: () = assert!(SEATS as usize == super::MOST_SESSIONS);
 
 impl AcceptLoop {
     /// Answers a session.
@@ -58,7 +62,7 @@ impl AcceptLoop {
     pub(in crate::server) fn admit_session(&self, address: Option<IpAddr>) -> Result<(), Denied> {
         let (policy, load) = (self.admission.policy(), self.load(address));
         policy.admit(address, load)?;
-        if policy.limits.peer_sessions.is_none() && !leaves_seats(load) {
+        if policy.limits.peer_sessions.is_none() && !leaves_seats(load, SEATS) {
             return Err(Denied::PeerSessions(load.of_peer, load.until_peer_end));
         }
         Ok(())
@@ -99,10 +103,9 @@ impl AcceptLoop {
     }
 }
 
-/// Returns true if a source may have one more session without a limit for sources: it leaves at
-/// least as many seats as it has.
-fn leaves_seats(load: SessionLoad) -> bool {
-    let most = u32::try_from(MOST_SESSIONS).unwrap_or(u32::MAX);
+/// Returns true if a source may have one more of so many seats without a limit for sources: it
+/// leaves at least as many as it has.
+pub(in crate::server) const fn leaves_seats(load: SessionLoad, most: u32) -> bool {
     load.of_peer < most.saturating_sub(load.all)
 }
 
@@ -115,7 +118,7 @@ mod tests {
         let mut load = SessionLoad::default();
         let mut fill = |others: u32| {
             (load.of_peer, load.all) = (0, others);
-            while leaves_seats(load) {
+            while leaves_seats(load, SEATS) {
                 load.of_peer += 1;
                 load.all += 1;
             }

@@ -3,9 +3,8 @@
 use netperf_measure::clock::{self, Moment};
 
 use super::AcceptLoop;
-use crate::server::iperf2::ServedProtocol;
+use crate::server::iperf2::{DatagramWorker, ServedProtocol};
 use crate::server::poller::PollToken;
-use crate::server::session_log::ProcessEnd;
 
 impl AcceptLoop {
     /// Protocol at the listener with this index.
@@ -17,18 +16,22 @@ impl AcceptLoop {
         }
     }
 
-    /// When the next process has to be started.
+    /// When the next process has to be started or ended.
     pub(super) fn next_worker(&self) -> Option<Moment> {
-        let again = self.datagram_workers.iter().filter_map(|one| one.again);
-        again.min()
+        let next = self
+            .datagram_workers
+            .iter()
+            .filter_map(DatagramWorker::next);
+        next.min()
     }
 
-    /// Starts the processes that are due.
+    /// Starts the processes that are due, and ends those that have had their time.
     pub(super) fn start_workers(&mut self) {
         let now = clock::now();
         let mut failed = None;
         for (number, worker) in (0..).zip(&mut self.datagram_workers) {
-            if worker.again.is_none_or(|again| again > now) {
+            worker.expire(now);
+            if !worker.is_due(now) || self.draining.is_some() {
                 continue;
             }
             let started = worker.start(&self.args).and_then(|()| match worker.fd() {
@@ -51,27 +54,23 @@ impl AcceptLoop {
         let Some(worker) = index.and_then(|index| self.datagram_workers.get_mut(index)) else {
             return;
         };
-        let end = ProcessEnd::Exit(0);
         for log in worker.read() {
+            let end = log.end_of_flow();
             log.write(end, &mut self.log);
             self.metrics.enter(&log, end);
         }
     }
 
-    /// Ends the processes and starts others, which know the new settings.
-    pub(super) fn restart_workers(&mut self) {
+    /// Has the processes end their flows. Others are started, which know the new settings, unless
+    /// netserver ends.
+    pub(super) fn end_workers(&mut self) {
         for worker in &mut self.datagram_workers {
-            worker.stop();
-            worker.again = Some(clock::now());
+            worker.end();
         }
-        self.start_workers();
     }
 
-    /// Ends the processes.
-    pub(super) fn stop_workers(&mut self) {
-        for worker in &mut self.datagram_workers {
-            worker.stop();
-        }
-        self.datagram_workers.clear();
+    /// True while a process runs.
+    pub(super) fn has_workers(&self) -> bool {
+        self.datagram_workers.iter().any(DatagramWorker::runs)
     }
 }

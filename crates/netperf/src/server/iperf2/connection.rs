@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
+use std::thread::Builder;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
@@ -27,6 +28,7 @@ use netperf_wire::iperf2::{WireTime, fill_digits};
 use super::{longest, permitted, time_and_bytes};
 use crate::server::admission;
 use crate::server::record::{Ran, Records, SessionEnd, SessionRecord};
+use crate::threads::join;
 
 /// Size of the receive buffer.
 const BUFFER: usize = 256 * 1024;
@@ -148,7 +150,7 @@ impl ServedConnection<'_> {
                 Ok(true) => {}
                 Ok(false) => {
                     self.ending = SessionEnd::Silent;
-                    return ConnectionInput::Ended;
+                    return ConnectionInput::Failed;
                 }
                 Err(_) => return ConnectionInput::Failed,
             }
@@ -233,15 +235,16 @@ impl ServedConnection<'_> {
         };
         let (sent, received) = match (before, sends) {
             (Some(before), Some((_, order))) => std::thread::scope(|scope| {
-                let sender = scope.spawn(move || send(&order));
+                // Without a thread the test fails with the number of this error.
+                let sender = match Builder::new().spawn_scoped(scope, move || send(&order)) {
+                    Ok(sender) => sender,
+                    Err(error) => return (Err(error), Ok(None)),
+                };
                 let received = receive(control, before, longest, &stop);
                 if back.is_some() {
                     let _gone = half_close(control.as_fd());
                 }
-                let sent = sender
-                    .join()
-                    .map_err(|_| io::Error::other("a thread failed"));
-                (sent.and_then(|sent| sent).map(Some), received.map(Some))
+                (join(sender).map(Some), received.map(Some))
             }),
             (Some(before), None) => (Ok(None), receive(control, before, longest, &stop).map(Some)),
             (None, Some((_, order))) => (send(&order).map(Some), Ok(None)),

@@ -3,39 +3,41 @@
 
 mod sender;
 
-use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
-use netperf_engine::iperf2::{Arrived, PATIENCE, Transfer, receive_datagrams, take_credit};
+use netperf_engine::iperf2::{Arrived, PATIENCE, receive_datagrams};
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{Denied, Duplex, Flow, Policy, SessionLoad, Tally, TransportId};
-use netperf_os::io::{Source, recv_from, send_back, set_patience};
+use netperf_model::{Denied, Policy, TransportId};
+use netperf_os::io::{Source, is_no_progress, recv_from, recv_now, send_back, set_patience};
 use netperf_os::{Socket, wait};
 use netperf_session::iperf2::BackTime;
 use netperf_session::iperf2::flow::{DatagramFlow, FlowAction, FlowSending, LINGER};
 
 use self::sender::FlowSender;
+use super::flow_table::{FlowTable, ServedFlow};
 use super::worker::flow_line;
 use super::{longest, may_send_datagrams, permitted};
 use crate::output::out;
-use crate::server::record::{Ran, SessionEnd, SessionRecord};
+use crate::server::proofs::ProofSource;
+use crate::server::record::{SessionEnd, SessionRecord};
+use crate::server::start_rates::StartRates;
 
 /// Largest datagram.
 const MOST: usize = 65_536;
-/// Most flows at a time. Their table has a fixed size for an unproven source.
-const MOST_FLOWS: usize = 1000;
 /// Pause between the end of a flow and that of a tradeoff test in the other direction.
 const TRADEOFF_PAUSE: Duration = Duration::from_millis(250);
+/// Time for the senders to end with the process.
+const STOP_TIME: Duration = Duration::from_millis(500);
 
-/// Serves a socket until the listener is gone.
+/// Serves a socket until the listener is gone or ends the process.
 pub(in crate::server) fn serve(socket: Socket, args: &ServerArgs) {
     let policy = args.policy();
     if set_patience(socket.as_fd(), Some(PATIENCE)).is_err() {
@@ -45,7 +47,9 @@ pub(in crate::server) fn serve(socket: Socket, args: &ServerArgs) {
     let mut server = DatagramServer {
         socket: Arc::clone(&socket),
         policy,
-        flows: HashMap::with_capacity(MOST_FLOWS),
+        flows: FlowTable::new(),
+        starts: StartRates::default(),
+        stop: Arc::default(),
         looked: clock::now(),
     };
     let (mut buf, stop) = (vec![0; MOST], AtomicBool::new(false));
@@ -62,44 +66,27 @@ pub(in crate::server) fn serve(socket: Socket, args: &ServerArgs) {
             server.look()
         },
     );
+    server.end();
+}
+
+/// True if the listener is gone or has ended its side of the records.
+fn is_to_end() -> bool {
+    match recv_now(io::stdout().as_fd(), &mut [0]) {
+        Ok(count) => count == 0,
+        Err(error) => !is_no_progress(&error),
+    }
 }
 
 /// Flows of a socket.
 struct DatagramServer {
     socket: Arc<Socket>,
     policy: Policy,
-    flows: HashMap<SocketAddr, ServedFlow>,
+    flows: FlowTable,
+    starts: StartRates,
+    /// Ends the senders.
+    stop: Arc<AtomicBool>,
     /// Time of the last look at all flows.
     looked: Moment,
-}
-
-/// A flow and its place in time.
-struct ServedFlow {
-    flow: DatagramFlow,
-    since: Moment,
-    last: Moment,
-    source: Source,
-    /// Bytes that have arrived, which limit what is sent to an unproven address.
-    arrived: Arc<AtomicU64>,
-    /// True if the address is proven or permitted.
-    permitted: bool,
-    sender: Option<JoinHandle<io::Result<Transfer>>>,
-    /// When a tradeoff test begins.
-    back_at: Option<Moment>,
-    sent: Option<Transfer>,
-    ended: Option<SessionEnd>,
-}
-
-impl ServedFlow {
-    /// True if datagrams are counted.
-    const fn receives(&self) -> bool {
-        !matches!(self.flow.sending, Some(FlowSending::Reverse(_)))
-    }
-
-    /// True if both directions are complete.
-    fn is_over(&self) -> bool {
-        self.sender.is_none() && self.back_at.is_none() && self.ended.is_some()
-    }
 }
 
 impl DatagramServer {
@@ -115,12 +102,16 @@ impl DatagramServer {
         if is_new && !self.begin(bytes, source, address) {
             return;
         }
+        let second = self.flows.get(&address);
+        if second.is_some_and(ServedFlow::becomes_established) && !self.establish(address) {
+            return;
+        }
         let Some(served) = self.flows.get_mut(&address) else {
             return;
         };
         served.last = clock::now();
         let length = u64::try_from(bytes.len()).unwrap_or_default();
-        served.arrived.fetch_add(length, Ordering::Relaxed);
+        served.credit.add(length);
         if !served.receives() {
             return;
         }
@@ -137,15 +128,15 @@ impl DatagramServer {
         if let Some(report) = served.flow.report(bytes) {
             let length = u64::try_from(report.len()).unwrap_or_default();
             // What the report uses is not there for other datagrams, and they share what there is.
-            if !served.permitted && !take_credit(&served.arrived, length, 0) {
-                return;
+            if served.permitted || served.credit.take(length, 0) {
+                // A lost report is asked for again.
+                let _lost = send_back(self.socket.as_fd(), &report, source);
             }
-            // A lost report is asked for again.
-            let _lost = send_back(self.socket.as_fd(), &report, source);
         }
         if served.is_over() && served.flow.reports <= 1 {
             self.looked = clock::now().minus(PATIENCE);
         }
+        self.flows.recount(&address);
     }
 
     /// Begins a flow. Returns false if the datagram begins none.
@@ -156,42 +147,42 @@ impl DatagramServer {
             None => return false,
             Some(Ok(flow)) => flow,
             Some(Err(_)) => {
-                tell(address, &[SessionRecord::Refused(PROTOCOL)]);
+                refuse(address, SessionRecord::Refused(PROTOCOL));
                 return false;
             }
         };
-        if let Err(denied) = self.admit(address.ip(), &flow) {
-            tell(address, &[SessionRecord::denied(&denied)]);
-            return false;
-        }
-        let now = clock::now();
-        let mut served = ServedFlow {
-            flow,
-            since: now,
-            last: now,
-            source: source.clone(),
-            arrived: Arc::default(),
-            permitted: may_send_datagrams(&self.policy, address.ip()),
-            sender: None,
-            back_at: None,
-            sent: None,
-            ended: None,
-        };
-        match served.flow.sending {
-            Some(FlowSending::Reverse(_) | FlowSending::Both(_)) => {
-                self.start_sender(&mut served, address);
+        let admitted = self.admit(address.ip(), &flow);
+        match admitted.and_then(|()| self.flows.make_place()) {
+            Ok(Some((other, over))) => tell(other, &over.records()),
+            Ok(None) => {}
+            Err(denied) => {
+                refuse(address, SessionRecord::denied(&denied));
+                return false;
             }
-            Some(FlowSending::Back(BackTime::Now, ..)) => self.start_sender(&mut served, address),
-            Some(FlowSending::Back(BackTime::After, ..)) | None => {}
         }
+        let network = self.policy.limits.source(Some(address.ip()));
+        let is_permitted = may_send_datagrams(&self.policy, address.ip());
+        let served = ServedFlow::new(flow, source.clone(), network, is_permitted);
+        let sends_now = match served.flow.sending {
+            Some(FlowSending::Reverse(_) | FlowSending::Both(_)) => true,
+            Some(FlowSending::Back(when, ..)) => when == BackTime::Now,
+            None => false,
+        };
         if let Some(before) = self.flows.insert(address, served) {
-            self.report(address, &before);
+            tell(address, &before.records());
         }
-        true
+        if !sends_now {
+            return true;
+        }
+        let begins = self.establish(address);
+        if begins {
+            self.start_sender(address);
+        }
+        begins
     }
 
     /// Checks policy and limits.
-    fn admit(&mut self, address: IpAddr, flow: &DatagramFlow) -> Result<(), Denied> {
+    fn admit(&self, address: IpAddr, flow: &DatagramFlow) -> Result<(), Denied> {
         let address = address.to_canonical();
         if !self.policy.admits(Some(address)) {
             return Err(Denied::Network);
@@ -206,65 +197,62 @@ impl DatagramServer {
             if is_reverse && !may_send_datagrams(&self.policy, address) {
                 return Err(Denied::DataPeerUnknown);
             }
-            let senders = self.flows.values().filter(|one| one.sender.is_some());
-            let most = self.policy.limits.threads;
-            if senders.count() >= usize::try_from(most).unwrap_or(usize::MAX) {
-                return Err(Denied::Threads(most));
-            }
         }
-        let limits = &self.policy.limits;
-        let source = limits.source(Some(address));
-        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let running = || self.flows.iter().filter(|(_, one)| !one.is_over());
-        let own =
-            running().filter(|(other, _)| limits.source(Some(other.ip().to_canonical())) == source);
-        let load = SessionLoad {
-            all: number(running().count()),
-            of_peer: number(own.count()),
-            until_end: None,
-            until_peer_end: None,
-        };
-        self.policy.admit(Some(address), load)?;
-        if self.flows.len() >= MOST_FLOWS {
-            self.make_place()?;
-        }
-        Ok(())
+        self.count(address, flow.sending.is_some())
     }
 
-    /// Removes the flow with the fewest datagrams, of those without a second one.
-    fn make_place(&mut self) -> Result<(), Denied> {
-        let single = |one: &ServedFlow| one.sender.is_none() && one.flow.account.order.arrived <= 1;
-        let over = self.flows.iter().find(|(_, one)| one.is_over());
-        let oldest = self.flows.iter().filter(|(_, one)| single(one));
-        let oldest = oldest.min_by_key(|(_, one)| one.since);
-        let Some(address) = over.or(oldest).map(|(address, _)| *address) else {
-            let most = u32::try_from(MOST_FLOWS).unwrap_or(u32::MAX);
-            return Err(Denied::Sessions(most, None));
-        };
-        self.flows.remove(&address);
-        Ok(())
+    /// Checks the number of flows.
+    fn count(&self, address: IpAddr, sends: bool) -> Result<(), Denied> {
+        let limits = &self.policy.limits;
+        let network = limits.source(Some(address));
+        self.policy.admit(Some(address), self.flows.load(network))?;
+        self.flows.permit(network, sends, limits)
+    }
+
+    /// Counts a flow from its second datagram on: nothing else distinguishes it from those of
+    /// forged sources. Returns false if it is refused.
+    fn establish(&mut self, address: SocketAddr) -> bool {
+        let sends = self.flows.get(&address);
+        let sends = sends.is_some_and(|served| served.flow.sending.is_some());
+        let ip = address.ip().to_canonical();
+        let source = ProofSource(self.policy.limits.source(Some(ip)));
+        let counted = self.count(ip, sends).and_then(|()| {
+            let rate = self.policy.limits.session_rate;
+            self.starts.count(source, rate, clock::now())
+        });
+        if let Err(denied) = counted {
+            self.flows.remove(&address);
+            refuse(address, SessionRecord::denied(&denied));
+            return false;
+        }
+        self.flows.establish(&address);
+        true
     }
 
     /// Starts the thread that sends for a flow.
-    fn start_sender(&self, served: &mut ServedFlow, address: SocketAddr) {
+    fn start_sender(&mut self, address: SocketAddr) {
+        let Some(served) = self.flows.get_mut(&address) else {
+            return;
+        };
         let Some(sending) = served.flow.sending else {
             return;
         };
-        let credit = (!served.permitted).then(|| Arc::clone(&served.arrived));
+        let credit = (!served.permitted).then(|| Arc::clone(&served.credit));
         let sender = FlowSender {
             socket: Arc::clone(&self.socket),
             source: served.source.clone(),
             address,
             policy: self.policy.clone(),
             credit,
+            stop: Arc::clone(&self.stop),
         };
         let builder = std::thread::Builder::new().name("iperf2 flow".to_owned());
         match builder.spawn(move || sender.run(sending)) {
             Ok(handle) => served.sender = Some(handle),
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or(-1);
-                tell(address, &[SessionRecord::Failed(errno)]);
                 served.ended = Some(SessionEnd::Broken);
+                tell(address, &[SessionRecord::Failed(errno)]);
             }
         }
     }
@@ -275,74 +263,77 @@ impl DatagramServer {
             return ControlFlow::Continue(());
         }
         self.looked = clock::now();
-        // The listener is gone.
-        if wait::is_hung_up(io::stdout().as_fd()).unwrap_or(true) {
+        if is_to_end() {
             return ControlFlow::Break(());
         }
-        let addresses: Vec<SocketAddr> = self.flows.keys().copied().collect();
-        for address in addresses {
-            let Some(mut served) = self.flows.remove(&address) else {
-                continue;
-            };
-            if self.stays(&mut served, address) {
-                self.flows.insert(address, served);
+        for address in self.flows.addresses() {
+            if self.stays(address) {
+                self.flows.recount(&address);
+            } else if let Some(served) = self.flows.remove(&address) {
+                tell(address, &served.records());
             }
         }
         ControlFlow::Continue(())
     }
 
     /// Advances a flow. Returns false if it is over and no longer remembered.
-    fn stays(&self, served: &mut ServedFlow, address: SocketAddr) -> bool {
-        if served.sender.as_ref().is_some_and(JoinHandle::is_finished) {
-            let result = served.sender.take().map(JoinHandle::join);
-            served.sent = result.and_then(Result::ok).and_then(Result::ok);
-            if served.ended.is_none() && !served.receives() {
-                served.ended = Some(SessionEnd::Finished);
-            }
-        }
+    fn stays(&mut self, address: SocketAddr) -> bool {
+        let longest = longest(&self.policy);
+        let Some(served) = self.flows.get_mut(&address) else {
+            return false;
+        };
+        take_result(served);
         if served.back_at.is_some_and(|at| at.left().is_zero()) {
             served.back_at = None;
-            self.start_sender(served, address);
+            self.start_sender(address);
+            return true;
         }
         let silent = served.last.elapsed();
         let receiving = served.receives() && served.ended.is_none();
-        let too_long = served.since.elapsed() >= longest(&self.policy) + LINGER;
+        let too_long = served.age() >= longest + LINGER;
         if receiving && (silent >= served.flow.idle_time() || too_long) {
             served.ended = Some(SessionEnd::Silent);
         }
-        if !served.is_over() || silent < LINGER {
-            return true;
-        }
-        self.report(address, served);
-        false
+        !served.is_over() || silent < LINGER
     }
 
-    /// Reports a flow that is over.
-    fn report(&self, address: SocketAddr, served: &ServedFlow) {
-        let account = &served.flow.account;
-        let flow = match (served.receives(), served.flow.sending) {
-            (false, _) => Flow::RECEIVE,
-            (true, Some(_)) => Flow::both_ways(Duplex::Same),
-            (true, None) => Flow::SEND,
-        };
-        let received = Duration::from_micros(account.duration());
-        let sent = served.sent.map_or(Duration::ZERO, |one| one.elapsed);
-        let ran = Ran {
-            transport: TransportId::Udp,
-            flow,
-            tally: Tally {
-                bytes_sent: served.sent.map_or(0, |one| one.bytes),
-                bytes_received: account.all_bytes,
-                ..Tally::default()
-            },
-            elapsed: received.max(sent).as_secs_f64(),
-        };
-        let ended = served.ended.unwrap_or(SessionEnd::Silent);
-        tell(
-            address,
-            &[SessionRecord::Ran(ran), SessionRecord::Ended(ended)],
-        );
+    /// Ends all flows with their records.
+    fn end(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let until = clock::now().plus(STOP_TIME);
+        let mut left = self.flows.addresses();
+        while !left.is_empty() {
+            left.retain(|address| {
+                let Some(served) = self.flows.get_mut(address) else {
+                    return false;
+                };
+                take_result(served);
+                served.sender.is_some() && !until.left().is_zero()
+            });
+            wait::sleep(PATIENCE / 10);
+        }
+        for address in self.flows.addresses() {
+            if let Some(served) = self.flows.remove(&address) {
+                tell(address, &served.records());
+            }
+        }
     }
+}
+
+/// Takes the result of a sender that has ended.
+fn take_result(served: &mut ServedFlow) {
+    if served.sender.as_ref().is_some_and(JoinHandle::is_finished) {
+        let result = served.sender.take().map(JoinHandle::join);
+        served.sent = result.and_then(Result::ok).and_then(Result::ok);
+        if served.ended.is_none() && !served.receives() {
+            served.ended = Some(SessionEnd::Finished);
+        }
+    }
+}
+
+/// Writes a line for the listener about a flow that does not begin.
+fn refuse(address: SocketAddr, record: SessionRecord) {
+    tell(address, &[record, SessionRecord::Ended(SessionEnd::Broken)]);
 }
 
 /// Writes a line for the listener.

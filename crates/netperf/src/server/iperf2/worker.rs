@@ -1,7 +1,7 @@
 //! The process that serves all flows of datagrams at a port, as the listener sees it.
 
-use std::fs::File;
 use std::io::{self, Read as _};
+use std::net::Shutdown;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
@@ -25,15 +25,19 @@ const LONGEST: usize = 512;
 const AT_ONCE: usize = 64 * LONGEST;
 /// Time before a process that ended is started again.
 const AGAIN: Duration = Duration::from_secs(1);
+/// Time for a process to end its flows.
+const END_TIME: Duration = Duration::from_secs(2);
 
 /// The process, and the socket that it serves.
 #[derive(Debug)]
 pub(in crate::server) struct DatagramWorker {
     socket: Socket,
-    running: Option<(Child, File)>,
+    running: Option<(Child, UnixStream)>,
     text: Vec<u8>,
     /// When it is started again.
-    pub(in crate::server) again: Option<Moment>,
+    again: Option<Moment>,
+    /// Time limit of a process that ends its flows.
+    ending: Option<Moment>,
 }
 
 impl DatagramWorker {
@@ -44,7 +48,23 @@ impl DatagramWorker {
             running: None,
             text: Vec::new(),
             again: Some(clock::now()),
+            ending: None,
         }
+    }
+
+    /// When something has to be done about it.
+    pub(in crate::server) fn next(&self) -> Option<Moment> {
+        self.again.into_iter().chain(self.ending).min()
+    }
+
+    /// True if the process has to be started.
+    pub(in crate::server) fn is_due(&self, now: Moment) -> bool {
+        self.again.is_some_and(|again| again <= now)
+    }
+
+    /// True while the process runs.
+    pub(in crate::server) const fn runs(&self) -> bool {
+        self.running.is_some()
     }
 
     /// Starts the process.
@@ -67,6 +87,11 @@ impl DatagramWorker {
                 settings.words.push(word.into());
             }
         }
+        let limits = args.policy().limits;
+        settings.words.extend([
+            format!("--source-bits={}", limits.source_bits).into(),
+            format!("--max-session-rate={}", limits.session_rate).into(),
+        ]);
         let settings = settings.to_file()?;
         pass::keep_on_exec(settings.as_fd())?;
         let child = Command::new(process::own_file())
@@ -80,7 +105,7 @@ impl DatagramWorker {
             .stdout(Stdio::from(OwnedFd::from(writer)))
             .stderr(Stdio::null())
             .spawn()?;
-        self.running = Some((child, File::from(OwnedFd::from(reader))));
+        self.running = Some((child, reader));
         self.text.clear();
         self.again = None;
         Ok(())
@@ -101,23 +126,25 @@ impl DatagramWorker {
                 return logs;
             };
             match records.read(&mut chunk) {
-                Ok(0) => {
-                    self.stop();
-                    self.again = Some(clock::now().plus(AGAIN));
-                }
+                Ok(0) => self.over(),
                 Ok(count) => {
                     total += count;
                     logs.extend(self.take(chunk.get(..count).unwrap_or_default()));
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return logs,
-                Err(_) => {
-                    self.stop();
-                    self.again = Some(clock::now().plus(AGAIN));
-                }
+                Err(_) => self.over(),
             }
         }
         logs
+    }
+
+    /// The process has ended.
+    fn over(&mut self) {
+        let planned = self.ending.is_some();
+        self.stop();
+        let wait = if planned { Duration::ZERO } else { AGAIN };
+        self.again = Some(clock::now().plus(wait));
     }
 
     fn take(&mut self, bytes: &[u8]) -> Vec<SessionLog> {
@@ -135,7 +162,26 @@ impl DatagramWorker {
         logs
     }
 
-    /// Ends the process.
+    /// Has the process end its flows and report them. It is started again afterwards.
+    pub(in crate::server) fn end(&mut self) {
+        self.again = None;
+        let Some((_, records)) = &self.running else {
+            self.again = Some(clock::now());
+            return;
+        };
+        // The end of this direction is the message. An error means that the process is gone.
+        let _gone = records.shutdown(Shutdown::Write);
+        self.ending = Some(clock::now().plus(END_TIME));
+    }
+
+    /// Ends a process that has had its time.
+    pub(in crate::server) fn expire(&mut self, now: Moment) {
+        if self.ending.is_some_and(|until| until <= now) {
+            self.over();
+        }
+    }
+
+    /// Ends the process at once.
     pub(in crate::server) fn stop(&mut self) {
         if let Some((mut child, _)) = self.running.take() {
             // An error means that it has already ended.
@@ -143,6 +189,7 @@ impl DatagramWorker {
             let _status = child.wait();
         }
         self.again = None;
+        self.ending = None;
     }
 }
 

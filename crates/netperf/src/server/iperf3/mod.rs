@@ -6,6 +6,7 @@
 //! the other.
 
 pub(super) mod message;
+mod opening;
 mod port;
 pub(super) mod session;
 mod streams;

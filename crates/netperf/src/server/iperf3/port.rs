@@ -25,6 +25,8 @@ use crate::server::session_process::SessionProcess;
 const WITHIN: Duration = Duration::from_secs(5);
 /// Largest number of connections whose cookie is incomplete; the oldest is dropped first.
 const MOST: usize = 512;
+/// Most connect words for a test: some may be forged.
+const MOST_WORDS: u32 = 1024;
 /// Connections, datagrams and messages per round.
 const AT_ONCE: usize = 64;
 
@@ -54,6 +56,8 @@ struct Seat {
     cookie: Cookie,
     address: Option<IpAddr>,
     expects: Expects,
+    /// Connect words that it has been passed.
+    words: u32,
 }
 
 /// Sockets at the port of iperf3.
@@ -75,6 +79,8 @@ pub(in crate::server) struct Iperf3Port {
     /// Sessions by number.
     seats: BTreeMap<u64, Seat>,
     cookies: HashMap<Cookie, u64>,
+    /// The session of each address that has the turn.
+    turns: HashMap<Option<IpAddr>, u64>,
 }
 
 impl Iperf3Port {
@@ -101,11 +107,6 @@ impl Iperf3Port {
             datagrams,
             ..Self::default()
         })
-    }
-
-    /// True if it accepts clients.
-    pub(in crate::server) fn listens(&self) -> bool {
-        !self.listeners.is_empty()
     }
 
     /// Suspends the listeners, or resumes them.
@@ -169,16 +170,16 @@ impl Iperf3Port {
 
     /// Gives each address the turn of its oldest session that waits for one.
     fn give_turns(&mut self) {
-        let mut taken: Vec<Option<IpAddr>> = self
-            .seats
-            .values()
-            .filter(|seat| seat.expects == Expects::Words)
-            .map(|seat| seat.address)
-            .collect();
-        for seat in self.seats.values_mut() {
-            if seat.expects == Expects::Turn && !taken.contains(&seat.address) {
+        let seats = &self.seats;
+        self.turns.retain(|_, number| {
+            let seat = seats.get(number);
+            seat.is_some_and(|seat| seat.expects == Expects::Words)
+        });
+        for (number, seat) in &mut self.seats {
+            if seat.expects == Expects::Turn && !self.turns.contains_key(&seat.address) {
                 seat.expects = Expects::Words;
-                taken.push(seat.address);
+                seat.words = 0;
+                self.turns.insert(seat.address, *number);
                 // A session that is gone ends soon.
                 let _gone = message::send(&seat.handoff, &StreamMessage::Granted);
             }
@@ -186,31 +187,26 @@ impl Iperf3Port {
     }
 
     /// Passes a connect word to the session that has the turn of its address.
-    fn announce(&self, from: SocketAddr, own: SocketAddr) {
-        let mut seats = self.seats.values();
-        let seat =
-            seats.find(|seat| seat.expects == Expects::Words && seat.address == Some(from.ip()));
-        if let Some(seat) = seat {
+    fn announce(&mut self, from: SocketAddr, own: SocketAddr) {
+        let number = self.turns.get(&Some(from.ip()));
+        let seat = number.and_then(|number| self.seats.get_mut(number));
+        if let Some(seat) = seat.filter(|seat| seat.words < MOST_WORDS) {
+            seat.words += 1;
             // A client without an answer gives up.
             let _lost = message::send(&seat.handoff, &StreamMessage::Word(from, own));
         }
     }
 
-    /// Passes connect words to their sessions. No other datagram is answered.
-    pub(in crate::server) fn read_words(&mut self, poller: &ServerPoller) {
-        // A session tells that it expects words before its client sends them.
-        let numbers: Vec<u64> = self.seats.keys().copied().collect();
-        for number in numbers {
-            self.hear_session(number, poller);
-        }
+    /// Passes connect words to their sessions, up to a limit per round. No other datagram is
+    /// answered, and none costs more where there are many sessions.
+    pub(in crate::server) fn read_words(&mut self) {
+        let mut words = Vec::new();
         for socket in &self.datagrams {
-            for _ in 0..AT_ONCE {
-                match word(socket) {
-                    Ok(Some((from, own))) => self.announce(from, own),
-                    Ok(None) => {}
-                    Err(_) => break,
-                }
-            }
+            let read = (0..AT_ONCE).map_while(|_| word(socket).ok());
+            words.extend(read.flatten());
+        }
+        for (from, own) in words {
+            self.announce(from, own);
         }
     }
 
@@ -383,6 +379,7 @@ impl AcceptLoop {
                     cookie,
                     address,
                     expects: Expects::Nothing,
+                    words: 0,
                 };
                 self.iperf3.cookies.insert(cookie, number);
                 self.iperf3.seats.insert(number, seat);

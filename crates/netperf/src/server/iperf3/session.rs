@@ -17,15 +17,15 @@ use netperf_session::iperf3::server::{
 use netperf_wire::iperf3::{Parameters, Protocol, ServerError, ServerOutput, StreamDirection};
 
 use super::message::{self, StreamMessage};
-use super::streams::open_datagrams;
+use super::opening::StreamChoice;
 use crate::iperf3::run::{Run, plan};
-use crate::iperf3::socket::{OptionError, addresses, equip, send_all};
+use crate::iperf3::socket::{addresses, send_all};
 use crate::iperf3::text::TextView;
 use crate::server::admission;
 use crate::server::record::{Ran, Records, SessionEnd, SessionRecord};
 
 /// Time limit for each message of a client.
-const ANSWER: Duration = Duration::from_secs(10);
+pub(super) const ANSWER: Duration = Duration::from_secs(10);
 /// Time for which a session waits until others of the same address have opened their streams.
 const TURN: Duration = Duration::from_secs(60);
 /// Time that a client may take longer than its test.
@@ -47,16 +47,20 @@ const INVALID: i32 = 22;
 const UNSUPPORTED: i32 = 95;
 
 /// A session.
-struct Iperf3Session<'a> {
-    control: Socket,
-    handoff: Socket,
+pub(super) struct Iperf3Session<'a> {
+    pub(super) control: Socket,
+    pub(super) handoff: Socket,
     records: &'a mut dyn Records,
     policy: Policy,
-    parameters: Parameters,
-    sockets: Vec<(u64, Socket)>,
-    run: Option<Run>,
+    pub(super) parameters: Parameters,
+    /// Streams so far, or candidates.
+    pub(super) sockets: Vec<Socket>,
+    /// Places of TCP streams in the order of accept(2).
+    pub(super) places: Vec<u64>,
+    pub(super) choice: StreamChoice,
+    pub(super) run: Option<Run>,
     /// Deadline of the present state.
-    until: Moment,
+    pub(super) until: Moment,
     /// End of the part that does not count, if it is still to come.
     omitted_until: Option<Moment>,
     /// End of the next interval, if the client wants output.
@@ -65,7 +69,7 @@ struct Iperf3Session<'a> {
     progress: (u64, Moment),
     text: String,
     intervals: u32,
-    view: Option<TextView>,
+    pub(super) view: Option<TextView>,
     end: Option<ServerEnd>,
 }
 
@@ -85,6 +89,8 @@ pub(in crate::server) fn serve(
         policy: args.policy(),
         parameters: Parameters::default(),
         sockets: Vec::new(),
+        places: Vec::new(),
+        choice: StreamChoice::default(),
         run: None,
         until: now.plus(ANSWER),
         omitted_until: None,
@@ -121,7 +127,13 @@ impl Iperf3Session<'_> {
 
     /// Waits for the next event and handles it.
     fn turn(&mut self, machine: &mut ServerTest) {
-        let at = [Some(self.until), self.omitted_until, self.interval_at];
+        let choice = self.choice.next();
+        let at = [
+            Some(self.until),
+            self.omitted_until,
+            self.interval_at,
+            choice,
+        ];
         let next = at.into_iter().flatten().map(Moment::left).min();
         let runs = machine.at() == ServerTestState::Runs;
         let most = if runs { LOOK } else { ANSWER };
@@ -172,65 +184,8 @@ impl Iperf3Session<'_> {
         }
     }
 
-    /// Whether another stream is expected.
-    fn lacks_streams(&self, machine: &ServerTest) -> bool {
-        let wanted = usize::try_from(self.parameters.streams()).unwrap_or(usize::MAX);
-        machine.at() == ServerTestState::AwaitsStreams && self.sockets.len() < wanted
-    }
-
-    fn add_connection(&mut self, machine: &mut ServerTest, place: u64, socket: Socket) {
-        // Dropped: the test does not expect it.
-        if !self.lacks_streams(machine) || self.parameters.protocol == Protocol::Udp {
-            return;
-        }
-        match equip(&socket, &self.parameters) {
-            Ok(()) => self.add(machine, place, socket),
-            Err(OptionError { error, .. }) => self.fail(machine, &error),
-        }
-    }
-
-    fn add_datagrams(
-        &mut self,
-        machine: &mut ServerTest,
-        addresses: (std::net::SocketAddr, std::net::SocketAddr),
-    ) {
-        if !self.lacks_streams(machine) || self.parameters.protocol != Protocol::Udp {
-            return;
-        }
-        match open_datagrams(addresses, &self.parameters, &self.handoff) {
-            Ok(socket) => self.add(machine, 0, socket),
-            Err(error) => self.fail(machine, &error),
-        }
-    }
-
-    fn add(&mut self, machine: &mut ServerTest, place: u64, socket: Socket) {
-        self.sockets.push((place, socket));
-        self.until = clock::now().plus(ANSWER);
-        if self.lacks_streams(machine) {
-            return;
-        }
-        // On failure the listener keeps the turn until the session ends.
-        let _late = message::send(&self.handoff, &StreamMessage::ExpectsNothing);
-        let mut sockets = std::mem::take(&mut self.sockets);
-        sockets.sort_by_key(|(place, _)| *place);
-        let sockets = sockets.into_iter().map(|(_, socket)| socket).collect();
-        match Run::prepare(&self.parameters, false, sockets) {
-            Ok(run) => {
-                self.view = Some(TextView {
-                    client: false,
-                    parameters: self.parameters.clone(),
-                    infos: run.infos.clone(),
-                    letter: None,
-                });
-                self.run = Some(run);
-                self.step(machine, ServerTestInput::StreamsOpen);
-            }
-            Err(error) => self.fail(machine, &error),
-        }
-    }
-
     /// A stream could not be opened, or failed.
-    fn fail(&mut self, machine: &mut ServerTest, error: &io::Error) {
+    pub(super) fn fail(&mut self, machine: &mut ServerTest, error: &io::Error) {
         let errno = error.raw_os_error().unwrap_or(UNSUPPORTED);
         self.records.tell(SessionRecord::Failed(errno));
         self.step(
@@ -239,10 +194,13 @@ impl Iperf3Session<'_> {
         );
     }
 
-    fn step(&mut self, machine: &mut ServerTest, input: ServerTestInput<'_>) {
+    pub(super) fn step(&mut self, machine: &mut ServerTest, input: ServerTestInput<'_>) {
         let before = machine.at();
         let mut effects = std::collections::VecDeque::from(machine.step(input));
         while let Some(effect) = effects.pop_front() {
+            if effect == ServerTestEffect::Finish && self.choice.is_open() {
+                self.choose(machine);
+            }
             let next = self.carry_out(effect);
             if let Some(next) = next {
                 effects.extend(machine.step(next));
@@ -399,7 +357,7 @@ impl Iperf3Session<'_> {
         Ok(())
     }
 
-    fn start(&mut self) {
+    pub(super) fn start(&mut self) {
         let Some(run) = &mut self.run else {
             return;
         };
@@ -444,6 +402,7 @@ impl Iperf3Session<'_> {
             self.row(self.omitted_until.is_some());
             self.interval_at = self.interval_at.map(|at| at.plus(INTERVAL));
         }
+        self.look_at_candidates(machine);
         if machine.at() == ServerTestState::Runs {
             self.look(machine);
         }

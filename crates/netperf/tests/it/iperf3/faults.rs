@@ -285,6 +285,82 @@ fn threat_model_a_datagram_that_no_session_expects_is_not_answered() {
     assert_eq!(answer.kind(), std::io::ErrorKind::WouldBlock);
 }
 
+/// A socket that has sent a connect word, as one with a forged source seems to have.
+fn forged_word(server: &Server) -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(("127.0.0.1", server.port())).unwrap();
+    socket.send(b"9876").unwrap();
+    socket
+}
+
+/// The streams of a client that asks for one after the other and waits for each answer.
+fn datagram_streams(server: &Server, count: usize) -> Vec<UdpSocket> {
+    let open = (0..count).map(|_| {
+        let socket = forged_word(server);
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut answer = [0; 64];
+        assert_eq!(socket.recv(&mut answer).unwrap(), 4);
+        socket
+    });
+    open.collect()
+}
+
+/// A client whose test of datagrams awaits its streams.
+fn awaiting_datagrams(server: &Server, direction: &str) -> TcpStream {
+    let mut control = admitted(server);
+    let text =
+        format!(r#"{{"udp":true,"time":60,"parallel":2,"len":1000,"bandwidth":80000{direction}}}"#);
+    control.write_all(&framed(&text)).unwrap();
+    expect(&mut control, &[10]);
+    control
+}
+
+#[test]
+fn threat_model_forged_connect_words_do_not_take_the_streams_of_a_test() {
+    let server = Server::ours(&[]);
+    let mut control = awaiting_datagrams(&server, "");
+    // The ports of some are closed, those of others are open and send nothing.
+    let forged: Vec<UdpSocket> = (0..20).map(|_| forged_word(&server)).collect();
+    let streams = datagram_streams(&server, 2);
+    expect(&mut control, &[1, 2]);
+    let mut datagram = [0; 1000];
+    datagram[11] = 1;
+    for stream in &streams {
+        stream.send(&datagram).unwrap();
+    }
+    // The server counts what came before it has chosen.
+    control.write_all(&[4]).unwrap();
+    expect(&mut control, &[13]);
+    let results = r#"{"cpu_util_total":0,"cpu_util_user":0,"cpu_util_system":0,
+        "sender_has_retransmits":0,"streams":[{"id":1,"bytes":1000,"packets":1},
+        {"id":3,"bytes":1000,"packets":1}]}"#;
+    control.write_all(&framed(results)).unwrap();
+    let mut length = [0; 4];
+    control.read_exact(&mut length).unwrap();
+    let mut text = vec![0; u32::from_be_bytes(length) as usize];
+    control.read_exact(&mut text).unwrap();
+    let results: Value = serde_json::from_slice(&text).unwrap();
+    for stream in [0, 1] {
+        assert_eq!(results["streams"][stream]["bytes"], 1000, "{results}");
+    }
+    drop(forged);
+}
+
+#[test]
+fn threat_model_forged_connect_words_of_closed_ports_are_no_streams() {
+    let server = Server::ours(&[]);
+    let mut control = awaiting_datagrams(&server, r#","reverse":true"#);
+    for _ in 0..20 {
+        drop(forged_word(&server));
+    }
+    let streams = datagram_streams(&server, 2);
+    expect(&mut control, &[1, 2]);
+    for stream in &streams {
+        let mut datagram = [0; 2000];
+        assert_eq!(stream.recv(&mut datagram).unwrap(), 1000);
+    }
+}
+
 #[test]
 fn threat_model_the_policy_of_netserver_holds_for_iperf3_clients() {
     let Some(stock) = stock() else { return };

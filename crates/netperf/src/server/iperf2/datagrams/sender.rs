@@ -4,10 +4,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use netperf_engine::iperf2::{
-    DatagramOrder, PATIENCE, Transfer, TransferCounts, epoch_micros, send_datagrams, take_credit,
+    Credit, DatagramOrder, PATIENCE, Transfer, TransferCounts, epoch_micros, send_datagrams,
 };
 use netperf_model::Policy;
 use netperf_model::iperf2::Iperf2Rate;
@@ -31,8 +31,10 @@ pub(super) struct FlowSender {
     pub(super) address: SocketAddr,
     /// The policy.
     pub(super) policy: Policy,
-    /// Bytes that have arrived from an address that is not proven: no more are sent.
-    pub(super) credit: Option<Arc<AtomicU64>>,
+    /// What has arrived from an address that is not proven: no more is sent.
+    pub(super) credit: Option<Arc<Credit>>,
+    /// Ends it early.
+    pub(super) stop: Arc<AtomicBool>,
 }
 
 impl FlowSender {
@@ -59,7 +61,7 @@ impl FlowSender {
         let transmit = |bytes: &[u8]| send(own.as_fd(), bytes);
         let (run, last) = self.send(order, transmit)?;
         let (mut state, mut effects) = finish::start(last, true);
-        while !effects.is_empty() {
+        while !effects.is_empty() && !self.stop.load(Ordering::Relaxed) {
             let mut arrived = None;
             for effect in effects {
                 match effect {
@@ -103,8 +105,8 @@ impl FlowSender {
             first: LEAST_DATAGRAM,
             credit: self.credit.as_deref(),
         };
-        let (counts, stop) = (TransferCounts::default(), AtomicBool::new(false));
-        send_datagrams(&mut datagram, &order, &counts, &stop, |bytes| {
+        let counts = TransferCounts::default();
+        send_datagrams(&mut datagram, &order, &counts, &self.stop, |bytes| {
             transmit(bytes)
         })
     }
@@ -125,8 +127,7 @@ impl FlowSender {
             *place = byte;
         }
         if let Some(credit) = &self.credit {
-            let taken =
-                |length: usize| take_credit(credit, u64::try_from(length).unwrap_or(u64::MAX), 0);
+            let taken = |length: usize| credit.take(u64::try_from(length).unwrap_or(u64::MAX), 0);
             if !taken(bytes.len()) {
                 if !taken(stamp.len()) {
                     return;

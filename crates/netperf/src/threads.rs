@@ -1,0 +1,33 @@
+//! Threads whose start may fail.
+
+use std::io;
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+use crate::output::system_text;
+
+/// Starts a thread of a scope. `Scope::spawn` panics where this fails.
+///
+/// # Errors
+/// A line that names the limits.
+pub(crate) fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> io::Result<ScopedJoinHandle<'scope, T>> {
+    Builder::new().spawn_scoped(scope, work).map_err(|error| {
+        let text = system_text(&error);
+        let line = format!(
+            "no thread can be started ({text}): use fewer, or raise the limits of processes and \
+             memory (ulimit -u, ulimit -v, TasksMax=, MemoryMax=)"
+        );
+        io::Error::new(error.kind(), line)
+    })
+}
+
+/// Result of a thread.
+///
+/// # Errors
+/// What it returned, or that it panicked.
+pub(crate) fn join<T>(thread: ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
+    let lost = |_| Err(io::Error::other("a thread failed"));
+    thread.join().unwrap_or_else(lost)
+}

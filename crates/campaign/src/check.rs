@@ -455,8 +455,8 @@ pub(crate) fn datagrams(run: &Document) -> Option<Datagrams> {
             || unnumbered_loss(iteration),
             |counted| counted.lost_percent.0,
         ),
-        reordered: counted.map(|counted| counted.reordered),
-        duplicated: counted.map(|counted| counted.duplicated),
+        reordered: counted.and_then(|counted| counted.reordered),
+        duplicated: counted.and_then(|counted| counted.duplicated),
         jitter_seconds: counted
             .and_then(|counted| counted.jitter_microseconds.0)
             .map(|jitter| jitter / 1e6),

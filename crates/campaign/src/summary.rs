@@ -73,6 +73,11 @@ impl<'a> RunSummary<'a> {
         let address = address.filter(|address| *address != named && !address.is_empty());
         let host = address.map_or_else(|| named.clone(), |at| format!("{named} ({at})"));
         let mut parts = vec![format!("{} {direction} {host}", named_test(test))];
+        if let Some(peer) = &self.document.peer {
+            let version = peer.version.as_deref().unwrap_or_default();
+            let name = format!("{} {version}", peer.program);
+            parts.push(escape::line(name.trim_end()));
+        }
         let seconds = self.document.result.as_ref();
         let seconds = seconds.and_then(|result| result.elapsed_seconds.0);
         parts.extend(seconds.map(|seconds| quantity(seconds, Unit::Seconds)));

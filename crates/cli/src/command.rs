@@ -106,8 +106,6 @@ impl Usage {
 pub struct RunCommand {
     /// The plan.
     pub plan: TestPlan,
-    /// True if the server is one of iperf 2 (`--iperf2`).
-    pub iperf2: bool,
     /// Output options.
     pub report: ReportPlan,
     /// Number of `-d` options.
@@ -295,9 +293,14 @@ pub enum CliError {
         /// The word.
         word: String,
     },
-    /// An option that `--iperf2` does not serve.
-    #[error("netperf: {0}: not served with --iperf2; leave it out")]
-    NotInIperf2(String),
+    /// An option that `--iperf2` or `--iperf3` does not serve.
+    #[error("netperf: {option}: not served with {peer}; leave it out")]
+    NotServedByPeer {
+        /// The option.
+        option: String,
+        /// The option that names the peer.
+        peer: &'static str,
+    },
     /// An option for something that the test does not have.
     #[error("netperf: {option}: {why}")]
     OutOfPlace {
@@ -390,7 +393,7 @@ impl CliError {
             | Self::NoAmount { .. }
             | Self::SocketKind { .. } => 2,
             Self::Transport { .. } | Self::Associations | Self::Config(_) => 1,
-            Self::OutOfPlace { .. } | Self::NotInIperf2(_) => 3,
+            Self::OutOfPlace { .. } | Self::NotServedByPeer { .. } => 3,
         }
     }
 }

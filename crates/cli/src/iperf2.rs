@@ -47,6 +47,8 @@ pub struct Iperf2Args {
     pub unit: Iperf2Unit,
     /// `-y C`.
     pub csv: bool,
+    /// `-e`: times of lines have milliseconds.
+    pub enhanced: bool,
     /// Letters of `-x`.
     pub left_out: String,
     /// `--sum-only`.
@@ -67,7 +69,7 @@ pub enum Iperf2Command {
 /// Letters that take a value.
 const WITH_VALUE: &str = "cpbtnliPwMSZBfLxyoTIF";
 /// Long names and what they mean; a name that ends with `=` takes a value.
-const NAMES: [(&str, &str); 34] = [
+const NAMES: [(&str, &str); 36] = [
     ("client=", "c"),
     ("server", "s"),
     ("udp", "u"),
@@ -97,6 +99,9 @@ const NAMES: [(&str, &str); 34] = [
     ("fq-rate=", "fq-rate"),
     ("reportexclude=", "x"),
     ("reportstyle=", "y"),
+    ("enhanced", "e"),
+    // The name in iperf 2.0, which flent looks for.
+    ("enhancedreports", "e"),
     ("sum-only", "sum-only"),
     ("hide-ips", "hide-ips"),
     ("ipv6_domain", "V"),
@@ -143,6 +148,7 @@ A client of iperf 2 (2.1.8). A server is `netserver --iperf2 [PORT]`.
       --fq-rate RATE    rate enforced by the kernel
   -f, --format [bkmgtBKMGTaA]  unit of the figures
   -y, --reportstyle C   lines of comma-separated values
+  -e, --enhanced, --enhancedreports  milliseconds in lines of -y C
   -x, --reportexclude [CDSV]  leave out connection, data, settings or server report
       --sum-only        only sums
       --hide-ips        only the last part of addresses
@@ -272,6 +278,7 @@ fn apply(args: &mut Iperf2Args, name: &str, value: &str) -> Result<(), String> {
             args.left_out = value.to_ascii_uppercase();
         }
         "x" => return Err(wrong("letters of CDSV")),
+        "e" => args.enhanced = true,
         "sum-only" => args.sum_only = true,
         "hide-ips" => args.hides_addresses = true,
         other => return Err(unsupported(&format!("-{other}"))),
@@ -288,6 +295,9 @@ fn checked(args: Iperf2Args) -> Result<Iperf2Args, String> {
     if plan.streams == 0 || plan.streams > MOST_STREAMS {
         let line = format!("iperf: -P {}: 1 to {MOST_STREAMS} streams", plan.streams);
         return Err(line);
+    }
+    if args.enhanced && !args.csv {
+        return Err(unsupported("-e without -y C"));
     }
     let length = plan.block();
     if plan.udp && !(4..=65_507).contains(&length) {
@@ -462,7 +472,7 @@ mod tests {
             .collect();
         insta::assert_snapshot!(texts.join("\n"), @r"
         iperf: option --isochronous is not supported; `iperf --help` lists those that are
-        iperf: option -e is not supported; `iperf --help` lists those that are
+        iperf: option -e without -y C is not supported; `iperf --help` lists those that are
         iperf: option -F is not supported; `iperf --help` lists those that are
         iperf: option --bounceback is not supported; `iperf --help` lists those that are
         iperf: -s: use netserver --iperf2 [PORT]

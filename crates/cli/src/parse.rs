@@ -11,10 +11,10 @@ use crate::command::{CliError, Command, Notice, OutputStream, ServerCommand, Usa
 use crate::config;
 use crate::fault::Fault;
 use crate::foreign;
-use crate::iperf2_served;
 use crate::long::{NoOtherTable, OptionProblem, OtherTables, misuse, shown};
 use crate::masked::masked_words;
 use crate::options::{self, SUITES, global, server};
+use crate::peer_served;
 use crate::subcommand::WORDS;
 use crate::table::{Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape, by_name};
 use crate::topic::HelpTopic;
@@ -81,9 +81,13 @@ pub(crate) fn netperf(
     garbled.extend(attempt.garbled);
     let first = words.first().cloned().into_iter();
     let shown = masked_words(words.get(1..).unwrap_or_default());
-    if attempt.global.iperf2 {
-        if let Some(option) = iperf2_served::unserved(words.get(1..).unwrap_or_default()) {
-            return Err(CliError::NotInIperf2(option));
+    if let Some(peer) = attempt.global.peer {
+        let option = peer_served::unserved(peer, words.get(1..).unwrap_or_default());
+        if let Some(option) = option {
+            return Err(CliError::NotServedByPeer {
+                option,
+                peer: peer.option(),
+            });
         }
     }
     let mut args = Args {
@@ -432,17 +436,13 @@ fn typed(
         }
         TableEnd::Halted(Halt::FullVersion) => return Ok(ServerCommand::FullVersion),
         TableEnd::Halted(Halt::Explain(_)) => Usage::help(help::netserver()),
-        TableEnd::Halted(Halt::Help | Halt::NotFirst | Halt::ListSelectors { .. }) => {
+        TableEnd::Halted(Halt::Help | Halt::ListSelectors { .. }) => {
             Usage::error(usage::netserver(), 1)
         }
         TableEnd::Complaint(line) => Usage::error(format!("{line}\n{}", usage::netserver()), 1),
     };
     Ok(ServerCommand::Usage(usage))
 }
-
-/// Answer to `--iperf3` behind options of netperf.
-const NOT_FIRST: &str =
-    "netperf: --iperf3 has to be the first option: netperf --iperf3 -H HOST [OPTIONS]\n";
 
 fn halted(halt: Halt, stream: OutputStream, letters: impl Fn() -> String) -> Command {
     match halt {
@@ -453,7 +453,6 @@ fn halted(halt: Halt, stream: OutputStream, letters: impl Fn() -> String) -> Com
             hint: String::new(),
         }),
         Halt::Explain(topic) => Command::Usage(Usage::help(topic.text())),
-        Halt::NotFirst => Command::Usage(Usage::error(NOT_FIRST.to_owned(), 1)),
         Halt::Version => Command::Version(VERSION.to_owned()),
         Halt::FullVersion => Command::FullVersion,
         Halt::ListSelectors { one_per_line } => Command::ListSelectors { one_per_line },

@@ -83,8 +83,6 @@ pub(crate) enum Halt {
     Version,
     /// `--version`.
     FullVersion,
-    /// `--iperf3` behind other options.
-    NotFirst,
     /// `?` as a selection.
     ListSelectors {
         /// One per line.

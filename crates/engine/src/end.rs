@@ -253,6 +253,8 @@ pub(crate) fn result(
     };
     let socket = &plan.socket;
     EndResult {
+        calls_unknown: false,
+        process_cpu: None,
         tally,
         sends_unknown: false,
         failed_sends_unknown: false,

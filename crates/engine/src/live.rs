@@ -50,6 +50,20 @@ pub(crate) fn total(counts: &[Counts]) -> Tally {
     tally
 }
 
+/// Counts that the code of another program's protocol keeps.
+type CountSource = Box<dyn Fn() -> Tally + Send + Sync>;
+
+/// Their source, once the run has begun.
+#[derive(Default)]
+struct OtherCounts(OnceLock<CountSource>);
+
+impl std::fmt::Debug for OtherCounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let known = self.0.get().map(|source| source());
+        f.debug_tuple("OtherCounts").field(&known).finish()
+    }
+}
+
 /// The counts of a run, and its data connection, for another thread to look at.
 #[derive(Debug, Default)]
 pub struct Live {
@@ -58,6 +72,8 @@ pub struct Live {
     late: Counts,
     /// Those of the workers of many flows.
     workers: OnceLock<Arc<[Counts]>>,
+    /// Those of a run without the loops of an end.
+    other: OtherCounts,
     over: OnceLock<Moment>,
     /// The current part of a run of which only one part counts.
     part: Mutex<Option<RunPart>>,
@@ -92,9 +108,33 @@ struct Data {
     last: Option<TcpInfo>,
     /// Bytes acknowledged at the end of the loop.
     acknowledged: Option<u64>,
+    /// Bytes that the peer acknowledges before those of the test.
+    before: u64,
 }
 
 impl Live {
+    /// The counts of a run that has no loops of an end, from now on.
+    pub fn reads(&self, counts: impl Fn() -> Tally + Send + Sync + 'static) {
+        // A run has one source.
+        let _first = self.other.0.set(Box::new(counts));
+    }
+
+    /// These are the data connections of such a run, as far as they are observed. The peer
+    /// acknowledges `before` bytes that are not data of the test.
+    pub fn observes(&self, connections: &[BorrowedFd<'_>], before: u64) {
+        if let Some(watched) = self.watch(None, true) {
+            let numbers = (1..).map(Some);
+            watched.offer(0, numbers.zip(connections.iter().copied()));
+            watched.begin();
+        }
+        let mut data = self.data();
+        data.before = before;
+        if let ([only], true) = (connections, self.watches) {
+            // Without a second descriptor there is nothing to tell of it.
+            data.socket = only.try_clone_to_owned().ok();
+        }
+    }
+
     /// Counts beside which `TCP_INFO` of the data connection can be read.
     #[must_use]
     pub fn with_tcp(self) -> Self {
@@ -252,7 +292,7 @@ impl Live {
     }
 
     /// The same where what counts was over before.
-    pub(crate) fn end_at(&self, moment: Moment) {
+    pub fn end_at(&self, moment: Moment) {
         // A second end would change nothing.
         let _first = self.over.set(moment);
         if let Some(watched) = self.series.get() {
@@ -281,8 +321,9 @@ impl Live {
         }
     }
 
-    /// The run is to end before its time.
-    pub(crate) fn is_enough(&self) -> bool {
+    /// Returns true if the run is to end before its time.
+    #[must_use]
+    pub fn is_enough(&self) -> bool {
         self.enough.load(Ordering::Relaxed)
     }
 
@@ -316,7 +357,10 @@ impl Live {
             .get()
             .map_or_else(Tally::default, |workers| total(workers));
         self.counts.add_to(&mut tally);
-        tally
+        match self.other.0.get() {
+            Some(source) => tally.plus(&source()),
+            None => tally,
+        }
     }
 
     /// The counts of each worker of many flows, as they are now.
@@ -343,14 +387,18 @@ impl Live {
     /// ([`Live::with_tcp`], [`Live::with_flows`]), and unless the kernel tells.
     #[must_use]
     pub fn acknowledged(&self, connections: u32) -> Option<u64> {
-        if let Some(watched) = self.series.get() {
-            return watched.acknowledged(connections);
-        }
-        let data = self.data();
-        match &data.socket {
-            Some(socket) => acknowledged(socket.as_fd()),
-            None => data.acknowledged,
-        }
+        let watched = self.series.get();
+        let all = match watched {
+            Some(watched) => watched.acknowledged(connections),
+            None => {
+                let data = self.data();
+                match &data.socket {
+                    Some(socket) => acknowledged(socket.as_fd()),
+                    None => data.acknowledged,
+                }
+            }
+        };
+        Some(all?.saturating_sub(self.data().before))
     }
 
     /// `TCP_INFO` of the data connection: as it is now, or as it was when the loop

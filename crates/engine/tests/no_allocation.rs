@@ -446,16 +446,16 @@ fn without_buffers<R: Recorder>(recorder: &mut R) {
     one_way(Tcp, |socket| Spliced::new(socket).unwrap(), recorder);
     let file = || std::fs::File::open("/proc/self/exe").unwrap();
     one_way(|socket| FromFile::new(socket, file(), 0, 3), Tcp, recorder);
-    if RingSend::new(connection().0, None, 3, 20_000).is_err() {
+    if RingSend::<false>::new(connection().0, None, (3, 20_000), None).is_err() {
         return;
     }
     one_way(
-        |socket| RingSend::new(socket, None, 4, 5_000).unwrap(),
-        |socket| RingRecv::new(socket, 3, 30_000, false).unwrap(),
+        |socket| RingSend::<false>::new(socket, None, (4, 5_000), None).unwrap(),
+        |socket| RingRecv::new(socket, (3, 30_000), false, None).unwrap(),
         recorder,
     );
     one_way(
-        |socket| RingZeroCopy::new(socket, 3).unwrap(),
+        |socket| RingZeroCopy::new(socket, 3, None).unwrap(),
         Tcp,
         recorder,
     );

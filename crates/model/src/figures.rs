@@ -290,6 +290,7 @@ pub(crate) mod tests {
             response: Some(1),
             burst: 0,
             associations: 1,
+            peer: None,
             control: Some(ControlPlan {
                 remote: address.clone(),
                 local: address.clone(),

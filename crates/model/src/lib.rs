@@ -24,6 +24,7 @@ pub mod latency;
 pub mod many;
 pub mod one_way;
 pub mod outcome;
+pub mod peer;
 pub mod plan;
 pub mod policy;
 pub mod quality;
@@ -61,10 +62,11 @@ pub use many::{
 };
 pub use one_way::{ClockOffset, DeviceStamp, OneWay, Part, Spread, Stamp, Stamper, Stamps};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
+pub use peer::{PeerProgram, ProcessCpu};
 pub use plan::{
     ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, Duplex, EndPlan, Family, Flow,
-    Format, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing, SelectionSource, SocketPlan,
-    TestPlan, TouchPlan,
+    Format, IperfShape, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing, SelectionSource,
+    SocketPlan, TestPlan, TouchPlan,
 };
 pub use policy::{
     BadBudget, BadFeatures, BadHostSupport, BadNetwork, BadPortRange, BadStartups, BadTransports,
@@ -72,7 +74,7 @@ pub use policy::{
     Limits, Network, OnePort, Policy, PortRange, Require, SessionLoad, Sources, Startups,
     TransportGroup, TransportSet,
 };
-pub use quality::{ArrivalOrder, NUMBER_BYTES, Quality};
+pub use quality::{ArrivalOrder, NUMBER_BYTES, Quality, QualityScope};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};
 pub use refusal::{Refusal, tells_of_tcp};
 pub use secret::{PassphraseText, Secret, WeakSecret};

@@ -15,6 +15,7 @@ use crate::io::IoCounts;
 use crate::latency::Latency;
 use crate::many::{FlowThere, Flows, Window, WorkerThreads};
 use crate::one_way::{OneWay, Stamps};
+use crate::peer::{PeerProgram, ProcessCpu};
 use crate::plan::TestPlan;
 use crate::quality::Quality;
 use crate::rate::Paced;
@@ -77,12 +78,16 @@ pub struct EndResult {
     pub tally: Tally,
     /// True if the counts of sends are unknown; those in `tally` are incomplete.
     pub sends_unknown: bool,
+    /// True if the numbers of calls are unknown.
+    pub calls_unknown: bool,
     /// True if the count of failed sends is unknown.
     pub failed_sends_unknown: bool,
     /// This end's own idea of the length of the run, seconds.
     pub elapsed: f64,
     /// CPU utilisation; `None` when not measured.
     pub cpu: Option<CpuUsage>,
+    /// CPU time of the process; `None` unless the other end is iperf.
+    pub process_cpu: Option<ProcessCpu>,
     /// `SO_SNDBUF` at the end, bytes.
     pub send_buffer_end: Option<u32>,
     /// `SO_RCVBUF` at the end, bytes.
@@ -266,6 +271,31 @@ pub enum Warning {
     OneHost,
 }
 
+impl Warning {
+    /// The same of a peer that is not netserver.
+    #[must_use]
+    pub fn of_peer(self, peer: PeerProgram) -> Self {
+        let named = |text: String| text.replace("netserver", peer.label());
+        match self {
+            Self::PeerLost(text) => Self::PeerLost(named(text)),
+            Self::RateMissed(text) => Self::RateMissed(named(text)),
+            Self::Stalled(text) => Self::Stalled(named(text)),
+            Self::Unheard(text) => Self::Unheard(named(text)),
+            Self::Implausible(text) => Self::Implausible(named(text)),
+            Self::Imprecise(text) => Self::Imprecise(named(text)),
+            Self::EndedEarly
+            | Self::QueueDiscarded
+            | Self::FellBackToTcp
+            | Self::ClockWentWrong
+            | Self::GeneratorLate(_)
+            | Self::Unanswered(_)
+            | Self::NotAsAsked(_)
+            | Self::CpuBound(_)
+            | Self::OneHost => self,
+        }
+    }
+}
+
 /// Begin and end of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -301,6 +331,8 @@ pub struct Outcome {
     pub local_host: HostFacts,
     /// netserver's host; `None` if unknown.
     pub remote_host: Option<HostFacts>,
+    /// Version of the program at the other end, if it is not netserver; `None` if unknown.
+    pub peer_version: Option<String>,
     /// Identifier of this run.
     pub uuid: String,
     /// When the program began and when it had the last result.

@@ -4,7 +4,7 @@ mod flow;
 mod report;
 
 pub use flow::{Duplex, Flow};
-pub use report::{Format, ReportPlan, SelectionSource};
+pub use report::{Format, IperfShape, ReportPlan, SelectionSource};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,6 +20,7 @@ use crate::fields::{AsPercent, AsSeconds};
 use crate::io::{Feature, IoPlan};
 use crate::many::Many;
 use crate::one_way::Stamper;
+use crate::peer::PeerProgram;
 use crate::rate::RatePlan;
 use crate::secret::{PassphraseText, Secret};
 use crate::series::SeriesPlan;
@@ -418,6 +419,8 @@ pub struct TestPlan {
     pub burst: u32,
     /// Associations at the same time (sctp suite `-T`); 1 for every other transport.
     pub associations: u32,
+    /// The program at the other end; `None` for netserver, and with `-N`.
+    pub peer: Option<PeerProgram>,
     /// The control connection; `None` with `-N`.
     pub control: Option<ControlPlan>,
     /// Address of netperf's data socket.
@@ -452,4 +455,12 @@ pub struct TestPlan {
     pub many: Option<Many>,
     /// Early end of the run, once figures reach this precision.
     pub until: Option<UntilPlan>,
+}
+
+impl TestPlan {
+    /// True if the program at the other end cannot be asked for anything (`-N`).
+    #[must_use]
+    pub const fn has_no_peer(&self) -> bool {
+        self.control.is_none() && self.peer.is_none()
+    }
 }

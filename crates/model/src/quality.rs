@@ -4,6 +4,18 @@
 /// was sent.
 pub const NUMBER_BYTES: u32 = 24;
 
+/// What a receiver of numbered datagrams counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum QualityScope {
+    /// Loss and jitter: the results of a server of iperf3.
+    Loss,
+    /// Order, too, with repeated datagrams among those out of order: iperf.
+    Order,
+    /// Everything.
+    #[default]
+    Full,
+}
+
 /// Counts of the receiver of numbered datagrams, or of their sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quality {
@@ -32,6 +44,8 @@ pub struct Quality {
     pub most_variation: u64,
     /// True if the end of the data arrived.
     pub ended: bool,
+    /// What was counted. All else is 0.
+    pub scope: QualityScope,
 }
 
 impl Quality {
@@ -59,6 +73,7 @@ impl Quality {
             mean_variation: mean(|one| one.mean_variation),
             most_variation: self.most_variation.max(other.most_variation),
             ended: self.ended && other.ended,
+            scope: self.scope.min(other.scope),
         }
     }
 
@@ -103,6 +118,12 @@ impl Quality {
             *count = number;
         }
         quality
+    }
+
+    /// A count that needs this scope; `None` if it was not counted.
+    #[must_use]
+    pub fn within<T>(&self, scope: QualityScope, count: T) -> Option<T> {
+        (self.scope >= scope).then_some(count)
     }
 
     /// The number of datagrams that should have arrived of those that the sender counted.

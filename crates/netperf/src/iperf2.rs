@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_engine::iperf2::{PATIENCE, Transfer, TransferCounts};
+use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::io::set_patience;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Domain, Protocol, Socket, Type, tcp};
 use netperf_session::iperf2::account::DatagramAccount;
-use netperf_wire::iperf2::ServerReport;
+use netperf_wire::iperf2::{ServerReport, Version};
 
 use self::backward::BackListener;
 use crate::threads::spawn;
@@ -87,6 +88,8 @@ pub(crate) struct Iperf2StreamResult {
     pub(crate) report: Option<ServerReport>,
     /// True if a report was awaited and none came.
     pub(crate) unreported: bool,
+    /// Version of the server, if it told.
+    pub(crate) version: Option<Version>,
 }
 
 /// A test of a client, with open connections.
@@ -94,6 +97,8 @@ pub(crate) struct Iperf2StreamResult {
 pub(crate) struct Iperf2Client {
     pub(crate) plan: Iperf2Plan,
     pub(crate) streams: Vec<Iperf2Stream>,
+    /// Time in which the connections were opened.
+    pub(crate) setup: Duration,
     back: Option<BackListener>,
     /// Counters of what arrives on connections or flows of the server's own.
     pub(crate) back_received: TransferCounts,
@@ -116,10 +121,13 @@ impl Iperf2Client {
         } else {
             None
         };
+        let before = clock::now();
         let streams = (1..=plan.streams.max(1))
             .map(|number| open(plan, options, remote, number))
             .collect::<Result<_, _>>()?;
+        let setup = before.elapsed();
         Ok(Self {
+            setup,
             plan: plan.clone(),
             streams,
             back,

@@ -35,34 +35,14 @@ pub fn argv() -> Vec<OsString> {
     std::env::args_os().collect()
 }
 
-/// The words of an iperf3 command line: those of a process that was started under the name
-/// iperf3, or behind a first word `--iperf3`.
+/// Runs a process that was started under the name iperf3.
 #[must_use]
-pub fn iperf3_words(argv: &[OsString]) -> Option<Vec<String>> {
-    let text = |word: &OsString| word.to_string_lossy().into_owned();
-    let words = argv.get(1..)?;
-    if is_called(argv, "iperf3") {
-        return Some(words.iter().map(text).collect());
-    }
-    let (first, rest) = words.split_first()?;
-    if first != "--iperf3" {
-        return None;
-    }
-    // The host has the letter that it has in netperf, too.
-    let word = |word: &OsString| {
-        if word == "-H" {
-            "-c".to_owned()
-        } else {
-            text(word)
-        }
-    };
-    Some(rest.iter().map(word).collect())
-}
-
-/// Runs an iperf3 command line.
-#[must_use]
-pub fn iperf3_main(words: &[String]) -> std::process::ExitCode {
-    iperf3::client::main(words)
+pub fn iperf3_main(argv: &[OsString]) -> std::process::ExitCode {
+    let words = argv.iter().skip(1);
+    let words: Vec<String> = words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    iperf3::client::main(&words)
 }
 
 /// Returns true if this process was started under the name netserver.
@@ -77,6 +57,12 @@ pub fn is_netserver(argv: &[OsString]) -> bool {
 #[must_use]
 pub fn is_iperf2(argv: &[OsString]) -> bool {
     is_called(argv, "iperf")
+}
+
+/// Returns true if this process was started under the name iperf3.
+#[must_use]
+pub fn is_iperf3(argv: &[OsString]) -> bool {
+    is_called(argv, "iperf3")
 }
 
 fn is_called(argv: &[OsString], wanted: &str) -> bool {

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use netperf_model::{
-    ConfidencePlan, Format, Host, Hosts, ReportPlan, Suite, TestId, TestPlan, TransportId,
+    ConfidencePlan, Host, Hosts, ReportPlan, Suite, TestId, TestPlan, TransportId,
 };
 
 use crate::fmt::{Arg, printf};
@@ -27,8 +27,7 @@ const XTI_CONFIDENCE: &str = " : +/-%3.1f%% @ %2d%% conf.";
 /// `None` with headers off and for tests without a banner.
 #[must_use]
 pub fn banner(plan: &TestPlan, report: &ReportPlan, hosts: &Hosts) -> Option<String> {
-    let classic = !(report.format.is_json() || report.format == Format::Human);
-    let shown = report.headers && classic;
+    let shown = report.headers && report.format.has_lines();
     if !shown || plan.test == TestId::Uuid {
         return None;
     }
@@ -57,7 +56,10 @@ fn with_addresses(plan: &TestPlan, report: &ReportPlan, hosts: &Hosts) -> String
     }
     push_if(&mut line, plan.local.socket.nodelay, " : nodelay");
     push_if(&mut line, report.copy_avoidance_shown, " : copy avoidance");
-    push_if(&mut line, plan.control.is_none(), " : no control");
+    push_if(&mut line, plan.has_no_peer(), " : no control");
+    if let Some(peer) = plan.peer {
+        line.push_str(&format!(" : {}", peer.label()));
+    }
     line.push_str(FEATURES);
     if name.contains("REQUEST/RESPONSE") {
         line.push_str(&format!(" : first burst {}", plan.burst));

@@ -85,6 +85,17 @@ pub struct ProgramInfo {
     pub compatible_with: String,
 }
 
+/// A program at the other end that is not netserver.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "peer_program")]
+pub struct PeerProgramInfo {
+    /// Its protocol; more may be added.
+    #[schemars(extend("examples" = ["iperf2", "iperf3"]))]
+    pub program: String,
+    /// Its version, if it tells. Null if unknown.
+    pub version: Option<String>,
+}
+
 /// Everything known about one run of netperf. Every field is always present; null is a value
 /// that is unknown, was not asked for, or does not apply.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -110,8 +121,10 @@ pub struct Document {
     pub test: AskedTest,
     /// netperf's end.
     pub local: EndDocument,
-    /// netserver's end.
+    /// netserver's end, or that of the peer.
     pub remote: EndDocument,
+    /// The program at the other end. Null for netserver, and without one (`-N`).
+    pub peer: Option<PeerProgramInfo>,
     /// The result: means over all iterations. Null for tests without data, and if the run
     /// failed.
     pub result: Option<MeanResult>,
@@ -266,6 +279,10 @@ impl Document {
             test: AskedTest::of(plan),
             local: EndDocument::asked(&plan.local, &plan.local_data),
             remote: EndDocument::asked(&plan.remote, &plan.remote_data),
+            peer: plan.peer.map(|peer| PeerProgramInfo {
+                program: peer.name().to_owned(),
+                version: None,
+            }),
             ..Self::default()
         }
     }
@@ -287,6 +304,9 @@ impl Document {
         };
         let mut document = Self::so_far(context, so_far);
         document.uuid = Some(outcome.uuid.clone());
+        if let Some(peer) = &mut document.peer {
+            peer.version.clone_from(&outcome.peer_version);
+        }
         document.local.set_facts(
             &outcome.hosts.local,
             Some(outcome.agreed.local),

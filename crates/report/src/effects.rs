@@ -2,7 +2,7 @@
 //! verbosity 1 what verbosity 2 has in tables, and encryption and series at both.
 
 use netperf_model::figures::count;
-use netperf_model::{Format, Part, TestId, Unit};
+use netperf_model::{Format, Part, QualityScope, TestId, Unit};
 
 use crate::format::operation;
 use crate::quality::{Receiver, Reception, reception};
@@ -66,12 +66,16 @@ fn datagrams(way: &str, got: &Reception) -> String {
     let lost = got
         .lost_percent()
         .map_or_else(String::new, |share| format!(" ({share:.4} %)"));
+    let counted = |scope, count: u64, what| {
+        let count = quality.within(scope, count);
+        count.map_or_else(String::new, |count| format!(", {count} {what}"))
+    };
     format!(
-        "Datagrams {way}: {} received, {} lost{lost}, {} duplicated, {} reordered, jitter {:.3} usec",
+        "Datagrams {way}: {} received, {} lost{lost}{}{}, jitter {:.3} usec",
         quality.received,
         got.lost(),
-        quality.duplicated,
-        quality.reordered,
+        counted(QualityScope::Full, quality.duplicated, "duplicated"),
+        counted(QualityScope::Order, quality.reordered, "reordered"),
         count(quality.jitter) / 1e3
     )
 }

@@ -65,7 +65,7 @@ pub fn interim_line(
             printf(CSV, &args) + &stage.unwrap_or_default() + "\n"
         }
         Format::Keyval(_) => keyval(index, args, interim.stage()),
-        Format::Json | Format::Human => String::new(),
+        Format::Json | Format::Human | Format::Iperf(_) => String::new(),
         Format::JsonStream => json::interim_event(plan, index, interim),
     }
 }

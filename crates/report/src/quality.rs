@@ -2,8 +2,8 @@
 //!
 //! `all` and `?` omit the selectors.
 
-use netperf_model::Quality;
 use netperf_model::figures::count;
+use netperf_model::{Quality, QualityScope};
 
 use crate::selectors::SelectorValue::Run;
 use crate::selectors::{Need, SelectorRow, row};
@@ -88,24 +88,34 @@ pub(crate) static QUALITY: &[&[SelectorRow]] = &[of_each_receiver![
         "datagrams that were sent and never arrived"),
     ("LOST_PERCENT", "Lost %", "%", "%.4f", |got| got.lost_percent().into(),
         "share of the datagrams that never arrived"),
-    ("DUPLICATED", "Duplicated", "datagrams", "%lld", |got| Value::Count(got.quality.duplicated),
+    ("DUPLICATED", "Duplicated", "datagrams", "%lld", |got| counted(got, QualityScope::Full, got.quality.duplicated),
         "duplicate datagrams"),
-    ("REORDERED", "Reordered", "datagrams", "%lld", |got| Value::Count(got.quality.reordered),
+    ("REORDERED", "Reordered", "datagrams", "%lld", |got| counted(got, QualityScope::Order, got.quality.reordered),
         "datagrams that arrived after one with a higher number"),
-    ("REORDER_EXTENT", "Reorder Extent", "datagrams", "%lld", |got| Value::Count(got.quality.extent),
+    ("REORDER_EXTENT", "Reorder Extent", "datagrams", "%lld", |got| counted(got, QualityScope::Full, got.quality.extent),
         "largest reordering extent"),
-    ("TOO_LATE", "Too Late", "datagrams", "%lld", |got| Value::Count(got.quality.too_late),
+    ("TOO_LATE", "Too Late", "datagrams", "%lld", |got| counted(got, QualityScope::Full, got.quality.too_late),
         "datagrams too late to classify; they count as lost"),
     ("JITTER_USEC", "Jitter us", "microseconds", "%.3f", |got| micros(got.quality.jitter),
         "interarrival jitter (RFC 3550)"),
-    ("DELAY_VARIATION_USEC", "Mean Delay Variation us", "microseconds", "%.3f", |got| micros(got.quality.mean_variation),
+    ("DELAY_VARIATION_USEC", "Mean Delay Variation us", "microseconds", "%.3f", |got| variation(got, got.quality.mean_variation),
         "additional delay of the average datagram relative to the fastest"),
-    ("MAX_DELAY_VARIATION_USEC", "Max Delay Variation us", "microseconds", "%.3f", |got| micros(got.quality.most_variation),
+    ("MAX_DELAY_VARIATION_USEC", "Max Delay Variation us", "microseconds", "%.3f", |got| variation(got, got.quality.most_variation),
         "additional delay of the slowest datagram relative to the fastest"),
 ]];
 
 fn value(view: &View<'_>, receiver: Receiver, of: fn(&Reception) -> Value) -> Value {
     reception(view, receiver).map_or(NOT_MEASURED, |got| of(&got))
+}
+
+fn counted(got: &Reception, scope: QualityScope, count: u64) -> Value {
+    let count = got.quality.within(scope, count);
+    count.map_or(NOT_MEASURED, Value::Count)
+}
+
+fn variation(got: &Reception, nanoseconds: u64) -> Value {
+    let known = got.quality.within(QualityScope::Full, nanoseconds);
+    known.map_or(NOT_MEASURED, micros)
 }
 
 fn micros(nanoseconds: u64) -> Value {
@@ -143,15 +153,20 @@ fn line(way: &str, got: &Reception) -> String {
         .sent
         .map_or_else(|| "?".to_owned(), |sent| sent.to_string());
     let micros = |nanoseconds: u64| count(nanoseconds) / 1e3;
+    let known = |scope, text: String| {
+        let text = quality.within(scope, text);
+        text.unwrap_or_else(|| "?".to_owned())
+    };
+    let variation = |nanoseconds| known(QualityScope::Full, format!("{:.1}", micros(nanoseconds)));
     format!(
-        "{way:<13} {sent:<11} {:<11} {:<9} {:<8.4} {:<5} {:<7} {:<7.1} {:<9.1} {:.1}\n",
+        "{way:<13} {sent:<11} {:<11} {:<9} {:<8.4} {:<5} {:<7} {:<7.1} {:<9} {}\n",
         quality.received,
         got.lost(),
         got.lost_percent().unwrap_or(0.0),
-        quality.duplicated,
-        quality.reordered,
+        known(QualityScope::Full, quality.duplicated.to_string()),
+        known(QualityScope::Order, quality.reordered.to_string()),
         micros(quality.jitter),
-        micros(quality.mean_variation),
-        micros(quality.most_variation),
+        variation(quality.mean_variation),
+        variation(quality.most_variation),
     )
 }

@@ -152,7 +152,11 @@ impl Selection {
     pub fn of(plan: &TestPlan, report: &ReportPlan) -> Result<Option<Self>, SelectionError> {
         let source = match &report.format {
             Format::Classic if plan.test == TestId::Omni => &SelectionSource::Default,
-            Format::Classic | Format::Json | Format::JsonStream | Format::Human => return Ok(None),
+            Format::Classic
+            | Format::Json
+            | Format::JsonStream
+            | Format::Human
+            | Format::Iperf(_) => return Ok(None),
             Format::Columns(source) | Format::Csv(source) | Format::Keyval(source) => source,
         };
         let mut selection = match source {

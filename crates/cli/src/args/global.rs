@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::{
-    Arrival, CpuMethod, Duplex, IoMethod, Limit, PassphraseText, Placement, Settings, Stamper, Unit,
+    Arrival, CpuMethod, Duplex, IoMethod, IperfShape, Limit, PassphraseText, PeerProgram,
+    Placement, Settings, Stamper, Unit,
 };
 
 use super::{HostArg, PerDirection, PerEnd};
@@ -72,8 +73,10 @@ pub struct GlobalArgs {
     pub no_control: bool,
     /// `-p`: control ports; the remote one is netserver's.
     pub port: PerEnd<String>,
-    /// `--iperf2`.
-    pub iperf2: bool,
+    /// `--iperf2` or `--iperf3`.
+    pub peer: Option<PeerProgram>,
+    /// `--output`.
+    pub output: Option<IperfShape>,
     /// `-P`: banner and titles.
     pub headers: Option<i32>,
     /// `-r`: confidence in the result only.

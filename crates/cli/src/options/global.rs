@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use netperf_model::{Arrival, Duplex, Family, SeriesPlan, Stamper, Unit};
+use netperf_model::{Arrival, Duplex, Family, IperfShape, PeerProgram, SeriesPlan, Stamper, Unit};
 
 use super::history;
 use super::{
@@ -43,13 +43,6 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
             "Used for the control connection and, unless --data-host is given, for the data \
              (default localhost). The family is 4 or 6 (inet, inet6, unspec); `,6` alone changes \
              only the family. vsock:3 is the host or virtual machine with context id 3.",
-        ),
-    Opt::named("iperf3", Group::About)
-        .action(Action::Halt(Halt::NotFirst))
-        .help("measure to an iperf3 server, with the options of iperf3 (as the first option)")
-        .more(
-            "netperf --iperf3 -H HOST [OPTIONS]: -H names the host, all other options, the output and \
-             the exit status are those of iperf3. The same under the name iperf3.",
         ),
     Opt::lettered('p', "port", Group::Hosts)
         .takes("port,local", PORTS)
@@ -146,15 +139,30 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
              The settings and counts of the remote end are unknown.",
         ),
     Opt::named("iperf2", Group::Hosts)
-        .flag(|a| {
-            a.iperf2 = true;
-            a.no_control = true;
-        })
+        .flag(|a| set_peer(a, PeerProgram::Iperf2))
         .help("run against a server of iperf 2")
         .more(
-            "A stream over TCP or UDP to `iperf -s` or `netserver --iperf2`, at port 5001 unless -p \
-             says otherwise. Options that a server of iperf 2 cannot be asked for are refused. The \
+            "Streams over TCP or UDP to `iperf -s` or `netserver --iperf2`, at port 5001 unless -p \
+             says otherwise. Options that a server of iperf 2 cannot be asked for are refused. \
+             Without --rate, each flow of datagrams has the rate of iperf, 1048576 bit/s. The \
              program called as `iperf` takes the options of iperf 2 instead.",
+        ),
+    Opt::named("iperf3", Group::Hosts)
+        .flag(|a| set_peer(a, PeerProgram::Iperf3))
+        .help("run against a server of iperf3")
+        .more(
+            "Streams over TCP or UDP to `iperf3 -s` or `netserver --iperf3`, at port 5201 unless -p \
+             says otherwise. Options that a server of iperf3 cannot be asked for are refused. \
+             Without --rate, each flow of datagrams has the rate of iperf3, 1048576 bit/s. The \
+             program called as `iperf3` takes the options of iperf3 instead.",
+        ),
+    Opt::named("output", Group::Output)
+        .takes("shape", ValueKind::Word(IperfShape::WORDS))
+        .set(|a, text| a.output = IperfShape::named(text))
+        .help("print what iperf3 or iperf 2 would print")
+        .more(
+            "iperf3, iperf3-json (as -J), iperf2 or iperf2-csv (as -y C), with --iperf3 or --iperf2. \
+             The result is stored with --history as usual. The test runs once.",
         ),
     Opt::lettered('Z', "passphrase", Group::Hosts)
         .takes("passphrase", ValueKind::Text)
@@ -429,6 +437,12 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
 ];
 
 /// `-D seconds,units`; `-D ,units` keeps one second. The units have no effect.
+/// A server that is not netserver has no control connection of netperf.
+fn set_peer(args: &mut GlobalArgs, peer: PeerProgram) {
+    args.peer = Some(peer);
+    args.no_control = true;
+}
+
 fn interim(args: &mut GlobalArgs, text: &str) {
     let interval = args.interim.get_or_insert(1.0);
     if let (Some(typed), _) = first_half(text) {

@@ -58,7 +58,6 @@ pub(crate) fn command(
     }
     Ok(Command::Run(Box::new(RunCommand {
         report,
-        iperf2: args.global.iperf2,
         auto_one_port: args.global.io.one_port == Some(OnePortArg::Auto),
         debug_level: args.global.debug,
         show: args.global.show,
@@ -94,9 +93,6 @@ fn asks_for_tests(args: &Args) -> bool {
     args.global.test.as_ref().is_some_and(asks)
 }
 
-/// Port of a server of iperf 2.
-const IPERF2_PORT: &str = "5001";
-
 /// The plan for `args`.
 fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<TestPlan, CliError> {
     let (global, typed) = (&args.global, &args.test);
@@ -107,16 +103,16 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
     }
     let (local_data, mut remote_data) = hosts::data(args);
     let (request, mut response) = work::request_response(test, flow, typed);
-    if global.iperf2 {
+    if let Some(peer) = global.peer {
         let port = global.port.remote.as_deref();
-        port.unwrap_or(IPERF2_PORT)
+        port.unwrap_or(peer.port())
             .clone_into(&mut remote_data.port);
     } else if control.is_none() && typed.port.remote.is_none() && needs_peer(test) {
         remote_data.port = hosts::default_service(test, flow)?.to_owned();
         response = response.and(request);
     }
-    let rate = rate::asked(args, flow)?;
     let transport = work::transport(args, test)?;
+    let rate = rate::asked(args, flow, transport)?;
     idle::refuse(args, test, transport)?;
     let limit = until::limit(args, work::limit(args, test, flow));
     let until = until::asked(args, test, limit)?;
@@ -134,6 +130,7 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
         response,
         burst: u32::try_from(typed.burst).unwrap_or(0),
         associations: typed.associations.unwrap_or(1),
+        peer: global.peer,
         local_data,
         remote_data,
         local: end(PlannedEnd::Local),

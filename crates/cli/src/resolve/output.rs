@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use netperf_model::{Format, Limit, ReportPlan, SelectionSource, TestId};
+use netperf_model::{Format, IperfShape, Limit, PeerProgram, ReportPlan, SelectionSource, TestId};
 
 use super::work;
 use crate::CliEnvironment;
@@ -21,7 +21,7 @@ const FILE_LINES: usize = 4;
 /// When another output is asked for as well.
 pub(super) fn for_a_person(args: &mut Args, test: TestId) -> Result<(), CliError> {
     let (global, typed) = (&args.global, &args.test);
-    let selected = global.json.is_some() || typed.output.is_some();
+    let selected = global.json.is_some() || typed.output.is_some() || global.output.is_some();
     let shaped = global.headers.or(global.verbosity).is_some()
         || global.interim.is_some()
         || global.debug > 0;
@@ -87,6 +87,9 @@ fn format(
     environment: &CliEnvironment<'_>,
     notices: &mut Vec<Notice>,
 ) -> Result<Format, CliError> {
+    if let Some(shape) = args.global.output {
+        return iperf(args, shape).map(|()| Format::Iperf(shape));
+    }
     match args.global.json {
         Some(JsonArg::Document) => return Ok(Format::Json),
         Some(JsonArg::Stream) => return Ok(Format::JsonStream),
@@ -110,6 +113,27 @@ fn format(
         OutputLayout::Keyval => Format::Keyval(selection),
         OutputLayout::Csv => Format::Csv(selection),
         OutputLayout::Columns => Format::Columns(selection),
+    })
+}
+
+/// Checks that a test can have the output of iperf.
+fn iperf(args: &Args, shape: IperfShape) -> Result<(), CliError> {
+    let global = &args.global;
+    let why = if global.peer != Some(shape.program()) {
+        match shape.program() {
+            PeerProgram::Iperf2 => "iperf2 and iperf2-csv need --iperf2",
+            PeerProgram::Iperf3 => "iperf3 and iperf3-json need --iperf3",
+        }
+    } else if global.json.is_some() || args.test.output.is_some() {
+        "it is another output: leave it out, or --json, --json-stream, -k, -o and -O"
+    } else if work::confidence(global).is_some() {
+        "iperf runs a test once: leave it out, or -i and -I"
+    } else {
+        return Ok(());
+    };
+    Err(CliError::OutOfPlace {
+        option: "--output",
+        why,
     })
 }
 

@@ -1,6 +1,8 @@
 //! A rate to keep to.
 
-use netperf_model::{EndPlan, Flow, RatePlan, RateUnit, SocketPlan};
+use netperf_model::{
+    Arrival, EndPlan, Flow, PeerProgram, RatePlan, RateUnit, SocketPlan, TransportId,
+};
 
 use super::ends::PlannedEnd;
 use crate::args::{Args, RateCounts};
@@ -8,13 +10,17 @@ use crate::command::CliError;
 
 /// The rate that was asked for. A number alone counts requests where there are some, and
 /// bits elsewhere.
-pub(super) fn asked(args: &Args, flow: Flow) -> Result<Option<RatePlan>, CliError> {
+pub(super) fn asked(
+    args: &Args,
+    flow: Flow,
+    transport: TransportId,
+) -> Result<Option<RatePlan>, CliError> {
     let typed = args.global.rate;
     let Some(rate) = typed.rate else {
         let alone = match (typed.arrival, typed.seed) {
             (Some(_), _) => "arrival",
             (None, Some(_)) => "seed",
-            (None, None) => return Ok(None),
+            (None, None) => return Ok(of_iperf(args, transport)),
         };
         return Err(CliError::NeedsRate {
             program: args.program.clone(),
@@ -31,6 +37,18 @@ pub(super) fn asked(args: &Args, flow: Flow) -> Result<Option<RatePlan>, CliErro
         arrival: typed.arrival.unwrap_or_default(),
         seed: typed.seed,
     }))
+}
+
+/// The rate that datagrams have with iperf if none is given: of all flows together.
+fn of_iperf(args: &Args, transport: TransportId) -> Option<RatePlan> {
+    let flows = f64::from(args.global.flows.flows.unwrap_or(1));
+    let is_asked = args.global.peer.is_some() && transport == TransportId::Udp;
+    is_asked.then(|| RatePlan {
+        per_second: PeerProgram::DATAGRAM_RATE * flows,
+        unit: RateUnit::Bits,
+        arrival: Arrival::default(),
+        seed: None,
+    })
 }
 
 /// An end in a test at a rate: the end that starts the data keeps the rate. `delays` tells

@@ -147,6 +147,9 @@ fn a_session_is_told_all_that_it_has_to_know_and_nothing_about_other_connections
     // A session refuses more than its share in a line that names the limits of all.
     assert_eq!(told.access.sessions.take(), Some(3));
     assert!(told.access.memory.take().is_some() && told.access.ports.take().is_some());
+    // The passphrase itself is in no word.
+    assert_eq!(told.passphrase, Some("***".into()));
+    told.passphrase = Some("sesame".into());
     assert_eq!(told, serve(line));
     let mut usual = serve(&serve("").session_words().join(" "));
     assert!(usual.access.memory.take().is_some() && usual.access.ports.take().is_some());

@@ -100,8 +100,8 @@ pub(crate) fn run<N: Role>(
         },
     };
     let run = || registry::visit(job.transport, asked(job), open_flows);
-    let (reports, coordinated) = series::beside(watched, run)??;
-    let (mut reports, broke) = usable(job, reports, &coordinated).inspect_err(|_| live.end())?;
+    let (reports, ending) = series::beside(watched, run)??;
+    let (mut reports, broke) = usable(job, reports, &ending).inspect_err(|_| live.end())?;
     let discarded = cut(&mut reports);
     reports
         .iter()
@@ -114,13 +114,7 @@ pub(crate) fn run<N: Role>(
         threads,
         discarded,
     }
-    .finished(
-        reports,
-        &coordinated,
-        meter.into_inner(),
-        begun,
-        &work.setup,
-    )?;
+    .finished(reports, &ending, meter.into_inner(), begun, &work.setup)?;
     report.result.series = watched.and_then(Watched::series);
     report.discarded = discarded;
     report.broke = broke;
@@ -198,15 +192,15 @@ fn common<'a, N: Role>(
 fn usable(
     job: &EndJob,
     reports: Vec<Result<WorkerReport, EngineError>>,
-    coordinated: &Coordinated,
+    ending: &Coordinated,
 ) -> Result<(Vec<WorkerReport>, Option<EngineError>), EngineError> {
     let netperf = job.is_netperf();
     let stopped = netperf && alarm::stopped_by_user();
-    if stopped && !coordinated.counted {
+    if stopped && !ending.counted {
         let interrupted = io::ErrorKind::Interrupted.into();
         return Err(Operation::Warmup.failed()(interrupted));
     }
-    let (reports, broke) = workers::all(reports, stopped || coordinated.lost.is_some());
+    let (reports, broke) = workers::all(reports, stopped || ending.lost.is_some());
     let moved = |report: &WorkerReport| report.tally != Tally::default();
     match broke {
         Some(error) if !netperf || !reports.iter().any(moved) => Err(error),

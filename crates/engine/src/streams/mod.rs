@@ -131,6 +131,10 @@ const DRAINING: u8 = 2;
 const FINISHING: u8 = 3;
 
 impl Shared {
+    fn read(&self) -> Vec<StreamReading> {
+        self.counts.iter().map(StreamCounts::read).collect()
+    }
+
     /// Returns true while the streams go on.
     #[inline]
     pub(crate) fn goes_on(&self) -> bool {
@@ -163,6 +167,18 @@ impl Shared {
     fn open(&self) {
         *self.gate.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.opened.notify_all();
+    }
+}
+
+/// Counts of the streams of an end, also after their end.
+#[derive(Clone, Debug)]
+pub struct StreamsReader(Arc<Shared>);
+
+impl StreamsReader {
+    /// The counts of each stream as they are now.
+    #[must_use]
+    pub fn read(&self) -> Vec<StreamReading> {
+        self.0.read()
     }
 }
 
@@ -229,7 +245,13 @@ impl Streams {
     /// The counts of each stream as they are now.
     #[must_use]
     pub fn read(&self) -> Vec<StreamReading> {
-        self.shared.counts.iter().map(StreamCounts::read).collect()
+        self.shared.read()
+    }
+
+    /// The counts, for other threads.
+    #[must_use]
+    pub fn reader(&self) -> StreamsReader {
+        StreamsReader(Arc::clone(&self.shared))
     }
 
     /// Ends the streams that send, and waits for them. Those that receive go on.

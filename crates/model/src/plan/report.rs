@@ -1,6 +1,7 @@
 //! Form of the output.
 
 use super::ConfidencePlan;
+use crate::peer::PeerProgram;
 use crate::units::Unit;
 
 /// Form of the output.
@@ -46,6 +47,47 @@ pub enum Format {
     JsonStream,
     /// `--human`: a summary for a person, made of the document.
     Human,
+    /// `--output`: what a program of iperf prints. Its client prints it while the test runs.
+    Iperf(IperfShape),
+}
+
+/// Output of a program of iperf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IperfShape {
+    /// Lines of iperf3.
+    Iperf3,
+    /// The document of `iperf3 -J`.
+    Iperf3Json,
+    /// Lines of iperf 2.
+    Iperf2,
+    /// Lines of `iperf -y C`.
+    Iperf2Csv,
+}
+
+impl IperfShape {
+    /// All words that mean one.
+    pub const WORDS: &[&str] = &["iperf3", "iperf3-json", "iperf2", "iperf2-csv"];
+
+    /// The output that a word means.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "iperf3" => Self::Iperf3,
+            "iperf3-json" => Self::Iperf3Json,
+            "iperf2" => Self::Iperf2,
+            "iperf2-csv" => Self::Iperf2Csv,
+            _ => return None,
+        })
+    }
+
+    /// The program whose output it is.
+    #[must_use]
+    pub const fn program(self) -> PeerProgram {
+        match self {
+            Self::Iperf3 | Self::Iperf3Json => PeerProgram::Iperf3,
+            Self::Iperf2 | Self::Iperf2Csv => PeerProgram::Iperf2,
+        }
+    }
 }
 
 impl Format {
@@ -53,6 +95,15 @@ impl Format {
     #[must_use]
     pub const fn is_json(&self) -> bool {
         matches!(self, Self::Json | Self::JsonStream)
+    }
+
+    /// True if lines of the original are printed: banner, titles, rows, histograms.
+    #[must_use]
+    pub const fn has_lines(&self) -> bool {
+        !matches!(
+            self,
+            Self::Json | Self::JsonStream | Self::Human | Self::Iperf(_)
+        )
     }
 }
 

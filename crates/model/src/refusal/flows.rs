@@ -66,7 +66,7 @@ const TESTS: &[Reason] = &[
         "have a connection for each transaction only over transports with connections",
     ),
     (
-        |plan| flows_have_sessions(plan) && plan.control.is_none(),
+        |plan| flows_have_sessions(plan) && plan.has_no_peer(),
         "with an address each need a netserver that is told them: leave out -N",
     ),
     (

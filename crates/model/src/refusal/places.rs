@@ -427,7 +427,7 @@ const RATE: &[(Condition, &str)] = &[
     (
         |case| {
             let flow = case.plan.flow;
-            flow.receives && !flow.sends && case.plan.control.is_none() && !asks(case)
+            flow.receives && !flow.sends && case.plan.has_no_peer() && !asks(case)
         },
         "without a control connection the other end cannot be asked to keep to it",
     ),
@@ -442,7 +442,7 @@ const BIDIRECTIONAL: &[(Condition, &str)] = &[
         },
         DUPLEX,
     ),
-    (|case| case.plan.control.is_none(), WITH_A_NETSERVER),
+    (|case| case.plan.has_no_peer(), WITH_A_NETSERVER),
     (
         |case| {
             let local = &case.plan.local;

@@ -7,8 +7,8 @@ fn main() -> ExitCode {
     let argv = netperf::argv();
     if netperf::is_netserver(&argv) {
         netperf::server::main(&argv)
-    } else if let Some(words) = netperf::iperf3_words(&argv) {
-        netperf::iperf3_main(&words)
+    } else if netperf::is_iperf3(&argv) {
+        netperf::iperf3_main(&argv)
     } else if netperf::is_iperf2(&argv) {
         netperf::client::iperf2::main(&argv)
     } else {

@@ -14,7 +14,7 @@ use netperf_model::iperf2::Iperf2Amount;
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Type, alarm, wait};
 
-use self::rows::ClientRows;
+pub(crate) use self::rows::ClientRows;
 use crate::iperf2::{Iperf2Client, Iperf2Failure, Iperf2SocketOptions};
 use crate::output::{err, system_text};
 
@@ -94,29 +94,55 @@ fn client(mut args: Iperf2Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs a test and prints its rows.
-fn run(client: &Iperf2Client, args: &Iperf2Args, rows: &mut ClientRows) {
-    let stop = AtomicBool::new(false);
-    let results = client.run(&stop, |client, is_over| {
+/// Follows a test while it runs.
+pub(crate) struct Follow<'a> {
+    pub(crate) client: &'a Iperf2Client,
+    /// Time from one row to the next.
+    pub(crate) interval: Option<Duration>,
+    /// Ends the test.
+    pub(crate) stop: &'a AtomicBool,
+    /// Whether the test is to end before its time.
+    pub(crate) enough: &'a dyn Fn() -> bool,
+}
+
+impl Follow<'_> {
+    /// Prints rows of intervals until the test is over. A signal ends it early.
+    pub(crate) fn until(&self, is_over: &dyn Fn() -> bool, mut rows: Option<&mut ClientRows>) {
         let start = clock::now();
         let mut turn = 1_u32;
         while !is_over() {
-            if alarm::stopped_by_user() {
-                stop.store(true, Ordering::Relaxed);
+            if alarm::stopped_by_user() || (self.enough)() {
+                self.stop.store(true, Ordering::Relaxed);
             }
             // Only whole intervals of the test have rows.
-            let end = match args.plan.amount {
+            let end = match self.client.plan.amount {
                 Iperf2Amount::Time(time) => time + LOOK,
                 Iperf2Amount::Bytes(_) => Duration::MAX,
             };
-            let interval = args.interval.filter(|one| *one * turn <= end);
+            let interval = self.interval.filter(|one| *one * turn <= end);
             let due = interval.map(|interval| start.plus(interval * turn));
             if due.is_some_and(|due| due.left().is_zero()) {
-                rows.interval(client, turn);
+                if let Some(rows) = &mut rows {
+                    rows.interval(self.client, turn);
+                }
                 turn += 1;
             }
             wait::sleep(due.map_or(LOOK, |due| due.left().min(LOOK)));
         }
+    }
+}
+
+/// Runs a test and prints its rows.
+fn run(client: &Iperf2Client, args: &Iperf2Args, rows: &mut ClientRows) {
+    let stop = AtomicBool::new(false);
+    let results = client.run(&stop, |client, is_over| {
+        let follow = Follow {
+            client,
+            interval: args.interval,
+            stop: &stop,
+            enough: &|| false,
+        };
+        follow.until(is_over, Some(rows));
     });
     rows.results(client, &results);
     for failure in results.iter().filter_map(|result| result.as_ref().err()) {

@@ -9,6 +9,7 @@ mod drops;
 mod empty;
 mod implausible;
 mod iperf2;
+mod iperf3;
 pub(crate) mod many;
 mod series;
 mod session;
@@ -30,7 +31,7 @@ use netperf_measure::clock;
 use netperf_measure::device_drops::DeviceDrops;
 use netperf_model::{
     Agreed, EndJob, EndResult, EndSetup, Feature, HostFacts, Hosts, Iteration, Latency, OneWay,
-    TcpFacts, TestPlan, figures,
+    PeerProgram, TcpFacts, TestPlan, figures,
 };
 use netperf_os::alarm;
 use netperf_os::tcp::TcpInfo;
@@ -136,6 +137,8 @@ struct TestRun<'a> {
     facts: bool,
     /// Host facts from netserver.
     remote_host: Option<HostFacts>,
+    /// Version of the program at the other end, if it is not netserver.
+    peer_version: Option<String>,
 }
 
 /// Result of one iteration.
@@ -203,6 +206,7 @@ impl<'a> TestRun<'a> {
             data_port: None,
             facts: facts::wanted(run),
             remote_host: None,
+            peer_version: None,
         })
     }
 
@@ -216,8 +220,10 @@ impl<'a> TestRun<'a> {
         let offset = self.clock_offset()?;
         let earlier = self.done.intervals.len();
         let hosts = drawn(plan, &self.hosts);
-        if self.run.iperf2 {
-            return self.once_with_iperf2(&hosts);
+        match plan.peer {
+            Some(PeerProgram::Iperf2) => return self.once_with_iperf2(number, &hosts),
+            Some(PeerProgram::Iperf3) => return self.once_with_iperf3(number, &hosts),
+            None => {}
         }
         let family = hosts.remote.family();
         let failed = |error: EngineError| {

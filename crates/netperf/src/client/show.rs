@@ -81,8 +81,8 @@ fn wanted(run: &RunCommand) -> Result<Option<(DrawMode, Term)>, String> {
 /// script starts in the background do not.
 fn disturbs_nothing(run: &RunCommand) -> bool {
     let lines = run.plan.interim.is_some() && run.report.format != Format::Human;
-    let one_piece =
-        run.report.format == Format::Json || !(lines || run.report.format == Format::JsonStream);
+    let in_steps = matches!(run.report.format, Format::JsonStream | Format::Iperf(_));
+    let one_piece = run.report.format == Format::Json || !(lines || in_steps);
     let elsewhere = !io::stdout().is_terminal() || one_piece;
     let attended = io::stdin().is_terminal() && terminal::is_in_foreground(io::stderr().as_fd());
     elsewhere && attended && run.debug_level == 0 && can_be_drawn_on()

@@ -100,6 +100,8 @@ fn run_connection(
         let mut buf = [0; 4096];
         let limit = (0, CLOSE_TIME);
         let _ended = receive_stream(socket.as_fd(), &mut buf, limit, &counts, stop);
+        let answer = HeaderAnswer::decode(&buf).ok();
+        result.version = answer.map(|answer| answer.version);
     }
     Ok(result)
 }

@@ -1,6 +1,7 @@
 //! A client of iperf3.
 
 mod connect;
+mod observer;
 mod output;
 
 use std::net::SocketAddr;
@@ -17,7 +18,8 @@ use netperf_session::iperf3::client::{
 };
 use netperf_wire::iperf3::{Cookie, Parameters, Protocol, Results, StreamDirection};
 
-use self::output::Output;
+pub(crate) use self::observer::TestObserver;
+pub(crate) use self::output::Output;
 use super::run::{Run, StreamInfo, StreamInterval, Totals};
 use super::socket::send_all;
 use super::{BLOCK, DATAGRAM, VERSION};
@@ -117,12 +119,30 @@ fn parameters(args: &Iperf3Client) -> Parameters {
 
 /// Result of a test.
 pub(crate) struct Tested {
+    /// The streams, in the order in which they were opened.
+    pub(crate) infos: Vec<StreamInfo>,
+    /// Time from the first connect of a stream to the last, and until the server was ready.
+    pub(crate) setup: Duration,
     pub(crate) totals: Option<Totals>,
     pub(crate) peer: Option<Box<Results>>,
     /// Text of a failure.
     pub(crate) error: Option<String>,
     /// The user stopped the test.
     pub(crate) interrupted: bool,
+}
+
+impl Tested {
+    /// A test that could not begin.
+    pub(crate) fn failed(error: String) -> Self {
+        Self {
+            infos: Vec::new(),
+            setup: Duration::ZERO,
+            totals: None,
+            peer: None,
+            error: Some(error),
+            interrupted: false,
+        }
+    }
 }
 
 fn run(args: &Iperf3Client) -> ExitCode {
@@ -134,7 +154,7 @@ fn run(args: &Iperf3Client) -> ExitCode {
             return fail(&format!("error - unable to set CPU affinity: {error}"));
         }
     }
-    let mut output = Output::new(args);
+    let mut output = Output::new(args, &args.host);
     let tested = test(args, &mut output);
     output.last(&tested);
     if tested.error.is_some() {
@@ -145,55 +165,86 @@ fn run(args: &Iperf3Client) -> ExitCode {
 }
 
 fn test(args: &Iperf3Client, output: &mut Output) -> Tested {
-    let failed = |error: String| Tested {
-        totals: None,
-        peer: None,
-        error: Some(error),
-        interrupted: false,
-    };
-    let mut parameters = parameters(args);
-    let mut random = [0; 36];
-    if let Err(error) = netperf_os::system::random(&mut random) {
-        return failed(format!("unable to make a cookie: {error}"));
+    match ClientRun::begin(args, output) {
+        Ok(run) => run.finish(),
+        Err(error) => Tested::failed(error),
     }
-    let cookie = Cookie::of(&random);
-    output.connecting(&args.host, args.common.port.as_deref());
-    let control = match connect::control(args) {
-        Ok(control) => control,
-        Err(error) => return failed(error),
-    };
-    let mss = connect::segment_size(&control);
-    if parameters.len == 0 {
-        parameters.len = mss.filter(|_| args.udp).unwrap_or(DATAGRAM).min(65_507);
+}
+
+/// A test of a client.
+pub(crate) struct ClientRun<'a> {
+    test: Test<'a>,
+    machine: ClientTest,
+}
+
+impl<'a> ClientRun<'a> {
+    /// Connects to the server.
+    ///
+    /// # Errors
+    /// The text of the failure.
+    pub(crate) fn begin(
+        args: &'a Iperf3Client,
+        observer: &'a mut dyn TestObserver,
+    ) -> Result<Self, String> {
+        let mut parameters = parameters(args);
+        let mut random = [0; 36];
+        netperf_os::system::random(&mut random)
+            .map_err(|error| format!("unable to make a cookie: {error}"))?;
+        let cookie = Cookie::of(&random);
+        observer.connecting(args.common.port.as_deref());
+        let control = connect::control(args)?;
+        let mss = connect::segment_size(&control);
+        if parameters.len == 0 {
+            parameters.len = mss.filter(|_| args.udp).unwrap_or(DATAGRAM).min(65_507);
+        }
+        observer.begins(&control, &parameters, cookie, mss);
+        let mut test = Test {
+            args,
+            observer,
+            control,
+            cookie,
+            run: None,
+            totals: None,
+            peer: None,
+            error: None,
+            end: None,
+            parameters: parameters.clone(),
+            until: clock::now().plus(ANSWER),
+            timing: Timing::default(),
+            intervals: 0,
+            interrupted: false,
+        };
+        let mut machine = ClientTest::new(cookie, parameters);
+        test.step(&mut machine, ClientTestInput::Connected);
+        Ok(Self { test, machine })
     }
-    output.begins(&control, &parameters, cookie, mss);
-    let mut test = Test {
-        args,
-        output,
-        control,
-        cookie,
-        run: None,
-        totals: None,
-        peer: None,
-        error: None,
-        end: None,
-        parameters: parameters.clone(),
-        until: clock::now().plus(ANSWER),
-        timing: Timing::default(),
-        intervals: 0,
-        interrupted: false,
-    };
-    let mut machine = ClientTest::new(cookie, parameters);
-    test.step(&mut machine, ClientTestInput::Connected);
-    while test.end.is_none() {
-        test.turn(&mut machine);
+
+    /// Goes on until data moves, or until the test has failed.
+    pub(crate) fn until_data(&mut self) {
+        while self.test.end.is_none() && self.machine.at() != ClientTestState::Runs {
+            self.test.turn(&mut self.machine);
+        }
     }
-    test.leave()
+
+    /// Returns true if the server did not take the test because it runs another one.
+    pub(crate) const fn is_busy(&self) -> bool {
+        matches!(self.test.end, Some(Err(ClientError::Busy)))
+    }
+
+    /// Goes on to the end.
+    pub(crate) fn finish(mut self) -> Tested {
+        while self.test.end.is_none() {
+            self.test.turn(&mut self.machine);
+        }
+        self.test.leave()
+    }
 }
 
 /// Moments of a running test.
 #[derive(Debug, Default)]
 struct Timing {
+    /// Set-up of the streams.
+    setup: Duration,
     /// End of the part that does not count.
     omitted_until: Option<Moment>,
     /// End of the next interval.
@@ -206,7 +257,7 @@ struct Timing {
 
 struct Test<'a> {
     args: &'a Iperf3Client,
-    output: &'a mut Output,
+    observer: &'a mut dyn TestObserver,
     control: Socket,
     cookie: Cookie,
     parameters: Parameters,
@@ -251,7 +302,8 @@ impl Test<'_> {
         if matches!(readable, Ok(true)) {
             self.read_control(machine);
         }
-        if alarm::stopped_by_user() && self.end.is_none() {
+        let interrupted = alarm::stopped_by_user() && !self.observer.takes_signals();
+        if interrupted && self.end.is_none() {
             self.interrupted = true;
             self.finish();
             self.step(machine, ClientTestInput::Interrupted);
@@ -313,13 +365,15 @@ impl Test<'_> {
 
     fn open_streams(&mut self) -> ClientTestInput<'static> {
         let peer = self.control.peer_addr().ok().and_then(|at| at.as_socket());
+        let before = clock::now();
         let opened = match peer {
             Some(peer) => self.open_all(peer),
             None => Err("control socket has closed unexpectedly".to_owned()),
         };
         match opened {
             Ok(run) => {
-                self.output.connected(&run.infos, &self.parameters);
+                self.timing.setup = before.elapsed();
+                self.observer.connected(&run, &self.parameters);
                 self.run = Some(run);
                 ClientTestInput::StreamsOpen
             }
@@ -386,7 +440,7 @@ impl Test<'_> {
             let interval = self.interval();
             self.timing.interval_at = interval.map(|interval| clock::now().plus(interval));
         }
-        let is_over = over(self.timing.over_at);
+        let is_over = over(self.timing.over_at) || self.observer.is_enough();
         if over(self.timing.interval_at) && !is_over {
             self.row(self.timing.omitted_until.is_some());
             let interval = self.interval().unwrap_or(LOOK);
@@ -420,6 +474,7 @@ impl Test<'_> {
             }
             return;
         }
+        self.observer.over();
         if let Some(run) = &mut self.run {
             run.stop_sending();
         }
@@ -456,7 +511,7 @@ impl Test<'_> {
     }
 
     fn show(&mut self, interval: StreamInterval) {
-        self.output.interval(interval, self.intervals == 0);
+        self.observer.interval(interval, self.intervals == 0);
         self.intervals += 1;
     }
 
@@ -485,8 +540,11 @@ impl Test<'_> {
         if error.is_some() {
             self.finish();
         }
+        let (totals, infos) = self.totals.unzip();
         Tested {
-            totals: self.totals.map(|(totals, _)| totals),
+            infos: infos.unwrap_or_default(),
+            setup: self.timing.setup,
+            totals,
             peer: self.peer,
             error,
             interrupted: self.interrupted,

@@ -1,12 +1,13 @@
 //! The streams of a test while they run: intervals, the part that counts, and the results.
 
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use netperf_engine::streams::{StreamReading, StreamSocket, Streams, StreamsPlan};
 use netperf_measure::clock;
-use netperf_os::tcp::{self, TcpDetail};
+use netperf_model::Tally;
+use netperf_os::tcp::{self, TcpDetail, TcpInfo};
 use netperf_os::{Socket, process};
 use netperf_transport::socket::congestion;
 use netperf_wire::iperf3::{Counter, Parameters, Protocol, Results, StreamResults};
@@ -90,6 +91,8 @@ pub(crate) struct Totals {
     pub(crate) cpu: [f64; 3],
     /// Congestion control of the streams.
     pub(crate) congestion: Option<String>,
+    /// State of TCP of the first stream.
+    pub(crate) tcp: Option<TcpInfo>,
 }
 
 /// Length of blocks or datagrams of a test.
@@ -141,6 +144,7 @@ pub(crate) struct Run {
     /// Second descriptors, for `TCP_INFO`.
     watched: Vec<Option<Socket>>,
     pub(crate) infos: Vec<StreamInfo>,
+    buffers: (Option<u32>, Option<u32>),
     udp: bool,
     is_client: bool,
     /// Client's end, which an amount ends.
@@ -179,6 +183,12 @@ impl Run {
         let mut infos = Vec::new();
         let mut watched = Vec::new();
         let mut all = Vec::new();
+        let bytes = |size: Option<std::io::Result<usize>>| u32::try_from(size?.ok()?).ok();
+        let first = sockets.first();
+        let buffers = (
+            bytes(first.map(|socket| socket.send_buffer_size())),
+            bytes(first.map(|socket| socket.recv_buffer_size())),
+        );
         for (position, socket) in (0..).zip(sockets) {
             let sends = parameters.client_sends(position) == is_client;
             let (local, remote) = addresses(&socket);
@@ -202,6 +212,7 @@ impl Run {
             streams: Streams::prepare(plan(parameters), all)?,
             watched,
             infos,
+            buffers,
             udp,
             is_client,
             by_amount: is_client && (parameters.num > 0 || parameters.blockcount > 0),
@@ -243,6 +254,39 @@ impl Run {
             }
         })
         .collect()
+    }
+
+    /// Counts of all streams, for other threads.
+    pub(crate) fn counter(&self) -> impl Fn() -> Tally + Send + Sync + 'static {
+        let reader = self.streams.reader();
+        let sends: Vec<bool> = self.infos.iter().map(|info| info.sends).collect();
+        move || {
+            let mut tally = Tally::default();
+            for (one, sends) in reader.read().iter().zip(&sends) {
+                if *sends {
+                    tally.bytes_sent += one.bytes;
+                    tally.send_calls += one.messages;
+                } else {
+                    tally.bytes_received += one.bytes;
+                    tally.recv_calls += one.messages;
+                }
+            }
+            tally
+        }
+    }
+
+    /// The connections over which this end sends.
+    pub(crate) fn sending(&self) -> Vec<BorrowedFd<'_>> {
+        let pairs = self.watched.iter().zip(&self.infos);
+        let sending = pairs.filter(|(_, info)| info.sends);
+        sending
+            .filter_map(|(socket, _)| socket.as_ref().map(AsFd::as_fd))
+            .collect()
+    }
+
+    /// Socket buffers of the first stream, for sending and receiving, bytes.
+    pub(crate) const fn buffers(&self) -> (Option<u32>, Option<u32>) {
+        self.buffers
     }
 
     /// Returns true if the amount of a client's test has been moved, or a stream failed.
@@ -364,6 +408,7 @@ impl Run {
             seconds: seconds(now.saturating_sub(self.begun)),
             cpu: [user + system, user, system],
             congestion: first.and_then(congestion),
+            tcp: first.and_then(|socket| tcp::info(socket.as_fd()).ok()),
         };
         ((moved || !intervals_before).then_some(last), totals)
     }

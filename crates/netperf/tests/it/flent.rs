@@ -229,3 +229,67 @@ fn flent_is_content_with_a_stock_client_and_our_server_netns() {
         measures_with(&stock, &ours!());
     }
 }
+
+/// The test of flent that runs iperf. Its others pass lists of Python to iperf, which no version
+/// takes.
+const RRUL_BE_IPERF: Case = Case {
+    name: "rrul_be_iperf",
+    ..RRUL_BE
+};
+
+/// A server of iperf 2 at its usual port: ours, or the original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IperfServer {
+    Ours,
+    Stock,
+}
+
+const IPERF: &str = "/usr/bin/iperf";
+
+/// flent with the link `iperf` against a server of iperf 2 on a separate cable.
+fn measures_with_iperf(flent: &Path, server: IperfServer) -> Result<(), String> {
+    let case = &RRUL_BE_IPERF;
+    let hosts = TwoHosts::new();
+    hosts.limit("20mbit");
+    let options: &[&str] = match server {
+        IperfServer::Ours => &["-D", "--iperf2"],
+        IperfServer::Stock => &["-D"],
+    };
+    let netserver = Netserver::start_with(&ours!(), &hosts.server(), options, &[]);
+    let _running = (server == IperfServer::Stock).then(|| {
+        let mut running = Invocation::new(Path::new("/usr/bin/stdbuf"))
+            .args(["-oL", IPERF, "-s"])
+            .within(&hosts.server())
+            .patience(Duration::from_secs(90))
+            .spawn();
+        assert!(running.prints("listening", Duration::from_secs(10)));
+        running
+    });
+    let folder = Scratch::new();
+    symlink(&ours!().netperf, folder.path().join("iperf")).expect("a link");
+    let finished = command(flent, case, &ours!(), &folder, netserver.port())
+        .args(["-H", TwoHosts::SERVER_V4, "-l", "3"])
+        .within(&hosts.client())
+        .run();
+    note(&finished.account());
+    quiet(&finished)?;
+    complete(case, folder.path(), FEWEST)
+        .map_err(|why| format!("{server:?} {why}\n{}", finished.account()))
+}
+
+#[test]
+fn flent_runs_iperf_with_the_link_and_servers_of_both_kinds_netns() {
+    let Some(flent) = peers::flent() else { return };
+    if !require::root() {
+        return;
+    }
+    let stock = require::require(Path::new(IPERF).exists(), IPERF, "install Debian's iperf");
+    let _slot = machine::slot();
+    let mut failures = Vec::new();
+    for server in [IperfServer::Ours, IperfServer::Stock] {
+        if server == IperfServer::Ours || stock {
+            failures.extend(measures_with_iperf(&flent, server).err());
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}

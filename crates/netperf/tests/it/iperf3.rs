@@ -1,8 +1,10 @@
 //! iperf3: our server and client with Debian's iperf3 and with each other.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod documents;
 mod faults;
 mod live;
+mod scripts;
 mod shape;
 
 use std::os::unix::fs::symlink;

@@ -163,7 +163,14 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "key-file",
         "access.rs: threat_model_a_netserver_that_cannot_prove_that_it_has_the_key_is_refused",
     ),
-    ("iperf3", "iperf3/live.rs: flags_of_netperf_name_the_host"),
+    (
+        "iperf3",
+        "iperf3/documents.rs: the_output_of_iperf3_is_printed_on_request",
+    ),
+    (
+        "output",
+        "iperf3/documents.rs: the_output_of_iperf3_is_printed_on_request",
+    ),
     (
         "iperf2",
         "iperf2_client.rs: netperf_itself_measures_to_servers_of_iperf_2",

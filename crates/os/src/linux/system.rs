@@ -19,6 +19,24 @@ pub fn clock_ticks() -> u32 {
     u32::try_from(ticks).unwrap_or(100).max(1)
 }
 
+/// Seconds by which the local time of day is ahead of UTC at a moment, in seconds since 1970; 0 if
+/// unknown.
+#[must_use]
+pub fn local_time_offset(unix: u64) -> i64 {
+    let Ok(moment) = libc::time_t::try_from(unix) else {
+        return 0;
+    };
+    // SAFETY: tm is plain numbers and a pointer for which all zeros is valid.
+    let mut broken_down: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: both structures outlive the call.
+    let known = unsafe { libc::localtime_r(&raw const moment, &raw mut broken_down) };
+    if known.is_null() {
+        0
+    } else {
+        broken_down.tm_gmtoff
+    }
+}
+
 /// The names of system and machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {

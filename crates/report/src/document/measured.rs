@@ -3,8 +3,8 @@
 use netperf_model::fields::{AsSeconds, MeasuredFigure};
 use netperf_model::figures::{self, Figures, count, per_call, round_trip};
 use netperf_model::{
-    CpuUsage, EndResult, Interim, IoCounts, Iteration, Quality, Series, Tally, TcpFacts, TestPlan,
-    Unit, UnitKind, WorkerThreads,
+    CpuUsage, EndResult, Interim, IoCounts, Iteration, ProcessCpu, Quality, QualityScope, Series,
+    Tally, TcpFacts, TestPlan, Unit, UnitKind, WorkerThreads,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -136,6 +136,8 @@ pub struct MeasuredEnd {
     pub datagrams: Option<DatagramCounts>,
     /// CPU utilisation. Null if it was not measured.
     pub cpu: Option<CpuUsage>,
+    /// CPU time of the process. Null unless the peer is iperf, and if unknown.
+    pub process_cpu: Option<ProcessCpu>,
     /// The threads of many flows. Null with the plain loop, and if unknown.
     pub workers: Option<WorkerThreads>,
     /// Samples of TCP connections. Null without --series, and at an end that took none.
@@ -152,8 +154,8 @@ pub struct EndCounts {
     pub received_bytes: u64,
     /// Sends that moved data. Null if unknown, as above.
     pub send_calls: Option<u64>,
-    /// Receives that returned data.
-    pub recv_calls: u64,
+    /// Receives that returned data. Null if unknown: a peer other than netserver may not tell.
+    pub recv_calls: Option<u64>,
     /// Sends dropped because a local queue was full. Null if unknown, as above, and for datagrams
     /// of a netserver that does not tell.
     pub failed_sends: Option<u64>,
@@ -196,21 +198,23 @@ pub struct DatagramCounts {
     pub lost: Option<u64>,
     /// Their share of those that should have arrived.
     pub lost_percent: MeasuredFigure,
-    /// Datagrams that had arrived before.
-    pub duplicated: u64,
-    /// Datagrams that arrived after one with a higher number.
-    pub reordered: u64,
-    /// The largest extent of reordering, in datagrams.
-    pub reordering_extent: u64,
-    /// Datagrams too late to be checked for duplication; they count as lost.
-    pub too_late: u64,
-    /// Datagrams without a number.
-    pub unnumbered: u64,
+    /// Datagrams that had arrived before. Null if not counted: iperf does not.
+    pub duplicated: Option<u64>,
+    /// Datagrams that arrived after one with a higher number; by iperf's count, repeated ones, too.
+    /// Null if unknown: a server of iperf3 does not tell.
+    pub reordered: Option<u64>,
+    /// The largest extent of reordering, in datagrams. Null if not counted: iperf does not.
+    pub reordering_extent: Option<u64>,
+    /// Datagrams too late to be checked for duplication; they count as lost. Null if not counted.
+    pub too_late: Option<u64>,
+    /// Datagrams without a number. Null if not counted.
+    pub unnumbered: Option<u64>,
     /// Interarrival jitter at the end (RFC 3550). Null if no datagram arrived.
     pub jitter_microseconds: MeasuredFigure,
-    /// The mean delay above that of the quickest datagram. Null if no datagram arrived.
+    /// The mean delay above that of the quickest datagram. Null if no datagram arrived, and if not
+    /// measured.
     pub mean_delay_variation_microseconds: MeasuredFigure,
-    /// The largest delay above that of the quickest datagram. Null if no datagram arrived.
+    /// The largest delay above that of the quickest datagram. Null as above.
     pub max_delay_variation_microseconds: MeasuredFigure,
 }
 
@@ -398,6 +402,7 @@ impl MeasuredEnd {
             io: result.io.map(|counts| SystemCalls::of(counts, tally)),
             datagrams: quality.map(|quality| DatagramCounts::of(quality, sent_to)),
             cpu: result.cpu,
+            process_cpu: result.process_cpu,
             workers: result.worker_threads.clone(),
             series: result.series.clone(),
         }
@@ -410,8 +415,10 @@ impl EndCounts {
         Self {
             sent_bytes: result.of_sends(|tally| tally.bytes_sent),
             received_bytes: tally.bytes_received,
-            send_calls: result.of_sends(|tally| tally.send_calls),
-            recv_calls: tally.recv_calls,
+            send_calls: result
+                .of_sends(|tally| tally.send_calls)
+                .filter(|_| !result.calls_unknown),
+            recv_calls: (!result.calls_unknown).then_some(tally.recv_calls),
             failed_sends: result
                 .of_sends(|tally| tally.failed_sends)
                 .filter(|_| !result.failed_sends_unknown),
@@ -444,22 +451,23 @@ impl DatagramCounts {
         };
         // An end to which nothing was sent lost nothing, and measured no delay.
         let receives = quality.due(sent_to) > 0 || sent_to.is_some_and(|sent| sent > 0);
-        let micros = |nanoseconds: u64| {
-            MeasuredFigure::of((quality.received > 0).then(|| count(nanoseconds) / 1e3))
+        let micros = |scope, nanoseconds: u64| {
+            let known = quality.within(scope, count(nanoseconds) / 1e3);
+            MeasuredFigure::of(known.filter(|_| quality.received > 0))
         };
         Self {
             sent: quality.sent,
             received: quality.received,
             lost: receives.then(|| got.lost()),
             lost_percent: MeasuredFigure::of(got.lost_percent()),
-            duplicated: quality.duplicated,
-            reordered: quality.reordered,
-            reordering_extent: quality.extent,
-            too_late: quality.too_late,
-            unnumbered: quality.unnumbered,
-            jitter_microseconds: micros(quality.jitter),
-            mean_delay_variation_microseconds: micros(quality.mean_variation),
-            max_delay_variation_microseconds: micros(quality.most_variation),
+            duplicated: quality.within(QualityScope::Full, quality.duplicated),
+            reordered: quality.within(QualityScope::Order, quality.reordered),
+            reordering_extent: quality.within(QualityScope::Full, quality.extent),
+            too_late: quality.within(QualityScope::Full, quality.too_late),
+            unnumbered: quality.within(QualityScope::Full, quality.unnumbered),
+            jitter_microseconds: micros(QualityScope::Loss, quality.jitter),
+            mean_delay_variation_microseconds: micros(QualityScope::Full, quality.mean_variation),
+            max_delay_variation_microseconds: micros(QualityScope::Full, quality.most_variation),
         }
     }
 }

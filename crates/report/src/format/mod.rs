@@ -23,6 +23,8 @@ pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
         // The summary for a person is made of the document.
         Format::Json | Format::Human => return Ok(json::document(view)),
         Format::JsonStream => return Ok(json::result_event(view)),
+        // The client has printed it.
+        Format::Iperf(_) => return Ok(String::new()),
         Format::Classic | Format::Columns(_) | Format::Csv(_) | Format::Keyval(_) => {}
     }
     let Some(selection) = Selection::of(view.plan(), view.report)? else {
@@ -34,7 +36,8 @@ pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
         | Format::Columns(_)
         | Format::Json
         | Format::JsonStream
-        | Format::Human => columns::print,
+        | Format::Human
+        | Format::Iperf(_) => columns::print,
         Format::Csv(_) => csv::print,
         Format::Keyval(_) => keyval::print,
     };
@@ -64,7 +67,7 @@ fn flows_of(view: &View<'_>) -> String {
 /// True if a report of this plan shows a histogram.
 pub(crate) fn shows_histogram(plan: &TestPlan, report: &ReportPlan) -> bool {
     let selected = report.format != Format::Classic || plan.test == TestId::Omni;
-    !(report.format.is_json() || report.format == Format::Human)
+    report.format.has_lines()
         && report.verbosity >= HISTOGRAM
         && (selected || classic::has_histogram(plan.test))
 }

@@ -28,7 +28,7 @@ const GENERATED: &str = include_str!("../../../../docs/schema/netperf-1.schema.j
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::parse(GENERATED));
 /// The schema as first published: it never changes, and all documents follow it, with fields,
 /// kinds of warnings and families added later (decision 0032). Counts of sends that are unknown are
-/// the exception: they are null.
+/// the exception: they are null, and so are counts that a peer other than netserver does not keep.
 static PUBLISHED: LazyLock<Schema> = LazyLock::new(|| {
     let text = include_str!("published/netperf-1.schema.json");
     let text = text.replace(

@@ -277,6 +277,8 @@ pub(super) fn results(
     let row = plan.transport.row();
     let may_drop = plan.flow.receives && !plan.transport.is_connected() && !row.reliable;
     Ok(EndResult {
+        calls_unknown: false,
+        process_cpu: None,
         tally,
         sends_unknown: false,
         failed_sends_unknown: failed.is_none() && may_drop,

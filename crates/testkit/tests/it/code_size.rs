@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 /// Most lines of code by folder in `crates/`.
 const LIMITS: &[(&str, usize)] = &[
     ("campaign", 7_600),
-    ("cli", 10_930),
-    ("engine", 13_720),
+    ("cli", 10_950),
+    ("engine", 13_800),
     ("history", 3_000),
     ("measure", 1_700),
-    ("model", 7_100),
-    ("netperf", 20_850),
+    ("model", 7_150),
+    ("netperf", 21_900),
     ("os", 5_020),
     ("report", 5_500),
     ("session", 5_150),

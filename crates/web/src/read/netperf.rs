@@ -108,7 +108,7 @@ fn record(document: &Document, origin: &'static str) -> Record {
         started: (started > 0.0).then_some(started),
         test: text(&test.name),
         protocol: text(&test.protocol),
-        direction: direction(test),
+        direction: direction(document),
         limit: limit(test),
         length: result.and_then(|result| result.elapsed_seconds.0),
         iterations: (iterations > 0).then_some(iterations),
@@ -135,7 +135,8 @@ fn record(document: &Document, origin: &'static str) -> Record {
     record
 }
 
-fn direction(test: &AskedTest) -> Option<String> {
+fn direction(document: &Document) -> Option<String> {
+    let test = &document.test;
     let words = match (test.connects, test.sends, test.receives) {
         _ if test.bidirectional.is_some() => BOTH_WAYS,
         (true, true, true) => "each request over a connection of its own",
@@ -145,7 +146,8 @@ fn direction(test: &AskedTest) -> Option<String> {
         (false, false, true) => "from netserver to netperf",
         (false, false, false) => return None,
     };
-    Some(words.to_owned())
+    let peer = document.peer.as_ref().map(|peer| peer.program.as_str());
+    Some(words.replace("netserver", peer.unwrap_or("netserver")))
 }
 
 fn limit(test: &AskedTest) -> Option<String> {
@@ -324,6 +326,7 @@ fn facts(document: &Document) -> Vec<(String, String)> {
                 .0
                 .map(|seconds| Value::from(seconds).to_string()),
         ),
+        ("program at the other end", peer(document)),
         ("confidence interval", confidence(document)),
         (
             "encryption of the data",
@@ -334,6 +337,13 @@ fn facts(document: &Document) -> Vec<(String, String)> {
         ),
     ];
     record::known(known)
+}
+
+/// The program at the other end, if it is not netserver, and its version.
+fn peer(document: &Document) -> Option<String> {
+    let peer = document.peer.as_ref()?;
+    let version = peer.version.as_deref().unwrap_or_default();
+    text(&format!("{} {version}", peer.program))
 }
 
 fn confidence(document: &Document) -> Option<String> {

@@ -39,6 +39,13 @@ pub struct Version {
     pub lower: u32,
 }
 
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (major, minor) = (self.upper >> 16, self.upper & 0xffff);
+        write!(f, "{major}.{minor}.{}", self.lower >> 16)
+    }
+}
+
 /// A time or a duration on the wire: two words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WireTime {

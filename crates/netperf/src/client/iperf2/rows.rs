@@ -28,7 +28,7 @@ enum Iperf2Titles {
 }
 
 /// Prints the lines.
-pub(super) struct ClientRows {
+pub(crate) struct ClientRows {
     args: Iperf2Args,
     figures: Iperf2Figures,
     titles: Option<Iperf2Titles>,
@@ -37,7 +37,7 @@ pub(super) struct ClientRows {
 }
 
 impl ClientRows {
-    pub(super) fn new(args: &Iperf2Args) -> Self {
+    pub(crate) fn new(args: &Iperf2Args) -> Self {
         let (bytes, power) = match args.unit {
             Iperf2Unit::Bits => (false, None),
             Iperf2Unit::Bytes => (true, None),
@@ -66,7 +66,7 @@ impl ClientRows {
     }
 
     /// Head and connection lines.
-    pub(super) fn head(&mut self, client: Option<&Iperf2Client>, host: &str) {
+    pub(crate) fn head(&mut self, client: Option<&Iperf2Client>, host: &str) {
         let plan = &self.args.plan;
         let first = client.and_then(|client| client.streams.first());
         if !self.leaves_out('S') {
@@ -195,7 +195,7 @@ impl ClientRows {
     }
 
     /// Rows of an interval, the `turn`th.
-    pub(super) fn interval(&mut self, client: &Iperf2Client, turn: u32) {
+    pub(crate) fn interval(&mut self, client: &Iperf2Client, turn: u32) {
         let every = self.args.interval.unwrap_or_default();
         let (from, to) = (every * (turn - 1), every * turn);
         let is_reverse = !client.plan.direction.client_sends();
@@ -247,7 +247,7 @@ impl ClientRows {
     }
 
     /// Final rows, sums and reports.
-    pub(super) fn results(&mut self, client: &Iperf2Client, results: &[StreamOutcome]) {
+    pub(crate) fn results(&mut self, client: &Iperf2Client, results: &[StreamOutcome]) {
         let own = client.streams.iter().zip(results);
         let own: Vec<_> = own
             .filter_map(|(stream, result)| Some((stream, result.as_ref().ok()?)))
@@ -425,7 +425,7 @@ impl ClientRows {
         };
         let mut row = format!(
             "{},{},{},{},{},{},{:.1}-{:.1},{bytes},{rate:.0}",
-            stamp(),
+            stamp(self.args.enhanced),
             self.shown(stream.local),
             stream.local.port(),
             self.shown(stream.remote),
@@ -447,11 +447,18 @@ impl ClientRows {
     }
 }
 
-/// Time of day: `YYYYMMDDHHMMSS`.
-fn stamp() -> String {
-    let date = netperf_model::date::date(clock::since_epoch().as_secs_f64());
-    let digits = date.unwrap_or_default();
-    digits.chars().filter(char::is_ascii_digit).collect()
+/// Local time of day: `YYYYMMDDHHMMSS`, with milliseconds behind a point if asked for.
+fn stamp(enhanced: bool) -> String {
+    let now = clock::since_epoch();
+    let offset = netperf_os::system::local_time_offset(now.as_secs());
+    let local = now.as_secs().saturating_add_signed(offset);
+    let date = netperf_model::date::date(Duration::from_secs(local).as_secs_f64());
+    let date = date.unwrap_or_default();
+    let mut digits: String = date.chars().filter(char::is_ascii_digit).collect();
+    if enhanced {
+        digits.push_str(&format!(".{:03}", now.subsec_millis()));
+    }
+    digits
 }
 
 fn real(length: usize) -> f64 {

@@ -1,57 +1,90 @@
 //! An iteration against a server of iperf 2 (`--iperf2`).
 
+mod asked;
+mod measured;
+
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_engine::iperf2::TransferEnd;
-use netperf_model::figures::whole;
-use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rate};
-use netperf_model::{
-    Agreed, EndResult, EndSetup, Hosts, Iteration, Limit, Quality, RateUnit, Tally, TestPlan,
-    TransportId,
-};
-use netperf_os::{alarm, wait};
-use netperf_session::iperf2::account::DatagramAccount;
-use netperf_wire::iperf2::ServerReport;
+use netperf_engine::live::Live;
+use netperf_measure::clock;
+use netperf_model::iperf2::{Iperf2Amount, Iperf2Plan};
+use netperf_model::{EndSetup, Hosts, Tally, figures};
+use netperf_os::process;
 
-use super::{IterationResult, TestRun, tcp_facts};
+use super::iperf3::{PeerMeter, of_peer, shape};
+use super::{IterationResult, TestRun};
 use crate::client::hosts::socket_address;
-use crate::iperf2::{Iperf2Client, Iperf2SocketOptions, Iperf2StreamResult};
+use crate::client::iperf2::{ClientRows, Follow};
+use crate::client::{interim, until};
+use crate::iperf2::{Iperf2Client, Iperf2Failure, Iperf2StreamResult};
 use crate::output::{Failure, system_text};
 
-/// Longest time until a signal is noticed.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// The reason for which a result is none.
-fn incomplete(result: &Iperf2StreamResult) -> Option<&'static str> {
+/// The reason for which a result is none. A test that netperf ended has one.
+fn incomplete(result: &Iperf2StreamResult, stopped: bool) -> Option<&'static str> {
     let ends = [&result.sent, &result.received].into_iter().flatten();
     let is_cut = |end: TransferEnd| matches!(end, TransferEnd::Closed | TransferEnd::Stalled);
-    if ends.map(|one| one.end).any(is_cut) && !alarm::stopped_by_user() {
+    if ends.map(|one| one.end).any(is_cut) && !stopped {
         return Some("the server ended the test early, or took no data");
     }
     let unreported = "no report arrived; is it a server for UDP (-u)?";
     result.unreported.then_some(unreported)
 }
 
+/// Checks the results of all streams of a server at a port.
+fn check_all(
+    results: &[Iperf2StreamResult],
+    stopped: bool,
+    (server, port): (&str, u16),
+) -> Result<(), Failure> {
+    let why = results.iter().find_map(|one| incomplete(one, stopped));
+    match why {
+        Some(why) => Err(Failure::failed(format_args!(
+            "iperf 2 at {server} port {port}: {why}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Counts of all streams.
+fn counts(client: &Iperf2Client) -> Tally {
+    let mut tally = Tally::default();
+    for stream in &client.streams {
+        let load = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
+        tally.bytes_sent += load(&stream.sent.bytes);
+        tally.send_calls += load(&stream.sent.calls);
+        tally.bytes_received += load(&stream.received.bytes);
+        tally.recv_calls += load(&stream.received.calls);
+    }
+    tally
+}
+
+/// Shows the connections of a client and its counts while it runs.
+fn show(client: &Arc<Iperf2Client>, live: &Live) {
+    let source = Arc::clone(client);
+    live.reads(move || counts(&source));
+    let is_tcp = !client.plan.udp && client.plan.direction.client_sends();
+    let sockets = client.streams.iter().filter(|_| is_tcp);
+    let sockets: Vec<_> = sockets.map(|stream| stream.socket.as_fd()).collect();
+    live.observes(&sockets, 0);
+}
+
 impl TestRun<'_> {
     /// Runs an iteration.
-    pub(super) fn once_with_iperf2(&self, hosts: &Hosts) -> Result<IterationResult, Failure> {
+    pub(super) fn once_with_iperf2(
+        &mut self,
+        number: usize,
+        hosts: &Hosts,
+    ) -> Result<IterationResult, Failure> {
         let plan = self.plan();
         let server = hosts.remote.name.clone();
         let remote = socket_address(&hosts.remote, hosts.remote.port);
-        let test = iperf2_plan(plan, remote.port(), remote.is_ipv6())?;
-        let size = |size: Option<u32>| size.and_then(|size| usize::try_from(size).ok());
-        let options = Iperf2SocketOptions {
-            window: size(plan.local.socket.send_buffer),
-            no_delay: plan.local.socket.nodelay,
-            segment: plan
-                .local
-                .socket
-                .segment_size
-                .and_then(|size| i32::try_from(size).ok()),
-            ..Iperf2SocketOptions::default()
-        };
-        let failed = |failure: crate::iperf2::Iperf2Failure| {
+        let test = asked::iperf2_plan(plan, remote.port(), remote.is_ipv6())?;
+        let options = asked::socket_options(plan);
+        let failed = |failure: Iperf2Failure| {
             let text = system_text(&failure.error);
             Failure::failed(format_args!(
                 "iperf 2 at {server} port {}: {}: {text}",
@@ -59,185 +92,94 @@ impl TestRun<'_> {
                 failure.step
             ))
         };
-        wait_for(plan.wait);
-        let client = Iperf2Client::open(&test, &options, remote).map_err(failed)?;
-        let stop = AtomicBool::new(false);
-        let mut results = client.run(&stop, |_, is_over| {
-            while !is_over() {
-                if alarm::stopped_by_user() {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                wait::sleep(LOOK);
-            }
-        });
-        let result = results.swap_remove(0).map_err(failed)?;
-        if let Some(why) = incomplete(&result) {
-            return Err(Failure::failed(format_args!(
-                "iperf 2 at {server} port {}: {why}",
-                remote.port()
-            )));
+        PeerMeter::prepare(plan.local.cpu.as_ref())?;
+        super::wait(plan.wait);
+        let live = interim::live(self.run);
+        let client = Arc::new(Iperf2Client::open(&test, &options, remote).map_err(failed)?);
+        let shape = shape(&self.run.report.format);
+        let lines = shape.map(|shape| asked::lines(plan, &test, &options, shape));
+        let mut rows = lines.as_ref().map(ClientRows::new);
+        if let Some(rows) = &mut rows {
+            rows.head(Some(client.as_ref()), &server);
         }
-        let length = u32::try_from(test.block()).ok();
-        let sends = test.direction.client_sends();
-        let socket = client.streams.first().map(|stream| &stream.socket);
-        let buffer = |size: Option<std::io::Result<usize>>| u32::try_from(size?.ok()?).ok();
-        let local = EndSetup {
-            send_buffer: buffer(socket.map(|socket| socket.send_buffer_size())),
-            recv_buffer: buffer(socket.map(|socket| socket.recv_buffer_size())),
-            send_size: length.filter(|_| sends),
-            recv_size: length.filter(|_| !sends),
-            nodelay: options.no_delay,
-            priority: -1,
-            tos: -1,
+        show(&client, &live);
+        let setup = EndSetup {
+            send_size: u32::try_from(test.block()).ok(),
             ..EndSetup::default()
         };
-        let tcp = client.streams.first().and_then(|stream| stream.tcp);
-        Ok(IterationResult {
-            agreed: Agreed {
-                local,
-                remote: None,
-                data_port: remote.port().into(),
-                remote_cpu: false,
-            },
-            iteration: Iteration {
-                segment_size: tcp.map(|tcp| tcp.snd_mss),
-                tcp: tcp.map(tcp_facts).filter(|_| plan.dump_tcp_info),
-                ..iteration(&result)
-            },
-            stopped: stop.load(Ordering::Relaxed),
-            discarded: false,
-            fell_back: false,
-            held_back: None,
-            unasked: 0,
-        })
-    }
-}
-
-/// The pause before the traffic.
-fn wait_for(pause: Duration) {
-    if !pause.is_zero() {
-        wait::sleep(pause);
-    }
-}
-
-/// The test of iperf 2 that a plan asks for.
-fn iperf2_plan(plan: &TestPlan, port: u16, ipv6: bool) -> Result<Iperf2Plan, Failure> {
-    let udp = plan.transport == TransportId::Udp;
-    if !udp && plan.transport != TransportId::Tcp {
-        let line = "--iperf2: iperf 2 has only TCP and UDP";
-        return Err(Failure::unsupported(line));
-    }
-    let flow = plan.flow;
-    let one_way = !flow.counts_transactions() && !flow.connects;
-    let direction = match (flow.sends, flow.receives) {
-        (true, false) if one_way => Iperf2Direction::Forward,
-        (false, true) if one_way => Iperf2Direction::Reverse,
-        _ => {
-            let line = "--iperf2: iperf 2 has only streams: TCP_STREAM, TCP_MAERTS and UDP_STREAM";
-            return Err(Failure::unsupported(line));
+        let about = (figures::document_unit(plan), &setup);
+        let (meter, before) = (
+            PeerMeter::start(plan.local.cpu.as_ref()),
+            process::cpu_times().unwrap_or_default(),
+        );
+        let stop = AtomicBool::new(false);
+        let begun = clock::now();
+        let enough = || {
+            // What follows the time of a sender is its end, and no interval.
+            if live.is_enough() || time(&test).is_some_and(|time| begun.elapsed() >= time) {
+                live.end_at(clock::now());
+            }
+            live.is_enough()
+        };
+        let results = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
+            until::beside(plan, about, &live, &mut self.done.until, || {
+                client.run(&stop, |client, is_over| {
+                    let interval = lines.as_ref().and_then(|lines| lines.interval);
+                    let follow = Follow {
+                        client,
+                        interval,
+                        stop: &stop,
+                        enough: &enough,
+                    };
+                    follow.until(is_over, rows.as_mut());
+                    meter.note();
+                    live.end_at(clock::now());
+                })
+            })
+        });
+        let (spent, after) = (begun.elapsed(), process::cpu_times().unwrap_or_default());
+        if let Some(rows) = &mut rows {
+            rows.results(&client, &results);
         }
-    };
-    let amount = match plan.limit {
-        Limit::Time(time) => Iperf2Amount::Time(time),
-        Limit::Units(bytes) => Iperf2Amount::Bytes(bytes),
-        Limit::Messages(_) | Limit::UntilStopped => {
-            let line = "--iperf2: a test takes a time or an amount of bytes (-l)";
-            return Err(Failure::unsupported(line));
-        }
-    };
-    let length = plan
-        .local
-        .send
-        .size
-        .and_then(|size| usize::try_from(size).ok());
-    let rate = plan.local.rate.as_ref().or(plan.remote.rate.as_ref());
-    let rate = rate.map(|rate| match rate.unit {
-        RateUnit::Bits => Iperf2Rate::Bits(whole(rate.per_second)),
-        RateUnit::Packets | RateUnit::Transactions => Iperf2Rate::Packets(whole(rate.per_second)),
-    });
-    let plan = Iperf2Plan {
-        udp,
-        port,
-        direction,
-        amount,
-        length,
-        streams: 1,
-        rate,
-        ipv6,
-        ..Iperf2Plan::default()
-    };
-    match plan.not_in_header() {
-        Some(line) => Err(Failure::unsupported(format_args!("--iperf2: {line}"))),
-        None => Ok(plan),
+        let stopped = stop.load(Ordering::Relaxed);
+        let results = results.into_iter().collect::<Result<Vec<_>, _>>();
+        let results = results.map_err(failed)?;
+        check_all(&results, stopped, (&server, remote.port()))?;
+        let version = results.iter().find_map(|result| result.version);
+        self.peer_version = version.map(|version| version.to_string());
+        let cpu = measured::process_cpu(before, after, spent);
+        let mut iteration = measured::iteration(plan, &client, &results, cpu);
+        iteration.local.cpu = meter.usage(iteration.local.elapsed)?;
+        Ok(of_peer(
+            local(&client, options.no_delay),
+            remote.port(),
+            iteration,
+        ))
     }
 }
 
-/// Measurements of both ends. That of the server is its report of datagrams.
-fn iteration(result: &Iperf2StreamResult) -> Iteration {
-    let (sent, received) = (result.sent, result.received);
-    let elapsed = [sent, received].into_iter().flatten();
-    let elapsed = elapsed.map(|one| one.elapsed).max().unwrap_or_default();
-    let count = |transfer: Option<netperf_engine::iperf2::Transfer>| {
-        transfer.map_or((0, 0), |one| (one.bytes, one.calls))
-    };
-    let ((bytes_sent, send_calls), (bytes_received, recv_calls)) = (count(sent), count(received));
-    let local = EndResult {
-        tally: Tally {
-            bytes_sent,
-            bytes_received,
-            send_calls,
-            recv_calls,
-            ..Tally::default()
-        },
-        elapsed: elapsed.as_secs_f64(),
-        quality: result
-            .account
-            .map(|(account, total)| quality(&account, total)),
-        ..EndResult::default()
-    };
-    Iteration {
-        elapsed: elapsed.as_secs_f64(),
-        paused: 0.0,
-        local,
-        remote: result.report.as_ref().map(reported),
-        segment_size: None,
-        cipher: None,
-        tcp: None,
-        many: None,
-        one_way: None,
+/// The time of a client that sends.
+const fn time(test: &Iperf2Plan) -> Option<Duration> {
+    match test.amount {
+        Iperf2Amount::Time(time) if test.direction.client_sends() => Some(time),
+        Iperf2Amount::Time(_) | Iperf2Amount::Bytes(_) => None,
     }
 }
 
-fn quality(account: &DatagramAccount, total: u64) -> Quality {
-    Quality {
-        received: account.order.arrived,
-        expected: total,
-        reordered: account.order.out_of_order,
-        jitter: whole(account.jitter() * 1000.0),
-        ended: total > 0,
-        ..Quality::default()
-    }
-}
-
-/// netserver's end: the report of the server.
-fn reported(report: &ServerReport) -> EndResult {
-    let received = report.datagrams.saturating_sub(report.lost);
-    EndResult {
-        tally: Tally {
-            bytes_received: report.bytes,
-            recv_calls: received,
-            ..Tally::default()
-        },
-        sends_unknown: true,
-        elapsed: Duration::from_micros(report.duration.micros()).as_secs_f64(),
-        quality: Some(Quality {
-            received,
-            expected: report.datagrams,
-            reordered: report.out_of_order,
-            jitter: report.jitter.micros().saturating_mul(1000),
-            ended: true,
-            ..Quality::default()
-        }),
-        ..EndResult::default()
+/// Settings of netperf's end.
+fn local(client: &Iperf2Client, nodelay: bool) -> EndSetup {
+    let length = u32::try_from(client.plan.block()).ok();
+    let sends = client.plan.direction.client_sends();
+    let socket = client.streams.first().map(|stream| &stream.socket);
+    let buffer = |size: Option<std::io::Result<usize>>| u32::try_from(size?.ok()?).ok();
+    EndSetup {
+        send_buffer: buffer(socket.map(|socket| socket.send_buffer_size())),
+        recv_buffer: buffer(socket.map(|socket| socket.recv_buffer_size())),
+        send_size: length.filter(|_| sends),
+        recv_size: length.filter(|_| !sends),
+        nodelay,
+        priority: -1,
+        tos: -1,
+        ..EndSetup::default()
     }
 }

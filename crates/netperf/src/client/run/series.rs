@@ -74,11 +74,20 @@ impl TestRun<'_> {
 
     /// Says what is doubtful, once.
     fn warn(&self, warnings: &mut Vec<Warning>, doubt: Warning) {
+        let doubt = self.named(doubt);
         if !warnings.contains(&doubt) {
             if self.tells_doubts() {
                 err(&format!("netperf: {}\n", WarningText::of(&doubt).message));
             }
             warnings.push(doubt);
+        }
+    }
+
+    /// A doubt with the name of the peer.
+    fn named(&self, doubt: Warning) -> Warning {
+        match self.plan().peer {
+            Some(peer) => doubt.of_peer(peer),
+            None => doubt,
         }
     }
 
@@ -115,10 +124,11 @@ impl TestRun<'_> {
         });
         if let Some(why) = missing {
             // The program reports it as its failure.
-            warnings.push(Warning::Unheard(why));
+            warnings.push(self.named(Warning::Unheard(why)));
         } else {
             // The program reports it as its failure, too.
-            warnings.extend(implausible::doubt(plan, &done.iterations));
+            let implausible = implausible::doubt(plan, &done.iterations);
+            warnings.extend(implausible.map(|doubt| self.named(doubt)));
             let unanswered = unanswered::doubt(plan, &done.iterations);
             let arrivals = arrivals::doubt(plan, &done.iterations);
             let starved = empty::starved(plan, &done.iterations);
@@ -146,6 +156,7 @@ impl TestRun<'_> {
             until: done.until,
             local_host: facts::local(self.facts, &self.hosts),
             remote_host,
+            peer_version: self.peer_version.take(),
             uuid: identifier(plan),
             span: self.begun.until_now(),
             warnings,

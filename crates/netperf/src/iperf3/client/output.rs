@@ -5,9 +5,9 @@ use netperf_measure::clock;
 use netperf_os::{Socket, system};
 use netperf_wire::iperf3::{Cookie, PORT, Parameters, Protocol, ServerOutput, StreamDirection};
 
-use super::Tested;
+use super::{TestObserver, Tested};
 use crate::iperf3::json::{Json, TestFacts};
-use crate::iperf3::run::{StreamInfo, StreamInterval};
+use crate::iperf3::run::{Run, StreamInterval};
 use crate::iperf3::text::TextView;
 use crate::output::{err, out};
 
@@ -24,13 +24,14 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    pub(super) fn new(args: &Iperf3Client) -> Self {
+    /// The output of a test to a server of this name.
+    pub(crate) fn new(args: &Iperf3Client, host: &str) -> Self {
         Self {
             json: args.common.json,
             verbose: args.common.verbose,
             title: args.title.clone(),
             letter: args.common.format,
-            host: args.host.clone(),
+            host: host.to_owned(),
             view: None,
             start: TestFacts::default(),
             intervals: Vec::new(),
@@ -51,10 +52,50 @@ impl Output {
         }
     }
 
-    pub(super) fn connecting(&mut self, host: &str, port: Option<&str>) {
+    /// Prints the results.
+    pub(crate) fn last(&self, tested: &Tested) {
+        if self.json {
+            let json = Json {
+                start: &self.start,
+                view: self.view.as_ref(),
+                intervals: &self.intervals,
+                tested,
+            };
+            out(&json.text());
+            return;
+        }
+        if let (Some(view), Some(totals)) = (&self.view, &tested.totals) {
+            if self.verbose && tested.error.is_none() {
+                self.lines(&summary());
+            }
+            if tested.error.is_none() || !self.intervals.is_empty() {
+                self.lines(&view.last(totals, tested.peer.as_deref()));
+            }
+            if let (true, Some(peer)) = (self.verbose, &tested.peer) {
+                self.lines(&utilisation(view, totals, peer));
+            }
+        }
+        let server = tested.peer.as_ref().and_then(|peer| peer.output.as_ref());
+        match server {
+            Some(ServerOutput::Text(text)) => self.lines(&format!("\nServer output:\n{text}\n")),
+            Some(ServerOutput::Json(value)) => {
+                self.lines(&format!("\nServer JSON output:\n{value:#}\n"));
+            }
+            None => {}
+        }
+        match (&tested.error, tested.interrupted) {
+            (None, _) => self.lines("\niperf Done.\n"),
+            (Some(error), true) => err(&format!("iperf3: interrupt - {error}\n")),
+            (Some(error), false) => err(&format!("iperf3: error - {error}\n")),
+        }
+    }
+}
+
+impl TestObserver for Output {
+    fn connecting(&mut self, port: Option<&str>) {
         let default = PORT.to_string();
         let port = port.unwrap_or(&default);
-        self.start.host = host.to_owned();
+        self.start.host.clone_from(&self.host);
         self.start.port = port.parse().unwrap_or(PORT);
         let names = system::names();
         if self.verbose {
@@ -65,10 +106,11 @@ impl Output {
             ));
         }
         self.start.system = described(&names);
+        let host = &self.host;
         self.lines(&format!("Connecting to host {host}, port {port}\n"));
     }
 
-    pub(super) fn begins(
+    fn begins(
         &mut self,
         control: &Socket,
         parameters: &Parameters,
@@ -107,11 +149,11 @@ impl Output {
         }
     }
 
-    pub(super) fn connected(&mut self, infos: &[StreamInfo], parameters: &Parameters) {
+    fn connected(&mut self, run: &Run, parameters: &Parameters) {
         let view = TextView {
             client: true,
             parameters: parameters.clone(),
-            infos: infos.to_vec(),
+            infos: run.infos.clone(),
             letter: self.letter,
         };
         self.lines(&view.connected());
@@ -121,49 +163,11 @@ impl Output {
         self.view = Some(view);
     }
 
-    pub(super) fn interval(&mut self, interval: StreamInterval, first: bool) {
+    fn interval(&mut self, interval: StreamInterval, first: bool) {
         if let Some(view) = &self.view {
             self.lines(&view.interval(&interval, first));
         }
         self.intervals.push(interval);
-    }
-
-    /// Prints the results.
-    pub(super) fn last(&self, tested: &Tested) {
-        if self.json {
-            let json = Json {
-                start: &self.start,
-                view: self.view.as_ref(),
-                intervals: &self.intervals,
-                tested,
-            };
-            out(&json.text());
-            return;
-        }
-        if let (Some(view), Some(totals)) = (&self.view, &tested.totals) {
-            if self.verbose && tested.error.is_none() {
-                self.lines(&summary());
-            }
-            if tested.error.is_none() || !self.intervals.is_empty() {
-                self.lines(&view.last(totals, tested.peer.as_deref()));
-            }
-            if let (true, Some(peer)) = (self.verbose, &tested.peer) {
-                self.lines(&utilisation(view, totals, peer));
-            }
-        }
-        let server = tested.peer.as_ref().and_then(|peer| peer.output.as_ref());
-        match server {
-            Some(ServerOutput::Text(text)) => self.lines(&format!("\nServer output:\n{text}\n")),
-            Some(ServerOutput::Json(value)) => {
-                self.lines(&format!("\nServer JSON output:\n{value:#}\n"));
-            }
-            None => {}
-        }
-        match (&tested.error, tested.interrupted) {
-            (None, _) => self.lines("\niperf Done.\n"),
-            (Some(error), true) => err(&format!("iperf3: interrupt - {error}\n")),
-            (Some(error), false) => err(&format!("iperf3: error - {error}\n")),
-        }
     }
 }
 

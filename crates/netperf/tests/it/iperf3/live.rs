@@ -237,29 +237,3 @@ fn as_many_streams_as_iperf3_permits_are_served() {
         assert!(count(&document, "/end/sum_received/bytes") > 0);
     }
 }
-
-#[test]
-fn flags_of_netperf_name_the_host() {
-    let server = Server::ours(&[]);
-    let finished = Invocation::new(&ours!().netperf)
-        .args([
-            "--iperf3",
-            "-H",
-            "localhost",
-            "-p",
-            &server.port().to_string(),
-        ])
-        .args(["-n", "10K", "-l", "1K"])
-        .patience(PATIENCE)
-        .run()
-        .expect_clean();
-    assert!(finished.stdout.ends_with("\niperf Done.\n"));
-    let late = Invocation::new(&ours!().netperf)
-        .args(["-H", "localhost", "--iperf3"])
-        .run()
-        .expect_exit(1);
-    assert_eq!(
-        late.stderr,
-        "netperf: --iperf3 has to be the first option: netperf --iperf3 -H HOST [OPTIONS]\n"
-    );
-}

@@ -127,13 +127,16 @@ fn incast() -> Option<(CampaignHosts, Bottleneck)> {
     Some((hosts, port))
 }
 
-/// What a loaded machine may lack, percent; nothing makes a link faster. A link that two loads
+/// What a loaded machine may lack, percent. A link that two loads
 /// share would lack half.
 const LOADED: f64 = 40.0;
+/// What a late look at a counter may add there, percent: the rate of 100 ms in a window of 2 s, and
+/// the queue.
+const LATE: f64 = 10.0;
 
 #[test]
 fn a_sender_that_is_late_makes_no_sum_of_windows_larger_netns() {
-    a_sender_is_late(Tolerance::Percents(LOADED, 2.0));
+    a_sender_is_late(Tolerance::Percents(LOADED, LATE));
 }
 
 #[test]
@@ -260,7 +263,7 @@ fn rows_of_a_mesh_have_the_rate_of_the_link(count: u8, window: f64, tolerance: T
 
 #[test]
 fn pairs_of_three_hosts_do_not_share_a_link_netns() {
-    pairs_do_not_share_a_link(3, 2.0, Tolerance::Percents(LOADED, 2.0));
+    pairs_do_not_share_a_link(3, 2.0, Tolerance::Percents(LOADED, LATE));
 }
 
 #[test]
@@ -272,7 +275,7 @@ fn pairs_of_eight_hosts_do_not_share_a_link_netns() {
 
 #[test]
 fn rows_of_a_mesh_of_four_have_the_rate_of_the_link_netns() {
-    rows_of_a_mesh_have_the_rate_of_the_link(4, 4.0, Tolerance::Percents(LOADED, 3.0));
+    rows_of_a_mesh_have_the_rate_of_the_link(4, 4.0, Tolerance::Percents(LOADED, LATE));
 }
 
 #[test]

@@ -84,6 +84,7 @@ pub(crate) fn outcome(run: &RunCommand, figure: f64) -> Outcome {
         latency: None,
         local_host: HostFacts::default(),
         remote_host: None,
+        peer_version: None,
         uuid: "id".to_owned(),
         span: Span::default(),
         warnings: Vec::new(),

@@ -28,7 +28,8 @@ impl Cells {
             | Format::Classic
             | Format::Json
             | Format::JsonStream
-            | Format::Human => read_columns(&lines, selection, report),
+            | Format::Human
+            | Format::Iperf(_) => read_columns(&lines, selection, report),
         }
     }
 
@@ -40,7 +41,8 @@ impl Cells {
             | Format::Classic
             | Format::Json
             | Format::JsonStream
-            | Format::Human => self.print_columns(report.headers),
+            | Format::Human
+            | Format::Iperf(_) => self.print_columns(report.headers),
         }
     }
 

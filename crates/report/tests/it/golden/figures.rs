@@ -112,6 +112,7 @@ impl Figures {
             confidence: plan.confidence.map(|_| self.confidence()),
             local_host: self.local.host,
             remote_host: Some(self.remote.host),
+            peer_version: None,
             uuid: self.uuid,
             span: Span::default(),
             warnings: Vec::new(),

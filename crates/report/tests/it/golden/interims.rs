@@ -16,7 +16,7 @@ pub(crate) fn printed_again(run: &RunCommand, text: &str) -> String {
             Format::Classic | Format::Columns(_) => human(lines.next(), unit),
             Format::Csv(_) => csv(lines.next(), unit),
             Format::Keyval(_) => keyval(&mut lines, unit),
-            Format::Json | Format::JsonStream | Format::Human => None,
+            Format::Json | Format::JsonStream | Format::Human | Format::Iperf(_) => None,
         };
         let Some(interim) = read else { break };
         out += &interim_line(&run.plan, &run.report, index, &interim);

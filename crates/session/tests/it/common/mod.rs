@@ -38,6 +38,7 @@ pub(crate) fn plan() -> TestPlan {
         response: None,
         burst: 0,
         associations: 1,
+        peer: None,
         control: Some(ControlPlan {
             remote: address("localhost"),
             local: address("0.0.0.0"),

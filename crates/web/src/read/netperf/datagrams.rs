@@ -59,17 +59,17 @@ fn of_way(
     let share = lost.zip(due.filter(|due| *due > 0.0));
     let extent = runs
         .iter()
-        .map(|(_, receiver)| receiver.reordering_extent)
+        .filter_map(|(_, receiver)| receiver.reordering_extent)
         .max();
     let datagrams = Unit::Count("datagrams");
     let counts = [
         (DATAGRAMS_SENT, (!runs.is_empty()).then_some(sent)),
         (DATAGRAMS_RECEIVED, received),
         (DATAGRAMS_LOST, lost),
-        ("datagrams duplicated", sum(|end| Some(end.duplicated))),
-        (DATAGRAMS_REORDERED, sum(|end| Some(end.reordered))),
+        ("datagrams duplicated", sum(|end| end.duplicated)),
+        (DATAGRAMS_REORDERED, sum(|end| end.reordered)),
         ("largest extent of reordering", extent),
-        ("datagrams too late to tell", sum(|end| Some(end.too_late))),
+        ("datagrams too late to tell", sum(|end| end.too_late)),
     ];
     let counts = counts.map(|(name, value)| (name, value.map(count), datagrams.clone()));
     let variation = times(|end| end.max_delay_variation_microseconds.0);

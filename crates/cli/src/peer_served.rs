@@ -1,5 +1,7 @@
-//! Options of netperf that `--iperf2` serves. All others are refused: a server of iperf 2 cannot be
-//! asked for them, or the client does not serve them yet.
+//! Options of netperf that `--iperf2` and `--iperf3` serve. All others are refused: a server of iperf
+//! cannot be asked for them, or the client does not serve them.
+
+use netperf_model::PeerProgram;
 
 use crate::getopt::{Getopt, GetoptStep};
 use crate::options::{SUITES, global};
@@ -9,6 +11,7 @@ use crate::table::{ValueShape, by_letter, by_name};
 /// Long names of the options in front of `--` that are served.
 const SERVED: &[&str] = &[
     "iperf2",
+    "iperf3",
     "test",
     "udp",
     "reverse",
@@ -27,13 +30,22 @@ const SERVED: &[&str] = &[
     "json",
     "json-stream",
     "human",
+    "output",
+    "interim",
     "history",
     "progress",
     "iterations",
     "confidence",
     "result-only",
+    "until",
+    "until-confidence",
     "rate",
+    "flows",
+    "local-cpu",
+    "cpu-method",
 ];
+/// Those that only iperf3 serves.
+const SERVED_BY_IPERF3: &[&str] = &["bidirectional"];
 /// Those behind `--`.
 const SERVED_BEHIND: &[&str] = &[
     "keyval",
@@ -44,17 +56,23 @@ const SERVED_BEHIND: &[&str] = &[
     "socket-buffer",
     "no-delay",
     "segment-size",
+    "congestion",
     "protocol",
     "direction",
 ];
 
-/// The first option of a command line that `--iperf2` does not serve, as it was typed.
-pub(crate) fn unserved(words: &[String]) -> Option<String> {
+/// Returns true if a peer serves an option in front of `--`.
+fn serves(peer: PeerProgram, name: &str) -> bool {
+    SERVED.contains(&name) || (peer == PeerProgram::Iperf3 && SERVED_BY_IPERF3.contains(&name))
+}
+
+/// The first option of a command line that a peer does not serve, as it was typed.
+pub(crate) fn unserved(peer: PeerProgram, words: &[String]) -> Option<String> {
     let mut rest = words;
     let mut is_global = true;
     while !rest.is_empty() {
         let mut getopt = Getopt::new(rest);
-        if let Some(option) = next_unserved(&mut getopt, is_global) {
+        if let Some(option) = next_unserved(peer, &mut getopt, is_global) {
             return Some(option);
         }
         rest = getopt.rest();
@@ -63,7 +81,7 @@ pub(crate) fn unserved(words: &[String]) -> Option<String> {
     None
 }
 
-fn next_unserved(getopt: &mut Getopt<'_>, is_global: bool) -> Option<String> {
+fn next_unserved(peer: PeerProgram, getopt: &mut Getopt<'_>, is_global: bool) -> Option<String> {
     let in_front = global::table();
     let behind = |letter| {
         let mut tables = SUITES.iter().map(|suite| suite.table);
@@ -79,13 +97,18 @@ fn next_unserved(getopt: &mut Getopt<'_>, is_global: bool) -> Option<String> {
     loop {
         match getopt.step(argument)? {
             GetoptStep::Option(letter, _) => {
-                let (name, served) = if is_global {
-                    (by_letter(in_front, letter).map(|row| row.long), SERVED)
+                let row = if is_global {
+                    by_letter(in_front, letter).map(|row| row.long)
                 } else {
-                    (behind(letter).map(|row| row.long), SERVED_BEHIND)
+                    behind(letter).map(|row| row.long)
                 };
-                let name = name.unwrap_or_default();
-                if !served.contains(&name) {
+                let name = row.unwrap_or_default();
+                let served = if is_global {
+                    serves(peer, name)
+                } else {
+                    SERVED_BEHIND.contains(&name)
+                };
+                if !served {
                     return Some(format!("-{letter} (--{name})"));
                 }
             }
@@ -98,8 +121,8 @@ fn next_unserved(getopt: &mut Getopt<'_>, is_global: bool) -> Option<String> {
                 let shape: Option<ValueShape> =
                     own.or_else(|| in_any_suite(name).map(|row| row.shape()));
                 let _value = shape.map(|shape| shape.word("", name, attached, getopt));
-                let is_alias = matches!(name, "bitrate" | "client");
-                if !is_alias && !SERVED.contains(&name) && !SERVED_BEHIND.contains(&name) {
+                let name = crate::foreign::alias(name).map_or(name, |(ours, _)| ours);
+                if !serves(peer, name) && !SERVED_BEHIND.contains(&name) {
                     return Some(format!("--{name}"));
                 }
             }
@@ -114,16 +137,25 @@ mod tests {
 
     #[test]
     fn options_that_are_not_served_are_named() {
-        for (typed, named) in [
-            ("--iperf2 -H h -t UDP_STREAM -l 5 -- -m 1470", None),
-            ("--iperf2 -H h -c -t TCP_STREAM", Some("-c (--local-cpu)")),
-            ("--iperf2 --flows 4", Some("--flows")),
-            ("--iperf2 --rate=1M -- -D -s 64K -k THROUGHPUT", None),
-            ("--iperf2 -- -K cubic", Some("-K (--congestion)")),
-            ("--iperf2 -l -1000 -P 0", None),
+        use PeerProgram::{Iperf2, Iperf3};
+        for (peer, typed, named) in [
+            (Iperf2, "--iperf2 -H h -t UDP_STREAM -l 5 -- -m 1470", None),
+            (Iperf2, "--iperf2 -H h -C", Some("-C (--remote-cpu)")),
+            (Iperf2, "--iperf2 --flows 4 -c --interim 1", None),
+            (Iperf2, "--iperf2 --parallel 4", None),
+            (Iperf2, "--iperf2 --bidir", Some("--bidirectional")),
+            (
+                Iperf2,
+                "--iperf2 --rate=1M -- -D -s 64K -k THROUGHPUT",
+                None,
+            ),
+            (Iperf2, "--iperf2 -- -a", Some("-a (--defer-accept)")),
+            (Iperf2, "--iperf2 -l -1000 -P 0", None),
+            (Iperf3, "--iperf3 --bidirectional separate", None),
+            (Iperf3, "--iperf3 --warmup 2", Some("--warmup")),
         ] {
             let words: Vec<String> = typed.split(' ').map(str::to_owned).collect();
-            assert_eq!(unserved(&words).as_deref(), named, "{typed}");
+            assert_eq!(unserved(peer, &words).as_deref(), named, "{typed}");
         }
     }
 }

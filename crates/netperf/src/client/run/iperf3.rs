@@ -1,0 +1,271 @@
+//! An iteration against a server of iperf3 (`--iperf3`).
+
+mod asked;
+mod measured;
+
+use std::time::Duration;
+
+use netperf_cli::iperf3::Iperf3Client;
+use netperf_engine::live::Live;
+use netperf_measure::clock::{self, Moment};
+use netperf_measure::cpu::{self, Meter};
+use netperf_model::{
+    Agreed, CpuPlan, CpuUsage, EndSetup, Format, Hosts, IperfShape, Iteration, figures,
+};
+use netperf_os::{Socket, alarm, wait};
+use netperf_wire::iperf3::{COOKIE, Cookie, Parameters};
+
+use super::{IterationResult, TestRun};
+use crate::client::hosts::socket_address;
+use crate::client::{interim, until};
+use crate::iperf3::client::{ClientRun, Output, TestObserver, Tested};
+use crate::iperf3::run::{Run, StreamInterval, block};
+use crate::output::{Failure, system_text};
+
+/// Longest time in which a server ends an iteration, and time between attempts to begin the next.
+const STILL_BUSY: Duration = Duration::from_secs(5);
+const BETWEEN: Duration = Duration::from_millis(50);
+
+/// The output of iperf that a format is.
+pub(super) const fn shape(format: &Format) -> Option<IperfShape> {
+    match format {
+        Format::Iperf(shape) => Some(*shape),
+        Format::Classic
+        | Format::Columns(_)
+        | Format::Csv(_)
+        | Format::Keyval(_)
+        | Format::Json
+        | Format::JsonStream
+        | Format::Human => None,
+    }
+}
+
+/// Measurement of CPU utilisation from the moment when data may move.
+pub(super) struct PeerMeter(Option<(Moment, Meter)>);
+
+impl PeerMeter {
+    /// Prepares a measurement.
+    pub(super) fn prepare(plan: Option<&CpuPlan>) -> Result<(), Failure> {
+        plan.map_or(Ok(()), cpu::prepare)
+            .map_err(|error| cpu_failed(&error))
+    }
+
+    pub(super) fn start(plan: Option<&CpuPlan>) -> Self {
+        let meter = plan.and_then(|plan| cpu::start(plan).ok());
+        Self(meter.map(|meter| (clock::now(), meter)))
+    }
+
+    /// What follows is not work of the test.
+    pub(super) fn note(&self) {
+        if let Some((_, meter)) = &self.0 {
+            meter.note();
+        }
+    }
+
+    /// Utilisation in a run of so many seconds.
+    pub(super) fn usage(&self, seconds: f64) -> Result<Option<CpuUsage>, Failure> {
+        let Some((begun, meter)) = &self.0 else {
+            return Ok(None);
+        };
+        let run = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let usage = meter.usage(begun.elapsed(), run);
+        usage.map(Some).map_err(|error| cpu_failed(&error))
+    }
+}
+
+fn cpu_failed(error: &std::io::Error) -> Failure {
+    let text = system_text(error);
+    Failure::failed(format_args!("cannot measure CPU utilisation: {text}"))
+}
+
+/// Follows a test for netperf.
+struct PlanObserver<'a> {
+    live: &'a Live,
+    output: Option<Output>,
+    cpu: Option<&'a CpuPlan>,
+    meter: PeerMeter,
+    buffers: (Option<u32>, Option<u32>),
+    length: u32,
+}
+
+impl TestObserver for PlanObserver<'_> {
+    fn connecting(&mut self, port: Option<&str>) {
+        if let Some(output) = &mut self.output {
+            output.connecting(port);
+        }
+    }
+
+    fn begins(
+        &mut self,
+        control: &Socket,
+        parameters: &Parameters,
+        cookie: Cookie,
+        mss: Option<u32>,
+    ) {
+        self.length = block(parameters);
+        if let Some(output) = &mut self.output {
+            output.begins(control, parameters, cookie, mss);
+        }
+    }
+
+    fn connected(&mut self, run: &Run, parameters: &Parameters) {
+        let sending = run.sending();
+        let cookies = sending.len() * COOKIE;
+        self.live.reads(run.counter());
+        self.live
+            .observes(&sending, u64::try_from(cookies).unwrap_or(0));
+        self.buffers = run.buffers();
+        self.meter = PeerMeter::start(self.cpu);
+        if let Some(output) = &mut self.output {
+            output.connected(run, parameters);
+        }
+    }
+
+    fn interval(&mut self, interval: StreamInterval, first: bool) {
+        if let Some(output) = &mut self.output {
+            output.interval(interval, first);
+        }
+    }
+
+    fn is_enough(&self) -> bool {
+        self.live.is_enough() || alarm::stopped_by_user()
+    }
+
+    fn takes_signals(&self) -> bool {
+        true
+    }
+
+    fn over(&mut self) {
+        self.live.end_at(clock::now());
+        self.meter.note();
+    }
+}
+
+impl TestRun<'_> {
+    /// Runs an iteration.
+    pub(super) fn once_with_iperf3(
+        &mut self,
+        number: usize,
+        hosts: &Hosts,
+    ) -> Result<IterationResult, Failure> {
+        let plan = self.plan();
+        let server = hosts.remote.name.clone();
+        let remote = socket_address(&hosts.remote, hosts.remote.port);
+        let shape = shape(&self.run.report.format);
+        let args = asked::args(plan, remote, shape)?;
+        PeerMeter::prepare(plan.local.cpu.as_ref())?;
+        super::wait(plan.wait);
+        let live = interim::live(self.run);
+        let mut observer = PlanObserver {
+            live: &live,
+            output: shape.map(|_| Output::new(&args, &server)),
+            cpu: plan.local.cpu.as_ref(),
+            meter: PeerMeter(None),
+            buffers: (None, None),
+            length: 0,
+        };
+        let tested = self.follow(number, &args, &live, &mut observer);
+        live.end_at(clock::now());
+        if let Some(output) = &observer.output {
+            output.last(&tested);
+        }
+        let PlanObserver {
+            meter,
+            buffers,
+            length,
+            output,
+            ..
+        } = observer;
+        let measured = measured::iteration(plan, &tested, live.read());
+        if let Some(error) = &tested.error {
+            self.done.partial = measured;
+            return Err(match output {
+                // It has printed the failure.
+                Some(_) => Failure {
+                    exit: 1,
+                    ..Failure::default()
+                },
+                None => Failure::failed(format_args!(
+                    "iperf3 at {server} port {}: {error}",
+                    remote.port()
+                )),
+            });
+        }
+        let Some(mut iteration) = measured else {
+            return Err(Failure::failed(format_args!(
+                "iperf3 at {server} port {}: the test ended before it began",
+                remote.port()
+            )));
+        };
+        iteration.local.cpu = meter.usage(iteration.local.elapsed)?;
+        let sends = (plan.flow.sends, plan.flow.receives);
+        let local = EndSetup {
+            send_buffer: buffers.0,
+            recv_buffer: buffers.1,
+            send_size: Some(length).filter(|_| sends.0),
+            recv_size: Some(length).filter(|_| sends.1),
+            nodelay: plan.local.socket.nodelay,
+            priority: -1,
+            tos: -1,
+            ..EndSetup::default()
+        };
+        Ok(of_peer(local, remote.port(), iteration))
+    }
+
+    /// Runs a test, with interim results and until its figure is known, if that is asked for.
+    fn follow(
+        &mut self,
+        number: usize,
+        args: &Iperf3Client,
+        live: &Live,
+        observer: &mut PlanObserver<'_>,
+    ) -> Tested {
+        let plan = self.plan();
+        let begun = clock::now();
+        let test = loop {
+            match ClientRun::begin(args, observer) {
+                Err(error) => break Err(error),
+                Ok(mut test) => {
+                    test.until_data();
+                    // The server may still be at the end of the iteration before.
+                    let again = number > 1 && test.is_busy() && begun.elapsed() < STILL_BUSY;
+                    if !again {
+                        break Ok(test);
+                    }
+                }
+            }
+            wait::sleep(BETWEEN);
+        };
+        match test {
+            Ok(test) => {
+                let setup = EndSetup {
+                    send_size: args.length,
+                    ..EndSetup::default()
+                };
+                let about = (figures::document_unit(plan), &setup);
+                interim::beside(self.run, number, &mut self.done.intervals, live, || {
+                    until::beside(plan, about, live, &mut self.done.until, || test.finish())
+                })
+            }
+            Err(error) => Tested::failed(error),
+        }
+    }
+}
+
+/// Result of an iteration against a server whose settings are unknown.
+pub(super) fn of_peer(local: EndSetup, port: u16, iteration: Iteration) -> IterationResult {
+    IterationResult {
+        agreed: Agreed {
+            local,
+            remote: None,
+            data_port: port.into(),
+            remote_cpu: false,
+        },
+        iteration,
+        stopped: alarm::stopped_by_user(),
+        discarded: false,
+        fell_back: false,
+        held_back: None,
+        unasked: 0,
+    }
+}

@@ -227,6 +227,20 @@ fn limited(count: u8) -> Option<(CampaignHosts, f64)> {
     Some((hosts, link.tcp_goodput()))
 }
 
+/// The document of a campaign without missing cells. On a busy machine an answer may be late, which
+/// the campaign says; it has three tries.
+fn complete(hosts: &CampaignHosts, plan: &str) -> Value {
+    let run = || hosts.campaign(plan).run();
+    let finished = (0..2).fold(run(), |finished, _| {
+        if finished.status.success() {
+            finished
+        } else {
+            run()
+        }
+    });
+    document(finished, 0)
+}
+
 fn pairs_do_not_share_a_link(count: u8, window: f64, tolerance: Tolerance) {
     let Some((hosts, goodput)) = limited(count) else {
         return;
@@ -235,8 +249,7 @@ fn pairs_do_not_share_a_link(count: u8, window: f64, tolerance: Tolerance) {
         "pattern = \"pairs\"\ntest = \"TCP_STREAM\"\nwindow = {window}\nwarmup = 2\n\
          cooldown = 0.2\n"
     );
-    let document = document(hosts.campaign(&plan).run(), 0);
-    let rates = rates(&document);
+    let rates = rates(&complete(&hosts, &plan));
     assert_eq!(rates.len(), usize::from(count) * (usize::from(count) - 1));
     let far = |rate: f64| (rate - goodput).abs();
     let worst = rates.iter().map(|one| one.2);
@@ -252,8 +265,7 @@ fn rows_of_a_mesh_have_the_rate_of_the_link(count: u8, window: f64, tolerance: T
     let plan = format!(
         "pattern = \"mesh\"\ntest = \"TCP_STREAM\"\nwindow = {window}\nwarmup = 2\ncooldown = 0.5\n"
     );
-    let document = document(hosts.campaign(&plan).run(), 0);
-    let rates = rates(&document);
+    let rates = rates(&complete(&hosts, &plan));
     for host in 0..usize::from(count) {
         let row = rates.iter().filter(|one| one.0 == host).map(|one| one.2);
         let claim = format!("Sum of the row of host {host} in a mesh of {count}, Mbit/s");

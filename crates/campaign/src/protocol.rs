@@ -178,7 +178,7 @@ pub struct LoadResult {
     pub error: Option<String>,
 }
 
-/// What an engine tells an agent about its place.
+/// Facts about its place that an agent has from its engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostPlace {
     /// Labels, as those of an inventory.

@@ -9,17 +9,11 @@ use netperf_model::ArrivalOrder;
 /// Gain of the mean of jitter.
 const GAIN: f64 = 1.0 / 16.0;
 
-/// Counts of datagrams that arrived.
+/// Counts of datagrams that arrived. Their numbers count from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DatagramTally {
-    /// Highest number that arrived. Numbers count from 1.
-    pub highest: u64,
-    /// Datagrams that arrived, late and repeated ones included.
-    pub arrived: u64,
-    /// Numbers that were passed over, less one for each late or repeated datagram.
-    pub lost: u64,
-    /// Late and repeated datagrams.
-    pub out_of_order: u64,
+    /// Loss and order.
+    pub order: ArrivalOrder,
     /// Jitter, seconds.
     pub jitter: f64,
 }
@@ -27,9 +21,7 @@ pub struct DatagramTally {
 /// The account of one stream. Its size does not depend on the number of datagrams.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DatagramTrack {
-    order: ArrivalOrder,
-    /// Jitter, seconds.
-    jitter: f64,
+    counts: DatagramTally,
     /// Transit time of the last datagram, nanoseconds.
     transit: Option<i64>,
 }
@@ -39,7 +31,7 @@ impl DatagramTrack {
     /// when it arrived by that of the receiver, both in nanoseconds.
     #[inline]
     pub fn take(&mut self, number: u64, sent: u64, arrived: u64) {
-        self.order.take(number, 1);
+        self.counts.order.take(number, 1);
         let transit = i64::from_ne_bytes(arrived.wrapping_sub(sent).to_ne_bytes());
         if let Some(before) = self.transit.replace(transit) {
             #[expect(
@@ -47,26 +39,14 @@ impl DatagramTrack {
                 reason = "2^53 nanoseconds are more than three months"
             )]
             let difference = transit.wrapping_sub(before).unsigned_abs() as f64 / 1e9;
-            self.jitter += (difference - self.jitter) * GAIN;
+            self.counts.jitter += (difference - self.counts.jitter) * GAIN;
         }
     }
 
     /// The counts so far.
     #[must_use]
     pub const fn counts(&self) -> DatagramTally {
-        let ArrivalOrder {
-            highest,
-            arrived,
-            lost,
-            out_of_order,
-        } = self.order;
-        DatagramTally {
-            highest,
-            arrived,
-            lost,
-            out_of_order,
-            jitter: self.jitter,
-        }
+        self.counts
     }
 }
 
@@ -86,7 +66,7 @@ mod tests {
 
     #[test]
     fn late_and_repeated_datagrams_are_counted_as_iperf3_does() {
-        let counts = of(&[1, 2, 3, 5, 4, 8, 8, 9, 10]);
+        let counts = of(&[1, 2, 3, 5, 4, 8, 8, 9, 10]).order;
         assert_eq!((counts.highest, counts.arrived), (10, 9));
         assert_eq!((counts.lost, counts.out_of_order), (1, 2));
     }
@@ -114,8 +94,8 @@ mod tests {
     #[test]
     fn numbers_without_sense_do_not_overflow() {
         let counts = of(&[u64::MAX, 1, u64::MAX, 0]);
-        assert_eq!(counts.highest, u64::MAX);
-        assert_eq!(counts.lost, u64::MAX - 4);
-        assert_eq!(of(&[1, 1, 1]).lost, 0);
+        assert_eq!(counts.order.highest, u64::MAX);
+        assert_eq!(counts.order.lost, u64::MAX - 4);
+        assert_eq!(of(&[1, 1, 1]).order.lost, 0);
     }
 }

@@ -1,5 +1,7 @@
 //! Programs at the other end of a test that are not netserver.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,4 +70,23 @@ pub struct ProcessCpu {
     /// Kernel mode.
     #[serde(rename = "system_percent", with = "AsMeasured")]
     pub system: f64,
+}
+
+/// User and system time of a process.
+type Times = (Duration, Duration);
+
+impl ProcessCpu {
+    /// Utilisation between two readings of user and system time, which are so far apart.
+    #[must_use]
+    pub fn between(before: Times, after: Times, spent: Duration) -> Self {
+        let percent = |before: Duration, after: Duration| {
+            100.0 * after.saturating_sub(before).as_secs_f64() / spent.as_secs_f64().max(1e-9)
+        };
+        let (user, system) = (percent(before.0, after.0), percent(before.1, after.1));
+        Self {
+            total: user + system,
+            user,
+            system,
+        }
+    }
 }

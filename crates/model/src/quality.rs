@@ -4,7 +4,7 @@
 /// was sent.
 pub const NUMBER_BYTES: u32 = 24;
 
-/// What a receiver of numbered datagrams counts.
+/// Extent of the counts of a receiver of numbered datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QualityScope {
     /// Loss and jitter: the results of a server of iperf3.
@@ -44,7 +44,7 @@ pub struct Quality {
     pub most_variation: u64,
     /// True if the end of the data arrived.
     pub ended: bool,
-    /// What was counted. All else is 0.
+    /// Extent of the counts. All else is 0.
     pub scope: QualityScope,
 }
 

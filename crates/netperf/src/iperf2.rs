@@ -9,14 +9,14 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use netperf_engine::iperf2::{PATIENCE, Transfer, TransferCounts};
+use netperf_engine::iperf2::{PATIENCE, Transfer, TransferCounts, epoch_micros};
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::io::set_patience;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Domain, Protocol, Socket, Type, tcp};
 use netperf_session::iperf2::account::DatagramAccount;
-use netperf_wire::iperf2::{ServerReport, Version};
+use netperf_wire::iperf2::{ServerReport, Version, WireTime};
 
 use self::backward::BackListener;
 use crate::threads::spawn;
@@ -174,6 +174,11 @@ impl Iperf2Client {
             joined.chain(refused).collect()
         })
     }
+}
+
+/// Time of day.
+pub(crate) fn now() -> WireTime {
+    WireTime::from_micros(epoch_micros())
 }
 
 /// Time limit for what the server sends.

@@ -26,7 +26,7 @@ pub(crate) fn spawn<'scope, T: Send + 'scope>(
 /// Result of a thread.
 ///
 /// # Errors
-/// What it returned, or that it panicked.
+/// The error that it returned, or that it panicked.
 pub(crate) fn join<T>(thread: ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
     let lost = |_| Err(io::Error::other("a thread failed"));
     thread.join().unwrap_or_else(lost)

@@ -436,13 +436,13 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         ),
 ];
 
-/// `-D seconds,units`; `-D ,units` keeps one second. The units have no effect.
 /// A server that is not netserver has no control connection of netperf.
 fn set_peer(args: &mut GlobalArgs, peer: PeerProgram) {
     args.peer = Some(peer);
     args.no_control = true;
 }
 
+/// `-D seconds,units`; `-D ,units` keeps one second. The units have no effect.
 fn interim(args: &mut GlobalArgs, text: &str) {
     let interval = args.interim.get_or_insert(1.0);
     if let (Some(typed), _) = first_half(text) {

@@ -147,40 +147,30 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
     }
 
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
+        let FlowSet { job, common, .. } = self.set;
+        let path = path::choose(job, PathClass::Datagrams);
+        if let DataPath::Stamped(by) = path {
+            return self.stamped_datagrams(&how, by);
+        }
+        if let Some(live) = common.live.filter(|_| job.tells_addresses()) {
+            for (socket, to) in self.sockets.iter().zip(&self.set.targets.there) {
+                live.aimed(socket.as_fd(), to);
+            }
+        }
+        if matches!(path, DataPath::RingRecv | DataPath::RingSend) {
+            return self.ring_datagrams(&how, path);
+        }
         let Self {
             set,
             sockets,
             coordinate,
         } = self;
-        let FlowSet { job, common, .. } = set;
         let (io, ends) = (&job.end.io, DatagramEnds);
         let (trains, setup) = (path::trains(io), common.setup);
-        let path = path::choose(job, PathClass::Datagrams);
-        if let DataPath::Stamped(by) = path {
-            return Self {
-                set,
-                sockets,
-                coordinate,
-            }
-            .stamped_datagrams(&how, by);
-        }
         let batched = |(socket, to)| {
             BatchedSend::new(socket, to, trains, path::size(setup.send_size))
                 .map_err(Operation::Send.failed())
         };
-        if let Some(live) = common.live.filter(|_| job.tells_addresses()) {
-            for (socket, to) in sockets.iter().zip(&set.targets.there) {
-                live.aimed(socket.as_fd(), to);
-            }
-        }
-        if matches!(path, DataPath::RingRecv | DataPath::RingSend) {
-            return Self {
-                set,
-                sockets,
-                coordinate,
-            }
-            .ring_datagrams(&how, path);
-        }
         if path == DataPath::BatchRecv {
             let space = path::size(setup.recv_size);
             let sockets = dealt(sockets, set.threads);

@@ -1,4 +1,4 @@
-//! What may be sent to an address that nothing proves.
+//! Limit of what is sent to an unproven address.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -31,7 +31,7 @@ pub struct DatagramOrder<'a> {
     pub length: usize,
     /// The first datagram is at least so long.
     pub first: usize,
-    /// What has arrived from the destination: no more is sent.
+    /// Bytes and datagrams from the destination: no more are sent.
     pub credit: Option<&'a Credit>,
 }
 

@@ -118,10 +118,11 @@ impl<F: DatagramFormat> Hooks for StreamHooks<'_, F> {
             }
         });
         let (counts, own) = (track.counts(), self.counts);
-        own.highest.store(counts.highest, Ordering::Relaxed);
-        own.lost.store(counts.lost, Ordering::Relaxed);
+        let order = counts.order;
+        own.highest.store(order.highest, Ordering::Relaxed);
+        own.lost.store(order.lost, Ordering::Relaxed);
         own.out_of_order
-            .store(counts.out_of_order, Ordering::Relaxed);
+            .store(order.out_of_order, Ordering::Relaxed);
         own.jitter.store(counts.jitter.to_bits(), Ordering::Relaxed);
     }
 

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_measure::datagrams::DatagramTally;
+use netperf_model::ArrivalOrder;
 use netperf_os::Socket;
 
 /// Longest time in a blocked call.
@@ -101,10 +102,12 @@ impl StreamCounts {
             bytes: of(&self.bytes),
             messages: of(&self.messages),
             datagrams: DatagramTally {
-                highest: of(&self.highest),
-                arrived: of(&self.messages),
-                lost: of(&self.lost),
-                out_of_order: of(&self.out_of_order),
+                order: ArrivalOrder {
+                    highest: of(&self.highest),
+                    arrived: of(&self.messages),
+                    lost: of(&self.lost),
+                    out_of_order: of(&self.out_of_order),
+                },
                 jitter: f64::from_bits(of(&self.jitter)),
             },
             ended,

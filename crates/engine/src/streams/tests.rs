@@ -130,7 +130,7 @@ fn datagrams_are_numbered_and_counted_at_any_rate() {
         assert!(eventually(LONG, || receivers.read()[0].messages == 20));
         let arrived = receivers.finish(true)[0];
         assert_eq!(arrived.bytes, 2000);
-        let counts = arrived.datagrams;
+        let counts = arrived.datagrams.order;
         assert_eq!(
             (counts.highest, counts.lost, counts.out_of_order),
             (20, 0, 0)
@@ -153,7 +153,7 @@ fn a_receiver_takes_what_has_arrived_when_it_is_to_finish() {
     let mut receivers = Streams::prepare(plan, vec![stream(receiver, false, None)]).unwrap();
     receivers.start();
     assert!(eventually(LONG, || receivers.read()[0].messages > 0));
-    let counts = receivers.finish(true)[0].datagrams;
+    let counts = receivers.finish(true)[0].datagrams.order;
     assert_eq!((counts.arrived, counts.highest), (4, 5));
     assert_eq!((counts.lost, counts.out_of_order), (1, 1));
 }
@@ -171,7 +171,7 @@ fn a_receiver_that_starts_late_takes_what_has_arrived() {
     let mut receivers = Streams::prepare(plan, vec![stream(receiver, false, None)]).unwrap();
     // The end comes before any thread has seen the start.
     let counts = receivers.finish(true)[0];
-    assert_eq!((counts.bytes, counts.datagrams.arrived), (100, 1));
+    assert_eq!((counts.bytes, counts.datagrams.order.arrived), (100, 1));
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub enum Forget {
     Before(i64),
 }
 
-/// What was deleted.
+/// Deleted results and campaigns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forgotten {
     /// Numbers of results.

@@ -101,7 +101,7 @@ pub(crate) struct Follow<'a> {
     pub(crate) interval: Option<Duration>,
     /// Ends the test.
     pub(crate) stop: &'a AtomicBool,
-    /// Whether the test is to end before its time.
+    /// Returns true if the test is to end before its time.
     pub(crate) enough: &'a dyn Fn() -> bool,
 }
 

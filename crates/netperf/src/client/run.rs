@@ -11,6 +11,7 @@ mod implausible;
 mod iperf2;
 mod iperf3;
 pub(crate) mod many;
+pub(crate) mod peer;
 mod series;
 mod session;
 mod trace;

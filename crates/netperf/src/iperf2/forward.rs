@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use netperf_engine::iperf2::{
     Arrived, DatagramOrder, STALLED, StreamOrder, Transfer, TransferCounts, TransferEnd,
-    epoch_micros, receive_datagrams, receive_stream, send_datagrams, send_stream,
+    receive_datagrams, receive_stream, send_datagrams, send_stream,
 };
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Plan, Iperf2Rate};
@@ -20,11 +20,11 @@ use netperf_session::iperf2::client::{tcp_header, udp_header};
 use netperf_session::iperf2::connection::HEADER_TIME;
 use netperf_session::iperf2::finish::{self, FinishEffect, FinishInput, FinishState};
 use netperf_wire::iperf2::{
-    Datagram, DatagramLayout, EXTENDED_LEN, HeaderAnswer, STAMP, WireTime, fill_digits,
+    Datagram, DatagramLayout, EXTENDED_LEN, HeaderAnswer, STAMP, fill_digits,
 };
 
 use super::{
-    Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, per_giga_second, receive_time,
+    Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, now, per_giga_second, receive_time,
     receives,
 };
 use crate::threads::{join, spawn};
@@ -47,11 +47,6 @@ pub(super) fn run(
     } else {
         run_connection(plan, stream, stop)
     }
-}
-
-/// Time of day.
-fn now() -> WireTime {
-    WireTime::from_micros(epoch_micros())
 }
 
 /// Time and bytes of a test.

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use netperf_engine::streams::{StreamReading, StreamSocket, Streams, StreamsPlan};
 use netperf_measure::clock;
-use netperf_model::Tally;
+use netperf_model::{ProcessCpu, Tally};
 use netperf_os::tcp::{self, TcpDetail, TcpInfo};
 use netperf_os::{Socket, process};
 use netperf_transport::socket::congestion;
 use netperf_wire::iperf3::{Counter, Parameters, Protocol, Results, StreamResults};
 
-use super::socket::addresses;
+use super::socket::{SocketBuffers, addresses};
 use super::{BLOCK, DATAGRAM, Iperf3Numbers};
 
 /// A stream of the test.
@@ -144,7 +144,7 @@ pub(crate) struct Run {
     /// Second descriptors, for `TCP_INFO`.
     watched: Vec<Option<Socket>>,
     pub(crate) infos: Vec<StreamInfo>,
-    buffers: (Option<u32>, Option<u32>),
+    buffers: SocketBuffers,
     udp: bool,
     is_client: bool,
     /// Client's end, which an amount ends.
@@ -183,12 +183,7 @@ impl Run {
         let mut infos = Vec::new();
         let mut watched = Vec::new();
         let mut all = Vec::new();
-        let bytes = |size: Option<std::io::Result<usize>>| u32::try_from(size?.ok()?).ok();
-        let first = sockets.first();
-        let buffers = (
-            bytes(first.map(|socket| socket.send_buffer_size())),
-            bytes(first.map(|socket| socket.recv_buffer_size())),
-        );
+        let buffers = SocketBuffers::of(sockets.first());
         for (position, socket) in (0..).zip(sockets) {
             let sends = parameters.client_sends(position) == is_client;
             let (local, remote) = addresses(&socket);
@@ -284,8 +279,8 @@ impl Run {
             .collect()
     }
 
-    /// Socket buffers of the first stream, for sending and receiving, bytes.
-    pub(crate) const fn buffers(&self) -> (Option<u32>, Option<u32>) {
+    /// Socket buffers of the first stream.
+    pub(crate) const fn buffers(&self) -> SocketBuffers {
         self.buffers
     }
 
@@ -394,19 +389,15 @@ impl Run {
             };
             seconds(end - self.begun)
         });
-        let elapsed = seconds(clock::monotonic().saturating_sub(self.started)).max(1e-9);
-        let percent = |after: Duration, before: Duration| {
-            after.saturating_sub(before).as_secs_f64() * 100.0 / elapsed
-        };
-        let user = percent(cpu.0, self.cpu.0);
-        let system = percent(cpu.1, self.cpu.1);
+        let elapsed = clock::monotonic().saturating_sub(self.started);
+        let cpu = ProcessCpu::between(self.cpu, cpu, Duration::from_nanos(elapsed));
         let first = self.watched.iter().flatten().next();
         let totals = Totals {
             streams: streams.collect(),
             ends: ends.collect(),
             extremes: self.extremes.clone(),
             seconds: seconds(now.saturating_sub(self.begun)),
-            cpu: [user + system, user, system],
+            cpu: [cpu.total, cpu.user, cpu.system],
             congestion: first.and_then(congestion),
             tcp: first.and_then(|socket| tcp::info(socket.as_fd()).ok()),
         };
@@ -452,8 +443,7 @@ fn figures(before: &StreamSample, now: &StreamSample, sends: bool, udp: bool) ->
     let (lost, packets) = if sends {
         (0, new.messages.saturating_sub(old.messages))
     } else {
-        let old = &old.datagrams;
-        let new = &new.datagrams;
+        let (old, new) = (&old.datagrams.order, &new.datagrams.order);
         (
             new.lost.saturating_sub(old.lost),
             new.highest.saturating_sub(old.highest),
@@ -468,8 +458,9 @@ fn figures(before: &StreamSample, now: &StreamSample, sends: bool, udp: bool) ->
         lost,
         out_of_order: new
             .datagrams
+            .order
             .out_of_order
-            .saturating_sub(old.datagrams.out_of_order),
+            .saturating_sub(old.datagrams.order.out_of_order),
         jitter: new.datagrams.jitter,
         retransmits: (sends && !udp)
             .then(|| {

@@ -78,6 +78,24 @@ pub(crate) fn addresses(socket: &Socket) -> (Option<SocketAddr>, Option<SocketAd
     (plain(socket.local_addr()), plain(socket.peer_addr()))
 }
 
+/// Sizes of the buffers of a socket, bytes; `None` if unknown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SocketBuffers {
+    pub(crate) send: Option<u32>,
+    pub(crate) recv: Option<u32>,
+}
+
+impl SocketBuffers {
+    /// Those of the first stream.
+    pub(crate) fn of(first: Option<&Socket>) -> Self {
+        let bytes = |size: io::Result<usize>| u32::try_from(size.ok()?).ok();
+        Self {
+            send: first.and_then(|socket| bytes(socket.send_buffer_size())),
+            recv: first.and_then(|socket| bytes(socket.recv_buffer_size())),
+        }
+    }
+}
+
 /// Sends all bytes of a message within the time limit, also over a non-blocking socket.
 ///
 /// # Errors

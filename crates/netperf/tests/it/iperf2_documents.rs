@@ -69,12 +69,19 @@ fn netperf(server: &Server, options: &[&str]) -> Invocation {
 /// The document of a test; valid by the schema.
 #[track_caller]
 fn result(server: &Server, options: &[&str]) -> Value {
-    let finished = netperf(server, &[&["--json"], options].concat()).run();
+    let command = netperf(server, &[&["--json"], options].concat());
+    document_of_peer(command, "iperf2")
+}
+
+/// The document that a command prints of a test to this program; valid by the schema.
+#[track_caller]
+pub(crate) fn document_of_peer(command: Invocation, program: &str) -> Value {
+    let finished = command.run();
     assert_eq!(finished.status.code(), Some(0), "{}", finished.account());
     let document: Value = serde_json::from_str(&finished.stdout).expect("a document");
     let faults = Schema::parse(SCHEMA).faults(&document);
-    assert_eq!(faults, [""; 0], "{options:?} {}", finished.account());
-    assert_eq!(document["peer"]["program"], "iperf2");
+    assert_eq!(faults, [""; 0], "{}", finished.account());
+    assert_eq!(document["peer"]["program"], program);
     document
 }
 

@@ -12,10 +12,12 @@ use netperf_testkit::{Finished, Invocation, Netserver, Place, Running, ours, req
 use serde_json::Value;
 
 const PATIENCE: Duration = Duration::from_secs(60);
+/// 200 datagrams at a rate that a busy machine has.
+const FAST: [&str; 7] = ["-l", "-100000", "--rate", "2M", "--", "-m", "500"];
 /// Longest wait of the relay for a datagram.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What the relay does to datagrams, by their number from 1.
+/// Faults that the relay adds, by the number of a datagram from 1.
 #[derive(Clone, Copy, Debug, Default)]
 struct Faults {
     /// Those of which the number modulo 10 is this are dropped.
@@ -49,7 +51,7 @@ impl Faults {
     }
 }
 
-/// How to read the number of a datagram and its time of sending, microseconds.
+/// Reads the number of a datagram and its time of sending, microseconds.
 type Reader = fn(&[u8]) -> Option<(u64, f64)>;
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -323,8 +325,7 @@ fn iperf2_servers() -> impl Iterator<Item = Server> {
 fn iperf3_counts_the_datagrams_that_were_lost_on_the_way_to_the_server() {
     for server in iperf3_servers() {
         let relay = Relay::start(server.port, LOSSY, false, of_wide_iperf3);
-        let words = ["-l", "-100000", "--rate", "2M", "--", "-m", "500"];
-        let run = run_of(&netperf("--iperf3", relay.port, &words));
+        let run = run_of(&netperf("--iperf3", relay.port, &FAST));
         let there = &run["remote"]["datagrams"];
         // The last ones may still be on the way when the client ends the test.
         let highest = count(&there["received"]) + count(&there["lost"]);
@@ -339,16 +340,7 @@ fn iperf3_counts_the_datagrams_that_were_lost_on_the_way_to_the_server() {
 fn iperf3_counts_lost_and_late_datagrams_on_the_way_to_the_client() {
     for server in iperf3_servers() {
         let relay = Relay::start(server.port, LOSSY, true, of_wide_iperf3);
-        let words = [
-            "--reverse",
-            "-l",
-            "-100000",
-            "--rate",
-            "2M",
-            "--",
-            "-m",
-            "500",
-        ];
+        let words = [&["--reverse"], &FAST[..]].concat();
         let run = run_of(&netperf("--iperf3", relay.port, &words));
         let here = &run["local"]["datagrams"];
         let highest = count(&here["received"]) + count(&here["lost"]);
@@ -400,8 +392,7 @@ fn a_server_of_ours_counts_lost_and_late_datagrams_of_the_original_client() {
 fn iperf2_counts_lost_and_late_datagrams_on_the_way_to_the_server() {
     for server in iperf2_servers() {
         let relay = Relay::start(server.port, LOSSY, false, of_iperf2);
-        let words = ["-l", "-100000", "--rate", "2M", "--", "-m", "500"];
-        let run = run_of(&netperf("--iperf2", relay.port, &words));
+        let run = run_of(&netperf("--iperf2", relay.port, &FAST));
         let there = &run["remote"]["datagrams"];
         // The final datagram counts.
         let (lost, late) = LOSSY.truth(200);
@@ -415,16 +406,7 @@ fn iperf2_counts_lost_and_late_datagrams_on_the_way_to_the_server() {
 fn iperf2_counts_lost_and_late_datagrams_on_the_way_to_the_client() {
     let server = Server::ours("--iperf2");
     let relay = Relay::start(server.port, LOSSY, true, of_iperf2);
-    let words = [
-        "--reverse",
-        "-l",
-        "-100000",
-        "--rate",
-        "2M",
-        "--",
-        "-m",
-        "500",
-    ];
+    let words = [&["--reverse"], &FAST[..]].concat();
     let run = run_of(&netperf("--iperf2", relay.port, &words));
     let here = &run["local"]["datagrams"];
     let (lost, late) = LOSSY.truth(200);

@@ -247,9 +247,8 @@ struct Rendezvous<'a> {
     token: Token,
     /// Sockets opened but not connected.
     spare: Vec<Socket>,
-    sockets: Vec<Socket>,
-    /// The number of the flow of each socket.
-    flows: Vec<u64>,
+    /// Each with the number of its flow.
+    sockets: Vec<(u64, Socket)>,
     places: HashMap<SocketAddr, usize>,
     first: Option<SocketAddr>,
 }
@@ -273,7 +272,6 @@ pub fn meet(
         token: job.token.ok_or(io::ErrorKind::InvalidInput)?,
         spare: vec![first],
         sockets: Vec::new(),
-        flows: Vec::new(),
         places: HashMap::new(),
         first: None,
     };
@@ -306,20 +304,19 @@ pub fn meet(
 
 impl Rendezvous<'_> {
     /// The sockets in the order of flows: netperf's threads send their probes side by side.
-    fn in_order(self) -> Vec<Socket> {
-        let mut all: Vec<_> = self.flows.into_iter().zip(self.sockets).collect();
-        all.sort_by_key(|(flow, _)| *flow);
-        all.into_iter().map(|(_, socket)| socket).collect()
+    fn in_order(mut self) -> Vec<Socket> {
+        self.sockets.sort_by_key(|(flow, _)| *flow);
+        self.sockets.into_iter().map(|(_, socket)| socket).collect()
     }
 
     /// Waits for input. Returns true if netperf has started.
     fn look(&mut self) -> io::Result<bool> {
         let mut fds = vec![self.handoff.as_fd()];
-        fds.extend(self.sockets.iter().map(AsFd::as_fd));
+        fds.extend(self.sockets.iter().map(|(_, socket)| socket.as_fd()));
         let ready = all_ready(&fds, LOOK)?;
         let ready = self.sockets.iter().zip(ready.into_iter().skip(1));
         let mut began = false;
-        for (socket, _) in ready.filter(|(_, ready)| *ready) {
+        for ((_, socket), _) in ready.filter(|(_, ready)| *ready) {
             match waiting(socket.as_fd(), &self.token) {
                 Ok(Some(read)) => {
                     take(socket.as_fd());
@@ -369,12 +366,11 @@ impl Rendezvous<'_> {
             socket.connect(&probe.from.into())?;
             forget(&socket);
             self.places.insert(probe.from, self.sockets.len());
-            self.sockets.push(socket);
-            self.flows.push(probe.number >> PROBE_BITS);
+            self.sockets.push((probe.number >> PROBE_BITS, socket));
             self.first.get_or_insert(probe.from);
         }
         let place = self.places.get(&probe.from);
-        if let Some(socket) = place.and_then(|place| self.sockets.get(*place)) {
+        if let Some((_, socket)) = place.and_then(|place| self.sockets.get(*place)) {
             answer(
                 socket,
                 &Preamble {

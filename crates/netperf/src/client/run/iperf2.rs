@@ -12,15 +12,16 @@ use netperf_engine::iperf2::TransferEnd;
 use netperf_engine::live::Live;
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Plan};
-use netperf_model::{EndSetup, Hosts, Tally, figures};
+use netperf_model::{EndSetup, Hosts, ProcessCpu, Tally, figures};
 use netperf_os::process;
 
-use super::iperf3::{PeerMeter, of_peer, shape};
+use super::peer::{PeerMeter, of_peer, own_setup, shape};
 use super::{IterationResult, TestRun};
 use crate::client::hosts::socket_address;
 use crate::client::iperf2::{ClientRows, Follow};
 use crate::client::{interim, until};
 use crate::iperf2::{Iperf2Client, Iperf2Failure, Iperf2StreamResult};
+use crate::iperf3::socket::SocketBuffers;
 use crate::output::{Failure, system_text};
 
 /// The reason for which a result is none. A test that netperf ended has one.
@@ -115,7 +116,7 @@ impl TestRun<'_> {
         let stop = AtomicBool::new(false);
         let begun = clock::now();
         let enough = || {
-            // What follows the time of a sender is its end, and no interval.
+            // The end of a sender follows its time, and is no interval.
             if live.is_enough() || time(&test).is_some_and(|time| begun.elapsed() >= time) {
                 live.end_at(clock::now());
             }
@@ -147,14 +148,13 @@ impl TestRun<'_> {
         check_all(&results, stopped, (&server, remote.port()))?;
         let version = results.iter().find_map(|result| result.version);
         self.peer_version = version.map(|version| version.to_string());
-        let cpu = measured::process_cpu(before, after, spent);
+        let cpu = ProcessCpu::between(before, after, spent);
         let mut iteration = measured::iteration(plan, &client, &results, cpu);
         iteration.local.cpu = meter.usage(iteration.local.elapsed)?;
-        Ok(of_peer(
-            local(&client, options.no_delay),
-            remote.port(),
-            iteration,
-        ))
+        let first = client.streams.first().map(|stream| &stream.socket);
+        let length = u32::try_from(test.block()).unwrap_or(u32::MAX);
+        let local = own_setup(SocketBuffers::of(first), length, plan);
+        Ok(of_peer(local, remote.port(), iteration))
     }
 }
 
@@ -163,23 +163,5 @@ const fn time(test: &Iperf2Plan) -> Option<Duration> {
     match test.amount {
         Iperf2Amount::Time(time) if test.direction.client_sends() => Some(time),
         Iperf2Amount::Time(_) | Iperf2Amount::Bytes(_) => None,
-    }
-}
-
-/// Settings of netperf's end.
-fn local(client: &Iperf2Client, nodelay: bool) -> EndSetup {
-    let length = u32::try_from(client.plan.block()).ok();
-    let sends = client.plan.direction.client_sends();
-    let socket = client.streams.first().map(|stream| &stream.socket);
-    let buffer = |size: Option<std::io::Result<usize>>| u32::try_from(size?.ok()?).ok();
-    EndSetup {
-        send_buffer: buffer(socket.map(|socket| socket.send_buffer_size())),
-        recv_buffer: buffer(socket.map(|socket| socket.recv_buffer_size())),
-        send_size: length.filter(|_| sends),
-        recv_size: length.filter(|_| !sends),
-        nodelay,
-        priority: -1,
-        tos: -1,
-        ..EndSetup::default()
     }
 }

@@ -7,76 +7,23 @@ use std::time::Duration;
 
 use netperf_cli::iperf3::Iperf3Client;
 use netperf_engine::live::Live;
-use netperf_measure::clock::{self, Moment};
-use netperf_measure::cpu::{self, Meter};
-use netperf_model::{
-    Agreed, CpuPlan, CpuUsage, EndSetup, Format, Hosts, IperfShape, Iteration, figures,
-};
+use netperf_measure::clock;
+use netperf_model::{CpuPlan, EndSetup, Hosts, figures};
 use netperf_os::{Socket, alarm, wait};
 use netperf_wire::iperf3::{COOKIE, Cookie, Parameters};
 
+use super::peer::{PeerMeter, of_peer, own_setup, shape};
 use super::{IterationResult, TestRun};
 use crate::client::hosts::socket_address;
 use crate::client::{interim, until};
 use crate::iperf3::client::{ClientRun, Output, TestObserver, Tested};
 use crate::iperf3::run::{Run, StreamInterval, block};
-use crate::output::{Failure, system_text};
+use crate::iperf3::socket::SocketBuffers;
+use crate::output::Failure;
 
 /// Longest time in which a server ends an iteration, and time between attempts to begin the next.
 const STILL_BUSY: Duration = Duration::from_secs(5);
 const BETWEEN: Duration = Duration::from_millis(50);
-
-/// The output of iperf that a format is.
-pub(super) const fn shape(format: &Format) -> Option<IperfShape> {
-    match format {
-        Format::Iperf(shape) => Some(*shape),
-        Format::Classic
-        | Format::Columns(_)
-        | Format::Csv(_)
-        | Format::Keyval(_)
-        | Format::Json
-        | Format::JsonStream
-        | Format::Human => None,
-    }
-}
-
-/// Measurement of CPU utilisation from the moment when data may move.
-pub(super) struct PeerMeter(Option<(Moment, Meter)>);
-
-impl PeerMeter {
-    /// Prepares a measurement.
-    pub(super) fn prepare(plan: Option<&CpuPlan>) -> Result<(), Failure> {
-        plan.map_or(Ok(()), cpu::prepare)
-            .map_err(|error| cpu_failed(&error))
-    }
-
-    pub(super) fn start(plan: Option<&CpuPlan>) -> Self {
-        let meter = plan.and_then(|plan| cpu::start(plan).ok());
-        Self(meter.map(|meter| (clock::now(), meter)))
-    }
-
-    /// What follows is not work of the test.
-    pub(super) fn note(&self) {
-        if let Some((_, meter)) = &self.0 {
-            meter.note();
-        }
-    }
-
-    /// Utilisation in a run of so many seconds.
-    pub(super) fn usage(&self, seconds: f64) -> Result<Option<CpuUsage>, Failure> {
-        let Some((begun, meter)) = &self.0 else {
-            return Ok(None);
-        };
-        let run = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-        let usage = meter.usage(begun.elapsed(), run);
-        usage.map(Some).map_err(|error| cpu_failed(&error))
-    }
-}
-
-fn cpu_failed(error: &std::io::Error) -> Failure {
-    let text = system_text(error);
-    Failure::failed(format_args!("cannot measure CPU utilisation: {text}"))
-}
 
 /// Follows a test for netperf.
 struct PlanObserver<'a> {
@@ -84,7 +31,7 @@ struct PlanObserver<'a> {
     output: Option<Output>,
     cpu: Option<&'a CpuPlan>,
     meter: PeerMeter,
-    buffers: (Option<u32>, Option<u32>),
+    buffers: SocketBuffers,
     length: u32,
 }
 
@@ -160,8 +107,8 @@ impl TestRun<'_> {
             live: &live,
             output: shape.map(|_| Output::new(&args, &server)),
             cpu: plan.local.cpu.as_ref(),
-            meter: PeerMeter(None),
-            buffers: (None, None),
+            meter: PeerMeter::default(),
+            buffers: SocketBuffers::default(),
             length: 0,
         };
         let tested = self.follow(number, &args, &live, &mut observer);
@@ -198,17 +145,7 @@ impl TestRun<'_> {
             )));
         };
         iteration.local.cpu = meter.usage(iteration.local.elapsed)?;
-        let sends = (plan.flow.sends, plan.flow.receives);
-        let local = EndSetup {
-            send_buffer: buffers.0,
-            recv_buffer: buffers.1,
-            send_size: Some(length).filter(|_| sends.0),
-            recv_size: Some(length).filter(|_| sends.1),
-            nodelay: plan.local.socket.nodelay,
-            priority: -1,
-            tos: -1,
-            ..EndSetup::default()
-        };
+        let local = own_setup(buffers, length, plan);
         Ok(of_peer(local, remote.port(), iteration))
     }
 
@@ -249,23 +186,5 @@ impl TestRun<'_> {
             }
             Err(error) => Tested::failed(error),
         }
-    }
-}
-
-/// Result of an iteration against a server whose settings are unknown.
-pub(super) fn of_peer(local: EndSetup, port: u16, iteration: Iteration) -> IterationResult {
-    IterationResult {
-        agreed: Agreed {
-            local,
-            remote: None,
-            data_port: port.into(),
-            remote_cpu: false,
-        },
-        iteration,
-        stopped: alarm::stopped_by_user(),
-        discarded: false,
-        fell_back: false,
-        held_back: None,
-        unasked: 0,
     }
 }

@@ -1,4 +1,4 @@
-//! What follows a test of a client while it runs.
+//! Observers of a test of a client while it runs.
 
 use netperf_os::Socket;
 use netperf_wire::iperf3::{Cookie, Parameters};

@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_engine::iperf2::{
-    PATIENCE, StreamOrder, Transfer, TransferCounts, TransferEnd, epoch_micros, receive_stream,
-    send_stream,
+    PATIENCE, StreamOrder, Transfer, TransferCounts, TransferEnd, receive_stream, send_stream,
 };
 use netperf_measure::clock::{self, Moment};
 use netperf_model::iperf2::Iperf2Rate;
@@ -23,9 +22,10 @@ use netperf_session::iperf2::SendOrder;
 use netperf_session::iperf2::connection::{
     self, ConnectionEffect, ConnectionInput, ConnectionState, PORT_BYTES, asks_for_port,
 };
-use netperf_wire::iperf2::{WireTime, fill_digits};
+use netperf_wire::iperf2::fill_digits;
 
 use super::{longest, permitted, time_and_bytes};
+use crate::iperf2::now;
 use crate::server::admission;
 use crate::server::record::{Ran, Records, SessionEnd, SessionRecord};
 use crate::threads::join;
@@ -307,11 +307,6 @@ impl From<io::Error> for TransferFailure {
     fn from(error: io::Error) -> Self {
         Self::System(error)
     }
-}
-
-/// Time of day.
-fn now() -> WireTime {
-    WireTime::from_micros(epoch_micros())
 }
 
 /// Connects to a client, which has asked for it on a connection from the same address.

@@ -95,15 +95,14 @@ impl DatagramServer {
         let Some(address) = source.address() else {
             return;
         };
-        let is_new = match self.flows.get(&address) {
-            None => true,
-            Some(served) => served.is_over() && served.flow.gives_way_to(bytes),
+        let known = self.flows.get(&address);
+        let known = known.filter(|served| !served.is_over() || !served.flow.gives_way_to(bytes));
+        let goes_on = match known.map(ServedFlow::becomes_established) {
+            None => self.begin(bytes, source, address),
+            Some(true) => self.establish(address),
+            Some(false) => true,
         };
-        if is_new && !self.begin(bytes, source, address) {
-            return;
-        }
-        let second = self.flows.get(&address);
-        if second.is_some_and(ServedFlow::becomes_established) && !self.establish(address) {
+        if !goes_on {
             return;
         }
         let Some(served) = self.flows.get_mut(&address) else {

@@ -19,7 +19,7 @@ use crate::server::record::{Ran, SessionEnd, SessionRecord};
 /// Most flows at a time. Their table has a fixed size, because nothing proves a source.
 const MOST_FLOWS: usize = 1000;
 
-/// What flows of a network, or of all, have.
+/// Flows and senders of a network, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct FlowLoad {
     flows: u32,
@@ -33,7 +33,7 @@ pub(super) struct ServedFlow {
     since: Moment,
     pub(super) last: Moment,
     pub(super) source: Source,
-    /// What has arrived, which limits what is sent to an unproven address.
+    /// Bytes and datagrams that have arrived: the limit for an unproven address.
     pub(super) credit: Arc<Credit>,
     /// True if the address is proven or permitted.
     pub(super) permitted: bool,
@@ -214,9 +214,8 @@ impl FlowTable {
     }
 
     pub(super) fn remove(&mut self, address: &SocketAddr) -> Option<ServedFlow> {
-        let mut served = self.flows.remove(address)?;
-        self.count(&mut served, FlowLoad::default());
-        Some(served)
+        self.count(address, |_| FlowLoad::default());
+        self.flows.remove(address)
     }
 
     /// Counts a flow from now on.
@@ -229,14 +228,14 @@ impl FlowTable {
 
     /// Counts a flow as it is now.
     pub(super) fn recount(&mut self, address: &SocketAddr) {
-        if let Some(mut served) = self.flows.remove(address) {
-            let load = served.load();
-            self.count(&mut served, load);
-            self.flows.insert(*address, served);
-        }
+        self.count(address, ServedFlow::load);
     }
 
-    fn count(&mut self, served: &mut ServedFlow, load: FlowLoad) {
+    fn count(&mut self, address: &SocketAddr, load: impl FnOnce(&ServedFlow) -> FlowLoad) {
+        let Some(served) = self.flows.get_mut(address) else {
+            return;
+        };
+        let load = load(served);
         let before = std::mem::replace(&mut served.counted, load);
         if before == load {
             return;

@@ -32,7 +32,7 @@ const MOST_SETTLED: Duration = Duration::from_secs(2);
 /// Time for the client to send data on its streams, if there are more candidates.
 const CHOICE: Duration = Duration::from_secs(2);
 
-/// What a candidate has shown.
+/// State of a candidate, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CandidateState {
     /// Nothing.

@@ -1,10 +1,7 @@
 //! `netperf --iperf3`: results of tests to servers of iperf3 as documents of netperf.
 
-use netperf_testkit::schema::Schema;
-
 use super::*;
-
-const SCHEMA: &str = include_str!("../../../../../docs/schema/netperf-1.schema.json");
+use crate::iperf2_documents::document_of_peer;
 
 /// netperf with `--iperf3`.
 fn netperf(server: &Server, options: &[&str]) -> Invocation {
@@ -18,12 +15,8 @@ fn netperf(server: &Server, options: &[&str]) -> Invocation {
 /// The document of a test; valid by the schema.
 #[track_caller]
 fn result(server: &Server, options: &[&str]) -> Value {
-    let finished = netperf(server, &[&["--json"], options].concat()).run();
-    assert_eq!(finished.status.code(), Some(0), "{}", finished.account());
-    let document: Value = serde_json::from_str(&finished.stdout).expect("a document");
-    let faults = Schema::parse(SCHEMA).faults(&document);
-    assert_eq!(faults, [""; 0], "{options:?} {}", finished.account());
-    assert_eq!(document["peer"]["program"], "iperf3");
+    let command = netperf(server, &[&["--json"], options].concat());
+    let document = document_of_peer(command, "iperf3");
     assert_eq!(document["peer"]["version"], Value::Null);
     document
 }

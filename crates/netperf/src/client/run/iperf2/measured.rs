@@ -5,33 +5,17 @@ use std::time::Duration;
 
 use netperf_model::figures::whole;
 use netperf_model::{
-    EndResult, FlowCounts, FlowThere, Flows, Iteration, ProcessCpu, Quality, QualityScope, Tally,
-    TestPlan, WorkerThreads,
+    EndResult, FlowCounts, Flows, Iteration, ProcessCpu, Quality, QualityScope, Tally, TestPlan,
+    WorkerThreads,
 };
 use netperf_os::tcp;
 use netperf_session::iperf2::account::DatagramAccount;
 use netperf_transport::socket::congestion;
 use netperf_wire::iperf2::ServerReport;
 
+use crate::client::run::peer::pair;
 use crate::client::run::tcp_facts;
 use crate::iperf2::{Iperf2Client, Iperf2StreamResult};
-
-/// CPU time of this process between two readings of user and system time.
-pub(super) fn process_cpu(
-    before: (Duration, Duration),
-    after: (Duration, Duration),
-    spent: Duration,
-) -> ProcessCpu {
-    let percent = |before: Duration, after: Duration| {
-        100.0 * after.saturating_sub(before).as_secs_f64() / spent.as_secs_f64().max(1e-9)
-    };
-    let (user, system) = (percent(before.0, after.0), percent(before.1, after.1));
-    ProcessCpu {
-        total: user + system,
-        user,
-        system,
-    }
-}
 
 /// Counts of one stream: what netperf sent and received.
 fn tally(client: &Iperf2Client, result: &Iperf2StreamResult) -> Tally {
@@ -68,11 +52,11 @@ pub(super) fn iteration(
         .max()
         .unwrap_or_default();
     let elapsed = elapsed.as_secs_f64();
-    let last = (client.streams.len() == 1)
-        .then(|| client.streams.first())
-        .flatten();
-    let tcp = last.filter(|_| !client.plan.udp);
-    let tcp = tcp.and_then(|stream| tcp::info(stream.socket.as_fd()).ok());
+    let only = match client.streams.as_slice() {
+        [only] if !client.plan.udp => Some(only),
+        _ => None,
+    };
+    let tcp = only.and_then(|stream| tcp::info(stream.socket.as_fd()).ok());
     let first = client.streams.first().and_then(|stream| stream.tcp);
     Iteration {
         elapsed,
@@ -195,18 +179,11 @@ fn flows(plan: &TestPlan, client: &Iperf2Client, results: &[Iperf2StreamResult])
     };
     let reports = results.iter().map(|result| result.report.as_ref());
     if let Some(reports) = reports.collect::<Option<Vec<_>>>() {
-        let numbered = (1..).map(Some).zip(reports);
-        let there: Vec<FlowThere> = numbered
-            .map(|(number, report)| FlowThere {
-                number,
-                port: 0,
-                counts: FlowCounts {
-                    bytes_received: report.bytes,
-                    ..FlowCounts::default()
-                },
-            })
-            .collect();
-        flows.pair(plan.flow, &there);
+        let counts = reports.into_iter().map(|report| FlowCounts {
+            bytes_received: report.bytes,
+            ..FlowCounts::default()
+        });
+        pair(&mut flows, plan, counts);
     }
     Some(flows)
 }

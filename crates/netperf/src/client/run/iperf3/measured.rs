@@ -2,11 +2,12 @@
 
 use netperf_model::figures::whole;
 use netperf_model::{
-    EndResult, FlowCounts, FlowThere, Flows, Iteration, ProcessCpu, Quality, QualityScope, Tally,
-    TestPlan, TransportId, WorkerThreads,
+    EndResult, FlowCounts, Flows, Iteration, ProcessCpu, Quality, QualityScope, Tally, TestPlan,
+    TransportId, WorkerThreads,
 };
 use netperf_wire::iperf3::{Results, StreamResults};
 
+use crate::client::run::peer::pair;
 use crate::client::run::tcp_facts;
 use crate::iperf3::client::Tested;
 use crate::iperf3::run::{StreamFigures, StreamInfo, Totals};
@@ -220,15 +221,7 @@ fn flows(plan: &TestPlan, tested: &Tested, streams: &[StreamEnds<'_>]) -> Option
         ..Flows::default()
     };
     if tested.peer.is_some() {
-        let numbered = (1..).map(Some).zip(there);
-        let there: Vec<FlowThere> = numbered
-            .map(|(number, counts)| FlowThere {
-                number,
-                port: 0,
-                counts,
-            })
-            .collect();
-        flows.pair(plan.flow, &there);
+        pair(&mut flows, plan, there.into_iter());
     }
     Some(flows)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use netperf_engine::iperf2::{
-    Credit, DatagramOrder, PATIENCE, Transfer, TransferCounts, epoch_micros, send_datagrams,
+    Credit, DatagramOrder, PATIENCE, Transfer, TransferCounts, send_datagrams,
 };
 use netperf_model::Policy;
 use netperf_model::iperf2::Iperf2Rate;
@@ -17,9 +17,10 @@ use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_session::iperf2::finish::{self, FinishEffect, FinishInput};
 use netperf_session::iperf2::flow::FlowSending;
 use netperf_session::iperf2::{LEAST_DATAGRAM, SendOrder};
-use netperf_wire::iperf2::{Datagram, WireTime, fill_digits};
+use netperf_wire::iperf2::{Datagram, fill_digits};
 
 use super::super::{permitted, time_and_bytes};
+use crate::iperf2::now;
 
 /// What the thread of a flow needs.
 pub(super) struct FlowSender {
@@ -31,7 +32,7 @@ pub(super) struct FlowSender {
     pub(super) address: SocketAddr,
     /// The policy.
     pub(super) policy: Policy,
-    /// What has arrived from an address that is not proven: no more is sent.
+    /// Bytes and datagrams from an address that is not proven: no more are sent.
     pub(super) credit: Option<Arc<Credit>>,
     /// Ends it early.
     pub(super) stop: Arc<AtomicBool>,
@@ -119,7 +120,7 @@ impl FlowSender {
         length: usize,
         mut transmit: impl FnMut(&[u8]) -> io::Result<usize>,
     ) {
-        let sent = Some(WireTime::from_micros(epoch_micros()));
+        let sent = Some(now());
         let stamp = Datagram { number, sent }.stamp();
         let mut bytes = vec![0; length.max(stamp.len())];
         fill_digits(&mut bytes, 0);

@@ -47,14 +47,28 @@ pub struct Iperf2Args {
     pub unit: Iperf2Unit,
     /// `-y C`.
     pub csv: bool,
-    /// `-e`: times of lines have milliseconds.
-    pub enhanced: bool,
     /// Letters of `-x`.
     pub left_out: String,
     /// `--sum-only`.
     pub sum_only: bool,
     /// `--hide-ips`.
     pub hides_addresses: bool,
+    /// `-e`: further columns; with `-y C`, times with milliseconds.
+    pub enhanced: bool,
+    /// `--connect-only`: number of connections.
+    pub connections: Option<u32>,
+    /// `-s`.
+    pub serves: bool,
+    /// `-D`: a server in the background.
+    pub daemon: bool,
+    /// `-1`: a server of one client at a time.
+    pub single: bool,
+    /// `-t` of a server: time for which it listens.
+    pub limit: Option<Duration>,
+    /// `-P` of a server: number of connections or flows that it serves.
+    pub count: Option<u32>,
+    /// Options that only clients have, as typed.
+    pub client_options: Vec<String>,
 }
 
 /// Parsed command line.
@@ -62,6 +76,8 @@ pub struct Iperf2Args {
 pub enum Iperf2Command {
     /// Run a test.
     Client(Box<Iperf2Args>),
+    /// Serve.
+    Server(Box<Iperf2Args>),
     /// Print this text to standard error and exit with this status.
     Text(String, u8),
 }
@@ -69,9 +85,13 @@ pub enum Iperf2Command {
 /// Letters that take a value.
 const WITH_VALUE: &str = "cpbtnliPwMSZBfLxyoTIF";
 /// Long names and what they mean; a name that ends with `=` takes a value.
-const NAMES: [(&str, &str); 36] = [
+const NAMES: [(&str, &str); 39] = [
     ("client=", "c"),
     ("server", "s"),
+    ("daemon", "D"),
+    ("enhanced", "e"),
+    ("connect-only", "connect-only"),
+    ("singleclient", "1"),
     ("udp", "u"),
     ("port=", "p"),
     ("bandwidth=", "b"),
@@ -99,7 +119,6 @@ const NAMES: [(&str, &str); 36] = [
     ("fq-rate=", "fq-rate"),
     ("reportexclude=", "x"),
     ("reportstyle=", "y"),
-    ("enhanced", "e"),
     // The name in iperf 2.0, which flent looks for.
     ("enhancedreports", "e"),
     ("sum-only", "sum-only"),
@@ -109,24 +128,46 @@ const NAMES: [(&str, &str); 36] = [
     ("help", "h"),
 ];
 
+/// Options that only clients have. With `-s` beside it, `-c` is passed over, as in the original.
+const OF_CLIENTS: [&str; 13] = [
+    "R",
+    "d",
+    "r",
+    "L",
+    "n",
+    "b",
+    "X",
+    "full-duplex",
+    "trip-times",
+    "no-udp-fin",
+    "fq-rate",
+    "connect-only",
+    // Columns that need what is not measured: reads by size, and latency without equal clocks.
+    "e",
+];
+
 const USAGE: &str = "\
-Usage: iperf [-c host] [options]
+Usage: iperf [-s|-c host] [options]
 Try `iperf --help' for more information.
 ";
 
 const HELP: &str = "\
 Usage: iperf -c HOST [options]
+       iperf -s [options]
 
-A client of iperf 2 (2.1.8). A server is `netserver --iperf2 [PORT]`.
+A client or a server of iperf 2 (2.1.8).
 
   -c, --client HOST     the server
+  -s, --server          serve
+  -D, --daemon          a server in the background
+  -1, --singleclient    a server of one client at a time
   -p, --port N          port of the server (default 5001)
   -u, --udp             datagrams instead of a connection
-  -t, --time SECONDS    time (default 10)
+  -t, --time SECONDS    time (default 10); of a server: how long it listens
   -n, --num BYTES       bytes instead of a time (K, M, G: powers of 1024; k, m, g: of 1000)
   -b, --bandwidth RATE  rate of each stream in bit/s, or datagrams per second (50pps)
   -l, --len BYTES       size of a block or datagram (default 128K, 1470)
-  -P, --parallel N      streams
+  -P, --parallel N      streams; of a server: how many it serves
   -w, --window BYTES    socket buffers
   -i, --interval SECONDS  rows of intervals
   -N, --nodelay         no delay of small segments
@@ -142,13 +183,14 @@ A client of iperf 2 (2.1.8). A server is `netserver --iperf2 [PORT]`.
   -L, --listenport N    port for connections of the server
       --full-duplex     both send on the same connection
   -C, --compatibility   no header is sent
+      --connect-only[=N]  open and close connections
+  -e, --enhanced, --enhancedreports  more columns of what the client sends; with -y C, milliseconds
   -X                    wait for the answer to the header
       --trip-times      compare times of sending and of arrival
       --no-udp-fin      await no report
       --fq-rate RATE    rate enforced by the kernel
   -f, --format [bkmgtBKMGTaA]  unit of the figures
   -y, --reportstyle C   lines of comma-separated values
-  -e, --enhanced, --enhancedreports  milliseconds in lines of -y C
   -x, --reportexclude [CDSV]  leave out connection, data, settings or server report
       --sum-only        only sums
       --hide-ips        only the last part of addresses
@@ -181,6 +223,9 @@ pub fn iperf2(argv: &[OsString], version: &str) -> Result<Iperf2Command, String>
             }
         }
     }
+    if args.serves {
+        return server(args).map(|args| Iperf2Command::Server(Box::new(args)));
+    }
     checked(args).map(|args| Iperf2Command::Client(Box::new(args)))
 }
 
@@ -207,7 +252,7 @@ fn options(
         let value = if known.ends_with('=') {
             Some(value(name, here)?)
         } else {
-            None
+            here.filter(|_| name == "connect-only").map(str::to_owned)
         };
         return Ok(vec![((*meaning).to_owned(), value)]);
     }
@@ -237,19 +282,39 @@ fn unsupported(option: &str) -> String {
 fn apply(args: &mut Iperf2Args, name: &str, value: &str) -> Result<(), String> {
     let wrong = |expected: &str| format!("Invalid value of '{value}' for -{name}: {expected}");
     let size = || size(value).ok_or_else(|| wrong("a number with k, m, g, K, M or G"));
+    if OF_CLIENTS.contains(&name) {
+        let dashes = if name.len() > 1 { "--" } else { "-" };
+        args.client_options.push(format!("{dashes}{name}"));
+    }
     let plan = &mut args.plan;
     match name {
         "c" => value.clone_into(&mut args.host),
-        "s" => return Err("iperf: -s: use netserver --iperf2 [PORT]".to_owned()),
+        "s" => args.serves = true,
+        "D" => args.daemon = true,
+        "e" => args.enhanced = true,
+        "connect-only" => {
+            let connections = if value.is_empty() { "1" } else { value };
+            let connections = connections.parse().ok();
+            let connections = connections.filter(|count| (1..=1_000_000).contains(count));
+            args.connections = Some(connections.ok_or_else(|| wrong("1 to 1000000"))?);
+        }
+        "1" => args.single = true,
         "u" => plan.udp = true,
         "p" => plan.port = port(value).ok_or_else(|| wrong("a port"))?,
         "L" => plan.listen_port = Some(port(value).ok_or_else(|| wrong("a port"))?),
         "b" => plan.rate = Some(rate(value).ok_or_else(|| wrong("a rate, such as 10m or 50pps"))?),
         "fq-rate" => plan.fq_rate = Some(size()?),
-        "t" => plan.amount = Iperf2Amount::Time(time(value).ok_or_else(|| wrong("seconds"))?),
+        "t" => {
+            let time = time(value).ok_or_else(|| wrong("seconds"))?;
+            plan.amount = Iperf2Amount::Time(time);
+            args.limit = Some(time);
+        }
         "n" => plan.amount = Iperf2Amount::Bytes(size()?),
         "l" => plan.length = Some(usize::try_from(size()?).unwrap_or(usize::MAX)),
-        "P" => plan.streams = value.parse().map_err(|_| wrong("a number"))?,
+        "P" => {
+            plan.streams = value.parse().map_err(|_| wrong("a number"))?;
+            args.count = Some(plan.streams).filter(|count| *count > 0);
+        }
         "w" => args.window = Some(usize::try_from(size()?).unwrap_or(usize::MAX)),
         "i" => {
             let interval = time(value).filter(|time| time.as_millis() >= 5);
@@ -278,7 +343,6 @@ fn apply(args: &mut Iperf2Args, name: &str, value: &str) -> Result<(), String> {
             args.left_out = value.to_ascii_uppercase();
         }
         "x" => return Err(wrong("letters of CDSV")),
-        "e" => args.enhanced = true,
         "sum-only" => args.sum_only = true,
         "hide-ips" => args.hides_addresses = true,
         other => return Err(unsupported(&format!("-{other}"))),
@@ -286,18 +350,28 @@ fn apply(args: &mut Iperf2Args, name: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks the options of a server together.
+fn server(args: Iperf2Args) -> Result<Iperf2Args, String> {
+    match args.client_options.first() {
+        Some(option) => Err(format!(
+            "iperf: {option} is an option of clients, not of -s"
+        )),
+        None => Ok(args),
+    }
+}
+
 /// Checks options together.
 fn checked(args: Iperf2Args) -> Result<Iperf2Args, String> {
     let plan = &args.plan;
+    if args.daemon || args.single {
+        return Err("iperf: -D and -1 are options of a server (-s)".to_owned());
+    }
     if args.host.is_empty() {
         return Err("iperf: -c HOST is missing: the server".to_owned());
     }
     if plan.streams == 0 || plan.streams > MOST_STREAMS {
         let line = format!("iperf: -P {}: 1 to {MOST_STREAMS} streams", plan.streams);
         return Err(line);
-    }
-    if args.enhanced && !args.csv {
-        return Err(unsupported("-e without -y C"));
     }
     let length = plan.block();
     if plan.udp && !(4..=65_507).contains(&length) {
@@ -316,6 +390,9 @@ fn checked(args: Iperf2Args) -> Result<Iperf2Args, String> {
                  {most} or lower"
             ));
         }
+    }
+    if args.connections.is_some() && plan.udp {
+        return Err("iperf: --connect-only opens connections, which -u has none of".to_owned());
     }
     if plan.trip_times && !plan.udp {
         return Err(unsupported("--trip-times without -u"));
@@ -450,10 +527,11 @@ mod tests {
     fn what_is_not_supported_is_refused_by_name() {
         let lines = [
             "iperf -c H --isochronous=10:1m,0",
-            "iperf -c H -e",
+            "iperf -c H -u --connect-only",
             "iperf -c H -F file",
             "iperf -c H --bounceback",
-            "iperf -s",
+            "iperf -s -R",
+            "iperf -c H -D",
             "iperf -c H -i abc",
             "iperf -c H -b 1m",
             "iperf -c H -u -l 100000",
@@ -472,10 +550,11 @@ mod tests {
             .collect();
         insta::assert_snapshot!(texts.join("\n"), @r"
         iperf: option --isochronous is not supported; `iperf --help` lists those that are
-        iperf: option -e without -y C is not supported; `iperf --help` lists those that are
+        iperf: --connect-only opens connections, which -u has none of
         iperf: option -F is not supported; `iperf --help` lists those that are
         iperf: option --bounceback is not supported; `iperf --help` lists those that are
-        iperf: -s: use netserver --iperf2 [PORT]
+        iperf: -R is an option of clients, not of -s
+        iperf: -D and -1 are options of a server (-s)
         Invalid value of 'abc' for -i interval
         ERROR: option -b and -l of 131072 are incompatible, consider setting -l to 125000 or lower
         iperf: -l 100000: a datagram has 4 to 65507 bytes

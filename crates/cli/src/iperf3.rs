@@ -2,7 +2,11 @@
 //!
 //! Options that are not served are refused with a line that names them; none is ignored.
 
+mod values;
+
 use std::time::Duration;
+
+use self::values::{bad, burst, code_point, number_of_any_base, rate_limit, real, size, whole};
 
 /// A command line of iperf3.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +14,7 @@ pub enum Iperf3Command {
     /// `-c`: run a test.
     Client(Box<Iperf3Client>),
     /// `-s`: serve.
-    Server(Iperf3Server),
+    Server(Box<Iperf3Server>),
     /// `-h`.
     Help,
     /// `-v`.
@@ -36,6 +40,14 @@ pub struct Iperf3Common {
     pub verbose: bool,
     /// `-A`: CPU of this end, and of the server.
     pub affinity: (Option<u32>, Option<u32>),
+    /// `--json-stream`: an object per line.
+    pub json_stream: bool,
+    /// `--logfile`.
+    pub log_file: Option<String>,
+    /// `--timestamps`: the format of the time before each line (strftime(3)).
+    pub timestamps: Option<String>,
+    /// `-I`: a file for the number of the process.
+    pub pid_file: Option<String>,
 }
 
 /// A client.
@@ -106,6 +118,19 @@ pub struct Iperf3Server {
     pub one_off: bool,
     /// `-D`: in the background.
     pub daemon: bool,
+    /// `--server-bitrate-limit`: bits per second of all streams.
+    pub rate_limit: Option<Iperf3RateLimit>,
+    /// `--server-max-duration`.
+    pub longest: Option<Duration>,
+}
+
+/// A limit of the rate of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Iperf3RateLimit {
+    /// Bits per second.
+    pub bits: u64,
+    /// Time over which the rate is averaged.
+    pub over: Duration,
 }
 
 /// An option: letter, name, whether it takes a value.
@@ -115,29 +140,31 @@ struct Row(Option<char>, &'static str, OptionValue);
 enum OptionValue {
     Nothing,
     Value,
+    /// May have a value behind `=`.
+    Optional,
     /// Takes a value, and is not served.
     RefusedValue,
     /// Takes none, and is not served.
     Refused,
 }
 
-use OptionValue::{Nothing, Refused, RefusedValue, Value};
+use OptionValue::{Nothing, Optional, Refused, RefusedValue, Value};
 
 const TABLE: &[Row] = &[
     Row(Some('p'), "port", Value),
     Row(Some('f'), "format", Value),
     Row(Some('i'), "interval", Value),
-    Row(Some('I'), "pidfile", RefusedValue),
+    Row(Some('I'), "pidfile", Value),
     Row(Some('F'), "file", RefusedValue),
     Row(Some('A'), "affinity", Value),
     Row(Some('B'), "bind", Value),
     Row(None, "bind-dev", RefusedValue),
     Row(Some('V'), "verbose", Nothing),
     Row(Some('J'), "json", Nothing),
-    Row(None, "json-stream", Refused),
-    Row(None, "logfile", RefusedValue),
+    Row(None, "json-stream", Nothing),
+    Row(None, "logfile", Value),
     Row(None, "forceflush", Nothing),
-    Row(None, "timestamps", Refused),
+    Row(None, "timestamps", Optional),
     Row(None, "rcv-timeout", RefusedValue),
     Row(None, "snd-timeout", RefusedValue),
     Row(Some('d'), "debug", Refused),
@@ -146,8 +173,8 @@ const TABLE: &[Row] = &[
     Row(Some('s'), "server", Nothing),
     Row(Some('D'), "daemon", Nothing),
     Row(Some('1'), "one-off", Nothing),
-    Row(None, "server-bitrate-limit", RefusedValue),
-    Row(None, "server-max-duration", RefusedValue),
+    Row(None, "server-bitrate-limit", Value),
+    Row(None, "server-max-duration", Value),
     Row(None, "idle-timeout", RefusedValue),
     Row(None, "rsa-private-key-path", RefusedValue),
     Row(None, "authorized-users-path", RefusedValue),
@@ -179,7 +206,7 @@ const TABLE: &[Row] = &[
     Row(Some('4'), "version4", Nothing),
     Row(Some('6'), "version6", Nothing),
     Row(Some('S'), "tos", Value),
-    Row(None, "dscp", RefusedValue),
+    Row(None, "dscp", Value),
     Row(Some('L'), "flowlabel", RefusedValue),
     Row(Some('Z'), "zerocopy", Nothing),
     Row(Some('O'), "omit", Value),
@@ -249,7 +276,7 @@ impl OptionsRead {
         let value = match (row.2, attached) {
             (Refused | RefusedValue, _) => return Err(not_served(row)),
             (Value, None) => words.next(),
-            (Value | Nothing, attached) => attached,
+            (Value | Nothing | Optional, attached) => attached,
         };
         if row.2 == Value && value.is_none() {
             return Err(format!("option '--{name}' requires an argument"));
@@ -269,7 +296,7 @@ impl OptionsRead {
             let row = row.ok_or_else(|| format!("invalid option -- '{letter}'"))?;
             match row.2 {
                 Refused | RefusedValue => return Err(not_served(row)),
-                Nothing => self.apply(row.1, "")?,
+                Nothing | Optional => self.apply(row.1, "")?,
                 Value => {
                     let value = if rest.is_empty() {
                         words.next()
@@ -331,6 +358,13 @@ impl OptionsRead {
             "version4" => common.family = Some('4'),
             "version6" => common.family = Some('6'),
             "json" => common.json = true,
+            "json-stream" => (common.json, common.json_stream) = (true, true),
+            "logfile" => common.log_file = Some(value.to_owned()),
+            "timestamps" => {
+                let format = if value.is_empty() { "%c " } else { value };
+                common.timestamps = Some(format.to_owned());
+            }
+            "pidfile" => common.pid_file = Some(value.to_owned()),
             "verbose" => common.verbose = true,
             "affinity" => {
                 let (own, servers) = value.split_once(',').unwrap_or((value, ""));
@@ -345,6 +379,11 @@ impl OptionsRead {
             "server" => self.is_server = true,
             "daemon" => self.server.daemon = true,
             "one-off" => self.server.one_off = true,
+            "server-bitrate-limit" => self.server.rate_limit = Some(rate_limit(name, value)?),
+            "server-max-duration" => {
+                let seconds = whole(name, value, (1, 86_400))?;
+                self.server.longest = Some(Duration::from_secs(seconds));
+            }
             "help" => self.at_once = Some(Iperf3Command::Help),
             "version" => self.at_once = Some(Iperf3Command::Version),
             _ => return Ok(false),
@@ -397,6 +436,12 @@ impl OptionsRead {
                     problem("bad TOS value (must be between 0 and 255 inclusive)")
                 })?;
             }
+            "dscp" => {
+                let dscp = code_point(value).ok_or_else(|| {
+                    problem("bad DSCP value (a name such as cs1, af21, ef, or 0 to 63)")
+                })?;
+                client.tos = dscp << 2;
+            }
             "cport" => client.own_port = u16::try_from(whole(name, value, (1, 65_535))?).ok(),
             "connect-timeout" => {
                 let millis = whole(name, value, (1, 86_400_000))?;
@@ -417,12 +462,12 @@ impl OptionsRead {
             }
             (false, true) => {
                 self.server.common = self.client.common;
-                return Ok(Iperf3Command::Server(self.server));
+                return Ok(Iperf3Command::Server(Box::new(self.server)));
             }
             (true, false) => {}
         }
         let client = &self.client;
-        if self.server.daemon || self.server.one_off {
+        if self.server != Iperf3Server::default() {
             return error("some option you are trying to set is server only");
         }
         if client.reverse && client.bidirectional {
@@ -453,75 +498,6 @@ fn not_served(row: &Row) -> String {
     ))
 }
 
-fn bad(name: &str, value: &str) -> String {
-    problem(&format!("--{name} {value}: a number is expected"))
-}
-
-fn real(text: &str) -> Option<f64> {
-    let number: f64 = text.parse().ok()?;
-    (number.is_finite() && number >= 0.0).then_some(number)
-}
-
-fn whole(name: &str, text: &str, (least, most): (u64, u64)) -> Result<u64, String> {
-    let number = text.parse().ok();
-    number
-        .filter(|number| (least..=most).contains(number))
-        .ok_or_else(|| {
-            problem(&format!(
-                "--{name} {text}: a number from {least} to {most} is expected"
-            ))
-        })
-}
-
-fn number_of_any_base(text: &str) -> Option<u32> {
-    if let Some(digits) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
-        u32::from_str_radix(digits, 16).ok()
-    } else if text.len() > 1 && text.starts_with('0') {
-        u32::from_str_radix(text, 8).ok()
-    } else {
-        text.parse().ok()
-    }
-}
-
-/// A number with a letter for powers of `base`.
-fn size(text: &str, base: u32) -> Option<u64> {
-    let power = |letter: char| match letter.to_ascii_lowercase() {
-        'k' => Some(1),
-        'm' => Some(2),
-        'g' => Some(3),
-        't' => Some(4),
-        _ => None,
-    };
-    let last = text.chars().last()?;
-    let (digits, factor) = match power(last) {
-        Some(power) => (text.strip_suffix(last)?, f64::from(base).powi(power)),
-        None => (text, 1.0),
-    };
-    let number = real(digits)? * factor;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "checked"
-    )]
-    (number < u64::MAX as f64).then_some(number as u64)
-}
-
-/// A rate, and perhaps a number of blocks behind a slash.
-fn burst(name: &str, text: &str) -> Result<(u64, u32), String> {
-    let (rate, count) = text.split_once('/').unwrap_or((text, ""));
-    let rate = size(rate, 1000).ok_or_else(|| bad(name, rate))?;
-    if count.is_empty() {
-        return Ok((rate, 0));
-    }
-    let count: Option<u32> = count.parse().ok();
-    let count = count.filter(|count| (1..=1000).contains(count));
-    Ok((
-        rate,
-        count.ok_or_else(|| problem("invalid burst count (maximum = 1000)"))?,
-    ))
-}
-
 /// The help text.
 #[must_use]
 pub fn iperf3_help() -> String {
@@ -533,6 +509,7 @@ pub fn iperf3_help() -> String {
         let value = match takes {
             Value => " <value>",
             Nothing => "",
+            Optional => "[=<value>]",
             Refused | RefusedValue => continue,
         };
         match letter {

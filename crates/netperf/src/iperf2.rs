@@ -9,12 +9,14 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use netperf_cli::Iperf2Unit;
 use netperf_engine::iperf2::{PATIENCE, Transfer, TransferCounts, epoch_micros};
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::io::set_patience;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Domain, Protocol, Socket, Type, tcp};
+use netperf_report::iperf2::Iperf2Figures;
 use netperf_session::iperf2::account::DatagramAccount;
 use netperf_wire::iperf2::{ServerReport, Version, WireTime};
 
@@ -67,6 +69,8 @@ pub(crate) struct Iperf2Stream {
     pub(crate) local: SocketAddr,
     /// Address of the server.
     pub(crate) remote: SocketAddr,
+    /// Time that connect(2) took.
+    pub(crate) connect_time: Duration,
     /// State of a TCP connection when it was opened.
     pub(crate) tcp: Option<tcp::TcpInfo>,
     /// What the client sends.
@@ -207,6 +211,7 @@ fn open(
     if let Some(bind) = options.bind {
         socket.bind(&bind.into()).map_err(failed("bind"))?;
     }
+    let before = netperf_measure::clock::now();
     let connected = if plan.udp {
         socket.connect(&remote.into())
     } else {
@@ -218,6 +223,7 @@ fn open(
         "tcp connect"
     };
     connected.map_err(failed(step))?;
+    let connect_time = before.elapsed();
     set_patience(socket.as_fd(), Some(PATIENCE)).map_err(failed("setsockopt"))?;
     let own = socket.local_addr().ok().and_then(|own| own.as_socket());
     let local = own.unwrap_or(remote);
@@ -229,6 +235,7 @@ fn open(
         socket,
         local,
         remote,
+        connect_time,
         tcp,
         sent: TransferCounts::default(),
         received: TransferCounts::default(),
@@ -254,14 +261,14 @@ fn set_options(
         };
         (option, i32::from(tos), "-S")
     });
-    let rate = plan.fq_rate.map(|bits| {
-        let bytes = i32::try_from(bits / 8).unwrap_or(i32::MAX);
-        (IntOption::MaxPacingRate, bytes, "--fq-rate")
-    });
+    if let Some(bits) = plan.fq_rate {
+        let set = sockopt::set_pacing_rate(socket.as_fd(), bits / 8);
+        set.map_err(failed("--fq-rate"))?;
+    }
     let no_delay = (options.no_delay && !plan.udp).then_some((IntOption::NoDelay, 1, "-N"));
     let segment = options.segment.filter(|_| !plan.udp);
     let segment = segment.map(|size| (IntOption::SegmentSize, size, "-M"));
-    for (option, value, name) in [tos, rate, no_delay, segment].into_iter().flatten() {
+    for (option, value, name) in [tos, no_delay, segment].into_iter().flatten() {
         sockopt::set(socket.as_fd(), option, value).map_err(failed(name))?;
     }
     if let Some(name) = options.congestion.as_ref().filter(|_| !plan.udp) {
@@ -292,6 +299,31 @@ fn receives(plan: &Iperf2Plan) -> bool {
         plan.direction,
         Iperf2Direction::Reverse | Iperf2Direction::FullDuplex
     )
+}
+
+/// Local time of day: `YYYYMMDDHHMMSS`, with milliseconds behind a point if asked for.
+pub(crate) fn stamp(enhanced: bool) -> String {
+    let now = clock::since_epoch();
+    let offset = netperf_os::system::local_time_offset(now.as_secs());
+    let local = now.as_secs().saturating_add_signed(offset);
+    let date = netperf_model::date::date(Duration::from_secs(local).as_secs_f64());
+    let date = date.unwrap_or_default();
+    let mut digits: String = date.chars().filter(char::is_ascii_digit).collect();
+    if enhanced {
+        digits.push_str(&format!(".{:03}", now.subsec_millis()));
+    }
+    digits
+}
+
+/// Units of rows by `-f`.
+pub(crate) const fn figures_of(unit: Iperf2Unit) -> Iperf2Figures {
+    let (bytes, power) = match unit {
+        Iperf2Unit::Bits => (false, None),
+        Iperf2Unit::Bytes => (true, None),
+        Iperf2Unit::BitsOf(power) => (false, Some(power)),
+        Iperf2Unit::BytesOf(power) => (true, Some(power)),
+    };
+    Iperf2Figures { bytes, power }
 }
 
 #[cfg(test)]

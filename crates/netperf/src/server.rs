@@ -36,6 +36,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iperf2::ServedProtocol;
+pub(crate) use iperf2::serve_alone as iperf2_alone;
+pub(crate) use iperf3::alone::serve as iperf3_alone;
+use iperf3::session::SessionStart;
 use log::ServerLog;
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
 use netperf_model::{Denied, KeyRing, KeyRole, Limits, PassphraseText, Require};
@@ -47,6 +50,7 @@ use session_log::{ProcessEnd, SessionLog};
 use session_settings::SessionSettings;
 use supervisor::Supervisor;
 
+use crate::iperf3::report::Iperf3Report;
 use crate::key;
 use crate::output::{self, FAILED, Failure, INVALID, out};
 
@@ -291,7 +295,15 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
     let door = environment.door.and_then(pass::take_inherited);
     if environment.protocol == ServedProtocol::Iperf3 {
         if let Some(handoff) = handoff {
-            iperf3::session::serve(control, args, handoff, &mut ListenerRecords);
+            let start = SessionStart {
+                control,
+                read: Vec::new(),
+                handoff,
+                policy: args.policy(),
+                rate_limit: None,
+                report: Iperf3Report::default(),
+            };
+            let _recorded = iperf3::session::serve(start, &mut ListenerRecords);
         }
         return ExitCode::SUCCESS;
     }

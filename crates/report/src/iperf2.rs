@@ -1,5 +1,6 @@
 //! Lines and numbers in the format of iperf 2.1.8 (docs/spec/iperf2.md, output).
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use netperf_model::figures::count;
@@ -18,6 +19,8 @@ pub const TITLES: &str = "[ ID] Interval       Transfer     Bandwidth\n";
 /// Titles of the rows of a receiver of datagrams.
 pub const DATAGRAM_TITLES: &str =
     "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams\n";
+/// Titles of the rows of `--sum-only`.
+pub const SUM_TITLES: &str = "[SUM-cnt] Interval       Transfer     Bandwidth\n";
 /// Line around the head.
 pub const RULE: &str = "------------------------------------------------------------\n";
 
@@ -46,6 +49,23 @@ fn scaled(number: f64, factor: f64, power: Option<u32>) -> (String, &'static str
 }
 
 impl Iperf2Figures {
+    /// The line of a socket buffer of `size` bytes. `kind` is `TCP window size` or
+    /// `UDP buffer size`.
+    #[must_use]
+    pub fn window(self, kind: &str, size: u64, requested: Option<u64>) -> String {
+        let figures = Self {
+            bytes: true,
+            ..self
+        };
+        let shown = |bytes| figures.transfer(bytes, "Byte");
+        let note = match requested {
+            None => " (default)".to_owned(),
+            Some(window) if window == size => String::new(),
+            Some(window) => format!(" (WARNING: requested {})", shown(window)),
+        };
+        format!("{kind}: {}{note}\n", shown(size))
+    }
+
     /// Bytes: ` 128 KBytes`. `noun` is `Bytes` or `Byte`.
     #[must_use]
     pub fn transfer(self, bytes: u64, noun: &str) -> String {
@@ -91,6 +111,78 @@ pub fn loss(jitter: Duration, lost: u64, total: u64) -> String {
         jitter.as_secs_f64() * 1e3,
         percent(lost, total)
     )
+}
+
+/// Loss behind a sum.
+#[must_use]
+pub fn lost_of_sum(lost: u64, total: u64) -> String {
+    format!("   {lost}/{total} ({}%)", percent(lost, total))
+}
+
+/// An address, perhaps with its last part only.
+#[must_use]
+pub fn shown_address(address: IpAddr, hides: bool) -> String {
+    let text = address.to_canonical().to_string();
+    match text.rsplit_once('.') {
+        Some((_, last)) if hides => format!("*.*.*.{last}"),
+        _ => text,
+    }
+}
+
+/// A row of comma-separated values.
+#[derive(Clone, Copy, Debug)]
+pub struct CsvRow<'a> {
+    /// Time of day: `YYYYMMDDHHMMSS`.
+    pub stamp: &'a str,
+    /// Address and port of the client.
+    pub near: (&'a str, u16),
+    /// Address and port of the server.
+    pub far: (&'a str, u16),
+    /// Number of the stream.
+    pub number: u32,
+    /// Begin and end.
+    pub times: (Duration, Duration),
+    /// Bytes.
+    pub bytes: u64,
+    /// Of datagrams: jitter in microseconds, lost, total, out of order.
+    pub quality: Option<[u64; 4]>,
+}
+
+impl CsvRow<'_> {
+    /// The text, with its newline.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let (from, to) = self.times;
+        let seconds = to.saturating_sub(from).as_secs_f64();
+        let rate = if seconds > 0.0 {
+            count(self.bytes) * 8.0 / seconds
+        } else {
+            0.0
+        };
+        let mut row = format!(
+            "{},{},{},{},{},{},{:.1}-{:.1},{},{rate:.0}",
+            self.stamp,
+            self.near.0,
+            self.near.1,
+            self.far.0,
+            self.far.1,
+            self.number,
+            from.as_secs_f64(),
+            to.as_secs_f64(),
+            self.bytes,
+        );
+        if let Some([jitter, lost, total, late]) = self.quality {
+            let percent = if total > 0 {
+                100.0 * count(lost) / count(total)
+            } else {
+                0.0
+            };
+            let jitter = count(jitter) / 1000.0;
+            row.push_str(&format!(",{jitter:.3},{lost},{total},{percent:.3},{late}"));
+        }
+        row.push('\n');
+        row
+    }
 }
 
 /// Percentage with two significant digits, as `%.2g` of printf(3) gives it.

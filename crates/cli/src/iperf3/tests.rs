@@ -112,13 +112,71 @@ fn every_option_is_served_or_refused() {
         };
         let words = match takes {
             Value | RefusedValue => vec![format!("--{name}"), value.to_owned()],
-            Nothing | Refused => vec![format!("--{name}")],
+            Nothing | Optional | Refused => vec![format!("--{name}")],
         };
-        let mut all = vec!["-c".to_owned(), "h".to_owned()];
+        let of_server = [
+            "daemon",
+            "one-off",
+            "server-bitrate-limit",
+            "server-max-duration",
+        ];
+        let end: &[&str] = match *name {
+            "server" | "client" => &[],
+            name if of_server.contains(&name) => &["-s"],
+            _ => &["-c", "h"],
+        };
+        let mut all: Vec<String> = end.iter().map(|word| (*word).to_owned()).collect();
         all.extend(words);
         let read = iperf3(&all);
         let refused = matches!(takes, Refused | RefusedValue);
         let said = read.as_ref().err().cloned().unwrap_or_default();
         assert_eq!(said.contains("is not served"), refused, "{name}: {said}");
+        assert!(refused || read.is_ok(), "{name}: {said}");
+    }
+}
+
+#[test]
+fn options_of_servers_are_read() {
+    let Ok(Iperf3Command::Server(server)) = read(
+        "-s -1D -I /run/pid --server-bitrate-limit 10M/2 --server-max-duration 60 \
+         --timestamps=%T_ --logfile log",
+    ) else {
+        panic!("a server");
+    };
+    let limit = Iperf3RateLimit {
+        bits: 10_000_000,
+        over: Duration::from_secs(2),
+    };
+    assert_eq!(server.rate_limit, Some(limit));
+    assert_eq!(server.longest, Some(Duration::from_secs(60)));
+    assert!(server.one_off && server.daemon);
+    assert_eq!(server.common.pid_file.as_deref(), Some("/run/pid"));
+    assert_eq!(server.common.timestamps.as_deref(), Some("%T_"));
+    let plain = read("-s --timestamps");
+    let Ok(Iperf3Command::Server(plain)) = plain else {
+        panic!("a server");
+    };
+    assert_eq!(plain.common.timestamps.as_deref(), Some("%c "));
+    let only = read("-c h -1").unwrap_err();
+    assert!(only.contains("server only"), "{only}");
+}
+
+#[test]
+fn code_points_have_names() {
+    for (word, tos) in [
+        ("cs1", 0x20),
+        ("AF21", 0x48),
+        ("ef", 0xb8),
+        ("0x3f", 0xfc),
+        ("le", 4),
+        ("0", 0),
+    ] {
+        let Ok(Iperf3Command::Client(client)) = read(&format!("-c h --dscp {word}")) else {
+            panic!("{word}");
+        };
+        assert_eq!(client.tos, tos, "{word}");
+    }
+    for word in ["64", "af44", "cs8", "af5", "x"] {
+        assert!(read(&format!("-c h --dscp {word}")).is_err(), "{word}");
     }
 }

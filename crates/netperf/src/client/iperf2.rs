@@ -1,5 +1,6 @@
 //! netperf called as `iperf`: a client of iperf 2 with its options and its output.
 
+mod enhanced;
 mod rows;
 
 use std::ffi::OsString;
@@ -30,6 +31,9 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     crate::report_lack_of_memory("iperf");
     match netperf_cli::iperf2(argv, VERSION) {
         Ok(Iperf2Command::Client(args)) => crate::output::unless_lost(client(*args)),
+        Ok(Iperf2Command::Server(args)) => {
+            crate::output::unless_lost(crate::server::iperf2_alone(&args))
+        }
         Ok(Iperf2Command::Text(text, exit)) => {
             err(&text);
             ExitCode::from(exit)
@@ -90,7 +94,30 @@ fn client(mut args: Iperf2Args) -> ExitCode {
         }
     };
     rows.head(Some(&client), &args.host);
+    if let Some(connections) = args.connections {
+        return connect_again(&args, &options, remote, &rows, connections - 1);
+    }
     run(&client, &args, &mut rows);
+    ExitCode::SUCCESS
+}
+
+/// Opens and closes further connections (`--connect-only`).
+fn connect_again(
+    args: &Iperf2Args,
+    options: &Iperf2SocketOptions,
+    remote: SocketAddr,
+    rows: &ClientRows,
+    connections: u32,
+) -> ExitCode {
+    for _ in 0..connections {
+        if alarm::stopped_by_user() {
+            break;
+        }
+        match Iperf2Client::open(&args.plan, options, remote) {
+            Ok(client) => rows.connections(&client),
+            Err(failure) => complain(&failure),
+        }
+    }
     ExitCode::SUCCESS
 }
 
@@ -128,6 +155,15 @@ impl Follow<'_> {
                 turn += 1;
             }
             wait::sleep(due.map_or(LOOK, |due| due.left().min(LOOK)));
+        }
+        // The last interval of a test that lasted as long as it should.
+        let whole = match self.client.plan.amount {
+            Iperf2Amount::Time(time) => self.interval.filter(|one| *one * turn <= time),
+            Iperf2Amount::Bytes(_) => None,
+        };
+        let is_whole = whole.is_some_and(|one| start.plus(one * turn).left().is_zero());
+        if let Some(rows) = rows.filter(|_| is_whole) {
+            rows.interval(self.client, turn);
         }
     }
 }

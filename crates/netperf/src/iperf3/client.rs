@@ -20,6 +20,7 @@ use netperf_wire::iperf3::{Cookie, Parameters, Protocol, Results, StreamDirectio
 
 pub(crate) use self::observer::TestObserver;
 pub(crate) use self::output::Output;
+use super::lines::LineWriter;
 use super::run::{Run, StreamInfo, StreamInterval, Totals};
 use super::socket::send_all;
 use super::{BLOCK, DATAGRAM, VERSION};
@@ -46,10 +47,7 @@ const FAILED: u8 = 1;
 pub(crate) fn main(words: &[String]) -> ExitCode {
     match iperf3(words) {
         Ok(Iperf3Command::Client(args)) => run(&args),
-        Ok(Iperf3Command::Server(_)) => fail(
-            "parameter error - -s, --server is not served under this name: \
-             run netserver --iperf3",
-        ),
+        Ok(Iperf3Command::Server(args)) => crate::server::iperf3_alone(&args),
         Ok(Iperf3Command::Help) => {
             out(&iperf3_help());
             ExitCode::SUCCESS
@@ -154,7 +152,11 @@ fn run(args: &Iperf3Client) -> ExitCode {
             return fail(&format!("error - unable to set CPU affinity: {error}"));
         }
     }
-    let mut output = Output::new(args, &args.host);
+    let writer = match LineWriter::open(&args.common, args.title.as_deref()) {
+        Ok(writer) => writer,
+        Err(text) => return fail(&format!("error - {text}")),
+    };
+    let mut output = Output::new(args, &args.host, writer);
     let tested = test(args, &mut output);
     output.last(&tested);
     if tested.error.is_some() {
@@ -197,7 +199,7 @@ impl<'a> ClientRun<'a> {
         if parameters.len == 0 {
             parameters.len = mss.filter(|_| args.udp).unwrap_or(DATAGRAM).min(65_507);
         }
-        observer.begins(&control, &parameters, cookie, mss);
+        observer.begins(&parameters, cookie, mss);
         let mut test = Test {
             args,
             observer,

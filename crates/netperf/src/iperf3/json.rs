@@ -1,18 +1,24 @@
 //! iperf3's JSON output (docs/spec/iperf3.md, JSON): tabs, and the keys in iperf3's order.
 
-use std::fmt::Write as _;
+mod node;
+
 use std::time::Duration;
 
-use netperf_wire::iperf3::{Parameters, Protocol, ServerOutput, StreamDirection};
+use netperf_wire::iperf3::{Parameters, Protocol, Results, ServerOutput, StreamDirection};
 
+use self::node::{JsonNode, plain};
 use super::VERSION;
-use super::client::Tested;
 use super::run::{Extremes, StreamFigures, StreamInterval, Totals};
+use super::socket::SocketBuffers;
 use super::text::{TextView, bits, of_peer, percent, sum};
+
+pub(crate) use self::node::http_date;
 
 /// What is known before a test.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TestFacts {
+    /// The server's end, whose client has this address; else the client's end.
+    pub(crate) accepts: bool,
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) system: String,
@@ -20,8 +26,8 @@ pub(crate) struct TestFacts {
     pub(crate) cookie: String,
     pub(crate) mss: u32,
     pub(crate) parameters: Parameters,
-    /// Send and receive buffer, bytes.
-    pub(crate) buffers: (usize, usize),
+    /// Buffers of the first stream.
+    pub(crate) buffers: SocketBuffers,
 }
 
 /// A document.
@@ -29,76 +35,10 @@ pub(crate) struct Json<'a> {
     pub(crate) start: &'a TestFacts,
     pub(crate) view: Option<&'a TextView>,
     pub(crate) intervals: &'a [StreamInterval],
-    pub(crate) tested: &'a Tested,
-}
-
-/// A value.
-enum JsonNode {
-    Plain(serde_json::Value),
-    Array(Vec<Self>),
-    Object(Vec<(&'static str, Self)>),
-}
-
-fn plain(value: impl Into<serde_json::Value>) -> JsonNode {
-    JsonNode::Plain(value.into())
-}
-
-impl JsonNode {
-    fn write(&self, text: &mut String, depth: usize) {
-        match self {
-            Self::Plain(value) => {
-                let _written = write!(text, "{value}");
-            }
-            Self::Array(values) => {
-                text.push('[');
-                for (index, value) in values.iter().enumerate() {
-                    text.push_str(if index > 0 { ", " } else { "" });
-                    value.write(text, depth);
-                }
-                text.push(']');
-            }
-            Self::Object(keys) => {
-                text.push_str("{\n");
-                for (index, (key, value)) in keys.iter().enumerate() {
-                    text.push_str(if index > 0 { ",\n" } else { "" });
-                    let _written = write!(text, "{:\t<1$}\"{key}\":\t", "", depth + 1);
-                    value.write(text, depth + 1);
-                }
-                let _written = write!(text, "\n{:\t<1$}}}", "", depth);
-            }
-        }
-    }
-}
-
-/// A time as RFC 9110 writes it.
-pub(crate) fn http_date(since_epoch: Duration) -> String {
-    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
-    let seconds = since_epoch.as_secs();
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Days to a date of the Gregorian calendar (Howard Hinnant, civil_from_days).
-    let shifted = days + 719_468;
-    let (era, day) = (shifted / 146_097, shifted % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day_of_month = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + u64::from(month <= 2);
-    let name = |names: &[&'static str], index: u64| {
-        let index = usize::try_from(index).unwrap_or(0);
-        names.get(index).copied().unwrap_or_default()
-    };
-    format!(
-        "{}, {day_of_month:02} {} {year} {:02}:{:02}:{:02} GMT",
-        name(&DAYS, days % 7),
-        name(&MONTHS, month - 1),
-        rest / 3600,
-        rest / 60 % 60,
-        rest % 60
-    )
+    pub(crate) totals: Option<&'a Totals>,
+    /// Results of the other end.
+    pub(crate) peer: Option<&'a Results>,
+    pub(crate) error: Option<&'a str>,
 }
 
 /// Direction of a group of streams.
@@ -123,28 +63,40 @@ impl Json<'_> {
         if let Some(data) = &parameters.extra_data {
             keys.push(("extra_data", plain(data.as_str())));
         }
-        let output = self.tested.peer.as_ref();
-        match output.and_then(|peer| peer.output.as_ref()) {
+        match self.peer.and_then(|peer| peer.output.as_ref()) {
+            _ if self.start.accepts => {}
             Some(ServerOutput::Text(text)) => {
-                keys.push(("server_output_text", plain(text.as_str())))
+                keys.push(("server_output_text", plain(text.as_str())));
             }
             Some(ServerOutput::Json(value)) => {
                 keys.push(("server_output_json", JsonNode::Plain(value.clone())));
             }
             None => {}
         }
-        if let Some(error) = &self.tested.error {
-            let text = if self.tested.interrupted {
-                format!("interrupt - {error}")
-            } else {
-                error.clone()
-            };
-            keys.push(("error", plain(text)));
+        if let Some(error) = self.error {
+            keys.push(("error", plain(error)));
         }
         let mut text = String::new();
         JsonNode::Object(keys).write(&mut text, 0);
         text.push('\n');
         text
+    }
+
+    /// The line of `--json-stream` before the first interval.
+    pub(crate) fn start_event(&self) -> String {
+        self.start().event("start")
+    }
+
+    /// The line of an interval.
+    pub(crate) fn interval_event(&self, interval: &StreamInterval) -> String {
+        self.interval(interval).event("interval")
+    }
+
+    /// The lines behind the last interval.
+    pub(crate) fn end_events(&self) -> String {
+        let error = self.error.map(|error| plain(error).event("error"));
+        let end = self.totals.map(|_| self.end().event("end"));
+        [error, end].into_iter().flatten().collect()
     }
 
     fn udp(&self) -> bool {
@@ -176,18 +128,44 @@ impl Json<'_> {
             ("time", plain(http_date(start.since_epoch))),
             ("timesecs", plain(start.since_epoch.as_secs())),
         ]);
-        let to = JsonNode::Object(vec![
+        let peer = JsonNode::Object(vec![
             ("host", plain(start.host.as_str())),
             ("port", plain(start.port)),
         ]);
-        keys.extend([
+        let buffers = [
+            ("sock_bufsize", plain(parameters.window.unwrap_or(0))),
+            ("sndbuf_actual", plain(start.buffers.send.unwrap_or(0))),
+            ("rcvbuf_actual", plain(start.buffers.recv.unwrap_or(0))),
+        ];
+        let before = [
             ("timestamp", timestamp),
-            ("connecting_to", to),
+            (
+                if start.accepts {
+                    "accepted_connection"
+                } else {
+                    "connecting_to"
+                },
+                peer,
+            ),
             ("cookie", plain(start.cookie.as_str())),
-        ]);
-        if !self.udp() {
-            keys.push(("tcp_mss_default", plain(start.mss)));
+        ];
+        let mss = (!self.udp()).then(|| ("tcp_mss_default", plain(start.mss)));
+        let rate = ("target_bitrate", plain(parameters.bandwidth));
+        if start.accepts {
+            keys.extend(buffers);
+            keys.extend(before.into_iter().chain(mss));
+            keys.push(rate);
+        } else {
+            keys.extend(before.into_iter().chain(mss));
+            keys.push(rate);
+            keys.extend(buffers);
         }
+        keys.push(("test_start", self.test_start()));
+        JsonNode::Object(keys)
+    }
+
+    fn test_start(&self) -> JsonNode {
+        let parameters = &self.start.parameters;
         let protocol = if self.udp() { "UDP" } else { "TCP" };
         #[expect(
             clippy::cast_possible_truncation,
@@ -195,31 +173,21 @@ impl Json<'_> {
             reason = "at most a day"
         )]
         let duration = parameters.time as u64;
-        keys.extend([
-            ("target_bitrate", plain(parameters.bandwidth)),
-            ("sock_bufsize", plain(parameters.window.unwrap_or(0))),
-            ("sndbuf_actual", plain(start.buffers.0)),
-            ("rcvbuf_actual", plain(start.buffers.1)),
+        JsonNode::Object(vec![
+            ("protocol", plain(protocol)),
+            ("num_streams", plain(parameters.parallel)),
+            ("blksize", plain(parameters.len)),
+            ("omit", plain(parameters.omit)),
+            ("duration", plain(duration)),
+            ("bytes", plain(parameters.num)),
+            ("blocks", plain(parameters.blockcount)),
             (
-                "test_start",
-                JsonNode::Object(vec![
-                    ("protocol", plain(protocol)),
-                    ("num_streams", plain(parameters.parallel)),
-                    ("blksize", plain(parameters.len)),
-                    ("omit", plain(parameters.omit)),
-                    ("duration", plain(duration)),
-                    ("bytes", plain(parameters.num)),
-                    ("blocks", plain(parameters.blockcount)),
-                    (
-                        "reverse",
-                        plain(u32::from(parameters.direction == StreamDirection::Reverse)),
-                    ),
-                    ("tos", plain(parameters.tos)),
-                    ("target_bitrate", plain(parameters.bandwidth)),
-                ]),
+                "reverse",
+                plain(u32::from(parameters.direction == StreamDirection::Reverse)),
             ),
-        ]);
-        JsonNode::Object(keys)
+            ("tos", plain(parameters.tos)),
+            ("target_bitrate", plain(parameters.bandwidth)),
+        ])
     }
 
     fn socket(&self, position: usize) -> usize {
@@ -235,7 +203,8 @@ impl Json<'_> {
             all.map(|(position, _)| position).collect()
         };
         let mut groups = Vec::new();
-        for sends in [true, false] {
+        let first = infos.first().is_none_or(|info| info.sends);
+        for sends in [first, !first] {
             let positions = of(sends);
             if !positions.is_empty() {
                 let first = groups.is_empty();
@@ -246,31 +215,33 @@ impl Json<'_> {
     }
 
     fn intervals(&self) -> JsonNode {
-        let all = self.intervals.iter().map(|interval| {
-            let infos = self.view.map_or(&[][..], |view| &view.infos);
-            let streams = interval.streams.iter().zip(infos).enumerate();
-            let streams = streams.map(|(position, (figures, info))| {
-                let mut keys = vec![("socket", plain(self.socket(position)))];
-                keys.extend(self.interval_keys(interval, figures, info.sends, true));
-                JsonNode::Object(keys)
-            });
-            let mut keys = vec![("streams", JsonNode::Array(streams.collect()))];
-            for (group, positions) in self.groups() {
-                let figures: Vec<StreamFigures> = positions
-                    .iter()
-                    .filter_map(|at| interval.streams.get(*at).copied())
-                    .collect();
-                let name = if group.first {
-                    "sum"
-                } else {
-                    "sum_bidir_reverse"
-                };
-                let sum = self.interval_keys(interval, &sum(&figures), group.sends, false);
-                keys.push((name, JsonNode::Object(sum)));
-            }
+        let all = self.intervals.iter().map(|one| self.interval(one));
+        JsonNode::Array(all.collect())
+    }
+
+    fn interval(&self, interval: &StreamInterval) -> JsonNode {
+        let infos = self.view.map_or(&[][..], |view| &view.infos);
+        let streams = interval.streams.iter().zip(infos).enumerate();
+        let streams = streams.map(|(position, (figures, info))| {
+            let mut keys = vec![("socket", plain(self.socket(position)))];
+            keys.extend(self.interval_keys(interval, figures, info.sends, true));
             JsonNode::Object(keys)
         });
-        JsonNode::Array(all.collect())
+        let mut keys = vec![("streams", JsonNode::Array(streams.collect()))];
+        for (group, positions) in self.groups() {
+            let figures: Vec<StreamFigures> = positions
+                .iter()
+                .filter_map(|at| interval.streams.get(*at).copied())
+                .collect();
+            let name = if group.first {
+                "sum"
+            } else {
+                "sum_bidir_reverse"
+            };
+            let sum = self.interval_keys(interval, &sum(&figures), group.sends, false);
+            keys.push((name, JsonNode::Object(sum)));
+        }
+        JsonNode::Object(keys)
     }
 
     fn interval_keys(
@@ -304,7 +275,7 @@ impl Json<'_> {
     }
 
     fn end(&self) -> JsonNode {
-        let Some(totals) = &self.tested.totals else {
+        let Some(totals) = self.totals else {
             return JsonNode::Object(Vec::new());
         };
         let mut streams = Vec::new();
@@ -322,7 +293,7 @@ impl Json<'_> {
         }
         let mut keys = vec![("streams", JsonNode::Array(streams))];
         keys.extend(sums);
-        let peer = self.tested.peer.as_deref();
+        let peer = self.peer;
         let remote = peer.map(|peer| peer.cpu).unwrap_or_default();
         keys.push((
             "cpu_utilization_percent",
@@ -336,20 +307,26 @@ impl Json<'_> {
             ]),
         ));
         if !self.udp() {
-            let own = totals.congestion.as_deref();
-            let other = peer.and_then(|peer| peer.congestion.as_deref());
-            let reverse = self.start.parameters.direction == StreamDirection::Reverse;
-            let (sender, receiver) = if reverse { (other, own) } else { (own, other) };
-            for (key, name) in [
-                ("sender_tcp_congestion", sender),
-                ("receiver_tcp_congestion", receiver),
-            ] {
-                if let Some(name) = name {
-                    keys.push((key, plain(name)));
-                }
-            }
+            keys.extend(self.congestion(totals));
         }
         JsonNode::Object(keys)
+    }
+
+    /// Congestion control: of both ends at a client, else the own.
+    fn congestion(&self, totals: &Totals) -> Vec<(&'static str, JsonNode)> {
+        let own = totals.congestion.as_deref();
+        let infos = self.view.map_or(&[][..], |view| &view.infos);
+        let sends = infos.iter().any(|info| info.sends);
+        let other = self.peer.and_then(|peer| peer.congestion.as_deref());
+        let other = other.filter(|_| !self.start.accepts);
+        let (sender, receiver) = if sends { (own, other) } else { (other, own) };
+        let names = [
+            ("sender_tcp_congestion", sender),
+            ("receiver_tcp_congestion", receiver),
+        ];
+        let known = names.into_iter();
+        let known = known.filter_map(|(key, name)| Some((key, plain(name?))));
+        known.collect()
     }
 
     /// Figures of a stream at both of its ends.
@@ -357,7 +334,7 @@ impl Json<'_> {
         let own = totals.streams.get(position).copied().unwrap_or_default();
         let end = totals.ends.get(position).copied().unwrap_or_default();
         let info = self.view.and_then(|view| view.infos.get(position));
-        let peer = self.tested.peer.as_ref().zip(info);
+        let peer = self.peer.zip(info);
         let other = of_peer(peer.and_then(|(peer, info)| peer.of(info.id)).copied());
         if sends {
             Ends {
@@ -392,15 +369,17 @@ impl Json<'_> {
         }
         let mut sender = vec![("socket", plain(self.socket(position)))];
         sender.extend(times((0.0, end), sent.bytes));
-        sender.extend([
-            ("retransmits", plain(sent.retransmits.unwrap_or(0))),
-            ("max_snd_cwnd", plain(extremes.max_cwnd)),
-            ("max_snd_wnd", plain(extremes.max_window)),
-            ("max_rtt", plain(extremes.max_rtt)),
-            ("min_rtt", plain(extremes.min_rtt)),
-            ("mean_rtt", plain(extremes.mean_rtt())),
-            ("sender", plain(ends.sends)),
-        ]);
+        if self.knows_sender(ends.sends) {
+            sender.extend([
+                ("retransmits", plain(sent.retransmits.unwrap_or(0))),
+                ("max_snd_cwnd", plain(extremes.max_cwnd)),
+                ("max_snd_wnd", plain(extremes.max_window)),
+                ("max_rtt", plain(extremes.max_rtt)),
+                ("min_rtt", plain(extremes.min_rtt)),
+                ("mean_rtt", plain(extremes.mean_rtt())),
+            ]);
+        }
+        sender.push(("sender", plain(ends.sends)));
         let mut receiver = vec![socket];
         receiver.extend(times((0.0, received_end), received.bytes));
         receiver.push(("sender", plain(ends.sends)));
@@ -408,6 +387,11 @@ impl Json<'_> {
             ("sender", JsonNode::Object(sender)),
             ("receiver", JsonNode::Object(receiver)),
         ])
+    }
+
+    /// Whether figures that only a sender has are shown.
+    const fn knows_sender(&self, sends: bool) -> bool {
+        !self.start.accepts || sends
     }
 
     fn sums(&self, group: SumGroup, ends: &[Ends]) -> Vec<(&'static str, JsonNode)> {
@@ -434,7 +418,8 @@ impl Json<'_> {
         let sends = |sends: bool| vec![("sender", plain(sends))];
         if !self.udp() {
             let retransmits = ("retransmits", plain(sent.retransmits.unwrap_or(0)));
-            let more = std::iter::once(retransmits).chain(sends(group.sends));
+            let retransmits = self.knows_sender(group.sends).then_some(retransmits);
+            let more = retransmits.into_iter().chain(sends(group.sends));
             return vec![
                 (
                     of_sent,
@@ -513,20 +498,4 @@ fn quality(figures: &StreamFigures) -> Vec<(&'static str, JsonNode)> {
             plain(percent(figures.lost, figures.packets)),
         ),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        for (seconds, date) in [
-            (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
-            (1_795_255_544, "Sat, 21 Nov 2026 10:05:44 GMT"),
-            (951_827_696, "Tue, 29 Feb 2000 12:34:56 GMT"),
-        ] {
-            assert_eq!(http_date(Duration::from_secs(seconds)), date);
-        }
-    }
 }

@@ -2,9 +2,12 @@
 
 pub(crate) mod client;
 pub(crate) mod json;
+pub(crate) mod lines;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod socket;
 pub(crate) mod text;
+pub(crate) mod verbose;
 
 use netperf_engine::streams::DatagramFormat;
 use netperf_wire::iperf3::{Counter, DatagramHeader};

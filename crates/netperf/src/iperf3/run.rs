@@ -144,7 +144,8 @@ pub(crate) struct Run {
     /// Second descriptors, for `TCP_INFO`.
     watched: Vec<Option<Socket>>,
     pub(crate) infos: Vec<StreamInfo>,
-    buffers: SocketBuffers,
+    /// Socket buffers of the first stream.
+    pub(crate) buffers: SocketBuffers,
     udp: bool,
     is_client: bool,
     /// Client's end, which an amount ends.
@@ -277,11 +278,6 @@ impl Run {
         sending
             .filter_map(|(socket, _)| socket.as_ref().map(AsFd::as_fd))
             .collect()
-    }
-
-    /// Socket buffers of the first stream.
-    pub(crate) const fn buffers(&self) -> SocketBuffers {
-        self.buffers
     }
 
     /// Returns true if the amount of a client's test has been moved, or a stream failed.

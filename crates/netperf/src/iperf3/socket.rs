@@ -49,8 +49,8 @@ pub(crate) fn equip(socket: &Socket, parameters: &Parameters) -> Result<(), Opti
         }
     }
     if parameters.fqrate > 0 {
-        let bytes = i32::try_from(parameters.fqrate / 8).unwrap_or(i32::MAX);
-        option("SO_MAX_PACING_RATE", IntOption::MaxPacingRate, bytes)?;
+        let done = sockopt::set_pacing_rate(socket.as_fd(), parameters.fqrate / 8);
+        set("SO_MAX_PACING_RATE", done)?;
     }
     if parameters.protocol != Protocol::Tcp {
         return Ok(());

@@ -19,6 +19,8 @@ pub(crate) struct TextView {
     pub(crate) infos: Vec<StreamInfo>,
     /// Unit of rates (`-f`).
     pub(crate) letter: Option<char>,
+    /// More lines (`-V`).
+    pub(crate) verbose: bool,
 }
 
 /// A quantity in four columns and its unit. Amounts are bytes.
@@ -262,7 +264,12 @@ impl TextView {
 
     /// The rows of the whole test. A client has the results of the server.
     pub(crate) fn last(&self, totals: &Totals, peer: Option<&Results>) -> String {
-        let mut text = format!("{RULE}{}", self.titles(true));
+        let summary = if self.verbose {
+            "Test Complete. Summary Results:\n"
+        } else {
+            ""
+        };
+        let mut text = format!("{RULE}{summary}{}", self.titles(true));
         for group in self.groups() {
             let (mut own, mut others) = (Vec::new(), Vec::new());
             for position in group.positions.clone() {
@@ -273,44 +280,41 @@ impl TextView {
                 let figures = totals.streams.get(position).copied().unwrap_or_default();
                 let end = totals.ends.get(position).copied().unwrap_or_default();
                 let other = peer.and_then(|peer| peer.of(info.id)).copied();
-                let (other, other_end) = of_peer(other);
-                let ends = [(figures, end), (other, other_end)];
-                text.push_str(&self.last_rows(&id, &group, ends));
+                let known = other.map(|other| of_peer(Some(other)));
+                text.push_str(&self.last_rows(&id, &group, (figures, end), known));
                 own.push(figures);
-                others.push(other);
+                others.extend(known);
             }
             if self.parameters.parallel > 1 {
-                let id = group
-                    .positions
-                    .clone()
-                    .find_map(|at| totals.ends.get(at))
-                    .copied()
-                    .unwrap_or_default();
                 let first = group.positions.clone().next().unwrap_or(0);
-                let other = self.infos.get(first).zip(peer);
-                let other = other.and_then(|(info, peer)| peer.of(info.id));
-                let other_end = other.map_or(id, |other| other.end_time);
-                let ends = [(sum(&own), id), (sum(&others), other_end)];
-                text.push_str(&self.last_rows("SUM", &group, ends));
+                let end = totals.ends.get(first).copied().unwrap_or_default();
+                let figures: Vec<StreamFigures> = others.iter().map(|(one, _)| *one).collect();
+                let other = others.first().map(|(_, end)| (sum(&figures), *end));
+                text.push_str(&self.last_rows("SUM", &group, (sum(&own), end), other));
             }
         }
         text
     }
 
     /// The rows of a stream: own figures, and those of the peer at a client.
-    fn last_rows(&self, id: &str, group: &StreamGroup, ends: [(StreamFigures, f64); 2]) -> String {
-        let [own, other] = ends;
-        let (sender, receiver) = if group.sends {
-            (own, other)
-        } else {
-            (other, own)
-        };
+    fn last_rows(
+        &self,
+        id: &str,
+        group: &StreamGroup,
+        own: (StreamFigures, f64),
+        other: Option<(StreamFigures, f64)>,
+    ) -> String {
         let mut text = String::new();
-        if self.client || group.sends {
-            text.push_str(&self.last_row(id, group, &sender, true));
-        }
-        if self.client || !group.sends {
-            text.push_str(&self.last_row(id, group, &receiver, false));
+        for sender in [true, false] {
+            if sender == group.sends {
+                text.push_str(&self.last_row(id, group, &own, sender));
+            } else if let Some(other) = other.filter(|_| self.client) {
+                text.push_str(&self.last_row(id, group, &other, sender));
+            } else if (self.client || self.verbose) && id != "SUM" {
+                let word = if sender { "sender" } else { "receiver" };
+                let role = group.role;
+                let _written = writeln!(text, "[{id:>3}]{role} ({word} statistics not available)");
+            }
         }
         if !group.sends && own.0.out_of_order > 0 {
             let (figures, end) = own;

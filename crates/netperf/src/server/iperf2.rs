@@ -1,6 +1,7 @@
 //! iperf 2 beside the netperf port: listeners, a session process for each TCP connection, and a
 //! process for all flows of datagrams of a port.
 
+mod alone;
 mod connection;
 mod datagrams;
 mod flow_table;
@@ -16,6 +17,7 @@ use netperf_model::{Denied, Policy};
 use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_session::iperf2::SendOrder;
 
+pub(crate) use alone::serve as serve_alone;
 pub(super) use connection::{port_back, serve as serve_connection};
 pub(super) use datagrams::serve as serve_datagrams;
 pub(super) use worker::DatagramWorker;

@@ -111,6 +111,25 @@ pub fn confine(wanted: SandboxArg, files: Option<&Path>, connects: Option<u16>) 
     if wanted == SandboxArg::Off {
         return Ok(());
     }
+    restrict(wanted, allowed(files, connects))
+}
+
+/// Sandboxes this single-threaded process, which serves one test after the other, as far as the
+/// kernel can. Files are removed from `folder` only, and are not read for clients. `connects`
+/// permits connections, to which clients of iperf 2 ask for any port.
+///
+/// # Errors
+/// When an available mechanism fails.
+pub(super) fn confine_server(folder: Option<&Path>, connects: bool) -> io::Result<()> {
+    process::set_not_dumpable()?;
+    privileges::limit(ResourceLimit::Core, 0)?;
+    let mut rights = allowed(None, None);
+    rights.sockets = folder.map(Path::to_owned).into_iter().collect();
+    rights.connects_anywhere = connects;
+    restrict(SandboxArg::Auto, rights)
+}
+
+fn restrict(wanted: SandboxArg, rights: Allowed) -> io::Result<()> {
     let means = Means::find();
     if let (SandboxArg::Require, Some(missing)) = (wanted, means.missing()) {
         return Err(io::Error::other(format!("this kernel has no {missing}")));
@@ -120,7 +139,7 @@ pub fn confine(wanted: SandboxArg, files: Option<&Path>, connects: Option<u16>) 
         privileges::keep_few_capabilities()?;
     }
     if means.landlock.is_some() {
-        landlock::restrict(&allowed(files, connects))?;
+        landlock::restrict(&rights)?;
     }
     // The sandbox forbids chmod(2), so socket files must be created with their final mode.
     process::set_file_mask(EXECUTE_BITS);
@@ -139,6 +158,7 @@ fn allowed(files: Option<&Path>, connects: Option<u16>) -> Allowed {
         devices: paths(&DEVICES),
         sockets: vec![std::env::temp_dir()],
         connects,
+        connects_anywhere: false,
     }
 }
 

@@ -3,8 +3,10 @@
 
 mod documents;
 mod faults;
+mod golden;
 mod live;
 mod scripts;
+mod served;
 mod shape;
 
 use std::os::unix::fs::symlink;

@@ -25,6 +25,8 @@ pub struct Allowed {
     pub sockets: Vec<PathBuf>,
     /// Port to which TCP connections are made; `None` for no connections.
     pub connects: Option<u16>,
+    /// TCP connections are made to any port.
+    pub connects_anywhere: bool,
 }
 
 /// The version of Landlock that this kernel has. The crate `landlock` knows it and does not
@@ -58,9 +60,11 @@ pub fn restrict(allowed: &Allowed) -> io::Result<()> {
 fn apply(allowed: &Allowed) -> Result<(), RulesetError> {
     let mut rules = Ruleset::default()
         .handle_access(AccessFs::from_all(FILES))?
-        .handle_access(AccessNet::ConnectTcp)?
-        .scope(Scope::AbstractUnixSocket | Scope::Signal)?
-        .create()?;
+        .scope(Scope::AbstractUnixSocket | Scope::Signal)?;
+    if !allowed.connects_anywhere {
+        rules = rules.handle_access(AccessNet::ConnectTcp)?;
+    }
+    let mut rules = rules.create()?;
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
     let rights: [(&[PathBuf], BitFlags<AccessFs>); 3] = [
         (&allowed.read, AccessFs::ReadFile | AccessFs::ReadDir),

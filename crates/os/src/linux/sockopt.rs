@@ -135,6 +135,19 @@ pub fn set(fd: BorrowedFd<'_>, option: IntOption, value: i32) -> io::Result<()> 
     set_option(fd, level, name, &value)
 }
 
+/// `SO_MAX_PACING_RATE`: the rate at which the kernel sends, bytes per second.
+///
+/// # Errors
+/// `EINVAL` above 2^32 - 2 bytes per second on a kernel that has 32 bits for it.
+pub fn set_pacing_rate(fd: BorrowedFd<'_>, bytes: u64) -> io::Result<()> {
+    let (level, name) = IntOption::MaxPacingRate.level_and_name();
+    // All ones mean no limit.
+    match u32::try_from(bytes) {
+        Ok(bytes) if bytes < u32::MAX => set_option(fd, level, name, &bytes),
+        Ok(_) | Err(_) => set_option(fd, level, name, &bytes),
+    }
+}
+
 /// Unanswered probes that end a connection.
 const PROBES: i32 = 3;
 

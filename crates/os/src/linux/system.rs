@@ -1,7 +1,8 @@
 //! Facts about the machine (sysconf(3), uname(2)) and random numbers (getrandom(2)).
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, CString, c_char};
 use std::io;
+use std::time::Duration;
 
 /// CPUs online, at least 1.
 #[must_use]
@@ -96,9 +97,44 @@ fn text(array: &[c_char]) -> String {
     text.to_string_lossy().into_owned()
 }
 
+/// A time as strftime(3) formats it, in the time zone of the process.
+///
+/// `None` for a format with a NUL, and for a text of more than 255 bytes.
+#[must_use]
+pub fn local_time(since_epoch: Duration, format: &str) -> Option<String> {
+    let format = CString::new(format).ok()?;
+    let seconds = libc::time_t::try_from(since_epoch.as_secs()).ok()?;
+    // SAFETY: tm is plain numbers and a pointer, for which zero is valid.
+    let mut fields: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: both point to values that outlive the call.
+    if unsafe { libc::localtime_r(&raw const seconds, &raw mut fields) }.is_null() {
+        return None;
+    }
+    let mut text = [0_u8; 256];
+    // SAFETY: strftime writes at most the length that it is given, and the format ends with NUL.
+    let length = unsafe {
+        libc::strftime(
+            text.as_mut_ptr().cast(),
+            text.len(),
+            format.as_ptr(),
+            &raw const fields,
+        )
+    };
+    let text = text.get(..length)?;
+    Some(String::from_utf8_lossy(text).into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_format_tells_what_is_shown_of_a_time() {
+        let time = Duration::from_secs(1_795_255_544);
+        assert_eq!(local_time(time, "%Y %% ").as_deref(), Some("2026 % "));
+        assert_eq!(local_time(time, ""), Some(String::new()));
+        assert_eq!(local_time(time, "\0"), None);
+    }
 
     #[test]
     fn there_is_a_cpu_and_the_clock_ticks() {

@@ -1,13 +1,13 @@
 //! The client's end of an iperf3 test.
 
 use netperf_wire::iperf3::{
-    Cookie, Iperf3Error, LONGEST, Parameters, Results, ServerError, State, framed, unframed,
+    Cookie, Iperf3Error, LONGEST_RESULTS, Parameters, Results, ServerError, State, framed, unframed,
 };
 
 use super::{state, take_byte};
 
 /// Longest input that is kept.
-const MOST_INPUT: usize = LONGEST + 64;
+const MOST_INPUT: usize = LONGEST_RESULTS + 64;
 
 /// State of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -212,8 +212,9 @@ impl ClientTest {
 
     fn hear(&mut self, bytes: &[u8]) -> Vec<ClientTestEffect> {
         if self.input.len() + bytes.len() > MOST_INPUT {
-            let length = u32::try_from(LONGEST + 1).unwrap_or(u32::MAX);
-            return self.give_up(ClientError::Results(Iperf3Error::TooLong(length)));
+            let length = u32::try_from(LONGEST_RESULTS + 1).unwrap_or(u32::MAX);
+            let error = Iperf3Error::TooLong(length, LONGEST_RESULTS);
+            return self.give_up(ClientError::Results(error));
         }
         self.input.extend_from_slice(bytes);
         self.read()
@@ -308,7 +309,7 @@ impl ClientTest {
     }
 
     fn read_results(&mut self) -> Vec<ClientTestEffect> {
-        let text = match unframed(&self.input) {
+        let text = match unframed(&self.input, LONGEST_RESULTS) {
             Ok(Some(text)) => text.to_vec(),
             Ok(None) => return Vec::new(),
             Err(error) => return self.give_up(ClientError::Results(error)),

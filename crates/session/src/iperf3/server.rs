@@ -1,13 +1,14 @@
 //! The server's end of an iperf3 test.
 
 use netperf_wire::iperf3::{
-    COOKIE, Cookie, Iperf3Error, LONGEST, Parameters, Results, ServerError, State, framed, unframed,
+    COOKIE, Cookie, Iperf3Error, LONGEST_PARAMETERS, LONGEST_RESULTS, Parameters, Results,
+    ServerError, State, framed, unframed,
 };
 
 use super::{state, take_byte};
 
-/// Longest input that is kept: a JSON message and the state bytes behind it.
-const MOST_INPUT: usize = LONGEST + 64;
+/// Bytes that are kept beside a JSON message: the state bytes behind it.
+const BESIDE: usize = 64;
 
 /// State of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,8 +76,10 @@ pub enum ServerTestEffect {
 pub enum ServerEnd {
     /// The test is complete.
     Complete,
-    /// The client stopped the test, or gave up.
+    /// The client was stopped.
     ByClient,
+    /// The client gave up.
+    GaveUp,
     /// The client is gone.
     Gone,
     /// The client was silent for too long.
@@ -186,17 +189,32 @@ impl ServerTest {
     }
 
     fn hear(&mut self, bytes: &[u8]) -> Vec<ServerTestEffect> {
-        if self.input.len() + bytes.len() > MOST_INPUT {
+        if self.input.len() + bytes.len() > self.longest() + BESIDE {
             return self.broken_by_length();
         }
         self.input.extend_from_slice(bytes);
         self.read()
     }
 
+    /// Longest message in this state. Parameters come from clients of which nothing is known.
+    const fn longest(&self) -> usize {
+        match self.at {
+            ServerTestState::AwaitsResults | ServerTestState::Finishes => LONGEST_RESULTS,
+            ServerTestState::AwaitsCookie
+            | ServerTestState::AwaitsParameters
+            | ServerTestState::Prepares
+            | ServerTestState::AwaitsStreams
+            | ServerTestState::Runs
+            | ServerTestState::AwaitsDone
+            | ServerTestState::Ended => LONGEST_PARAMETERS,
+        }
+    }
+
     /// More than any message: state bytes that were not awaited, or a message that is too long.
     fn broken_by_length(&mut self) -> Vec<ServerTestEffect> {
-        let length = u32::try_from(LONGEST + 1).unwrap_or(u32::MAX);
-        let error = Iperf3Error::TooLong(length);
+        let most = self.longest();
+        let length = u32::try_from(most + 1).unwrap_or(u32::MAX);
+        let error = Iperf3Error::TooLong(length, most);
         self.end_after(
             ServerError::PARAMETERS.bytes().to_vec(),
             ServerEnd::Broken(BrokenBy::Parameters(error)),
@@ -256,7 +274,7 @@ impl ServerTest {
 
     /// Reads a JSON message. Its length is below 2^24, so it begins with a 0, which no state is.
     fn read_message(&mut self) -> Vec<ServerTestEffect> {
-        let text = match unframed(&self.input) {
+        let text = match unframed(&self.input, self.longest()) {
             Ok(Some(text)) => text.to_vec(),
             Ok(None) => return Vec::new(),
             Err(error) => return self.broken_message(error),
@@ -307,7 +325,8 @@ impl ServerTest {
                 vec![ServerTestEffect::Finish]
             }
             State::Done if self.at == ServerTestState::AwaitsDone => self.end(ServerEnd::Complete),
-            State::Done | State::ClientTerminate => self.end(ServerEnd::ByClient),
+            State::Done => self.end(ServerEnd::GaveUp),
+            State::ClientTerminate => self.end(ServerEnd::ByClient),
             State::TestStart
             | State::TestRunning
             | State::TestEnd

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 /// Most lines of code by folder in `crates/`.
 const LIMITS: &[(&str, usize)] = &[
     ("campaign", 7_600),
-    ("cli", 10_950),
+    ("cli", 11_100),
     ("engine", 13_800),
     ("history", 3_000),
     ("measure", 1_700),
     ("model", 7_150),
-    ("netperf", 21_900),
+    ("netperf", 23_900),
     ("os", 5_020),
-    ("report", 5_500),
+    ("report", 5_600),
     ("session", 5_150),
     ("stats", 1_450),
     ("transport", 7_320),

@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 /// A message that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Iperf3Error {
-    /// The message is longer than [`super::LONGEST`].
-    #[error("a message of {0} bytes is too long: at most 65536")]
-    TooLong(u32),
+    /// The message is longer than the second number.
+    #[error("a message of {0} bytes is too long: at most {1}")]
+    TooLong(u32, usize),
     /// It is no object of JSON.
     #[error("a message is not a JSON object")]
     NotJson,

@@ -20,8 +20,11 @@ pub use results::{Results, ServerOutput, StreamResults};
 pub const PORT: u16 = 5201;
 /// Bytes of a cookie, with its NUL.
 pub const COOKIE: usize = 37;
-/// Longest JSON message that is accepted, bytes.
-pub const LONGEST: usize = 64 * 1024;
+/// Longest message of parameters that is accepted, bytes.
+pub const LONGEST_PARAMETERS: usize = 64 * 1024;
+/// Longest message of results that is accepted, bytes: those of 256 streams, and the output of a
+/// server.
+pub const LONGEST_RESULTS: usize = 1024 * 1024;
 /// Largest number of streams in one direction.
 pub const MOST_STREAMS: u32 = 128;
 /// Characters of a cookie.
@@ -239,15 +242,15 @@ pub fn framed(text: &str) -> Vec<u8> {
 /// The length of a JSON message, and the message once it is complete.
 ///
 /// # Errors
-/// A length above [`LONGEST`].
-pub fn unframed(bytes: &[u8]) -> Result<Option<&[u8]>, Iperf3Error> {
+/// A length above `most`.
+pub fn unframed(bytes: &[u8], most: usize) -> Result<Option<&[u8]>, Iperf3Error> {
     let Some((length, rest)) = bytes.split_first_chunk::<4>() else {
         return Ok(None);
     };
     let length = u32::from_be_bytes(*length);
     match usize::try_from(length) {
-        Ok(length) if length <= LONGEST => Ok(rest.get(..length)),
-        _ => Err(Iperf3Error::TooLong(length)),
+        Ok(length) if length <= most => Ok(rest.get(..length)),
+        _ => Err(Iperf3Error::TooLong(length, most)),
     }
 }
 
@@ -288,9 +291,12 @@ mod tests {
 
     #[test]
     fn a_length_is_not_believed() {
-        assert_eq!(unframed(&framed("{}")), Ok(Some(&b"{}"[..])));
-        assert_eq!(unframed(&[0, 0, 0]), Ok(None));
-        assert_eq!(unframed(&[0, 0, 0, 9, b'{']), Ok(None));
-        assert_eq!(unframed(&[0xff; 4]), Err(Iperf3Error::TooLong(u32::MAX)));
+        assert_eq!(unframed(&framed("{}"), 2), Ok(Some(&b"{}"[..])));
+        let long = Err(Iperf3Error::TooLong(2, 1));
+        assert_eq!(unframed(&framed("{}"), 1), long);
+        assert_eq!(unframed(&[0, 0, 0], 9), Ok(None));
+        assert_eq!(unframed(&[0, 0, 0, 9, b'{'], 9), Ok(None));
+        let long = Err(Iperf3Error::TooLong(u32::MAX, LONGEST_RESULTS));
+        assert_eq!(unframed(&[0xff; 4], LONGEST_RESULTS), long);
     }
 }

@@ -1,20 +1,24 @@
 //! The lines of a client, in the order and form of iperf 2.1.8.
 
 use std::net::SocketAddr;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use netperf_cli::{Iperf2Args, Iperf2Unit};
+use netperf_cli::Iperf2Args;
 use netperf_engine::iperf2::Transfer;
-use netperf_measure::clock;
 use netperf_model::figures::{count, whole};
 use netperf_model::iperf2::{Iperf2Direction, Iperf2Rate};
 use netperf_os::sockopt::{self, IntOption};
-use netperf_report::iperf2::{DATAGRAM_TITLES, Iperf2Figures, RULE, TITLES, id, loss};
+use netperf_report::iperf2::{
+    CsvRow, DATAGRAM_TITLES, Iperf2Figures, RULE, SUM_TITLES, TITLES, id, loss, shown_address,
+};
 use netperf_wire::iperf2::ServerReport;
 
-use crate::iperf2::{Iperf2Client, Iperf2Failure, Iperf2Stream, Iperf2StreamResult};
+use super::enhanced::{self, SentCounts, day_and_time};
+use crate::iperf2::{
+    Iperf2Client, Iperf2Failure, Iperf2Stream, Iperf2StreamResult, figures_of, stamp,
+};
 use crate::output::{err, out};
 
 /// Result of a stream.
@@ -32,21 +36,15 @@ pub(crate) struct ClientRows {
     args: Iperf2Args,
     figures: Iperf2Figures,
     titles: Option<Iperf2Titles>,
-    /// Bytes of each stream at the last interval.
-    before: Vec<u64>,
+    /// Counts of each stream at the last interval.
+    before: Vec<SentCounts>,
 }
 
 impl ClientRows {
     pub(crate) fn new(args: &Iperf2Args) -> Self {
-        let (bytes, power) = match args.unit {
-            Iperf2Unit::Bits => (false, None),
-            Iperf2Unit::Bytes => (true, None),
-            Iperf2Unit::BitsOf(power) => (false, Some(power)),
-            Iperf2Unit::BytesOf(power) => (true, Some(power)),
-        };
         Self {
             args: args.clone(),
-            figures: Iperf2Figures { bytes, power },
+            figures: figures_of(args.unit),
             titles: None,
             before: Vec::new(),
         }
@@ -58,11 +56,7 @@ impl ClientRows {
 
     /// An address, perhaps with its last part only.
     fn shown(&self, address: SocketAddr) -> String {
-        let text = address.ip().to_canonical().to_string();
-        match text.rsplit_once('.') {
-            Some((_, last)) if self.args.hides_addresses => format!("*.*.*.{last}"),
-            _ => text,
-        }
+        shown_address(address.ip(), self.args.hides_addresses)
     }
 
     /// Head and connection lines.
@@ -71,15 +65,25 @@ impl ClientRows {
         let first = client.and_then(|client| client.streams.first());
         if !self.leaves_out('S') {
             out(RULE);
-            let host = match first {
-                Some(first) if self.args.hides_addresses => self.shown(first.remote),
-                _ => host.to_owned(),
+            let host = if self.args.hides_addresses {
+                "(**hidden**)"
+            } else {
+                host
             };
             let protocol = if plan.udp { "UDP" } else { "TCP" };
             out(&format!(
-                "Client connecting to {host}, {protocol} port {}\n",
-                plan.port
+                "Client connecting to {host}, {protocol} port {}{}\n",
+                plan.port,
+                self.of_process()
             ));
+            if self.args.enhanced {
+                if !plan.udp {
+                    out(&format!("Write buffer size: {} Byte\n", plan.block()));
+                }
+                let (tos, nagle) = (plan.tos.unwrap_or(0), !self.args.no_delay);
+                let nagle = if nagle { "on" } else { "off" };
+                out(&format!("TOS set to 0x{tos:x} (Nagle {nagle})\n"));
+            }
             if plan.udp {
                 let length = plan.block();
                 let gap = match plan.effective_rate() {
@@ -91,43 +95,49 @@ impl ClientRows {
                     "Sending {length} byte datagrams, IPG target: {gap:.2} us (kalman adjust)\n"
                 ));
             }
-            if let Some(first) = first {
+            if self.args.connections.is_some() {
+                out("TCP three-way-handshake (3WHS) only\n");
+            } else if let Some(first) = first {
                 self.window(first);
                 self.settings(first);
             }
             out(RULE);
         }
-        if let Some(client) = client.filter(|_| !self.leaves_out('C') && !self.args.sum_only) {
+        if let Some(client) = client {
+            self.connections(client);
+        }
+    }
+
+    /// Lines of the connections.
+    pub(super) fn connections(&self, client: &Iperf2Client) {
+        if !self.leaves_out('C') && !self.args.sum_only {
             for stream in &client.streams {
                 self.connection(stream);
             }
         }
     }
 
+    /// Process and streams behind the first line of the head (`-e`).
+    fn of_process(&self) -> String {
+        if !self.args.enhanced {
+            return String::new();
+        }
+        let streams = self.args.plan.streams;
+        format!(" with pid {} ({streams} flows)", std::process::id())
+    }
+
     /// The line of the socket buffer.
     fn window(&self, first: &Iperf2Stream) {
         let size = first.socket.send_buffer_size().unwrap_or_default();
         let size = u64::try_from(size).unwrap_or_default();
-        let figures = Iperf2Figures {
-            bytes: true,
-            ..self.figures
-        };
-        let shown = |bytes| figures.transfer(bytes, "Byte");
-        let requested = self
-            .args
-            .window
-            .map(|window| u64::try_from(window).unwrap_or_default());
-        let note = match requested {
-            None => " (default)".to_owned(),
-            Some(window) if window == size => String::new(),
-            Some(window) => format!(" (WARNING: requested {})", shown(window)),
-        };
+        let requested = self.args.window;
+        let requested = requested.map(|window| u64::try_from(window).unwrap_or_default());
         let kind = if self.args.plan.udp {
             "UDP buffer size"
         } else {
             "TCP window size"
         };
-        out(&format!("{kind}: {}{note}\n", shown(size)));
+        out(&self.figures.window(kind, size, requested));
     }
 
     /// Further lines of the head.
@@ -167,10 +177,24 @@ impl ClientRows {
         if plan.trip_times {
             notes.push_str(" (trip-times)");
         }
+        if let Some(tos) = plan.tos.filter(|tos| *tos > 0) {
+            notes.push_str(&format!(" (tos rx=0x{tos:x})"));
+        }
+        if self.args.enhanced {
+            notes.push_str(&format!(" (sock={})", stream.socket.as_raw_fd()));
+        }
         if let Some(tcp) = &stream.tcp {
             let window = u64::from(tcp.snd_cwnd) * u64::from(tcp.snd_mss) / 1024;
             let (segment, time) = (tcp.snd_mss, tcp.rtt);
             notes.push_str(&format!(" (icwnd/mss/irtt={window}/{segment}/{time})"));
+        }
+        let connects_only = self.args.connections.is_some();
+        if !plan.udp && (self.args.enhanced || connects_only) {
+            let time = stream.connect_time.as_secs_f64() * 1e3;
+            notes.push_str(&format!(" (ct={time:.2} ms)"));
+        }
+        if self.args.enhanced || connects_only {
+            notes.push_str(&format!(" on {} (UTC)", day_and_time()));
         }
         out(&format!(
             "{} local {} port {} connected with {} port {}{notes}\n",
@@ -189,9 +213,26 @@ impl ClientRows {
         }
         self.titles = Some(wanted);
         out(match wanted {
+            Iperf2Titles::Stream if self.args.sum_only => SUM_TITLES,
+            Iperf2Titles::Stream if self.shows_columns() => {
+                if self.args.plan.udp {
+                    enhanced::DATAGRAM_TITLES
+                } else {
+                    enhanced::STREAM_TITLES
+                }
+            }
             Iperf2Titles::Stream => TITLES,
             Iperf2Titles::Datagrams => DATAGRAM_TITLES,
         });
+    }
+
+    /// True if rows have the columns of a sender (`-e`).
+    const fn shows_columns(&self) -> bool {
+        self.args.enhanced
+            && matches!(
+                self.args.plan.direction,
+                Iperf2Direction::Forward | Iperf2Direction::Dual | Iperf2Direction::Tradeoff
+            )
     }
 
     /// Rows of an interval, the `turn`th.
@@ -199,30 +240,37 @@ impl ClientRows {
         let every = self.args.interval.unwrap_or_default();
         let (from, to) = (every * (turn - 1), every * turn);
         let is_reverse = !client.plan.direction.client_sends();
-        let bytes = |stream: &Iperf2Stream| {
-            let counts = if is_reverse {
-                &stream.received
+        let counts = |stream: &Iperf2Stream| {
+            let sent = SentCounts::of(stream);
+            if is_reverse {
+                let bytes = stream.received.bytes.load(Ordering::Relaxed);
+                SentCounts { bytes, ..sent }
             } else {
-                &stream.sent
-            };
-            counts.bytes.load(Ordering::Relaxed)
+                sent
+            }
         };
-        self.before.resize(client.streams.len(), 0);
+        self.before
+            .resize(client.streams.len(), SentCounts::default());
         let mut sum = 0;
         let mut rows = Vec::new();
         for (stream, before) in client.streams.iter().zip(&mut self.before) {
-            let now = bytes(stream);
-            let new = now.saturating_sub(*before);
+            let now = counts(stream);
+            let new = now.since(*before);
             *before = now;
-            sum += new;
+            sum += new.bytes;
             rows.push((stream.number, new));
         }
         self.title(Iperf2Titles::Stream);
         for (stream, (number, new)) in client.streams.iter().zip(rows) {
             if self.args.csv {
-                self.csv(stream, (from, to), new, None);
+                let quality = client.plan.udp.then_some([0; 4]);
+                self.csv(stream, (from, to), new.bytes, quality);
             } else if !self.args.sum_only && !self.leaves_out('D') {
-                let row = self.figures.row(&id(number, is_reverse), from, to, new);
+                let name = id(number, is_reverse);
+                let mut row = self.figures.row(&name, from, to, new.bytes);
+                if self.shows_columns() {
+                    row.push_str(&new.columns(stream, every, client.plan.udp));
+                }
                 out(&format!("{row}\n"));
             }
         }
@@ -318,7 +366,11 @@ impl ClientRows {
         self.title(Iperf2Titles::Stream);
         if !self.args.sum_only && !self.leaves_out('D') {
             let name = id(stream.number, false);
-            let row = self.figures.row(&name, Duration::ZERO, sent.elapsed, bytes);
+            let mut row = self.figures.row(&name, Duration::ZERO, sent.elapsed, bytes);
+            if self.shows_columns() {
+                let all = SentCounts::of(stream);
+                row.push_str(&all.columns(stream, sent.elapsed, self.args.plan.udp));
+            }
             out(&format!("{row}\n"));
             if self.args.plan.udp {
                 out(&format!("{name} Sent {datagrams} datagrams\n"));
@@ -410,55 +462,24 @@ impl ClientRows {
     fn csv(
         &self,
         stream: &Iperf2Stream,
-        (from, to): (Duration, Duration),
+        times: (Duration, Duration),
         bytes: u64,
         figures: Option<[u64; 4]>,
     ) {
         if self.args.left_out.contains('D') {
             return;
         }
-        let seconds = to.saturating_sub(from).as_secs_f64();
-        let rate = if seconds > 0.0 {
-            count(bytes) * 8.0 / seconds
-        } else {
-            0.0
+        let row = CsvRow {
+            stamp: &stamp(self.args.enhanced),
+            near: (&self.shown(stream.local), stream.local.port()),
+            far: (&self.shown(stream.remote), stream.remote.port()),
+            number: stream.number,
+            times,
+            bytes,
+            quality: figures,
         };
-        let mut row = format!(
-            "{},{},{},{},{},{},{:.1}-{:.1},{bytes},{rate:.0}",
-            stamp(self.args.enhanced),
-            self.shown(stream.local),
-            stream.local.port(),
-            self.shown(stream.remote),
-            stream.remote.port(),
-            stream.number,
-            from.as_secs_f64(),
-            to.as_secs_f64(),
-        );
-        if let Some([jitter, lost, total, late]) = figures {
-            let percent = if total > 0 {
-                100.0 * count(lost) / count(total)
-            } else {
-                0.0
-            };
-            let jitter = count(jitter) / 1000.0;
-            row.push_str(&format!(",{jitter:.3},{lost},{total},{percent:.3},{late}"));
-        }
-        out(&format!("{row}\n"));
+        out(&row.text());
     }
-}
-
-/// Local time of day: `YYYYMMDDHHMMSS`, with milliseconds behind a point if asked for.
-fn stamp(enhanced: bool) -> String {
-    let now = clock::since_epoch();
-    let offset = netperf_os::system::local_time_offset(now.as_secs());
-    let local = now.as_secs().saturating_add_signed(offset);
-    let date = netperf_model::date::date(Duration::from_secs(local).as_secs_f64());
-    let date = date.unwrap_or_default();
-    let mut digits: String = date.chars().filter(char::is_ascii_digit).collect();
-    if enhanced {
-        digits.push_str(&format!(".{:03}", now.subsec_millis()));
-    }
-    digits
 }
 
 fn real(length: usize) -> f64 {

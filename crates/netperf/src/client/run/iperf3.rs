@@ -9,7 +9,7 @@ use netperf_cli::iperf3::Iperf3Client;
 use netperf_engine::live::Live;
 use netperf_measure::clock;
 use netperf_model::{CpuPlan, EndSetup, Hosts, figures};
-use netperf_os::{Socket, alarm, wait};
+use netperf_os::{alarm, wait};
 use netperf_wire::iperf3::{COOKIE, Cookie, Parameters};
 
 use super::peer::{PeerMeter, of_peer, own_setup, shape};
@@ -17,6 +17,7 @@ use super::{IterationResult, TestRun};
 use crate::client::hosts::socket_address;
 use crate::client::{interim, until};
 use crate::iperf3::client::{ClientRun, Output, TestObserver, Tested};
+use crate::iperf3::lines::LineWriter;
 use crate::iperf3::run::{Run, StreamInterval, block};
 use crate::iperf3::socket::SocketBuffers;
 use crate::output::Failure;
@@ -42,16 +43,10 @@ impl TestObserver for PlanObserver<'_> {
         }
     }
 
-    fn begins(
-        &mut self,
-        control: &Socket,
-        parameters: &Parameters,
-        cookie: Cookie,
-        mss: Option<u32>,
-    ) {
+    fn begins(&mut self, parameters: &Parameters, cookie: Cookie, mss: Option<u32>) {
         self.length = block(parameters);
         if let Some(output) = &mut self.output {
-            output.begins(control, parameters, cookie, mss);
+            output.begins(parameters, cookie, mss);
         }
     }
 
@@ -61,7 +56,7 @@ impl TestObserver for PlanObserver<'_> {
         self.live.reads(run.counter());
         self.live
             .observes(&sending, u64::try_from(cookies).unwrap_or(0));
-        self.buffers = run.buffers();
+        self.buffers = run.buffers;
         self.meter = PeerMeter::start(self.cpu);
         if let Some(output) = &mut self.output {
             output.connected(run, parameters);
@@ -105,7 +100,7 @@ impl TestRun<'_> {
         let live = interim::live(self.run);
         let mut observer = PlanObserver {
             live: &live,
-            output: shape.map(|_| Output::new(&args, &server)),
+            output: shape.map(|_| Output::new(&args, &server, LineWriter::default())),
             cpu: plan.local.cpu.as_ref(),
             meter: PeerMeter::default(),
             buffers: SocketBuffers::default(),

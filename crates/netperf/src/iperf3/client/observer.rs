@@ -1,6 +1,5 @@
 //! Observers of a test of a client while it runs.
 
-use netperf_os::Socket;
 use netperf_wire::iperf3::{Cookie, Parameters};
 
 use crate::iperf3::run::{Run, StreamInterval};
@@ -11,13 +10,7 @@ pub(crate) trait TestObserver {
     fn connecting(&mut self, port: Option<&str>);
 
     /// The control connection stands.
-    fn begins(
-        &mut self,
-        control: &Socket,
-        parameters: &Parameters,
-        cookie: Cookie,
-        mss: Option<u32>,
-    );
+    fn begins(&mut self, parameters: &Parameters, cookie: Cookie, mss: Option<u32>);
 
     /// The streams are open.
     fn connected(&mut self, run: &Run, parameters: &Parameters);

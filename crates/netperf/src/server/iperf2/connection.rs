@@ -22,10 +22,12 @@ use netperf_session::iperf2::SendOrder;
 use netperf_session::iperf2::connection::{
     self, ConnectionEffect, ConnectionInput, ConnectionState, PORT_BYTES, asks_for_port,
 };
-use netperf_wire::iperf2::fill_digits;
+use netperf_wire::iperf2::{ClientHeader, fill_digits};
 
+use super::alone::ShownConnection;
 use super::{longest, permitted, time_and_bytes};
 use crate::iperf2::now;
+use crate::iperf3::socket::addresses;
 use crate::server::admission;
 use crate::server::record::{Ran, Records, SessionEnd, SessionRecord};
 use crate::threads::join;
@@ -53,10 +55,19 @@ pub(in crate::server) fn port_back(control: &Socket) -> Option<u16> {
 
 /// Serves a connection and reports the test and the end.
 pub(in crate::server) fn serve(control: Socket, args: &ServerArgs, records: &mut dyn Records) {
+    serve_shown(control, args.policy(), records, None);
+}
+
+/// Serves a connection and reports the test and the end, also to the board of a server that prints.
+pub(in crate::server) fn serve_shown(
+    control: Socket,
+    policy: Policy,
+    records: &mut dyn Records,
+    shown: Option<ShownConnection<'_>>,
+) {
     let Some(peer) = admission::peer_of(&control) else {
         return;
     };
-    let policy = args.policy();
     let denied = if policy.admits(Some(peer)) {
         policy.permit_transport(TransportId::Tcp).err()
     } else {
@@ -78,6 +89,8 @@ pub(in crate::server) fn serve(control: Socket, args: &ServerArgs, records: &mut
         records,
         ending: SessionEnd::Finished,
         header_until: None,
+        header: Vec::new(),
+        shown,
     };
     let (mut state, mut effects) = connection::start();
     while state != ConnectionState::Closed {
@@ -98,6 +111,9 @@ struct ServedConnection<'a> {
     ending: SessionEnd,
     /// Time limit of the whole header, once it is awaited.
     header_until: Option<Moment>,
+    /// The header so far.
+    header: Vec<u8>,
+    shown: Option<ShownConnection<'a>>,
 }
 
 impl ServedConnection<'_> {
@@ -158,6 +174,7 @@ impl ServedConnection<'_> {
                 Ok(0) => return ConnectionInput::Ended,
                 Ok(count) => {
                     buf.truncate(count);
+                    self.header.extend_from_slice(&buf);
                     return ConnectionInput::Arrived(buf, now());
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -221,9 +238,20 @@ impl ServedConnection<'_> {
             Some((Some(port), _)) => Some(connect(SocketAddr::new(self.peer, port))?),
             Some((None, _)) | None => None,
         };
+        if sends.is_some() {
+            self.apply_header(back.as_ref().unwrap_or(&self.control));
+        }
         let longest = longest(&self.policy);
-        let stop = AtomicBool::new(false);
+        let never = AtomicBool::new(false);
+        let stop = self.shown.as_ref().map_or(&never, |shown| shown.stop);
         let control = &self.control;
+        let ways = (before.is_some(), sends.is_some());
+        let mut shown = self.shown.as_mut();
+        let counts = shown
+            .as_mut()
+            .map(|shown| shown.begin(control, &self.header, ways, back.as_ref()));
+        let counts = counts.unwrap_or_default();
+        let (into, from) = (&counts.received.moved, &counts.sent.moved);
         if before.is_none() && back.is_some() {
             // The client's own test is over once this end is.
             let _gone = half_close(control.as_fd());
@@ -231,7 +259,7 @@ impl ServedConnection<'_> {
         set_patience(control.as_fd(), Some(PATIENCE))?;
         let send = |order: &SendOrder| {
             let to = back.as_ref().unwrap_or(control);
-            send(to, order, time_and_bytes(&self.policy, order), &stop)
+            send(to, order, time_and_bytes(&self.policy, order), (from, stop))
         };
         let (sent, received) = match (before, sends) {
             (Some(before), Some((_, order))) => std::thread::scope(|scope| {
@@ -240,24 +268,56 @@ impl ServedConnection<'_> {
                     Ok(sender) => sender,
                     Err(error) => return (Err(error), Ok(None)),
                 };
-                let received = receive(control, before, longest, &stop);
+                let received = receive(control, (before, longest), into, stop);
                 if back.is_some() {
                     let _gone = half_close(control.as_fd());
                 }
                 (join(sender).map(Some), received.map(Some))
             }),
-            (Some(before), None) => (Ok(None), receive(control, before, longest, &stop).map(Some)),
+            (Some(before), None) => {
+                let received = receive(control, (before, longest), into, stop);
+                (Ok(None), received.map(Some))
+            }
             (None, Some((_, order))) => (send(&order).map(Some), Ok(None)),
             (None, None) => (Ok(None), Ok(None)),
         };
+        if let Some(shown) = shown {
+            // The number of the stream stays for what is sent back afterwards.
+            let ended = [sent.as_ref().ok(), received.as_ref().ok()];
+            shown.end(&counts, ended.map(|one| one.copied().flatten()));
+        }
         let (sent, received) = (sent?, received?);
         if sent.is_some() && received.is_none() {
             // The client has the data once it closes the connection.
             let other = back.as_ref().unwrap_or(control);
-            let _unread = receive(other, 0, CLOSE_TIME, &stop);
+            let unread = TransferCounts::default();
+            let _unread = receive(other, (0, CLOSE_TIME), &unread, stop);
         }
         self.tell(sent, received);
         Ok(())
+    }
+
+    /// Sets the type of service and the rate of the header at the socket over which the server
+    /// sends. Best effort, as in the original: the header has no answer for a failure.
+    fn apply_header(&self, socket: &Socket) {
+        let Ok(header) = ClientHeader::decode(&self.header) else {
+            return;
+        };
+        let tos = header.extension.map_or(0, |extension| extension.tos);
+        if let Some(tos) = u8::try_from(tos).ok().filter(|tos| *tos > 0) {
+            let option = if matches!(addresses(socket).1, Some(SocketAddr::V6(_))) {
+                IntOption::TrafficClassV6
+            } else {
+                IntOption::TosV4
+            };
+            let _without = sockopt::set(socket.as_fd(), option, tos.into());
+        }
+        let rate = header.rate_start.map_or([0, 0], |start| start.rate);
+        let [low, high] = rate.map(u64::from);
+        let bytes = (high << 32) | low;
+        if bytes > 0 {
+            let _without = sockopt::set_pacing_rate(socket.as_fd(), bytes);
+        }
     }
 
     fn tell(&mut self, sent: Option<Transfer>, received: Option<Transfer>) {
@@ -319,13 +379,12 @@ fn connect(to: SocketAddr) -> io::Result<Socket> {
 
 fn receive(
     from: &Socket,
-    before: u64,
-    longest: Duration,
+    limit: (u64, Duration),
+    counts: &TransferCounts,
     stop: &AtomicBool,
 ) -> io::Result<Transfer> {
     let mut buf = vec![0; BUFFER];
-    let counts = TransferCounts::default();
-    receive_stream(from.as_fd(), &mut buf, (before, longest), &counts, stop)
+    receive_stream(from.as_fd(), &mut buf, limit, counts, stop)
 }
 
 /// Sends and ends this direction.
@@ -333,7 +392,7 @@ fn send(
     to: &Socket,
     order: &SendOrder,
     (time, bytes): (Duration, Option<u64>),
-    stop: &AtomicBool,
+    (counts, stop): (&TransferCounts, &AtomicBool),
 ) -> io::Result<Transfer> {
     let mut block = vec![0; order.block];
     fill_digits(&mut block, 0);
@@ -347,8 +406,7 @@ fn send(
         before: 0,
         rate,
     };
-    let counts = TransferCounts::default();
-    let sent = send_stream(to.as_fd(), &block, &stream, &counts, stop)?;
+    let sent = send_stream(to.as_fd(), &block, &stream, counts, stop)?;
     // The client may have closed it already.
     let _gone = half_close(to.as_fd());
     Ok(sent)

@@ -17,15 +17,17 @@ use netperf_engine::iperf2::{Arrived, PATIENCE, receive_datagrams};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, Policy, TransportId};
 use netperf_os::io::{Source, is_no_progress, recv_from, recv_now, send_back, set_patience};
-use netperf_os::{Socket, wait};
+use netperf_os::{Domain, Protocol, Socket, Type, wait};
 use netperf_session::iperf2::BackTime;
 use netperf_session::iperf2::flow::{DatagramFlow, FlowAction, FlowSending, LINGER};
 
 use self::sender::FlowSender;
+use super::alone::{Iperf2Board, ShownFlow};
 use super::flow_table::{FlowTable, ServedFlow};
 use super::worker::flow_line;
 use super::{longest, may_send_datagrams, permitted};
-use crate::output::out;
+use crate::iperf3::socket::addresses;
+use crate::output::{err, out};
 use crate::server::proofs::ProofSource;
 use crate::server::record::{SessionEnd, SessionRecord};
 use crate::server::start_rates::StartRates;
@@ -39,7 +41,18 @@ const STOP_TIME: Duration = Duration::from_millis(500);
 
 /// Serves a socket until the listener is gone or ends the process.
 pub(in crate::server) fn serve(socket: Socket, args: &ServerArgs) {
-    let policy = args.policy();
+    let never = AtomicBool::new(false);
+    serve_shown(socket, args.policy(), None, &never);
+}
+
+/// Serves a socket until it is stopped, or until the listener of a server that does not print is
+/// gone.
+pub(in crate::server) fn serve_shown(
+    socket: Socket,
+    policy: Policy,
+    shown: Option<Arc<Iperf2Board>>,
+    stop: &AtomicBool,
+) {
     if set_patience(socket.as_fd(), Some(PATIENCE)).is_err() {
         return;
     }
@@ -51,13 +64,14 @@ pub(in crate::server) fn serve(socket: Socket, args: &ServerArgs) {
         starts: StartRates::default(),
         stop: Arc::default(),
         looked: clock::now(),
+        shown,
     };
-    let (mut buf, stop) = (vec![0; MOST], AtomicBool::new(false));
+    let mut buf = vec![0; MOST];
     let source = std::cell::RefCell::new(Source::unknown());
     // An error means that the socket is broken: the listener starts another process.
     let _broken = receive_datagrams(
         &mut buf,
-        &stop,
+        stop,
         |buf| recv_from(socket.as_fd(), buf, &mut source.borrow_mut()),
         |arrived| {
             if let Arrived::Datagram(bytes, now) = arrived {
@@ -77,6 +91,21 @@ fn is_to_end() -> bool {
     }
 }
 
+/// The address at which the datagrams of a client arrive: the one from which answers leave.
+fn own_address(socket: &Socket, client: SocketAddr) -> SocketAddr {
+    let bound = addresses(socket).0.unwrap_or(client);
+    if !bound.ip().is_unspecified() {
+        return bound;
+    }
+    let domain = Domain::for_address(client);
+    let route = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP)).and_then(|route| {
+        route.connect(&client.into())?;
+        Ok(addresses(&route).0)
+    });
+    let ip = route.ok().flatten().map_or(bound.ip(), |own| own.ip());
+    SocketAddr::new(ip, bound.port())
+}
+
 /// Flows of a socket.
 struct DatagramServer {
     socket: Arc<Socket>,
@@ -87,6 +116,7 @@ struct DatagramServer {
     stop: Arc<AtomicBool>,
     /// Time of the last look at all flows.
     looked: Moment,
+    shown: Option<Arc<Iperf2Board>>,
 }
 
 impl DatagramServer {
@@ -114,10 +144,15 @@ impl DatagramServer {
         if !served.receives() {
             return;
         }
-        match served.flow.take(bytes, now) {
+        let action = served.flow.take(bytes, now);
+        if let Some(shown) = &served.shown {
+            shown.took(&served.flow.account);
+        }
+        match action {
             FlowAction::Counted | FlowAction::Ignored => return,
             FlowAction::Finished => {
                 served.ended = Some(SessionEnd::Finished);
+                served.show_end();
                 if let Some(FlowSending::Back(BackTime::After, ..)) = served.flow.sending {
                     served.back_at = Some(served.last.plus(TRADEOFF_PAUSE));
                 }
@@ -146,16 +181,17 @@ impl DatagramServer {
             None => return false,
             Some(Ok(flow)) => flow,
             Some(Err(_)) => {
-                refuse(address, SessionRecord::Refused(PROTOCOL));
+                let broken = SessionRecord::Ended(SessionEnd::Broken);
+                self.tell(address, &[SessionRecord::Refused(PROTOCOL), broken]);
                 return false;
             }
         };
         let admitted = self.admit(address.ip(), &flow);
         match admitted.and_then(|()| self.flows.make_place()) {
-            Ok(Some((other, over))) => tell(other, &over.records()),
+            Ok(Some((other, over))) => self.tell(other, &over.records()),
             Ok(None) => {}
             Err(denied) => {
-                refuse(address, SessionRecord::denied(&denied));
+                self.refuse(address, &denied);
                 return false;
             }
         }
@@ -168,16 +204,28 @@ impl DatagramServer {
             None => false,
         };
         if let Some(before) = self.flows.insert(address, served) {
-            tell(address, &before.records());
+            self.tell(address, &before.records());
         }
         if !sends_now {
+            self.show(address);
             return true;
         }
         let begins = self.establish(address);
         if begins {
+            self.show(address);
             self.start_sender(address);
         }
         begins
+    }
+
+    /// Shows a flow that begins, if the server prints.
+    fn show(&mut self, address: SocketAddr) {
+        let (Some(board), Some(served)) = (&self.shown, self.flows.get_mut(&address)) else {
+            return;
+        };
+        let own = own_address(&self.socket, address);
+        let client = SocketAddr::new(address.ip().to_canonical(), address.port());
+        served.shown = Some(ShownFlow::begin(board, own, client, &served.flow));
     }
 
     /// Checks policy and limits.
@@ -221,7 +269,7 @@ impl DatagramServer {
         });
         if let Err(denied) = counted {
             self.flows.remove(&address);
-            refuse(address, SessionRecord::denied(&denied));
+            self.refuse(address, &denied);
             return false;
         }
         self.flows.establish(&address);
@@ -244,6 +292,11 @@ impl DatagramServer {
             policy: self.policy.clone(),
             credit,
             stop: Arc::clone(&self.stop),
+            counts: served
+                .shown
+                .as_ref()
+                .and_then(|shown| shown.sent.clone())
+                .unwrap_or_default(),
         };
         let builder = std::thread::Builder::new().name("iperf2 flow".to_owned());
         match builder.spawn(move || sender.run(sending)) {
@@ -251,7 +304,9 @@ impl DatagramServer {
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or(-1);
                 served.ended = Some(SessionEnd::Broken);
-                tell(address, &[SessionRecord::Failed(errno)]);
+                served.show_end();
+                served.show_sent();
+                self.tell(address, &[SessionRecord::Failed(errno)]);
             }
         }
     }
@@ -262,14 +317,14 @@ impl DatagramServer {
             return ControlFlow::Continue(());
         }
         self.looked = clock::now();
-        if is_to_end() {
+        if self.shown.is_none() && is_to_end() {
             return ControlFlow::Break(());
         }
         for address in self.flows.addresses() {
             if self.stays(address) {
                 self.flows.recount(&address);
             } else if let Some(served) = self.flows.remove(&address) {
-                tell(address, &served.records());
+                self.tell(address, &served.records());
             }
         }
         ControlFlow::Continue(())
@@ -292,6 +347,7 @@ impl DatagramServer {
         let too_long = served.age() >= longest + LINGER;
         if receiving && (silent >= served.flow.idle_time() || too_long) {
             served.ended = Some(SessionEnd::Silent);
+            served.show_end();
         }
         !served.is_over() || silent < LINGER
     }
@@ -299,6 +355,11 @@ impl DatagramServer {
     /// Ends all flows with their records.
     fn end(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
+        for address in self.flows.addresses() {
+            if let Some(served) = self.flows.get_mut(&address) {
+                served.show_end();
+            }
+        }
         let until = clock::now().plus(STOP_TIME);
         let mut left = self.flows.addresses();
         while !left.is_empty() {
@@ -313,8 +374,25 @@ impl DatagramServer {
         }
         for address in self.flows.addresses() {
             if let Some(served) = self.flows.remove(&address) {
-                tell(address, &served.records());
+                self.tell(address, &served.records());
             }
+        }
+    }
+
+    /// Refuses a flow.
+    fn refuse(&self, address: SocketAddr, denied: &Denied) {
+        if self.shown.is_some() {
+            return err(&format!("iperf: {address}: {denied}\n"));
+        }
+        let broken = SessionRecord::Ended(SessionEnd::Broken);
+        self.tell(address, &[SessionRecord::denied(denied), broken]);
+    }
+
+    /// Writes a line for the listener. A server that prints has none.
+    fn tell(&self, address: SocketAddr, records: &[SessionRecord]) {
+        if self.shown.is_none() {
+            let canonical = SocketAddr::new(address.ip().to_canonical(), address.port());
+            out(&flow_line(canonical, records));
         }
     }
 }
@@ -324,19 +402,9 @@ fn take_result(served: &mut ServedFlow) {
     if served.sender.as_ref().is_some_and(JoinHandle::is_finished) {
         let result = served.sender.take().map(JoinHandle::join);
         served.sent = result.and_then(Result::ok).and_then(Result::ok);
+        served.show_sent();
         if served.ended.is_none() && !served.receives() {
             served.ended = Some(SessionEnd::Finished);
         }
     }
-}
-
-/// Writes a line for the listener about a flow that does not begin.
-fn refuse(address: SocketAddr, record: SessionRecord) {
-    tell(address, &[record, SessionRecord::Ended(SessionEnd::Broken)]);
-}
-
-/// Writes a line for the listener.
-fn tell(address: SocketAddr, records: &[SessionRecord]) {
-    let canonical = SocketAddr::new(address.ip().to_canonical(), address.port());
-    out(&flow_line(canonical, records));
 }

@@ -13,6 +13,7 @@ use netperf_model::{Denied, Duplex, Flow, Limits, Network, SessionLoad, Tally, T
 use netperf_os::io::Source;
 use netperf_session::iperf2::flow::{DatagramFlow, FlowSending};
 
+use super::alone::ShownFlow;
 use crate::server::accept_loop::leaves_seats;
 use crate::server::record::{Ran, SessionEnd, SessionRecord};
 
@@ -46,6 +47,8 @@ pub(super) struct ServedFlow {
     established: bool,
     network: Option<Network>,
     counted: FlowLoad,
+    /// What a server that prints shows of it.
+    pub(super) shown: Option<ShownFlow>,
 }
 
 impl ServedFlow {
@@ -71,6 +74,7 @@ impl ServedFlow {
             established: false,
             network,
             counted: FlowLoad::default(),
+            shown: None,
         }
     }
 
@@ -82,6 +86,20 @@ impl ServedFlow {
     /// True if datagrams are counted.
     pub(super) const fn receives(&self) -> bool {
         !matches!(self.flow.sending, Some(FlowSending::Reverse(_)))
+    }
+
+    /// Shows the end of the client's direction.
+    pub(super) fn show_end(&mut self) {
+        if let Some(shown) = &mut self.shown {
+            shown.end(&self.flow.account);
+        }
+    }
+
+    /// Shows the end of the server's direction.
+    pub(super) fn show_sent(&mut self) {
+        if let Some(shown) = &mut self.shown {
+            shown.sent(self.sent.as_ref());
+        }
     }
 
     /// True if both directions are complete.

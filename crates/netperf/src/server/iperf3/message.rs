@@ -16,6 +16,8 @@ pub(crate) enum StreamMessage {
     ExpectsDatagrams,
     /// Session: no more streams.
     ExpectsNothing,
+    /// Session: its streams have ended.
+    Over,
     /// Listener: connect words come now.
     Granted,
     /// Listener: a stream, whose cookie has been read, and its place in the order of accept(2).
@@ -42,6 +44,7 @@ pub(crate) fn send(to: &Socket, message: &StreamMessage) -> io::Result<()> {
         StreamMessage::ExpectsConnections => b"t",
         StreamMessage::ExpectsDatagrams => b"u",
         StreamMessage::ExpectsNothing => b"n",
+        StreamMessage::Over => b"o",
         StreamMessage::Granted => b"g",
         StreamMessage::Connection(fd, place) => return send_connection(to, fd.as_fd(), *place),
         StreamMessage::Word(from, own) => {
@@ -78,6 +81,7 @@ fn parse(bytes: &[u8], fd: Option<OwnedFd>) -> StreamMessage {
         (Some((b't', [])), _) => StreamMessage::ExpectsConnections,
         (Some((b'u', [])), _) => StreamMessage::ExpectsDatagrams,
         (Some((b'n', [])), _) => StreamMessage::ExpectsNothing,
+        (Some((b'o', [])), _) => StreamMessage::Over,
         (Some((b'g', [])), _) => StreamMessage::Granted,
         (Some((b'c', rest)), Some(fd)) => place(rest).map_or(StreamMessage::Unknown, |place| {
             StreamMessage::Connection(fd, place)
@@ -111,6 +115,7 @@ mod tests {
             StreamMessage::ExpectsConnections,
             StreamMessage::ExpectsDatagrams,
             StreamMessage::ExpectsNothing,
+            StreamMessage::Over,
             StreamMessage::Granted,
             word,
         ] {

@@ -5,6 +5,7 @@
 //! streams of UDP begin have no cookie, so that the sessions of one address open theirs one after
 //! the other.
 
+pub(super) mod alone;
 pub(super) mod message;
 mod opening;
 mod port;

@@ -21,7 +21,6 @@ use super::session::{ANSWER, Iperf3Session};
 use super::streams::open_datagrams;
 use crate::iperf3::run::Run;
 use crate::iperf3::socket::{OptionError, equip};
-use crate::iperf3::text::TextView;
 
 /// Most candidates beside the streams.
 const SPARE: usize = 64;
@@ -220,12 +219,7 @@ impl Iperf3Session<'_> {
         let sockets = std::mem::take(&mut self.sockets);
         match Run::prepare(&self.parameters, false, sockets) {
             Ok(run) => {
-                self.view = Some(TextView {
-                    client: false,
-                    parameters: self.parameters.clone(),
-                    infos: run.infos.clone(),
-                    letter: None,
-                });
+                self.report.connected(&run);
                 self.run = Some(run);
                 true
             }

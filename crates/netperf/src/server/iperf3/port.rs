@@ -22,11 +22,11 @@ use crate::server::poller::{PollToken, ServerPoller};
 use crate::server::session_process::SessionProcess;
 
 /// Time limit for a cookie.
-const WITHIN: Duration = Duration::from_secs(5);
+pub(super) const WITHIN: Duration = Duration::from_secs(5);
 /// Largest number of connections whose cookie is incomplete; the oldest is dropped first.
 const MOST: usize = 512;
 /// Most connect words for a test: some may be forged.
-const MOST_WORDS: u32 = 1024;
+pub(super) const MOST_WORDS: u32 = 1024;
 /// Connections, datagrams and messages per round.
 const AT_ONCE: usize = 64;
 
@@ -40,7 +40,7 @@ struct Arriving {
 
 /// What a session expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expects {
+pub(super) enum Expects {
     Nothing,
     Connections,
     /// Connect words; another session of the address comes first.
@@ -158,9 +158,12 @@ impl Iperf3Port {
                     self.give_turns();
                 }
                 Some(StreamMessage::Word(from, own)) => self.announce(from, own),
-                // A session sends nothing else.
+                // Further clients do not wait for the end of this session. It sends nothing else.
                 Some(
-                    StreamMessage::Granted | StreamMessage::Connection(..) | StreamMessage::Unknown,
+                    StreamMessage::Over
+                    | StreamMessage::Granted
+                    | StreamMessage::Connection(..)
+                    | StreamMessage::Unknown,
                 ) => {}
                 Some(StreamMessage::End) => return self.remove_session(number, poller),
                 None => return,
@@ -221,7 +224,7 @@ impl Iperf3Port {
 }
 
 /// The next datagram, if it is a connect word: its source and its destination.
-fn word(socket: &Socket) -> io::Result<Option<(SocketAddr, SocketAddr)>> {
+pub(super) fn word(socket: &Socket) -> io::Result<Option<(SocketAddr, SocketAddr)>> {
     let mut bytes = [0; CONNECT_WORD + 1];
     let mut source = Source::unknown();
     let (count, to) = recv_with_destination(socket.as_fd(), &mut bytes, &mut source)?;
@@ -235,7 +238,7 @@ fn word(socket: &Socket) -> io::Result<Option<(SocketAddr, SocketAddr)>> {
 }
 
 /// Refuses a connection whose cookie has been read, as a server that is busy.
-fn refuse(socket: &Socket) {
+pub(super) fn refuse(socket: &Socket) {
     let busy = [State::AccessDenied.byte()];
     // The first data on this connection, so there is space for it.
     if socket.set_nonblocking(true).is_ok() && send(socket.as_fd(), &busy).is_ok() {

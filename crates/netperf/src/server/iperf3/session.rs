@@ -1,26 +1,30 @@
 //! The session of an iperf3 client: carries out what the state machine asks for.
 
+mod permit;
+
 use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use netperf_cli::ServerArgs;
-use netperf_engine::streams::Streams;
+use netperf_cli::iperf3::Iperf3RateLimit;
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{Denied, EndNeeds, Flow, Policy, Tally, TransportId};
+use netperf_model::figures::count;
+use netperf_model::{EndNeeds, Flow, Policy, Tally, TransportId};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, all_ready, ready};
-use netperf_os::{Socket, io as calls, process};
+use netperf_os::{Socket, alarm, io as calls, process};
 use netperf_session::iperf3::server::{
     BrokenBy, ServerEnd, ServerTest, ServerTestEffect, ServerTestInput, ServerTestState,
 };
-use netperf_wire::iperf3::{Parameters, Protocol, ServerError, ServerOutput, StreamDirection};
+use netperf_wire::iperf3::{Cookie, Parameters, Protocol, Results, ServerError, StreamDirection};
 
+use self::permit::said;
 use super::message::{self, StreamMessage};
 use super::opening::StreamChoice;
-use crate::iperf3::run::{Run, plan};
-use crate::iperf3::socket::{addresses, send_all};
-use crate::iperf3::text::TextView;
+use crate::iperf3::report::Iperf3Report;
+use crate::iperf3::run::Run;
+use crate::iperf3::socket::send_all;
+use crate::iperf3::text::bits;
 use crate::server::admission;
 use crate::server::record::{Ran, Records, SessionEnd, SessionRecord};
 
@@ -34,17 +38,29 @@ const LATE: Duration = Duration::from_secs(10);
 const STALLED: Duration = Duration::from_secs(30);
 /// Interval of looks at the streams.
 const LOOK: Duration = Duration::from_millis(100);
-/// Length of the output for the client from which no more intervals are added.
-const MOST_TEXT: usize = 32_768;
-/// Interval of rows in the output.
-const INTERVAL: Duration = Duration::from_secs(1);
 /// Seconds after which an idle control connection is probed, and number of probes, one a second.
 const PROBE_AFTER: i32 = 3;
 const PROBES: i32 = 4;
+/// What iperf3 says of a rate above the limit.
+const TOO_FAST: &str = "error - total required bandwidth is larger than server limit";
 /// `EINVAL`.
 const INVALID: i32 = 22;
 /// `EOPNOTSUPP`.
 const UNSUPPORTED: i32 = 95;
+
+/// What a session is started with.
+pub(in crate::server) struct SessionStart {
+    /// The control connection.
+    pub(in crate::server) control: Socket,
+    /// Bytes of it that have been read.
+    pub(in crate::server) read: Vec<u8>,
+    /// Streams come by this socket.
+    pub(in crate::server) handoff: Socket,
+    pub(in crate::server) policy: Policy,
+    /// Limit of the rate of all streams.
+    pub(in crate::server) rate_limit: Option<Iperf3RateLimit>,
+    pub(in crate::server) report: Iperf3Report,
+}
 
 /// A session.
 pub(super) struct Iperf3Session<'a> {
@@ -52,6 +68,7 @@ pub(super) struct Iperf3Session<'a> {
     pub(super) handoff: Socket,
     records: &'a mut dyn Records,
     policy: Policy,
+    rate_limit: Option<Iperf3RateLimit>,
     pub(super) parameters: Parameters,
     /// Streams so far, or candidates.
     pub(super) sockets: Vec<Socket>,
@@ -63,30 +80,29 @@ pub(super) struct Iperf3Session<'a> {
     pub(super) until: Moment,
     /// End of the part that does not count, if it is still to come.
     omitted_until: Option<Moment>,
-    /// End of the next interval, if the client wants output.
+    /// End of the next interval, if output is wanted.
     interval_at: Option<Moment>,
     /// Bytes at the last look, and when they last changed.
     progress: (u64, Moment),
-    text: String,
-    intervals: u32,
-    pub(super) view: Option<TextView>,
+    /// Bytes at the start of the time over which the rate is averaged.
+    averaged: (u64, Moment),
+    pub(super) report: Iperf3Report,
+    /// The client's results.
+    peer: Option<Box<Results>>,
+    /// Why this end stopped the test.
+    failure: Option<String>,
     end: Option<ServerEnd>,
 }
 
-/// Serves the client of a control connection whose cookie has not been read. Streams come by
-/// `handoff`.
-pub(in crate::server) fn serve(
-    control: Socket,
-    args: &ServerArgs,
-    handoff: Socket,
-    records: &mut dyn Records,
-) {
+/// Serves the client of a control connection. Returns the end of its test.
+pub(in crate::server) fn serve(start: SessionStart, records: &mut dyn Records) -> ServerEnd {
     let now = clock::now();
     let mut session = Iperf3Session {
-        control,
-        handoff,
+        control: start.control,
+        handoff: start.handoff,
         records,
-        policy: args.policy(),
+        policy: start.policy,
+        rate_limit: start.rate_limit,
         parameters: Parameters::default(),
         sockets: Vec::new(),
         places: Vec::new(),
@@ -96,18 +112,23 @@ pub(in crate::server) fn serve(
         omitted_until: None,
         interval_at: None,
         progress: (0, now),
-        text: String::new(),
-        intervals: 0,
-        view: None,
+        averaged: (0, now),
+        report: start.report,
+        peer: None,
+        failure: None,
         end: None,
     };
     session.watch_peer();
     let mut machine = ServerTest::default();
+    if !start.read.is_empty() {
+        session.step(&mut machine, ServerTestInput::Bytes(&start.read));
+    }
     while session.end.is_none() {
         session.turn(&mut machine);
     }
     let ending = session.leave();
     session.records.tell(SessionRecord::Ended(ending));
+    session.end.unwrap_or(ServerEnd::Gone)
 }
 
 impl Iperf3Session<'_> {
@@ -136,7 +157,12 @@ impl Iperf3Session<'_> {
         ];
         let next = at.into_iter().flatten().map(Moment::left).min();
         let runs = machine.at() == ServerTestState::Runs;
-        let most = if runs { LOOK } else { ANSWER };
+        // The user may stop a server that prints at any time.
+        let most = if runs || self.report.is_printed() {
+            LOOK
+        } else {
+            ANSWER
+        };
         // Rounded up: a wait of less than a millisecond must not become a busy loop.
         let wait = next.unwrap_or(most).min(most) + Duration::from_millis(1);
         let fds = [self.control.as_fd(), self.handoff.as_fd()];
@@ -146,6 +172,9 @@ impl Iperf3Session<'_> {
         }
         if events.get(1) == Some(&true) && self.end.is_none() {
             self.read_handoff(machine);
+        }
+        if self.report.is_printed() && alarm::stopped_by_user() && self.end.is_none() {
+            self.step(machine, ServerTestInput::Terminated);
         }
         if self.end.is_none() {
             self.tick(machine);
@@ -175,6 +204,7 @@ impl Iperf3Session<'_> {
                 StreamMessage::ExpectsConnections
                 | StreamMessage::ExpectsDatagrams
                 | StreamMessage::ExpectsNothing
+                | StreamMessage::Over
                 | StreamMessage::Unknown => {}
                 StreamMessage::End => return self.step(machine, ServerTestInput::Terminated),
             }
@@ -201,7 +231,7 @@ impl Iperf3Session<'_> {
             if effect == ServerTestEffect::Finish && self.choice.is_open() {
                 self.choose(machine);
             }
-            let next = self.carry_out(effect);
+            let next = self.carry_out(effect, machine.cookie());
             if let Some(next) = next {
                 effects.extend(machine.step(next));
             }
@@ -249,16 +279,25 @@ impl Iperf3Session<'_> {
         time + Duration::from_secs(self.parameters.omit.into())
     }
 
-    fn carry_out(&mut self, effect: ServerTestEffect) -> Option<ServerTestInput<'static>> {
+    fn carry_out(
+        &mut self,
+        effect: ServerTestEffect,
+        cookie: Option<Cookie>,
+    ) -> Option<ServerTestInput<'static>> {
         match effect {
             ServerTestEffect::Send(bytes) => {
                 let sent = send_all(&self.control, &bytes);
                 return sent.err().map(|_| ServerTestInput::Closed);
             }
-            ServerTestEffect::Prepare(parameters) => return self.examine(*parameters),
+            ServerTestEffect::Prepare(parameters) => {
+                if let Some(cookie) = cookie {
+                    self.report.accepts(&self.control, cookie, &parameters);
+                }
+                return self.examine(*parameters);
+            }
             ServerTestEffect::Start => self.start(),
             ServerTestEffect::Finish => return self.finish(),
-            ServerTestEffect::Report(_) => {}
+            ServerTestEffect::Report(results) => self.peer = Some(results),
             ServerTestEffect::End(end) => {
                 if let ServerEnd::Broken(BrokenBy::Parameters(_)) = &end {
                     self.records.tell(SessionRecord::Refused(INVALID));
@@ -272,6 +311,11 @@ impl Iperf3Session<'_> {
     /// Checks the parameters, and tells the listener what to expect.
     fn examine(&mut self, parameters: Parameters) -> Option<ServerTestInput<'static>> {
         self.parameters = parameters;
+        if self.wants_too_much() {
+            // The original closes the connection, too.
+            self.failure = Some(TOO_FAST.to_owned());
+            return Some(ServerTestInput::Closed);
+        }
         if let Err(error) = self.permit() {
             return Some(ServerTestInput::Refused(error));
         }
@@ -293,70 +337,6 @@ impl Iperf3Session<'_> {
         }
     }
 
-    fn permit(&mut self) -> Result<(), ServerError> {
-        let parameters = &self.parameters;
-        if parameters.protocol == Protocol::Sctp {
-            self.records.tell(SessionRecord::Refused(UNSUPPORTED));
-            return Err(ServerError {
-                errno: UNSUPPORTED,
-                ..ServerError::PARAMETERS
-            });
-        }
-        if parameters.authtoken.is_some() {
-            self.records.tell(SessionRecord::Refused(UNSUPPORTED));
-            return Err(ServerError::AUTHORIZATION);
-        }
-        let denied = self.denied().err().or_else(|| {
-            let memory = Streams::memory(&plan(parameters), parameters.streams());
-            let needs = EndNeeds { memory, ports: 0 };
-            let limits = &self.policy.limits;
-            limits.bear(needs).err().or_else(|| {
-                let asked = SessionRecord::Needs(needs);
-                self.records.ask(asked, limits).err()
-            })
-        });
-        let Some(denied) = denied else {
-            return Ok(());
-        };
-        self.records.tell(SessionRecord::denied(&denied));
-        if matches!(denied, Denied::TestTime(_) | Denied::TestWithoutTime(_)) {
-            return Err(ServerError::DURATION);
-        }
-        Err(ServerError {
-            errno: denied.errno(),
-            ..ServerError::PARAMETERS
-        })
-    }
-
-    /// Compares the test with the policy.
-    fn denied(&self) -> Result<(), Denied> {
-        let (parameters, limits) = (&self.parameters, &self.policy.limits);
-        self.policy.permit_transport(transport(parameters))?;
-        if parameters.streams() > limits.flows {
-            return Err(Denied::Flows(limits.flows));
-        }
-        if parameters.streams() > limits.threads {
-            return Err(Denied::Threads(limits.threads));
-        }
-        let has_time = !self.by_amount() && parameters.time > 0.0;
-        limits.permit_time(has_time.then(|| self.time()))?;
-        if let Some(most) = limits.send_rate {
-            let sends = parameters.direction != StreamDirection::Forward;
-            let all = parameters
-                .bandwidth
-                .saturating_mul(u64::from(parameters.parallel));
-            // Blocks of a burst are sent at once.
-            let burst = u64::from(parameters.burst)
-                .saturating_mul(plan(parameters).size as u64)
-                .saturating_mul(8 * u64::from(parameters.parallel));
-            let is_burst = parameters.burst > 1 && burst > most;
-            if sends && (parameters.bandwidth == 0 || all > most || is_burst) {
-                return Err(Denied::SendRate(most));
-            }
-        }
-        Ok(())
-    }
-
     pub(super) fn start(&mut self) {
         let Some(run) = &mut self.run else {
             return;
@@ -366,19 +346,9 @@ impl Iperf3Session<'_> {
         self.progress = (0, now);
         let omit = Duration::from_secs(self.parameters.omit.into());
         self.omitted_until = (!omit.is_zero()).then(|| now.plus(omit));
-        if self.parameters.get_server_output {
-            self.interval_at = Some(now.plus(INTERVAL));
-            if let Some(peer) = addresses(&self.control).1 {
-                self.text = format!(
-                    "Accepted connection from {}, port {}\n",
-                    peer.ip(),
-                    peer.port()
-                );
-            }
-            let view = self.view.as_ref();
-            self.text
-                .push_str(&view.map(TextView::connected).unwrap_or_default());
-        }
+        self.averaged = (0, now);
+        let interval = self.report.interval_time();
+        self.interval_at = interval.map(|interval| now.plus(interval));
         if !self.by_amount() {
             let time = self.time().as_secs_f64();
             self.records.tell(SessionRecord::Runs(time));
@@ -396,11 +366,15 @@ impl Iperf3Session<'_> {
             if let Some(run) = &mut self.run {
                 run.counts_from_now();
             }
-            self.interval_at = self.interval_at.map(|_| clock::now().plus(INTERVAL));
+            let interval = self.report.interval_time();
+            self.interval_at = interval.map(|interval| clock::now().plus(interval));
+            self.averaged = (0, clock::now());
         }
         if over(self.interval_at) {
             self.row(self.omitted_until.is_some());
-            self.interval_at = self.interval_at.map(|at| at.plus(INTERVAL));
+            let interval = self.report.interval_time();
+            let last = self.interval_at.zip(interval);
+            self.interval_at = last.map(|(last, interval)| last.plus(interval));
         }
         self.look_at_candidates(machine);
         if machine.at() == ServerTestState::Runs {
@@ -416,17 +390,9 @@ impl Iperf3Session<'_> {
         if self.interval_at.is_none() {
             return;
         }
-        if let (Some(run), Some(view)) = (&mut self.run, &self.view) {
+        if let Some(run) = &mut self.run {
             let interval = run.interval(omitted);
-            let first = self.intervals == 0;
-            // Clients read so much at most.
-            if self.text.len() < MOST_TEXT {
-                self.text.push_str(&view.interval(&interval, first));
-                if self.text.len() >= MOST_TEXT {
-                    self.text.push_str("[further intervals are left out]\n");
-                }
-            }
-            self.intervals += 1;
+            self.report.interval(interval);
         }
     }
 
@@ -444,6 +410,11 @@ impl Iperf3Session<'_> {
             return;
         }
         let (bytes, now) = (run.bytes(), clock::now());
+        if self.is_too_fast(bytes, now) {
+            self.failure = Some(TOO_FAST.to_owned());
+            self.run = None;
+            return self.step(machine, ServerTestInput::Closed);
+        }
         if bytes != self.progress.0 {
             self.progress = (bytes, now);
         } else if self.by_amount() && now.since(self.progress.1) > STALLED {
@@ -451,21 +422,30 @@ impl Iperf3Session<'_> {
         }
     }
 
+    /// Compares the mean rate with the limit, once per time over which it is averaged.
+    fn is_too_fast(&mut self, bytes: u64, now: Moment) -> bool {
+        let (before, since) = self.averaged;
+        let time = now.since(since);
+        let Some(limit) = self.rate_limit.filter(|limit| time >= limit.over) else {
+            return false;
+        };
+        self.averaged = (bytes, now);
+        bits(bytes.saturating_sub(before), time.as_secs_f64()) > count(limit.bits)
+    }
+
     fn finish(&mut self) -> Option<ServerTestInput<'static>> {
         let run = self.run.as_mut()?;
-        let (last, totals) = run.finish(self.intervals > 0);
+        let (last, totals) = run.finish(self.report.rows() > 0);
         run.close();
+        // No more streams are opened: the next client may begin.
+        let _gone = message::send(&self.handoff, &StreamMessage::Over);
         let udp = self.parameters.protocol == Protocol::Udp;
         let mut results = totals.results(&run.infos, udp);
-        if let (true, Some(view)) = (self.parameters.get_server_output, &self.view) {
-            let moved = totals.streams.iter().any(|one| one.bytes > 0);
-            if let Some(last) = last.filter(|_| moved) {
-                self.text
-                    .push_str(&view.interval(&last, self.intervals == 0));
-            }
-            self.text.push_str(&view.last(&totals, None));
-            results.output = Some(ServerOutput::Text(std::mem::take(&mut self.text)));
+        let moved = totals.streams.iter().any(|one| one.bytes > 0);
+        if let Some(last) = last.filter(|_| moved) {
+            self.report.interval(last);
         }
+        results.output = self.report.measured(&totals);
         let bytes = |sends| {
             let all = run.infos.iter().zip(&totals.streams);
             let all = all.filter(|(info, _)| info.sends == sends);
@@ -491,11 +471,15 @@ impl Iperf3Session<'_> {
 
     /// Ends the session.
     fn leave(&mut self) -> SessionEnd {
-        let was_running = self.run.take().is_some();
+        let was_running = self.run.is_some();
+        self.show_end();
+        self.run = None;
         match &self.end {
             Some(ServerEnd::Complete) => SessionEnd::Finished,
-            Some(ServerEnd::ByClient | ServerEnd::Gone) if was_running => SessionEnd::Abandoned,
-            Some(ServerEnd::ByClient) => SessionEnd::Finished,
+            Some(ServerEnd::ByClient | ServerEnd::GaveUp | ServerEnd::Gone) if was_running => {
+                SessionEnd::Abandoned
+            }
+            Some(ServerEnd::ByClient | ServerEnd::GaveUp) => SessionEnd::Finished,
             Some(ServerEnd::Gone) => SessionEnd::Cut,
             Some(ServerEnd::Silent) => SessionEnd::Silent,
             Some(ServerEnd::Broken(_) | ServerEnd::Refused(_) | ServerEnd::Stopped) | None => {
@@ -503,6 +487,26 @@ impl Iperf3Session<'_> {
                 SessionEnd::Broken
             }
         }
+    }
+
+    /// Shows what a test that did not end well has moved, and why it ended.
+    fn show_end(&mut self) {
+        if !self.report.is_printed() {
+            return;
+        }
+        if let Some(run) = self.run.as_mut().filter(|run| run.has_begun()) {
+            let (last, totals) = run.finish(self.report.rows() > 0);
+            if let Some(last) = last {
+                self.report.interval(last);
+            }
+            let _not_sent = self.report.measured(&totals);
+        }
+        let error = match (&self.failure, &self.end) {
+            (Some(failure), _) => Some(failure.clone()),
+            (None, Some(end)) => said(end),
+            (None, None) => None,
+        };
+        self.report.ended(self.peer.as_deref(), error.as_deref());
     }
 
     /// Lets the client read the last message: to close a connection with unread data resets it.

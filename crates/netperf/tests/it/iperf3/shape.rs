@@ -18,7 +18,7 @@ const SHAPES: [&[&str]; 9] = [
 ];
 
 /// Replaces figures by N and prefixes of units by nothing, and reduces blanks between them to one.
-fn masked(text: &str) -> Vec<String> {
+pub(super) fn masked(text: &str) -> Vec<String> {
     let line = |line: &str| {
         let mut masked = String::new();
         let trailing = line.len() - line.trim_end_matches(' ').len();
@@ -41,7 +41,7 @@ fn masked(text: &str) -> Vec<String> {
 }
 
 /// Paths and types of a document.
-fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+pub(super) fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {

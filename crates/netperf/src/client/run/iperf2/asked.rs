@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_cli::{Iperf2Args, Iperf2Unit};
+use netperf_cli::Iperf2Args;
 use netperf_model::figures::whole;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rate, MOST_STREAMS};
 use netperf_model::{IperfShape, Limit, RateUnit, TestPlan, TransportId};
@@ -46,16 +46,10 @@ pub(super) fn lines(
         window: options.window,
         no_delay: options.no_delay,
         segment: options.segment,
-        shows_segment: false,
         congestion: options.congestion.clone(),
-        bind: None,
         interval: plan.interim,
-        unit: Iperf2Unit::Bits,
         csv: shape == IperfShape::Iperf2Csv,
-        enhanced: false,
-        left_out: String::new(),
-        sum_only: false,
-        hides_addresses: false,
+        ..Iperf2Args::default()
     }
 }
 

@@ -6,9 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use netperf_engine::iperf2::{
-    Credit, DatagramOrder, PATIENCE, Transfer, TransferCounts, send_datagrams,
-};
+use netperf_engine::iperf2::{Credit, DatagramOrder, PATIENCE, Transfer, send_datagrams};
 use netperf_model::Policy;
 use netperf_model::iperf2::Iperf2Rate;
 use netperf_os::io::{Source, recv, send, send_back, set_patience};
@@ -19,6 +17,7 @@ use netperf_session::iperf2::flow::FlowSending;
 use netperf_session::iperf2::{LEAST_DATAGRAM, SendOrder};
 use netperf_wire::iperf2::{Datagram, fill_digits};
 
+use super::super::alone::ShownCounts;
 use super::super::{permitted, time_and_bytes};
 use crate::iperf2::now;
 
@@ -36,6 +35,8 @@ pub(super) struct FlowSender {
     pub(super) credit: Option<Arc<Credit>>,
     /// Ends it early.
     pub(super) stop: Arc<AtomicBool>,
+    /// Counters that are shown.
+    pub(super) counts: Arc<ShownCounts>,
 }
 
 impl FlowSender {
@@ -106,8 +107,8 @@ impl FlowSender {
             first: LEAST_DATAGRAM,
             credit: self.credit.as_deref(),
         };
-        let counts = TransferCounts::default();
-        send_datagrams(&mut datagram, &order, &counts, &self.stop, |bytes| {
+        let counts = &self.counts.moved;
+        send_datagrams(&mut datagram, &order, counts, &self.stop, |bytes| {
             transmit(bytes)
         })
     }

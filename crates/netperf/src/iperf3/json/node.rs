@@ -1,0 +1,125 @@
+//! Values of a document, and their text.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// A value.
+pub(super) enum JsonNode {
+    Plain(serde_json::Value),
+    Array(Vec<Self>),
+    Object(Vec<(&'static str, Self)>),
+}
+
+pub(super) fn plain(value: impl Into<serde_json::Value>) -> JsonNode {
+    JsonNode::Plain(value.into())
+}
+
+impl JsonNode {
+    pub(super) fn write(&self, text: &mut String, depth: usize) {
+        match self {
+            Self::Plain(value) => {
+                let _written = write!(text, "{value}");
+            }
+            Self::Array(values) => {
+                text.push('[');
+                for (index, value) in values.iter().enumerate() {
+                    text.push_str(if index > 0 { ", " } else { "" });
+                    value.write(text, depth);
+                }
+                text.push(']');
+            }
+            Self::Object(keys) if keys.is_empty() => text.push_str("{}"),
+            Self::Object(keys) => {
+                text.push_str("{\n");
+                for (index, (key, value)) in keys.iter().enumerate() {
+                    text.push_str(if index > 0 { ",\n" } else { "" });
+                    let _written = write!(text, "{:\t<1$}\"{key}\":\t", "", depth + 1);
+                    value.write(text, depth + 1);
+                }
+                let _written = write!(text, "\n{:\t<1$}}}", "", depth);
+            }
+        }
+    }
+
+    /// Writes the value in one line.
+    fn compact(&self, text: &mut String) {
+        match self {
+            Self::Plain(value) => {
+                let _written = write!(text, "{value}");
+            }
+            Self::Array(values) => {
+                text.push('[');
+                for (index, value) in values.iter().enumerate() {
+                    text.push_str(if index > 0 { "," } else { "" });
+                    value.compact(text);
+                }
+                text.push(']');
+            }
+            Self::Object(keys) => {
+                text.push('{');
+                for (index, (key, value)) in keys.iter().enumerate() {
+                    text.push_str(if index > 0 { "," } else { "" });
+                    let _written = write!(text, "\"{key}\":");
+                    value.compact(text);
+                }
+                text.push('}');
+            }
+        }
+    }
+
+    /// A line of a stream of events.
+    pub(super) fn event(self, name: &str) -> String {
+        let keys = vec![("event", plain(name)), ("data", self)];
+        let mut text = String::new();
+        Self::Object(keys).compact(&mut text);
+        text.push('\n');
+        text
+    }
+}
+
+/// A time as RFC 9110 writes it.
+pub(crate) fn http_date(since_epoch: Duration) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let seconds = since_epoch.as_secs();
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Days to a date of the Gregorian calendar (Howard Hinnant, civil_from_days).
+    let shifted = days + 719_468;
+    let (era, day) = (shifted / 146_097, shifted % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day_of_month = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + u64::from(month <= 2);
+    let name = |names: &[&'static str], index: u64| {
+        let index = usize::try_from(index).unwrap_or(0);
+        names.get(index).copied().unwrap_or_default()
+    };
+    format!(
+        "{}, {day_of_month:02} {} {year} {:02}:{:02}:{:02} GMT",
+        name(&DAYS, days % 7),
+        name(&MONTHS, month - 1),
+        rest / 3600,
+        rest / 60 % 60,
+        rest % 60
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        for (seconds, date) in [
+            (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (1_795_255_544, "Sat, 21 Nov 2026 10:05:44 GMT"),
+            (951_827_696, "Tue, 29 Feb 2000 12:34:56 GMT"),
+        ] {
+            assert_eq!(http_date(Duration::from_secs(seconds)), date);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Further lines for people (`-V`).
+
+use netperf_os::system;
+use netperf_wire::iperf3::{Parameters, Protocol, Results};
+
+use super::json::TestFacts;
+use super::run::Totals;
+use super::text::TextView;
+
+/// The name of this system.
+pub(crate) fn described(names: &system::Names) -> String {
+    format!(
+        "{} {} {} {} {}",
+        names.sysname, names.node, names.release, names.version, names.machine
+    )
+}
+
+/// The lines of what the client asks for.
+pub(crate) fn wanted(facts: &TestFacts) -> String {
+    let parameters = &facts.parameters;
+    let mut text = format!("      Cookie: {}\n", facts.cookie);
+    if parameters.protocol == Protocol::Tcp {
+        let given = if parameters.mss.is_some() {
+            ""
+        } else {
+            " (default)"
+        };
+        let mss = parameters.mss.unwrap_or(facts.mss);
+        text.push_str(&format!("      TCP MSS: {mss}{given}\n"));
+    }
+    if parameters.bandwidth > 0 {
+        text.push_str(&format!("      Target Bitrate: {}\n", parameters.bandwidth));
+    }
+    text
+}
+
+/// The line before the first row.
+pub(crate) fn starting(parameters: &Parameters) -> String {
+    let protocol = match parameters.protocol {
+        Protocol::Udp => "UDP",
+        Protocol::Tcp | Protocol::Sctp => "TCP",
+    };
+    let amount = if parameters.num > 0 {
+        format!("{} bytes to send", parameters.num)
+    } else if parameters.blockcount > 0 {
+        format!("{} blocks to send", parameters.blockcount)
+    } else {
+        format!("{} second test", parameters.time)
+    };
+    format!(
+        "Starting Test: protocol: {protocol}, {} streams, {} byte blocks, omitting {} seconds, \
+         {amount}, tos {}\n",
+        parameters.parallel, parameters.len, parameters.omit, parameters.tos
+    )
+}
+
+/// The lines behind the last row, with what the peer reported. A server that only receives shows
+/// its congestion control alone.
+pub(crate) fn utilisation(view: &TextView, totals: &Totals, peer: &Results) -> String {
+    let one = |cpu: [f64; 3]| {
+        let [total, user, system] = cpu;
+        format!("{total:.1}% ({user:.1}%u/{system:.1}%s)")
+    };
+    let sends = view.infos.iter().any(|info| info.sends);
+    let (own, other) = if sends {
+        ("sender", "receiver")
+    } else {
+        ("receiver", "sender")
+    };
+    let mut text = String::new();
+    if view.client || sends {
+        let (host, remote) = (one(totals.cpu), one(peer.cpu));
+        text = format!("CPU Utilization: local/{own} {host}, remote/{other} {remote}\n");
+    }
+    let peers = peer.congestion.as_ref().filter(|_| view.client);
+    let own = totals.congestion.as_ref();
+    let (sender, receiver) = if sends { (own, peers) } else { (peers, own) };
+    let tcp = view.parameters.protocol == Protocol::Tcp;
+    for (key, name) in [("snd", sender), ("rcv", receiver)] {
+        if let Some(name) = name.filter(|_| tcp) {
+            text.push_str(&format!("{key}_tcp_congestion {name}\n"));
+        }
+    }
+    text
+}

@@ -1,0 +1,178 @@
+//! Output of our client and server called as iperf against transcripts of iperf 2.1.8
+//! (`golden_iperf/iperf2.json`), line by line, with figures masked.
+
+use std::path::Path;
+
+use netperf_testkit::{Invocation, Scratch, server::free_port};
+use serde_json::Value;
+
+use super::iperf2_served::{PATIENCE, Served, link, masked};
+
+/// Ends of transcripts that differ on purpose, and why.
+const DIFFERENT: [(&str, &str, &str); 14] = [
+    ("tcp-enhanced", "server", "-e of servers is refused"),
+    ("udp-enhanced", "server", "-e of servers is refused"),
+    (
+        "udp-enhanced",
+        "client",
+        "the row of the report has no delay, which needs equal clocks",
+    ),
+    (
+        "tcp-full-duplex",
+        "client",
+        "rows of intervals are those of the sending direction",
+    ),
+    (
+        "tcp-full-duplex",
+        "server",
+        "the sum at the end, which 2.1.8 prints without -i, is always printed",
+    ),
+    (
+        "udp-full-duplex",
+        "client",
+        "the sum of both directions has no packets per second",
+    ),
+    (
+        "udp-full-duplex",
+        "server",
+        "the sum of both directions has no packets per second",
+    ),
+    (
+        "udp-dualtest",
+        "server",
+        "datagrams that it sends have no connection line and no report",
+    ),
+    (
+        "udp-tradeoff",
+        "server",
+        "datagrams that it sends have no connection line and no report",
+    ),
+    (
+        "tcp-dualtest",
+        "client",
+        "the port for connections of the server has no head",
+    ),
+    (
+        "tcp-tradeoff",
+        "client",
+        "the port for connections of the server has no head",
+    ),
+    (
+        "udp-dualtest",
+        "client",
+        "the port for datagrams of the server has no head",
+    ),
+    (
+        "udp-tradeoff",
+        "client",
+        "the port for datagrams of the server has no head",
+    ),
+    (
+        "tcp-hide-ips",
+        "server",
+        "there is no transcript of this server",
+    ),
+];
+
+/// The distinct lines: how many rows there are depends on the load of the host. Sizes of buffers
+/// belong to the host, and so does the device behind an address (`%lo`).
+fn comparable(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = text
+        .lines()
+        .filter(|line| {
+            let is_window = line.contains("window size:") || line.contains("buffer size:");
+            !is_window && !line.is_empty()
+        })
+        .map(|line| {
+            let line = masked(&line.replace("%lo", ""));
+            let words = line.split(' ').map(|word| {
+                let is_time = word.matches(':').count() == 2;
+                match word.split_once('=') {
+                    Some((name @ ("(sock" | "(ct"), _)) => name,
+                    _ if word.ends_with("%)") => "(P)",
+                    _ if is_time => "T",
+                    _ => word,
+                }
+            });
+            words.collect::<Vec<&str>>().join(" ")
+        })
+        .collect();
+    // Threads print in any order.
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+fn words(case: &Value, key: &str, ports: [&str; 2]) -> Vec<String> {
+    let list = case[key].as_array().expect("words");
+    let words = list.iter().filter_map(Value::as_str);
+    let [port, back] = ports;
+    words
+        .map(|word| word.replace("PORT", port).replace("BACK", back))
+        .collect()
+}
+
+/// Runs both ends, and returns what differs.
+fn difference(program: &Path, case: &Value) -> Option<String> {
+    let name = case["name"].as_str().expect("a name");
+    let [port, back] = [free_port().to_string(), free_port().to_string()];
+    let ports = [port.as_str(), back.as_str()];
+    let mut of_server = words(case, "server", ports);
+    // The options of the transcript without `-s -p PORT`; those of a refused one are left out.
+    of_server.retain(|word| word != "-e");
+    let options: Vec<&str> = of_server.iter().skip(3).map(String::as_str).collect();
+    let mut server = Served::start_at(program, &port, &options);
+    let client = Invocation::new(program)
+        .args(words(case, "client", ports))
+        .patience(PATIENCE)
+        .run();
+    let server = if case["stopped"] == true {
+        // Its rows are printed when the connections have ended.
+        let last = if options.contains(&"-y") {
+            ",0.0-2."
+        } else {
+            "0.0000-"
+        };
+        assert!(server.running.prints(last, PATIENCE), "{name}");
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        server.interrupt()
+    } else {
+        server.running.finish()
+    };
+    let mut wrong = String::new();
+    for (end, printed) in [("client", &client.stdout), ("server", &server.stdout)] {
+        if DIFFERENT.iter().any(|row| (row.0, row.1) == (name, end)) {
+            continue;
+        }
+        let expected = case[format!("{end}_text")].as_str().expect("a text");
+        let expected = expected.replace("PORT", &port).replace("BACK", &back);
+        let [ours, theirs] = [printed.as_str(), &expected].map(comparable);
+        if ours != theirs {
+            wrong.push_str(&format!(
+                "{name}, {end}: {ours:#?}\nexpected {theirs:#?}\n{printed}\n"
+            ));
+        }
+    }
+    (!wrong.is_empty()).then_some(wrong)
+}
+
+#[test]
+fn lines_are_those_of_the_transcripts() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let text = include_str!("golden_iperf/iperf2.json");
+    let cases: Vec<Value> = serde_json::from_str(text).expect("transcripts");
+    let mut wrong = Vec::new();
+    for some in cases.chunks(4) {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = some
+                .iter()
+                .map(|case| scope.spawn(|| difference(&own, case)))
+                .collect();
+            for thread in threads {
+                wrong.extend(thread.join().expect("a thread"));
+            }
+        });
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

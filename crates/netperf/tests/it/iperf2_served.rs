@@ -1,0 +1,253 @@
+//! `iperf -s`: our server called as iperf against the original's, with the original's client.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use netperf_testkit::{Finished, Invocation, Running, Scratch, ours, require, server::free_port};
+
+/// Longest time of a command.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Debian's iperf. `None`, after saying so, when the test is to be skipped.
+fn stock() -> Option<PathBuf> {
+    let path = Path::new("/usr/bin/iperf");
+    let how = "apt-get install -y --no-install-recommends iperf";
+    require::require(path.exists(), "iperf 2.1.8", how).then(|| path.to_owned())
+}
+
+/// Our netperf under the name iperf.
+pub(super) fn link(scratch: &Scratch) -> PathBuf {
+    let path = scratch.path().join("iperf");
+    symlink(ours!().netperf, &path).expect("a link");
+    path
+}
+
+pub(super) struct Served {
+    port: String,
+    pub(super) running: Running,
+}
+
+impl Served {
+    fn start(program: &Path, options: &[&str]) -> Self {
+        Self::start_at(program, &free_port().to_string(), options)
+    }
+
+    pub(super) fn start_at(program: &Path, port: &str, options: &[&str]) -> Self {
+        let mut running = Invocation::new(Path::new("/usr/bin/stdbuf"))
+            .arg("-oL")
+            .arg(program)
+            .args(["-s", "-p", port])
+            .args(options)
+            .patience(PATIENCE)
+            .spawn();
+        if options.contains(&"-y") {
+            // Nothing is printed before the first test.
+            std::thread::sleep(Duration::from_millis(500));
+        } else {
+            assert!(running.prints("Server listening", PATIENCE));
+        }
+        Self {
+            port: port.to_owned(),
+            running,
+        }
+    }
+
+    fn client(&self, program: &Path, options: &[&str]) -> Finished {
+        let host = if options.contains(&"-V") {
+            "::1"
+        } else {
+            "127.0.0.1"
+        };
+        Invocation::new(program)
+            .args(["-c", host, "-p", &self.port])
+            .args(options)
+            .patience(PATIENCE)
+            .run()
+    }
+
+    pub(super) fn interrupt(self) -> Finished {
+        self.running.signal("INT");
+        self.running.finish()
+    }
+}
+
+/// Replaces figures by N and prefixes of units by nothing.
+pub(super) fn masked(line: &str) -> String {
+    if line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(',') {
+        let fields = line.split(',').count();
+        return format!("CSV of {fields}");
+    }
+    let mut words = Vec::new();
+    for word in line.split_whitespace() {
+        let is_unit = ["Bytes", "bits/sec", "Bytes/sec"]
+            .into_iter()
+            .find(|unit| word.ends_with(unit) && word.len() <= unit.len() + 1);
+        let is_figure = word.starts_with(|c: char| c.is_ascii_digit()) && !word.contains(':');
+        words.push(match (is_unit, is_figure) {
+            (Some(unit), _) => unit.to_owned(),
+            (None, true) => "N".to_owned(),
+            (None, false) if word.starts_with("(icwnd") => "(icwnd)".to_owned(),
+            (None, false) => word.to_owned(),
+        });
+    }
+    words.join(" ")
+}
+
+/// The lines in the order of their streams, which threads may change, without what differs on
+/// purpose: a row of a part of an interval, and sizes of buffers that depend on the moment.
+fn lines(text: &str, hides: &[&str]) -> Vec<String> {
+    let kept = text.lines().filter(|line| {
+        let is_short = line.contains("-0.") && line.contains(" sec ");
+        !is_short || !hides.contains(&"-i")
+    });
+    let mut kept: Vec<String> = kept.map(masked).collect();
+    kept.retain(|line| !line.contains("window size:") && !line.is_empty());
+    kept.sort_unstable();
+    kept
+}
+
+/// Options of the server and of the client.
+const SHAPES: [(&[&str], &[&str]); 15] = [
+    (&["-P", "1"], &["-n", "256K"]),
+    (
+        &["-P", "1", "-i", "1"],
+        &["-t", "2", "-b", "8m", "-l", "8K"],
+    ),
+    (&["-P", "1", "-f", "k"], &["-n", "256K", "-w", "64K"]),
+    (
+        &["-P", "2"],
+        &["-P", "2", "-t", "1", "-b", "8m", "-l", "8K"],
+    ),
+    (&["-P", "1"], &["-n", "256K", "-R"]),
+    (
+        &["-P", "1"],
+        &["-t", "1", "-b", "8m", "-l", "8K", "--full-duplex"],
+    ),
+    (&["-P", "1", "-y", "C"], &["-n", "256K"]),
+    (&["-P", "1", "-1"], &["-n", "256K", "-C"]),
+    (&["-P", "1", "-V"], &["-n", "256K", "-V"]),
+    (&["-P", "1"], &["-n", "256K", "-S", "0x10"]),
+    (
+        &["-P", "1", "-B", "127.0.0.1", "-w", "64K"],
+        &["-n", "256K"],
+    ),
+    (&["-P", "1", "-u"], &["-u", "-t", "1", "-b", "1m"]),
+    (
+        &["-P", "1", "-u", "-i", "1"],
+        &["-u", "-t", "2", "-b", "1m", "-l", "500"],
+    ),
+    (&["-P", "1", "-u"], &["-u", "-t", "1", "-b", "1m", "-R"]),
+    (
+        &["-P", "1", "-u", "-y", "C"],
+        &["-u", "-t", "1", "-b", "1m"],
+    ),
+];
+
+#[test]
+fn lines_of_a_server_are_those_of_the_original() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    for (of_server, options) in SHAPES {
+        let [ours, theirs] = [&own, &stock].map(|program| {
+            let served = Served::start(program, of_server);
+            let client = served.client(&stock, options);
+            assert_eq!(client.status.code(), Some(0), "{}", client.account());
+            let finished = served.running.finish();
+            assert_eq!(finished.status.code(), Some(0), "{}", finished.account());
+            (lines(&finished.stdout, of_server), finished.account())
+        });
+        assert_eq!(
+            ours.0, theirs.0,
+            "{of_server:?} {options:?}\n{}\n{}",
+            ours.1, theirs.1
+        );
+    }
+}
+
+#[test]
+fn counts_of_both_ends_agree() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    for client in [&stock, &own] {
+        let mut tcp = Served::start(&own, &["-f", "B"]);
+        for _ in 0..2 {
+            // The header counts.
+            let sent = tcp.client(client, &["-n", "300K"]);
+            assert_eq!(sent.status.code(), Some(0), "{}", sent.account());
+        }
+        assert!(tcp.running.prints("[  2] 0.0000", PATIENCE));
+        let tcp = tcp.interrupt();
+        assert_eq!(tcp.status.code(), Some(0), "{}", tcp.account());
+        let rows = tcp.stdout.matches("307200 Bytes").count();
+        assert_eq!(rows, 2, "{}", tcp.account());
+
+        let udp = Served::start(&own, &["-u", "-P", "2", "-f", "B"]);
+        let sent = udp.client(client, &["-u", "-n", "14700", "-P", "2", "-f", "B"]);
+        assert_eq!(sent.status.code(), Some(0), "{}", sent.account());
+        assert_eq!(sent.stdout.matches("Server Report").count(), 2);
+        let udp = udp.running.finish();
+        // Ten datagrams and the final one of each flow.
+        let rows = udp.stdout.matches("16170 Bytes").count();
+        assert_eq!(rows, 2, "{}", udp.account());
+        assert!(udp.stdout.contains("[SUM]"), "{}", udp.account());
+    }
+}
+
+#[test]
+fn tests_in_both_directions_have_lines_of_their_own() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let back = free_port().to_string();
+    for way in ["-d", "-r"] {
+        let served = Served::start(&own, &["-P", "1"]);
+        let options = ["-t", "1", "-b", "8m", "-l", "8K", way, "-L", &back];
+        let client = served.client(&stock, &options);
+        assert_eq!(client.status.code(), Some(0), "{}", client.account());
+        let finished = served.running.finish();
+        let text = &finished.stdout;
+        let head = format!("Client connecting to 127.0.0.1, TCP port {back}\n");
+        assert!(text.contains(&head), "{}", finished.account());
+        assert!(text.contains("[  1] 0.0000-"), "{}", finished.account());
+        assert!(text.contains("[ *2] 0.0000-"), "{}", finished.account());
+        assert_eq!(
+            text.contains("[SUM]"),
+            way == "-d",
+            "{}",
+            finished.account()
+        );
+    }
+}
+
+#[test]
+fn a_server_ends_when_it_should() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let mut limited = Served::start(&own, &["-t", "1"]);
+    let mut idle = Served::start(&own, &["-u", "-t", "1"]);
+    assert!(netperf_testkit::eventually(PATIENCE, || limited
+        .running
+        .ended()));
+    assert!(netperf_testkit::eventually(PATIENCE, || idle
+        .running
+        .ended()));
+    let served = Served::start(&own, &[]);
+    // A connection that is opened and closed, and one of which the user stops the client.
+    let connection = std::net::TcpStream::connect(format!("127.0.0.1:{}", served.port));
+    drop(connection.expect("a connection"));
+    let second = Invocation::new(&own)
+        .args(["-s", "-p", &served.port])
+        .patience(PATIENCE)
+        .run();
+    assert_eq!(second.status.code(), Some(0));
+    assert_eq!(
+        second.stderr,
+        "listener bind failed: Address already in use\n"
+    );
+    let finished = served.interrupt();
+    assert_eq!(finished.status.code(), Some(0), "{}", finished.account());
+    assert!(finished.stderr.is_empty(), "{}", finished.account());
+}

@@ -88,7 +88,7 @@ fn chosen(options: &Options) -> Result<(Vec<Row>, bool), String> {
         return Err(format!("no row or group {word}: --list has them all"));
     }
     let left_out = |row: &Row| {
-        let tool = row.theirs.tool();
+        let tool = row.theirs.tool().or_else(|| row.ours.tool());
         tool.is_some_and(|tool| options.without.iter().any(|name| name == tool.name()))
     };
     let asked = |row: &Row| {

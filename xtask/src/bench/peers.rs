@@ -1,5 +1,6 @@
 //! The programs that are compared: how each is started, told, and read.
 
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -48,9 +49,11 @@ pub(crate) enum Side {
         /// Its figure can be asked for by name; otherwise it is read off the table.
         by_name: bool,
     },
-    /// Another program's client and server.
+    /// Client and server of another program, or ours under its name.
     Peer {
         tool: Tool,
+        client: Make,
+        server: Make,
         udp: bool,
         /// Bytes of a message.
         size: u32,
@@ -77,6 +80,18 @@ impl Side {
         }
     }
 
+    /// Another program's client and server.
+    pub(crate) const fn peer(tool: Tool, udp: bool, size: u32, flows: u32) -> Self {
+        Self::Peer {
+            tool,
+            client: Make::Stock,
+            server: Make::Stock,
+            udp,
+            size,
+            flows,
+        }
+    }
+
     /// Name in the table.
     pub(crate) fn shown(&self) -> String {
         match self {
@@ -98,8 +113,14 @@ impl Side {
                     name.to_owned()
                 }
             }
-            Self::Peer { tool, flows: 1, .. } => tool.name().to_owned(),
-            Self::Peer { tool, flows, .. } => format!("{} -P {flows}", tool.name()),
+            Self::Peer { tool, flows, .. } => {
+                let name = tool.name();
+                let flows = match flows {
+                    1 => String::new(),
+                    _ => format!(" -P {flows}"),
+                };
+                format!("{name}{flows}")
+            }
             Self::Crowd(number, one) => format!("{number} × {}", one.shown()),
         }
     }
@@ -135,7 +156,9 @@ impl Side {
     fn service(&self) -> Service {
         match self {
             Self::Netperf { server, .. } => Service::Netserver(*server),
-            Self::Peer { tool, udp, .. } => Service::Peer(*tool, *udp),
+            Self::Peer {
+                tool, udp, server, ..
+            } => Service::Peer(*tool, *udp, *server),
             Self::Crowd(_, one) => one.service(),
         }
     }
@@ -159,7 +182,7 @@ fn in_terminal(program: &Path, words: &[String], cpu: Option<u32>) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Service {
     Netserver(Make),
-    Peer(Tool, bool),
+    Peer(Tool, bool, Make),
 }
 
 /// A server that is up.
@@ -242,7 +265,10 @@ impl<'a> Arena<'a> {
         if pinned {
             pin(running.pid(), self.options.server_cpu)?;
         }
-        let udp = matches!(service, Service::Peer(Tool::Iperf | Tool::Sockperf, true));
+        let udp = matches!(
+            service,
+            Service::Peer(Tool::Iperf | Tool::Sockperf, true, _)
+        );
         if !eventually(Duration::from_secs(10), || procfs::is_bound(port, udp)) {
             return Err(format!("{service:?} did not start: {}", running.stderr()));
         }
@@ -259,22 +285,35 @@ impl<'a> Arena<'a> {
         let port = port.to_string();
         let words: &[&str] = match service {
             Service::Netserver(_) => &["-D", "-p", &port],
-            Service::Peer(Tool::Iperf3, _) => &["-s", "-p", &port],
-            Service::Peer(Tool::Iperf, false) => &["-s", "-p", &port],
-            Service::Peer(Tool::Iperf, true) => &["-s", "-u", "-l", "64", "-p", &port],
-            Service::Peer(Tool::Sockperf, false) => {
+            Service::Peer(Tool::Iperf3, ..) => &["-s", "-p", &port],
+            Service::Peer(Tool::Iperf, false, _) => &["-s", "-p", &port],
+            Service::Peer(Tool::Iperf, true, _) => &["-s", "-u", "-l", "64", "-p", &port],
+            Service::Peer(Tool::Sockperf, false, _) => {
                 &["sr", "--tcp", "-i", "127.0.0.1", "-p", &port]
             }
-            Service::Peer(Tool::Sockperf, true) => &["sr", "-i", "127.0.0.1", "-p", &port],
+            Service::Peer(Tool::Sockperf, true, _) => &["sr", "-i", "127.0.0.1", "-p", &port],
         };
         let program = match service {
             Service::Netserver(make) => self.options.programs(make)?.netserver,
-            Service::Peer(tool, _) => tool.program(),
+            Service::Peer(tool, _, make) => self.peer_program(tool, make)?,
         };
         // As long as the whole benchmark.
         Ok(Invocation::new(&program)
             .args(words)
             .patience(Duration::MAX))
+    }
+
+    /// Another program, or a link of its name to our netperf.
+    fn peer_program(&self, tool: Tool, make: Make) -> Result<PathBuf, String> {
+        if make == Make::Stock {
+            return Ok(tool.program());
+        }
+        let link = self.folder.join(tool.name());
+        if !link.exists() {
+            let netperf = self.options.programs(make)?.netperf;
+            symlink(&netperf, &link).map_err(|error| format!("{}: {error}", link.display()))?;
+        }
+        Ok(link)
     }
 
     /// A client, ready to start.
@@ -303,10 +342,15 @@ impl<'a> Arena<'a> {
             ),
             Side::Peer {
                 tool,
+                client,
                 udp,
                 size,
                 flows,
-            } => (tool.program(), self.peer(*tool, port, *udp, *size, *flows)),
+                ..
+            } => (
+                self.peer_program(*tool, *client)?,
+                self.peer(*tool, port, *udp, *size, *flows),
+            ),
             Side::Crowd(_, one) => return self.invocation(one, port, pinned, besides),
         };
         let patience = Duration::from_secs(u64::from(self.options.seconds) + 60);

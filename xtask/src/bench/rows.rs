@@ -33,15 +33,18 @@ pub(crate) enum Group {
     Peers,
     /// Many flows.
     Flows,
+    /// The protocol of iperf3, spoken by our programs at one end or both.
+    Iperf3,
 }
 
 impl Group {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Parity,
         Self::Sizes,
         Self::Paths,
         Self::Peers,
         Self::Flows,
+        Self::Iperf3,
         Self::Mixed,
     ];
 
@@ -58,6 +61,7 @@ impl Group {
             Self::Paths => "paths",
             Self::Peers => "peers",
             Self::Flows => "flows",
+            Self::Iperf3 => "iperf3",
         }
     }
 }
@@ -113,6 +117,7 @@ pub(crate) fn all() -> Vec<Row> {
     rows.extend(paths());
     rows.extend(peers());
     rows.extend(flows());
+    rows.extend(iperf3());
     rows.extend(mixed());
     rows
 }
@@ -271,12 +276,7 @@ fn peers() -> Vec<Row> {
         )
     };
     let stock = |test, sizes| Side::netperf(Make::Stock, Make::Stock, &["-t", test], sizes, true);
-    let peer = |tool, udp, size| Side::Peer {
-        tool,
-        udp,
-        size,
-        flows: 1,
-    };
+    let peer = |tool, udp, size| Side::peer(tool, udp, size, 1);
     let (tcp, udp, megabits) = ("TCP_STREAM", "UDP_STREAM", Unit::Megabits);
     let (iperf3, iperf, sockperf) = (Tool::Iperf3, Tool::Iperf, Tool::Sockperf);
     vec![
@@ -342,12 +342,7 @@ fn flows() -> Vec<Row> {
         pinned: false,
         ..Row::new(Group::Flows, ours, theirs)
     };
-    let many = |tool| Side::Peer {
-        tool,
-        udp: false,
-        size: 131_072,
-        flows: CROWD,
-    };
+    let many = |tool| Side::peer(tool, false, 131_072, CROWD);
     vec![
         row(
             "flows-16-processes",
@@ -390,6 +385,68 @@ fn flows() -> Vec<Row> {
             None,
         ),
     ]
+}
+
+/// Name; UDP or TCP; bytes of a message; streams; our ends; the least ratio to iperf3's own ends.
+type Iperf3Row = (&'static str, bool, u32, u32, (Make, Make), Option<f64>);
+
+const BOTH: (Make, Make) = (Make::Ours, Make::Ours);
+const CLIENT: (Make, Make) = (Make::Ours, Make::Stock);
+const SERVER: (Make, Make) = (Make::Stock, Make::Ours);
+
+#[rustfmt::skip]
+const IPERF3: [Iperf3Row; 9] = [
+    ("iperf3_tcp-1", false, 131_072, 1, BOTH, Some(1.0)),
+    ("iperf3_tcp-8", false, 131_072, 8, BOTH, Some(1.0)),
+    ("iperf3_udp-1460", true, 1460, 1, BOTH, Some(3.0)),
+    ("iperf3_tcp-1-to-stock", false, 131_072, 1, CLIENT, PARITY),
+    ("iperf3_tcp-8-to-stock", false, 131_072, 8, CLIENT, PARITY),
+    ("iperf3_udp-1460-to-stock", true, 1460, 1, CLIENT, PARITY),
+    ("iperf3_tcp-1-from-stock", false, 131_072, 1, SERVER, PARITY),
+    ("iperf3_tcp-8-from-stock", false, 131_072, 8, SERVER, PARITY),
+    ("iperf3_udp-1460-from-stock", true, 1460, 1, SERVER, PARITY),
+];
+
+/// Our ends of the protocol of iperf3 against iperf3's, and against our own protocol.
+fn iperf3() -> Vec<Row> {
+    let side = |(client, server), udp, size, flows| Side::Peer {
+        tool: Tool::Iperf3,
+        client,
+        server,
+        udp,
+        size,
+        flows,
+    };
+    let against_iperf3 = |(name, udp, size, flows, ends, least): Iperf3Row| Row {
+        name: name.to_owned(),
+        least,
+        ..Row::new(
+            Group::Iperf3,
+            side(ends, udp, size, flows),
+            Side::peer(Tool::Iperf3, udp, size, flows),
+        )
+    };
+    let against_netperf = |name: &str, flows, words: &[&'static str]| Row {
+        name: name.to_owned(),
+        least: Some(0.97),
+        ..Row::new(
+            Group::Iperf3,
+            side(BOTH, false, 131_072, flows),
+            Side::netperf(Make::Ours, Make::Ours, words, LARGE, true),
+        )
+    };
+    let mut rows: Vec<Row> = IPERF3.into_iter().map(against_iperf3).collect();
+    rows.push(against_netperf(
+        "iperf3_tcp-1-netperf",
+        1,
+        &["-t", "TCP_STREAM"],
+    ));
+    rows.push(against_netperf(
+        "iperf3_tcp-8-netperf",
+        8,
+        &["-t", "TCP_STREAM", "--flows", "8"],
+    ));
+    rows
 }
 
 impl Row {

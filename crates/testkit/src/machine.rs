@@ -16,7 +16,7 @@ use crate::{eventually, watchdog};
 /// Number of tests that may load the machine at a time.
 const SLOTS: usize = 3;
 /// Longest wait for the slots of other tests.
-const PATIENCE: Duration = Duration::from_secs(900);
+const PATIENCE: Duration = Duration::from_secs(2_700);
 
 thread_local! {
     static HELD: Cell<usize> = const { Cell::new(0) };
@@ -31,7 +31,7 @@ pub struct Slots {
 /// Waits for one slot. A thread that has one already needs no second.
 ///
 /// # Panics
-/// When no slot becomes free for 15 minutes.
+/// When no slot becomes free for 45 minutes.
 pub fn slot() -> Slots {
     if HELD.get() > 0 {
         return Slots { files: Vec::new() };
@@ -48,7 +48,7 @@ pub fn slot() -> Slots {
 /// Waits for all slots. Takes them in the same order as everyone, and keeps those it has.
 ///
 /// # Panics
-/// When this thread has a slot, or the others do not become free for 15 minutes.
+/// When this thread has a slot, or the others do not become free for 45 minutes.
 pub fn whole() -> Slots {
     assert_eq!(HELD.get(), 0, "a thread with one slot waits for all");
     let all = (0..SLOTS).map(|number| {

@@ -241,6 +241,25 @@ fn complete(hosts: &CampaignHosts, plan: &str) -> Value {
     document(finished, 0)
 }
 
+/// Rates, or sums of them, of a campaign in which all are the truth. A receiver that gets no
+/// processor at the edge of its window counts bytes that came before: on a busy machine the
+/// campaign has three tries.
+fn true_rates(
+    hosts: &CampaignHosts,
+    plan: &str,
+    (truth, tolerance): (f64, Tolerance),
+    figures: impl Fn(&[(usize, usize, f64)]) -> Vec<f64>,
+) -> Vec<f64> {
+    let run = || figures(&rates(&complete(hosts, plan)));
+    (0..2).fold(run(), |found, _| {
+        if found.iter().all(|&rate| tolerance.holds(truth, rate)) {
+            found
+        } else {
+            run()
+        }
+    })
+}
+
 fn pairs_do_not_share_a_link(count: u8, window: f64, tolerance: Tolerance) {
     let Some((hosts, goodput)) = limited(count) else {
         return;
@@ -249,10 +268,12 @@ fn pairs_do_not_share_a_link(count: u8, window: f64, tolerance: Tolerance) {
         "pattern = \"pairs\"\ntest = \"TCP_STREAM\"\nwindow = {window}\nwarmup = 2\n\
          cooldown = 0.2\n"
     );
-    let rates = rates(&complete(&hosts, &plan));
+    let rates = true_rates(&hosts, &plan, (goodput, tolerance), |cells| {
+        cells.iter().map(|cell| cell.2).collect()
+    });
     assert_eq!(rates.len(), usize::from(count) * (usize::from(count) - 1));
     let far = |rate: f64| (rate - goodput).abs();
-    let worst = rates.iter().map(|one| one.2);
+    let worst = rates.into_iter();
     let worst = worst.max_by(|one, other| far(*one).total_cmp(&far(*other)));
     let claim = format!("Rate of the worst pair of {count} hosts in disjoint rounds, Mbit/s");
     check(&claim, goodput, worst.expect("a rate"), tolerance);
@@ -265,11 +286,15 @@ fn rows_of_a_mesh_have_the_rate_of_the_link(count: u8, window: f64, tolerance: T
     let plan = format!(
         "pattern = \"mesh\"\ntest = \"TCP_STREAM\"\nwindow = {window}\nwarmup = 2\ncooldown = 0.5\n"
     );
-    let rates = rates(&complete(&hosts, &plan));
-    for host in 0..usize::from(count) {
-        let row = rates.iter().filter(|one| one.0 == host).map(|one| one.2);
+    let rows = true_rates(&hosts, &plan, (goodput, tolerance), |cells| {
+        let row = |host| cells.iter().filter(move |one| one.0 == host);
+        (0..usize::from(count))
+            .map(|host| row(host).map(|one| one.2).sum())
+            .collect()
+    });
+    for (host, row) in rows.into_iter().enumerate() {
         let claim = format!("Sum of the row of host {host} in a mesh of {count}, Mbit/s");
-        check(&claim, goodput, row.sum(), tolerance);
+        check(&claim, goodput, row, tolerance);
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum Tolerance {
 }
 
 impl Tolerance {
-    fn holds(self, truth: f64, got: f64) -> bool {
+    pub(crate) fn holds(self, truth: f64, got: f64) -> bool {
         let percent = |share: f64| truth.abs() * share / 100.0;
         let (below, above) = match self {
             Self::Exact => (0.0, 0.0),

@@ -256,6 +256,7 @@ _netperf_sweep_value() {
 _netperf_campaign_value() {
     case $1 in
     --inventory) _netperf_offer -f ;;
+    --join-listen) : ;;
     --expect) : ;;
     --agents) : ;;
     --port) : ;;

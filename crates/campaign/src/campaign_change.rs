@@ -132,8 +132,8 @@ pub fn compare_campaigns(sides: &[MeasuredCampaign; 2]) -> Result<CampaignChange
     }
     if figures.is_empty() {
         return Err(format!(
-            "{} and {} have fewer than 8 cells in common, whose noise is not known: give more \
-             members, or the same names",
+            "{} and {} have fewer than 8 cells in common, too few to know their noise: compare \
+             campaigns of 4 members or more, with the same names",
             names[0], names[1]
         ));
     }

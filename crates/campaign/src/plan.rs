@@ -139,7 +139,7 @@ fn plain(message: &str) -> String {
         ("expected usize", "expected a whole number"),
         ("expected u32", "expected a whole number"),
         ("expected u64", "expected a whole number"),
-        ("missing field", "there is no"),
+        ("missing field", "a key is missing:"),
         ("unknown field", "there is no key"),
         ("unknown variant", "there is no"),
     ];

@@ -1,5 +1,9 @@
 //! The command line of `netperf campaign`: what to do, and with which hosts.
 
+pub(crate) mod verbs;
+
+use verbs::{OF_INVENTORY, VERBS};
+
 use crate::args::CampaignArgs;
 use crate::options::campaign::TABLE;
 use crate::subcommand::{Subcommand, SubcommandSpec};
@@ -27,116 +31,8 @@ pub enum CampaignVerb {
     Agent,
 }
 
-/// A verb, and the options that it takes besides `--help`.
-pub(crate) struct CampaignVerbRow {
-    verb: CampaignVerb,
-    /// Its word.
-    pub(crate) word: &'static str,
-    /// Short description.
-    pub(crate) about: &'static str,
-    /// Its options, in groups.
-    takes: &'static [&'static [&'static str]],
-    /// True if it takes files.
-    pub(crate) files: bool,
-}
-
-impl CampaignVerbRow {
-    /// Returns true if it has this option, besides `--help`.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.takes.iter().any(|group| group.contains(&name))
-    }
-}
-
 /// The verb with which netserver starts the process of an agent.
 const AGENT: &str = "agent";
-
-/// All verbs for a person.
-pub(crate) const VERBS: &[CampaignVerbRow] = &[
-    CampaignVerbRow {
-        verb: CampaignVerb::Run,
-        word: "run",
-        about: "measure by a plan",
-        takes: &[
-            &OF_INVENTORY,
-            &OF_AGENTS,
-            &["output", "page", "cells", "history", "live"],
-        ],
-        files: true,
-    },
-    CampaignVerbRow {
-        verb: CampaignVerb::Check,
-        word: "check",
-        about: "connect to all agents",
-        takes: &[&OF_INVENTORY, &OF_AGENTS],
-        files: false,
-    },
-    CampaignVerbRow {
-        verb: CampaignVerb::Show,
-        word: "show",
-        about: "print a result again",
-        takes: &[&["page", "db"]],
-        files: true,
-    },
-    CampaignVerbRow {
-        verb: CampaignVerb::Compare,
-        word: "compare",
-        about: "compare two results, cell by cell",
-        takes: &[&["db", "json"]],
-        files: true,
-    },
-    CampaignVerbRow {
-        verb: CampaignVerb::List,
-        word: "list",
-        about: "list the campaigns of a history",
-        takes: &[&["db", "json"]],
-        files: false,
-    },
-    CampaignVerbRow {
-        verb: CampaignVerb::Inventory,
-        word: "inventory",
-        about: "read the hosts of an engine",
-        takes: &[&OF_INVENTORY, &["json"]],
-        files: true,
-    },
-    CampaignVerbRow {
-        verb: CampaignVerb::Manifest,
-        word: "manifest",
-        about: "print what starts agents",
-        takes: &[&[
-            "agents",
-            "port",
-            "group",
-            "plan",
-            "minutes",
-            "launcher",
-            "daemonset",
-            "image",
-            "namespace",
-            "key-file",
-        ]],
-        files: false,
-    },
-    CampaignVerbRow {
-        verb: CampaignVerb::Key,
-        word: "key",
-        about: "make a key",
-        takes: &[&["output", "name"]],
-        files: false,
-    },
-];
-
-/// Options that say how an inventory is read.
-const OF_INVENTORY: [&str; 6] = [
-    "from",
-    "port",
-    "group",
-    "topology",
-    "allow-restarted",
-    "allow-shared-nodes",
-];
-
-/// Options of what connects to agents.
-const OF_AGENTS: [&str; 5] = ["inventory", "join-listen", "expect", "key-file", "json"];
 
 /// Engines of `netperf campaign manifest`.
 pub(crate) const ENGINES: [&str; 5] = ["ssh", "ansible", "slurm", "mpi", "k8s"];
@@ -161,10 +57,10 @@ pub(crate) const CAMPAIGN: SubcommandSpec<CampaignArgs> = SubcommandSpec {
     table: TABLE,
     usage: "\
 Usage: netperf campaign run plan.toml --inventory file --key-file file
-       netperf campaign run plan.toml --join-listen :port --expect count --key-file file
+       netperf campaign run plan.toml --join-listen :port --expect count ...
        netperf campaign check --inventory file --key-file file
-       netperf campaign show result.json
-       netperf campaign compare before.json after.json
+       netperf campaign show result           a file, or a campaign of a history
+       netperf campaign compare before after  which cells changed
        netperf campaign list                  the campaigns of a history
        netperf campaign inventory file        the members; - is standard input
        netperf campaign manifest engine       ssh, ansible, slurm, mpi or k8s
@@ -174,33 +70,14 @@ Measures between many hosts. On each of them runs netserver --agent --key-file
 file. All loads of a round begin at one moment, and only the time in which all
 of them run counts.
 
-inventory reads the hosts of an engine: the output of kubectl get pods -o json,
-ansible-inventory --list, scontrol -o show node or scontrol show hostnames, a
-hostfile of MPI, or lines with a host each, with labels (rack=r1) and addresses
-for data (data=10.0.0.1). It prints one JSON object a line. A host that is not
-ready, was restarted or occurs twice is refused.
-
-show and compare read documents (-o), files of cells (--cells), and campaigns
-of a history (--history), which are named by their identifier or its first
-digits. compare names the cells that changed, with a false discovery rate of
-1 %; plans that mean something else are refused.
-
-manifest prints a script, a playbook or objects that start the agents, run a
-plan and remove everything. It applies nothing.
-
   netperf campaign key -o key
   netserver --agent --key-file key           on each host
+  netperf campaign check --inventory hosts --key-file key
   netperf campaign run plan.toml --inventory hosts --key-file key -o result.json
-  kubectl get pods -n netperf -o json | netperf campaign inventory -
-  netperf campaign manifest k8s --agents 6 --plan plan.toml > campaign.yaml
+  netperf campaign show result.json
 
-A plan, with times in seconds:
-
-  pattern = \"pairs\"   # or mesh, incast, fanout, bisection, ring, list
-  test = \"TCP_STREAM\"
-  options = [\"--flows\", \"4\"]
-  window = 5
-  warmup = 2
+`netperf campaign run --help` shows a plan, and the options of run; the others
+have help of their own, too. hosts is a file with the name of a host each line.
 
 Exit status: 0 everything was measured or printed, 1 a member was lost, a
 measurement is missing, or an output could not be written, 2 nothing was
@@ -208,6 +85,7 @@ measured: the command line, a file or a host is wrong, or a member of the
 inventory is refused, each with a line on standard error. compare: 0 no cell
 got worse, 4 a cell did, 5 the noise hides changes, 2 not comparable.
 ",
+    verbs: VERBS,
     command: campaign,
 };
 
@@ -467,6 +345,44 @@ mod tests {
         };
         assert_eq!((verb, args.words.len()), (CampaignVerb::Compare, 2));
         assert_eq!(args.place.as_deref(), Some("h.sqlite"));
+    }
+
+    #[test]
+    fn help_of_a_verb_has_its_options_alone_and_an_example() {
+        let help = |line: &str| {
+            let (Subcommand::Usage(usage) | Subcommand::Help(usage)) = read(line) else {
+                panic!("{line}");
+            };
+            usage.text
+        };
+        for verb in VERBS {
+            let text = help(&format!("netperf campaign {} --help", verb.word));
+            let usage = format!("Usage: netperf campaign {} ", verb.word);
+            assert!(text.starts_with(&usage), "{text}");
+            let example = format!("\n  netperf campaign {} ", verb.word);
+            let has_example = text.contains(&example) || text.contains(example.trim_end());
+            assert!(has_example, "{text}");
+            let wide = text.lines().find(|line| line.chars().count() > 80);
+            assert_eq!(wide, None);
+            for row in TABLE {
+                let name = format!("--{}", row.long);
+                let mut heads = text.lines().map(|line| {
+                    let words = line.split_whitespace();
+                    words.take(2).find(|word| word.starts_with("--"))
+                });
+                let shown = heads.any(|head| head == Some(&name));
+                let has = row.long == "help" || verb.has(row.long);
+                assert_eq!(shown, has, "--{} of {}\n{text}", row.long, verb.word);
+            }
+            assert_eq!(text, help(&format!("netperf help campaign {}", verb.word)));
+            let late = format!("netperf campaign {} file --help", verb.word);
+            assert_eq!(text, help(&late));
+            let all = help("netperf campaign --help");
+            assert!(all.contains(&format!("netperf campaign {} ", verb.word)));
+        }
+        let wrong = help("netperf campaign run");
+        let hint = "`netperf campaign run --help` shows the options.";
+        assert!(wrong.contains(hint), "{wrong}");
     }
 
     #[test]

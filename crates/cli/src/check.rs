@@ -25,6 +25,7 @@ Options behind -- are added to every measurement.
 Exit status: 0 everything was measured, 1 a measurement failed, 2 the command
 line is invalid; if nothing was measured, that of the first measurement.
 ",
+    verbs: &[],
     command: check,
 };
 

@@ -25,6 +25,7 @@ inconclusive otherwise, with the number of runs that is needed.
 
 Exit status: 0 better or equivalent, 4 something got worse, 5 inconclusive.
 ",
+    verbs: &[],
     command: compare,
 };
 
@@ -47,6 +48,7 @@ netperf; both can contain `--`. With --vary they differ in one option alone.
 Exit status: 0 B is better or equivalent, 4 worse, 5 inconclusive; that of a
 failed run.
 ",
+    verbs: &[],
     command: run,
 };
 

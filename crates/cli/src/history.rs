@@ -132,6 +132,7 @@ identifiers.
   netperf history trend --test TCP_RR --host db1
   netperf history change --since 90d
 ",
+    verbs: &[],
     command: history,
 };
 

@@ -24,6 +24,7 @@ the first set of each test is compared with the others.
   netperf report before/ after/
   netperf report old-*.json vs new-*.json
 ",
+    verbs: &[],
     command: report,
 };
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use crate::args::{CampaignArgs, CheckArgs, CompareArgs, HistoryArgs, ReportArgs, SweepArgs};
+use crate::campaign::verbs::CampaignVerbRow;
 use crate::campaign::{self, CampaignVerb};
 use crate::command::{CliError, Usage};
 use crate::history::HistoryVerb;
@@ -68,6 +69,12 @@ fn explained(argv: &[OsString]) -> Option<Result<Subcommand, CliError>> {
             let word = word.to_str().filter(|word| !word.starts_with('-'))?;
             let same = |known: &&str| known.eq_ignore_ascii_case(word);
             match topic::words().find(same) {
+                Some(known) if known == campaign::CAMPAIGN.word => {
+                    let verb = argv.get(3).and_then(|word| word.to_str());
+                    let verb = campaign::CAMPAIGN.verb(verb);
+                    let text = campaign::CAMPAIGN.help(verb);
+                    return Some(Ok(Subcommand::Help(Usage::help(text))));
+                }
                 Some(known) => HelpTopic::of(known),
                 None => return Some(Err(no_topic(argv, word))),
             }
@@ -91,13 +98,13 @@ fn no_topic(argv: &[OsString], word: &str) -> CliError {
 /// Help for the subcommand of a word.
 pub(crate) fn help(word: &str) -> String {
     match word {
-        "check" => check::CHECK.help(),
-        "report" => report::REPORT.help(),
-        "compare" => compare::COMPARE.help(),
-        "run" => compare::RUN.help(),
-        "sweep" => sweep::SWEEP.help(),
-        "history" => history::HISTORY.help(),
-        "campaign" => campaign::CAMPAIGN.help(),
+        "check" => check::CHECK.help(None),
+        "report" => report::REPORT.help(None),
+        "compare" => compare::COMPARE.help(None),
+        "run" => compare::RUN.help(None),
+        "sweep" => sweep::SWEEP.help(None),
+        "history" => history::HISTORY.help(None),
+        "campaign" => campaign::CAMPAIGN.help(None),
         _ => String::new(),
     }
 }
@@ -126,6 +133,8 @@ pub(crate) struct SubcommandSpec<A: 'static> {
     pub(crate) table: &'static [OptionSpec<A>],
     /// Help in front of the options.
     pub(crate) usage: &'static str,
+    /// Its verbs, if each has help of its own.
+    pub(crate) verbs: &'static [CampaignVerbRow],
     /// Makes the command from the options and the other words, or gives the line for an error.
     pub(crate) command: fn(A, Vec<String>) -> Result<Subcommand, String>,
 }
@@ -148,23 +157,41 @@ impl<A: Default> SubcommandSpec<A> {
             TableEnd::Done(behind) => {
                 let mut plain = reader.elsewhere.0;
                 plain.extend_from_slice(behind);
-                (self.command)(args, plain)
+                let verb = self.verb(plain.first().map(String::as_str));
+                (self.command)(args, plain).map_err(|line| self.wrong(&line, verb))
             }
-            TableEnd::Halted(_) => Ok(Subcommand::Usage(Usage::help(self.help()))),
-            TableEnd::Complaint(line) => Err(line),
+            TableEnd::Halted(_) => {
+                let verb = self.verb(words.first().map(String::as_str));
+                Ok(Subcommand::Usage(Usage::help(self.help(verb))))
+            }
+            TableEnd::Complaint(line) => Err(self.wrong(&line, None)),
         };
-        Ok(command.unwrap_or_else(|line| Subcommand::Usage(self.wrong(&line))))
+        Ok(command.unwrap_or_else(Subcommand::Usage))
     }
 
-    fn help(&self) -> String {
-        let mut text = self.usage.to_owned();
-        help::groups(&mut text, &entry::of(self.table));
+    /// The verb with this word.
+    fn verb(&self, word: Option<&str>) -> Option<&'static CampaignVerbRow> {
+        self.verbs.iter().find(|row| Some(row.word) == word)
+    }
+
+    /// Help for a verb, or for all of it.
+    fn help(&self, verb: Option<&CampaignVerbRow>) -> String {
+        let (usage, entries) = match verb {
+            Some(row) => (row.usage, row.entries()),
+            None if self.verbs.is_empty() => (self.usage, entry::of(self.table)),
+            None => (self.usage, Vec::new()),
+        };
+        let mut text = usage.to_owned();
+        help::groups(&mut text, &entries);
         text
     }
 
     /// An error and a hint to the help.
-    fn wrong(&self, line: &str) -> Usage {
-        let program = self.program;
+    fn wrong(&self, line: &str, verb: Option<&CampaignVerbRow>) -> Usage {
+        let program = match verb {
+            Some(row) => format!("{} {}", self.program, row.word),
+            None => self.program.to_owned(),
+        };
         Usage::error(
             format!("{line}\n`{program} --help` shows the options.\n"),
             2,

@@ -32,6 +32,7 @@ Exit status: 0 every run succeeded, 1 a run failed or the sweep was interrupted,
 2 the command line is invalid, the folder contains another sweep, or a sweep is
 running in it.
 ",
+    verbs: &[],
     command: sweep,
 };
 

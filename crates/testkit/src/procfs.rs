@@ -36,6 +36,16 @@ pub fn processor_time(pid: u32) -> Duration {
     Duration::from_nanos(used.sum())
 }
 
+/// Processor time of the children of a process that have ended, and of theirs; in steps of a clock
+/// tick, 10 ms.
+pub fn processor_time_of_ended(pid: u32) -> Duration {
+    let fields = stat(pid).unwrap_or_default();
+    // cutime and cstime of proc_pid_stat(5), fields 16 and 17.
+    let ticks = fields.get(13..15).unwrap_or_default().iter();
+    let ticks = ticks.filter_map(|field| field.parse::<u64>().ok());
+    Duration::from_millis(10 * ticks.sum::<u64>())
+}
+
 /// Direct children of a process, entries waiting to be reaped included.
 pub fn children(pid: u32) -> Vec<u32> {
     let parent = pid.to_string();

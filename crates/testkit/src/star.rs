@@ -101,6 +101,17 @@ impl Star {
             .shell(&format!("tc qdisc replace dev port{number} root {bucket}"));
     }
 
+    /// Delays what a host receives and what it sends; only where the kernel has netem.
+    pub fn delay(&self, number: usize, receiving: Duration, sending: Duration) {
+        let netem = |device: &str, delay: Duration| {
+            let micros = delay.as_micros();
+            format!("tc qdisc replace dev {device} root netem delay {micros}us")
+        };
+        self.switch
+            .shell(&netem(&format!("port{number}"), receiving));
+        self.host(number).shell(&netem("cable", sending));
+    }
+
     /// Pulls a host's cable out.
     pub fn cut(&self, number: usize) {
         self.switch.shell(&format!("ip link set port{number} down"));

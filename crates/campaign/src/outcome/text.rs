@@ -26,7 +26,7 @@ impl CampaignDocument {
         };
         // A file of cells does not say how many rounds there are.
         let rounds = self.cells.iter().map(|one| one.round + 1).max();
-        let rounds = rounds.map_or_else(|| "windows".to_owned(), |count| format!("{count} rounds"));
+        let rounds = rounds.map_or_else(|| "windows".to_owned(), rounds_of);
         line(format!(
             "Campaign {}: {} of {} members, {}, {rounds} of {} s",
             self.campaign,
@@ -77,8 +77,8 @@ impl CampaignDocument {
         if hidden > 0 {
             line(format!("and {hidden} more lines: see --json"));
         }
-        let missing = self.cells.iter().filter(|one| one.missing.is_some());
-        for cell in missing.take(MOST_MISSING) {
+        let mut missing = self.cells.iter().filter(|one| one.missing.is_some());
+        for cell in missing.by_ref().take(MOST_MISSING) {
             let name = |index: usize| self.members.get(index).map_or("", |one| &one.member.name);
             let why = cell.missing.as_deref().unwrap_or_default();
             line(format!(
@@ -86,6 +86,10 @@ impl CampaignDocument {
                 name(cell.from),
                 name(cell.to)
             ));
+        }
+        let hidden = missing.count();
+        if hidden > 0 {
+            line(format!("and {hidden} more missing cells: see --json"));
         }
         match view.letters {
             Letters::Unicode => text,
@@ -224,6 +228,11 @@ fn summary(matrix: &Matrix) -> Option<String> {
     let median = matrix.quantity(matrix.median()?);
     let worst = matrix.quantity(worst);
     Some(in_columns(&matrix.figure.name, &median, &worst, &path))
+}
+
+fn rounds_of(count: usize) -> String {
+    let rounds = if count == 1 { "round" } else { "rounds" };
+    format!("{count} {rounds}")
 }
 
 /// A figure, its median, its worst value and the path of that.

@@ -1,5 +1,6 @@
 //! Commands such as `netperf report`, for the completions of all shells.
 
+use crate::campaign::verbs::CampaignVerbRow;
 use crate::entry::{self, OptionEntry};
 use crate::history::{self, VERBS};
 use crate::subcommand::SubcommandSpec;
@@ -59,22 +60,17 @@ pub(super) fn commands() -> Vec<DocumentedCommand> {
 
 /// Subcommands of `netperf campaign`, with their options.
 fn campaign_verbs() -> Vec<DocumentedCommand> {
-    let all = entry::of(campaign::CAMPAIGN.table);
-    let verb = |verb: &campaign::CampaignVerbRow| DocumentedCommand {
+    let verb = |verb: &CampaignVerbRow| DocumentedCommand {
         word: verb.word,
         about: verb.about,
-        entries: all
-            .iter()
-            .filter(|entry| entry.long == "help" || verb.has(entry.long))
-            .copied()
-            .collect(),
+        entries: verb.entries(),
         takes: if verb.files {
             Takes::Files
         } else {
             Takes::Nothing
         },
     };
-    campaign::VERBS.iter().map(verb).collect()
+    campaign::verbs::VERBS.iter().map(verb).collect()
 }
 
 /// Subcommands of `netperf history`, with their options.

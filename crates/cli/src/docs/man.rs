@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use netperf_model::catalog::tests::TESTS;
 
 use super::{MADE_BY, about, sentence};
+use crate::campaign::verbs::CampaignVerbRow;
 use crate::entry::{self, OptionEntry};
 use crate::group::Group;
 use crate::help;
@@ -110,7 +111,7 @@ pub(super) fn command<A>(spec: &SubcommandSpec<A>) -> String {
     page.synopsis("");
     for line in usage.lines() {
         let line = line.trim_start_matches("Usage:").trim_start();
-        _ = writeln!(page.text, ".nf\n{}\n.fi", escaped(line));
+        _ = writeln!(page.text, ".nf\n{}\n.fi", literal(line));
     }
     page.section("DESCRIPTION");
     let mut exit = None;
@@ -123,6 +124,10 @@ pub(super) fn command<A>(spec: &SubcommandSpec<A>) -> String {
         } else {
             page.text(&paragraph.replace('\n', " "));
         }
+    }
+    if !spec.verbs.is_empty() {
+        page.section("COMMANDS");
+        spec.verbs.iter().for_each(|verb| page.verb(verb));
     }
     page.section("OPTIONS");
     page.options(&entry::of(spec.table));
@@ -344,7 +349,37 @@ impl Man {
         if !self.after_heading() {
             self.text.push_str(".PP\n");
         }
-        _ = writeln!(self.text, ".nf\n.RS\n{}\n.RE\n.fi", escaped(line));
+        _ = writeln!(self.text, ".nf\n.RS\n{}\n.RE\n.fi", literal(line));
+    }
+
+    /// A verb of a subcommand: its help, and the names of its options.
+    fn verb(&mut self, verb: &CampaignVerbRow) {
+        _ = writeln!(self.text, ".SS {}", escaped(verb.word));
+        for paragraph in verb.usage.split("\n\n").map(str::trim_end) {
+            if paragraph.starts_with("Usage:") {
+                let lines = paragraph.replacen("Usage:", "      ", 1);
+                let lines = lines.lines().map(|line| line.get(7..).unwrap_or_default());
+                self.block(lines);
+            } else if paragraph.starts_with("  ") {
+                self.text.push_str(".PP\n.RS\n");
+                self.block(paragraph.lines().map(str::trim_start));
+                self.text.push_str(".RE\n");
+            } else {
+                self.text(&paragraph.replace('\n', " "));
+            }
+        }
+        let names = verb.entries();
+        let names: Vec<String> = names.iter().map(|one| format!("--{}", one.long)).collect();
+        self.text(&format!("Options, described below: {}.", names.join(", ")));
+    }
+
+    /// Lines as they are.
+    fn block<'a>(&mut self, lines: impl Iterator<Item = &'a str>) {
+        self.text.push_str(".nf\n");
+        for line in lines {
+            _ = writeln!(self.text, "{}", literal(line));
+        }
+        self.text.push_str(".fi\n");
     }
 
     /// Options that are word for word those of a suite above.
@@ -394,13 +429,24 @@ fn head(entry: &OptionEntry) -> String {
 
 /// Text in which nothing is a request or an escape, in lines that are easy to compare.
 fn escaped(text: &str) -> String {
-    let text = text.replace('\\', "\\e").replace('-', "\\-");
-    let lines = help::wrapped(&text, LINE).into_iter().map(|line| {
-        if line.starts_with(['.', '\'']) {
-            format!("\\&{line}")
-        } else {
-            line
-        }
-    });
+    let text = without_escapes(text);
+    let lines = help::wrapped(&text, LINE).into_iter().map(without_requests);
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The same for a line that must not be broken.
+fn literal(line: &str) -> String {
+    without_requests(without_escapes(line))
+}
+
+fn without_escapes(text: &str) -> String {
+    text.replace('\\', "\\e").replace('-', "\\-")
+}
+
+fn without_requests(line: String) -> String {
+    if line.starts_with(['.', '\'']) {
+        format!("\\&{line}")
+    } else {
+        line
+    }
 }

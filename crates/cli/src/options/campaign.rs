@@ -27,10 +27,13 @@ pub(crate) static TABLE: &[Opt] = &[
              prints.",
         ),
     Opt::named("join-listen", Group::Campaign)
-        .takes("[host]:port", ValueKind::Text)
+        .takes("host:port", ValueKind::Text)
         .set(|a, text| a.join_listen = Some(text.to_owned()))
         .help("wait here for agents with --join")
-        .more("For agents that cannot be connected to. It waits up to two minutes."),
+        .more(
+            "For agents that cannot be connected to. :port means all addresses. It waits up to \
+             two minutes.",
+        ),
     Opt::named("expect", Group::Campaign)
         .takes("count", ValueKind::Count)
         .set(|a, text| a.expect = text.parse().ok())

@@ -70,15 +70,15 @@ pub(super) fn run(verb: CampaignVerb, args: &CampaignArgs) -> Result<ExitCode, F
     }
 }
 
-/// Text of a file, or of standard input for `-`.
-fn text(path: &str) -> Result<String, Failure> {
+/// Text of a file, or of standard input for `-`. The error is one line.
+fn text(path: &str) -> Result<String, String> {
     let mut text = String::new();
     let read = if path == "-" {
         std::io::stdin().read_to_string(&mut text).map(drop)
     } else {
         std::fs::read_to_string(path).map(|read| text = read)
     };
-    read.map_err(|error| failure(format_args!("{path}: {}", system_text(&error))))?;
+    read.map_err(|error| format!("{path}: {}", system_text(&error)))?;
     Ok(text)
 }
 
@@ -139,12 +139,17 @@ fn connect(
     if let Some(at) = &args.join_listen {
         let count = args.expect.unwrap_or_default() as usize;
         let (host, port) = inventory::host_and_port(at);
+        let port = port.parse::<u16>().ok().filter(|_| at.contains(':'));
+        let port = port.ok_or_else(|| {
+            failure(format_args!(
+                "--join-listen {at}: expected a host and a port, or :port for all addresses"
+            ))
+        })?;
         let host = if host.is_empty() {
             "::".to_owned()
         } else {
             host
         };
-        let port = port.parse::<u16>().map_err(failure)?;
         let listener = TcpListener::bind((host.as_str(), port));
         let listener = listener.map_err(|error| {
             failure(format_args!("--join-listen {at}: {}", system_text(&error)))
@@ -200,8 +205,8 @@ fn check(args: &CampaignArgs) -> Result<ExitCode, Failure> {
 
 fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     let path = file(args);
-    let plan =
-        CampaignPlan::read(&text(path)?).map_err(|bad| failure(format_args!("{path}: {bad}")))?;
+    let plan = CampaignPlan::read(&text(path).map_err(failure)?)
+        .map_err(|bad| failure(format_args!("{path}: {bad}")))?;
     let of_plan = |bad: &dyn Display| failure(format_args!("{path}: {bad}"));
     loads::check_plan(&plan).map_err(|bad| of_plan(&bad))?;
     let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
@@ -214,6 +219,7 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         .filter(|name| *name != "-")
         .collect();
     files::apart(&outputs, &inputs).map_err(failure)?;
+    outputs.into_iter().flatten().try_for_each(expect_folder)?;
     let mut history = results::history(args)?;
     let members = entries(args, "run")?;
     if !members.is_empty() {
@@ -251,18 +257,21 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         output::err(&format!("netperf campaign: warning: {doubt}\n"));
     }
     let json = serde_json::to_string_pretty(&document).map_err(failure)?;
-    if let Some(path) = &args.output {
-        write(path, &json)?;
-    }
-    if let Some(history) = &mut history {
-        results::keep(history, &document)?;
-    }
-    write_page(&document, &matrices, args)?;
+    // What was measured is printed even if it cannot be written.
+    let written = args
+        .output
+        .as_deref()
+        .map_or(Ok(()), |path| write(path, &json));
+    let kept = history
+        .as_mut()
+        .map_or(Ok(()), |history| results::keep(history, &document));
+    let paged = write_page(&document, &matrices, args);
     if args.json {
         out(&format!("{json}\n"));
     } else {
         out(&document.text(&matrices, view()));
     }
+    written.and(kept).and(paged)?;
     Ok(if document.complete {
         ExitCode::SUCCESS
     } else {
@@ -270,7 +279,23 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     })
 }
 
+/// Refuses a file whose folder does not exist, before anything is measured.
+fn expect_folder(path: &Path) -> Result<(), Failure> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_none_or(Path::is_dir) {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(failure(format_args!("{path}: its folder does not exist")))
+}
+
 fn write(path: &Path, json: &str) -> Result<(), Failure> {
     let written = std::fs::write(path, format!("{json}\n"));
-    written.map_err(|error| failure(format_args!("{}: {}", path.display(), system_text(&error))))
+    written.map_err(|error| {
+        let (path, why) = (path.display(), system_text(&error));
+        let line = netperf_web::escape::line(&format!("{path}: {why}"));
+        Failure::stderr(FAILED, format_args!("netperf campaign: {line}"))
+    })
 }

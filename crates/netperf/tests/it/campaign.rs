@@ -465,6 +465,37 @@ fn words_that_agents_would_refuse_are_refused_before_an_agent_is_asked() {
 }
 
 #[test]
+fn what_cannot_be_used_is_named_before_anything_is_measured() {
+    let folder = Scratch::new();
+    key(&folder);
+    std::fs::write(folder.path().join("plan.toml"), plan("mesh", 0.2, "")).expect("a file");
+    std::fs::write(folder.path().join("hosts"), "127.0.0.1:1 name=y\n").expect("a file");
+    let said = |words: &str| {
+        let finished = Invocation::new(&ours!().netperf)
+            .folder(folder.path())
+            .args(["campaign"])
+            .args(words.split(' '))
+            .run()
+            .expect_exit(2);
+        let line = finished.stderr;
+        assert_eq!(line.lines().count(), 1, "{line}");
+        line
+    };
+    let run = "run plan.toml --key-file key";
+    let line = said(&format!("{run} --inventory hosts -o nowhere/r.json"));
+    let wanted = "netperf campaign: nowhere/r.json: its folder does not exist\n";
+    assert_eq!(line, wanted);
+    for at in ["15009", "127.0.0.1:x"] {
+        let line = said(&format!("{run} --join-listen {at} --expect 2"));
+        let wanted = format!("--join-listen {at}: expected a host and a port");
+        assert!(line.contains(&wanted), "{line}");
+    }
+    let line = said("show nowhere.json");
+    let wanted = "netperf campaign: nowhere.json: No such file or directory\n";
+    assert_eq!(line, wanted);
+}
+
+#[test]
 fn an_agent_needs_its_key_and_ends_with_its_engine() {
     let folder = Scratch::new();
     let finished = Invocation::new(&ours!().netserver)

@@ -1,7 +1,7 @@
 //! The protocol of campaigns, spoken by a test: a coordinator, or agents that measure nothing.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use netperf_campaign::protocol::{BadMessage, Inbox, Order, Reply, encode};
 use netperf_model::{KeyRing, Secret};
 use netperf_os::wait::readable_of;
+use netperf_os::{Domain, Socket, Type};
 use netperf_session::access;
 use netperf_testkit::Stopwatch;
 use netperf_transport::secure::Channel;
@@ -36,7 +37,25 @@ pub(crate) struct CampaignLine<T> {
 impl CampaignLine<Reply> {
     /// Connects to an agent as a coordinator does. An error is what was answered instead.
     pub(crate) fn to_agent(port: u16, secret: &Secret) -> Result<Self, String> {
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a netserver");
+        let stream = TcpStream::connect(("127.0.0.1", port)).expect("a netserver");
+        Self::of(stream, secret)
+    }
+
+    /// The same from a loopback address of its own.
+    pub(crate) fn to_agent_from(
+        from: Ipv4Addr,
+        port: u16,
+        secret: &Secret,
+    ) -> Result<Self, String> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        let bound = socket.bind(&SocketAddr::from((from, 0)).into());
+        bound.expect("a loopback address");
+        let to = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        socket.connect(&to.into()).expect("a netserver");
+        Self::of(socket.into(), secret)
+    }
+
+    fn of(mut stream: TcpStream, secret: &Secret) -> Result<Self, String> {
         stream.set_nodelay(true).expect("an option");
         stream.set_read_timeout(Some(PATIENCE)).expect("an option");
         let text = |error: std::io::Error| error.to_string();

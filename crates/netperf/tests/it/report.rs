@@ -36,7 +36,7 @@ fn two_runs(folder: &Scratch) {
 }
 
 /// Keeps a screenshot where continuous integration finds it.
-fn keep(name: &str, picture: &[u8]) {
+pub(crate) fn keep(name: &str, picture: &[u8]) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join(name), picture).expect("a picture");
@@ -84,9 +84,9 @@ fn leave(browser: &Browser, address: &str, name: &str) {
     assert_eq!(browser.requests(), [address], "{name}");
 }
 
-const BACKGROUND: &str = "return getComputedStyle(document.body).backgroundColor";
-const LIGHT: &str = "rgb(255, 255, 255)";
-const DARK: &str = "rgb(21, 25, 31)";
+pub(crate) const BACKGROUND: &str = "return getComputedStyle(document.body).backgroundColor";
+pub(crate) const LIGHT: &str = "rgb(255, 255, 255)";
+pub(crate) const DARK: &str = "rgb(21, 25, 31)";
 
 /// Time limit for keys to have their effect.
 const KEYS: Duration = Duration::from_secs(60);

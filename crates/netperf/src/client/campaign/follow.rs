@@ -33,9 +33,10 @@ impl CampaignRun<'_> {
     pub(super) fn measure(&mut self) -> Result<(), String> {
         self.agree()?;
         let (rounds, _) = self.cells.rounds();
+        let noun = if rounds == 1 { "round" } else { "rounds" };
         let left = progress::duration(self.end().saturating_sub(now()) / 1_000_000_000);
         self.progress
-            .state(&format!("measuring: {rounds} rounds, about {left}"));
+            .state(&format!("measuring: {rounds} {noun}, about {left}"));
         self.follow();
         if self.ended.is_none() {
             self.measure_again();

@@ -127,7 +127,7 @@ fn read(name: &str, place: Option<&str>) -> Result<CampaignResult, String> {
         let campaign = MeasuredCampaign::of_cells(name, reader.head(), complete, matrices);
         return Ok(CampaignResult::Cells(Box::new(campaign)));
     }
-    let text = text(name).map_err(|failure| failure.lines().trim_end().to_owned())?;
+    let text = text(name)?;
     let document = CampaignDocument::read(&text).map_err(|why| format!("{shown}: {why}"))?;
     let matrices = matrices(&document, name)?;
     Ok(CampaignResult::Document(Box::new(document), matrices))

@@ -332,7 +332,9 @@ fn iperf3_counts_the_datagrams_that_were_lost_on_the_way_to_the_server() {
         let (lost, _) = LOSSY.truth(highest);
         assert!((20..=200).contains(&highest), "{run:#}");
         assert_eq!(count(&run["local"]["datagrams"]["sent"]), 200, "{run:#}");
-        assert_eq!(count(&there["lost"]), lost, "{run:#}");
+        // The datagram that the last one overtook may not be there yet: it counts as lost.
+        let counted = count(&there["lost"]);
+        assert!([lost, lost + 1].contains(&counted), "{lost} {run:#}");
     }
 }
 
@@ -346,10 +348,10 @@ fn iperf3_counts_lost_and_late_datagrams_on_the_way_to_the_client() {
         let highest = count(&here["received"]) + count(&here["lost"]);
         let (lost, late) = LOSSY.truth(highest);
         assert!(highest >= 200, "{run:#}");
-        assert_eq!(count(&here["lost"]), lost, "{run:#}");
-        // A datagram that waits for the last one is not there yet.
-        let reordered = count(&here["reordered"]);
-        assert!(reordered == late || reordered + 1 == late, "{late} {run:#}");
+        // The datagram that the last one overtook may not be there yet: it counts as lost.
+        let counted = (count(&here["lost"]), count(&here["reordered"]));
+        let possible = [(lost, late), (lost + 1, late - 1)];
+        assert!(possible.contains(&counted), "{possible:?} {run:#}");
     }
 }
 
@@ -376,16 +378,17 @@ fn a_server_of_ours_counts_lost_and_late_datagrams_of_the_original_client() {
         .run()
         .expect_clean();
     let document: Value = serde_json::from_str(&finished.stdout).expect("a document");
-    // The last ones may still be on the way when the client ends the test.
+    // The last ones may still be on the way when the client ends the test. The datagram that the
+    // last one overtook may not be there yet: it counts as lost.
     let (lost, late) = LOSSY.truth(count(&document["end"]["sum_received"]["packets"]));
-    assert_eq!(
-        count(&document["end"]["sum"]["lost_packets"]),
-        lost,
-        "{document:#}"
-    );
+    let counted = count(&document["end"]["sum"]["lost_packets"]);
     let text = document["server_output_text"].as_str().expect("a text");
-    let line = format!("  {late} datagrams received out-of-order");
-    assert!(text.contains(&line), "{line}: {text}");
+    let is = |(lost, late): (u64, u64)| {
+        let line = format!("  {late} datagrams received out-of-order");
+        counted == lost && text.contains(&line)
+    };
+    let possible = [(lost, late), (lost + 1, late - 1)];
+    assert!(possible.into_iter().any(is), "{possible:?} {document:#}");
 }
 
 #[test]

@@ -294,12 +294,14 @@ pub enum CliError {
         word: String,
     },
     /// An option that `--iperf2` or `--iperf3` does not serve.
-    #[error("netperf: {option}: not served with {peer}; leave it out")]
+    #[error("netperf: {option}: not served with {peer}{why}; leave it out")]
     NotServedByPeer {
         /// The option.
         option: String,
         /// The option that names the peer.
         peer: &'static str,
+        /// Why, if there is more to say, behind a comma.
+        why: &'static str,
     },
     /// An option for something that the test does not have.
     #[error("netperf: {option}: {why}")]

@@ -530,6 +530,16 @@ mod tests {
             "iperf -c H -u --connect-only",
             "iperf -c H -F file",
             "iperf -c H --bounceback",
+            "iperf -c H --permit-key=1",
+            "iperf -s --permit-key=1",
+            "iperf -c H --burst-period 1",
+            "iperf -c H --tcp-write-prefetch 1K",
+            "iperf -c H --tap-dev t",
+            "iperf -s --histograms",
+            "iperf -c H -I",
+            "iperf -c H -I x",
+            "iperf -c H -T 2",
+            "iperf -c H --trip-times",
             "iperf -s -R",
             "iperf -c H -D",
             "iperf -c H -i abc",
@@ -553,6 +563,16 @@ mod tests {
         iperf: --connect-only opens connections, which -u has none of
         iperf: option -F is not supported; `iperf --help` lists those that are
         iperf: option --bounceback is not supported; `iperf --help` lists those that are
+        iperf: option --permit-key is not supported; `iperf --help` lists those that are
+        iperf: option --permit-key is not supported; `iperf --help` lists those that are
+        iperf: option --burst-period is not supported; `iperf --help` lists those that are
+        iperf: option --tcp-write-prefetch is not supported; `iperf --help` lists those that are
+        iperf: option --tap-dev is not supported; `iperf --help` lists those that are
+        iperf: option --histograms is not supported; `iperf --help` lists those that are
+        iperf: option requires an argument -- I
+        iperf: option -I is not supported; `iperf --help` lists those that are
+        iperf: option -T is not supported; `iperf --help` lists those that are
+        iperf: option --trip-times without -u is not supported; `iperf --help` lists those that are
         iperf: -R is an option of clients, not of -s
         iperf: -D and -1 are options of a server (-s)
         Invalid value of 'abc' for -i interval

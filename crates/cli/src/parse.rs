@@ -85,6 +85,7 @@ pub(crate) fn netperf(
         let option = peer_served::unserved(peer, words.get(1..).unwrap_or_default());
         if let Some(option) = option {
             return Err(CliError::NotServedByPeer {
+                why: peer_served::why(peer, &option),
                 option,
                 peer: peer.option(),
             });

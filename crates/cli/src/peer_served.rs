@@ -66,6 +66,22 @@ fn serves(peer: PeerProgram, name: &str) -> bool {
     SERVED.contains(&name) || (peer == PeerProgram::Iperf3 && SERVED_BY_IPERF3.contains(&name))
 }
 
+/// Why a peer does not serve an option, if that is not plain.
+pub(crate) fn why(peer: PeerProgram, option: &str) -> &'static str {
+    match (peer, option) {
+        (PeerProgram::Iperf3, "--warmup") => {
+            ", whose protocol omits bytes at the begin (-O under the name iperf3), but not the \
+             calls that sent them"
+        }
+        (PeerProgram::Iperf2, "--warmup") => ", whose protocol counts from the first byte",
+        (_, "--cooldown") => ", whose protocol counts to the last byte",
+        (PeerProgram::Iperf2, "--bidirectional") => {
+            ", whose server reports one direction (-d, -r and --full-duplex under the name iperf)"
+        }
+        (_, _) => "",
+    }
+}
+
 /// The first option of a command line that a peer does not serve, as it was typed.
 pub(crate) fn unserved(peer: PeerProgram, words: &[String]) -> Option<String> {
     let mut rest = words;
@@ -157,5 +173,34 @@ mod tests {
             let words: Vec<String> = typed.split(' ').map(str::to_owned).collect();
             assert_eq!(unserved(peer, &words).as_deref(), named, "{typed}");
         }
+    }
+
+    #[test]
+    fn the_reason_names_what_the_protocol_lacks() {
+        use PeerProgram::{Iperf2, Iperf3};
+        let refused = |peer: PeerProgram, line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let option = unserved(peer, &words).expect(line);
+            let error = crate::CliError::NotServedByPeer {
+                why: why(peer, &option),
+                option,
+                peer: peer.option(),
+            };
+            format!("{}: {error}", error.exit())
+        };
+        let lines = [
+            refused(Iperf3, "--iperf3 --warmup 2"),
+            refused(Iperf2, "--iperf2 --omit 2"),
+            refused(Iperf2, "--iperf2 --cooldown 1"),
+            refused(Iperf2, "--iperf2 --bidirectional separate"),
+            refused(Iperf3, "--iperf3 -C"),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        3: netperf: --warmup: not served with --iperf3, whose protocol omits bytes at the begin (-O under the name iperf3), but not the calls that sent them; leave it out
+        3: netperf: --warmup: not served with --iperf2, whose protocol counts from the first byte; leave it out
+        3: netperf: --cooldown: not served with --iperf2, whose protocol counts to the last byte; leave it out
+        3: netperf: --bidirectional: not served with --iperf2, whose server reports one direction (-d, -r and --full-duplex under the name iperf); leave it out
+        3: netperf: -C (--remote-cpu): not served with --iperf3; leave it out
+        ");
     }
 }

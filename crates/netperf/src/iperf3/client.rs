@@ -228,9 +228,14 @@ impl<'a> ClientRun<'a> {
         }
     }
 
-    /// Returns true if the server did not take the test because it runs another one.
+    /// Returns true if the server did not take the test because it runs another one, or because it
+    /// closed its listener behind one.
     pub(crate) const fn is_busy(&self) -> bool {
-        matches!(self.test.end, Some(Err(ClientError::Busy)))
+        match self.test.end {
+            Some(Err(ClientError::Busy)) => true,
+            Some(Err(ClientError::Closed)) => self.test.run.is_none(),
+            _ => false,
+        }
     }
 
     /// Goes on to the end.

@@ -137,6 +137,11 @@ fn amount(parameters: &Parameters, position: u32) -> Option<u64> {
     Some((blocks / streams + extra).saturating_mul(block))
 }
 
+/// Bytes of a number of blocks; 0 for none.
+fn wanted(parameters: &Parameters) -> u64 {
+    u64::from(block(parameters)).saturating_mul(parameters.blockcount)
+}
+
 /// Running streams.
 #[derive(Debug)]
 pub(crate) struct Run {
@@ -291,9 +296,8 @@ impl Run {
         if self.infos.iter().any(|info| info.sends) {
             return senders.all(|(one, info)| !info.sends || one.ended > 0);
         }
-        let wanted = u64::from(block(parameters)).saturating_mul(parameters.blockcount);
         let received: u64 = readings.iter().map(|one| one.bytes).sum();
-        received >= wanted.max(parameters.num)
+        received >= wanted(parameters).max(parameters.num)
     }
 
     /// Error number of a stream that failed.
@@ -303,6 +307,14 @@ impl Run {
             .iter()
             .map(|one| one.errno)
             .find(|errno| *errno != 0)
+    }
+
+    /// True if the amount that a client sends over connections has not arrived whole. It says that
+    /// its test is over on another connection, which may be faster.
+    pub(crate) fn lacks(&self, parameters: &Parameters) -> bool {
+        let receives = self.infos.iter().all(|info| !info.sends);
+        let amount = wanted(parameters).max(parameters.num);
+        !self.udp && receives && self.failed().is_none() && self.bytes() < amount
     }
 
     /// Bytes of all streams so far.

@@ -21,7 +21,7 @@ const LONGEST: usize = 4096;
 
 /// Rate limit of lines about refused clients. A refusal costs a client one connection and the
 /// operator disk space.
-const DENIED: (u32, Duration) = (100, Duration::from_secs(10));
+pub(super) const DENIED: (u32, Duration) = (100, Duration::from_secs(10));
 /// Rate limit of lines about local failures, which may repeat ten times a second.
 const FAILED: (u32, Duration) = (10, Duration::from_secs(60));
 
@@ -48,7 +48,7 @@ pub(super) struct ServerLog {
 
 /// Rate limiter of repeated lines.
 #[derive(Debug, Default)]
-struct Flood {
+pub(super) struct Flood {
     /// End of the current interval.
     until: Option<Moment>,
     written: u32,
@@ -57,7 +57,7 @@ struct Flood {
 
 impl Flood {
     /// Number of suppressed lines, once the interval is over.
-    fn over(&mut self) -> Option<u64> {
+    pub(super) fn over(&mut self) -> Option<u64> {
         self.until.filter(|until| until.left().is_zero())?;
         let left_out = self.left_out;
         *self = Self::default();
@@ -65,7 +65,7 @@ impl Flood {
     }
 
     /// Returns true if another line may be written.
-    fn admit(&mut self, (most, within): (u32, Duration)) -> bool {
+    pub(super) fn admit(&mut self, (most, within): (u32, Duration)) -> bool {
         self.until.get_or_insert_with(|| clock::now().plus(within));
         let space = self.written < most;
         if space {

@@ -1,10 +1,14 @@
 //! `iperf -s`: our server called as iperf against the original's, with the original's client.
 
+use std::io::Write as _;
+use std::net::{TcpStream, UdpSocket};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use netperf_testkit::{Finished, Invocation, Running, Scratch, ours, require, server::free_port};
+use netperf_testkit::{
+    Finished, Invocation, Running, Scratch, Stopwatch, ours, require, server::free_port,
+};
 
 /// Longest time of a command.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -250,4 +254,72 @@ fn a_server_ends_when_it_should() {
     let finished = served.interrupt();
     assert_eq!(finished.status.code(), Some(0), "{}", finished.account());
     assert!(finished.stderr.is_empty(), "{}", finished.account());
+}
+
+/// Numbers a datagram that begins no test in the other direction.
+fn datagram(number: u8) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[3] = number;
+    bytes
+}
+
+#[test]
+fn threat_model_refused_datagrams_print_a_limited_number_of_lines() {
+    /// Flows of a network, of 1000 in all.
+    const MOST: usize = 500;
+    let scratch = Scratch::new();
+    let served = Served::start(&link(&scratch), &["-u", "-x", "CD"]);
+    let server = format!("127.0.0.1:{}", served.port);
+    let socket = || UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let flows: Vec<UdpSocket> = (0..MOST).map(|_| socket()).collect();
+    let send = |from: &UdpSocket, number| {
+        let sent = from.send_to(&datagram(number), &server);
+        sent.expect("sent");
+    };
+    // A flow counts from its second datagram on. Few at a time: none is to be lost.
+    for some in flows.chunks(50) {
+        for number in [1, 2] {
+            some.iter().for_each(|flow| send(flow, number));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    let further = socket();
+    let refused = format!("iperf: {}: ", further.local_addr().expect("an address"));
+    let since = Stopwatch::start();
+    let mut sent = 0;
+    // The rest is told when the interval of the limit is over.
+    let tells_rest = || {
+        send(&further, 1);
+        sent += 1;
+        served
+            .running
+            .stderr()
+            .contains(" further flows were refused\n")
+    };
+    assert!(netperf_testkit::eventually(PATIENCE, tells_rest));
+    let lines = served.running.stderr().matches(&refused).count();
+    let intervals = usize::try_from(since.elapsed().as_secs() / 10).expect("a number") + 1;
+    assert!(lines <= 100 * intervals, "{lines} lines of {sent}");
+    served.interrupt();
+}
+
+#[test]
+fn threat_model_a_server_that_is_stopped_does_not_wait_for_a_header() {
+    let scratch = Scratch::new();
+    let mut served = Served::start(&link(&scratch), &[]);
+    let server = format!("127.0.0.1:{}", served.port);
+    let mut incomplete = TcpStream::connect(&server).expect("a connection");
+    incomplete.write_all(&[0x10]).expect("sent");
+    // Another client is served, so the first one has a thread.
+    let mut complete = TcpStream::connect(&server).expect("a connection");
+    complete.write_all(b"0123456789").expect("sent");
+    drop(complete);
+    assert!(served.running.prints("10.0 Bytes", PATIENCE));
+    served.running.signal("INT");
+    // The time limit of a header is 10 s: the end must not be that of this limit.
+    let since = Stopwatch::start();
+    let finished = served.running.finish();
+    assert!(since.elapsed() < Duration::from_secs(8));
+    assert_eq!(finished.status.code(), Some(0), "{}", finished.account());
+    drop(incomplete);
 }

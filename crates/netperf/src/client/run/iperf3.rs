@@ -154,14 +154,16 @@ impl TestRun<'_> {
     ) -> Tested {
         let plan = self.plan();
         let begun = clock::now();
+        let may_repeat = || number > 1 && begun.elapsed() < STILL_BUSY && !alarm::stopped_by_user();
         let test = loop {
             match ClientRun::begin(args, observer) {
+                // The original opens its listener anew after each test.
+                Err(_) if may_repeat() => {}
                 Err(error) => break Err(error),
                 Ok(mut test) => {
                     test.until_data();
                     // The server may still be at the end of the iteration before.
-                    let again = number > 1 && test.is_busy() && begun.elapsed() < STILL_BUSY;
-                    if !again {
+                    if !test.is_busy() || !may_repeat() {
                         break Ok(test);
                     }
                 }

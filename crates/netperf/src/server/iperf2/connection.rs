@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -162,8 +162,14 @@ impl ServedConnection<'_> {
         let until = clock::now().plus(within);
         let until = until.min(*self.header_until.get_or_insert(until));
         loop {
-            match ready(self.control.as_fd(), Interest::Read, until.left()) {
+            let stopped = self.shown.as_ref().map(|shown| shown.stop);
+            if stopped.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return ConnectionInput::Failed;
+            }
+            let wait = until.left().min(PATIENCE);
+            match ready(self.control.as_fd(), Interest::Read, wait) {
                 Ok(true) => {}
+                Ok(false) if !until.left().is_zero() => continue,
                 Ok(false) => {
                     self.ending = SessionEnd::Silent;
                     return ConnectionInput::Failed;

@@ -28,6 +28,7 @@ use super::worker::flow_line;
 use super::{longest, may_send_datagrams, permitted};
 use crate::iperf3::socket::addresses;
 use crate::output::{err, out};
+use crate::server::log::{DENIED, Flood};
 use crate::server::proofs::ProofSource;
 use crate::server::record::{SessionEnd, SessionRecord};
 use crate::server::start_rates::StartRates;
@@ -65,6 +66,7 @@ pub(in crate::server) fn serve_shown(
         stop: Arc::default(),
         looked: clock::now(),
         shown,
+        refusals: Flood::default(),
     };
     let mut buf = vec![0; MOST];
     let source = std::cell::RefCell::new(Source::unknown());
@@ -117,6 +119,8 @@ struct DatagramServer {
     /// Time of the last look at all flows.
     looked: Moment,
     shown: Option<Arc<Iperf2Board>>,
+    /// Rate limiter of lines about refused flows, for a server that prints.
+    refusals: Flood,
 }
 
 impl DatagramServer {
@@ -297,6 +301,7 @@ impl DatagramServer {
                 .as_ref()
                 .and_then(|shown| shown.sent.clone())
                 .unwrap_or_default(),
+            board: self.shown.clone(),
         };
         let builder = std::thread::Builder::new().name("iperf2 flow".to_owned());
         match builder.spawn(move || sender.run(sending)) {
@@ -317,6 +322,9 @@ impl DatagramServer {
             return ControlFlow::Continue(());
         }
         self.looked = clock::now();
+        if let Some(left_out) = self.refusals.over() {
+            err(&format!("iperf: {left_out} further flows were refused\n"));
+        }
         if self.shown.is_none() && is_to_end() {
             return ControlFlow::Break(());
         }
@@ -380,9 +388,14 @@ impl DatagramServer {
     }
 
     /// Refuses a flow.
-    fn refuse(&self, address: SocketAddr, denied: &Denied) {
+    fn refuse(&mut self, address: SocketAddr, denied: &Denied) {
         if self.shown.is_some() {
-            return err(&format!("iperf: {address}: {denied}\n"));
+            // Each datagram of a forged source is refused.
+            if self.refusals.admit(DENIED) {
+                let client = SocketAddr::new(address.ip().to_canonical(), address.port());
+                err(&format!("iperf: {client}: {denied}\n"));
+            }
+            return;
         }
         let broken = SessionRecord::Ended(SessionEnd::Broken);
         self.tell(address, &[SessionRecord::denied(denied), broken]);

@@ -11,7 +11,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_model::figures::count;
 use netperf_model::{EndNeeds, Flow, Policy, Tally, TransportId};
 use netperf_os::sockopt::{self, IntOption};
-use netperf_os::wait::{Interest, all_ready, ready};
+use netperf_os::wait::{Interest, all_ready, ready, sleep};
 use netperf_os::{Socket, alarm, io as calls, process};
 use netperf_session::iperf3::server::{
     BrokenBy, ServerEnd, ServerTest, ServerTestEffect, ServerTestInput, ServerTestState,
@@ -36,6 +36,8 @@ const TURN: Duration = Duration::from_secs(60);
 const LATE: Duration = Duration::from_secs(10);
 /// Time without data after which a test of an amount is over.
 const STALLED: Duration = Duration::from_secs(30);
+/// Longest time in which the rest of an amount arrives after the end of a test.
+const UNDERWAY: Duration = Duration::from_secs(2);
 /// Interval of looks at the streams.
 const LOOK: Duration = Duration::from_millis(100);
 /// Seconds after which an idle control connection is probed, and number of probes, one a second.
@@ -435,6 +437,10 @@ impl Iperf3Session<'_> {
 
     fn finish(&mut self) -> Option<ServerTestInput<'static>> {
         let run = self.run.as_mut()?;
+        let until = clock::now().plus(UNDERWAY);
+        while run.lacks(&self.parameters) && !until.left().is_zero() {
+            sleep(Duration::from_millis(1));
+        }
         let (last, totals) = run.finish(self.report.rows() > 0);
         run.close();
         // No more streams are opened: the next client may begin.

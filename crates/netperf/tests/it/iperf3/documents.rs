@@ -286,3 +286,34 @@ fn a_failure_of_the_server_is_a_failure_of_the_run() {
     assert_eq!(document["complete"], false);
     assert_eq!(document["peer"]["program"], "iperf3");
 }
+
+#[test]
+fn a_server_that_opens_its_listener_again_is_waited_for() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let port = free_port().to_string();
+    let start = |options: &[&str]| {
+        let mut server = Invocation::new(&own)
+            .args(["-s", "-p", &port])
+            .args(options)
+            .patience(PATIENCE)
+            .spawn();
+        assert!(server.prints("Server listening", PATIENCE));
+        server
+    };
+    // A server of one test: between the first and the second one, nothing listens.
+    let first = start(&["-1"]);
+    let client = Invocation::new(&ours!().netperf)
+        .args(["--iperf3", "-H", "127.0.0.1", "-p", &port, "--json"])
+        .args(["-l", "0.2", "-I", "99,1", "-i", "3,3"])
+        .patience(PATIENCE)
+        .spawn();
+    first.finish().expect_exit(0);
+    std::thread::sleep(Duration::from_millis(300));
+    let second = start(&[]);
+    let finished = client.finish().expect_exit(0);
+    second.signal("INT");
+    second.finish().expect_exit(1);
+    let document: Value = serde_json::from_str(&finished.stdout).expect("a document");
+    assert_eq!(document["iterations"].as_array().map(Vec::len), Some(3));
+}

@@ -79,6 +79,31 @@ fn come_so_far(server: &Server, steps: u32) -> Vec<TcpStream> {
 }
 
 #[test]
+fn the_rest_of_an_amount_may_arrive_after_the_end_of_the_test() {
+    let server = Server::ours(&[]);
+    let mut control = admitted(&server);
+    let parameters = framed(r#"{"tcp":true,"num":3000,"parallel":1,"len":1000}"#);
+    control.write_all(&parameters).unwrap();
+    expect(&mut control, &[10]);
+    let mut stream = connect(&server);
+    stream.write_all(COOKIE).unwrap();
+    expect(&mut control, &[1, 2]);
+    stream.write_all(&[0; 1000]).unwrap();
+    control.write_all(&[4]).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    stream.write_all(&[0; 2000]).unwrap();
+    expect(&mut control, &[13]);
+    let own = r#"{"cpu_util_total":0,"cpu_util_user":0,"cpu_util_system":0,"sender_has_retransmits":1,"streams":[{"id":1,"bytes":3000,"retransmits":0,"jitter":0,"errors":0,"packets":0}]}"#;
+    control.write_all(&framed(own)).unwrap();
+    let mut length = [0; 4];
+    control.read_exact(&mut length).unwrap();
+    let mut results = vec![0; u32::from_be_bytes(length).try_into().unwrap()];
+    control.read_exact(&mut results).unwrap();
+    let results: Value = serde_json::from_slice(&results).unwrap();
+    assert_eq!(results["streams"][0]["bytes"], 3000, "{results:#}");
+}
+
+#[test]
 fn streams_have_the_order_in_which_they_connected_whichever_cookie_comes_first() {
     let server = Server::ours(&[]);
     let mut control = admitted(&server);

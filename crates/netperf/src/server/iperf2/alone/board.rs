@@ -17,6 +17,7 @@ use netperf_report::iperf2::{
     shown_address,
 };
 use netperf_session::iperf2::account::DatagramAccount;
+use netperf_wire::iperf2::ServerReport;
 
 use crate::iperf2::{figures_of, stamp};
 use crate::output::out;
@@ -138,6 +139,8 @@ struct BoardState {
     ended: u32,
     shown: Vec<RunningDirection>,
     groups: HashMap<IpAddr, ClientGroup>,
+    /// Flows for which the server sends on one of its own, now or later.
+    backs: u32,
     /// Titles that were printed since no stream ran.
     titles: Vec<&'static str>,
 }
@@ -294,7 +297,39 @@ impl Iperf2Board {
 
     /// True if no stream runs.
     pub(super) fn is_idle(&self) -> bool {
-        self.state().shown.is_empty()
+        let state = self.state();
+        state.shown.is_empty() && state.backs == 0
+    }
+
+    /// A flow for which the server sends on one of its own begins, or is over.
+    pub(super) fn awaits_back(&self, begins: bool) {
+        let mut state = self.state();
+        state.backs = if begins {
+            state.backs + 1
+        } else {
+            state.backs.saturating_sub(1)
+        };
+    }
+
+    /// What a client reports of datagrams of the server.
+    pub(super) fn report(&self, number: u32, report: &ServerReport) {
+        if self.leaves_out('V') || self.args.sum_only {
+            return;
+        }
+        let time = Duration::from_micros(report.duration.micros());
+        let jitter = Duration::from_micros(report.jitter.micros());
+        let (name, whole) = (id(number, true), (Duration::ZERO, time));
+        let row = self.figures.row(&name, whole.0, whole.1, report.bytes);
+        let loss = loss(jitter, report.lost, report.datagrams);
+        let counted = Counted {
+            out_of_order: report.out_of_order,
+            ..Counted::default()
+        };
+        let number = id(number, false);
+        let late = late(&name, whole, counted);
+        out(&format!(
+            "{number} Server Report:\n{DATAGRAM_TITLES}{row}{loss}\n{late}"
+        ));
     }
 
     /// True if heads are printed.

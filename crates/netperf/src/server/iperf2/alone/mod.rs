@@ -24,7 +24,7 @@ use netperf_os::{Domain, Protocol, Socket, Type, alarm};
 use netperf_report::iperf2::RULE;
 
 pub(super) use self::board::{Iperf2Board, ShownCounts};
-pub(super) use self::shown::{ShownConnection, ShownFlow};
+pub(super) use self::shown::{ShownBack, ShownConnection, ShownFlow};
 use super::connection::serve_shown as serve_connection;
 use super::datagrams::serve_shown as serve_datagrams;
 use crate::iperf2::stamp;

@@ -6,11 +6,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netperf_engine::iperf2::{Transfer, TransferEnd};
+use netperf_model::figures::count;
+use netperf_model::iperf2::Iperf2Rate;
 use netperf_os::Socket;
 use netperf_report::iperf2::RULE;
+use netperf_session::iperf2::SendOrder;
 use netperf_session::iperf2::account::DatagramAccount;
 use netperf_session::iperf2::flow::{DatagramFlow, FlowSending};
-use netperf_wire::iperf2::{ClientHeader, UpperFlags};
+use netperf_wire::iperf2::{ClientHeader, ServerReport, UpperFlags};
 
 use super::board::{Carries, Iperf2Board, ShownCounts, ShownDirection};
 use crate::iperf3::socket::addresses;
@@ -131,6 +134,8 @@ pub(in crate::server) struct ShownFlow {
     received: Option<Arc<ShownCounts>>,
     /// Counters of what the server sends.
     pub(in crate::server) sent: Option<Arc<ShownCounts>>,
+    /// The server sends on a flow of its own, which is not over.
+    has_back: bool,
 }
 
 impl ShownFlow {
@@ -144,8 +149,7 @@ impl ShownFlow {
         let (way, receives, carries) = match flow.sending {
             Some(FlowSending::Reverse(_)) => (" (reverse) (no-udp-fin)", false, true),
             Some(FlowSending::Both(_)) => (" (full-duplex) (no-udp-fin)", true, true),
-            Some(FlowSending::Back(..)) => ("", true, true),
-            None => ("", true, false),
+            Some(FlowSending::Back(..)) | None => ("", true, false),
         };
         let number = board.connected((own, client), false, way, None);
         let direction = |is_marked, carries| ShownDirection {
@@ -157,10 +161,15 @@ impl ShownFlow {
         };
         let received = receives.then(|| board.begin(direction(false, Carries::Datagrams)));
         let sent = carries.then(|| board.begin(direction(receives, Carries::OwnDatagrams)));
+        let has_back = matches!(flow.sending, Some(FlowSending::Back(..)));
+        if has_back {
+            board.awaits_back(true);
+        }
         Self {
             board: Arc::clone(board),
             received,
             sent,
+            has_back,
         }
     }
 
@@ -189,6 +198,80 @@ impl ShownFlow {
         if let Some(sent) = self.sent.take() {
             self.board.end(&sent, transfer);
         }
+        if std::mem::take(&mut self.has_back) {
+            self.board.awaits_back(false);
+        }
+    }
+}
+
+/// Datagrams of the server to a port that a client has named.
+pub(in crate::server) struct ShownBack {
+    board: Arc<Iperf2Board>,
+    number: u32,
+    counts: Arc<ShownCounts>,
+    block: usize,
+}
+
+impl ShownBack {
+    /// They begin.
+    pub(in crate::server) fn begin(
+        board: Arc<Iperf2Board>,
+        socket: &Socket,
+        order: &SendOrder,
+    ) -> Option<Self> {
+        let (Some(own), Some(client)) = addresses(socket) else {
+            return None;
+        };
+        if board.shows_settings() {
+            let bytes = u64::try_from(order.block).unwrap_or(u64::MAX);
+            let gap = match order.rate {
+                Some(Iperf2Rate::Bits(bits)) => count(bytes) * 8e6 / count(bits),
+                Some(Iperf2Rate::Packets(rate)) => 1e6 / count(rate),
+                None => 0.0,
+            };
+            let size = socket.send_buffer_size().unwrap_or_default();
+            let size = u64::try_from(size).unwrap_or_default();
+            let buffer = board.figures().window("UDP buffer size", size, None);
+            let (host, port, block) = (board.address(client), client.port(), order.block);
+            out(&format!(
+                "{RULE}Client connecting to {host}, UDP port {port}\nSending {block} byte \
+                 datagrams, IPG target: {gap:.2} us (kalman adjust)\n{buffer}{RULE}"
+            ));
+        }
+        let number = board.connected((own, client), true, " (reverse)", None);
+        let counts = board.begin(ShownDirection {
+            number,
+            is_marked: true,
+            own,
+            client,
+            carries: Carries::OwnDatagrams,
+        });
+        Some(Self {
+            board,
+            number,
+            counts,
+            block: order.block,
+        })
+    }
+
+    /// Their counters.
+    pub(in crate::server) fn counts(&self) -> Arc<ShownCounts> {
+        Arc::clone(&self.counts)
+    }
+
+    /// They have ended, with a final one; those that failed have no transfer.
+    pub(in crate::server) fn end(&self, transfer: Option<&Transfer>) {
+        let last = u64::try_from(self.block).unwrap_or_default();
+        let transfer = transfer.map(|transfer| Transfer {
+            bytes: transfer.bytes.saturating_add(last),
+            ..*transfer
+        });
+        self.board.end(&self.counts, transfer.as_ref());
+    }
+
+    /// The client has reported.
+    pub(in crate::server) fn report(&self, report: &ServerReport) {
+        self.board.report(self.number, report);
     }
 }
 

@@ -12,12 +12,12 @@ use netperf_model::iperf2::Iperf2Rate;
 use netperf_os::io::{Source, recv, send, send_back, set_patience};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Domain, Protocol, Socket, Type};
-use netperf_session::iperf2::finish::{self, FinishEffect, FinishInput};
+use netperf_session::iperf2::finish::{self, FinishEffect, FinishInput, FinishState};
 use netperf_session::iperf2::flow::FlowSending;
 use netperf_session::iperf2::{LEAST_DATAGRAM, SendOrder};
 use netperf_wire::iperf2::{Datagram, fill_digits};
 
-use super::super::alone::ShownCounts;
+use super::super::alone::{Iperf2Board, ShownBack, ShownCounts};
 use super::super::{permitted, time_and_bytes};
 use crate::iperf2::now;
 
@@ -37,6 +37,8 @@ pub(super) struct FlowSender {
     pub(super) stop: Arc<AtomicBool>,
     /// Counters that are shown.
     pub(super) counts: Arc<ShownCounts>,
+    /// Where a flow of its own is shown.
+    pub(super) board: Option<Arc<Iperf2Board>>,
 }
 
 impl FlowSender {
@@ -45,7 +47,7 @@ impl FlowSender {
         match sending {
             FlowSending::Reverse(order) | FlowSending::Both(order) => {
                 let send = |bytes: &[u8]| send_back(self.socket.as_fd(), bytes, &self.source);
-                let (run, last) = self.send(&order, send)?;
+                let (run, last) = self.send(&order, &self.counts, send)?;
                 let number = last.saturating_add(1).saturating_neg();
                 self.send_final(number, order.block, send);
                 Ok(run)
@@ -61,7 +63,14 @@ impl FlowSender {
         own.connect(&to.into())?;
         set_patience(own.as_fd(), Some(PATIENCE))?;
         let transmit = |bytes: &[u8]| send(own.as_fd(), bytes);
-        let (run, last) = self.send(order, transmit)?;
+        let board = self.board.clone();
+        let shown = board.and_then(|board| ShownBack::begin(board, &own, order));
+        let counts = shown.as_ref().map(ShownBack::counts);
+        let sent = self.send(order, &counts.unwrap_or_default(), transmit);
+        if let Some(shown) = &shown {
+            shown.end(sent.as_ref().ok().map(|(run, _)| run));
+        }
+        let (run, last) = sent?;
         let (mut state, mut effects) = finish::start(last, true);
         while !effects.is_empty() && !self.stop.load(Ordering::Relaxed) {
             let mut arrived = None;
@@ -78,12 +87,16 @@ impl FlowSender {
                 .map_or(FinishInput::TimedOut, FinishInput::Arrived);
             (state, effects) = finish::step(state, input);
         }
+        if let (Some(shown), FinishState::Over(Some(report))) = (&shown, &state) {
+            shown.report(report);
+        }
         Ok(run)
     }
 
     fn send(
         &self,
         order: &SendOrder,
+        counts: &ShownCounts,
         mut transmit: impl FnMut(&[u8]) -> io::Result<usize>,
     ) -> io::Result<(Transfer, i64)> {
         let order = permitted(&self.policy, *order)
@@ -107,8 +120,7 @@ impl FlowSender {
             first: LEAST_DATAGRAM,
             credit: self.credit.as_deref(),
         };
-        let counts = &self.counts.moved;
-        send_datagrams(&mut datagram, &order, counts, &self.stop, |bytes| {
+        send_datagrams(&mut datagram, &order, &counts.moved, &self.stop, |bytes| {
             transmit(bytes)
         })
     }

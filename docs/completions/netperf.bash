@@ -204,6 +204,7 @@ _netserver_value() {
 
 _netperf_check_value() {
     case $1 in
+    '-H' | --host) : ;;
     '-p' | --port) : ;;
     --time) : ;;
     --db) : ;;
@@ -305,7 +306,7 @@ _netperf_commands_of='campaign/run campaign/check campaign/show campaign/compare
 
 _netperf_command() {
     case $1 in
-    check) _netperf_line '' || _netperf_complete netperf_check '--db --help --ipv4 --ipv6 --json --no-history --port --time' ;;
+    check) _netperf_line '' || _netperf_complete netperf_check '--db --help --host --human --ipv4 --ipv6 --json --no-history --port --time' ;;
     report) _netperf_complete netperf_report '--csv --help --markdown --open --output --png --svg' -f ;;
     compare) _netperf_complete netperf_compare '--false-alarms --help --json --margin --markdown --paired --threshold' -f ;;
     run) _netperf_line '--vs' || _netperf_complete netperf_run '--false-alarms --help --json --keep --margin --markdown --pairs --threshold --vary' ;;

@@ -30,9 +30,11 @@ line is invalid; if nothing was measured, that of the first measurement.
 };
 
 fn check(mut args: CheckArgs, words: Vec<String>) -> Result<Subcommand, String> {
-    let mut words = words.into_iter();
-    let host = words.next().filter(|word| !word.starts_with('-'));
-    args.host = host.ok_or("netperf check: the host is required: netperf check host")?;
+    let mut words = words.into_iter().peekable();
+    if args.host.is_empty() {
+        let host = words.next_if(|word| !word.starts_with('-'));
+        args.host = host.ok_or("netperf check: the host is required: netperf check host")?;
+    }
     args.words = words.collect();
     // A test without an end would never have a summary.
     let endless = |time: &String| time.parse().is_ok_and(|seconds: f64| seconds <= 0.0);

@@ -34,6 +34,11 @@ pub(crate) fn aliases_of(ours: &str) -> impl Iterator<Item = &'static str> + use
 pub(crate) const NAMES: &[(&str, &str)] = &[
     ("duration", "time"),
     ("length", "time"),
+    ("length", "send-size"),
+    ("len", "send-size"),
+    ("num", "count"),
+    ("dualtest", "bidirectional"),
+    ("full-duplex", "bidirectional"),
     ("seconds", "time"),
     ("server", "host"),
     ("hostname", "host"),
@@ -98,6 +103,14 @@ pub(crate) fn test(word: &str) -> Option<&'static str> {
         .find(|(words, _)| words.eq_ignore_ascii_case(word))?;
     Some(found.1.row().name)
 }
+
+/// The remark about a number of iterations, where iperf has seconds between its lines.
+pub(crate) fn interval(text: &str) -> String {
+    format!("-i {text}: read as 3 iterations; did you mean --interval {text}?")
+}
+
+/// Algorithms of congestion control that `-C` of iperf names.
+pub(crate) const CONGESTION: [&str; 5] = ["cubic", "reno", "bbr", "dctcp", "vegas"];
 
 /// A hint for a letter that only iperf has, or has with another meaning.
 pub(crate) const fn letter(letter: char) -> Option<&'static str> {

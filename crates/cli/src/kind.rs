@@ -19,6 +19,7 @@ use netperf_model::{
 
 pub(crate) use self::rates::bit_rate;
 use self::rates::byte_rate;
+use crate::foreign;
 use crate::grammar::{self, DSCP_NAMES, code_points};
 use crate::long;
 use crate::options::until;
@@ -229,7 +230,7 @@ impl ValueKind {
             Self::HostWithBits => "a host such as db1, host/bits, or host,family",
             Self::Port => "a port number from 0 to 65535 or the name of a service",
             Self::Test => "the name of a test",
-            Self::Topic => "all, a subcommand or the name of a test",
+            Self::Topic => "all, a subcommand or the name of a test (--list)",
             Self::Length => "a time such as 10, 500ms or 1m30s, or minus an amount such as -1M",
             Self::Interval | Self::Span => "a time such as 1, 0.5 or 200ms",
             Self::Period => "a time from 1ms to 1h, or 0",
@@ -292,7 +293,13 @@ impl ValueKind {
         }
         let choices = self.choices();
         if !choices.is_empty() {
-            return long::nearest(text, choices);
+            let test = matches!(self, Self::Topic)
+                .then(|| foreign::test(text))
+                .flatten();
+            return test.map_or_else(
+                || long::nearest(text, choices),
+                |test| Some(test.to_owned()),
+            );
         }
         self.beginning(text)
     }

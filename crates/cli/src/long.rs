@@ -36,7 +36,7 @@ pub(crate) trait OtherTables {
 
     /// Error for an unknown name; `own` are the names of the table.
     fn unknown(&self, program: &str, name: &str, own: Vec<&'static str>) -> CliError {
-        misuse(program, name, OptionProblem::unknown(name, own))
+        misuse(program, name, OptionProblem::unknown(name, own, "--help"))
     }
 }
 
@@ -66,10 +66,12 @@ const fn dashes(name: &str) -> &'static str {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionProblem {
     /// There is none of this name.
-    #[error(" is unknown; {}", suggestion(near))]
+    #[error(" is unknown; {}", suggestion(near, list))]
     Unknown {
         /// Names that may have been meant.
         near: Vec<String>,
+        /// The option that lists all.
+        list: &'static str,
     },
     /// It is the name of a subcommand.
     #[error(" is unknown; did you mean the subcommand, as in `netperf {word} --help`?")]
@@ -114,10 +116,11 @@ impl OptionProblem {
         }
     }
 
-    /// A name that is none of `names`.
-    pub(crate) fn unknown(name: &str, names: Vec<&'static str>) -> Self {
+    /// A name that is none of `names`, which `list` lists.
+    pub(crate) fn unknown(name: &str, names: Vec<&'static str>, list: &'static str) -> Self {
         Self::Unknown {
             near: near_names(name, names),
+            list,
         }
     }
 }
@@ -132,9 +135,9 @@ pub(crate) fn misuse(program: &str, name: &str, problem: OptionProblem) -> CliEr
 }
 
 /// A question that suggests other names.
-fn suggestion(near: &[String]) -> String {
+fn suggestion(near: &[String], list: &str) -> String {
     match near.split_last() {
-        None => "--help lists the options".to_owned(),
+        None => format!("{list} lists the options"),
         Some((only, [])) => format!("did you mean --{only}?"),
         Some((last, others)) => format!("did you mean --{} or --{last}?", others.join(", --")),
     }
@@ -165,10 +168,13 @@ fn near_names(wrong: &str, mut names: Vec<&'static str>) -> Vec<String> {
     names.sort_unstable();
     names.dedup();
     let wrong = wrong.to_ascii_lowercase().replace('_', "-");
-    if let Some((_, ours)) = foreign::NAMES.iter().find(|(theirs, _)| *theirs == wrong) {
-        if names.contains(ours) {
-            return vec![(*ours).to_owned()];
-        }
+    let foreign = foreign::NAMES.iter().filter(|(theirs, _)| *theirs == wrong);
+    let same: Vec<String> = foreign
+        .filter(|(_, ours)| names.contains(ours))
+        .map(|(_, ours)| (*ours).to_owned())
+        .collect();
+    if !same.is_empty() {
+        return same;
     }
     let longer = names.iter().filter(|name| name.starts_with(&wrong));
     let longer: Vec<String> = longer
@@ -178,6 +184,12 @@ fn near_names(wrong: &str, mut names: Vec<&'static str>) -> Vec<String> {
     if !wrong.is_empty() && !longer.is_empty() {
         return longer;
     }
+    let aliases: Vec<&str> = names
+        .iter()
+        .copied()
+        .flat_map(foreign::aliases_of)
+        .collect();
+    names.extend(aliases);
     nearest(&wrong, names).into_iter().collect()
 }
 
@@ -212,13 +224,14 @@ pub(crate) fn nearest<'w>(wrong: &str, words: impl IntoIterator<Item = &'w str>)
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 6] = [
+    const NAMES: [&str; 7] = [
         "time",
         "test",
         "remote-cpu",
         "remote-align",
         "host",
         "no-delay",
+        "send-size",
     ];
 
     #[test]
@@ -229,6 +242,8 @@ mod tests {
             ("no_delay", "no-delay"),
             ("nodelay", "no-delay"),
             ("duration", "time"),
+            ("length", "time send-size"),
+            ("clint", "client"),
             ("ho", "host"),
             ("remote", "remote-align remote-cpu"),
             ("xyzzy", ""),

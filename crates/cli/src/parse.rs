@@ -282,7 +282,7 @@ impl OtherTables for Early {
 fn unknown_option(program: &str, name: &str, own: Vec<&'static str>) -> CliError {
     let problem = match WORDS.iter().find(|word| **word == name) {
         Some(word) => OptionProblem::Subcommand { word },
-        None => OptionProblem::unknown(name, own),
+        None => OptionProblem::unknown(name, own, "--help all"),
     };
     misuse(program, name, problem)
 }

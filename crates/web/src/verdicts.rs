@@ -28,6 +28,9 @@ pub struct ReportedVerdict {
 /// Heading of the verdicts.
 pub(crate) const HEADING: &str = "Verdicts";
 
+/// The link to them on the page.
+pub(crate) const LINK: &str = "<a href=\"#verdicts\">Verdicts</a>";
+
 impl Verdicts {
     /// The verdict on the first figure of each comparison; `None` without a comparison.
     pub(crate) fn summary(&self) -> Option<Table> {
@@ -49,6 +52,11 @@ impl Verdicts {
             table.rows.push(row);
         }
         (!table.rows.is_empty()).then_some(table)
+    }
+
+    /// True unless there are no verdicts.
+    pub(crate) fn is_there(&self) -> bool {
+        !self.all.is_empty()
     }
 
     /// As HTML; empty without verdicts.

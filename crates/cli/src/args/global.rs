@@ -126,12 +126,14 @@ pub struct GlobalArgs {
 }
 
 /// CPU measurement: number of options, and the rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CpuArg {
     /// True if it was asked for.
     pub wanted: bool,
     /// The calibration rate.
     pub rate: Option<f64>,
+    /// A rate that has the form of an address, as `-c` of iperf takes it.
+    pub address: Option<String>,
 }
 
 /// Global `-i`, clamped.

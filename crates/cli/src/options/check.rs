@@ -10,6 +10,10 @@ type Opt = OptionSpec<CheckArgs>;
 
 /// Every option.
 pub(crate) static TABLE: &[Opt] = &[
+    Opt::lettered('H', "host", Group::Hosts)
+        .takes("host", ValueKind::Text)
+        .set(|a, text| text.clone_into(&mut a.host))
+        .help("the host, where it is not the first word"),
     Opt::lettered('p', "port", Group::Hosts)
         .takes("port", ValueKind::Port)
         .set(|a, text| a.port = Some(text.to_owned()))
@@ -24,6 +28,9 @@ pub(crate) static TABLE: &[Opt] = &[
         .takes("time", ValueKind::Interval)
         .set(|a, text| a.time = Some(text.to_owned()))
         .help("length of each measurement (default 3s)"),
+    Opt::named("human", Group::Output)
+        .flag(|a| a.json = false)
+        .help("print the summary as text (default)"),
     Opt::named("json", Group::Output)
         .flag(|a| a.json = true)
         .help("print the summary as JSON"),

@@ -1,5 +1,7 @@
 //! Options about the CPUs: measuring them, and where the programs run.
 
+use std::net::{IpAddr, SocketAddr};
+
 use netperf_model::CpuMethod;
 
 use super::set_both_ends;
@@ -59,6 +61,8 @@ fn cpu(arg: &mut CpuArg, rate: Option<&str>) {
     arg.wanted = true;
     if let Some(rate) = rate {
         arg.rate = Some(seconds(rate));
+        let is_address = rate.parse::<IpAddr>().is_ok() || rate.parse::<SocketAddr>().is_ok();
+        arg.address = is_address.then(|| rate.to_owned());
     }
 }
 

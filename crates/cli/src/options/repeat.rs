@@ -1,7 +1,8 @@
 //! Options about repeating a test until its result is known well enough.
 
 use crate::args::{GlobalArgs, IterationsArg};
-use crate::command::CliError;
+use crate::command::{CliError, Notice};
+use crate::foreign;
 use crate::grammar::{both_halves, seconds, size};
 use crate::group::Group;
 use crate::kind::ValueKind;
@@ -17,7 +18,7 @@ const ITERATION_COUNTS: ValueKind = ValueKind::twice(&ValueKind::Within(RANGE.0,
 
 pub(super) const ITERATIONS: Opt = Opt::lettered('i', "iterations", Group::Statistics)
     .takes("max,min", ITERATION_COUNTS)
-    .set(iterations)
+    .noted(iterations)
     .help("repeat the test until the requested confidence is reached")
     .more(
         "Both are limited to 3 to 30, and max is at least min. A single number sets both. Without \
@@ -40,7 +41,13 @@ pub(super) const RESULT_ONLY: Opt = Opt::lettered('r', "result-only", Group::Sta
     .help("apply the confidence to the result only, not to CPU utilisation");
 
 /// `-i max,min`: max is raised to min, and both are forced into their range.
-fn iterations(args: &mut GlobalArgs, text: &str) {
+fn iterations(args: &mut GlobalArgs, text: &str, notices: &mut Vec<Notice>) {
+    if text
+        .parse()
+        .is_ok_and(|count| (1..RANGE.0).contains(&count))
+    {
+        notices.push(Notice::hint(&foreign::interval(text)));
+    }
     let (mut max, mut min) = match args.iterations {
         Some(earlier) => (i64::from(earlier.max), i64::from(earlier.min)),
         None => (1, 1),

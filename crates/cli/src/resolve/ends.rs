@@ -168,7 +168,7 @@ fn alignment(typed: Option<i32>) -> u32 {
 
 /// A measurement, or a method for the test that only prints its rate.
 fn cpu(global: &GlobalArgs, which: PlannedEnd) -> Option<CpuPlan> {
-    let arg = which.choose(global.cpu, global.remote_cpu);
+    let arg = which.choose(&global.cpu, &global.remote_cpu);
     let calibration = which.choose(TestId::LocCpu, TestId::RemCpu);
     let calibrates = parse::test_of(global) == Some(calibration);
     let wanted = arg.wanted || (global.cpu_method.is_some() && calibrates);

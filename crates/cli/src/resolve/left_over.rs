@@ -7,13 +7,17 @@ use crate::args::Args;
 use crate::command::{CliError, Notice};
 use crate::foreign;
 use crate::long::nearest;
+use crate::options::global;
 use crate::subcommand::WORDS;
+use crate::table::by_name;
 
 /// Rejects such words if neither host nor port is given: the test would measure this host, and
 /// the word may be the name of another. With a host or port they are ignored, as in the original,
 /// and named on a terminal.
 pub(super) fn refuse(args: &Args, notices: &mut Vec<Notice>) -> Result<(), CliError> {
-    let Some(word) = args.left_over.first() else {
+    let rates = [&args.global.cpu, &args.global.remote_cpu];
+    let address = rates.into_iter().find_map(|cpu| cpu.address.as_ref());
+    let Some(word) = address.or(args.left_over.first()) else {
         return Ok(());
     };
     let left_over = CliError::LeftOver {
@@ -37,6 +41,9 @@ fn meant(word: &str) -> String {
     match subcommand {
         _ if is_help => "--help shows the options".to_owned(),
         _ if lower == "version" => "-V prints the version".to_owned(),
+        _ if foreign::CONGESTION.contains(&&*lower) => {
+            format!("an algorithm is given as --congestion {lower}")
+        }
         _ if TestId::from_name(word).is_some() => format!("a test is given as -t {word}"),
         _ if foreign::test(word).is_some() => {
             format!(
@@ -50,6 +57,7 @@ fn meant(word: &str) -> String {
         Some(subcommand) if !is_address => {
             format!("did you mean the subcommand, as in `netperf {subcommand} --help`?")
         }
+        _ if by_name(global::table(), &lower).is_some() => format!("did you mean --{lower}?"),
         _ if !word.bytes().all(may_be_in_a_host) || word.is_empty() => {
             "options of the test, such as -r and -m, stand behind --".to_owned()
         }

@@ -209,6 +209,34 @@ fn the_word_help_is_as_good_as_the_option() {
     let text = error.to_string();
     assert!(text.contains("'swep' is not all, a subcommand"), "{text}");
     assert!(text.contains("did you mean sweep?"), "{text}");
+    let other = netperf_cli::subcommand(&common::argv(&["netperf", "help", "throughput"]));
+    let text = other.map(|read| read.unwrap_err().to_string());
+    assert!(
+        text.as_ref()
+            .is_some_and(|text| text.ends_with("did you mean TCP_STREAM?")),
+        "{text:?}"
+    );
     let option = common::argv(&["netperf", "help", "-H", "db1"]);
     assert!(netperf_cli::subcommand(&option).is_none());
+}
+
+#[test]
+fn check_takes_its_host_as_a_word_or_as_netperf_does() {
+    let check = |words: &[&str]| {
+        let words = [&["netperf", "check"], words].concat();
+        match netperf_cli::subcommand(&common::argv(&words)) {
+            Some(Ok(Subcommand::Check(args))) => Ok((args.host, args.words.join(" "))),
+            Some(Ok(Subcommand::Usage(usage))) => Err(usage.text),
+            other => panic!("{other:?}"),
+        }
+    };
+    for words in [
+        &["db1", "--human", "--", "-L", "a"][..],
+        &["-H", "db1", "--", "-L", "a"],
+        &["--client", "db1", "--", "-L", "a"],
+    ] {
+        let read = check(words);
+        assert_eq!(read, Ok(("db1".to_owned(), "-L a".to_owned())), "{words:?}");
+    }
+    assert!(check(&["--", "-L", "a"]).is_err_and(|text| text.contains("the host is required")));
 }

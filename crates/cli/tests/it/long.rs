@@ -255,7 +255,7 @@ fn netserver_has_names_too() {
     assert!(matches!(
         error,
         CliError::LongOption(misuse)
-            if matches!(&*misuse, Misuse { problem: OptionProblem::Unknown { near }, .. } if near == &["port"])
+            if matches!(&*misuse, Misuse { problem: OptionProblem::Unknown { near, .. }, .. } if near == &["port"])
     ));
 }
 
@@ -277,6 +277,11 @@ fn a_word_that_is_left_over_without_a_host_is_refused_with_what_was_meant() {
         ("version", "version", "-V"),
         ("tcp_rr -l 1", "tcp_rr", "-t tcp_rr"),
         ("30", "30", "-l 30"),
+        ("live", "live", "did you mean --live?"),
+        ("-C cubic", "cubic", "--congestion cubic"),
+        ("-c 192.0.2.1", "192.0.2.1", "-H 192.0.2.1"),
+        ("-c 192.0.2.1:5201 -l 1", "192.0.2.1:5201", "-p 5201"),
+        ("-C ::1", "::1", "-H ::1"),
         ("-t TCP_RR -r 1,1", "1,1", "behind --"),
         ("-t TCP_STREAM -- -m 1K 42424", "42424", "-l 42424"),
         ("-- -m 1K -- box", "box", "-H box"),
@@ -309,6 +314,8 @@ fn words_that_are_left_over_beside_a_host_or_port_are_ignored_as_in_the_original
         "-H db1 TCP_STREAM -- -m 63000 -l 120",
         "-H db1 -l 1 -- 42424",
         "-p 4000 swep",
+        "-H db1 -c 192.0.2.1",
+        "-c 100.5 -C 127",
     ] {
         assert_eq!(run(line).plan.test, TestId::TcpStream, "{line}");
         let notices = netperf(line).notices;
@@ -411,6 +418,16 @@ fn letters_of_iperf_are_answered_with_options_for_a_person_alone() {
     let remark = "-P 8: read as 1; did you mean --flows 8?";
     assert_eq!(run("-P 8").garbled, [remark]);
     assert!(run("-P 1").garbled.is_empty());
+    let hints = |line| {
+        let notices = netperf(line).notices;
+        let lines = notices.into_iter().filter(|notice| notice.terminal_only);
+        lines.map(|notice| notice.text).collect::<Vec<_>>()
+    };
+    let hint = "-i 1: read as 3 iterations; did you mean --interval 1?\n";
+    assert_eq!(hints("-i 1 -l 1"), [hint]);
+    for line in ["-i 3", "-i 10,3", "-i 1,3", "--iterations 3"] {
+        assert!(hints(line).is_empty(), "{line}");
+    }
     for (name, meant) in [
         ("10", "-l 10"),
         ("throughput", "TCP_STREAM"),

@@ -94,7 +94,7 @@ impl MatrixReport {
         for line in &self.about {
             _ = write!(about, "<p class=\"quiet\">{}</p>", markup(line));
         }
-        document((&self.title, &about), &self.anchors(), false, &main)
+        document((&self.title, &about), &self.anchors(), "", &main)
     }
 
     /// The entries of the navigation.

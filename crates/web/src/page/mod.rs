@@ -14,7 +14,7 @@ use crate::escape::{capital, markup};
 use crate::figure::{self, Figure, figures};
 use crate::record::{Record, RecordEnd};
 use crate::table::Table;
-use crate::verdicts::Verdicts;
+use crate::verdicts::{self, Verdicts};
 use crate::{tables, unit, words};
 
 pub use matrices::{MatrixReport, ReportedMatrix};
@@ -99,8 +99,15 @@ fn written(
     main.push_str("</div>\n");
     not_here(&mut main, figures);
     hosts(&mut main, records);
-    let has_until = until::is_there(records);
-    document((&title(records), &runs(records)), figures, has_until, &main)
+    let parts = [
+        (verdicts.is_there(), verdicts::LINK),
+        (until::is_there(records), until::LINK),
+    ];
+    let links: String = parts
+        .into_iter()
+        .filter_map(|(is_there, link)| is_there.then_some(link))
+        .collect();
+    document((&title(records), &runs(records)), figures, &links, &main)
 }
 
 /// A page of curves: `summary` is the part in front of the charts, in HTML, and `record` one
@@ -127,15 +134,16 @@ pub(crate) fn of_curve(
     hosts(&mut main, record.map_or(&[], std::slice::from_ref));
     let figures = std::slice::from_ref(&figure);
     let kind = "<p class=\"quiet\">A sweep</p>";
-    checked(document((title, kind), figures, false, &main))
+    checked(document((title, kind), figures, "", &main))
 }
 
-/// The document around the main part. `title` is the title, and what follows it in HTML.
-fn document(title: (&str, &str), figures: &[Figure], has_until: bool, main: &str) -> String {
+/// The document around the main part. `title` is the title, and what follows it in HTML; `links`
+/// are those to parts in front of the figures.
+fn document(title: (&str, &str), figures: &[Figure], links: &str, main: &str) -> String {
     let mut text = String::new();
     head(&mut text, title.0);
     text.push_str("<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n");
-    header(&mut text, title, figures, has_until);
+    header(&mut text, title, figures, links);
     _ = writeln!(text, "<main id=\"main\">\n{main}</main>");
     footer(&mut text);
     _ = writeln!(text, "<script>{SCRIPT}</script>\n</body>\n</html>");
@@ -155,7 +163,10 @@ fn title(records: &[Record]) -> String {
             (Some(one), Some(other)) if one == other => {
                 format!("{one}: {} and {}", first.label, second.label)
             }
-            _ => format!("{} and {}", first.label, second.label),
+            (Some(one), Some(other)) => {
+                format!("{one} ({}) and {other} ({})", first.label, second.label)
+            }
+            (None, _) | (_, None) => format!("{} and {}", first.label, second.label),
         },
         [first, others @ ..] => {
             let count = records.len();
@@ -245,7 +256,7 @@ fn colours() -> String {
     )
 }
 
-fn header(text: &mut String, (title, runs): (&str, &str), figures: &[Figure], has_until: bool) {
+fn header(text: &mut String, (title, runs): (&str, &str), figures: &[Figure], links: &str) {
     _ = write!(
         text,
         "<header><div class=\"top\"><div><p class=\"kind\">netperf report</p><h1>{}</h1>\
@@ -265,9 +276,7 @@ fn header(text: &mut String, (title, runs): (&str, &str), figures: &[Figure], ha
     text.push_str(
         "</fieldset></div>\n<nav aria-label=\"Parts of the page\"><a href=\"#summary\">Summary</a>",
     );
-    if has_until {
-        text.push_str("<a href=\"#until\">Precision</a>");
-    }
+    text.push_str(links);
     for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
         _ = write!(text, "<a href=\"#{}\">{}</a>", figure.id, figure.heading);
     }

@@ -4,6 +4,7 @@ use super::*;
 use crate::chart::scene::{Ink, SceneItem};
 use crate::record::{Heat, Range, RecordEnd, Sample, TimedOperation, Track};
 use crate::unit::{Quantity, Unit};
+use crate::verdicts::ReportedVerdict;
 
 /// A result with a little of most things.
 fn small() -> Record {
@@ -62,6 +63,12 @@ fn the_title_says_what_was_tested_and_the_top_when_and_how() {
     let both = [one.clone(), other.clone()];
     assert_eq!(title(&both), "TCP_STREAM: small and other");
     assert_eq!(runs(&both).matches("<p ").count(), 2);
+    let reply = Record {
+        test: Some("TCP_RR".to_owned()),
+        ..other.clone()
+    };
+    let different = [one.clone(), reply];
+    assert_eq!(title(&different), "TCP_STREAM (small) and TCP_RR (other)");
     let many = [one.clone(), one.clone(), other.clone(), one.clone()];
     assert_eq!(title(&many), "TCP_STREAM: 4 results");
     assert_eq!(runs(&many), "");
@@ -286,4 +293,21 @@ fn dark_colours_are_for_screens_alone() {
         .collect();
     assert_eq!(dark.len(), 2);
     assert!(dark.iter().all(|rule| rule.starts_with("@media screen")));
+}
+
+#[test]
+fn every_part_with_verdicts_has_a_link() {
+    let verdict = ReportedVerdict {
+        title: "small to other".to_owned(),
+        figures: None,
+        sentences: vec!["No verdict.".to_owned()],
+    };
+    let verdicts = Verdicts {
+        all: vec![verdict],
+        ..Verdicts::default()
+    };
+    let link = "href=\"#verdicts\"";
+    let with = page_with(&[small(), small()], &verdicts).unwrap();
+    assert!(with.contains(link) && with.contains("<section id=\"verdicts\""));
+    assert!(!page(&[small()]).unwrap().contains(link));
 }

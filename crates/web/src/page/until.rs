@@ -12,6 +12,9 @@ use crate::until;
 /// A bar that is so many times as long as what was asked for is full.
 const LONGEST: f64 = 2.0;
 
+/// The link to the part on the page.
+pub(super) const LINK: &str = "<a href=\"#until\">Precision</a>";
+
 /// Returns true if any record has a run with `--until`.
 pub(super) fn is_there(records: &[Record]) -> bool {
     records.iter().any(|record| record.until.is_some())

@@ -45,7 +45,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
                 };
                 let [campaign, other] =
                     [campaign, other].map(|name| netperf_web::escape::line(name));
-                let line = format_args!("{campaign} is a campaign and {other} is not");
+                let line = format!("{campaign} is a campaign and {other} is not");
                 return Err(failure(line));
             }
         }

@@ -112,8 +112,8 @@ pub(super) fn iperf3_sockets(args: &ServerArgs) -> Result<Iperf3Sockets, Failure
     }
     let datagrams: io::Result<Vec<_>> = listeners.iter().map(one_port::beside).collect();
     let datagrams = datagrams.map_err(|error| {
-        let line = format_args!("--iperf3: port {port}: {}", system_text(&error));
-        Failure::netserver(FAILED, line)
+        let reason = system_text(&error);
+        Failure::netserver(FAILED, format_args!("--iperf3: port {port}: {reason}"))
     })?;
     Ok(Iperf3Sockets {
         listeners,

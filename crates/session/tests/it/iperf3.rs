@@ -391,6 +391,7 @@ fn results() -> Results {
 fn servers() -> Vec<ServerTest> {
     let cookie = Cookie::of(&[7; 36]);
     let said = framed(&parameters().encode());
+    let reply = framed(&results().encode());
     let steps: [ServerTestInput<'_>; 7] = [
         ServerTestInput::Bytes(cookie.bytes()),
         ServerTestInput::Bytes(&said),
@@ -398,7 +399,7 @@ fn servers() -> Vec<ServerTest> {
         ServerTestInput::StreamsOpen,
         ServerTestInput::Bytes(&[4]),
         ServerTestInput::Finished(Box::new(results())),
-        ServerTestInput::Bytes(&framed(&results().encode())),
+        ServerTestInput::Bytes(&reply),
     ];
     (0..=steps.len())
         .map(|count| {

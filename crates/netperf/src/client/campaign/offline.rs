@@ -172,7 +172,7 @@ pub(super) fn make_key(args: &CampaignArgs) -> Result<(), Failure> {
             written.map_err(|error| {
                 let name = path.display();
                 if error.kind() == ErrorKind::AlreadyExists {
-                    let line = format_args!("{name}: exists: give another name, or remove it");
+                    let line = format!("{name}: exists: give another name, or remove it");
                     failure(INVALID, "key", line)
                 } else {
                     failure(

@@ -1,4 +1,4 @@
-//! Where the lines of iperf3 go.
+//! Destinations of the lines of iperf3.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;

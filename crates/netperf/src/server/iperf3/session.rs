@@ -43,14 +43,14 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Seconds after which an idle control connection is probed, and number of probes, one a second.
 const PROBE_AFTER: i32 = 3;
 const PROBES: i32 = 4;
-/// What iperf3 says of a rate above the limit.
+/// Text of iperf3 about a rate above the limit.
 const TOO_FAST: &str = "error - total required bandwidth is larger than server limit";
 /// `EINVAL`.
 const INVALID: i32 = 22;
 /// `EOPNOTSUPP`.
 const UNSUPPORTED: i32 = 95;
 
-/// What a session is started with.
+/// Facts that a session is started with.
 pub(in crate::server) struct SessionStart {
     /// The control connection.
     pub(in crate::server) control: Socket,

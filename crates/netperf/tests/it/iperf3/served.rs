@@ -46,7 +46,7 @@ impl Alone {
     }
 }
 
-/// Whether a port is listened at. Nothing is connected: that would be a client.
+/// True if a port is listened at. Nothing is connected: that would be a client.
 fn listens(port: u16) -> bool {
     let wanted = format!(":{port:04X}");
     ["/proc/net/tcp", "/proc/net/tcp6"].iter().any(|name| {

@@ -86,7 +86,7 @@ impl Counted {
     }
 }
 
-/// What a direction of a stream carries.
+/// Load of a direction of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::server) enum Carries {
     /// Bytes of a connection, either way.

@@ -42,7 +42,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Time in which final datagrams are answered again before the server ends.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// What the threads of a server share.
+/// State that the threads of a server share.
 struct Iperf2Shared {
     board: Arc<Iperf2Board>,
     policy: Policy,

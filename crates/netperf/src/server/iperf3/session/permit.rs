@@ -85,7 +85,7 @@ impl Iperf3Session<'_> {
     }
 }
 
-/// What iperf3 says of the end of a session.
+/// Text of iperf3 about the end of a session.
 pub(super) fn said(end: &ServerEnd) -> Option<String> {
     let error = |text: String| Some(format!("error - {text}"));
     match end {

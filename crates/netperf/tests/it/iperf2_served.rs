@@ -197,6 +197,20 @@ fn counts_of_both_ends_agree() {
         let rows = udp.stdout.matches("16170 Bytes").count();
         assert_eq!(rows, 2, "{}", udp.account());
         assert!(udp.stdout.contains("[SUM]"), "{}", udp.account());
+
+        for (way, directions) in [("-R", 1), ("--full-duplex", 2)] {
+            let udp = Served::start(&own, &["-u", "-P", "1", "-f", "B"]);
+            let options = [
+                "-u", "-n", "8000", "-l", "800", "-b", "400k", "-f", "B", way,
+            ];
+            let sent = udp.client(client, &options);
+            assert_eq!(sent.status.code(), Some(0), "{}", sent.account());
+            // Ten datagrams and the final one of each direction.
+            let rows = |text: &str| text.matches(" 8800 Bytes").count();
+            let udp = udp.running.finish();
+            assert_eq!(rows(&sent.stdout), directions, "{}", sent.account());
+            assert_eq!(rows(&udp.stdout), directions, "{}", udp.account());
+        }
     }
 }
 

@@ -49,8 +49,11 @@ impl FlowSender {
                 let send = |bytes: &[u8]| send_back(self.socket.as_fd(), bytes, &self.source);
                 let (run, last) = self.send(&order, &self.counts, send)?;
                 let number = last.saturating_add(1).saturating_neg();
-                self.send_final(number, order.block, send);
-                Ok(run)
+                let final_bytes = self.send_final(number, order.block, send);
+                Ok(Transfer {
+                    bytes: run.bytes.saturating_add(final_bytes),
+                    ..run
+                })
             }
             FlowSending::Back(_, port, order) => self.send_back_on_own_flow(port, &order),
         }
@@ -77,7 +80,7 @@ impl FlowSender {
             for effect in effects {
                 match effect {
                     FinishEffect::SendFinal(number) => {
-                        self.send_final(number, order.block, transmit);
+                        let _counted = self.send_final(number, order.block, transmit);
                     }
                     FinishEffect::Expect(within) => arrived = answer(&own, within),
                 }
@@ -126,13 +129,13 @@ impl FlowSender {
     }
 
     /// Sends a final datagram: as long as the others, or as short as possible if no more may be
-    /// sent.
+    /// sent. Returns its bytes, 0 if it was not sent.
     fn send_final(
         &self,
         number: i64,
         length: usize,
         mut transmit: impl FnMut(&[u8]) -> io::Result<usize>,
-    ) {
+    ) -> u64 {
         let sent = Some(now());
         let stamp = Datagram { number, sent }.stamp();
         let mut bytes = vec![0; length.max(stamp.len())];
@@ -144,13 +147,14 @@ impl FlowSender {
             let taken = |length: usize| credit.take(u64::try_from(length).unwrap_or(u64::MAX), 0);
             if !taken(bytes.len()) {
                 if !taken(stamp.len()) {
-                    return;
+                    return 0;
                 }
                 bytes.truncate(stamp.len());
             }
         }
         // A lost final datagram is sent again, or the client ends by its own limit.
-        let _lost = transmit(&bytes);
+        let sent = transmit(&bytes).unwrap_or(0);
+        u64::try_from(sent).unwrap_or(u64::MAX)
     }
 }
 

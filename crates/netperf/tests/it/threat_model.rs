@@ -242,12 +242,12 @@ const HELD: &[(&str, &str, &str)] = &[
     (
         "commanding an agent without its key",
         "crates/netperf/tests/it/campaign_security.rs",
-        "threat_model_wrong_keys_move_nothing_and_fill_no_log",
+        "threat_model_wrong_keys_cost_little_and_fill_no_log",
     ),
     (
         "filling the log of an agent with wrong keys",
         "crates/netperf/tests/it/campaign_security.rs",
-        "threat_model_wrong_keys_move_nothing_and_fill_no_log",
+        "threat_model_wrong_keys_cost_little_and_fill_no_log",
     ),
     (
         "repeating a recorded campaign, or parts of it",

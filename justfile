@@ -34,7 +34,7 @@ truth part="all" *filters="truth::":
     status=0
     # Most of the time of a test is waiting.
     # The whole workspace, so that `cargo test --workspace` compiles nothing again.
-    cargo test --workspace --test it {{ filters }} -- $which --test-threads=12 || status=$?
+    cargo test --workspace --test it -- {{ filters }} $which --test-threads=12 || status=$?
     printf '\n| theme | claim | truth | got | tolerance |\n|---|---|---|---|---|\n'
     sort "$NETPERF_TRUTH_TABLE"
     exit "$status"
@@ -66,7 +66,7 @@ campaign-clocks:
 attacks *filters="attacks:: guard::":
     cargo build --release -p netperf
     NETPERF_STAND_IN_DIR="$PWD/target/release" cargo test -p netperf --test it \
-        {{ filters }} -- --ignored --test-threads=1 --nocapture
+        -- {{ filters }} --ignored --test-threads=1 --nocapture
 
 # Agree with 500 agents within 5 s, and stream the cells of 1,000 agents, in bounded memory; on an
 # idle machine.

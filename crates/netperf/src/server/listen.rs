@@ -302,7 +302,8 @@ fn vsock_listener(host: &str, port: &str) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn wildcards(port: u16, wanted: Want) -> Vec<SocketAddr> {
+/// Addresses of all interfaces, IPv6 first.
+pub(super) fn wildcards(port: u16, wanted: Want) -> Vec<SocketAddr> {
     let v6 = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), port);
     let v4 = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
     match wanted {
@@ -326,7 +327,7 @@ fn listener(address: SocketAddr) -> io::Result<Socket> {
 
 /// Moves to the background. The listeners are already open, so that clients can connect as soon
 /// as the command returns.
-fn detach() -> io::Result<Forked> {
+pub(super) fn detach() -> io::Result<Forked> {
     let side = process::fork_single_threaded()?;
     if side == Forked::Child {
         process::new_session()?;

@@ -16,7 +16,7 @@ use netperf_cli::Iperf2Args;
 use netperf_engine::iperf2::PATIENCE;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Policy, Require};
-use netperf_os::process::{self, Forked};
+use netperf_os::process::Forked;
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready, sleep};
@@ -29,6 +29,7 @@ use super::connection::serve_shown as serve_connection;
 use super::datagrams::serve_shown as serve_datagrams;
 use crate::iperf2::stamp;
 use crate::output::{err, out, system_text};
+use crate::server::listen::detach;
 use crate::server::record::NoRecords;
 use crate::server::sandbox;
 use crate::threads::spawn;
@@ -117,17 +118,6 @@ pub(crate) fn serve(args: &Iperf2Args) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failed("cannot serve", &error),
     }
-}
-
-/// Moves to the background.
-fn detach() -> io::Result<Forked> {
-    let side = process::fork_single_threaded()?;
-    if side == Forked::Child {
-        process::new_session()?;
-        std::env::set_current_dir("/")?;
-        process::close_standard_streams()?;
-    }
-    Ok(side)
 }
 
 /// The listener, or the socket of datagrams.

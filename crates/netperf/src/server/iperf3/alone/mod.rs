@@ -7,7 +7,7 @@ mod intake;
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -28,6 +28,7 @@ use crate::iperf3::lines::LineWriter;
 use crate::iperf3::report::{Iperf3Report, ReportOptions};
 use crate::iperf3::verbose::described;
 use crate::output::{err, system_text};
+use crate::server::listen::{detach, wildcards};
 use crate::server::one_port::beside;
 use crate::server::record::NoRecords;
 use crate::server::sandbox;
@@ -82,17 +83,6 @@ fn serve_or_fail(args: &Iperf3Server) -> Result<ExitCode, String> {
     exit
 }
 
-/// Moves to the background.
-fn detach() -> io::Result<Forked> {
-    let side = process::fork_single_threaded()?;
-    if side == Forked::Child {
-        process::new_session()?;
-        std::env::set_current_dir("/")?;
-        process::close_standard_streams()?;
-    }
-    Ok(side)
-}
-
 fn write_pid(file: &PathBuf) -> io::Result<()> {
     File::create(file)?.write_all(std::process::id().to_string().as_bytes())
 }
@@ -112,16 +102,7 @@ fn listener(common: &Iperf3Common) -> io::Result<Socket> {
                 .map_err(|error| io::Error::other(error.to_string()))?
                 .addresses
         }
-        None => {
-            let port = text.parse().unwrap_or(PORT);
-            let v6 = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), port);
-            let v4 = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
-            match wanted {
-                Want::Any => vec![v6, v4],
-                Want::V6 => vec![v6],
-                Want::V4 => vec![v4],
-            }
-        }
+        None => wildcards(text.parse().unwrap_or(PORT), wanted),
     };
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in addresses {

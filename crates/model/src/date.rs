@@ -35,7 +35,8 @@ pub fn days(year: u64, month: u64, day: u64) -> Option<u64> {
 
 /// Year, month and day of a number of days since 1970. Counts in eras of 400 years that begin
 /// in March, so that the leap day ends a year.
-fn civil(days: u64) -> (u64, u64, u64) {
+#[must_use]
+pub fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let era = shifted / 146_097;
     let of_era = shifted % 146_097;

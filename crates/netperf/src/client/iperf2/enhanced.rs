@@ -70,6 +70,6 @@ impl SentCounts {
 /// Time of day in the line of a connection.
 pub(super) fn day_and_time() -> String {
     let date = netperf_model::date::date(clock::since_epoch().as_secs_f64());
-    let date = date.unwrap_or_default().replace('T', " ");
+    let date = date.unwrap_or_default();
     date.get(..19).unwrap_or(&date).to_owned()
 }

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use netperf_model::date::civil;
+
 /// A value.
 pub(super) enum JsonNode {
     Plain(serde_json::Value),
@@ -85,21 +87,13 @@ pub(crate) fn http_date(since_epoch: Duration) -> String {
     ];
     let seconds = since_epoch.as_secs();
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Days to a date of the Gregorian calendar (Howard Hinnant, civil_from_days).
-    let shifted = days + 719_468;
-    let (era, day) = (shifted / 146_097, shifted % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day_of_month = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + u64::from(month <= 2);
+    let (year, month, day) = civil(days);
     let name = |names: &[&'static str], index: u64| {
         let index = usize::try_from(index).unwrap_or(0);
         names.get(index).copied().unwrap_or_default()
     };
     format!(
-        "{}, {day_of_month:02} {} {year} {:02}:{:02}:{:02} GMT",
+        "{}, {day:02} {} {year} {:02}:{:02}:{:02} GMT",
         name(&DAYS, days % 7),
         name(&MONTHS, month - 1),
         rest / 3600,

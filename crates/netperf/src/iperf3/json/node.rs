@@ -4,12 +4,23 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use netperf_model::date::civil;
+use serde::{Serialize, Serializer};
 
-/// A value.
+/// A value. serde(1) writes it in one line.
+#[derive(Serialize)]
+#[serde(untagged)]
 pub(super) enum JsonNode {
     Plain(serde_json::Value),
     Array(Vec<Self>),
-    Object(Vec<(&'static str, Self)>),
+    Object(#[serde(serialize_with = "in_order")] Vec<(&'static str, Self)>),
+}
+
+/// Writes an object with the keys as they are.
+fn in_order<S: Serializer>(
+    keys: &[(&'static str, JsonNode)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(keys.iter().map(|(key, value)| (key, value)))
 }
 
 pub(super) fn plain(value: impl Into<serde_json::Value>) -> JsonNode {
@@ -43,39 +54,11 @@ impl JsonNode {
         }
     }
 
-    /// Writes the value in one line.
-    fn compact(&self, text: &mut String) {
-        match self {
-            Self::Plain(value) => {
-                let _written = write!(text, "{value}");
-            }
-            Self::Array(values) => {
-                text.push('[');
-                for (index, value) in values.iter().enumerate() {
-                    text.push_str(if index > 0 { "," } else { "" });
-                    value.compact(text);
-                }
-                text.push(']');
-            }
-            Self::Object(keys) => {
-                text.push('{');
-                for (index, (key, value)) in keys.iter().enumerate() {
-                    text.push_str(if index > 0 { "," } else { "" });
-                    let _written = write!(text, "\"{key}\":");
-                    value.compact(text);
-                }
-                text.push('}');
-            }
-        }
-    }
-
     /// A line of a stream of events.
     pub(super) fn event(self, name: &str) -> String {
         let keys = vec![("event", plain(name)), ("data", self)];
-        let mut text = String::new();
-        Self::Object(keys).compact(&mut text);
-        text.push('\n');
-        text
+        let line = serde_json::to_string(&Self::Object(keys));
+        line.unwrap_or_default() + "\n"
     }
 }
 

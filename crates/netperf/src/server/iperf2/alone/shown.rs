@@ -209,7 +209,6 @@ pub(in crate::server) struct ShownBack {
     board: Arc<Iperf2Board>,
     number: u32,
     counts: Arc<ShownCounts>,
-    block: usize,
 }
 
 impl ShownBack {
@@ -250,7 +249,6 @@ impl ShownBack {
             board,
             number,
             counts,
-            block: order.block,
         })
     }
 
@@ -261,12 +259,7 @@ impl ShownBack {
 
     /// They have ended, with a final one; those that failed have no transfer.
     pub(in crate::server) fn end(&self, transfer: Option<&Transfer>) {
-        let last = u64::try_from(self.block).unwrap_or_default();
-        let transfer = transfer.map(|transfer| Transfer {
-            bytes: transfer.bytes.saturating_add(last),
-            ..*transfer
-        });
-        self.board.end(&self.counts, transfer.as_ref());
+        self.board.end(&self.counts, transfer);
     }
 
     /// The client has reported.

@@ -70,17 +70,24 @@ impl FlowSender {
         let shown = board.and_then(|board| ShownBack::begin(board, &own, order));
         let counts = shown.as_ref().map(ShownBack::counts);
         let sent = self.send(order, &counts.unwrap_or_default(), transmit);
-        if let Some(shown) = &shown {
-            shown.end(sent.as_ref().ok().map(|(run, _)| run));
-        }
-        let (run, last) = sent?;
+        let (mut run, last) = sent.inspect_err(|_| {
+            if let Some(shown) = &shown {
+                shown.end(None);
+            }
+        })?;
+        // The row has the first final datagram.
+        let mut row = shown.as_ref();
         let (mut state, mut effects) = finish::start(last, true);
         while !effects.is_empty() && !self.stop.load(Ordering::Relaxed) {
             let mut arrived = None;
             for effect in effects {
                 match effect {
                     FinishEffect::SendFinal(number) => {
-                        let _counted = self.send_final(number, order.block, transmit);
+                        let bytes = self.send_final(number, order.block, transmit);
+                        if let Some(shown) = row.take() {
+                            run.bytes = run.bytes.saturating_add(bytes);
+                            shown.end(Some(&run));
+                        }
                     }
                     FinishEffect::Expect(within) => arrived = answer(&own, within),
                 }
@@ -89,6 +96,9 @@ impl FlowSender {
                 .as_deref()
                 .map_or(FinishInput::TimedOut, FinishInput::Arrived);
             (state, effects) = finish::step(state, input);
+        }
+        if let Some(shown) = row {
+            shown.end(Some(&run));
         }
         if let (Some(shown), FinishState::Over(Some(report))) = (&shown, &state) {
             shown.report(report);

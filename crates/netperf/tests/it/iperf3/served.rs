@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use netperf_testkit::{eventually, procfs};
+
 use super::shape::{masked, paths};
 use super::*;
 
@@ -19,18 +21,23 @@ impl Alone {
         })
     }
 
-    /// Starts a server with the words for a port.
+    /// Starts a server with the words for a port. Another process may take the free port first, so
+    /// a few are tried.
     pub(super) fn start_by(program: &Path, words: impl Fn(&str) -> Vec<String>) -> Self {
-        let port = free_port();
-        let running = Invocation::new(program)
-            .args(words(&port.to_string()))
-            .patience(PATIENCE)
-            .spawn();
-        assert!(
-            netperf_testkit::eventually(PATIENCE, || listens(port)),
-            "no listener"
-        );
-        Self { port, running }
+        for _ in 0..4 {
+            let port = free_port();
+            let mut running = Invocation::new(program)
+                .args(words(&port.to_string()))
+                .patience(PATIENCE)
+                .spawn();
+            // Nothing is connected: that would be a client.
+            let listens = || running.ended() || procfs::is_bound(port, false);
+            assert!(eventually(PATIENCE, listens), "no listener");
+            if !running.ended() {
+                return Self { port, running };
+            }
+        }
+        panic!("the server did not start");
     }
 
     fn client(&self, program: &Path, options: &[&str]) -> Invocation {
@@ -44,19 +51,6 @@ impl Alone {
         self.running.signal("INT");
         self.running.finish()
     }
-}
-
-/// True if a port is listened at. Nothing is connected: that would be a client.
-fn listens(port: u16) -> bool {
-    let wanted = format!(":{port:04X}");
-    ["/proc/net/tcp", "/proc/net/tcp6"].iter().any(|name| {
-        let table = std::fs::read_to_string(name).unwrap_or_default();
-        table.lines().any(|line| {
-            let mut words = line.split_whitespace().skip(1);
-            let local = words.next().is_some_and(|local| local.ends_with(&wanted));
-            local && words.nth(1) == Some("0A")
-        })
-    })
 }
 
 /// Tests whose output at the server is compared, and options of the server.

@@ -151,13 +151,22 @@ fn lines_are_those_of_the_transcripts() {
     let scratch = Scratch::new();
     let own = link(&scratch);
     let text = include_str!("golden_iperf/iperf2.json");
-    let cases: Vec<Value> = serde_json::from_str(text).expect("transcripts");
+    expect_no_difference(text, |case| difference(&own, case));
+}
+
+/// Compares transcripts, four at a time.
+#[track_caller]
+pub(crate) fn expect_no_difference(
+    transcripts: &str,
+    difference: impl Fn(&Value) -> Option<String> + Sync,
+) {
+    let cases: Vec<Value> = serde_json::from_str(transcripts).expect("transcripts");
     let mut wrong = Vec::new();
     for some in cases.chunks(4) {
         std::thread::scope(|scope| {
             let threads: Vec<_> = some
                 .iter()
-                .map(|case| scope.spawn(|| difference(&own, case)))
+                .map(|case| scope.spawn(|| difference(case)))
                 .collect();
             for thread in threads {
                 wrong.extend(thread.join().expect("a thread"));

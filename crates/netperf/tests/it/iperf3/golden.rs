@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::served::{Alone, lines};
 use super::shape::paths;
 use super::*;
+use crate::iperf2_golden::expect_no_difference;
 
 /// Lines that are not compared: `server_output_text` has the ports of its own run; rows of a
 /// server that had received nothing when the test ended.
@@ -81,18 +82,5 @@ fn lines_and_keys_are_those_of_the_transcripts() {
     let scratch = Scratch::new();
     let own = link(&scratch);
     let text = include_str!("../golden_iperf/iperf3.json");
-    let cases: Vec<Value> = serde_json::from_str(text).unwrap();
-    let mut wrong = Vec::new();
-    for some in cases.chunks(4) {
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = some
-                .iter()
-                .map(|case| scope.spawn(|| difference(&own, case)))
-                .collect();
-            for thread in threads {
-                wrong.extend(thread.join().unwrap());
-            }
-        });
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    expect_no_difference(text, |case| difference(&own, case));
 }

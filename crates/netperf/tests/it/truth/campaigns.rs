@@ -7,7 +7,7 @@ use netperf_testkit::process::signal;
 use netperf_testkit::{Bottleneck, Invocation, Netserver, Running, eventually, machine, ours};
 use serde_json::Value;
 
-use super::{Tolerance, check};
+use super::{Tolerance, check, held};
 use crate::campaign_hosts::{APART, CampaignHosts, PATIENCE, document, number};
 
 /// Absolute error and bound of the offset of each member's clock, seconds.
@@ -228,22 +228,14 @@ fn limited(count: u8) -> Option<(CampaignHosts, f64)> {
 }
 
 /// The document of a campaign without missing cells. On a busy machine an answer may be late, which
-/// the campaign says; it has three tries.
+/// the campaign says.
 fn complete(hosts: &CampaignHosts, plan: &str) -> Value {
     let run = || hosts.campaign(plan).run();
-    let finished = (0..2).fold(run(), |finished, _| {
-        if finished.status.success() {
-            finished
-        } else {
-            run()
-        }
-    });
-    document(finished, 0)
+    document(held(run, |finished| finished.status.success()), 0)
 }
 
 /// Rates, or sums of them, of a campaign in which all are the truth. A receiver that gets no
-/// processor at the edge of its window counts bytes that came before: on a busy machine the
-/// campaign has three tries.
+/// processor at the edge of its window counts bytes that came before.
 fn true_rates(
     hosts: &CampaignHosts,
     plan: &str,
@@ -251,12 +243,8 @@ fn true_rates(
     figures: impl Fn(&[(usize, usize, f64)]) -> Vec<f64>,
 ) -> Vec<f64> {
     let run = || figures(&rates(&complete(hosts, plan)));
-    (0..2).fold(run(), |found, _| {
-        if found.iter().all(|&rate| tolerance.holds(truth, rate)) {
-            found
-        } else {
-            run()
-        }
+    held(run, |found| {
+        found.iter().all(|&rate| tolerance.holds(truth, rate))
     })
 }
 

@@ -7,7 +7,7 @@ use netperf_testkit::{
     Bottleneck, Invocation, LinkHost, Programs, RoutedLink, machine, note, ours,
 };
 
-use super::{Bench, SLOW_LINKS, Tolerance, at_once, check, shown};
+use super::{Bench, SLOW_LINKS, Tolerance, at_once, check, held, shown};
 
 /// Runs of each case.
 const RUNS: u32 = 5;
@@ -115,9 +115,6 @@ fn pattern(link: Bottleneck, pair: &Pair, runs: u32, seconds: u32) -> Option<[St
     Some(found)
 }
 
-/// Most series of runs on a link. A busy machine delays the ends of runs.
-const TRIES: usize = 3;
-
 /// A time, and its limit.
 struct Time {
     claim: String,
@@ -133,17 +130,9 @@ impl Time {
 
 /// Our client with a netserver, and 2.7.0 with 2.7.0 on another link of the same kind.
 fn pattern_is_complete_and_in_time(link: &Bottleneck, pair: &Pair, runs: u32, seconds: u32) {
-    for _ in 1..TRIES {
-        let Some(times) = times_of_complete_runs(link, pair, runs, seconds) else {
-            return;
-        };
-        if times.iter().all(|time| time.took <= time.most) {
-            times.iter().for_each(Time::check);
-            return;
-        }
-    }
-    let last = times_of_complete_runs(link, pair, runs, seconds);
-    last.iter().flatten().for_each(Time::check);
+    let run = || times_of_complete_runs(link, pair, runs, seconds).unwrap_or_default();
+    let times = held(run, |times| times.iter().all(|time| time.took <= time.most));
+    times.iter().for_each(Time::check);
 }
 
 /// Times of the runs of a series, which has to be complete.

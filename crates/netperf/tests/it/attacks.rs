@@ -32,6 +32,10 @@ const HELD: usize = 60;
 const GONE: Duration = Duration::from_secs(20);
 /// Rounds of an attack before it is under way.
 const ROUNDS: usize = 8;
+/// Share of their quiet rate that honest clients keep under an attack, at least.
+const RATE_KEPT: f64 = 0.9;
+/// Time until 99 of 100 first answers under an attack, at most.
+const FIRST_ANSWER: Duration = Duration::from_millis(100);
 /// Interval between the connections of an attacker.
 const INTERVAL: Duration = Duration::from_millis(20);
 /// Addresses of the attackers.
@@ -461,10 +465,38 @@ fn first_answer(target: &Target, message: &[u8]) -> Duration {
     waiting.elapsed()
 }
 
-/// Measures the rate of honest clients, and the time until first answers, with and without each
-/// attack.
-fn keeps_rate_and_answers(target: &Target) {
+/// Rate of honest clients during an attack, as a share of the rate right before, and a quiet rate as
+/// a share of the quiet rate before it. A median below what is asked is measured again, and judged
+/// by the median of all.
+fn rates_kept(rate: impl Fn() -> f64, attacked: impl Fn() -> f64) -> (f64, f64) {
     const PAIRS: usize = 7;
+    let (mut kept, mut quiet) = (Vec::new(), Vec::new());
+    for _series in 0..3 {
+        for _ in 0..PAIRS {
+            let before = rate();
+            quiet.push(before);
+            kept.push(attacked() / before);
+        }
+        if median(kept.clone()) >= RATE_KEPT {
+            break;
+        }
+    }
+    let alike = quiet.windows(2).map(|pair| pair[1] / pair[0]).collect();
+    (median(kept), median(alike))
+}
+
+/// Time until what an attack left at the netserver is gone, and whether it went.
+fn time_until_nothing_is_left(target: &Target) -> (bool, Duration) {
+    let files = || std::fs::read_dir(target.folder.path()).map_or(0, Iterator::count);
+    let gone = || target.server.sessions().is_empty() && files() == 0;
+    let end = Stopwatch::start();
+    let is_gone = eventually(Duration::from_secs(5), gone);
+    (is_gone, end.elapsed())
+}
+
+/// Measures the rate of honest clients, and the time until first answers, with and without each
+/// attack. All attacks are measured before one is judged.
+fn keeps_rate_and_answers(target: &Target) {
     const ANSWERS: usize = 200;
     let messages = Messages::new();
     let rate = || {
@@ -472,16 +504,14 @@ fn keeps_rate_and_answers(target: &Target) {
         let finished = target.honest(&words).run().expect_clean();
         finished.stdout.trim().parse::<f64>().expect("a rate")
     };
-    let all = [&ON_GREETING[..], &BY_RECORDS].concat();
-    for kind in all {
+    let mut missed = Vec::new();
+    for kind in [&ON_GREETING[..], &BY_RECORDS].concat() {
         let campaign = Campaign {
             messages: &messages,
             kinds: &[kind],
             sources: &SOURCES[..2],
         };
-        let attacked = || under(&target.server, campaign, rate);
-        let ratios = (0..PAIRS).map(|_| (rate(), attacked()));
-        let kept = median(ratios.map(|(quiet, attacked)| attacked / quiet).collect());
+        let (kept, without) = rates_kept(rate, || under(&target.server, campaign, rate));
         let message = if target.has_key {
             messages.of(Attack::Greeting, 0)
         } else {
@@ -493,18 +523,17 @@ fn keeps_rate_and_answers(target: &Target) {
         });
         times.sort();
         let late = times[ANSWERS * 99 / 100];
-        let files = || std::fs::read_dir(target.folder.path()).map_or(0, Iterator::count);
-        let gone = || target.server.sessions().is_empty() && files() == 0;
-        let end = Stopwatch::start();
-        let is_gone = eventually(Duration::from_secs(5), gone);
-        let rest = end.elapsed();
-        note(&format!(
-            "{kind:?}: {kept:.3} of the rate, {late:?}, nothing left after {rest:?}"
-        ));
-        assert!(is_gone, "{kind:?}: {:?}", target.server.sessions());
-        assert!(kept >= 0.9, "{kind:?}: {kept}");
-        assert!(late < Duration::from_millis(100), "{kind:?}: {late:?}");
+        let (is_gone, rest) = time_until_nothing_is_left(target);
+        let line = format!(
+            "{kind:?}: {kept:.3} of the rate (without it {without:.3}), first answers \
+             {late:?}, nothing left after {rest:?}: {is_gone}"
+        );
+        note(&line);
+        if !is_gone || kept < RATE_KEPT || late >= FIRST_ANSWER {
+            missed.push(line);
+        }
     }
+    assert!(missed.is_empty(), "{missed:#?}");
 }
 
 #[test]
@@ -533,8 +562,8 @@ fn honest_clients_keep_rate_and_first_answers_under_attacks_on_a_hardened_netser
 fn first_answers_come_early_beside_900_sessions_and_20000_forged_datagrams_a_second() {
     const SESSIONS: u16 = 900;
     const ANSWERS: usize = 200;
-    /// Datagrams sent together, and the pause behind them.
-    const TOGETHER: (usize, Duration) = (200, Duration::from_millis(10));
+    /// Datagrams sent together, and the interval between their begins: 22,000 a second.
+    const TOGETHER: (usize, Duration) = (198, Duration::from_millis(9));
     let _whole = machine::whole();
     let options = ["-D", "--max-session-rate", "100000,100000"];
     let target = Target::new(&ours!(), &options, false);
@@ -554,6 +583,7 @@ fn first_answers_come_early_beside_900_sessions_and_20000_forged_datagrams_a_sec
         scope.spawn(|| {
             let socket = UdpSocket::bind("127.0.0.2:0").expect("a loopback address");
             let messages = Messages::new();
+            let flood = Stopwatch::start();
             for round in 0.. {
                 let datagram = messages.of(Attack::Datagram, round);
                 for _ in 0..TOGETHER.0 {
@@ -564,7 +594,8 @@ fn first_answers_come_early_beside_900_sessions_and_20000_forged_datagrams_a_sec
                 if done.load(Ordering::Relaxed) {
                     return;
                 }
-                std::thread::sleep(TOGETHER.1);
+                let due = TOGETHER.1 * u32::try_from(round + 1).expect("few rounds");
+                std::thread::sleep(due.saturating_sub(flood.elapsed()));
             }
         });
         let under_way = || sent.load(Ordering::Relaxed) > 10 * TOGETHER.0;

@@ -63,8 +63,9 @@ fn watch_for(limit: Duration) {
     });
 }
 
-/// Gives the calling test all of its time again, after it had to wait for others.
-pub(crate) fn restart() {
+/// Gives the calling test all of its time again, after it had to wait for others or before it
+/// measures again.
+pub fn restart() {
     restart_with(LIMIT);
 }
 

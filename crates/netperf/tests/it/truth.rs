@@ -91,6 +91,15 @@ impl Bench {
         note(&finished.account());
         finished
     }
+
+    /// The same; it ends within so many seconds, or a busy machine was late three times.
+    pub(crate) fn run_within(&self, claim: &str, options: &str, most: f64) -> Finished {
+        let seconds = |finished: &Finished| finished.took.as_secs_f64();
+        let run = || self.run(options);
+        let finished = held(run, |finished| seconds(finished) <= most);
+        check(claim, most, seconds(&finished), Tolerance::AtMost);
+        finished
+    }
 }
 
 /// A measurement that holds, or the third one: on a busy machine it may be late. Each has the time

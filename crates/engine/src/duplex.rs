@@ -24,9 +24,6 @@ use crate::ring::Ring;
 use crate::stop::{AlarmStop, Ended, Lost, Phase, Stop, control_end, is_gone};
 use crate::workload::{LoopContext, stream};
 
-/// Interval between looks around while nothing arrives.
-pub(crate) const LOOK: Duration = Duration::from_millis(50);
-
 /// Time limits of a receiver that waits for the end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
@@ -302,6 +299,10 @@ where
         counts,
         over,
     } = got;
+    outward.reclaim();
+    tally.failed_sends += outward.take_dropped();
+    let outward = (outward.counts(), IoCounts::of_sends(tally.send_calls));
+    let inward = (counts, IoCounts::of_receives(got.recv_calls));
     // Received data counts even if sending failed.
     *tally = tally.plus(&got);
     let sending = sent.map_err(Failed::Sending)?;
@@ -309,11 +310,7 @@ where
         sending,
         receiving: ended.map_err(Failed::Receiving)?,
         quality,
-        counts: outward
-            .counts()
-            .into_iter()
-            .chain(counts)
-            .reduce(IoCounts::plus),
+        counts: IoCounts::of_parts(outward, inward),
         over,
     })
 }

@@ -16,6 +16,8 @@
 
 mod arrivals;
 mod data_ports;
+#[cfg(any(feature = "flows", feature = "paths"))]
+mod direction;
 pub mod due;
 #[cfg(feature = "paths")]
 mod duplex;

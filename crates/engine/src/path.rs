@@ -134,7 +134,9 @@ fn of_datagrams(job: &EndJob) -> DataPath {
 pub(crate) fn take_only_permitted(job: &EndJob, socket: &Socket) -> io::Result<()> {
     let may_choose = !job.is_netperf() && job.transport.is_inet() && !job.transport.is_connected();
     let path = may_choose.then(|| choose(job, PathClass::Datagrams));
-    let Some(DataPath::RingRecv | DataPath::BatchRecv | DataPath::Stamped(_)) = path else {
+    let Some(DataPath::BothWays | DataPath::RingRecv | DataPath::BatchRecv | DataPath::Stamped(_)) =
+        path
+    else {
         return Ok(());
     };
     match job.sources.networks() {
@@ -473,14 +475,20 @@ mod tests {
                 job.role = role;
             }
             set(&mut job);
-            choose(&job, class)
+            let path = |job: &EndJob| format!("{:?}", choose(job, class));
+            match path(&job).as_str() {
+                "BothWays" => [true, false]
+                    .map(|sends| path(&job.direction(sends)))
+                    .join(", "),
+                path => path.to_owned(),
+            }
         };
         let usual = path(|_| {});
-        let mut text = format!("{class:?} {name} {role:?}: {usual:?}\n");
+        let mut text = format!("{class:?} {name} {role:?}: {usual}\n");
         for (option, set) in OPTIONS {
             let chosen = path(set);
             if chosen != usual {
-                text += &format!("  {option}: {chosen:?}\n");
+                text += &format!("  {option}: {chosen}\n");
             }
         }
         text

@@ -4,7 +4,6 @@
 
 use std::io;
 use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 use assert_no_alloc::{AllocDisabler, assert_no_alloc};
@@ -22,7 +21,6 @@ use netperf_model::plan::TouchPlan;
 use netperf_model::{Arrival, EndPlan, EndSetup, PacePlan, RatePlan, RateUnit, Stamper, Tally};
 use netperf_os::Socket;
 use netperf_os::alarm::{Alarm, Outside};
-use netperf_transport::duplex::StreamHalf;
 use netperf_transport::io::batch::Trains;
 use netperf_transport::io::{
     Again, BatchedRecv, BatchedSend, ByRing, Discarding, RingRecv, RingSend, RingZeroCopy, Stamped,
@@ -424,14 +422,14 @@ fn both_ways() {
     std::thread::scope(|scope| {
         for (end, size) in [(here, 20_000), (there, 30_000)] {
             scope.spawn(move || {
-                let (mut ring, mut half) = (ring(size), StreamHalf(end.as_fd()));
+                let (mut ring, mut half) = (ring(size), Tcp(end.try_clone().unwrap()));
                 let counted = within(limit, &mut NoRecorder, |run| {
                     stream::send(&mut half, &mut ring, run)
                 });
                 assert_eq!(counted.bytes_sent, BYTES);
             });
             scope.spawn(move || {
-                let (mut ring, mut half) = (ring(size), StreamHalf(end.as_fd()));
+                let (mut ring, mut half) = (ring(size), Tcp(end.try_clone().unwrap()));
                 let counted = within(limit, &mut NoRecorder, |run| {
                     stream::receive(&mut half, &mut ring, run)
                 });

@@ -228,6 +228,24 @@ impl EndJob {
         }
     }
 
+    /// One direction of data both ways, as the job of an end that does nothing else.
+    #[must_use]
+    pub fn direction(&self, sends: bool) -> Self {
+        let mut job = Self {
+            sends,
+            receives: !sends,
+            duplex: None,
+            ..self.clone()
+        };
+        let io = job.end.io;
+        job.end.io = if sends {
+            io.of_sender()
+        } else {
+            io.of_receiver()
+        };
+        job
+    }
+
     /// Returns true if this is netperf's end.
     #[must_use]
     pub const fn is_netperf(&self) -> bool {

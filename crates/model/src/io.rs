@@ -77,6 +77,25 @@ impl IoPlan {
     pub const fn is_batched(&self) -> bool {
         self.batch.is_some() || self.segments
     }
+
+    /// The part that applies to an end, or a direction of it, that only sends.
+    #[must_use]
+    pub const fn of_sender(self) -> Self {
+        Self {
+            discard: false,
+            splice: false,
+            ..self
+        }
+    }
+
+    /// The part that applies to an end, or a direction of it, that only receives.
+    #[must_use]
+    pub const fn of_receiver(self) -> Self {
+        Self {
+            zerocopy: false,
+            ..self
+        }
+    }
 }
 
 /// Counts of system calls and completions of a run whose calls move several messages.
@@ -102,6 +121,33 @@ impl IoCounts {
             zerocopy_done: self.zerocopy_done + other.zerocopy_done,
             zerocopy_copied: self.zerocopy_copied + other.zerocopy_copied,
         }
+    }
+
+    /// Calls that each sent one message.
+    #[must_use]
+    pub fn of_sends(send_calls: u64) -> Self {
+        Self {
+            send_calls,
+            ..Self::default()
+        }
+    }
+
+    /// Calls that each received one message.
+    #[must_use]
+    pub fn of_receives(recv_calls: u64) -> Self {
+        Self {
+            recv_calls,
+            ..Self::default()
+        }
+    }
+
+    /// The counts of two parts of a run, each with what it counts as where its calls were not
+    /// counted: a call for each message. `None` if those of neither were.
+    #[must_use]
+    pub fn of_parts(one: (Option<Self>, Self), other: (Option<Self>, Self)) -> Option<Self> {
+        let is_counted = one.0.is_some() || other.0.is_some();
+        let counts = |part: (Option<Self>, Self)| part.0.unwrap_or(part.1);
+        is_counted.then(|| counts(one).plus(counts(other)))
     }
 
     /// The share of zero-copy sends that were not copied, from 0 to 1; `None` without any.
@@ -209,6 +255,8 @@ features! {
     Numbers: "numbers", "--rate with datagrams", "";
     /// Many flows in all tests; earlier netservers have them in some.
     MoreFlows: "flows-2", "--flows in this test", "a newer netserver";
+    /// Data paths in all tests; earlier netservers have them in some.
+    MorePaths: "paths-2", "this data path in this test", "a newer netserver";
 }
 
 impl Feature {
@@ -233,7 +281,7 @@ impl Feature {
     /// True if the kind of test, the transport and the options of a request imply it.
     #[must_use]
     pub const fn is_implied(self) -> bool {
-        matches!(self, Self::MoreFlows)
+        matches!(self, Self::MoreFlows | Self::MorePaths)
     }
 
     /// Alternative to ask for; empty where there is none in particular.

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use thiserror::Error;
 
 pub use self::flows::{needs_of_flows, serves};
+pub use self::places::needs_of_path;
 use crate::catalog::settings::Setting;
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;

@@ -73,6 +73,12 @@ pub trait Endpoint {
         1
     }
 
+    /// True if the end of the data has arrived behind the last receive.
+    #[inline]
+    fn has_ended(&self) -> bool {
+        false
+    }
+
     /// Passes each message of the last receive, which left this many bytes in `buf`, to a
     /// function.
     #[inline]

@@ -309,6 +309,12 @@ pub trait Parts: Endpoint {
     /// Signals the end of data to the peer, within a deadline.
     fn part(self) -> Parted;
 
+    /// Sends a mark of the end of data, which may be lost, and goes on receiving.
+    fn mark(&mut self) {
+        // A peer that is gone needs no mark.
+        let _gone = self.send(&[]);
+    }
+
     /// Path information; `None` if unknown.
     fn facts(&self) -> Option<SocketFacts> {
         None

@@ -243,7 +243,8 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
              separate: each direction has its own connection, and any netserver works. The \
              throughput is the sum of both receivers' rates; REMOTE_RECV_THROUGHPUT and \
              LOCAL_RECV_THROUGHPUT show each direction. With --flows each flow carries both \
-             directions, served by the threads of --threads. Over TCP, Multipath TCP, UDP, \
+             directions, served by the threads of --threads. Each direction has the data path \
+             that it has alone (--zerocopy, --batch and others). Over TCP, Multipath TCP, UDP, \
              UDP-Lite, Unix-domain streams and vsock.",
         ),
     Opt::named("rate", Group::Pacing)

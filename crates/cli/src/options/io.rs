@@ -45,7 +45,7 @@ pub(super) const ZEROCOPY: Opt = Opt::named("zerocopy", Group::Paths)
     .flag(|a| a.io.zerocopy = true)
     .help("send without copying the data")
     .more(
-        "With MSG_ZEROCOPY, at the sending end, in one-way tests over TCP; needs Linux 4.14, and \
+        "With MSG_ZEROCOPY, at each end that sends, in stream tests over TCP; needs Linux 4.14, and \
          pays off for sends of 10 kilobytes or more. The kernel may copy nevertheless, and always \
          does on loopback: LOCAL_ZEROCOPY_SHARE and REMOTE_ZEROCOPY_SHARE show the share that was \
          not copied.",
@@ -55,7 +55,7 @@ pub(super) const DISCARD: Opt = Opt::named("discard", Group::Paths)
     .flag(|a| a.io.discard = true)
     .help("count received data and discard it in the kernel")
     .more(
-        "With MSG_TRUNC, at the receiving end, in one-way tests over TCP or UDP: the data is never \
+        "With MSG_TRUNC, at each end that receives, in stream tests over TCP or UDP: the data is never \
          copied to the program. To receive at netserver, this project's netserver is needed.",
     );
 
@@ -64,7 +64,7 @@ pub(super) const BATCH: Opt = Opt::named("batch", Group::Paths)
     .set(|a, text| set_both_ends(&mut a.io.batch, text, size))
     .help("messages per system call")
     .more(
-        "With sendmmsg and recvmmsg, in one-way tests over UDP; with --io uring also over TCP: the \
+        "With sendmmsg and recvmmsg, in stream tests over UDP; with --io uring also over TCP: the \
          number of sends per call, and of receive buffers. One value is for both ends; the default \
          is 1. Sends and receives are counted in messages.",
     );
@@ -74,7 +74,7 @@ pub(super) const SEGMENTS: Opt = Opt::named("segment-offload", Group::Paths)
     .set(|a, text| set_both_ends(&mut a.io.segments, text, is_on))
     .help("on or off: let the kernel split and join datagrams")
     .more(
-        "With UDP_SEGMENT at the sending end and UDP_GRO at the receiving end, in one-way tests \
+        "With UDP_SEGMENT for sending and UDP_GRO for receiving, in stream tests \
          over UDP; needs Linux 5.0, and messages that fit into the path's MTU. One call then \
          carries up to 64 datagrams. One value is for both ends. Sends and receives are counted in \
          datagrams.",
@@ -84,7 +84,7 @@ pub(super) const SPLICE: Opt = Opt::named("splice", Group::Paths)
     .flag(|a| a.io.splice = true)
     .help("move received data through a pipe to the null device")
     .more(
-        "With splice(2), at the receiving end, in one-way tests over TCP: pages are moved, and \
+        "With splice(2), at each end that receives, in stream tests over TCP: pages are moved, and \
          bytes are not copied if the driver places them in pages. To receive at netserver, this \
          project's netserver is needed. TCP_SENDFILE is the equivalent for sending; -V requests the \
          same, also from netperf 2.7.",

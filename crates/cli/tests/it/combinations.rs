@@ -38,6 +38,9 @@ const OPTIONS: &[&str] = &[
     "--io uring --batch 8",
     "--io uring --zerocopy",
     "--io uring --bidirectional same",
+    "--zerocopy --bidirectional same",
+    "--discard --bidirectional separate",
+    "--batch 8 --bidirectional same",
     "--segment-offload on",
     "--splice",
     "--busy-poll 50",
@@ -129,7 +132,7 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("-t OMNI --until 1% -- -d recv -T sctp", "--until", "use -I"),
     ("-t DG_STREAM --count 5", "--count", "give --time"),
     ("-t UDP_STREAM --flows 2 --bidirectional separate", "--flows", "give --bidirectional same"),
-    ("-t TCP_STREAM --flows 2 --bidirectional same --splice", "--bidirectional", "leave out the others"),
+    ("-t UDP_STREAM --bidirectional same --io uring --batch 8 --sequence", "--io uring", "leave out -k"),
 ];
 
 #[test]

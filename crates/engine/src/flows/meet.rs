@@ -7,8 +7,10 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use netperf_model::{EndJob, IoMethod, Stamper};
+use netperf_model::{EndJob, IoMethod, Setting, Stamper};
+use netperf_os::flow_label::flow_info;
 use netperf_os::{SockAddr, Socket};
+use netperf_transport::duplex::TwoWays;
 use netperf_transport::io::{
     BatchedRecv, BatchedSend, ByRing, Discarding, OnRing, RingRecv, RingSend, RingZeroCopy,
     Stamped, ZeroCopy,
@@ -31,7 +33,9 @@ use super::transactions::{TransactionConnects, answers, asks};
 use super::worker::WorkerReport;
 use super::workers::WorkerSetup;
 use super::{no_flows, to_usize};
+use crate::direction::PathDirection;
 use crate::early::{StopReceiver, StopReceiverSlot};
+use crate::end;
 use crate::error::{EngineError, Operation};
 use crate::meet::ConnectionFacts;
 use crate::path::{self, DataPath, PathClass};
@@ -123,9 +127,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
                 let recv = |socket| RingRecv::new(socket, size, false, Some(NAP));
                 self.over_sockets(&how, each(recv))
             }
-            DataPath::BothWays if by_ring => {
-                self.over_sockets(&how, each(|socket| ByRing::of_both_ways(Tcp(socket))))
-            }
+            DataPath::BothWays => self.both_ways(&how),
             _ if by_ring => {
                 let puts_off = puts_off(job);
                 let by_ring = move |socket| ByRing::of_flow(Tcp(socket), NAP, puts_off);
@@ -159,6 +161,10 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         }
         if matches!(path, DataPath::RingRecv | DataPath::RingSend) {
             return self.ring_datagrams(&how, path);
+        }
+        let directions = PathDirection::both(job, PathClass::Datagrams, common.setup);
+        if path == DataPath::BothWays && !directions.iter().all(PathDirection::is_plain) {
+            return self.both_ways_in_datagrams(directions);
         }
         let Self {
             set,
@@ -295,6 +301,63 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
             each.map(by_ring).collect()
         };
         Ok(common.run::<N, RingSend<true>, _>(&open, &share, &DatagramEnds, coordinate))
+    }
+
+    /// Moves the bytes of connections both ways, each direction on its data path.
+    fn both_ways<C: Connects + Sync>(self, how: &C) -> Coordination<T> {
+        let FlowSet { job, common, .. } = self.set;
+        let [outward, inward] = PathDirection::both(job, PathClass::Stream, common.setup);
+        let by_ring = job.end.io.method == IoMethod::Uring;
+        match outward.is_plain() && inward.is_plain() {
+            true if by_ring => {
+                self.over_sockets(how, each(|socket| ByRing::of_both_ways(Tcp(socket))))
+            }
+            true => self.over_sockets(how, each(|socket| Ok(Tcp(socket)))),
+            false => self.over_sockets(how, |sockets| {
+                let own: io::Result<_> = sockets.iter().map(Socket::try_clone).collect();
+                let (sends, receives) = (outward.endpoints(own?)?, inward.endpoints(sockets)?);
+                let each = sends.into_iter().zip(receives);
+                Ok(each
+                    .map(|(out, inward)| TwoWays::new(out, inward))
+                    .collect())
+            }),
+        }
+    }
+
+    /// The same with datagrams. netserver answers the first of each flow.
+    fn both_ways_in_datagrams(self, [outward, inward]: [PathDirection; 2]) -> Coordination<T> {
+        let Self {
+            set,
+            sockets,
+            coordinate,
+        } = self;
+        let FlowSet { job, common, .. } = set;
+        let label = job.end.socket.settings.number(Setting::FlowLabel);
+        let flow_info = label.map_or(0, flow_info);
+        let one = |(socket, to): (Socket, Option<&SockAddr>)| {
+            let sends = outward.endpoint(socket.try_clone()?, to)?;
+            let both = TwoWays::<true>::new(sends, inward.endpoint(socket, to)?);
+            Ok(match to {
+                Some(_) => both,
+                None => both.answering(flow_info),
+            })
+        };
+        let sockets = dealt(sockets, set.threads);
+        let open = |index: u32| {
+            let both: io::Result<Vec<_>> = if N::NETPERF {
+                let aimed = set.aimed(index)?.into_iter();
+                aimed.map(|(socket, to)| one((socket, Some(to)))).collect()
+            } else {
+                let sockets = sockets(index)?;
+                report_drops(&sockets, job)?;
+                sockets
+                    .into_iter()
+                    .map(|socket| one((socket, None)))
+                    .collect()
+            };
+            both.map_err(outward.failed())
+        };
+        Ok(common.run::<N, _, _>(&open, &share(job), &DatagramEnds, coordinate))
     }
 
     /// Has the datagrams of transactions stamped.
@@ -553,6 +616,15 @@ fn how(job: &EndJob) -> How<'_> {
         from: chosen.then(|| SocketAddr::new(local.ip(), 0)),
         token: job.token,
     }
+}
+
+/// Has the kernel report datagrams that a full local queue drops.
+fn report_drops(sockets: &[Socket], job: &EndJob) -> Result<(), EngineError> {
+    let silently = end::drops_silently(job.transport);
+    let mut sockets = sockets.iter().filter(|_| silently);
+    sockets
+        .try_for_each(socket::report_send_errors)
+        .map_err(Operation::Create.failed())
 }
 
 /// Sets the options that a connection must stand for.

@@ -89,7 +89,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         }
         endpoint.reclaim();
         self.tally.failed_sends += endpoint.take_dropped();
-        self.work.counts = endpoint.counts();
+        self.work.counts = endpoint.counts().or(self.work.counts);
         self.work.stamps = endpoint.stamps();
         let idle = if only_sends {
             Duration::ZERO

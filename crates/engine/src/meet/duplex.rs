@@ -5,22 +5,21 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use netperf_model::{Duplex, IoMethod, Limit as LimitPlan};
-use netperf_os::Socket;
 use netperf_os::io::{half_close, set_nonblocking};
 use netperf_os::wait::{Interest, ready};
+use netperf_os::{SockAddr, Socket};
 use netperf_transport::Endpoint;
-use netperf_transport::duplex::{DatagramHalf, StreamHalf};
-use netperf_transport::io::{Again, ByRing, OnRing};
-use netperf_transport::meeting::{Addresses, Connects, OnSocket};
-use netperf_transport::tcp::Tcp;
-use netperf_transport::udp::{Aimed, Udp};
+use netperf_transport::io::Again;
+use netperf_transport::meeting::{Addresses, Connects, OnSocket, Parts as _};
+use netperf_transport::udp::{Aimed, ToPeer, Udp};
 
 use super::{Moved, OneFlow, Work, needed};
-use crate::duplex::{self, BothEnded, Failed, Inward, LOOK, Patience};
+use crate::direction::{LOOK, PathDirection};
+use crate::duplex::{self, BothEnded, Failed, Inward, Patience};
 use crate::error::{EngineError, Operation};
 use crate::finish::{self, AT_MOST, Drained};
 use crate::limit::RunLimit;
-use crate::path::no_ring;
+use crate::path::PathClass;
 use crate::role::Role;
 use crate::stop::{Ended, Phase, Stop};
 use crate::timing::{GRACE, PAD, patience};
@@ -62,15 +61,9 @@ impl<N: Role> OneFlow<'_, '_, N> {
                 let _gone = half_close(outward.as_fd());
             }
         };
-        let ended = if self.blocks() {
-            let receives = StreamHalf(receives.as_fd());
-            let half = &mut StreamHalf(outward.as_fd());
-            self.both(half, move || Ok(receives), limits, tell)?
-        } else {
-            let own = |socket: &Socket| Ok(Tcp(socket.try_clone()?));
-            let halves = own(&outward).and_then(|half| Ok((half, own(receives)?)));
-            self.both_by(halves, limits, tell)?
-        };
+        let directions = PathDirection::both(&self.work.job, PathClass::Stream, &self.work.setup);
+        let sockets = (own(&outward)?, own(receives)?);
+        let ended = self.both::<false>(directions, sockets, None, limits, tell)?;
         wait_again(&outward);
         if !netperf {
             return Ok(self.close(outward, ended.receiving, C::PARTING, seen));
@@ -121,13 +114,6 @@ impl<N: Role> OneFlow<'_, '_, N> {
         };
         let receives = inward.as_ref().unwrap_or(&outward);
         wake_up(receives)?;
-        let sources = self.work.job.sources.clone();
-        let half = |socket| DatagramHalf {
-            socket,
-            to: &to,
-            sources: (!sources.is_anybody()).then_some(&sources),
-        };
-        let halves = (half(outward.as_fd()), half(receives.as_fd()));
         // The end may be lost, like any datagram.
         let patience = self.patience(GRACE, GRACE);
         // A stock netserver does not send an end.
@@ -138,20 +124,20 @@ impl<N: Role> OneFlow<'_, '_, N> {
             | LimitPlan::Messages(_)
             | LimitPlan::UntilStopped => self.most_received(),
         };
-        let (limits, (half, receives)) = ((patience, amount, None), halves);
+        let limits = (patience, amount, None);
+        let sockets = (own(&outward)?, own(receives)?);
+        let mut marks = ToPeer {
+            socket: own(&outward)?,
+            to: to.clone(),
+        };
         let tell = || {
             // An end mark must be able to wait for space in a full queue.
             wait_again(&outward);
-            half.mark_the_end();
+            marks.mark();
         };
-        let ended = if self.blocks() {
-            self.both(&mut { half }, move || Ok(receives), limits, tell)?
-        } else {
-            let halves = half
-                .to_owned()
-                .and_then(|half| Ok((half, receives.to_owned()?)));
-            self.both_by(halves, limits, tell)?
-        };
+        let directions =
+            PathDirection::both(&self.work.job, PathClass::Datagrams, &self.work.setup);
+        let ended = self.both::<true>(directions, sockets, Some(&to), limits, tell)?;
         if !netperf {
             return Ok(Moved::nothing(ended.receiving));
         }
@@ -211,40 +197,37 @@ impl<N: Role> OneFlow<'_, '_, N> {
         }
     }
 
-    /// Returns whether calls wait by themselves.
-    fn blocks(&self) -> bool {
-        self.work.job.end.io.method == IoMethod::Blocking
-    }
-
-    /// Moves data both ways by calls that wait as the job says, or by a ring in each thread.
-    fn both_by<H: OnRing + Send>(
+    /// Moves data both ways, each direction on its data path.
+    fn both<const WHOLE: bool>(
         &mut self,
-        halves: io::Result<(H, H)>,
+        [outward, inward]: [PathDirection; 2],
+        (sends, receives): (Socket, Socket),
+        to: Option<&SockAddr>,
         limits: Limits<'_>,
         tell: impl FnOnce(),
     ) -> Result<BothEnded, EngineError> {
+        let mut out = outward
+            .endpoint::<WHOLE>(sends, to)
+            .map_err(outward.failed())?;
+        // A ring and a pipe belong to the thread that receives.
+        let inward = move || inward.endpoint::<WHOLE>(receives, to);
         let failed = |error| Operation::Create.failed()(error);
-        let (outward, inward) = halves.map_err(failed)?;
-        match self.work.job.end.io.method {
-            IoMethod::Blocking | IoMethod::Uring => {
-                let mut outward = ByRing::new(outward, None, false).map_err(no_ring())?;
-                let inward = move || ByRing::new(inward, Some(LOOK), false);
-                self.both(&mut outward, inward, limits, tell)
-            }
+        match outward.method() {
+            IoMethod::Blocking | IoMethod::Uring => self.both_over(&mut out, inward, limits, tell),
             IoMethod::Poll => {
-                let mut outward = Again::spinning(outward, None).map_err(failed)?;
-                let inward = move || Again::spinning(inward, Some(LOOK));
-                self.both(&mut outward, inward, limits, tell)
+                let mut out = Again::spinning(out, None).map_err(failed)?;
+                let inward = move || Again::spinning(inward()?, Some(LOOK));
+                self.both_over(&mut out, inward, limits, tell)
             }
             IoMethod::Epoll => {
-                let mut outward = Again::sleeping(outward, None).map_err(failed)?;
-                let inward = move || Again::sleeping(inward, Some(LOOK));
-                self.both(&mut outward, inward, limits, tell)
+                let mut out = Again::sleeping(out, None).map_err(failed)?;
+                let inward = move || Again::sleeping(inward()?, Some(LOOK));
+                self.both_over(&mut out, inward, limits, tell)
             }
         }
     }
 
-    fn both<O: Endpoint, I: Endpoint>(
+    fn both_over<O: Endpoint, I: Endpoint>(
         &mut self,
         outward: &mut O,
         inward: impl FnOnce() -> io::Result<I> + Send,
@@ -297,4 +280,9 @@ fn wait_again(socket: &Socket) {
 fn wake_up(socket: &Socket) -> Result<(), EngineError> {
     let set = socket.set_read_timeout(Some(LOOK));
     set.map_err(Operation::Create.failed())
+}
+
+/// A descriptor of a direction's own.
+fn own(socket: &Socket) -> Result<Socket, EngineError> {
+    socket.try_clone().map_err(Operation::Create.failed())
 }

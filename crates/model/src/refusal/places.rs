@@ -11,7 +11,7 @@ use crate::catalog::tests::{Suite, TestId};
 use crate::catalog::transports::TransportId;
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::Many;
-use crate::plan::{Duplex, EndPlan, RingPlan, TouchPlan};
+use crate::plan::{Duplex, EndPlan, RingPlan, TestPlan, TouchPlan};
 use crate::quality::NUMBER_BYTES;
 use crate::rate::{Arrival, RateUnit};
 
@@ -57,6 +57,14 @@ pub(super) fn why_not(case: &EndCase<'_>, feature: Feature) -> Option<&'static s
     }
     let found = place.unless.iter().find(|(is, _)| is(case));
     found.map(|(_, why)| *why)
+}
+
+/// The feature of netserver that its data path needs in this test; `None` if every netserver with
+/// the data path has it there.
+#[must_use]
+pub fn needs_of_path(plan: &TestPlan) -> Option<Feature> {
+    let same = plan.flow.duplex == Some(Duplex::Same);
+    (same && !makes_plain_calls(&plan.remote.io)).then_some(Feature::MorePaths)
 }
 
 /// The reason against a socket option, whose own row says which transports have it.
@@ -118,8 +126,8 @@ const PLACES: &[Place] = &[
     },
     Place {
         features: &[Feature::ZeroCopy],
-        parts: &[Send],
-        not_in_part: "only where one end sends and the other receives",
+        parts: SENDS,
+        not_in_part: STREAMS,
         transports: TCP,
         not_over: "only over TCP, and not with TCP_SENDFILE",
         unless: &[
@@ -138,8 +146,8 @@ const PLACES: &[Place] = &[
     },
     Place {
         features: &[Feature::Discard],
-        parts: &[Receive],
-        not_in_part: ONE_WAY,
+        parts: RECEIVES,
+        not_in_part: STREAMS,
         transports: TCP_AND_UDP,
         not_over: "only over TCP and UDP",
         unless: &[(|case| case.over(UDP) && is_particular(case.end), PARTICULAR)],
@@ -147,7 +155,7 @@ const PLACES: &[Place] = &[
     Place {
         features: &[Feature::Batch],
         parts: BULK,
-        not_in_part: ONE_WAY,
+        not_in_part: STREAMS,
         transports: TCP_AND_UDP,
         not_over: "only over UDP",
         unless: &[
@@ -162,15 +170,15 @@ const PLACES: &[Place] = &[
     Place {
         features: &[Feature::Segments],
         parts: BULK,
-        not_in_part: ONE_WAY,
+        not_in_part: STREAMS,
         transports: UDP,
         not_over: "only over UDP",
         unless: &[(particular_receiver, PARTICULAR), (paced_sender, PACED)],
     },
     Place {
         features: &[Feature::Splice],
-        parts: &[Receive],
-        not_in_part: ONE_WAY,
+        parts: RECEIVES,
+        not_in_part: STREAMS,
         transports: TCP,
         not_over: SPLICE,
         unless: &[(
@@ -187,6 +195,7 @@ const PLACES: &[Place] = &[
             Feature::FailedSends,
             Feature::Numbers,
             Feature::MoreFlows,
+            Feature::MorePaths,
         ],
         ..ANYWHERE
     },
@@ -451,10 +460,6 @@ const BIDIRECTIONAL: &[(Condition, &str)] = &[
         "not together with -I, -V and -F",
     ),
     (
-        |case| any_end(case, |end| !makes_plain_calls(&end.io)),
-        "of the data paths only together with --io: leave out the others",
-    ),
-    (
         |case| any_end(case, is_particular),
         "not together with -n, -N and -B",
     ),
@@ -498,10 +503,12 @@ const UNTIL: &[(Condition, &str)] = &[
 ];
 
 const BULK: &[EndPart] = &[Send, Receive, BothWays, Nothing];
+const SENDS: &[EndPart] = &[Send, BothWays];
+const RECEIVES: &[EndPart] = &[Receive, BothWays];
 const STAYING: &[EndPart] = &[Send, Receive, BothWays, Transactions, Nothing];
 
 const CONNECTS: &str = "not in tests that open a connection for every operation";
-const ONE_WAY: &str = "only in tests that send data one way";
+const STREAMS: &str = "only in tests that send data one way or both ways";
 const NOT_PLAIN: &str = "only over TCP, UDP, Unix-domain and vsock streams";
 const OTHER_CALLS: &str = "only with send and recv, not with -I, -V and TCP_SENDFILE";
 const PARTICULAR: &str = "a receiver of many takes neither -n and -N nor -B";

@@ -187,12 +187,6 @@ fn what_cannot_go_both_ways_is_refused() {
         ("-t TCP_CRR", "only in stream tests"),
         ("-t TCP_SENDFILE", "only in stream tests"),
         ("-t DG_STREAM", "only over TCP"),
-        ("-t TCP_STREAM --zerocopy", "only together with --io"),
-        (
-            "-t TCP_STREAM --flows 2 --discard",
-            "only together with --io",
-        ),
-        ("-t UDP_STREAM --batch 8", "only together with --io"),
         ("-t TCP_STREAM --flows 2 --rate 1G", "--bidirectional"),
         ("-t TCP_STREAM --threads 2 -N", "only with a netserver"),
         ("-t UDP_STREAM -- -n", "not together with -n"),

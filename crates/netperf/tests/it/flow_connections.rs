@@ -102,7 +102,7 @@ fn connections_of_dccp_have_flows_where_the_kernel_has_dccp() {
 }
 
 /// A relay to a netserver that changes a word of its answers.
-fn relay(server: &Netserver, word: &'static str, other: &'static str) -> u16 {
+pub(crate) fn relay(server: &Netserver, word: &'static str, other: &'static str) -> u16 {
     assert_eq!(word.len(), other.len());
     let to = ("127.0.0.1", server.port());
     let to = std::net::ToSocketAddrs::to_socket_addrs(&to)

@@ -211,7 +211,7 @@ const VICTIM: &str = "198.18.0.9";
 
 /// Requests whose data comes from another address than the control connection, by kind of
 /// request, transport and data path of netserver.
-const FORGED: [&str; 13] = [
+const FORGED: [&str; 14] = [
     "-t UDP_RR --",
     "-t UDP_RR -- -n",
     "-t UDP_RR -- -N",
@@ -224,6 +224,7 @@ const FORGED: [&str; 13] = [
     "-t UDP_STREAM --discard -- -m 64",
     "-t UDP_STREAM --io uring --batch 16 -- -m 64",
     "-t UDP_STREAM --flows 2 --batch 8 -- -m 64",
+    "-t UDP_STREAM --bidirectional same --flows 2 --batch 8 -- -m 64",
     "-t OMNI -- -d send -T udplite -m 1000",
 ];
 
@@ -346,12 +347,13 @@ fn a_forged_datagram_to_the_port_of_the_control_connection_is_not_answered_netns
 }
 
 /// Tests in which netserver sends datagrams until it is told otherwise.
-const FLOODS: [&str; 5] = [
+const FLOODS: [&str; 6] = [
     "-t OMNI -l 60 -- -d recv -T udp -m ,1000",
     "-t OMNI -l 60 --flows 3 -- -d recv -T udp -m ,1000",
     "-t OMNI -l 60 --flows 3 --threads 3,3 -- -d recv -T udp -m ,1000",
     "-t UDP_STREAM -l 60 --bidirectional same -- -m 1000",
     "-t UDP_STREAM -l 60 --bidirectional same --flows 3 -- -m 1000",
+    "-t UDP_STREAM -l 60 --bidirectional same --flows 3 --batch 8 -- -m 1000",
 ];
 
 /// A client at the client's host.

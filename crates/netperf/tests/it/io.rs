@@ -227,7 +227,7 @@ fn what_a_test_has_no_place_for_is_refused_with_the_reason() {
     for (words, line) in [
         (
             ["-t", "TCP_RR", "--zerocopy"].as_slice(),
-            "--zerocopy: only where one end sends and the other receives",
+            "--zerocopy: only in tests that send data one way or both ways",
         ),
         (
             &["-t", "TCP_CRR", "--io", "poll"],
@@ -239,7 +239,7 @@ fn what_a_test_has_no_place_for_is_refused_with_the_reason() {
         ),
         (
             &["-t", "UDP_RR", "--segment-offload", "on"],
-            "--segment-offload: only in tests that send data one way",
+            "--segment-offload: only in tests that send data one way or both ways",
         ),
         (
             &["-t", "UDP_STREAM", "--quickack", "on"],

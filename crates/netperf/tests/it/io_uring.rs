@@ -230,7 +230,7 @@ fn what_does_not_go_together_is_refused_with_the_reason() {
         ),
         (
             &["-t", "TCP_RR", "--splice"],
-            "--splice: only in tests that send data one way",
+            "--splice: only in tests that send data one way or both ways",
         ),
         (
             &["-t", "TCP_STREAM", "--splice", "--discard"],

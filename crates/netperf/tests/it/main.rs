@@ -7,6 +7,7 @@ mod attacks;
 mod bare;
 mod bidirectional;
 mod bidirectional_flows;
+mod bidirectional_paths;
 mod blocked;
 mod budgets;
 mod campaign;

@@ -124,7 +124,7 @@ const ROWS: &[Row] = &[
     ("until", Test, "-t TCP_RR --count 5 --until 1%", "no amount"),
     ("warmup", Test, "-t OMNI --warmup 1 -- -T sctp-many -d send", NO_FLOWS),
     ("warmup", Test, "-t TCP_RR --count 5 --warmup 1", "where a time ends the test"),
-    ("zerocopy", Test, "-t TCP_RR --zerocopy", "only where one end sends"),
+    ("zerocopy", Test, "-t TCP_RR --zerocopy", "one way or both ways"),
     ("zerocopy", Test, "-t UDP_STREAM --zerocopy", "only over TCP"),
     ("zerocopy", Peer, "-t TCP_MAERTS --zerocopy", ANOTHER_MAKE),
 ];

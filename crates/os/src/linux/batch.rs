@@ -217,6 +217,12 @@ impl Batch {
         }
     }
 
+    /// Trains that a call moves at most.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.headers.len()
+    }
+
     /// Source of the first train of the last receive.
     #[must_use]
     pub fn source(&self) -> &Source {

@@ -182,10 +182,16 @@ pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, Ses
         return Err(SessionError::Unsupported(plan.transport));
     }
     let settings = paths::confirmed(&told);
-    // Of two sessions only the one in which netserver alone sends asks for a stop.
+    // Each of two sessions asks for what its direction has.
     let apart = plan.flow.duplex == Some(Duplex::Separate);
+    let of_direction = [
+        Feature::Until,
+        Feature::ZeroCopy,
+        Feature::Discard,
+        Feature::Splice,
+    ];
     let mut asked = plan.remote.features().into_iter();
-    if settings.is_none() && asked.any(|feature| !(apart && feature == Feature::Until)) {
+    if settings.is_none() && asked.any(|feature| !(apart && of_direction.contains(&feature))) {
         return Err(SessionError::NotConfirmed);
     }
     let token = one_port::told(frame).filter(|_| plan.remote.one_port);

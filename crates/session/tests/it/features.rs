@@ -46,7 +46,7 @@ fn asking_for(feature: Feature) -> EndPlan {
         Feature::Arrivals => end.arrivals = true,
         Feature::FailedSends => end.failed_sends = true,
         Feature::Numbers => end.numbers = Some(1),
-        Feature::MoreFlows => {}
+        Feature::MoreFlows | Feature::MorePaths => {}
         Feature::Setting(setting) => {
             let value = match setting.row().value {
                 SettingType::Switch => SettingValue::Number(1),

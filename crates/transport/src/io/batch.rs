@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use netperf_model::IoCounts;
 use netperf_os::alarm;
 use netperf_os::batch::Batch;
-use netperf_os::io as calls;
+use netperf_os::io::{self as calls, Source};
 use netperf_os::memory::slot_distance;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{SockAddr, Socket};
@@ -115,6 +115,18 @@ impl BatchedSend {
             calls: 0,
             dropped: 0,
         })
+    }
+
+    /// Sends to this address from now on.
+    #[cold]
+    pub(crate) fn aim(&mut self, to: SockAddr) {
+        self.batch = Batch::sending(self.batch.width(), Some(to.clone()));
+        self.to = Some(to);
+    }
+
+    /// Destination of datagrams; `None` is the connected peer.
+    pub(crate) const fn to(&self) -> Option<&SockAddr> {
+        self.to.as_ref()
     }
 
     /// Goes on behind the datagrams that the kernel took.
@@ -285,6 +297,13 @@ impl BatchedRecv {
     }
 }
 
+impl BatchedRecv {
+    /// Source of the first datagram of the last receive.
+    pub(crate) fn source(&self) -> &Source {
+        self.batch.source()
+    }
+}
+
 impl Endpoint for BatchedRecv {
     const KEEPS_BOUNDARIES: bool = true;
     const ONE_WAY: bool = true;
@@ -323,6 +342,11 @@ impl Endpoint for BatchedRecv {
     #[inline]
     fn messages_received(&self) -> u64 {
         self.last
+    }
+
+    #[inline]
+    fn has_ended(&self) -> bool {
+        self.ended
     }
 
     fn counts(&self) -> Option<IoCounts> {

@@ -284,6 +284,16 @@ impl<const WHOLE: bool> RingSend<WHOLE> {
             dropped: 0,
         })
     }
+
+    /// Sends to this address from now on.
+    pub(crate) fn aim(&mut self, to: SockAddr) {
+        self.to = Some(to);
+    }
+
+    /// Destination of messages; `None` is the connected peer.
+    pub(crate) const fn to(&self) -> Option<&SockAddr> {
+        self.to.as_ref()
+    }
 }
 
 impl<const WHOLE: bool> Endpoint for RingSend<WHOLE> {
@@ -372,6 +382,11 @@ impl RingRecv {
         })
     }
 
+    /// Source of the first message.
+    pub(crate) const fn source(&self) -> &Source {
+        &self.source
+    }
+
     #[cold]
     fn recv_first(&mut self, buf: &mut [u8]) -> io::Result<Received> {
         let fd = self.socket.as_fd();
@@ -411,6 +426,11 @@ impl Endpoint for RingRecv {
     #[inline]
     fn messages_received(&self) -> u64 {
         self.last
+    }
+
+    #[inline]
+    fn has_ended(&self) -> bool {
+        self.ended
     }
 
     fn counts(&self) -> Option<IoCounts> {
@@ -504,12 +524,17 @@ impl Endpoint for RingZeroCopy {
     }
 }
 
-on_socket!(
-    RingSend<true>: socket,
-    RingSend<false>: socket,
-    RingRecv: socket,
-    RingZeroCopy: socket
-);
+on_socket!(RingRecv: socket, RingZeroCopy: socket);
+
+impl<const WHOLE: bool> OnSocket for RingSend<WHOLE> {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn into_socket(self) -> Socket {
+        self.socket
+    }
+}
 
 #[cfg(test)]
 mod tests;

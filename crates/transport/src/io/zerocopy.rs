@@ -63,7 +63,7 @@ impl ZeroCopy {
     }
 
     /// Reads all pending completions. Returns true if there was one.
-    fn reap(&mut self) -> io::Result<bool> {
+    pub(crate) fn reap(&mut self) -> io::Result<bool> {
         let before = self.done;
         while let Some(completed) = completion(self.socket.as_fd())? {
             self.done += u64::from(completed.sends);
@@ -136,6 +136,8 @@ impl Endpoint for ZeroCopy {
         match sent {
             Ok(_) => self.sent += 1,
             Err(error) if calls::is_queue_full(&error) => return self.held_too_much(error, buf),
+            // Reports wake the thread up until they are read.
+            Err(_) if !self.waits => drop(self.reap()?),
             Err(_) => {}
         }
         stream_sent(sent)

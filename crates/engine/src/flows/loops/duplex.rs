@@ -187,6 +187,10 @@ fn pull_some<E: FlowEndpoint, R: WorkerRecorder, T>(
             flow.counts.bytes_received += count as u64;
             state.tally.bytes_received += count as u64;
             state.tally.recv_calls += flow.endpoint.messages_received();
+            if flow.endpoint.has_ended() {
+                is_over(flow, rules, ended);
+                return Ok(true);
+            }
             if flow.counts.bytes_received >= rules.most {
                 flow.heard = true;
                 return Ok(true);
@@ -196,15 +200,21 @@ fn pull_some<E: FlowEndpoint, R: WorkerRecorder, T>(
         }
         CallResult::Blocked | CallResult::Dropped => Ok(false),
         CallResult::End => {
-            flow.heard = true;
-            if flow.left > 0 && rules.asks {
-                *ended = Ended::ByPeer;
-            }
-            if rules.asks || rules.ends_both {
-                flow.left = 0;
-            }
+            is_over(flow, rules, ended);
             Ok(true)
         }
+    }
+}
+
+/// The other end has told the end of its data.
+#[cold]
+fn is_over<E, M, T>(flow: &mut FlowState<E, M>, rules: &EndRules<T>, ended: &mut Ended) {
+    flow.heard = true;
+    if flow.left > 0 && rules.asks {
+        *ended = Ended::ByPeer;
+    }
+    if rules.asks || rules.ends_both {
+        flow.left = 0;
     }
 }
 

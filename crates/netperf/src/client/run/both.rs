@@ -35,6 +35,7 @@ pub(super) fn asked(plan: &TestPlan, way: SessionDirection) -> Cow<'_, TestPlan>
     match way {
         SessionDirection::There => {
             plan.flow = Flow::SEND;
+            plan.remote.io = plan.remote.io.of_receiver();
             // netperf ends this direction by itself.
             plan.remote.until = false;
         }
@@ -42,6 +43,7 @@ pub(super) fn asked(plan: &TestPlan, way: SessionDirection) -> Cow<'_, TestPlan>
             plan.flow = Flow::RECEIVE;
             plan.remote = EndPlan {
                 cpu: None,
+                io: plan.remote.io.of_sender(),
                 ..plan.remote
             };
         }

@@ -7,8 +7,8 @@ use std::io;
 use netperf_measure::cpus;
 use netperf_model::many::{cpu_list_text, flows_have_sessions};
 use netperf_model::{
-    Abilities, Duplex, EndResult, Flow, FlowCounts, FlowThere, Flows, Hosts, Limit, Many, TestPlan,
-    Workers, share_of,
+    Abilities, Duplex, EndResult, Flow, FlowCounts, FlowThere, Flows, Hosts, IoCounts, Limit, Many,
+    TestPlan, Workers, share_of,
 };
 use netperf_session::offer::Agreement;
 use netperf_transport::registry;
@@ -244,12 +244,18 @@ pub(super) fn check_bound(
     }
 }
 
+/// The calls of an end that makes one for each message.
+fn calls(result: &EndResult) -> IoCounts {
+    let tally = &result.tally;
+    IoCounts::of_sends(tally.send_calls).plus(IoCounts::of_receives(tally.recv_calls))
+}
+
 /// Adds the results of another session. What there is one of is the first one's.
 pub(super) fn add(all: &mut EndResult, other: &EndResult) {
+    all.io = IoCounts::of_parts((all.io, calls(all)), (other.io, calls(other)));
     all.tally = all.tally.plus(&other.tally);
     all.elapsed = all.elapsed.max(other.elapsed);
     all.failed_sends_unknown |= other.failed_sends_unknown;
-    all.io = all.io.zip(other.io).map(|(all, other)| all.plus(other));
     if let (Some(all), Some(other)) = (&mut all.quality, &other.quality) {
         *all = all.beside(other);
     }

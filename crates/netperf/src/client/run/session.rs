@@ -7,7 +7,7 @@ use std::time::Duration;
 use netperf_engine::{Client, EndMark, EndReport, TestEnd};
 use netperf_measure::cpu;
 use netperf_model::many::flows_have_sessions;
-use netperf_model::refusal::needs_of_flows;
+use netperf_model::refusal::{needs_of_flows, needs_of_path};
 use netperf_model::{Address, ControlPlan, CpuUsage, Denied, EndResult, Feature, Hosts, TestPlan};
 use netperf_os::sockopt;
 use netperf_session::SessionError;
@@ -119,7 +119,8 @@ impl TestRun<'_> {
                     .remote
                     .features()
                     .into_iter()
-                    .chain(needs_of_flows(plan));
+                    .chain(needs_of_flows(plan))
+                    .chain(needs_of_path(plan));
                 match needed.find(lacks) {
                     Some(feature) if off(&feature) => Err(failure::not_for_strangers(feature)),
                     Some(feature) => Err(failure::unable(feature, Some(host))),

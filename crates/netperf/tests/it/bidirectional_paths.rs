@@ -1,0 +1,233 @@
+//! Data paths in both directions: each direction has the path that it has alone, and both ends count
+//! the same.
+
+use netperf_os::uring::Uring;
+use netperf_testkit::{Finished, Netserver, Place, Programs, Values, ours};
+
+use crate::flow_connections::relay;
+
+/// Selectors that every test reads.
+const SELECTED: &str = "LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,REMOTE_BYTES_SENT,LOCAL_BYTES_RECVD,\
+                        LOCAL_SEND_CALLS,REMOTE_SEND_CALLS,LOCAL_RECV_CALLS,REMOTE_RECV_CALLS,\
+                        LOCAL_MESSAGES_PER_CALL,REMOTE_MESSAGES_PER_CALL,\
+                        LOCAL_ZEROCOPY_SHARE,REMOTE_ZEROCOPY_SHARE,\
+                        LOCAL_UDP_RECEIVED,LOCAL_UDP_LOST,REMOTE_UDP_RECEIVED,REMOTE_UDP_LOST";
+
+const FLOWS: [&str; 2] = ["", "--flows 3 --threads 2"];
+
+fn run(server: &Netserver, words: &str) -> Finished {
+    ours!()
+        .client_of(server)
+        .args(words.split_whitespace())
+        .run()
+}
+
+fn measured(server: &Netserver, words: &str) -> Values {
+    let (front, behind) = words.split_once(" -- ").unwrap_or((words, ""));
+    let words = format!("{front} -- -k {SELECTED} {behind}");
+    Values::parse(&run(server, &words).expect_clean_or_copied().stdout)
+}
+
+/// An amount is met in each direction, and both ends count it.
+fn an_amount_arrives(server: &Netserver, words: &str) -> Values {
+    let values = measured(server, &format!("-t TCP_STREAM --count 3000001 {words}"));
+    values.arrived_both_ways();
+    for sent in ["LOCAL_BYTES_SENT", "REMOTE_BYTES_SENT"] {
+        assert_eq!(values.count(sent), 3_000_001, "{words}: {values:?}");
+    }
+    values
+}
+
+/// Datagrams of 1000 bytes: each end counts whole ones, and no more arrive than were sent.
+fn datagrams_arrive(server: &Netserver, words: &str) -> Values {
+    let words = format!("-t UDP_STREAM {words} -- -m 1000,1000");
+    let values = measured(server, &words);
+    for (sender, receiver) in [("LOCAL", "REMOTE"), ("REMOTE", "LOCAL")] {
+        let count = |end: &str, name: &str| values.count(&format!("{end}_{name}"));
+        let (sent, got) = (count(sender, "BYTES_SENT"), count(receiver, "BYTES_RECVD"));
+        assert!(got > 0 && got <= sent, "{words}: {values:?}");
+        let (sends, receives) = (count(sender, "SEND_CALLS"), count(receiver, "RECV_CALLS"));
+        assert_eq!((sent, got), (sends * 1000, receives * 1000), "{words}");
+    }
+    values
+}
+
+#[test]
+fn each_direction_of_a_connection_has_the_path_that_it_has_alone() {
+    let server = ours!().serve();
+    for over in ["same", "separate"] {
+        for flows in FLOWS {
+            for path in [
+                "--zerocopy",
+                "--discard",
+                "--splice",
+                "--zerocopy --discard",
+                "--discard --io poll",
+                "--splice --io epoll",
+            ] {
+                let words = format!("{path} --bidirectional {over} {flows}");
+                let values = an_amount_arrives(&server, &words);
+                for share in ["LOCAL_ZEROCOPY_SHARE", "REMOTE_ZEROCOPY_SHARE"] {
+                    let share = values.number(share);
+                    let is_measured = (0.0..=1.0).contains(&share);
+                    assert_eq!(
+                        is_measured,
+                        path.contains("zerocopy"),
+                        "{words}: {values:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_time_ends_both_directions_on_their_paths() {
+    let server = ours!().serve();
+    for flows in FLOWS {
+        for path in ["--zerocopy", "--discard", "--splice"] {
+            let words = format!("-t TCP_STREAM --time 200ms --bidirectional same {path} {flows}");
+            measured(&server, &words).arrived_both_ways();
+            let words = format!("-t TCP_STREAM --time 1 --bidirectional separate {path} {flows}");
+            measured(&server, &words).arrived_both_ways();
+        }
+    }
+}
+
+#[test]
+fn a_ring_has_each_direction_on_its_path() {
+    if Uring::new(1, None).is_err() {
+        // refused_by_kernel.rs has the refusal.
+        return;
+    }
+    let server = ours!().serve();
+    for over in ["same", "separate"] {
+        for flows in ["", "--flows 3"] {
+            for path in [
+                "--zerocopy",
+                "--discard",
+                "--zerocopy --discard",
+                "--batch 8",
+            ] {
+                let words = format!("--io uring {path} --bidirectional {over} {flows}");
+                let values = an_amount_arrives(&server, &words);
+                for end in ["LOCAL", "REMOTE"] {
+                    let per_call = values.number(&format!("{end}_MESSAGES_PER_CALL"));
+                    let is_batch = path.contains("batch");
+                    assert_eq!(per_call > 1.0, is_batch, "{words}: {values:?}");
+                }
+            }
+        }
+    }
+    for flows in ["", "--flows 3"] {
+        let words = format!("--time 300ms --bidirectional same --io uring --batch 8 {flows}");
+        let values = datagrams_arrive(&server, &words);
+        assert!(values.number("LOCAL_MESSAGES_PER_CALL") > 1.0, "{values:?}");
+    }
+}
+
+#[test]
+fn many_datagrams_in_a_call_go_both_ways() {
+    let server = ours!().serve();
+    for flows in FLOWS {
+        for (path, is_batch) in [
+            ("--batch 8", true),
+            ("--segment-offload on", true),
+            ("--batch 4 --segment-offload on --discard", true),
+            ("--batch 8 --io poll", true),
+            ("--discard", false),
+        ] {
+            let words = format!("--time 300ms --bidirectional same {path} {flows}");
+            let values = datagrams_arrive(&server, &words);
+            for end in ["LOCAL", "REMOTE"] {
+                let per_call = values.number(&format!("{end}_MESSAGES_PER_CALL"));
+                assert_eq!(per_call > 1.0, is_batch, "{words}: {values:?}");
+            }
+        }
+    }
+    let words = "--time 1 --bidirectional separate --batch 8 --discard";
+    datagrams_arrive(&server, words);
+}
+
+#[test]
+fn an_end_may_have_a_path_that_the_other_has_not() {
+    let server = ours!().serve();
+    for flows in FLOWS {
+        for (batch, with, without) in [("8,", "LOCAL", "REMOTE"), (",8", "REMOTE", "LOCAL")] {
+            let words = format!("--time 300ms --bidirectional same --batch {batch} {flows}");
+            let values = datagrams_arrive(&server, &words);
+            let per_call = |end: &str| values.number(&format!("{end}_MESSAGES_PER_CALL"));
+            assert!(per_call(with) > 1.0, "{values:?}");
+            assert!(per_call(without) < 0.0, "{values:?}");
+        }
+    }
+}
+
+#[test]
+fn numbers_are_read_from_batches_that_go_both_ways() {
+    let server = ours!().serve();
+    for flows in FLOWS {
+        for path in ["--batch 8", "--segment-offload on"] {
+            let words = format!("--time 300ms --bidirectional same --sequence {path} {flows}");
+            let values = datagrams_arrive(&server, &words);
+            for (sender, receiver) in [("LOCAL", "REMOTE"), ("REMOTE", "LOCAL")] {
+                let count = |end: &str, name: &str| values.count(&format!("{end}_{name}"));
+                let received = count(receiver, "UDP_RECEIVED");
+                assert_eq!(
+                    received,
+                    count(receiver, "RECV_CALLS"),
+                    "{words}: {values:?}"
+                );
+                let all = received + count(receiver, "UDP_LOST");
+                assert!(all <= count(sender, "SEND_CALLS"), "{words}: {values:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_older_netserver_is_asked_only_for_what_it_can_do() {
+    let server = ours!().serve();
+    let port = relay(&server, "paths-2", "paths-x").to_string();
+    let run = |words: &str| {
+        let mut all = vec!["-H", "127.0.0.1", "-p", &port, "-P", "0"];
+        all.extend(words.split_whitespace());
+        netperf_testkit::Invocation::new(&ours!().netperf)
+            .args(all)
+            .run()
+    };
+    let test = "-t TCP_STREAM --count 100000";
+    for path in ["--discard", "--splice --flows 2"] {
+        let refused = run(&format!("{test} --bidirectional same {path}")).expect_exit(3);
+        let said = "netperf: netserver on 127.0.0.1 cannot do this data path in this test: it takes \
+                    a newer netserver";
+        assert_eq!(refused.stderr.trim(), said);
+    }
+    for words in [
+        "--bidirectional same --io epoll",
+        "--bidirectional separate --discard",
+        "--discard",
+    ] {
+        run(&format!("{test} {words}")).expect_clean();
+    }
+}
+
+#[test]
+fn a_stock_netserver_is_not_asked_for_a_path() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let server = Netserver::start(&stock, &Place::Here);
+    for path in ["--discard", "--zerocopy", "--splice"] {
+        let words = format!("-t TCP_STREAM --bidirectional separate {path}");
+        let refused = run(&server, &words).expect_exit(3);
+        let said = format!("a stock netserver cannot do {path}");
+        assert!(refused.stderr.contains(&said), "{}", refused.stderr);
+    }
+    let words = "-t UDP_STREAM --time 1 --bidirectional separate --batch 8, -- -m 1000,1000";
+    let values = measured(&server, words);
+    for received in ["REMOTE_BYTES_RECVD", "LOCAL_BYTES_RECVD"] {
+        assert!(values.count(received) > 0, "{values:?}");
+    }
+    assert!(values.number("LOCAL_MESSAGES_PER_CALL") > 1.0, "{values:?}");
+}

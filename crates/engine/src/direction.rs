@@ -7,8 +7,7 @@ use netperf_model::{EndJob, EndSetup, IoMethod, IoPlan};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::duplex::PathEndpoint;
 use netperf_transport::io::{
-    BatchedRecv, BatchedSend, ByRing, Discarding, OnRing, RingRecv, RingSend, RingZeroCopy,
-    ZeroCopy,
+    BatchedRecv, BatchedSend, ByRing, Discarding, OnRing, RingZeroCopy, ZeroCopy,
 };
 use netperf_transport::tcp::{Spliced, Tcp};
 use netperf_transport::udp::ToPeer;
@@ -104,14 +103,12 @@ impl PathDirection {
                 PathEndpoint::RingZeroCopy(RingZeroCopy::new(socket, width, self.patience())?)
             }
             DataPath::RingSend => {
-                let size = path::ring_send(io, setup);
-                let ring = RingSend::new(socket, to.cloned(), size, self.patience())?;
-                PathEndpoint::RingSend(ring)
+                let to = (socket, to.cloned());
+                PathEndpoint::RingSend(path::ring_send((io, setup), to, self.patience())?)
             }
             DataPath::RingRecv => {
-                let size = path::ring_recv(io, setup);
                 let tells = WHOLE && to.is_none();
-                let ring = RingRecv::new(socket, size, tells, self.patience())?;
+                let ring = path::ring_recv((io, setup), socket, tells, self.patience())?;
                 PathEndpoint::RingRecv(ring)
             }
             DataPath::BatchSend => {

@@ -2,12 +2,14 @@
 
 use std::io;
 use std::os::fd::AsFd as _;
+use std::time::Duration;
 
 use netperf_model::{
     EndJob, EndPlan, EndSetup, Ending, Feature, IoMethod, IoPlan, Stamper, TestId,
 };
-use netperf_os::{Socket, filter};
+use netperf_os::{SockAddr, Socket, filter};
 use netperf_transport::io::batch::Trains;
+use netperf_transport::io::{RingRecv, RingSend};
 
 use crate::due::queue::DueQueue;
 use crate::error::{EngineError, Operation};
@@ -296,18 +298,40 @@ pub(crate) fn buffers(
 
 /// Returns whether a ring moves many messages at a time.
 pub(crate) fn by_ring(io: &IoPlan) -> bool {
-    io.method == IoMethod::Uring && io.batch.is_some()
+    io.method == IoMethod::Uring && io.is_batched()
 }
 
-/// Number and size of the messages that a ring has in flight when it sends.
-pub(crate) fn ring_send(io: &IoPlan, setup: &EndSetup) -> (usize, usize) {
-    (size(io.batch).max(1), size(setup.send_size))
+/// Makes a ring that sends many messages at a time.
+pub(crate) fn ring_send<const WHOLE: bool>(
+    (io, setup): (&IoPlan, &EndSetup),
+    (socket, to): (Socket, Option<SockAddr>),
+    patience: Option<Duration>,
+) -> io::Result<RingSend<WHOLE>> {
+    let message = size(setup.send_size);
+    let many = (size(io.batch).max(1), trains(io).train(message));
+    let ring = RingSend::new(socket, to, many, patience)?;
+    if io.segments {
+        ring.cut_into(message)
+    } else {
+        Ok(ring)
+    }
 }
 
-/// Number and size of the buffers that a ring receives into.
-pub(crate) fn ring_recv(io: &IoPlan, setup: &EndSetup) -> (usize, usize) {
+/// Makes a ring that receives many messages at a time; they have a source to answer where it
+/// `tells`.
+pub(crate) fn ring_recv(
+    (io, setup): (&IoPlan, &EndSetup),
+    socket: Socket,
+    tells: bool,
+    patience: Option<Duration>,
+) -> io::Result<RingRecv> {
     let space = trains(io).slot(size(setup.recv_size));
-    (size(io.batch).max(1), space)
+    let many = (size(io.batch).max(1), space);
+    if io.segments {
+        RingRecv::put_together(socket, many, patience)
+    } else {
+        RingRecv::new(socket, many, tells, patience)
+    }
 }
 
 /// Returns whether every receive follows a send at once, without a wait in between.
@@ -417,7 +441,7 @@ mod tests {
     /// An option and how it changes the plan of an end.
     type Choice = (&'static str, fn(&mut EndJob));
 
-    const OPTIONS: [Choice; 17] = [
+    const OPTIONS: [Choice; 18] = [
         ("none", |_| {}),
         ("--io epoll", |job| job.end.io.method = IoMethod::Epoll),
         ("--io uring", |job| job.end.io.method = IoMethod::Uring),
@@ -427,6 +451,10 @@ mod tests {
             job.end.io.batch = Some(8);
         }),
         ("--segments", |job| job.end.io.segments = true),
+        ("--io uring --segments", |job| {
+            job.end.io.method = IoMethod::Uring;
+            job.end.io.segments = true;
+        }),
         ("--zerocopy", |job| job.end.io.zerocopy = true),
         ("--io uring --zerocopy", |job| {
             job.end.io.method = IoMethod::Uring;

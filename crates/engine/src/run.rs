@@ -40,6 +40,8 @@ pub struct TestEnd<N> {
     pub(crate) work: Work,
     pub(crate) socket: Socket,
     pub(crate) placed: Placed,
+    /// The test has one flow, which runs as one of many.
+    alone: bool,
     /// netperf's second socket, where data that comes has its own connection.
     second: Option<SecondSocket>,
     /// Addresses for connections that only receive, where they are separate.
@@ -218,7 +220,13 @@ impl TestEnd<Client> {
         );
         if self.work.job.flows.is_some() {
             self.announce_each(&there, controls)?;
-            return flows::run(self, &Targets { there, back }, controls, live);
+            let alone = self.alone;
+            let mut report = flows::run(self, &Targets { there, back }, controls, live)?;
+            if alone {
+                report.many = None;
+                report.result.worker_threads = None;
+            }
+            return Ok(report);
         }
         let control = controls.first().copied();
         let to = there.first().cloned().ok_or_else(no_target)?;
@@ -282,6 +290,7 @@ impl TestEnd<Server> {
         }
         let job = &self.work.job;
         let (interval, many) = (arrivals::interval(job), job.flows.is_some());
+        let alone = self.alone;
         let most_often = if many {
             interval
         } else {
@@ -298,9 +307,11 @@ impl TestEnd<Server> {
         } else {
             self.run_one(control, &live, true)
         };
+        let result = report?.result;
         Ok(EndResult {
             arrivals: live.arrivals(),
-            ..report?.result
+            worker_threads: result.worker_threads.filter(|_| !alone),
+            ..result
         })
     }
 

@@ -28,6 +28,18 @@ pub struct ArrivedAmount {
     pub error: Option<u64>,
 }
 
+impl ArrivedAmount {
+    /// The amount of both.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let errors = self.error.zip(other.error);
+        Self {
+            bytes: self.bytes + other.bytes,
+            error: errors.map(|(one, another)| one + another),
+        }
+    }
+}
+
 /// Offset of netserver's monotonic clock from netperf's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MonotonicOffset {

@@ -8,7 +8,7 @@ use crate::agreed::Hosts;
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::host::FactsWanted;
-use crate::io::Feature;
+use crate::io::{Feature, IoMethod};
 use crate::many::{Workers, tells_address_of_each};
 use crate::plan::{Duplex, EndPlan, Family, Flow, Limit, TestPlan};
 use crate::policy::{PortRange, Sources};
@@ -246,6 +246,14 @@ impl EndJob {
         job
     }
 
+    /// Returns true if one flow runs as one of many: the connections of its operations wait as
+    /// those of many flows do.
+    #[must_use]
+    pub const fn waits_as_flow(&self) -> bool {
+        let polls = matches!(self.end.io.method, IoMethod::Poll | IoMethod::Epoll);
+        self.connects && polls && self.flows.is_none()
+    }
+
     /// Returns true if this is netperf's end.
     #[must_use]
     pub const fn is_netperf(&self) -> bool {
@@ -281,7 +289,7 @@ impl EndJob {
     #[must_use]
     pub fn tells_addresses(&self) -> bool {
         let many = self.is_netperf() && self.flows.is_some();
-        many && tells_address_of_each(self.transport, self.sends)
+        many && tells_address_of_each(self.transport, self.test_flow())
     }
 
     /// Returns true if bulk data goes one way or both, over long-lived connections or sockets.

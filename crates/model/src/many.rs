@@ -12,7 +12,7 @@ use crate::fields::AsSeconds;
 use crate::figures::count;
 use crate::io::IoMethod;
 use crate::outcome::Tally;
-use crate::plan::{Flow, TestPlan};
+use crate::plan::{Duplex, Flow, TestPlan};
 
 /// Many flows, as requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -60,14 +60,15 @@ pub fn share_of(units: u64, flows: u32, index: u32) -> u64 {
 /// True if netserver serves each flow in a session, which knows the address of the flow.
 #[must_use]
 pub fn flows_have_sessions(plan: &TestPlan) -> bool {
-    plan.many.is_some() && tells_address_of_each(plan.transport, plan.flow.sends)
+    plan.many.is_some() && tells_address_of_each(plan.transport, plan.flow)
 }
 
-/// True if the ends tell each other the address of each flow: netserver alone sends, as datagrams,
-/// or a flow has a socket file at each end.
-pub(crate) fn tells_address_of_each(transport: TransportId, netperf_sends: bool) -> bool {
+/// True if the ends tell each other the address of each flow: netserver sends datagrams to a socket
+/// that only receives, or a flow has a socket file at each end.
+pub(crate) fn tells_address_of_each(transport: TransportId, flow: Flow) -> bool {
     let datagrams = FlowCarrier::of(transport) == Some(FlowCarrier::Datagrams);
-    datagrams && (!netperf_sends || transport == TransportId::UnixDatagram)
+    let apart = flow.duplex == Some(Duplex::Separate);
+    datagrams && (!flow.sends || apart || transport == TransportId::UnixDatagram)
 }
 
 /// Carrier of a flow.

@@ -37,8 +37,8 @@ pub(super) const METHOD: Opt = Opt::named("io", Group::Paths)
          method with trials of about 60 milliseconds before the test, over similar connections: \
          the method that moves the most data, and blocking unless another one moves 5 percent \
          more; -v 2, LOCAL_IO_METHOD and JSON show the selection. One value is for both ends; \
-         netserver of this project is needed unless its end is blocking. Not for tests that open a \
-         connection for every operation.",
+         netserver of this project is needed unless its end is blocking. uring is not for tests that \
+         open a connection for every operation, and auto keeps blocking there.",
     );
 
 pub(super) const ZEROCOPY: Opt = Opt::named("zerocopy", Group::Paths)

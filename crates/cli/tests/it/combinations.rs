@@ -131,7 +131,7 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("-t OMNI --flows 2 -N -- -T udp -d recv -P ,9", "--flows", "leave out -N"),
     ("-t OMNI --until 1% -- -d recv -T sctp", "--until", "use -I"),
     ("-t DG_STREAM --count 5", "--count", "give --time"),
-    ("-t UDP_STREAM --flows 2 --bidirectional separate", "--flows", "give --bidirectional same"),
+    ("-t UDP_STREAM --flows 2 --bidirectional separate --place pack", "--flows", "give --cpus"),
     ("-t UDP_STREAM --bidirectional same --io uring --batch 8 --sequence", "--io uring", "leave out -k"),
 ];
 

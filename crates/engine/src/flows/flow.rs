@@ -80,6 +80,14 @@ impl<E, M: Copy> FlowState<E, M> {
         }
     }
 
+    /// A flow that only sends, and hears nothing of the other end.
+    pub(super) fn that_sends(self) -> Self {
+        Self {
+            heard: true,
+            ..self
+        }
+    }
+
     /// Loss, order and delay of the datagrams of this flow.
     pub(super) fn quality(&self) -> Quality {
         let track = self.track.as_ref();

@@ -7,10 +7,8 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use netperf_model::{EndJob, IoMethod, Setting, Stamper};
-use netperf_os::flow_label::flow_info;
+use netperf_model::{Duplex, EndJob, IoMethod, Stamper};
 use netperf_os::{SockAddr, Socket};
-use netperf_transport::duplex::TwoWays;
 use netperf_transport::io::{
     BatchedRecv, BatchedSend, ByRing, Discarding, OnRing, RingRecv, RingSend, RingZeroCopy,
     Stamped, ZeroCopy,
@@ -35,7 +33,6 @@ use super::workers::WorkerSetup;
 use super::{no_flows, to_usize};
 use crate::direction::PathDirection;
 use crate::early::{StopReceiver, StopReceiverSlot};
-use crate::end;
 use crate::error::{EngineError, Operation};
 use crate::meet::ConnectionFacts;
 use crate::path::{self, DataPath, PathClass};
@@ -70,7 +67,7 @@ pub(super) struct OpenFlows<'r, N, F> {
 }
 
 /// Reports of the threads, and the result of the main thread.
-type Coordination<T> = Result<(Vec<Result<WorkerReport, EngineError>>, T), EngineError>;
+pub(super) type Coordination<T> = Result<(Vec<Result<WorkerReport, EngineError>>, T), EngineError>;
 
 /// Opens the flows of a thread.
 type Opener<'r, E> = Box<dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync + 'r>;
@@ -118,13 +115,13 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
                 self.over_sockets(&how, each(|socket| ZeroCopy::beside_others(socket, width)))
             }
             DataPath::RingSend => {
-                let size = path::ring_send(&job.end.io, self.set.common.setup);
-                let send = |socket| RingSend::<false>::new(socket, None, size, Some(NAP));
+                let plan = (&job.end.io, self.set.common.setup);
+                let send = |socket| path::ring_send::<false>(plan, (socket, None), Some(NAP));
                 self.over_sockets(&how, each(send))
             }
             DataPath::RingRecv => {
-                let size = path::ring_recv(&job.end.io, self.set.common.setup);
-                let recv = |socket| RingRecv::new(socket, size, false, Some(NAP));
+                let plan = (&job.end.io, self.set.common.setup);
+                let recv = |socket| path::ring_recv(plan, socket, false, Some(NAP));
                 self.over_sockets(&how, each(recv))
             }
             DataPath::BothWays => self.both_ways(&how),
@@ -155,7 +152,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             return self.stamped_datagrams(&how, by);
         }
         if let Some(live) = common.live.filter(|_| job.tells_addresses()) {
-            for (socket, to) in self.sockets.iter().zip(&self.set.targets.there) {
+            for (socket, to) in self.sockets.iter().zip(self.set.senders()) {
                 live.aimed(socket.as_fd(), to);
             }
         }
@@ -165,6 +162,8 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         let directions = PathDirection::both(job, PathClass::Datagrams, common.setup);
         if path == DataPath::BothWays && !directions.iter().all(PathDirection::is_plain) {
             return self.both_ways_in_datagrams(directions);
+        } else if N::NETPERF && job.duplex == Some(Duplex::Separate) {
+            return self.in_datagrams_apart::<E>();
         }
         let Self {
             set,
@@ -286,78 +285,19 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
         let FlowSet { job, common, .. } = set;
         let (io, setup, share) = (&job.end.io, common.setup, share(job));
         if path == DataPath::RingRecv {
-            let size = path::ring_recv(io, setup);
             let sockets = dealt(sockets, set.threads);
-            let by_ring =
-                |socket| RingRecv::new(socket, size, true, Some(NAP)).map_err(path::no_ring());
+            let by_ring = |socket| {
+                path::ring_recv((io, setup), socket, true, Some(NAP)).map_err(path::no_ring())
+            };
             let open = |index: u32| sockets(index)?.into_iter().map(by_ring).collect();
             return Ok(common.run::<N, RingRecv, _>(&open, &share, &DatagramEnds, coordinate));
         }
-        let size = path::ring_send(io, setup);
-        let by_ring =
-            |(socket, to)| RingSend::new(socket, to, size, Some(NAP)).map_err(path::no_ring());
+        let by_ring = |to| path::ring_send((io, setup), to, Some(NAP)).map_err(path::no_ring());
         let open = |index: u32| {
             let each = set.asking(how, index)?.into_iter().map(E::into_parts);
             each.map(by_ring).collect()
         };
         Ok(common.run::<N, RingSend<true>, _>(&open, &share, &DatagramEnds, coordinate))
-    }
-
-    /// Moves the bytes of connections both ways, each direction on its data path.
-    fn both_ways<C: Connects + Sync>(self, how: &C) -> Coordination<T> {
-        let FlowSet { job, common, .. } = self.set;
-        let [outward, inward] = PathDirection::both(job, PathClass::Stream, common.setup);
-        let by_ring = job.end.io.method == IoMethod::Uring;
-        match outward.is_plain() && inward.is_plain() {
-            true if by_ring => {
-                self.over_sockets(how, each(|socket| ByRing::of_both_ways(Tcp(socket))))
-            }
-            true => self.over_sockets(how, each(|socket| Ok(Tcp(socket)))),
-            false => self.over_sockets(how, |sockets| {
-                let own: io::Result<_> = sockets.iter().map(Socket::try_clone).collect();
-                let (sends, receives) = (outward.endpoints(own?)?, inward.endpoints(sockets)?);
-                let each = sends.into_iter().zip(receives);
-                Ok(each
-                    .map(|(out, inward)| TwoWays::new(out, inward))
-                    .collect())
-            }),
-        }
-    }
-
-    /// The same with datagrams. netserver answers the first of each flow.
-    fn both_ways_in_datagrams(self, [outward, inward]: [PathDirection; 2]) -> Coordination<T> {
-        let Self {
-            set,
-            sockets,
-            coordinate,
-        } = self;
-        let FlowSet { job, common, .. } = set;
-        let label = job.end.socket.settings.number(Setting::FlowLabel);
-        let flow_info = label.map_or(0, flow_info);
-        let one = |(socket, to): (Socket, Option<&SockAddr>)| {
-            let sends = outward.endpoint(socket.try_clone()?, to)?;
-            let both = TwoWays::<true>::new(sends, inward.endpoint(socket, to)?);
-            Ok(match to {
-                Some(_) => both,
-                None => both.answering(flow_info),
-            })
-        };
-        let sockets = dealt(sockets, set.threads);
-        let open = |index: u32| {
-            let both: io::Result<Vec<_>> = if N::NETPERF {
-                let aimed = set.aimed(index)?.into_iter();
-                aimed.map(|(socket, to)| one((socket, Some(to)))).collect()
-            } else {
-                let sockets = sockets(index)?;
-                report_drops(&sockets, job)?;
-                sockets
-                    .into_iter()
-                    .map(|socket| one((socket, None)))
-                    .collect()
-            };
-            both.map_err(outward.failed())
-        };
-        Ok(common.run::<N, _, _>(&open, &share(job), &DatagramEnds, coordinate))
     }
 
     /// Has the datagrams of transactions stamped.
@@ -431,7 +371,7 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
     }
 
     /// Has the bytes of connections moved by other endpoints on their sockets.
-    fn over_sockets<C: Connects + Sync, E: FlowEndpoint>(
+    pub(super) fn over_sockets<C: Connects + Sync, E: FlowEndpoint>(
         self,
         how: &C,
         make: impl Fn(Vec<Socket>) -> io::Result<Vec<E>> + Sync,
@@ -488,7 +428,7 @@ impl<'r, N: Role> FlowSet<'r, N> {
     }
 
     /// netperf's sockets of a thread, and where each goes.
-    fn aimed(&self, index: u32) -> Result<Vec<(Socket, &'r SockAddr)>, EngineError> {
+    pub(super) fn aimed(&self, index: u32) -> Result<Vec<(Socket, &'r SockAddr)>, EngineError> {
         let targets = &self.targets.there;
         let mine = (index..self.flows).step_by(to_usize(self.threads));
         let to = mine
@@ -569,7 +509,7 @@ impl<'r, N: Role> FlowSet<'r, N> {
 }
 
 /// Runs flows of datagrams, whose calls go through a ring where that is asked for.
-fn run_by<N: Role, E: OnRing + Parts, T>(
+pub(super) fn run_by<N: Role, E: OnRing + Parts, T>(
     set: FlowSet<'_, N>,
     open: &(dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync),
     coordinate: impl FnOnce() -> T,
@@ -599,7 +539,7 @@ fn puts_off(job: &EndJob) -> bool {
 }
 
 /// Makes the endpoints of a thread one by one.
-fn each<E>(
+pub(super) fn each<E>(
     make: impl Fn(Socket) -> io::Result<E> + Sync,
 ) -> impl Fn(Vec<Socket>) -> io::Result<Vec<E>> + Sync {
     move |sockets| sockets.into_iter().map(&make).collect()
@@ -618,15 +558,6 @@ fn how(job: &EndJob) -> How<'_> {
     }
 }
 
-/// Has the kernel report datagrams that a full local queue drops.
-fn report_drops(sockets: &[Socket], job: &EndJob) -> Result<(), EngineError> {
-    let silently = end::drops_silently(job.transport);
-    let mut sockets = sockets.iter().filter(|_| silently);
-    sockets
-        .try_for_each(socket::report_send_errors)
-        .map_err(Operation::Create.failed())
-}
-
 /// Sets the options that a connection must stand for.
 fn set_on_each<E: OnSocket>(endpoints: &[E], job: &EndJob) -> Result<(), EngineError> {
     let set = |endpoint: &E| socket::set_on_connection(endpoint.fd(), &job.end.socket);
@@ -636,7 +567,7 @@ fn set_on_each<E: OnSocket>(endpoints: &[E], job: &EndJob) -> Result<(), EngineE
 }
 
 /// Gives each thread its part of flows that are open, dealt out as netperf does.
-fn dealt<E: Send>(
+pub(super) fn dealt<E: Send>(
     flows: Vec<E>,
     threads: u32,
 ) -> impl Fn(u32) -> Result<Vec<E>, EngineError> + Sync {

@@ -6,6 +6,7 @@
 //! connection meanwhile. A stage is one byte that every thread looks at in every round.
 
 mod accept;
+mod both_ways;
 mod close;
 mod connect;
 mod coordinator;

@@ -165,7 +165,9 @@ fn common<'a, N: Role>(
     (live, watched): (&'a Live, Option<&'a Watched>),
 ) -> WorkerSetup<'a> {
     let job = &work.job;
-    let sends_end = job.sends && job.duplex != Some(Duplex::Separate);
+    // Of two connections the loop ends that which sends.
+    let sends_end =
+        job.sends && (job.duplex != Some(Duplex::Separate) || !job.transport.is_connected());
     WorkerSetup {
         shared,
         counts,

@@ -253,13 +253,16 @@ impl<'a> WorkerSetup<'a> {
         mark: M,
     ) -> Vec<FlowState<E, M>> {
         let in_flight = self.work.in_flight();
-        let whole = u32::try_from(self.flows_of(endpoints.len())).unwrap_or(u32::MAX);
+        let connections = endpoints.len();
+        let whole = u32::try_from(self.flows_of(connections)).unwrap_or(u32::MAX);
+        // The end of a connection is told by both ends, that of datagrams by their sender.
+        let sends_only = self.flows_of(connections) < connections && E::KEEPS_BOUNDARIES;
         let flow = |(place, endpoint)| {
-            if place < whole {
-                FlowState::new(endpoint, share(place), in_flight, mark)
-            } else {
-                FlowState::that_receives(endpoint, mark)
+            if place >= whole {
+                return FlowState::that_receives(endpoint, mark);
             }
+            let flow = FlowState::new(endpoint, share(place), in_flight, mark);
+            if sends_only { flow.that_sends() } else { flow }
         };
         (0..).zip(endpoints).map(flow).collect()
     }
@@ -309,11 +312,11 @@ impl<'a> WorkerSetup<'a> {
                     ..
                 }
             ),
-            // netperf takes no more than a correct peer sends.
-            most: if self.asking {
-                first_share.saturating_add(RECEIVED_MARGIN)
-            } else {
-                u64::MAX
+            // netperf takes no more than a correct peer sends. The end of datagrams may be lost.
+            most: match (self.asking, E::KEEPS_BOUNDARIES) {
+                (true, true) => first_share,
+                (true, false) => first_share.saturating_add(RECEIVED_MARGIN),
+                (false, _) => u64::MAX,
             },
             tell: |endpoint: &mut E| ends.tell(endpoint),
         }

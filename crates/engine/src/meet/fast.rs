@@ -133,13 +133,13 @@ impl<N: Role> OneFlow<'_, '_, N> {
         socket: Socket,
         to: Option<SockAddr>,
     ) -> Result<RingSend<WHOLE>, EngineError> {
-        let size = path::ring_send(&self.work.job.end.io, &self.work.setup);
-        RingSend::new(socket, to, size, None).map_err(no_ring())
+        let plan = (&self.work.job.end.io, &self.work.setup);
+        path::ring_send(plan, (socket, to), None).map_err(no_ring())
     }
 
     fn ring_recv(&self, socket: Socket, tells: bool) -> Result<RingRecv, EngineError> {
-        let size = path::ring_recv(&self.work.job.end.io, &self.work.setup);
-        RingRecv::new(socket, size, tells, None).map_err(no_ring())
+        let plan = (&self.work.job.end.io, &self.work.setup);
+        path::ring_recv(plan, socket, tells, None).map_err(no_ring())
     }
 
     fn batched_send(

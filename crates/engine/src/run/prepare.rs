@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::time::Duration;
 
-use netperf_model::{Address, Duplex, EndJob, EndNeeds, EndSetup, PacePlan, TestId};
+use netperf_model::{
+    Address, Duplex, EndFlows, EndJob, EndNeeds, EndSetup, PacePlan, TestId, Workers,
+};
 use netperf_os::Socket;
 use netperf_transport::place::{self, Placed};
 use netperf_transport::{io as io_paths, registry, socket};
@@ -39,6 +41,10 @@ impl<N: Role> TestEnd<N> {
     ) -> Result<Self, EngineError> {
         debug_assert_eq!(job.role, N::ROLE);
         let netperf = N::NETPERF;
+        let alone = job.waits_as_flow();
+        if alone {
+            job.flows = Some(EndFlows::new(1, Workers::default()));
+        }
         if !netperf && job.flows.is_some() && !netperf_model::refusal::serves(&job) {
             return Err(Operation::Listen.failed()(
                 io::ErrorKind::InvalidInput.into(),
@@ -105,6 +111,7 @@ impl<N: Role> TestEnd<N> {
             },
             socket,
             placed,
+            alone,
             second,
             second_remotes: Vec::new(),
             further,

@@ -11,7 +11,7 @@ use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::{
     FlowCarrier, Many, Workers, flows_have_sessions, flows_have_threads, tells_address_of_each,
 };
-use crate::plan::{Duplex, EndPlan, Flow, Limit, TestPlan};
+use crate::plan::{EndPlan, Flow, Limit, TestPlan};
 
 /// A reason against many flows: the end of a sentence that begins with "many flows".
 type Reason = (fn(&TestPlan) -> bool, &'static str);
@@ -79,10 +79,6 @@ const TESTS: &[Reason] = &[
         },
         "with an address each have a process each at netserver: give --cpus and --remote-cpus, not \
          --place",
-    ),
-    (
-        |plan| datagrams(plan) && plan.flow.duplex == Some(Duplex::Separate),
-        "of datagrams go both ways over one socket each: give --bidirectional same",
     ),
     (
         |plan| {
@@ -193,7 +189,7 @@ pub fn serves(job: &EndJob) -> bool {
     if FlowCarrier::of(job.transport).is_none() {
         return false;
     }
-    let alone = tells_address_of_each(job.transport, job.test_flow().sends);
+    let alone = tells_address_of_each(job.transport, job.test_flow());
     let connects = !job.connects || job.transport.is_connected();
     let known = job.end.features().into_iter().all(have);
     connects && !alone && known
@@ -208,8 +204,4 @@ fn older_ring_fits(end: &EndPlan, transport: TransportId, flow: Flow) -> bool {
     };
     let waits = end.rate.is_none() && !has_bursts(end) && flow.duplex.is_none();
     end.io.method != IoMethod::Uring || (end.io == plain && waits && TCP.contains(&transport))
-}
-
-fn datagrams(plan: &TestPlan) -> bool {
-    FlowCarrier::of(plan.transport) == Some(FlowCarrier::Datagrams)
 }

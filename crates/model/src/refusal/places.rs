@@ -63,8 +63,11 @@ pub(super) fn why_not(case: &EndCase<'_>, feature: Feature) -> Option<&'static s
 /// the data path has it there.
 #[must_use]
 pub fn needs_of_path(plan: &TestPlan) -> Option<Feature> {
-    let same = plan.flow.duplex == Some(Duplex::Same);
-    (same && !makes_plain_calls(&plan.remote.io)).then_some(Feature::MorePaths)
+    let io = &plan.remote.io;
+    let both = plan.flow.duplex == Some(Duplex::Same) && !makes_plain_calls(io);
+    let by_ring = io.method == IoMethod::Uring && io.segments;
+    let connects = plan.flow.connects && io.method != IoMethod::Blocking;
+    (both || by_ring || connects).then_some(Feature::MorePaths)
 }
 
 /// The reason against a socket option, whose own row says which transports have it.
@@ -81,31 +84,30 @@ fn of_setting(case: &EndCase<'_>, feature: Feature) -> Option<&'static str> {
 const PLACES: &[Place] = &[
     Place {
         features: Feature::WAITS,
-        parts: STAYING,
-        not_in_part: CONNECTS,
         transports: PLAIN,
         not_over: NOT_PLAIN,
         unless: &[
             (other_calls, OTHER_CALLS),
+            (
+                |case| case.plan.flow.connects && !case.plan.transport.is_connected(),
+                CONNECTS,
+            ),
             (
                 |case| case.end.io.method == IoMethod::Epoll && case.end.io.is_batched(),
                 "not together with --batch and --segment-offload",
             ),
         ],
+        ..ANYWHERE
     },
     // A ring makes the plain calls, many at a time, and none of the other ways.
     Place {
         features: &[Feature::Uring],
         parts: STAYING,
-        not_in_part: CONNECTS,
+        not_in_part: RING,
         transports: PLAIN,
         not_over: NOT_PLAIN,
         unless: &[
             (other_calls, OTHER_CALLS),
-            (
-                |case| case.end.io.segments,
-                "not together with --segment-offload",
-            ),
             (
                 |case| case.end.io.discard && (case.end.io.batch.is_some() || case.over(UDP)),
                 "with --discard only over TCP and without --batch",
@@ -118,9 +120,10 @@ const PLACES: &[Place] = &[
             (
                 |case| {
                     let looks = case.end.touch != TouchPlan::default() || case.end.sequence;
-                    case.end.io.batch.is_some() && case.receives && looks
+                    case.end.io.is_batched() && case.receives && looks
                 },
-                "with --batch the data that arrives is not read: leave out -k, -K and --sequence",
+                "with --batch and --segment-offload the data that arrives is not read: leave out \
+                 -k, -K and --sequence",
             ),
         ],
     },
@@ -507,6 +510,8 @@ const SENDS: &[EndPart] = &[Send, BothWays];
 const RECEIVES: &[EndPart] = &[Receive, BothWays];
 const STAYING: &[EndPart] = &[Send, Receive, BothWays, Transactions, Nothing];
 
+const RING: &str = "not in tests that open a connection for every operation, which would set up a \
+                    ring for each: give --io epoll";
 const CONNECTS: &str = "not in tests that open a connection for every operation";
 const STREAMS: &str = "only in tests that send data one way or both ways";
 const NOT_PLAIN: &str = "only over TCP, UDP, Unix-domain and vsock streams";

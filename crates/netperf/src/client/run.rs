@@ -275,15 +275,19 @@ impl<'a> TestRun<'a> {
             None => self.results(&ran, end_mark),
             Some(failure) => Err(failure),
         };
-        let (remote, counted) = match results {
+        let (remote, mut counted) = match results {
             Ok((results, counted)) => (numbered(&ran.result, results), counted),
             Err(failure) => return Err(self.broken_off(ran, failure)),
         };
+        let arrived = counted
+            .as_mut()
+            .map(|counted| std::mem::take(&mut counted.arrivals));
         if let (Some(flows), Some(counted)) = (&mut ran.many, counted) {
             counted.pair(flows, plan.flow);
         }
         let intervals = self.done.intervals.get_mut(earlier..).unwrap_or_default();
-        arrivals::cut(remote.as_ref(), offset, ran.many.as_mut(), intervals);
+        let arrived = arrived.unwrap_or_default();
+        arrivals::cut(&arrived, offset, ran.many.as_mut(), intervals);
         let one_way = stamps::one_way(plan, &ran.result, remote.as_ref())?;
         Ok(IterationResult::of(agreed, ran, remote, one_way))
     }

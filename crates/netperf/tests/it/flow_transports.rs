@@ -91,3 +91,14 @@ fn unix_domain_datagrams_of_a_flow_have_a_thread_each() {
         refused.account()
     );
 }
+
+#[test]
+fn what_arrives_in_the_measured_time_is_that_of_all_sessions() {
+    let server = ours!().serve();
+    let words = "-t OMNI --time 1 --warmup 200ms -- -T unix-dgram -d send -m 1000,1000";
+    let run = measured(&server, words);
+    let sent: u64 = each(&run, "sent_bytes").iter().sum();
+    let arrived = run["flows"]["arrived_bytes"].as_u64().expect("a count");
+    // The transport is reliable. A third would have arrived in one of the sessions.
+    assert!(arrived * 2 > sent, "{run}");
+}

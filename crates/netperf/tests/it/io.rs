@@ -77,6 +77,50 @@ fn datagrams_are_asked_and_answered_by_ends_that_never_sleep_in_a_call() {
 }
 
 #[test]
+fn connections_of_each_transaction_wait_as_they_are_told() {
+    let server = ours!().serve();
+    for (method, local, remote) in [
+        ("poll", "poll", "poll"),
+        ("epoll", "epoll", "epoll"),
+        ("epoll,", "epoll", "blocking"),
+        (",poll", "blocking", "poll"),
+    ] {
+        for test in [
+            "-t TCP_CRR",
+            "-t TCP_CC",
+            "-t TCP_CRR --flows 3 --threads 2",
+            "-t OMNI -- -T unix -d rr -c -r 10,20",
+        ] {
+            let words = format!("--count 200 --io {method} --json {test}");
+            let words: Vec<&str> = words.split_whitespace().collect();
+            let document = run(&server, &words).expect_clean().document();
+            let iteration = &document["iterations"][0];
+            for (end, method) in [("local", local), ("remote", remote)] {
+                assert_eq!(document[end]["requested"]["io"]["method"], method);
+                assert_eq!(iteration[end]["transactions"], 200, "{test}: {iteration}");
+            }
+            for (sent, received) in [("local", "remote"), ("remote", "local")] {
+                let sent = &iteration[sent]["sent_bytes"];
+                assert_eq!(sent, &iteration[received]["received_bytes"], "{test}");
+            }
+            // The loop over flows does not ask each connection.
+            let asked = local == "blocking" && test == "-t TCP_CRR";
+            let known = iteration["local"]["retransmitted_segments"].is_u64();
+            assert!(known == asked || test == "-t TCP_CC", "{test}: {iteration}");
+            let is_many = test.contains("--flows");
+            assert_eq!(
+                iteration["flows"].is_object(),
+                is_many,
+                "{test}: {iteration}"
+            );
+        }
+    }
+    let values = measured(&server, &["-t", "TCP_CRR", "--io", "epoll"], &[]);
+    assert!(values.number("TRANSACTION_RATE") > 1.0, "{values:?}");
+    agree(&values, "LOCAL_BYTES_RECVD", "REMOTE_BYTES_SENT");
+}
+
+#[test]
 fn a_run_that_counts_is_as_long_as_it_was_told_whoever_spins() {
     let server = ours!().serve();
     let words = [
@@ -228,10 +272,6 @@ fn what_a_test_has_no_place_for_is_refused_with_the_reason() {
         (
             ["-t", "TCP_RR", "--zerocopy"].as_slice(),
             "--zerocopy: only in tests that send data one way or both ways",
-        ),
-        (
-            &["-t", "TCP_CRR", "--io", "poll"],
-            "--io poll: not in tests that open a connection for every operation",
         ),
         (
             &["-t", "TCP_STREAM", "--batch", "8"],

@@ -206,12 +206,62 @@ fn packets_have_a_flow_label_over_ipv6_and_no_other() {
 }
 
 #[test]
+fn a_ring_has_the_kernel_split_and_join_datagrams() {
+    let server = ours!().serve();
+    for options in ["", "--batch 4", "--flows 2", "--io uring, --batch 4,"] {
+        for (kind, sender, receiver) in [("send", "LOCAL", "REMOTE"), ("recv", "REMOTE", "LOCAL")] {
+            let words = format!("-t OMNI --io uring --segment-offload on {options} --time 1");
+            let words: Vec<&str> = words.split_whitespace().collect();
+            let test = ["-T", "udp", "-d", kind, "-m", "500,500"];
+            let values = measured(&server, HERE, &words, &test);
+            let number = |end: &str, name: &str| values.number(&format!("{end}_{name}"));
+            let (sent, got) = (
+                number(sender, "BYTES_SENT"),
+                number(receiver, "BYTES_RECVD"),
+            );
+            assert!(got > 0.0 && got <= sent, "{options} {kind}: {values:?}");
+            for (bytes, calls) in [
+                (sent, number(sender, "SEND_CALLS")),
+                (got, number(receiver, "RECV_CALLS")),
+            ] {
+                assert!(
+                    (bytes - calls * 500.0).abs() < 0.5,
+                    "{options} {kind}: {values:?}"
+                );
+            }
+            assert!(number(sender, "MESSAGES_PER_CALL") > 1.0, "{values:?}");
+        }
+    }
+    let words = [
+        "-t",
+        "UDP_STREAM",
+        "-l",
+        "-10000",
+        "--io",
+        "uring",
+        "--segment-offload",
+        "on",
+    ];
+    let counted = run(
+        &server,
+        HERE,
+        &[&words, ["--", "-m", "100", "-k", SELECTED].as_slice()].concat(),
+    );
+    let values = counted.expect_clean().values();
+    assert!(
+        (values.number("LOCAL_SEND_CALLS") - 100.0).abs() < 0.5,
+        "{values:?}"
+    );
+}
+
+#[test]
 fn what_does_not_go_together_is_refused_with_the_reason() {
     let server = ours!().serve();
     for (words, line) in [
         (
             ["-t", "TCP_CRR", "--io", "uring"].as_slice(),
-            "--io uring: not in tests that open a connection for every operation",
+            "--io uring: not in tests that open a connection for every operation, which would set up \
+             a ring for each: give --io epoll",
         ),
         (
             &[
@@ -221,8 +271,10 @@ fn what_does_not_go_together_is_refused_with_the_reason() {
                 "on",
                 "--io",
                 "uring",
+                "--sequence",
             ],
-            "--io uring: not together with --segment-offload",
+            "--io uring: with --batch and --segment-offload the data that arrives is not read: \
+             leave out -k, -K and --sequence",
         ),
         (
             &["-t", "UDP_STREAM", "--discard", "--io", "uring"],

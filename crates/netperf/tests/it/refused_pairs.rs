@@ -20,9 +20,9 @@ fn what_does_not_go_together_is_refused_in_a_line_with_a_way_out() {
     let server = ours!().serve();
     for (words, line) in [
         (
-            "-t UDP_STREAM --flows 2 --bidirectional separate",
-            "netperf: --flows: many flows of datagrams go both ways over one socket each: give \
-             --bidirectional same",
+            "-t UDP_STREAM --flows 2 --bidirectional separate --place pack",
+            "netperf: --flows: many flows with an address each have a process each at netserver: \
+             give --cpus and --remote-cpus, not --place",
         ),
         (
             "-t TCP_STREAM -- -T unix -q 1000000",

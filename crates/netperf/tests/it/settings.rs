@@ -200,7 +200,7 @@ const CASES: &[Case] = &[
         ],
     ),
     Named("io", "--io xyz", "--io"),
-    Named("io", "-t TCP_CRR --io poll", "--io"),
+    Named("io", "-t TCP_CRR --io uring", "--io"),
     Named("zerocopy", "-t TCP_STREAM --zerocopy", "--zerocopy"),
     Named("zerocopy", "-t UDP_STREAM --zerocopy", "--zerocopy"),
     InForce(

@@ -241,7 +241,7 @@ fn train(header: &libc::mmsghdr, bytes: usize) -> u64 {
 }
 
 /// Datagram size within a train, bytes; `None` for a single datagram.
-fn segment_size(message: &libc::msghdr) -> Option<usize> {
+pub(super) fn segment_size(message: &libc::msghdr) -> Option<usize> {
     if message.msg_controllen == 0 {
         return None;
     }

@@ -272,6 +272,17 @@ impl Source {
         (&raw mut self.storage).cast()
     }
 
+    /// Takes the address that the kernel wrote elsewhere.
+    pub(crate) fn copy_from(&mut self, address: &[u8]) {
+        let length = address.len().min(size_of::<libc::sockaddr_storage>());
+        // SAFETY: both are at least so long, do not overlap, and any bytes are an address.
+        unsafe {
+            let storage = self.storage().cast::<u8>();
+            std::ptr::copy_nonoverlapping(address.as_ptr(), storage, length);
+        }
+        self.set_len(libc::socklen_t::try_from(length).unwrap_or(0));
+    }
+
     /// The kernel wrote so many bytes.
     pub(crate) fn set_len(&mut self, len: libc::socklen_t) {
         self.len = len;

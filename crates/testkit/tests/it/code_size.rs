@@ -13,7 +13,7 @@ const LIMITS: &[(&str, usize)] = &[
     ("measure", 1_700),
     ("model", 7_250),
     ("netperf", 24_300),
-    ("os", 5_020),
+    ("os", 5_120),
     ("report", 5_600),
     ("session", 5_150),
     ("stats", 1_450),

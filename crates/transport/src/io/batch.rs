@@ -103,8 +103,7 @@ impl BatchedSend {
         datagram: usize,
     ) -> io::Result<Self> {
         if trains.segments {
-            let size = i32::try_from(datagram).unwrap_or(i32::MAX);
-            sockopt::set(socket.as_fd(), IntOption::Segment, size)?;
+            cut(&socket, datagram)?;
         }
         Ok(Self {
             batch: Batch::sending(trains.width(), to.clone()),
@@ -148,19 +147,36 @@ impl BatchedSend {
         }
     }
 
-    /// The kernel reports only that an argument is invalid.
     #[cold]
     fn explained(&self, error: io::Error) -> io::Error {
-        let too_long = matches!(
-            error.kind(),
-            io::ErrorKind::InvalidInput | io::ErrorKind::ArgumentListTooLong
-        ) || error.raw_os_error() == Some(calls::MESSAGE_TOO_LONG);
-        if self.train > self.datagram && too_long {
-            io::Error::new(io::ErrorKind::InvalidInput, TOO_LONG)
-        } else {
-            error
-        }
+        explained(error, self.train > self.datagram)
     }
+}
+
+/// The error of a send that the kernel is perhaps to cut: it reports only that an argument is
+/// invalid.
+#[cold]
+pub(crate) fn explained(error: io::Error, is_train: bool) -> io::Error {
+    let too_long = matches!(
+        error.kind(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::ArgumentListTooLong
+    ) || error.raw_os_error() == Some(calls::MESSAGE_TOO_LONG);
+    if is_train && too_long {
+        io::Error::new(io::ErrorKind::InvalidInput, TOO_LONG)
+    } else {
+        error
+    }
+}
+
+/// Has the kernel cut what is sent into datagrams of this size.
+pub(crate) fn cut(socket: &Socket, datagram: usize) -> io::Result<()> {
+    let size = i32::try_from(datagram).unwrap_or(i32::MAX);
+    sockopt::set(socket.as_fd(), IntOption::Segment, size)
+}
+
+/// Has the kernel put datagrams together that arrive.
+pub(crate) fn put_together(socket: &Socket) -> io::Result<()> {
+    sockopt::set(socket.as_fd(), IntOption::Reassemble, 1)
 }
 
 /// Result of the calls for one buffer of which the first call did not take all.
@@ -283,7 +299,7 @@ impl BatchedRecv {
     /// When the kernel does not coalesce datagrams.
     pub fn new(socket: Socket, trains: Trains, space: usize, discards: bool) -> io::Result<Self> {
         if trains.segments {
-            sockopt::set(socket.as_fd(), IntOption::Reassemble, 1)?;
+            put_together(&socket)?;
         }
         Ok(Self {
             socket,

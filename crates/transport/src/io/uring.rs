@@ -11,8 +11,8 @@ use netperf_os::uring::{Multishot, To, Uring};
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received, stream_sent};
-use crate::io::Discarding;
 use crate::io::while_sending::ReadWhileSending;
+use crate::io::{Discarding, batch};
 use crate::meeting::{OnSocket, Parted, Parts, on_socket};
 use crate::socket::SocketFacts;
 use crate::tcp::Tcp;
@@ -257,6 +257,8 @@ pub struct RingSend<const WHOLE: bool> {
     to: Option<SockAddr>,
     ring: Uring,
     size: usize,
+    /// Bytes of a message: of a send, or of one of those that the kernel cuts it into.
+    message: usize,
     last: u64,
     dropped: u64,
 }
@@ -280,9 +282,20 @@ impl<const WHOLE: bool> RingSend<WHOLE> {
             to,
             ring,
             size: size.max(1),
+            message: size.max(1),
             last: 0,
             dropped: 0,
         })
+    }
+
+    /// Has the kernel cut each send into datagrams of this size.
+    ///
+    /// # Errors
+    /// When the kernel does not segment datagrams, or not into this size.
+    pub fn cut_into(self, datagram: usize) -> io::Result<Self> {
+        batch::cut(&self.socket, datagram)?;
+        let message = datagram.max(1);
+        Ok(Self { message, ..self })
     }
 
     /// Sends to this address from now on.
@@ -310,9 +323,11 @@ impl<const WHOLE: bool> Endpoint for RingSend<WHOLE> {
                 self.last = taken.sends;
                 taken.bytes
             });
-        let sent = datagram_sent(taken)?;
+        let cut = self.message < self.size;
+        let sent = datagram_sent(taken).map_err(|error| batch::explained(error, cut))?;
         let told = u64::from(sent == Sent::Dropped);
-        self.dropped += self.ring.take_dropped().saturating_sub(told);
+        let each = self.size.div_ceil(self.message) as u64;
+        self.dropped += (self.ring.take_dropped() * each).saturating_sub(told);
         Ok(sent)
     }
 
@@ -323,7 +338,7 @@ impl<const WHOLE: bool> Endpoint for RingSend<WHOLE> {
     #[inline]
     fn messages_sent(&self, bytes: usize) -> u64 {
         if WHOLE {
-            bytes.div_ceil(self.size) as u64
+            bytes.div_ceil(self.message) as u64
         } else {
             self.last
         }
@@ -358,6 +373,8 @@ pub struct RingRecv {
     first: bool,
     ended: bool,
     last: u64,
+    /// Each message may be many that the kernel has put together.
+    trains: bool,
 }
 
 impl RingRecv {
@@ -379,12 +396,38 @@ impl RingRecv {
             first: tells,
             ended: false,
             last: 0,
+            trains: false,
         })
     }
 
-    /// Source of the first message.
+    /// The same for datagrams that the kernel puts together.
+    ///
+    /// # Errors
+    /// When the kernel does not coalesce datagrams, or the system does not permit a ring.
+    pub fn put_together(
+        socket: Socket,
+        (width, space): (usize, usize),
+        patience: Option<Duration>,
+    ) -> io::Result<Self> {
+        batch::put_together(&socket)?;
+        Ok(Self {
+            socket,
+            ring: Multishot::of_trains(width, space, patience)?,
+            source: Source::unknown(),
+            first: false,
+            ended: false,
+            last: 0,
+            trains: true,
+        })
+    }
+
+    /// Source of the first message, or of the last train.
     pub(crate) const fn source(&self) -> &Source {
-        &self.source
+        if self.trains {
+            self.ring.source()
+        } else {
+            &self.source
+        }
     }
 
     #[cold]
@@ -443,7 +486,8 @@ impl Endpoint for RingRecv {
 
 impl Parts for RingRecv {
     fn part(self) -> Parted {
-        mark_the_end(move || send_mark_back(self.socket.as_fd(), &self.source))
+        let (source, socket) = (self.source().clone(), self.socket);
+        mark_the_end(move || send_mark_back(socket.as_fd(), &source))
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{
-    EndResult, Feature, Flows, Interim, Iteration, MonotonicOffset, TestPlan, Warning,
+    Arrivals, ArrivedAmount, Feature, Flows, Interim, Iteration, MonotonicOffset, TestPlan, Warning,
 };
 use netperf_session::{SessionError, offer};
 
@@ -71,30 +71,35 @@ pub(super) fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
     any.then(|| Warning::Imprecise(WHY.to_owned()))
 }
 
-/// Cuts what netserver received to the part of the run that counts, and to the intervals of
-/// this iteration.
+/// Cuts what netserver received in its sessions to the part of the run that counts, and to the
+/// intervals of this iteration.
 pub(super) fn cut(
-    remote: Option<&EndResult>,
+    sessions: &[Option<Arrivals>],
     offset: Option<MeasuredOffset>,
     many: Option<&mut Flows>,
     intervals: &mut [Interim],
 ) {
-    let arrivals = remote.and_then(|remote| remote.arrivals.as_ref());
-    let (Some(arrivals), Some(offset)) = (arrivals, offset.map(MeasuredOffset::now)) else {
+    let sessions: Option<Vec<&Arrivals>> = sessions.iter().map(Option::as_ref).collect();
+    let (Some(sessions), Some(offset)) = (sessions, offset.map(MeasuredOffset::now)) else {
         return;
+    };
+    let within = |begin, length| {
+        let each = sessions.iter().map(|one| one.within(begin, length, offset));
+        let each: Option<Vec<ArrivedAmount>> = each.collect();
+        each?.into_iter().reduce(ArrivedAmount::plus)
     };
     let nanos = |seconds: f64| {
         let length = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
     };
     if let Some(window) = many.and_then(|flows| flows.window.as_mut()) {
-        let arrived = arrivals.within(window.begin_nanos, nanos(window.seconds), offset);
+        let arrived = within(window.begin_nanos, nanos(window.seconds));
         window.arrived = arrived.or(window.arrived);
     }
     for interval in intervals {
         let length = nanos(interval.seconds);
         let begin = interval.ended_nanos.saturating_sub(length);
-        let arrived = arrivals.within(begin, length, offset);
+        let arrived = within(begin, length);
         interval.arrived = arrived.map(|arrived| arrived.bytes);
     }
 }

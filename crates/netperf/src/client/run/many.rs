@@ -7,8 +7,8 @@ use std::io;
 use netperf_measure::cpus;
 use netperf_model::many::{cpu_list_text, flows_have_sessions};
 use netperf_model::{
-    Abilities, Duplex, EndResult, Flow, FlowCounts, FlowThere, Flows, Hosts, IoCounts, Limit, Many,
-    TestPlan, Workers, share_of,
+    Abilities, Arrivals, Duplex, EndResult, Flow, FlowCounts, FlowThere, Flows, Hosts, IoCounts,
+    Limit, Many, TestPlan, Workers, share_of,
 };
 use netperf_session::offer::Agreement;
 use netperf_transport::registry;
@@ -139,6 +139,8 @@ pub(super) struct ServerCounts {
     there: Option<Vec<FlowThere>>,
     /// Data sent over separate connections; `None` if there are none.
     back: Option<Vec<FlowThere>>,
+    /// What arrived by time in each session in which netserver receives.
+    pub(super) arrivals: Vec<Option<Arrivals>>,
 }
 
 impl ServerCounts {

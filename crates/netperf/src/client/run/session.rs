@@ -177,8 +177,8 @@ impl TestRun<'_> {
         for ((way, index), talk) in each.zip(talks) {
             let is_first = agreements.is_empty();
             let socket = match way {
-                SessionDirection::There => end.flow_address(index),
-                SessionDirection::Back => end.second_address(),
+                SessionDirection::Back if many.is_none() => end.second_address(),
+                SessionDirection::There | SessionDirection::Back => end.flow_address(index),
             };
             let known_port = self.data_port.unwrap_or(hosts.remote.port);
             let local = LocalEnd {
@@ -289,6 +289,9 @@ impl TestRun<'_> {
                 counted.forget_sends();
                 break;
             };
+            if index < sessions {
+                counted.arrivals.push(result.arrivals.clone());
+            }
             if is_one && index == 0 {
                 result = offer::reconciled(plan, &ran.result.tally, result);
             }

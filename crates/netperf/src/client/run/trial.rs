@@ -162,6 +162,7 @@ fn possible(
         end(&mut with).io.method = *method;
         plan.many.is_none()
             && plan.flow.duplex.is_none()
+            && !plan.flow.connects
             && known.contains(&feature)
             && netperf_model::refusal::check(&with).is_ok()
     };

@@ -1,5 +1,6 @@
 //! One request that receives again and again, into buffers that the kernel chooses from
-//! (io_uring_prep_recv_multishot(3), io_uring_register_buf_ring(3)).
+//! (io_uring_prep_recv_multishot(3), io_uring_prep_recvmsg_multishot(3),
+//! io_uring_register_buf_ring(3)).
 
 use std::fmt;
 use std::io;
@@ -7,11 +8,13 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-use io_uring::types::{BufRingEntry, Fd};
+use io_uring::types::{BufRingEntry, Fd, RecvMsgOut};
 use io_uring::{cqueue, opcode};
 
 use super::{MULTISHOT, MultishotReceived, Uring, failed};
-use crate::io::Source;
+use crate::io::{STORAGE_LEN, Source};
+use crate::linux::batch::segment_size;
+use crate::linux::message::message;
 use crate::memory::{alignment, slot_distance};
 
 /// The group of buffers; a ring has one.
@@ -26,8 +29,8 @@ const LOOKS: u32 = 20;
 #[derive(Debug, Default)]
 pub(super) struct MultishotState {
     received: MultishotReceived,
-    /// Buffers that were filled.
-    filled: Vec<u16>,
+    /// Buffers that were filled, and how many bytes of each.
+    filled: Vec<(u16, usize)>,
     error: Option<i32>,
     /// The request goes on.
     armed: bool,
@@ -36,7 +39,9 @@ pub(super) struct MultishotState {
 impl MultishotState {
     pub(super) fn completed(&mut self, result: i32, flags: u32) {
         self.armed = cqueue::more(flags);
-        self.filled.extend(cqueue::buffer_select(flags));
+        let length = usize::try_from(result).unwrap_or(0);
+        let filled = cqueue::buffer_select(flags).map(|number| (number, length));
+        self.filled.extend(filled);
         match usize::try_from(result) {
             Ok(0) => self.received.empty = true,
             Ok(count) => {
@@ -67,6 +72,9 @@ pub struct Multishot {
     size: usize,
     mask: u16,
     tail: u16,
+    /// Space for the source and the segment size of a message, where each may be a train.
+    trains: Option<Box<libc::msghdr>>,
+    source: Source,
 }
 
 impl fmt::Debug for Multishot {
@@ -96,6 +104,8 @@ impl Multishot {
             size,
             mask: count - 1,
             tail: 0,
+            trains: None,
+            source: Source::unknown(),
         };
         all.ring.multishot_state.filled.reserve(width);
         // SAFETY: there is space for `count` entries, which outlive the ring: it is dropped
@@ -114,6 +124,29 @@ impl Multishot {
         Ok(all)
     }
 
+    /// The same for messages that may be trains of many (udp(7), `UDP_GRO`).
+    ///
+    /// # Errors
+    /// As [`Uring::new`].
+    pub fn of_trains(width: usize, size: usize, patience: Option<Duration>) -> io::Result<Self> {
+        /// Bytes of a description of a message (io_uring_recvmsg_out) and of its segment size.
+        const DESCRIPTION: (usize, usize) = (16, 64);
+        let mut space = Box::new(message(&mut []));
+        space.msg_iov = std::ptr::null_mut();
+        space.msg_namelen = STORAGE_LEN;
+        space.msg_controllen = DESCRIPTION.1 as _;
+        let extra = DESCRIPTION.0 + DESCRIPTION.1 + size_of::<libc::sockaddr_storage>();
+        let mut all = Self::new(width, size + extra, patience)?;
+        all.trains = Some(space);
+        Ok(all)
+    }
+
+    /// Source of the first train of the last receive.
+    #[must_use]
+    pub const fn source(&self) -> &Source {
+        &self.source
+    }
+
     /// Number of io_uring_enter(2) calls.
     #[must_use]
     pub const fn enters(&self) -> u64 {
@@ -128,15 +161,21 @@ impl Multishot {
         loop {
             let fresh = !self.ring.multishot_state.armed;
             if fresh {
-                let entry = opcode::RecvMulti::new(Fd(fd.as_raw_fd()), GROUP)
-                    .build()
-                    .user_data(MULTISHOT);
-                // SAFETY: it points to nothing but the buffers that were offered, which
-                // are kept until it is over.
+                let fd = Fd(fd.as_raw_fd());
+                let entry = match &self.trains {
+                    Some(space) => opcode::RecvMsgMulti::new(fd, &raw const **space, GROUP).build(),
+                    None => opcode::RecvMulti::new(fd, GROUP).build(),
+                };
+                let entry = entry.user_data(MULTISHOT);
+                // SAFETY: it points to nothing but the buffers that were offered and the message,
+                // which are kept until it is over.
                 unsafe { self.ring.push(&entry) }?;
                 self.ring.multishot_state.armed = true;
             }
             self.ring.enter(1, self.ring.patience)?;
+            if self.trains.is_some() {
+                self.count_trains();
+            }
             self.give_back();
             let multishot_state = &mut self.ring.multishot_state;
             let received = std::mem::take(&mut multishot_state.received);
@@ -166,10 +205,37 @@ impl Multishot {
         self.ring.recv_from(fd, buf, source)
     }
 
+    /// Counts the messages of the trains that came.
+    fn count_trains(&mut self) {
+        let mut received = MultishotReceived::default();
+        for (number, length) in &self.ring.multishot_state.filled {
+            let at = self.first + usize::from(*number) * slot_distance(self.size);
+            let buffer = self.memory.get(at..at + length);
+            let parts = buffer.zip(self.trains.as_deref());
+            let Some(Ok(train)) = parts.map(|(buffer, space)| RecvMsgOut::parse(buffer, space))
+            else {
+                continue;
+            };
+            let bytes = train.payload_data().len();
+            let mut control = message(&mut []);
+            control.msg_control = train.control_data().as_ptr().cast_mut().cast();
+            control.msg_controllen = train.control_data().len() as _;
+            if bytes == 0 {
+                received.empty = true;
+            } else {
+                let each = segment_size(&control).unwrap_or(bytes).max(1);
+                received.bytes += bytes;
+                received.messages += bytes.div_ceil(each) as u64;
+                self.source.copy_from(train.name_data());
+            }
+        }
+        self.ring.multishot_state.received = received;
+    }
+
     /// Gives the buffers that were filled to the kernel again.
     fn give_back(&mut self) {
         let mut filled = std::mem::take(&mut self.ring.multishot_state.filled);
-        for number in filled.drain(..) {
+        for (number, _) in filled.drain(..) {
             self.offer(number);
         }
         self.ring.multishot_state.filled = filled;
@@ -222,6 +288,7 @@ impl Drop for Multishot {
             // The kernel may still write to them.
             std::mem::forget(std::mem::take(&mut self.memory));
             std::mem::forget(std::mem::take(&mut self.entries));
+            std::mem::forget(self.trains.take());
         }
     }
 }
@@ -270,6 +337,31 @@ mod tests {
             all.empty = received.empty;
         }
         assert_eq!((all.bytes, all.messages), (2000, 20));
+    }
+
+    #[test]
+    fn trains_are_counted_by_their_datagrams_and_have_a_source() {
+        use crate::sockopt::{self, IntOption};
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.connect(server.local_addr().unwrap()).unwrap();
+        sockopt::set(client.as_fd(), IntOption::Segment, 100).unwrap();
+        sockopt::set(server.as_fd(), IntOption::Reassemble, 1).unwrap();
+        let mut ring = Multishot::of_trains(2, 65_536, None).unwrap();
+        for _ in 0..7 {
+            client.send(&[1; 1950]).unwrap();
+        }
+        client.send(&[]).unwrap();
+        let mut all = MultishotReceived::default();
+        while !all.empty {
+            let received = ring.recv(server.as_fd()).unwrap();
+            all.bytes += received.bytes;
+            all.messages += received.messages;
+            all.empty = received.empty;
+        }
+        assert_eq!((all.bytes, all.messages), (7 * 1950, 7 * 20));
+        let source = ring.source().address();
+        assert_eq!(source, Some(client.local_addr().unwrap()));
     }
 
     #[test]

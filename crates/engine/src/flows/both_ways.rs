@@ -1,0 +1,135 @@
+//! Flows whose data goes both ways.
+
+use std::io;
+
+use netperf_model::{Duplex, EndJob, IoMethod, Setting};
+use netperf_os::flow_label::flow_info;
+use netperf_os::{SockAddr, Socket};
+use netperf_transport::duplex::TwoWays;
+use netperf_transport::io::ByRing;
+use netperf_transport::meeting::Connects;
+use netperf_transport::socket;
+use netperf_transport::tcp::Tcp;
+use netperf_transport::udp::Aimed;
+
+use super::ends::DatagramEnds;
+use super::meet::{Coordination, FlowSet, OpenFlows, dealt, each, run_by};
+use super::run::share;
+use super::to_usize;
+use crate::direction::PathDirection;
+use crate::end;
+use crate::error::{EngineError, Operation};
+use crate::path::PathClass;
+use crate::role::Role;
+
+impl<N: Role, T, F: FnOnce() -> T> OpenFlows<'_, N, F> {
+    /// Moves the bytes of connections both ways, each direction on its data path.
+    pub(super) fn both_ways<C: Connects + Sync>(self, how: &C) -> Coordination<T> {
+        let FlowSet { job, common, .. } = self.set;
+        let [outward, inward] = PathDirection::both(job, PathClass::Stream, common.setup);
+        let by_ring = job.end.io.method == IoMethod::Uring;
+        match outward.is_plain() && inward.is_plain() {
+            true if by_ring => {
+                self.over_sockets(how, each(|socket| ByRing::of_both_ways(Tcp(socket))))
+            }
+            true => self.over_sockets(how, each(|socket| Ok(Tcp(socket)))),
+            false => self.over_sockets(how, |sockets| {
+                let own: io::Result<_> = sockets.iter().map(Socket::try_clone).collect();
+                let (sends, receives) = (outward.endpoints(own?)?, inward.endpoints(sockets)?);
+                let each = sends.into_iter().zip(receives);
+                Ok(each
+                    .map(|(out, inward)| TwoWays::new(out, inward))
+                    .collect())
+            }),
+        }
+    }
+
+    /// The same with datagrams. netserver answers the first of each flow.
+    pub(super) fn both_ways_in_datagrams(
+        self,
+        [outward, inward]: [PathDirection; 2],
+    ) -> Coordination<T> {
+        let Self {
+            set,
+            sockets,
+            coordinate,
+        } = self;
+        let FlowSet { job, common, .. } = set;
+        let label = job.end.socket.settings.number(Setting::FlowLabel);
+        let flow_info = label.map_or(0, flow_info);
+        let one = |(socket, to): (Socket, Option<&SockAddr>)| {
+            let sends = outward.endpoint(socket.try_clone()?, to)?;
+            let both = TwoWays::<true>::new(sends, inward.endpoint(socket, to)?);
+            Ok(match to {
+                Some(_) => both,
+                None => both.answering(flow_info),
+            })
+        };
+        let sockets = dealt(sockets, set.threads);
+        let open = |index: u32| {
+            let own = sockets(index)?;
+            let both: io::Result<Vec<_>> = if N::NETPERF {
+                let aimed = set.aimed_both(index, own)?.into_iter();
+                aimed.map(|(socket, to)| one((socket, Some(to)))).collect()
+            } else {
+                report_drops(&own, job)?;
+                own.into_iter().map(|socket| one((socket, None))).collect()
+            };
+            both.map_err(outward.failed())
+        };
+        Ok(common.run::<N, _, _>(&open, &share(job), &DatagramEnds, coordinate))
+    }
+
+    /// Sends to netserver, and receives at sockets that it was told of.
+    pub(super) fn in_datagrams_apart<E: Aimed>(self) -> Coordination<T> {
+        let Self {
+            set,
+            sockets,
+            coordinate,
+        } = self;
+        let sockets = dealt(sockets, set.threads);
+        let open = |index: u32| {
+            let aimed = set.aimed_both(index, sockets(index)?)?.into_iter();
+            let each = aimed.map(|(socket, to)| E::aim(socket, to.clone()));
+            let each: io::Result<Vec<E>> = each.collect();
+            each.map_err(Operation::Connect.failed())
+        };
+        Ok(run_by::<N, E, _>(set, &open, coordinate))
+    }
+}
+
+impl<'r, N: Role> FlowSet<'r, N> {
+    /// netserver's sockets that send to netperf's.
+    pub(super) fn senders(&self) -> &'r [SockAddr] {
+        match self.job.duplex {
+            Some(Duplex::Separate) => &self.targets.back,
+            Some(Duplex::Same) | None => &self.targets.there,
+        }
+    }
+
+    /// netperf's sockets of a thread for both directions, and where each goes. Those that only
+    /// receive, which netserver was told of, are behind the others.
+    fn aimed_both(
+        &self,
+        index: u32,
+        receivers: Vec<Socket>,
+    ) -> Result<Vec<(Socket, &'r SockAddr)>, EngineError> {
+        let mut aimed = self.aimed(index)?;
+        let back = self.targets.back.iter().skip(to_usize(index));
+        aimed.extend(
+            receivers
+                .into_iter()
+                .zip(back.step_by(to_usize(self.threads))),
+        );
+        Ok(aimed)
+    }
+}
+
+/// Has the kernel report datagrams that a full local queue drops.
+fn report_drops(sockets: &[Socket], job: &EndJob) -> Result<(), EngineError> {
+    let silently = end::drops_silently(job.transport);
+    let mut sockets = sockets.iter().filter(|_| silently);
+    sockets
+        .try_for_each(socket::report_send_errors)
+        .map_err(Operation::Create.failed())
+}

@@ -26,6 +26,24 @@ const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// Time in which final datagrams are answered.
 const LINGER: Duration = Duration::from_millis(500);
 
+/// Flows by their address, with their place in the order in which they began.
+type BackFlows = HashMap<SocketAddr, (usize, DatagramFlow)>;
+
+/// The result of a flow of the server's own.
+fn result(flow: &DatagramFlow) -> Iperf2StreamResult {
+    let account = flow.account;
+    Iperf2StreamResult {
+        received: Some(Transfer {
+            bytes: account.bytes,
+            calls: account.order.arrived,
+            elapsed: Duration::from_micros(account.duration()),
+            end: TransferEnd::Complete,
+        }),
+        account: Some((account, account.order.highest)),
+        ..Iperf2StreamResult::default()
+    }
+}
+
 /// Where the server connects to.
 #[derive(Debug)]
 pub(super) struct BackListener {
@@ -64,19 +82,19 @@ impl BackListener {
         Ok(Self { socket, remote })
     }
 
-    /// Receives everything that the server sends. The result is that of all streams together.
+    /// Receives everything that the server sends. There is a result for each of its streams, in the
+    /// order in which they began.
     pub(super) fn run(
         &self,
         plan: &Iperf2Plan,
-        counts: &TransferCounts,
         stop: &AtomicBool,
-    ) -> Result<Iperf2StreamResult, Iperf2Failure> {
-        let result = if plan.udp {
-            self.datagrams(plan, counts, stop)
+    ) -> Result<Vec<Iperf2StreamResult>, Iperf2Failure> {
+        let results = if plan.udp {
+            self.datagrams(plan, stop)
         } else {
-            self.connections(plan, counts, stop)
+            self.connections(plan, stop)
         };
-        result.map_err(failed("read"))
+        results.map_err(failed("read"))
     }
 
     /// Time until the server connects.
@@ -92,9 +110,8 @@ impl BackListener {
     fn connections(
         &self,
         plan: &Iperf2Plan,
-        counts: &TransferCounts,
         stop: &AtomicBool,
-    ) -> io::Result<Iperf2StreamResult> {
+    ) -> io::Result<Vec<Iperf2StreamResult>> {
         let until = clock::now().plus(Self::patience(plan));
         let mut accepted = Vec::new();
         let wanted = usize::try_from(plan.streams.max(1)).unwrap_or(1);
@@ -134,32 +151,21 @@ impl BackListener {
             let joined = threads.into_iter().map(|one| one.and_then(join));
             joined.collect()
         });
-        let mut all = Transfer {
-            bytes: 0,
-            calls: 0,
-            elapsed: Duration::ZERO,
-            end: TransferEnd::Complete,
+        let result_of = |transfer: io::Result<Transfer>| {
+            Ok(Iperf2StreamResult {
+                received: Some(transfer?),
+                ..Iperf2StreamResult::default()
+            })
         };
-        for transfer in transfers {
-            let transfer = transfer?;
-            all.bytes += transfer.bytes;
-            all.calls += transfer.calls;
-            all.elapsed = all.elapsed.max(transfer.elapsed);
-        }
-        counts.set(all.bytes, all.calls);
-        Ok(Iperf2StreamResult {
-            received: Some(all),
-            ..Iperf2StreamResult::default()
-        })
+        transfers.into_iter().map(result_of).collect()
     }
 
     fn datagrams(
         &self,
         plan: &Iperf2Plan,
-        counts: &TransferCounts,
         stop: &AtomicBool,
-    ) -> io::Result<Iperf2StreamResult> {
-        let mut flows: HashMap<SocketAddr, DatagramFlow> = HashMap::new();
+    ) -> io::Result<Vec<Iperf2StreamResult>> {
+        let mut flows: BackFlows = HashMap::new();
         let source = std::cell::RefCell::new(Source::unknown());
         let (mut buf, begun) = (vec![0; 65_536], clock::now());
         let (mut last, patience) = (begun, Self::patience(plan));
@@ -174,9 +180,9 @@ impl BackListener {
                 if until.left().is_zero() {
                     return ControlFlow::Break(());
                 }
-                let over = |flows: &HashMap<SocketAddr, DatagramFlow>| {
+                let over = |flows: &BackFlows| {
                     let finished = flows.values();
-                    let finished = finished.filter(|one| one.stage != FlowStage::Receiving);
+                    let finished = finished.filter(|(_, one)| one.stage != FlowStage::Receiving);
                     finished.count() >= wanted
                 };
                 let Arrived::Datagram(bytes, now) = arrived else {
@@ -199,13 +205,13 @@ impl BackListener {
                     return ControlFlow::Continue(());
                 }
                 last = clock::now();
-                if !flows.contains_key(&address) && flows.len() < wanted {
+                let number = flows.len();
+                if !flows.contains_key(&address) && number < wanted {
                     if let Some(Ok(flow)) = DatagramFlow::begin(bytes) {
-                        flows.insert(address, flow);
+                        flows.insert(address, (number, flow));
                     }
                 }
-                if let Some(flow) = flows.get_mut(&address) {
-                    counts.count(bytes.len());
+                if let Some((_, flow)) = flows.get_mut(&address) {
                     let action = flow.take(bytes, now);
                     if matches!(action, FlowAction::Finished | FlowAction::Repeated) {
                         if let Some(report) = flow.report(bytes) {
@@ -217,19 +223,11 @@ impl BackListener {
                 ControlFlow::Continue(())
             },
         )?;
-        let Some(first) = flows.into_values().next() else {
+        if flows.is_empty() {
             return Err(io::Error::other("the server did not send back"));
-        };
-        let account = first.account;
-        Ok(Iperf2StreamResult {
-            received: Some(Transfer {
-                bytes: account.bytes,
-                calls: account.order.arrived,
-                elapsed: Duration::from_micros(account.duration()),
-                end: TransferEnd::Complete,
-            }),
-            account: Some((account, account.order.highest)),
-            ..Iperf2StreamResult::default()
-        })
+        }
+        let mut flows: Vec<(usize, DatagramFlow)> = flows.into_values().collect();
+        flows.sort_by_key(|(number, _)| *number);
+        Ok(flows.into_iter().map(|(_, flow)| result(&flow)).collect())
     }
 }

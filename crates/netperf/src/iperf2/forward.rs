@@ -24,15 +24,13 @@ use netperf_wire::iperf2::{
 };
 
 use super::{
-    Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, now, per_giga_second, receive_time,
-    receives,
+    FLOW_GAP, Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, now, per_giga_second,
+    receive_time, receives,
 };
 use crate::threads::{join, spawn};
 
 /// Size of the receive buffer.
 const BUFFER: usize = 256 * 1024;
-/// Time between the starts of two flows.
-const FLOW_GAP: Duration = Duration::from_millis(5);
 /// Time for the server to take what was sent and to close.
 const CLOSE_TIME: Duration = Duration::from_secs(10);
 

@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Running, Scratch, eventually, ours, require,
-    server::free_port,
+    Finished, Invocation, Netserver, Place, Scratch, eventually, ours, require, server::free_port,
 };
+
+use super::iperf2_served::Served;
 
 const IPERF: &str = "/usr/bin/iperf";
 
 /// A server of iperf 2.
 enum Iperf2Server {
-    Stock { port: u16, running: Running },
+    Stock(Served),
     Ours { port: u16, _server: Netserver },
 }
 
@@ -25,14 +26,7 @@ impl Iperf2Server {
         if !require::require(Path::new(IPERF).exists(), "iperf 2.1.8", how) {
             return None;
         }
-        let port = free_port();
-        let mut running = Invocation::new(Path::new("/usr/bin/stdbuf"))
-            .args(["-oL", IPERF, "-s", "-p", &port.to_string()])
-            .args(options)
-            .patience(Duration::from_secs(120))
-            .spawn();
-        assert!(running.prints("listening", Duration::from_secs(10)));
-        Some(Self::Stock { port, running })
+        Some(Self::Stock(Served::start(Path::new(IPERF), options)))
     }
 
     fn ours() -> Self {
@@ -47,16 +41,16 @@ impl Iperf2Server {
 
     const fn port(&self) -> u16 {
         match self {
-            Self::Stock { port, .. } | Self::Ours { port, .. } => *port,
+            Self::Stock(Served { port, .. }) | Self::Ours { port, .. } => *port,
         }
     }
 
     /// Waits for a text in the output of the original.
     fn prints(&self, text: &str) -> bool {
         match self {
-            Self::Stock { running, .. } => {
-                eventually(Duration::from_secs(10), || running.stdout().contains(text))
-            }
+            Self::Stock(served) => eventually(Duration::from_secs(10), || {
+                served.running.stdout().contains(text)
+            }),
             Self::Ours { .. } => true,
         }
     }

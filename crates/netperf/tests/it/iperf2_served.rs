@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use netperf_testkit::{
-    Finished, Invocation, Running, Scratch, Stopwatch, ours, require, server::free_port,
+    Finished, Invocation, Running, Scratch, Stopwatch, eventually, ours, procfs, require,
+    server::free_port,
 };
 
 /// Longest time of a command.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Debian's iperf. `None`, after saying so, when the test is to be skipped.
-fn stock() -> Option<PathBuf> {
+pub(super) fn stock() -> Option<PathBuf> {
     let path = Path::new("/usr/bin/iperf");
     let how = "apt-get install -y --no-install-recommends iperf";
     require::require(path.exists(), "iperf 2.1.8", how).then(|| path.to_owned())
@@ -27,34 +28,29 @@ pub(super) fn link(scratch: &Scratch) -> PathBuf {
     path
 }
 
+/// A server by name, and its output.
 pub(super) struct Served {
-    port: String,
+    pub(super) port: u16,
     pub(super) running: Running,
 }
 
 impl Served {
-    fn start(program: &Path, options: &[&str]) -> Self {
-        Self::start_at(program, &free_port().to_string(), options)
-    }
-
-    pub(super) fn start_at(program: &Path, port: &str, options: &[&str]) -> Self {
-        let mut running = Invocation::new(Path::new("/usr/bin/stdbuf"))
-            .arg("-oL")
-            .arg(program)
-            .args(["-s", "-p", port])
-            .args(options)
-            .patience(PATIENCE)
-            .spawn();
-        if options.contains(&"-y") {
-            // Nothing is printed before the first test.
-            std::thread::sleep(Duration::from_millis(500));
-        } else {
-            assert!(running.prints("Server listening", PATIENCE));
+    /// Starts a server. Another process may take the free port first, so a few are tried.
+    pub(super) fn start(program: &Path, options: &[&str]) -> Self {
+        for _ in 0..4 {
+            let port = free_port();
+            let mut running = Invocation::new(Path::new("/usr/bin/stdbuf"))
+                .arg("-oL")
+                .arg(program)
+                .args(["-s", "-p", &port.to_string()])
+                .args(options)
+                .patience(PATIENCE)
+                .spawn();
+            if listens(&mut running, port, options) {
+                return Self { port, running };
+            }
         }
-        Self {
-            port: port.to_owned(),
-            running,
-        }
+        panic!("{} -s {options:?} did not start", program.display());
     }
 
     fn client(&self, program: &Path, options: &[&str]) -> Finished {
@@ -64,7 +60,7 @@ impl Served {
             "127.0.0.1"
         };
         Invocation::new(program)
-            .args(["-c", host, "-p", &self.port])
+            .args(["-c", host, "-p", &self.port.to_string()])
             .args(options)
             .patience(PATIENCE)
             .run()
@@ -74,6 +70,19 @@ impl Served {
         self.running.signal("INT");
         self.running.finish()
     }
+}
+
+/// Waits until a server listens. Returns false if it has ended.
+fn listens(running: &mut Running, port: u16, options: &[&str]) -> bool {
+    if !options.contains(&"-y") {
+        return running.prints("Server listening", PATIENCE);
+    }
+    // Nothing is printed before the first test.
+    let is_udp = options.contains(&"-u");
+    eventually(PATIENCE, || {
+        running.ended() || procfs::is_bound(port, is_udp)
+    });
+    !running.ended()
 }
 
 /// Replaces figures by N and prefixes of units by nothing.
@@ -246,18 +255,14 @@ fn a_server_ends_when_it_should() {
     let own = link(&scratch);
     let mut limited = Served::start(&own, &["-t", "1"]);
     let mut idle = Served::start(&own, &["-u", "-t", "1"]);
-    assert!(netperf_testkit::eventually(PATIENCE, || limited
-        .running
-        .ended()));
-    assert!(netperf_testkit::eventually(PATIENCE, || idle
-        .running
-        .ended()));
+    assert!(eventually(PATIENCE, || limited.running.ended()));
+    assert!(eventually(PATIENCE, || idle.running.ended()));
     let served = Served::start(&own, &[]);
     // A connection that is opened and closed, and one of which the user stops the client.
     let connection = std::net::TcpStream::connect(format!("127.0.0.1:{}", served.port));
     drop(connection.expect("a connection"));
     let second = Invocation::new(&own)
-        .args(["-s", "-p", &served.port])
+        .args(["-s", "-p", &served.port.to_string()])
         .patience(PATIENCE)
         .run();
     assert_eq!(second.status.code(), Some(0));
@@ -310,7 +315,7 @@ fn threat_model_refused_datagrams_print_a_limited_number_of_lines() {
             .stderr()
             .contains(" further flows were refused\n")
     };
-    assert!(netperf_testkit::eventually(PATIENCE, tells_rest));
+    assert!(eventually(PATIENCE, tells_rest));
     let lines = served.running.stderr().matches(&refused).count();
     let intervals = usize::try_from(since.elapsed().as_secs() / 10).expect("a number") + 1;
     assert!(lines <= 100 * intervals, "{lines} lines of {sent}");

@@ -301,6 +301,7 @@ impl ClientRows {
             .filter_map(|(stream, result)| Some((stream, result.as_ref().ok()?)))
             .collect();
         let (mut total, mut longest, mut datagrams) = (0, Duration::ZERO, 0);
+        let back = results.get(client.streams.len()..).unwrap_or_default();
         for (stream, result) in &own {
             if let Some(received) = result.received {
                 self.received(stream, result, &received);
@@ -314,14 +315,20 @@ impl ClientRows {
                 longest = longest.max(sent.elapsed);
             }
         }
-        self.sum(client, Duration::ZERO, longest, total);
+        let (bytes, time) = self.backward(client, back);
+        if self.args.plan.direction == Iperf2Direction::Tradeoff {
+            // The directions follow each other.
+            self.sum(client, Duration::ZERO, longest, total);
+            self.sum(client, Duration::ZERO, time, bytes);
+        } else {
+            self.sum(client, Duration::ZERO, longest.max(time), total + bytes);
+        }
         if client.streams.len() > 1 && self.args.plan.udp && datagrams > 0 && !self.args.csv {
             out(&format!(
                 "[SUM-{}] Sent {datagrams} datagrams\n",
                 client.streams.len()
             ));
         }
-        self.backward(client, results.get(client.streams.len()));
         for (stream, result) in &own {
             if let Some(report) = &result.report {
                 self.report(stream, report);
@@ -422,18 +429,22 @@ impl ClientRows {
         out(&format!("{row}\n"));
     }
 
-    /// Rows of what the server sent on connections or flows of its own.
-    fn backward(&mut self, client: &Iperf2Client, result: Option<&StreamOutcome>) {
-        let Some(Ok(result)) = result else { return };
-        let Some(got) = result.received else { return };
-        let number = u32::try_from(client.streams.len()).unwrap_or_default() + 1;
-        if self.args.csv {
-            if let Some(stream) = client.streams.first() {
-                self.csv(stream, (Duration::ZERO, got.elapsed), got.bytes, None);
+    /// Rows of what the server sent on connections or flows of its own. Returns the bytes of all, and
+    /// the longest time.
+    fn backward(&mut self, client: &Iperf2Client, results: &[StreamOutcome]) -> (u64, Duration) {
+        let first = u32::try_from(client.streams.len()).unwrap_or_default() + 1;
+        let (mut bytes, mut longest) = (0, Duration::ZERO);
+        let results = results.iter().filter_map(|result| result.as_ref().ok());
+        for (number, result) in (first..).zip(results) {
+            let Some(got) = result.received else { continue };
+            bytes += got.bytes;
+            longest = longest.max(got.elapsed);
+            match client.streams.first().filter(|_| self.args.csv) {
+                Some(stream) => self.csv(stream, (Duration::ZERO, got.elapsed), got.bytes, None),
+                None => self.receiver_row(&id(number, false), result, &got),
             }
-            return;
         }
-        self.receiver_row(&id(number, false), result, &got);
+        (bytes, longest)
     }
 
     /// The report of the server.

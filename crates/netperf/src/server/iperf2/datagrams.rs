@@ -282,10 +282,16 @@ impl DatagramServer {
 
     /// Starts the thread that sends for a flow.
     fn start_sender(&mut self, address: SocketAddr) {
-        let Some(served) = self.flows.get_mut(&address) else {
+        let sending = self.flows.get(&address).and_then(|one| one.flow.sending);
+        let Some(sending) = sending else {
             return;
         };
-        let Some(sending) = served.flow.sending else {
+        let begins = if matches!(sending, FlowSending::Back(..)) {
+            self.flows.begin_back(&address)
+        } else {
+            clock::now()
+        };
+        let Some(served) = self.flows.get_mut(&address) else {
             return;
         };
         let credit = (!served.permitted).then(|| Arc::clone(&served.credit));
@@ -295,6 +301,7 @@ impl DatagramServer {
             address,
             policy: self.policy.clone(),
             credit,
+            begins,
             stop: Arc::clone(&self.stop),
             counts: served
                 .shown

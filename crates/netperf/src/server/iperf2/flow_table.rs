@@ -14,6 +14,7 @@ use netperf_os::io::Source;
 use netperf_session::iperf2::flow::{DatagramFlow, FlowSending};
 
 use super::alone::ShownFlow;
+use crate::iperf2::FLOW_GAP;
 use crate::server::accept_loop::leaves_seats;
 use crate::server::record::{Ran, SessionEnd, SessionRecord};
 
@@ -41,6 +42,8 @@ pub(super) struct ServedFlow {
     pub(super) sender: Option<JoinHandle<io::Result<Transfer>>>,
     /// When a tradeoff test begins.
     pub(super) back_at: Option<Moment>,
+    /// When netserver's own flow begins.
+    back_begins: Option<Moment>,
     pub(super) sent: Option<Transfer>,
     pub(super) ended: Option<SessionEnd>,
     /// False for a flow of a single datagram, which gives way to others and does not count.
@@ -69,6 +72,7 @@ impl ServedFlow {
             permitted,
             sender: None,
             back_at: None,
+            back_begins: None,
             sent: None,
             ended: None,
             established: false,
@@ -175,6 +179,22 @@ impl FlowTable {
 
     pub(super) fn addresses(&self) -> Vec<SocketAddr> {
         self.flows.keys().copied().collect()
+    }
+
+    /// The moment at which a flow of netserver's own begins, for that of a client: flows to one host
+    /// begin apart.
+    pub(super) fn begin_back(&mut self, address: &SocketAddr) -> Moment {
+        let to_host = self
+            .flows
+            .iter()
+            .filter(|(other, _)| other.ip() == address.ip());
+        let last = to_host.filter_map(|(_, other)| other.back_begins).max();
+        let now = clock::now();
+        let begins = last.map_or(now, |last| now.max(last.plus(FLOW_GAP)));
+        if let Some(served) = self.flows.get_mut(address) {
+            served.back_begins = Some(begins);
+        }
+        begins
     }
 
     /// Number of flows that count, in total and of a network.
@@ -343,6 +363,21 @@ mod tests {
         assert_eq!(fill(&mut table, v6(1), 64), MOST_FLOWS / 8);
         assert_eq!(fill(&mut table, v6(2), 64), 0);
         assert!(fill(&mut table, v6(2), 128) > 0);
+    }
+
+    #[test]
+    fn flows_to_one_host_begin_apart() {
+        let mut table = FlowTable::new();
+        let addresses = [(1, 1), (1, 2), (1, 3), (2, 1)].map(|(last, port)| {
+            let address = SocketAddr::from(([192, 0, 2, last], port));
+            let served = ServedFlow::new(flow(), Source::unknown(), None, false);
+            table.insert(address, served);
+            address
+        });
+        let before = clock::now();
+        let [first, second, third, other] = addresses.map(|address| table.begin_back(&address));
+        assert!(second.since(first) >= FLOW_GAP && third.since(second) >= FLOW_GAP);
+        assert!(first.since(before) <= before.elapsed() && other.since(before) <= before.elapsed());
     }
 
     #[test]

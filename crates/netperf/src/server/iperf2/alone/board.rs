@@ -145,6 +145,19 @@ struct BoardState {
     titles: Vec<&'static str>,
 }
 
+/// A connection whose stream has not begun.
+pub(in crate::server) struct AcceptedStream<'a> {
+    board: &'a Iperf2Board,
+    client: IpAddr,
+}
+
+impl Drop for AcceptedStream<'_> {
+    fn drop(&mut self) {
+        let mut state = self.board.state();
+        self.board.leave(&mut state, self.client);
+    }
+}
+
 /// Prints the rows of all streams.
 #[derive(Debug)]
 pub(in crate::server) struct Iperf2Board {
@@ -261,14 +274,33 @@ impl Iperf2Board {
         group.total = group.total.plus(all);
         let elapsed = transfer.map(|transfer| transfer.elapsed);
         group.longest = group.longest.max(elapsed.unwrap_or_default());
+        self.leave(&mut state, address);
+    }
+
+    /// A connection of a client was accepted. Until the guard is dropped, its stream may begin, and
+    /// the client has no sum.
+    pub(super) fn accepted(&self, client: IpAddr) -> AcceptedStream<'_> {
+        self.state().groups.entry(client).or_default().running += 1;
+        AcceptedStream {
+            board: self,
+            client,
+        }
+    }
+
+    /// One thing less runs for a client. The last has the sum.
+    fn leave(&self, state: &mut BoardState, client: IpAddr) {
+        let Some(group) = state.groups.get_mut(&client) else {
+            return;
+        };
         group.running = group.running.saturating_sub(1);
-        if group.running == 0 {
-            let group = state.groups.remove(&address).unwrap_or_default();
-            // Both directions of one stream have a sum at their end alone.
-            if group.directions > 1 {
-                let whole = (Duration::ZERO, group.longest);
-                self.sum(&mut state, &group, whole, group.total);
-            }
+        if group.running > 0 {
+            return;
+        }
+        let group = state.groups.remove(&client).unwrap_or_default();
+        // Both directions of one stream have a sum at their end alone.
+        if group.directions > 1 {
+            let whole = (Duration::ZERO, group.longest);
+            self.sum(state, &group, whole, group.total);
         }
     }
 

@@ -28,6 +28,7 @@ pub(super) use self::shown::{ShownBack, ShownConnection, ShownFlow};
 use super::connection::serve_shown as serve_connection;
 use super::datagrams::serve_shown as serve_datagrams;
 use crate::iperf2::stamp;
+use crate::iperf3::socket::addresses;
 use crate::output::{err, out, system_text};
 use crate::server::listen::detach;
 use crate::server::record::NoRecords;
@@ -249,11 +250,14 @@ fn accept_all<'scope>(
         accepted += 1;
         shared.running.fetch_add(1, Ordering::Relaxed);
         let builder = std::thread::Builder::new().name("connection".to_owned());
+        let client = addresses(&control).1.map(|client| client.ip());
+        let stream = client.map(|client| shared.board.accepted(client));
         let started = builder.spawn_scoped(scope, move || {
             let shown = ShownConnection {
                 board: &shared.board,
                 stop: &shared.stop,
                 number: None,
+                accepted: stream,
             };
             serve_connection(control, shared.policy.clone(), &mut NoRecords, Some(shown));
             shared.running.fetch_sub(1, Ordering::Relaxed);

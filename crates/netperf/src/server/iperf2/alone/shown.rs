@@ -15,7 +15,7 @@ use netperf_session::iperf2::account::DatagramAccount;
 use netperf_session::iperf2::flow::{DatagramFlow, FlowSending};
 use netperf_wire::iperf2::{ClientHeader, ServerReport, UpperFlags};
 
-use super::board::{Carries, Iperf2Board, ShownCounts, ShownDirection};
+use super::board::{AcceptedStream, Carries, Iperf2Board, ShownCounts, ShownDirection};
 use crate::iperf3::socket::addresses;
 use crate::output::out;
 
@@ -25,6 +25,8 @@ pub(in crate::server) struct ShownConnection<'a> {
     pub(in crate::server) stop: &'a AtomicBool,
     /// Its number, once it has a line.
     pub(in crate::server) number: Option<u32>,
+    /// Its place among the streams of its client until it begins.
+    pub(in crate::server) accepted: Option<AcceptedStream<'a>>,
 }
 
 /// Counters of both directions.
@@ -87,6 +89,7 @@ impl ShownConnection<'_> {
             counts.received = self.board.begin(direction(number, false, own, client));
         }
         if !sends {
+            self.accepted = None;
             return counts;
         }
         counts.sent = match back {
@@ -101,6 +104,7 @@ impl ShownConnection<'_> {
                 self.board.begin(direction(number, true, own, client))
             }
         };
+        self.accepted = None;
         counts
     }
 

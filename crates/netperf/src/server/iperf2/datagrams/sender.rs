@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use netperf_engine::iperf2::{Credit, DatagramOrder, PATIENCE, Transfer, send_datagrams};
+use netperf_measure::clock::Moment;
 use netperf_model::Policy;
 use netperf_model::iperf2::Iperf2Rate;
 use netperf_os::io::{Source, recv, send, send_back, set_patience};
-use netperf_os::wait::{Interest, ready};
+use netperf_os::wait::{self, Interest, ready};
 use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_session::iperf2::finish::{self, FinishEffect, FinishInput, FinishState};
 use netperf_session::iperf2::flow::FlowSending;
@@ -33,6 +34,8 @@ pub(super) struct FlowSender {
     pub(super) policy: Policy,
     /// Bytes and datagrams from an address that is not proven: no more are sent.
     pub(super) credit: Option<Arc<Credit>>,
+    /// When a flow of netserver's own begins.
+    pub(super) begins: Moment,
     /// Ends it early.
     pub(super) stop: Arc<AtomicBool>,
     /// Counters that are shown.
@@ -60,6 +63,9 @@ impl FlowSender {
     }
 
     fn send_back_on_own_flow(&self, port: u16, order: &SendOrder) -> io::Result<Transfer> {
+        while !self.begins.left().is_zero() && !self.stop.load(Ordering::Relaxed) {
+            wait::sleep(self.begins.left().min(PATIENCE));
+        }
         let mut to = self.address;
         to.set_port(port);
         let own = Socket::new(Domain::for_address(to), Type::DGRAM, Some(Protocol::UDP))?;

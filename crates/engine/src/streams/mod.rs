@@ -18,7 +18,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_measure::datagrams::DatagramTally;
 use netperf_model::ArrivalOrder;
-use netperf_os::Socket;
+use netperf_os::{Socket, process};
 
 /// Longest time in a blocked call.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(4);
@@ -223,13 +223,16 @@ impl Streams {
             threads: Vec::new(),
         };
         let (tell, told) = mpsc::channel();
+        // Polling takes a CPU that nobody else of this end needs.
+        let cpus = process::allowed_cpus().map_or(1, |cpus| cpus.len());
+        let is_eager = sockets.len() <= cpus;
         for (index, stream) in sockets.into_iter().enumerate() {
             let (shared, tell) = (Arc::clone(&streams.shared), tell.clone());
             let sends = stream.sends;
             let thread = std::thread::Builder::new()
                 .name("stream".to_owned())
                 .stack_size(STACK)
-                .spawn(move || run(&shared, index, plan, stream, &tell))?;
+                .spawn(move || run(&shared, index, (plan, is_eager), stream, &tell))?;
             streams.threads.push((thread, sends));
         }
         drop(tell);
@@ -293,11 +296,11 @@ impl Drop for Streams {
 fn run<F: DatagramFormat>(
     shared: &Shared,
     index: usize,
-    plan: StreamsPlan<F>,
+    (plan, is_eager): (StreamsPlan<F>, bool),
     stream: StreamSocket,
     tell: &mpsc::Sender<io::Result<()>>,
 ) {
-    let ready = match move_data::ready(plan, stream) {
+    let ready = match move_data::ready(plan, stream, is_eager) {
         Ok(ready) => ready,
         Err(error) => {
             // The owner waits until all have told.

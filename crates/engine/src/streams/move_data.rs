@@ -9,7 +9,7 @@ use netperf_model::Tally;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Domain, Socket, process, wait};
 use netperf_transport::io::batch::Trains;
-use netperf_transport::io::{BatchedRecv, BatchedSend};
+use netperf_transport::io::{Again, BatchedRecv, BatchedSend, BriefSpin};
 use netperf_transport::tcp::{FromFile, Tcp};
 use netperf_transport::udp::ConnectedUdp;
 use netperf_transport::{Endpoint, Received, Sent};
@@ -29,6 +29,8 @@ pub(super) const MOST_DATAGRAM_BUFFER: usize = TRAINS as usize * 65_536;
 const TRAINS: u32 = 4;
 /// Time that the datagrams of one call may be apart from their rate, seconds.
 const TOGETHER: f64 = 100e-6;
+/// Most bytes that a receiver of a connection gathers before it wakes up.
+const GATHERED: usize = 128 << 10;
 /// Headers of IPv6 and UDP, bytes: longer datagrams cannot be cut by the kernel.
 const HEADERS: usize = 48;
 
@@ -89,6 +91,8 @@ enum Mover {
     Datagrams(ConnectedUdp),
     Send(BatchedSend),
     Recv(BatchedRecv),
+    /// The same with a CPU of its own.
+    EagerRecv(Again<BatchedRecv, BriefSpin>),
 }
 
 /// A stream that can start.
@@ -102,10 +106,11 @@ pub(super) struct ReadyStream<F> {
     size: usize,
 }
 
-/// Prepares a stream.
+/// Prepares a stream. `is_eager` is whether a receiver of datagrams polls before it sleeps.
 pub(super) fn ready<F: DatagramFormat>(
     plan: StreamsPlan<F>,
     stream: StreamSocket,
+    is_eager: bool,
 ) -> io::Result<ReadyStream<F>> {
     let StreamSocket {
         socket,
@@ -116,12 +121,24 @@ pub(super) fn ready<F: DatagramFormat>(
     let size = plan.size.max(1);
     let (mover, buffer) = match (plan.datagrams.is_some(), sends) {
         (true, true) => datagram_sender(socket, size, plan.rate)?,
-        (true, false) => datagram_receiver(socket, size)?,
+        (true, false) => {
+            let (receiver, buffer) = datagram_receiver(socket, size)?;
+            let mover = if is_eager {
+                Mover::EagerRecv(Again::spinning_briefly(receiver, Some(PATIENCE))?)
+            } else {
+                Mover::Recv(receiver)
+            };
+            (mover, buffer)
+        }
         (false, true) if plan.zerocopy => {
             let file = payload_file(size, plan.digits)?;
             (Mover::File(FromFile::new(socket, file, 0, 1)), size)
         }
-        (false, _) => (Mover::Tcp(Tcp(socket)), size),
+        (false, true) => (Mover::Tcp(Tcp(socket)), size),
+        (false, false) => {
+            gather(&socket, size);
+            (Mover::Tcp(Tcp(socket)), size)
+        }
     };
     let layout = RingLayout {
         size: u32::try_from(buffer).unwrap_or(u32::MAX),
@@ -195,7 +212,15 @@ fn path_mtu(socket: &Socket) -> usize {
     usize::try_from(mtu).unwrap_or(0)
 }
 
-fn datagram_receiver(socket: Socket, size: usize) -> io::Result<(Mover, usize)> {
+/// A receiver wakes up for a block, or after [`PATIENCE`], and not for each segment: its sender
+/// pays for waking it up.
+fn gather(socket: &Socket, size: usize) {
+    let bytes = i32::try_from(size.min(GATHERED)).unwrap_or(1);
+    // Without the option the receiver wakes up more often and counts the same bytes.
+    drop(sockopt::set(socket.as_fd(), IntOption::RecvLowAt, bytes));
+}
+
+fn datagram_receiver(socket: Socket, size: usize) -> io::Result<(BatchedRecv, usize)> {
     let again = socket.try_clone()?;
     let trains = |segments| Trains {
         messages: TRAINS,
@@ -209,7 +234,7 @@ fn datagram_receiver(socket: Socket, size: usize) -> io::Result<(Mover, usize)> 
             trains(false),
         ),
     };
-    Ok((Mover::Recv(receiver), trains.recv_buffer(size)))
+    Ok((receiver, trains.recv_buffer(size)))
 }
 
 /// A file in memory with the payload of one block.
@@ -283,6 +308,9 @@ impl<F: DatagramFormat> ReadyStream<F> {
             (Mover::Datagrams(udp), _) => stream::send(&mut Patient(udp), &mut ring, context),
             (Mover::Send(sender), _) => stream::send(&mut Patient(sender), &mut ring, context),
             (Mover::Recv(receiver), _) => {
+                stream::receive(&mut Patient(receiver), &mut ring, context)
+            }
+            (Mover::EagerRecv(receiver), _) => {
                 stream::receive(&mut Patient(receiver), &mut ring, context)
             }
         };

@@ -144,6 +144,66 @@ impl WaitMethod for Sleep {
     }
 }
 
+/// Time of busy polling before a sleep.
+const BRIEF: Duration = Duration::from_micros(20);
+/// Most waits without busy polling between two with it.
+const MOST_SKIPPED: u32 = 255;
+
+/// Busy polling for 20 microseconds, then sleep in epoll_wait(2). Where data comes in shorter times,
+/// its sender does not pay for waking the receiver up. Where it does not, most waits only sleep.
+#[derive(Debug)]
+pub struct BriefSpin {
+    sleep: Sleep,
+    /// The end of busy polling, while there is some.
+    left: Option<Countdown>,
+    /// Waits without busy polling: those that follow, and those after the last one in vain.
+    skipped: u32,
+    skips: u32,
+}
+
+impl BriefSpin {
+    /// Creates a wait for a socket; a receive gives up after `patience`.
+    ///
+    /// # Errors
+    /// Whatever epoll_create1(2) and epoll_ctl(2) report.
+    pub fn new(fd: BorrowedFd<'_>, patience: Option<Duration>) -> io::Result<Self> {
+        Ok(Self {
+            sleep: Sleep::new(fd, patience)?,
+            left: None,
+            skipped: 0,
+            skips: 0,
+        })
+    }
+}
+
+impl WaitMethod for BriefSpin {
+    #[inline]
+    fn begin(&mut self) {
+        // Data ended the last busy polling.
+        if self.left.take().is_some() {
+            self.skips = 0;
+        }
+        if self.skipped > 0 {
+            self.skipped -= 1;
+        } else {
+            self.left = Some(Countdown::from_now(BRIEF));
+        }
+    }
+
+    #[inline]
+    fn wait(&mut self) -> io::Result<Waited> {
+        if let Some(left) = &self.left {
+            if !left.is_over() {
+                return Ok(Waited::Again);
+            }
+            self.left = None;
+            self.skips = (2 * self.skips + 1).min(MOST_SKIPPED);
+            self.skipped = self.skips;
+        }
+        self.sleep.wait()
+    }
+}
+
 /// An endpoint whose non-blocking calls are repeated until they succeed.
 #[derive(Debug)]
 pub struct Again<E, W> {
@@ -170,6 +230,19 @@ impl<E: OnSocket> Again<E, Sleep> {
     /// Whatever fcntl(2), epoll_create1(2) and epoll_ctl(2) report.
     pub fn sleeping(inner: E, patience: Option<Duration>) -> io::Result<Self> {
         let wait = Sleep::new(inner.fd(), patience)?;
+        set_nonblocking(inner.fd(), true)?;
+        Ok(Self { inner, wait })
+    }
+}
+
+impl<E: OnSocket> Again<E, BriefSpin> {
+    /// Busy-polls an endpoint for a short time and then waits by epoll(7); a receive gives up after
+    /// `patience`.
+    ///
+    /// # Errors
+    /// Whatever fcntl(2), epoll_create1(2) and epoll_ctl(2) report.
+    pub fn spinning_briefly(inner: E, patience: Option<Duration>) -> io::Result<Self> {
+        let wait = BriefSpin::new(inner.fd(), patience)?;
         set_nonblocking(inner.fd(), true)?;
         Ok(Self { inner, wait })
     }
@@ -313,6 +386,34 @@ mod tests {
         assert_eq!(here.recv(&mut buf).unwrap(), Received::Bytes(2));
         other.join().unwrap();
         assert_eq!(here.recv(&mut buf).unwrap(), Received::End);
+    }
+
+    #[test]
+    fn brief_polling_in_vain_is_left_out_for_more_and_more_waits() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let patience = Some(Duration::from_millis(1));
+        let mut wait = BriefSpin::new(std::os::fd::AsFd::as_fd(&socket), patience).unwrap();
+        for skips in [1, 3, 7] {
+            wait.begin();
+            assert!(wait.left.is_some());
+            while wait.wait().unwrap() == Waited::Again {}
+            for _ in 0..skips {
+                wait.begin();
+                assert!(wait.left.is_none());
+            }
+        }
+        // Data comes within the time.
+        wait.begin();
+        assert_eq!(wait.skips, 7);
+        wait.begin();
+        assert!(wait.left.is_some() && wait.skips == 0);
+    }
+
+    #[test]
+    fn messages_cross_with_brief_polling() {
+        let (here, there) = pair();
+        let [here, there] = [here, there].map(|tcp| Again::spinning_briefly(tcp, None).unwrap());
+        crosses(here, there);
     }
 
     #[test]

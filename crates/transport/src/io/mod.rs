@@ -9,7 +9,7 @@ pub mod uring;
 pub mod while_sending;
 pub mod zerocopy;
 
-pub use again::{Again, Sleep, Spin};
+pub use again::{Again, BriefSpin, Sleep, Spin};
 pub use batch::{BatchedRecv, BatchedSend};
 pub use discard::Discarding;
 pub use stamped::Stamped;

@@ -183,13 +183,13 @@ impl Cell {
         }
     }
 
-    /// What is wrong with the output of an end.
+    /// The fault in the output of an end.
     fn wrong(&self, end: End, text: &str) -> Option<String> {
         let (rows, expected) = (EndRows::of(text), self.expected(end));
         let other_is_mixed = self.is_mixed(end.other());
         let fits = match end {
             _ if self.is_mixed(end) => true,
-            // What comes back, and what is reported, is that of the other end.
+            // Figures of the way back, and reports, are those of the other end.
             End::Client if other_is_mixed => {
                 let sends = self.direction != "-R";
                 rows.bytes >= u64::from(sends) * 2200 * self.streams

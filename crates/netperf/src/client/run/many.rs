@@ -139,7 +139,7 @@ pub(super) struct ServerCounts {
     there: Option<Vec<FlowThere>>,
     /// Data sent over separate connections; `None` if there are none.
     back: Option<Vec<FlowThere>>,
-    /// What arrived by time in each session in which netserver receives.
+    /// Arrivals over time in each session in which netserver receives.
     pub(super) arrivals: Vec<Option<Arrivals>>,
 }
 

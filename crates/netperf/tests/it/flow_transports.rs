@@ -9,7 +9,8 @@ fn measured(server: &Netserver, words: &str) -> Value {
         .args(["--json", "--flows", "3"])
         .args(words.split_whitespace())
         .run()
-        .expect_clean();
+        // A busy machine misses a rate, and says so.
+        .expect_exit(0);
     finished.document()["iterations"][0].clone()
 }
 

@@ -136,7 +136,9 @@ pub(super) fn ready<F: DatagramFormat>(
         }
         (false, true) => (Mover::Tcp(Tcp(socket)), size),
         (false, false) => {
-            gather(&socket, size);
+            // It wakes up for a block, or after [`PATIENCE`], and not for each segment: its sender
+            // pays for waking it up.
+            sockopt::set_wake_threshold(socket.as_fd(), size.min(GATHERED));
             (Mover::Tcp(Tcp(socket)), size)
         }
     };
@@ -210,14 +212,6 @@ fn path_mtu(socket: &Socket) -> usize {
     };
     let mtu = sockopt::fetch(socket.as_fd(), option).unwrap_or(0);
     usize::try_from(mtu).unwrap_or(0)
-}
-
-/// A receiver wakes up for a block, or after [`PATIENCE`], and not for each segment: its sender
-/// pays for waking it up.
-fn gather(socket: &Socket, size: usize) {
-    let bytes = i32::try_from(size.min(GATHERED)).unwrap_or(1);
-    // Without the option the receiver wakes up more often and counts the same bytes.
-    drop(sockopt::set(socket.as_fd(), IntOption::RecvLowAt, bytes));
 }
 
 fn datagram_receiver(socket: Socket, size: usize) -> io::Result<(BatchedRecv, usize)> {

@@ -151,8 +151,7 @@ impl DataArrivals {
         poller: &ServerPoller,
     ) -> Option<Unclaimed> {
         // The next event comes when the preamble is complete.
-        let whole = i32::try_from(PREAMBLE).unwrap_or(i32::MAX);
-        let _told_more_often = sockopt::set(one.control.as_fd(), IntOption::RecvLowAt, whole);
+        sockopt::set_wake_threshold(one.control.as_fd(), PREAMBLE);
         let heard_of = one.at().is_some();
         let one = ArrivingData {
             data: one.control,
@@ -283,7 +282,7 @@ impl ArrivingData {
         if !matches!(all, Ok(PREAMBLE)) {
             return ArrivalState::Failed(self.unspoken("cut"));
         }
-        let _as_before = sockopt::set(self.data.as_fd(), IntOption::RecvLowAt, 1);
+        sockopt::set_wake_threshold(self.data.as_fd(), 1);
         // The session holds the same socket from here on.
         poller.remove(self.data.as_fd());
         self.enter(awaiting_session.token, handoffs)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_os::io::{is_no_progress, peek_at};
-use netperf_os::sockopt::{self, IntOption};
+use netperf_os::sockopt;
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::one_port::begins_preamble;
 use netperf_wire::{FRAME_LEN, Frame};
@@ -73,22 +73,15 @@ fn classify(bytes: &[u8]) -> FirstMessage {
     }
 }
 
-/// Sets the number of bytes at which the kernel reports input. Without support the kernel
-/// reports every segment, which costs time but changes nothing else.
-fn set_wake_threshold(socket: &Socket, bytes: usize) {
-    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
-    let _more_often = sockopt::set(socket.as_fd(), IntOption::RecvLowAt, bytes);
-}
-
 /// Makes accepted connections report input from the first complete word on; TCP sockets inherit
 /// the option from the listener.
 pub(super) fn wake_on_first_word(listener: &Socket) {
-    set_wake_threshold(listener, WORD);
+    sockopt::set_wake_threshold(listener.as_fd(), WORD);
 }
 
 /// Restores the default.
 pub(super) fn reset_wake_threshold(control: &Socket) {
-    set_wake_threshold(control, 1);
+    sockopt::set_wake_threshold(control.as_fd(), 1);
 }
 
 /// Time limit of each stage.
@@ -190,7 +183,7 @@ impl PendingConnections {
             Some(_) | None => {
                 one.since = clock::now();
                 if stage == PendingStage::Partial {
-                    set_wake_threshold(&one.control, FRAME_LEN);
+                    sockopt::set_wake_threshold(one.control.as_fd(), FRAME_LEN);
                 }
                 self.next += 1;
                 self.next

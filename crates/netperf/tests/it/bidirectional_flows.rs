@@ -10,7 +10,7 @@ const SELECTED: &str = "THROUGHPUT,ELAPSED_TIME,BIDIRECTIONAL,FLOWS,LOCAL_THREAD
                         REMOTE_THREADS,FAIRNESS,REMOTE_FAIRNESS,LOCAL_BYTES_SENT,\
                         REMOTE_BYTES_RECVD,REMOTE_BYTES_SENT,LOCAL_BYTES_RECVD";
 
-fn run(server: &Netserver, words: &str) -> Finished {
+pub(crate) fn run(server: &Netserver, words: &str) -> Finished {
     ours!()
         .client_of(server)
         .args(words.split_whitespace())

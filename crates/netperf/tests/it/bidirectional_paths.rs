@@ -2,8 +2,9 @@
 //! the same.
 
 use netperf_os::uring::Uring;
-use netperf_testkit::{Finished, Netserver, Place, Programs, Values, ours};
+use netperf_testkit::{Netserver, Place, Programs, Values, ours};
 
+use crate::bidirectional_flows::run;
 use crate::flow_connections::relay;
 
 /// Selectors that every test reads.
@@ -14,13 +15,6 @@ const SELECTED: &str = "LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,REMOTE_BYTES_SENT,LO
                         LOCAL_UDP_RECEIVED,LOCAL_UDP_LOST,REMOTE_UDP_RECEIVED,REMOTE_UDP_LOST";
 
 const FLOWS: [&str; 2] = ["", "--flows 3 --threads 2"];
-
-fn run(server: &Netserver, words: &str) -> Finished {
-    ours!()
-        .client_of(server)
-        .args(words.split_whitespace())
-        .run()
-}
 
 fn measured(server: &Netserver, words: &str) -> Values {
     let (front, behind) = words.split_once(" -- ").unwrap_or((words, ""));

@@ -7,10 +7,9 @@ use std::time::Duration;
 use netperf_testkit::server::free_port;
 use netperf_testkit::{Invocation, Scratch, eventually};
 
-use super::iperf2_served::{Served, link, stock};
+use crate::iperf2_served::{Served, link, stock};
+use crate::live_cells::LiveCell;
 
-/// A pair: whose the client is, and whose the server.
-const PAIRS: [(bool, bool); 3] = [(false, true), (true, false), (true, true)];
 const DIRECTIONS: [&str; 5] = ["", "-R", "--full-duplex", "-d", "-r"];
 /// Longest time of a client. The original may wait for a stream that it has lost.
 const CLIENT_TIME: Duration = Duration::from_secs(15);
@@ -18,40 +17,6 @@ const CLIENT_TIME: Duration = Duration::from_secs(15);
 const ROWS_TIME: Duration = Duration::from_secs(10);
 /// The original loses parallel streams now and then, also between two of its own ends.
 const TRIES: usize = 3;
-
-/// One cell of the matrix.
-#[derive(Clone, Debug)]
-struct Cell {
-    our_client: bool,
-    our_server: bool,
-    udp: bool,
-    host: &'static str,
-    streams: u64,
-    direction: &'static str,
-}
-
-fn cells() -> Vec<Cell> {
-    let mut cells = Vec::new();
-    for (our_client, our_server) in PAIRS {
-        for udp in [false, true] {
-            for host in ["127.0.0.1", "::1"] {
-                for streams in [1, 8] {
-                    for direction in DIRECTIONS {
-                        cells.push(Cell {
-                            our_client,
-                            our_server,
-                            udp,
-                            host,
-                            streams,
-                            direction,
-                        });
-                    }
-                }
-            }
-        }
-    }
-    cells
-}
 
 #[derive(Clone, Copy, Debug)]
 enum End {
@@ -121,9 +86,9 @@ impl EndRows {
     }
 }
 
-impl Cell {
+impl LiveCell {
     /// Options of the client: an amount that fits into the buffers of the sockets.
-    fn options(&self, back: &str) -> Vec<String> {
+    fn iperf2_options(&self, back: &str) -> Vec<String> {
         let mut options = if self.udp {
             vec!["-u", "-n", "2000", "-l", "200", "-b", "160k"]
         } else {
@@ -211,7 +176,7 @@ impl Cell {
         let served = Served::start(program(self.our_server), &options);
         let mut running = Invocation::new(program(self.our_client))
             .args(["-c", self.host, "-p", &served.port.to_string()])
-            .args(self.options(&free_port().to_string()))
+            .args(self.iperf2_options(&free_port().to_string()))
             .spawn();
         if !eventually(CLIENT_TIME, || running.ended()) {
             return Some(format!("the client does not end:\n{}", running.stdout()));
@@ -230,12 +195,8 @@ impl Cell {
         })
     }
 
-    fn check(&self, programs: [&Path; 2]) -> Result<(), String> {
-        let tries = if self.our_client && self.our_server {
-            1
-        } else {
-            TRIES
-        };
+    fn counts_agree(&self, programs: [&Path; 2]) -> Result<(), String> {
+        let tries = if self.with_stock() { TRIES } else { 1 };
         let mut wrong = String::new();
         for _ in 0..tries {
             match self.attempt(programs) {
@@ -252,18 +213,12 @@ fn counts_agree_for_each_protocol_family_direction_and_number_of_streams() {
     let Some(stock) = stock() else { return };
     let scratch = Scratch::new();
     let own = link(&scratch);
-    let cells = cells().into_iter().filter(|cell| !cell.is_incomplete());
-    let todo = Mutex::new(cells.collect::<Vec<_>>());
+    let cells = LiveCell::all(&DIRECTIONS).into_iter();
+    let complete = cells.filter(|cell| !cell.is_incomplete()).collect();
     let wrong = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..12 {
-            scope.spawn(|| {
-                while let Some(cell) = { todo.lock().unwrap().pop() } {
-                    if let Err(why) = cell.check([&own, &stock]) {
-                        wrong.lock().unwrap().push(why);
-                    }
-                }
-            });
+    LiveCell::run_all(complete, |cell| {
+        if let Err(why) = cell.counts_agree([&own, &stock]) {
+            wrong.lock().unwrap().push(why);
         }
     });
     let wrong = wrong.into_inner().unwrap();

@@ -70,6 +70,7 @@ mod kubernetes;
 mod lab;
 mod list;
 mod live;
+mod live_cells;
 mod manual;
 mod matrix;
 mod metrics;

@@ -311,9 +311,7 @@ impl BatchedRecv {
             calls: 0,
         })
     }
-}
 
-impl BatchedRecv {
     /// Source of the first datagram of the last receive.
     pub(crate) fn source(&self) -> &Source {
         self.batch.source()

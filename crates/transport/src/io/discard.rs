@@ -3,9 +3,8 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use netperf_os::Socket;
 use netperf_os::io as calls;
-use netperf_os::sockopt::{self, IntOption};
+use netperf_os::{Socket, sockopt};
 
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
 use crate::meeting::on_socket;
@@ -16,15 +15,14 @@ pub struct Discarding(pub Socket);
 
 /// Low-water mark of the receive buffer, bytes. Discarding is so fast that the receiver would
 /// otherwise wake up for every segment, at the expense of the sender (decision 0010).
-const GATHERED: i32 = 256 << 10;
+const GATHERED: usize = 256 << 10;
 
 impl Discarding {
     /// Discards received data in large portions. The sender must end the connection, because
     /// the kernel does not report the last bytes before that.
     #[must_use]
     pub fn gathering(socket: Socket) -> Self {
-        // Without the option the receiver wakes up more often and counts the same bytes.
-        drop(sockopt::set(socket.as_fd(), IntOption::RecvLowAt, GATHERED));
+        sockopt::set_wake_threshold(socket.as_fd(), GATHERED);
         Self(socket)
     }
 }

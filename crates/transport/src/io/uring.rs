@@ -373,8 +373,6 @@ pub struct RingRecv {
     first: bool,
     ended: bool,
     last: u64,
-    /// Each message may be many that the kernel has put together.
-    trains: bool,
 }
 
 impl RingRecv {
@@ -389,15 +387,8 @@ impl RingRecv {
         tells: bool,
         patience: Option<Duration>,
     ) -> io::Result<Self> {
-        Ok(Self {
-            socket,
-            ring: Multishot::new(width, space, patience)?,
-            source: Source::unknown(),
-            first: tells,
-            ended: false,
-            last: 0,
-            trains: false,
-        })
+        let ring = Multishot::new(width, space, patience)?;
+        Ok(Self::by(ring, socket, tells))
     }
 
     /// The same for datagrams that the kernel puts together.
@@ -410,24 +401,25 @@ impl RingRecv {
         patience: Option<Duration>,
     ) -> io::Result<Self> {
         batch::put_together(&socket)?;
-        Ok(Self {
+        // Each train has its source.
+        let ring = Multishot::of_trains(width, space, patience)?;
+        Ok(Self::by(ring, socket, false))
+    }
+
+    fn by(ring: Multishot, socket: Socket, tells: bool) -> Self {
+        Self {
             socket,
-            ring: Multishot::of_trains(width, space, patience)?,
+            ring,
             source: Source::unknown(),
-            first: false,
+            first: tells,
             ended: false,
             last: 0,
-            trains: true,
-        })
+        }
     }
 
     /// Source of the first message, or of the last train.
-    pub(crate) const fn source(&self) -> &Source {
-        if self.trains {
-            self.ring.source()
-        } else {
-            &self.source
-        }
+    pub(crate) fn source(&self) -> &Source {
+        self.ring.source().unwrap_or(&self.source)
     }
 
     #[cold]

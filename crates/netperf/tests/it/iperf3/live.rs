@@ -1,48 +1,10 @@
 //! Tests between all pairs: the counts of both ends agree.
 
-use std::sync::Mutex;
-
 use super::*;
+use crate::live_cells::LiveCell;
 
-/// A pair: whose the client is, and whose the server.
-const PAIRS: [(bool, bool); 3] = [(false, true), (true, false), (true, true)];
-
-/// One cell of the matrix.
-#[derive(Clone, Debug)]
-struct Cell {
-    our_client: bool,
-    our_server: bool,
-    udp: bool,
-    host: &'static str,
-    streams: u64,
-    direction: &'static str,
-}
-
-fn cells() -> Vec<Cell> {
-    let mut cells = Vec::new();
-    for (our_client, our_server) in PAIRS {
-        for udp in [false, true] {
-            for host in ["127.0.0.1", "::1"] {
-                for streams in [1, 8] {
-                    for direction in ["", "-R", "--bidir"] {
-                        cells.push(Cell {
-                            our_client,
-                            our_server,
-                            udp,
-                            host,
-                            streams,
-                            direction,
-                        });
-                    }
-                }
-            }
-        }
-    }
-    cells
-}
-
-impl Cell {
-    fn options(&self) -> Vec<String> {
+impl LiveCell {
+    fn iperf3_options(&self) -> Vec<String> {
         let length = if self.udp { "500" } else { "8K" };
         let rate = if self.udp { "200K" } else { "1M" };
         let mut options = vec!["-J", "-t", "1", "-l", length, "-b", rate];
@@ -100,24 +62,16 @@ fn counts_agree_for_each_protocol_family_direction_and_number_of_streams() {
     let own = link(&scratch);
     // Many clients at once are what our server is for; the original serves one.
     let shared = Server::ours(&[]);
-    let todo = Mutex::new(cells());
-    std::thread::scope(|scope| {
-        for _ in 0..12 {
-            scope.spawn(|| {
-                while let Some(cell) = { todo.lock().unwrap().pop() } {
-                    let program = if cell.our_client { &own } else { &stock };
-                    let options = cell.options();
-                    let options: Vec<&str> = options.iter().map(String::as_str).collect();
-                    let run = || {
-                        let alone = (!cell.our_server).then(|| Server::stock(&stock));
-                        let server = alone.as_ref().unwrap_or(&shared);
-                        client(program, server, cell.host, &options).run()
-                    };
-                    let with_stock = !(cell.our_client && cell.our_server);
-                    cell.check(&document(&completed(with_stock, run)));
-                }
-            });
-        }
+    LiveCell::run_all(LiveCell::all(&["", "-R", "--bidir"]), |cell| {
+        let program = if cell.our_client { &own } else { &stock };
+        let options = cell.iperf3_options();
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let run = || {
+            let alone = (!cell.our_server).then(|| Server::stock(&stock));
+            let server = alone.as_ref().unwrap_or(&shared);
+            client(program, server, cell.host, &options).run()
+        };
+        cell.check(&document(&completed(cell.with_stock(), run)));
     });
 }
 

@@ -141,10 +141,10 @@ impl Multishot {
         Ok(all)
     }
 
-    /// Source of the first train of the last receive.
+    /// Source of the last train that came; `None` without trains.
     #[must_use]
-    pub const fn source(&self) -> &Source {
-        &self.source
+    pub fn source(&self) -> Option<&Source> {
+        self.trains.as_ref().map(|_| &self.source)
     }
 
     /// Number of io_uring_enter(2) calls.
@@ -300,6 +300,18 @@ mod tests {
     use std::net::{TcpListener, TcpStream, UdpSocket};
     use std::os::fd::AsFd;
 
+    /// Receives until an empty message.
+    fn all_received(ring: &mut Multishot, server: &UdpSocket) -> MultishotReceived {
+        let mut all = MultishotReceived::default();
+        while !all.empty {
+            let received = ring.recv(server.as_fd()).unwrap();
+            all.bytes += received.bytes;
+            all.messages += received.messages;
+            all.empty = received.empty;
+        }
+        all
+    }
+
     #[test]
     fn every_buffer_starts_on_a_cache_line() {
         for size in [1, 100, 1472, 4096, 65_507] {
@@ -329,13 +341,7 @@ mod tests {
         client.send(&[]).unwrap();
         let first = ring.recv_first(server.as_fd(), &mut buf, &mut source);
         assert_eq!(first.unwrap(), 64);
-        let mut all = MultishotReceived::default();
-        while !all.empty {
-            let received = ring.recv(server.as_fd()).unwrap();
-            all.bytes += received.bytes;
-            all.messages += received.messages;
-            all.empty = received.empty;
-        }
+        let all = all_received(&mut ring, &server);
         assert_eq!((all.bytes, all.messages), (2000, 20));
     }
 
@@ -352,15 +358,9 @@ mod tests {
             client.send(&[1; 1950]).unwrap();
         }
         client.send(&[]).unwrap();
-        let mut all = MultishotReceived::default();
-        while !all.empty {
-            let received = ring.recv(server.as_fd()).unwrap();
-            all.bytes += received.bytes;
-            all.messages += received.messages;
-            all.empty = received.empty;
-        }
+        let all = all_received(&mut ring, &server);
         assert_eq!((all.bytes, all.messages), (7 * 1950, 7 * 20));
-        let source = ring.source().address();
+        let source = ring.source().and_then(Source::address);
         assert_eq!(source, Some(client.local_addr().unwrap()));
     }
 

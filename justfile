@@ -131,7 +131,8 @@ features names="parquet,postgres":
 
 # The small build for routers against netperf 2.7.0.
 classic: classic-build
-    NETPERF_STAND_IN_DIR="$PWD/target/classic/debug" cargo test -p netperf --test it interop:: -- --skip our_ends
+    # The whole workspace, so that `cargo test --workspace` compiles nothing again.
+    NETPERF_STAND_IN_DIR="$PWD/target/classic/debug" cargo test --workspace --test it -- interop:: --skip our_ends
 
 [private]
 classic-build:

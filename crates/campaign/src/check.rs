@@ -1,5 +1,7 @@
 //! `netperf check`: short runs to one host, and their summary.
 
+use std::net::IpAddr;
+
 use netperf_report::document::{
     Document, EndDocument, IntervalResult, IterationDocument, LatencySummary, MeasuredEnd,
     WarningText,
@@ -99,6 +101,8 @@ pub fn datagram_rate(send: Option<&Document>) -> f64 {
 pub struct CheckRuns {
     /// The host, as given.
     pub host: String,
+    /// Address of this end on the path to the host, if known.
+    pub source: Option<IpAddr>,
     /// The result of each run, or the reason of its failure.
     pub runs: Vec<(CheckStep, Result<Document, String>)>,
     /// The results of an earlier check of this host.
@@ -241,7 +245,11 @@ impl CheckRuns {
         let first = self.runs.iter().find_map(|(_, run)| run.as_ref().ok());
         let (send, receive) = (self.of(CheckStep::Send), self.of(CheckStep::Receive));
         let ends = first.map(|first| ends(first, send, receive));
-        let (local, remote) = ends.unzip();
+        let (mut local, remote) = ends.unzip();
+        if let Some(local) = &mut local {
+            let source = self.source.map(|source| source.to_string());
+            local.address = local.address.take().or(source);
+        }
         let load = |step, probe| load(self.of(step)?, self.of(probe));
         let started = |document: &Document| document.span.started.as_secs_f64();
         CheckSummary {
@@ -260,6 +268,13 @@ impl CheckRuns {
             changes: self.changes(),
             last_unix_seconds: self.earlier.first().map(|(_, document)| started(document)),
         }
+    }
+
+    /// The address of the host, which the first run found.
+    #[must_use]
+    pub fn remote_address(&self) -> Option<IpAddr> {
+        let first = self.runs.iter().find_map(|(_, run)| run.as_ref().ok())?;
+        first.remote.address.as_ref()?.parse().ok()
     }
 
     /// Warnings of all runs, each code once.
@@ -362,7 +377,11 @@ impl PathEnd {
         let system = host.and_then(|host| host.sysname.clone());
         let release = host.and_then(|host| host.release.as_deref());
         Self {
-            address: end.address.clone(),
+            // A socket that is bound to no address has one for each path.
+            address: end.address.clone().filter(|address| {
+                let parsed = address.parse::<IpAddr>();
+                !parsed.is_ok_and(|address| address.is_unspecified())
+            }),
             interface: host.and_then(|host| host.interface.name.clone()),
             mtu_bytes: number("interface_mtu"),
             program_version: setting("netperf_version").map(str::to_owned),

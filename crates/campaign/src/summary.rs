@@ -40,8 +40,8 @@ impl<'a> RunSummary<'a> {
             text.push_str(&words.map_or_else(String::new, |words| titled(title, &words)));
         };
         let (local, remote) = check::ends(document, Some(document), Some(document));
-        line("This end", Some(local.words()));
-        line("That end", Some(remote.words()));
+        line("This end", Some(local.words(None)));
+        line("That end", Some(remote.words(None)));
         for rate in self.rates() {
             line(rate.title, self.rate(&rate, letters));
         }

@@ -42,7 +42,8 @@ impl CheckSummary {
         );
         for (title, end) in [("This end", &self.local), ("That end", &self.remote)] {
             if let Some(end) = end {
-                line(title, &end.words());
+                let address = end.address.as_deref().filter(|_| title == "This end");
+                line(title, &end.words(address));
             }
         }
         if let Some(idle) = &self.idle {
@@ -110,13 +111,15 @@ fn ascii(text: &str) -> String {
 }
 
 impl PathEnd {
-    pub(crate) fn words(&self) -> String {
+    /// Its interface, perhaps with an address, and its system.
+    pub(crate) fn words(&self, address: Option<&str>) -> String {
         let plain = |text: &Option<String>| text.as_deref().map(escape::line);
         let speed = self
             .speed_bits_per_second
             .map(|speed| quantity(speed, Unit::BitsPerSecond));
         let parts = [
             plain(&self.interface),
+            address.map(escape::line),
             speed,
             self.mtu_bytes.map(|mtu| format!("MTU {mtu}")),
             plain(&self.congestion_control).map(|name| format!("congestion control {name}")),

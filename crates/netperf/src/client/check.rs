@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::IsTerminal as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::process::{ExitCode, Output};
 use std::thread;
 
@@ -15,6 +16,8 @@ use super::{history, itself};
 use crate::output::{self, FAILED, Failure, INVALID, UNSUPPORTED, err, out, system_text};
 use crate::threads::{join, spawn};
 
+/// Port of the discard protocol (RFC 863).
+const DISCARD: u16 = 9;
 /// Length of a measurement.
 const TIME: &str = "3";
 
@@ -34,6 +37,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     };
     check.runs.host.clone_from(&args.host);
     check.measure()?;
+    check.runs.source = check.runs.remote_address().and_then(source);
     if !args.forget {
         if let Err(error) = check.remember() {
             err(&format!(
@@ -189,6 +193,18 @@ impl PathCheck<'_> {
             ExitCode::from(FAILED)
         }
     }
+}
+
+/// The address of this host on the path to another; `None` without such a path.
+fn source(remote: IpAddr) -> Option<IpAddr> {
+    let any = match remote {
+        IpAddr::V4(_) => IpAddr::from(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::from(Ipv6Addr::UNSPECIFIED),
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    // Nothing is sent: the system chooses the path.
+    socket.connect((remote, DISCARD)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
 }
 
 /// The last stored result of a run.

@@ -49,6 +49,10 @@ fn the_summary_has_every_measurement_fits_a_terminal_and_the_second_one_the_chan
             first.stdout
         );
     }
+    let [this_end] = lines(&first.stdout, "This end")[..] else {
+        panic!("{}", first.stdout)
+    };
+    assert!(this_end.contains("127.0.0.1"), "{this_end}");
     assert!(
         lines(&first.stdout, "Change").is_empty(),
         "{}",
@@ -75,6 +79,7 @@ fn the_summary_has_every_measurement_fits_a_terminal_and_the_second_one_the_chan
     }
     for end in ["local", "remote"] {
         assert!(summary[end]["program_version"].is_string(), "{summary}");
+        assert_eq!(summary[end]["address"], "127.0.0.1", "{summary}");
     }
     let datagrams = &summary["datagrams"];
     assert!(datagrams["reordered"].is_number(), "{datagrams}");

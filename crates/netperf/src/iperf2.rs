@@ -304,7 +304,7 @@ fn per_giga_second(plan: &Iperf2Plan) -> u64 {
 }
 
 /// True if the client receives on its own connections.
-fn receives(plan: &Iperf2Plan) -> bool {
+pub(crate) fn receives(plan: &Iperf2Plan) -> bool {
     matches!(
         plan.direction,
         Iperf2Direction::Reverse | Iperf2Direction::FullDuplex

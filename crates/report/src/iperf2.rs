@@ -119,6 +119,15 @@ pub fn lost_of_sum(lost: u64, total: u64) -> String {
     format!("   {lost}/{total} ({}%)", percent(lost, total))
 }
 
+/// Begin and end of the rest of a test behind its `turns` intervals. It has a row if it is longer
+/// than a quarter of an interval.
+#[must_use]
+pub fn rest(every: Option<Duration>, turns: u32, end: Duration) -> Option<(Duration, Duration)> {
+    let every = every?;
+    let from = every.saturating_mul(turns);
+    (end.saturating_sub(from) > every / 4).then_some((from, end))
+}
+
 /// An address, perhaps with its last part only.
 #[must_use]
 pub fn shown_address(address: IpAddr, hides: bool) -> String {
@@ -270,6 +279,18 @@ mod tests {
             power: Some(2),
         };
         assert_eq!(megabytes.transfer(65_536, "Byte"), "0.062 MByte");
+    }
+
+    #[test]
+    fn a_rest_longer_than_a_quarter_of_an_interval_has_a_row() {
+        let at = Duration::from_millis;
+        let every = Some(at(1000));
+        assert_eq!(rest(every, 1, at(1245)), None);
+        assert_eq!(rest(every, 1, at(1256)), Some((at(1000), at(1256))));
+        assert_eq!(rest(every, 0, at(704)), Some((at(0), at(704))));
+        assert_eq!(rest(every, 2, at(1999)), None);
+        assert_eq!(rest(Some(at(400)), 2, at(905)), Some((at(800), at(905))));
+        assert_eq!(rest(None, 0, at(704)), None);
     }
 
     #[test]

@@ -9,23 +9,13 @@ use serde_json::Value;
 use super::iperf2_served::{PATIENCE, Served, link, masked};
 
 /// Ends of transcripts that differ on purpose, and why.
-const DIFFERENT: [(&str, &str, &str); 12] = [
+const DIFFERENT: [(&str, &str, &str); 10] = [
     ("tcp-enhanced", "server", "-e of servers is refused"),
     ("udp-enhanced", "server", "-e of servers is refused"),
     (
         "udp-enhanced",
         "client",
         "the row of the report has no delay, which needs equal clocks",
-    ),
-    (
-        "tcp-full-duplex",
-        "client",
-        "rows of intervals are those of the sending direction",
-    ),
-    (
-        "tcp-full-duplex",
-        "server",
-        "the sum at the end, which 2.1.8 prints without -i, is always printed",
     ),
     (
         "udp-full-duplex",

@@ -61,6 +61,7 @@ mod iperf2_client;
 mod iperf2_documents;
 mod iperf2_golden;
 mod iperf2_live;
+mod iperf2_rests;
 mod iperf2_served;
 mod iperf3;
 mod iperf_manual;

@@ -11,13 +11,13 @@ use netperf_model::figures::{count, whole};
 use netperf_model::iperf2::{Iperf2Direction, Iperf2Rate};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_report::iperf2::{
-    CsvRow, DATAGRAM_TITLES, Iperf2Figures, RULE, SUM_TITLES, TITLES, id, loss, shown_address,
+    CsvRow, DATAGRAM_TITLES, Iperf2Figures, RULE, SUM_TITLES, TITLES, id, loss, rest, shown_address,
 };
 use netperf_wire::iperf2::ServerReport;
 
 use super::enhanced::{self, SentCounts, day_and_time};
 use crate::iperf2::{
-    Iperf2Client, Iperf2Failure, Iperf2Stream, Iperf2StreamResult, figures_of, stamp,
+    Iperf2Client, Iperf2Failure, Iperf2Stream, Iperf2StreamResult, figures_of, receives, stamp,
 };
 use crate::output::{err, out};
 
@@ -36,8 +36,36 @@ pub(crate) struct ClientRows {
     args: Iperf2Args,
     figures: Iperf2Figures,
     titles: Option<Iperf2Titles>,
-    /// Counts of each stream at the last interval.
-    before: Vec<SentCounts>,
+    /// Intervals so far, and the counts of each stream at the end of the last.
+    turn: u32,
+    before: Vec<MovedCounts>,
+}
+
+/// Counts of a stream. What arrives has bytes alone.
+#[derive(Clone, Copy, Debug, Default)]
+struct MovedCounts {
+    sent: SentCounts,
+    received: SentCounts,
+}
+
+impl MovedCounts {
+    fn of(stream: &Iperf2Stream) -> Self {
+        Self {
+            sent: SentCounts::of(stream),
+            received: SentCounts {
+                bytes: stream.received.bytes.load(Ordering::Relaxed),
+                ..SentCounts::default()
+            },
+        }
+    }
+
+    const fn way(&self, is_received: bool) -> SentCounts {
+        if is_received {
+            self.received
+        } else {
+            self.sent
+        }
+    }
 }
 
 impl ClientRows {
@@ -46,6 +74,7 @@ impl ClientRows {
             args: args.clone(),
             figures: figures_of(args.unit),
             titles: None,
+            turn: 0,
             before: Vec::new(),
         }
     }
@@ -238,48 +267,84 @@ impl ClientRows {
     /// Rows of an interval, the `turn`th.
     pub(crate) fn interval(&mut self, client: &Iperf2Client, turn: u32) {
         let every = self.args.interval.unwrap_or_default();
-        let (from, to) = (every * (turn - 1), every * turn);
-        let is_reverse = !client.plan.direction.client_sends();
-        let counts = |stream: &Iperf2Stream| {
-            let sent = SentCounts::of(stream);
-            if is_reverse {
-                let bytes = stream.received.bytes.load(Ordering::Relaxed);
-                SentCounts { bytes, ..sent }
-            } else {
-                sent
-            }
-        };
-        self.before
-            .resize(client.streams.len(), SentCounts::default());
-        let mut sum = 0;
-        let mut rows = Vec::new();
-        for (stream, before) in client.streams.iter().zip(&mut self.before) {
-            let now = counts(stream);
-            let new = now.since(*before);
-            *before = now;
-            sum += new.bytes;
-            rows.push((stream.number, new));
-        }
+        let times = (every * (turn - 1), every * turn);
+        let now: Vec<_> = client.streams.iter().map(MovedCounts::of).collect();
+        let before = std::mem::replace(&mut self.before, now);
+        self.turn = turn;
         self.title(Iperf2Titles::Stream);
-        for (stream, (number, new)) in client.streams.iter().zip(rows) {
-            if self.args.csv {
-                let quality = client.plan.udp.then_some([0; 4]);
-                self.csv(stream, (from, to), new.bytes, quality);
-            } else if !self.args.sum_only && !self.leaves_out('D') {
-                let name = id(number, is_reverse);
-                let mut row = self.figures.row(&name, from, to, new.bytes);
-                if self.shows_columns() {
-                    row.push_str(&new.columns(stream, every, client.plan.udp));
-                }
-                out(&format!("{row}\n"));
+        let direction = client.plan.direction;
+        let ways = [
+            (true, receives(&client.plan)),
+            (false, direction.client_sends()),
+        ];
+        let mut sum = 0;
+        for (is_received, _) in ways.into_iter().filter(|(_, moves)| *moves) {
+            for (at, stream) in client.streams.iter().enumerate() {
+                let of = |counts: &[MovedCounts]| counts.get(at).copied().unwrap_or_default();
+                let [now, before] = [&self.before, &before].map(|all| of(all).way(is_received));
+                let new = now.since(before);
+                sum += new.bytes;
+                self.part(stream, is_received, times, new);
             }
         }
-        self.sum(client, from, to, sum);
+        self.sum(client, times.0, times.1, sum);
+    }
+
+    /// A row of a part of the test.
+    fn part(
+        &self,
+        stream: &Iperf2Stream,
+        is_received: bool,
+        (from, to): (Duration, Duration),
+        new: SentCounts,
+    ) {
+        let udp = self.args.plan.udp;
+        if self.args.csv {
+            self.csv(stream, (from, to), new.bytes, udp.then_some([0; 4]));
+        } else if !self.args.sum_only && !self.leaves_out('D') {
+            let name = id(stream.number, is_received);
+            let mut row = self.figures.row(&name, from, to, new.bytes);
+            if self.shows_columns() {
+                row.push_str(&new.columns(stream, to.saturating_sub(from), udp));
+            }
+            out(&format!("{row}\n"));
+        }
+    }
+
+    /// The row of what a stream moved behind its last interval, if it has one.
+    fn rest(&mut self, stream: &Iperf2Stream, is_received: bool, all: &Transfer) {
+        let rest = rest(self.args.interval, self.turn, all.elapsed);
+        let Some(times) = rest.filter(|_| !self.args.plan.udp) else {
+            return;
+        };
+        let at = usize::try_from(stream.number)
+            .unwrap_or_default()
+            .checked_sub(1);
+        let before = at.and_then(|at| self.before.get(at)).copied();
+        let before = before.unwrap_or_default().way(is_received);
+        let counts = MovedCounts::of(stream).way(is_received);
+        let bytes = all.bytes;
+        let new = SentCounts { bytes, ..counts }.since(before);
+        self.title(Iperf2Titles::Stream);
+        self.part(stream, is_received, times, new);
+    }
+
+    /// The sum of what all streams moved behind the last interval, if it has one.
+    fn rest_of_all(&self, client: &Iperf2Client, end: Duration, total: u64) {
+        let rest = rest(self.args.interval, self.turn, end);
+        let rest = rest.filter(|_| self.turn > 0 && !self.args.plan.udp);
+        if let Some((from, to)) = rest {
+            let before = self.before.iter();
+            let before: u64 = before.map(|one| one.sent.bytes + one.received.bytes).sum();
+            self.sum(client, from, to, total.saturating_sub(before));
+        }
     }
 
     fn sum(&self, client: &Iperf2Client, from: Duration, to: Duration, bytes: u64) {
+        // Both directions of one stream have no sum beside rows of intervals.
         let two_way = client.plan.direction == Iperf2Direction::FullDuplex;
-        let is_sum = client.streams.len() > 1 || self.args.sum_only || two_way;
+        let both = two_way && self.args.interval.is_none();
+        let is_sum = client.streams.len() > 1 || self.args.sum_only || both;
         if is_sum && !self.args.csv && !self.leaves_out('D') {
             let row = self.figures.row(&self.sum_id(client), from, to, bytes);
             out(&format!("{row}\n"));
@@ -288,7 +353,9 @@ impl ClientRows {
 
     fn sum_id(&self, client: &Iperf2Client) -> String {
         if self.args.sum_only {
-            format!("[SUM-{}]", client.streams.len())
+            let two_way = client.plan.direction == Iperf2Direction::FullDuplex;
+            let ways = if two_way { 2 } else { 1 };
+            format!("[SUM-{}]", client.streams.len() * ways)
         } else {
             "[SUM]".to_owned()
         }
@@ -304,11 +371,13 @@ impl ClientRows {
         let back = results.get(client.streams.len()..).unwrap_or_default();
         for (stream, result) in &own {
             if let Some(received) = result.received {
+                self.rest(stream, true, &received);
                 self.received(stream, result, &received);
                 total += received.bytes;
                 longest = longest.max(received.elapsed);
             }
             if let Some(sent) = result.sent {
+                self.rest(stream, false, &sent);
                 let (bytes, count) = self.sent(stream, result, &sent);
                 total += bytes;
                 datagrams += count;
@@ -321,7 +390,9 @@ impl ClientRows {
             self.sum(client, Duration::ZERO, longest, total);
             self.sum(client, Duration::ZERO, time, bytes);
         } else {
-            self.sum(client, Duration::ZERO, longest.max(time), total + bytes);
+            let (end, all) = (longest.max(time), total + bytes);
+            self.rest_of_all(client, end, all);
+            self.sum(client, Duration::ZERO, end, all);
         }
         if client.streams.len() > 1 && self.args.plan.udp && datagrams > 0 && !self.args.csv {
             out(&format!(

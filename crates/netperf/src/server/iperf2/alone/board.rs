@@ -13,7 +13,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_model::figures::whole;
 use netperf_os::{Socket, tcp};
 use netperf_report::iperf2::{
-    CsvRow, DATAGRAM_TITLES, Iperf2Figures, SUM_TITLES, TITLES, id, loss, lost_of_sum,
+    CsvRow, DATAGRAM_TITLES, Iperf2Figures, SUM_TITLES, TITLES, id, loss, lost_of_sum, rest,
     shown_address,
 };
 use netperf_session::iperf2::account::DatagramAccount;
@@ -129,6 +129,9 @@ struct ClientGroup {
     streams: u32,
     directions: u32,
     total: Counted,
+    /// What the sums of intervals contain, and the number of the last such interval.
+    summed: Counted,
+    turn: u32,
     longest: Duration,
     has_datagrams: bool,
 }
@@ -297,11 +300,24 @@ impl Iperf2Board {
             return;
         }
         let group = state.groups.remove(&client).unwrap_or_default();
-        // Both directions of one stream have a sum at their end alone.
-        if group.directions > 1 {
-            let whole = (Duration::ZERO, group.longest);
-            self.sum(state, &group, whole, group.total);
+        if !self.has_sum(&group) {
+            return;
         }
+        let rest = rest(self.args.interval, group.turn, group.longest);
+        if let Some(times) = rest.filter(|_| group.turn > 0 && !self.args.plan.udp) {
+            self.sum(state, &group, times, group.total.since(group.summed));
+        }
+        let whole = (Duration::ZERO, group.longest);
+        self.sum(state, &group, whole, group.total);
+    }
+
+    /// True if a group has a sum at its end. Both directions of one stream have none beside rows of
+    /// intervals.
+    const fn has_sum(&self, group: &ClientGroup) -> bool {
+        if self.args.sum_only {
+            return group.directions > 0;
+        }
+        group.directions > 1 && (group.streams > 1 || self.args.interval.is_none())
     }
 
     fn last_row(
@@ -313,6 +329,10 @@ impl Iperf2Board {
     ) {
         let direction = shown.direction;
         let whole = (Duration::ZERO, transfer.elapsed);
+        let rest = rest(self.args.interval, shown.turn, transfer.elapsed);
+        if let Some(times) = rest.filter(|_| direction.carries != Carries::OwnDatagrams) {
+            self.row(state, shown, times, all.since(shown.before));
+        }
         self.row(state, shown, whole, all);
         if direction.carries == Carries::OwnDatagrams && !self.leaves_out('D') {
             // The final one, and one more as the original counts.
@@ -404,18 +424,20 @@ impl Iperf2Board {
             let group: Vec<&mut RunningDirection> = all.iter_mut().filter(of_group).collect();
             let complete = group.iter().all(|one| one.is_new.is_some());
             let streams = state.groups.get(&address).map_or(0, |group| group.streams);
-            if streams < 2 || group.len() < 2 || !complete {
+            let is_sum = self.args.sum_only || (streams > 1 && group.len() > 1);
+            if !is_sum || !complete {
                 continue;
             }
-            let to = group.first().map(|one| every * one.turn);
-            let to = to.unwrap_or_default();
+            let turn = group.first().map_or(0, |one| one.turn);
+            let to = every * turn;
             let mut total = Counted::default();
             for one in group {
                 total = total.plus(one.is_new.take().unwrap_or_default());
             }
             let from = to.saturating_sub(every);
-            let group = state.groups.remove(&address).unwrap_or_default();
+            let mut group = state.groups.remove(&address).unwrap_or_default();
             self.sum(&mut state, &group, (from, to), total);
+            (group.summed, group.turn) = (group.summed.plus(total), turn);
             state.groups.insert(address, group);
         }
         state.shown = all;
@@ -496,7 +518,7 @@ impl Iperf2Board {
         }
         let name = if self.args.sum_only {
             self.title(state, SUM_TITLES);
-            format!("[SUM-{}]", group.streams)
+            format!("[SUM-{}]", group.directions)
         } else {
             self.title(state, TITLES);
             "[SUM]".to_owned()

@@ -1,0 +1,234 @@
+//! The rows of a test that ends within an interval of `-i`: ours and those of iperf 2.1.8.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use netperf_testkit::{Invocation, Scratch, server::free_port};
+
+use super::iperf2_served::{PATIENCE, Served, link, stock};
+
+/// An interval, seconds. It is so long that a busy machine changes no number of rows.
+const EVERY: f64 = 4.0;
+/// The original loses parallel streams now and then.
+const TRIES: usize = 3;
+
+/// Rows of a test: `i` of an interval, `r` of the rest, `w` of the whole.
+struct RestCase {
+    /// Options of the server and of the client beside `-i`.
+    options: [&'static str; 2],
+    /// The client has no `-i`: ours refuses it in some directions.
+    is_silent: bool,
+    /// Rows of the server and of the client.
+    rows: [&'static str; 2],
+}
+
+const fn case(options: [&'static str; 2], rows: [&'static str; 2]) -> RestCase {
+    RestCase {
+        options,
+        is_silent: false,
+        rows,
+    }
+}
+
+const fn silent(options: [&'static str; 2], rows: [&'static str; 2]) -> RestCase {
+    RestCase {
+        is_silent: true,
+        ..case(options, rows)
+    }
+}
+
+const TWO: &str = "[  1]irw [  2]irw [SUM]irw";
+const BOTH: &str = "[  1]irw [ *1]irw";
+const ALL: &str = "[  1]irw [  2]irw [ *1]irw [ *2]irw [SUM]irw";
+
+const CASES: [RestCase; 17] = [
+    case(["-P 1", "-t 6 -e"], ["[  1]irw", "[  1]irw"]),
+    case(["-P 1", "-n 750K"], ["[  1]irw", "[  1]irw"]),
+    case(["-P 2", "-t 6 -P 2"], [TWO, TWO]),
+    case(["-P 1", "-t 6 -R"], ["[  1]irw", "[ *1]irw"]),
+    case(["-P 1", "-t 6 --full-duplex"], [BOTH, BOTH]),
+    case(["-P 2", "-t 6 --full-duplex -P 2"], [ALL, ALL]),
+    case(
+        ["-P 1 --sum-only", "-t 6 --full-duplex --sum-only"],
+        ["[SUM-2]irw", "[SUM-2]irw"],
+    ),
+    case(
+        ["-P 2 --sum-only", "-t 6 -P 2 --sum-only"],
+        ["[SUM-2]irw", "[SUM-2]irw"],
+    ),
+    case(
+        ["-P 1 --sum-only", "-t 6 --sum-only"],
+        ["[SUM-1]irw", "[SUM-1]irw"],
+    ),
+    case(
+        ["-P 2 -y C", "-t 6 -P 2 -y C"],
+        ["[  1]irw [  2]irw", "[  1]irw [  2]irw"],
+    ),
+    // No interval is over.
+    case(
+        ["-P 2", "-t 2 -P 2"],
+        ["[  1]rw [  2]rw [SUM]w", "[  1]rw [  2]rw [SUM]w"],
+    ),
+    // The rest is too short.
+    case(["-P 1", "-t 4.5"], ["[  1]iw", "[  1]iw"]),
+    silent(
+        ["-P 1", "-t 6 -d -L BACK"],
+        ["[  1]irw [ *2]irw [SUM]irw", "[  1]w [  2]w"],
+    ),
+    case(["-u -P 1", "-u -t 6"], ["[  1]irw", "[  1]iw"]),
+    case(["-u -P 1 -y C", "-u -t 6 -y C"], ["[  1]irw", "[  1]iw"]),
+    case(
+        ["-u -P 2", "-u -t 6 -P 2"],
+        ["[  1]irw [  2]irw [SUM]iw", "[  1]iw [  2]iw [SUM]iw"],
+    ),
+    silent(["-u -P 1", "-u -t 6 -R"], ["[  1]iw", "[ *1]w"]),
+];
+
+/// A row: its stream or sum, begin and end, bytes, and calls of a sender (`-e`).
+struct TimedRow {
+    id: String,
+    times: [f64; 2],
+    bytes: u64,
+    calls: Option<u64>,
+}
+
+impl TimedRow {
+    fn of(line: &str) -> Option<Self> {
+        let fields: Vec<&str> = line.split(',').collect();
+        let (id, times, bytes, calls) = if let [_, _, _, _, _, id, times, bytes, ..] = fields[..] {
+            (format!("[{id:>3}]"), times, bytes, None)
+        } else {
+            let (id, rest) = line.split_once(']')?;
+            let words: Vec<&str> = rest.split_whitespace().collect();
+            let [times, "sec", bytes, "Bytes", ..] = words[..] else {
+                return None;
+            };
+            let calls = words.iter().find_map(|word| word.strip_suffix("/0"));
+            (format!("{id}]"), times, bytes, calls)
+        };
+        let (from, to) = times.split_once('-')?;
+        Some(Self {
+            id,
+            times: [from.parse().ok()?, to.parse().ok()?],
+            bytes: bytes.parse().ok()?,
+            calls: calls.and_then(|calls| calls.parse().ok()),
+        })
+    }
+
+    fn is_interval(&self) -> bool {
+        let [from, to] = self.times;
+        (to - from - EVERY).abs() < 1e-9
+    }
+}
+
+/// The kind of each row.
+fn kinds(rows: &[TimedRow]) -> Vec<char> {
+    let kind = |(at, row): (usize, &TimedRow)| {
+        let is_last = !rows[at + 1..].iter().any(|later| later.id == row.id);
+        match (is_last, row.is_interval()) {
+            (true, _) => 'w',
+            (false, true) => 'i',
+            (false, false) => 'r',
+        }
+    };
+    rows.iter().enumerate().map(kind).collect()
+}
+
+/// What is wrong with the output of an end.
+fn fault(text: &str, expected: &str) -> Option<String> {
+    let own = text.split("Server Report:").next().unwrap_or_default();
+    let rows: Vec<TimedRow> = own.lines().filter_map(TimedRow::of).collect();
+    let kinds = kinds(&rows);
+    let mut all: BTreeMap<&str, String> = BTreeMap::new();
+    for (row, kind) in rows.iter().zip(&kinds) {
+        all.entry(&row.id).or_default().push(*kind);
+    }
+    let found: Vec<String> = all
+        .iter()
+        .map(|(id, kinds)| format!("{id}{kinds}"))
+        .collect();
+    let found = found.join(" ");
+    if found != expected {
+        return Some(format!("{found} instead of {expected}"));
+    }
+    let rests = (0..rows.len()).filter(|at| kinds[*at] == 'r');
+    let mut faults = rests.filter_map(|at| {
+        let (rest, whole) = (&rows[at], &rows[at + 1]);
+        let id = &rest.id;
+        if whole.id != *id || whole.times != [0.0, rest.times[1]] {
+            return Some(format!("{id}: the row of the whole does not follow"));
+        }
+        let parts = || rows[..=at].iter().filter(|row| row.id == *id);
+        let bytes: u64 = parts().map(|row| row.bytes).sum();
+        let calls: Option<u64> = parts().map(|row| row.calls).sum();
+        let fits = (bytes, calls) == (whole.bytes, whole.calls);
+        (!fits).then(|| format!("{id}: {bytes} of {} bytes, {calls:?} calls", whole.bytes))
+    });
+    faults.next()
+}
+
+impl RestCase {
+    /// Runs it once with this program at both ends; what is wrong.
+    fn attempt(&self, program: &Path) -> Option<String> {
+        let back = free_port().to_string();
+        let [of_server, of_client] = self.options;
+        let interval = format!("{EVERY}");
+        let mut words = vec!["-i", &interval, "-f", "B"];
+        words.extend(of_server.split(' '));
+        let served = Served::start(program, &words);
+        let (port, client) = (served.port.to_string(), of_client.replace("BACK", &back));
+        let mut words = vec!["-c", "127.0.0.1", "-p", &port, "-f", "B"];
+        words.extend([
+            "-b",
+            "1m",
+            "-l",
+            if of_client.contains("-u") {
+                "1000"
+            } else {
+                "8K"
+            },
+        ]);
+        if !self.is_silent {
+            words.extend(["-i", &interval]);
+        }
+        words.extend(client.split(' '));
+        let client = Invocation::new(program)
+            .args(words)
+            .patience(PATIENCE)
+            .run();
+        let server = served.running.finish();
+        let [at_server, at_client] = self.rows;
+        let ends = [(&server, at_server), (&client, at_client)];
+        let mut faults = ends.into_iter().filter_map(|(end, expected)| {
+            let why = fault(&end.stdout, expected)?;
+            Some(format!("{why}\n{}", end.account()))
+        });
+        faults.next()
+    }
+}
+
+#[test]
+fn the_rest_of_an_interval_has_the_rows_of_the_original() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let run = |case: &RestCase| {
+        let ours = case.attempt(&own).map(|why| format!("ours: {why}"));
+        let mut theirs = None;
+        for _ in 0..TRIES {
+            theirs = case.attempt(&stock).map(|why| format!("theirs: {why}"));
+            if theirs.is_none() {
+                break;
+            }
+        }
+        [ours, theirs]
+    };
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = CASES.iter().map(|case| scope.spawn(|| run(case))).collect();
+        let ended = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a thread"));
+        ended.flatten().flatten().collect()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}

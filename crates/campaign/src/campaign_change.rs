@@ -13,6 +13,7 @@ use crate::matrix::{COMPARED_RATE, CellsHead, Matrix, MatrixMember};
 use crate::outcome::CampaignDocument;
 use crate::pattern::Cell;
 use crate::plan::CampaignPlan;
+use crate::progress::plural;
 
 /// Schema of a comparison.
 const SCHEMA: &str = "netperf-campaign-comparison-1";
@@ -236,11 +237,15 @@ impl FigureChange {
         let median = self.effect(self.change.median);
         _ = writeln!(
             text,
-            "{name}: {cells} cells, {worse} worse, {better} better; median change {median}"
+            "{name}: {}, {worse} worse, {better} better; median change {median}",
+            plural(cells, "cell")
         );
         if self.change.left_out > 0 {
-            let left_out = self.change.left_out;
-            _ = writeln!(text, "  {left_out} cells have a value on one side only");
+            let said = match self.change.left_out {
+                1 => "1 cell has".to_owned(),
+                left_out => format!("{left_out} cells have"),
+            };
+            _ = writeln!(text, "  {said} a value on one side only");
         }
         for cell in changed.iter().take(MOST_SHOWN) {
             let word = if self.is_worse(cell) {

@@ -81,12 +81,18 @@ pub fn duration(seconds: u64) -> String {
     }
 }
 
+/// A number and its noun, with the plural `s` unless it is one.
+pub(crate) fn plural(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 /// Progress in a line: hosts, rounds and time left in seconds.
 #[must_use]
 pub fn line(states: &[HostState], (done, rounds): (usize, usize), left: u64) -> String {
-    let left = duration(left);
+    let (left, rounds) = (duration(left), plural(rounds, "round"));
     format!(
-        "{}; {done} of {rounds} rounds done; about {left} left",
+        "{}; {done} of {rounds} done; about {left} left",
         hosts(states)
     )
 }

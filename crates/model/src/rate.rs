@@ -275,15 +275,22 @@ pub fn doubts(plan: &TestPlan, runs: &[Iteration], latency: Option<&Latency>) ->
 fn unanswered(plan: &TestPlan, paced: &Paced) -> Option<Warning> {
     let lost = paced.lost.unwrap_or(0);
     let waiting = paced.unanswered.saturating_sub(lost);
-    let lost = (lost > 0).then(|| format!("{lost} requests were lost and are not in the latency"));
+    let lost = match lost {
+        0 => None,
+        1 => Some("1 request was lost and is not in the latency".to_owned()),
+        _ => Some(format!(
+            "{lost} requests were lost and are not in the latency"
+        )),
+    };
     let confused = if plan.transport.row().reliable || paced.lost.is_some() {
         ""
     } else {
         ", and what was lost on the way makes later responses look late"
     };
     let waiting = (waiting > 0).then(|| {
+        let requests = if waiting == 1 { "request" } else { "requests" };
         format!(
-            "{waiting} requests had no response when the run was over: the latency includes the \
+            "{waiting} {requests} had no response when the run was over: the latency includes the \
              time until then{confused}"
         )
     });
@@ -302,6 +309,7 @@ fn lateness_matters(paced: &Paced, latency: &Latency) -> Option<Warning> {
     let (share, all, own) = TAIL.iter().find_map(late)?;
     let cause = match paced.held_back {
         0 => String::new(),
+        1 => " (1 request waited for space on the connection)".to_owned(),
         held => format!(" ({held} requests waited for space on the connection)"),
     };
     Some(Warning::GeneratorLate(format!(

@@ -162,8 +162,10 @@ impl ProbeLatency {
         .into_iter()
         .flatten()
         .collect();
-        if let Some(lost @ 1..) = self.unanswered_requests {
-            parts.push(format!("{lost} requests without a response"));
+        match self.unanswered_requests {
+            None | Some(0) => {}
+            Some(1) => parts.push("1 request without a response".to_owned()),
+            Some(lost) => parts.push(format!("{lost} requests without a response")),
         }
         parts.join(", ")
     }

@@ -8,6 +8,7 @@ use netperf_web::escape::line;
 use super::view::{margin, rows};
 use super::{Matrix, MatrixView};
 use crate::Letters;
+use crate::progress::plural;
 
 /// Lines above the matrix and below it, without events.
 const FRAME: usize = 7;
@@ -66,7 +67,7 @@ impl CampaignScreen<'_> {
 
     fn bar(&self, view: MatrixView) -> String {
         let (done, rounds) = self.rounds;
-        let said = format!(" {done} of {rounds} rounds; {} left", self.left);
+        let said = format!(" {done} of {}; {} left", plural(rounds, "round"), self.left);
         let width = view.width.saturating_sub(said.chars().count() + 2).min(40);
         let full = (width * done).checked_div(rounds).unwrap_or(0).min(width);
         let bar = format!("[{}{}]", "#".repeat(full), ".".repeat(width - full));

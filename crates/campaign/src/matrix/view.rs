@@ -9,6 +9,7 @@ use netperf_web::unit::figure;
 
 use super::Matrix;
 use crate::Letters;
+use crate::progress::plural;
 
 /// Letters of a class, from the lowest to the highest value.
 const BLOCKS: [char; 6] = ['▁', '▂', '▃', '▅', '▆', '█'];
@@ -118,11 +119,12 @@ impl Matrix {
         let missing = self.missing();
         let hidden = missing.len().saturating_sub(MOST_REASONS);
         for (reason, count) in missing.into_iter().take(MOST_REASONS) {
-            let cells = if count == 1 { "cell" } else { "cells" };
-            _ = writeln!(text, "Missing   {count} {cells}: {}", line(reason));
+            let cells = plural(count, "cell");
+            _ = writeln!(text, "Missing   {cells}: {}", line(reason));
         }
         if hidden > 0 {
-            _ = writeln!(text, "Missing   cells for {hidden} more reasons");
+            let more = plural(hidden, "more reason");
+            _ = writeln!(text, "Missing   cells for {more}");
         }
         for (at, outlier) in outliers.iter().enumerate() {
             let said = format!("Outlier   {}", self.describe(outlier));

@@ -9,6 +9,7 @@ use netperf_web::{MatrixReport, ReportedMatrix, TooLarge};
 use super::{CampaignDocument, CampaignMember};
 use crate::Letters;
 use crate::matrix::{Matrix, MatrixView};
+use crate::progress::plural;
 
 /// Most reasons for doubt in the text.
 const MOST_DOUBTS: usize = 30;
@@ -75,7 +76,7 @@ impl CampaignDocument {
             line(doubt);
         }
         if hidden > 0 {
-            line(format!("and {hidden} more lines: see --json"));
+            line(format!("and {}: see --json", plural(hidden, "more line")));
         }
         let mut missing = self.cells.iter().filter(|one| one.missing.is_some());
         for cell in missing.by_ref().take(MOST_MISSING) {
@@ -157,9 +158,10 @@ impl CampaignDocument {
             )
         });
         let missing = matrices.first().map(Matrix::missing).unwrap_or_default();
-        let missing = missing
-            .iter()
-            .map(|(why, count)| format!("{count} cells are missing: {why}"));
+        let missing = missing.iter().map(|(why, count)| match count {
+            1 => format!("1 cell is missing: {why}"),
+            _ => format!("{count} cells are missing: {why}"),
+        });
         let doubts = self.doubts().into_iter().chain(missing).collect();
         let numbered = matrices.iter().enumerate();
         MatrixReport {

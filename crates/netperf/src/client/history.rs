@@ -226,10 +226,12 @@ fn trend(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), F
         [one] => out(&one.text(rows)),
         several => out(&text::trends(several)),
     }
-    if hidden > 0 {
-        out(&format!(
+    match hidden {
+        0 => {}
+        1 => out("1 more configuration is not shown: see --limit.\n"),
+        _ => out(&format!(
             "{hidden} more configurations are not shown: see --limit.\n"
-        ));
+        )),
     }
     Ok(())
 }

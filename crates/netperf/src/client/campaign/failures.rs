@@ -147,7 +147,14 @@ impl CampaignRun<'_> {
         }
         let there = self.members.iter().filter(|one| one.lost.is_none()).count();
         let least = self.plan.min_members;
-        (there < least).then(|| format!("{there} members are left, fewer than {least}"))
+        (there < least).then(|| {
+            let left = if there == 1 {
+                "member is"
+            } else {
+                "members are"
+            };
+            format!("{there} {left} left, fewer than {least}")
+        })
     }
 
     /// Ends all load.

@@ -151,6 +151,25 @@ impl Browser {
         self.post("/execute/sync", &json!({ "script": text, "args": [] }))
     }
 
+    /// Actions of one pointer, `mouse` or `touch`, in their order (W3C WebDriver, Actions). Moves
+    /// are to pixels of the window. A button of the mouse may stay pressed until a later call; a
+    /// finger that stays down is not lifted by one.
+    pub fn pointer(&self, kind: &str, actions: &Value) {
+        let parameters = json!({ "pointerType": kind });
+        let source = json!({ "type": "pointer", "id": kind, "parameters": parameters,
+            "actions": actions });
+        self.post("/actions", &json!({ "actions": [source] }));
+    }
+
+    /// Presses a key and releases it. `code` is its virtual key code of Windows.
+    pub fn press(&self, key: &str, code: u32) {
+        for kind in ["rawKeyDown", "keyUp"] {
+            let event =
+                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
+            self.own("Input.dispatchKeyEvent", &event);
+        }
+    }
+
     /// Console messages since the last call.
     pub fn console(&self) -> Vec<String> {
         self.log("browser").iter().map(Value::to_string).collect()

@@ -85,6 +85,7 @@ mod refusals;
 mod refused_by_kernel;
 mod refused_pairs;
 mod report;
+mod report_zoom;
 mod resources;
 mod robust;
 mod sandbox;

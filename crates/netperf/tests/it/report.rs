@@ -8,12 +8,12 @@ use std::time::Duration;
 use netperf_testkit::{Browser, Finished, Invocation, Scratch, eventually, ours};
 use serde_json::{Value, json};
 
-fn samples() -> PathBuf {
+pub(crate) fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../web/tests/samples")
 }
 
 /// `netperf report` in a folder.
-fn report(folder: &Scratch, words: &[&str]) -> Invocation {
+pub(crate) fn report(folder: &Scratch, words: &[&str]) -> Invocation {
     let command = Invocation::new(&ours!().netperf).arg("report").args(words);
     command.folder(folder.path())
 }
@@ -44,7 +44,7 @@ pub(crate) fn keep(name: &str, picture: &[u8]) {
 
 /// Texts of charts that are seen and run into one another or out of the chart, and
 /// charts without numbers and units at their axes.
-const FAULTS: &str = r#"
+pub(crate) const FAULTS: &str = r#"
 const faults = [];
 const seen = [...document.querySelectorAll("svg.chart")].filter((chart) => chart.getBoundingClientRect().width > 0);
 if (seen.length !== document.querySelectorAll("figure").length) faults.push("charts that are seen: " + seen.length);
@@ -89,7 +89,7 @@ pub(crate) const LIGHT: &str = "rgb(255, 255, 255)";
 pub(crate) const DARK: &str = "rgb(21, 25, 31)";
 
 /// Time limit for keys to have their effect.
-const KEYS: Duration = Duration::from_secs(60);
+pub(crate) const KEYS: Duration = Duration::from_secs(60);
 
 #[test]
 fn the_page_of_real_runs_is_in_order_by_day_by_night_and_in_a_hand() {
@@ -321,13 +321,6 @@ fn the_page_is_used_by_keyboard_and_its_colours_are_chosen_there() {
     };
     browser.screen(1000, false);
     browser.visit(&format!("file://{}/page.html", folder.path().display()));
-    let press = |key: &str, code: u32| {
-        for kind in ["rawKeyDown", "keyUp"] {
-            let event =
-                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
-            browser.own("Input.dispatchKeyEvent", &event);
-        }
-    };
     // The page has the focus, whatever other windows this machine shows.
     browser.own(
         "Emulation.setFocusEmulationEnabled",
@@ -338,7 +331,7 @@ fn the_page_is_used_by_keyboard_and_its_colours_are_chosen_there() {
     let mut reached: Vec<String> = Vec::new();
     let chart = || browser.script("return document.activeElement.tagName") == "svg";
     let gets_there = eventually(KEYS, || {
-        press("Tab", 9);
+        browser.press("Tab", 9);
         let what = browser.script(
             "const e = document.activeElement; return e.id || e.getAttribute('aria-label') || e.textContent",
         );
@@ -359,14 +352,14 @@ fn the_page_is_used_by_keyboard_and_its_colours_are_chosen_there() {
     }
     let tip = |what: &str| browser.script(&format!("return document.getElementById('tip').{what}"));
     let told = eventually(KEYS, || {
-        press("ArrowRight", 39);
+        browser.press("ArrowRight", 39);
         let text = tip("textContent");
         text.as_str()
             .is_some_and(|text| text.contains("trans/s at"))
     });
     assert!(told, "{}", tip("textContent"));
     let hidden = eventually(KEYS, || {
-        press("Escape", 27);
+        browser.press("Escape", 27);
         tip("hidden") == true
     });
     assert!(hidden, "{}", tip("textContent"));

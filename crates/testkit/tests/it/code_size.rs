@@ -19,7 +19,7 @@ const LIMITS: &[(&str, usize)] = &[
     ("stats", 1_450),
     ("transport", 7_560),
     ("tui", 720),
-    ("web", 6_520),
+    ("web", 6_560),
     ("wire", 3_740),
 ];
 

@@ -2,7 +2,7 @@
 
 use super::Size;
 use super::scale::{AxisScale, Law, Tick};
-use super::scene::{Anchor, Ink, Scene, TextRole, width_of};
+use super::scene::{Anchor, Ink, Plot, Scene, TextRole, width_of};
 use crate::unit::Unit;
 
 /// Height of a line of text.
@@ -67,8 +67,7 @@ pub(super) fn framed(
     y: Axis<'_>,
 ) -> PlotFrame {
     let (x_title, y_title) = (x.title(), y.title());
-    let (x_unit, y_unit) = (x.unit, y.unit);
-    let nines = x.law == Law::Nines;
+    let y_unit = y.unit;
     let measured = y.scale.clone().between(0.0, 1.0).ticks(ROWS, y_unit);
     let widest = measured
         .iter()
@@ -80,7 +79,7 @@ pub(super) fn framed(
         right: size.width - 14.0,
         top,
         bottom: top + size.height,
-        x: x.scale.between(widest + 10.0, size.width - 14.0),
+        x: x.scale.clone().between(widest + 10.0, size.width - 14.0),
         y: y.scale.between(top + size.height, top),
     };
     scene.width = size.width;
@@ -91,8 +90,32 @@ pub(super) fn framed(
         let at = (frame.left - 7.0, tick.at + 4.0);
         scene.text(at, Anchor::End, TextRole::Tick, tick.text);
     }
+    let begin = scene.items.len();
+    x_ticks(scene, &frame, size, &x, measured_at);
+    let ticks = begin..scene.items.len();
+    let base = [(frame.left, frame.bottom), (frame.right, frame.bottom)];
+    scene.line(base, Ink::Axis);
+    let at = (frame.right, frame.bottom + 2.0 * LINE + 2.0);
+    scene.text(at, Anchor::End, TextRole::Axis, x_title);
+    scene.plot = Some(Plot {
+        edges: [frame.left, frame.top, frame.right, frame.bottom],
+        ends: frame.x.values(),
+        law: x.law.name(),
+        factor: match x.law {
+            Law::Linear => frame.x.unit(x.unit).0,
+            Law::Log | Law::Nines => 1.0,
+        },
+        measured_at: measured_at.to_vec(),
+        ticks,
+        values: scene.items.len(),
+    });
+    frame
+}
+
+/// Draws the ticks of the horizontal axis, those of shares with lines up to the top.
+fn x_ticks(scene: &mut Scene, frame: &PlotFrame, size: Size, x: &Axis<'_>, measured_at: &[f64]) {
     let ticks = if measured_at.is_empty() {
-        frame.x.ticks(size.ticks(), x_unit)
+        frame.x.ticks(size.ticks(), x.unit)
     } else {
         let texts = measured_at.iter().map(|value| crate::unit::short(*value));
         let ticks = measured_at.iter().zip(texts);
@@ -101,7 +124,7 @@ pub(super) fn framed(
             .collect()
     };
     for tick in apart(ticks) {
-        if nines {
+        if x.law == Law::Nines {
             scene.line([(tick.at, frame.top), (tick.at, frame.bottom)], Ink::Grid);
         }
         scene.line(
@@ -110,11 +133,6 @@ pub(super) fn framed(
         );
         scene.tick_label(tick.at, frame.bottom + LINE, &tick.text);
     }
-    let base = [(frame.left, frame.bottom), (frame.right, frame.bottom)];
-    scene.line(base, Ink::Axis);
-    let at = (frame.right, frame.bottom + 2.0 * LINE + 2.0);
-    scene.text(at, Anchor::End, TextRole::Axis, x_title);
-    frame
 }
 
 /// Ticks whose texts do not run into one another.

@@ -13,6 +13,17 @@ pub(crate) enum Law {
     Nines,
 }
 
+impl Law {
+    /// The name that the script of a page knows it by.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Log => "log",
+            Self::Nines => "nines",
+        }
+    }
+}
+
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AxisScale {
@@ -74,6 +85,11 @@ impl AxisScale {
             ends: (from, to),
             ..self
         }
+    }
+
+    /// The values at its ends.
+    pub(crate) const fn values(&self) -> (f64, f64) {
+        (self.low, self.high)
     }
 
     /// A value, transformed by the law of the axis.

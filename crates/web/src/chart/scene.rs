@@ -1,6 +1,8 @@
 //! Shapes on a plane, independent of file formats. Coordinates are CSS pixels from the
 //! upper left corner.
 
+use std::ops::Range;
+
 /// A drawing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scene {
@@ -10,6 +12,27 @@ pub struct Scene {
     pub height: f64,
     /// Its items, the lowest first.
     pub items: Vec<SceneItem>,
+    /// Its plot, if a part of the horizontal axis can be shown alone.
+    pub plot: Option<Plot>,
+}
+
+/// The area of a drawing where values are, and its horizontal axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plot {
+    /// Its left, upper, right and lower edge.
+    pub edges: [f64; 4],
+    /// The values at the left and at the right edge.
+    pub ends: (f64, f64),
+    /// The scaling between them: `linear`, `log` or `nines`.
+    pub law: &'static str,
+    /// The divisor of the numbers at the ticks.
+    pub factor: f64,
+    /// The values that have a tick each; empty if ticks are at round numbers.
+    pub measured_at: Vec<f64>,
+    /// The items that are ticks of the axis.
+    pub ticks: Range<usize>,
+    /// The first item that shows values; all items after it do.
+    pub values: usize,
 }
 
 impl Scene {

@@ -88,6 +88,10 @@ fn outline(page: &str) -> String {
         let (tag, after) = after.split_once('>').unwrap_or((after, ""));
         rest = after;
         let name = tag.split([' ', '\n']).next().unwrap_or_default();
+        if name == "script" {
+            // Its comparisons are no tags.
+            rest = after.find("</script").map_or("", |end| &after[end..]);
+        }
         let drawn = [
             "path", "text", "circle", "rect", "title", "tr", "td", "th", "dt", "dd",
         ];

@@ -64,9 +64,16 @@ fn watch_for(limit: Duration) {
 }
 
 /// Gives the calling test all of its time again, after it had to wait for others or before it
-/// measures again.
+/// measures again. A thread that a test starts belongs to it if it has the test's name.
 pub fn restart() {
     restart_with(LIMIT);
+    let current = thread::current();
+    tests(|tests| {
+        let own = tests
+            .values_mut()
+            .filter(|test| current.name() == Some(&test.name));
+        own.for_each(|test| test.since = Stopwatch::start());
+    });
 }
 
 /// The same with another limit, before the test waits for others.
@@ -118,5 +125,27 @@ fn keep_watch() {
         let line = format!("test {name} ... FAILED: not over after {limit:?}\n");
         std::io::stderr().write_all(line.as_bytes()).ok();
         std::process::exit(101);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Time since the calling test was given its time.
+    fn elapsed() -> Duration {
+        let number = ENTRY.with(|entry| entry.0.get()).expect("an entry");
+        tests(|tests| tests[&number].since.elapsed())
+    }
+
+    #[test]
+    fn a_thread_with_the_name_of_a_test_gives_it_its_time_again() {
+        watch_unit();
+        thread::sleep(Duration::from_millis(50));
+        let later = Stopwatch::start();
+        let name = thread::current().name().expect("a name").to_owned();
+        let of_test = thread::Builder::new().name(name).spawn(restart);
+        of_test.expect("a thread").join().expect("its end");
+        assert!(elapsed() <= later.elapsed());
     }
 }

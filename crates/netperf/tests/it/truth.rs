@@ -31,6 +31,7 @@ mod throughput;
 mod until;
 mod window;
 
+use std::thread;
 use std::time::Duration;
 
 use netperf_testkit::{
@@ -116,9 +117,13 @@ pub(crate) fn held<T>(measure: impl Fn() -> T, holds: impl Fn(&T) -> bool) -> T 
 
 /// Checks all cases at the same time.
 pub(crate) fn at_once<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
-    std::thread::scope(|scope| {
+    // The watchdog knows tests by the names of their threads.
+    let test = thread::current().name().unwrap_or_default().to_owned();
+    thread::scope(|scope| {
         for case in cases {
-            scope.spawn(|| check(case));
+            let named = thread::Builder::new().name(test.clone());
+            let spawned = named.spawn_scoped(scope, || check(case));
+            spawned.expect("a thread");
         }
     });
 }

@@ -242,7 +242,7 @@ impl CheckRuns {
     /// The summary.
     #[must_use]
     pub fn summary(&self) -> CheckSummary {
-        let first = self.runs.iter().find_map(|(_, run)| run.as_ref().ok());
+        let first = self.first();
         let (send, receive) = (self.of(CheckStep::Send), self.of(CheckStep::Receive));
         let ends = first.map(|first| ends(first, send, receive));
         let (mut local, remote) = ends.unzip();
@@ -273,8 +273,12 @@ impl CheckRuns {
     /// The address of the host, which the first run found.
     #[must_use]
     pub fn remote_address(&self) -> Option<IpAddr> {
-        let first = self.runs.iter().find_map(|(_, run)| run.as_ref().ok())?;
-        first.remote.address.as_ref()?.parse().ok()
+        self.first()?.remote.address.as_ref()?.parse().ok()
+    }
+
+    /// The result of the first run that has one.
+    fn first(&self) -> Option<&Document> {
+        self.runs.iter().find_map(|(_, run)| run.as_ref().ok())
     }
 
     /// Warnings of all runs, each code once.

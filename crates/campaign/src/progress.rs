@@ -1,5 +1,7 @@
 //! Progress of a campaign: the states of its hosts, in words.
 
+use std::fmt::Display;
+
 use crate::protocol::{LoadParts, OPENING};
 
 /// What a host does.
@@ -82,8 +84,8 @@ pub fn duration(seconds: u64) -> String {
 }
 
 /// A number and its noun, with the plural `s` unless it is one.
-pub(crate) fn plural(count: usize, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
+pub(crate) fn plural<N: Copy + Display + From<u8> + PartialEq>(count: N, noun: &str) -> String {
+    let ending = if count == N::from(1) { "" } else { "s" };
     format!("{count} {noun}{ending}")
 }
 

@@ -161,6 +161,12 @@ impl Browser {
         self.post("/actions", &json!({ "actions": [source] }));
     }
 
+    /// Gives the page the focus, whatever other windows this machine shows.
+    pub fn focus(&self) {
+        let command = "Emulation.setFocusEmulationEnabled";
+        self.own(command, &json!({ "enabled": true }));
+    }
+
     /// Presses a key and releases it. `code` is its virtual key code of Windows.
     pub fn press(&self, key: &str, code: u32) {
         for kind in ["rawKeyDown", "keyUp"] {

@@ -5,6 +5,7 @@ use netperf_web::unit::{Unit, figure};
 
 use super::{BusyCpus, CheckSummary, Datagrams, Load, PathEnd, ProbeLatency, SinceLast, quantity};
 use crate::percent;
+use crate::progress::plural;
 
 /// A blank at which no line ends: between a number and its unit.
 const NO_BREAK: &str = "\u{a0}";
@@ -40,11 +41,12 @@ impl CheckSummary {
                 |at| format!("{host} ({})", escape::line(at)),
             ),
         );
-        for (title, end) in [("This end", &self.local), ("That end", &self.remote)] {
-            if let Some(end) = end {
-                let address = end.address.as_deref().filter(|_| title == "This end");
-                line(title, &end.words(address));
-            }
+        if let Some(end) = &self.local {
+            line("This end", &end.words(end.address.as_deref()));
+        }
+        if let Some(end) = &self.remote {
+            // The line of the host has its address.
+            line("That end", &end.words(None));
         }
         if let Some(idle) = &self.idle {
             line("Idle", &idle.words(None));
@@ -162,10 +164,8 @@ impl ProbeLatency {
         .into_iter()
         .flatten()
         .collect();
-        match self.unanswered_requests {
-            None | Some(0) => {}
-            Some(1) => parts.push("1 request without a response".to_owned()),
-            Some(lost) => parts.push(format!("{lost} requests without a response")),
+        if let Some(lost @ 1..) = self.unanswered_requests {
+            parts.push(format!("{} without a response", plural(lost, "request")));
         }
         parts.join(", ")
     }
@@ -201,8 +201,7 @@ pub(crate) fn course(rate: &str, percent: Option<f64>, values: &[f64], letters: 
 }
 
 pub(crate) fn retransmitted(count: u32) -> String {
-    let segments = if count == 1 { "segment" } else { "segments" };
-    format!("{count} {segments} retransmitted")
+    format!("{} retransmitted", plural(count, "segment"))
 }
 
 /// CPU utilisation of the ends that measured it.

@@ -134,7 +134,7 @@ fn kinds(rows: &[TimedRow]) -> Vec<char> {
     rows.iter().enumerate().map(kind).collect()
 }
 
-/// What is wrong with the output of an end.
+/// Finds the faults in the output of an end.
 fn fault(text: &str, expected: &str) -> Option<String> {
     let own = text.split("Server Report:").next().unwrap_or_default();
     let rows: Vec<TimedRow> = own.lines().filter_map(TimedRow::of).collect();

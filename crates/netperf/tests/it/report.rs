@@ -88,6 +88,16 @@ pub(crate) const BACKGROUND: &str = "return getComputedStyle(document.body).back
 pub(crate) const LIGHT: &str = "rgb(255, 255, 255)";
 pub(crate) const DARK: &str = "rgb(21, 25, 31)";
 
+/// Creates the page of a sample in this folder, and returns its address and a browser.
+pub(crate) fn sample_page(folder: &Scratch) -> Option<(Browser, String)> {
+    let sample = samples().join("tcp_rr.json");
+    report(folder, &[&sample.to_string_lossy(), "-o", "page.html"])
+        .run()
+        .expect_clean();
+    let address = format!("file://{}/page.html", folder.path().display());
+    Some((Browser::start()?, address))
+}
+
 /// Time limit for keys to have their effect.
 pub(crate) const KEYS: Duration = Duration::from_secs(60);
 
@@ -312,20 +322,12 @@ fn every_kind_of_file_makes_a_page_in_which_nothing_overlaps() {
 #[test]
 fn the_page_is_used_by_keyboard_and_its_colours_are_chosen_there() {
     let folder = Scratch::new();
-    let sample = samples().join("tcp_rr.json");
-    report(&folder, &[&sample.to_string_lossy(), "-o", "page.html"])
-        .run()
-        .expect_clean();
-    let Some(browser) = Browser::start() else {
+    let Some((browser, address)) = sample_page(&folder) else {
         return;
     };
     browser.screen(1000, false);
-    browser.visit(&format!("file://{}/page.html", folder.path().display()));
-    // The page has the focus, whatever other windows this machine shows.
-    browser.own(
-        "Emulation.setFocusEmulationEnabled",
-        &json!({ "enabled": true }),
-    );
+    browser.visit(&address);
+    browser.focus();
     // By the tabulator alone a reader gets to the choice of colours, to the chart and on
     // to its table. Where a key changes nothing, as before the page is drawn, it is pressed again.
     let mut reached: Vec<String> = Vec::new();

@@ -3,9 +3,9 @@
 use netperf_testkit::{Browser, Invocation, Scratch, eventually, ours};
 use serde_json::{Value, json};
 
-use crate::report::{FAULTS, KEYS, keep, report, samples};
+use crate::report::{FAULTS, KEYS, keep, sample_page};
 
-/// What the scripts below have in common. `chart` is the one of the number that is filled in.
+/// Begin of the scripts below. `chart` is the one of the number that is filled in.
 const COMMON: &str = r#"
 const charts = [...document.querySelectorAll("svg[data-plot]")].filter((one) => one.getBoundingClientRect().width > 0);
 const chart = charts[NUMBER];
@@ -30,7 +30,7 @@ return frame().then(frame).then(() => {
 });
 "#;
 
-/// What is wrong with the part of the axis from `FROM` to `TO` that is shown.
+/// Lists the faults of the part of the axis from `FROM` to `TO` that is shown.
 const ZOOM_FAULTS: &str = r#"
 const faults = [];
 const [from, to] = [FROM, TO];
@@ -151,7 +151,7 @@ impl<'b> ChartUnderTest<'b> {
         json!({ "type": "pointerUp", "button": 0 })
     }
 
-    /// What is wrong when the part between two shares is shown.
+    /// The faults when the part between two shares is shown.
     fn faults(&self, from: f64, to: f64) -> Value {
         let exact = |share| (self.pixel(share) - self.at[0]) / self.at[1];
         let script = ZOOM_FAULTS
@@ -247,14 +247,9 @@ fn keep_pictures(browser: &Browser, address: &str) {
 #[test]
 fn a_part_of_a_chart_is_selected_by_a_pointer_and_left_again() {
     let folder = Scratch::new();
-    let sample = samples().join("tcp_rr.json");
-    report(&folder, &[&sample.to_string_lossy(), "-o", "page.html"])
-        .run()
-        .expect_clean();
-    let Some(browser) = Browser::start() else {
+    let Some((browser, address)) = sample_page(&folder) else {
         return;
     };
-    let address = format!("file://{}/page.html", folder.path().display());
     for (name, width) in [("wide", 1440), ("narrow", 390)] {
         browser.screen(width, false);
         browser.visit(&address);
@@ -313,19 +308,12 @@ fn a_part_of_a_logarithmic_axis_has_ticks_of_its_own() {
 #[test]
 fn a_part_of_a_chart_is_selected_by_keys_and_left_again() {
     let folder = Scratch::new();
-    let sample = samples().join("tcp_rr.json");
-    report(&folder, &[&sample.to_string_lossy(), "-o", "page.html"])
-        .run()
-        .expect_clean();
-    let Some(browser) = Browser::start() else {
+    let Some((browser, address)) = sample_page(&folder) else {
         return;
     };
     browser.screen(1440, false);
-    browser.visit(&format!("file://{}/page.html", folder.path().display()));
-    browser.own(
-        "Emulation.setFocusEmulationEnabled",
-        &json!({ "enabled": true }),
-    );
+    browser.visit(&address);
+    browser.focus();
     let chart = ChartUnderTest::new(&browser, 0);
     chart.script("chart.focus({ preventScroll: true })");
     browser.press("+", 187);

@@ -43,7 +43,7 @@ pub fn inline(scene: &Scene, chart: &Chart, class: &str) -> String {
     text
 }
 
-/// What the script of a page needs to show a part of a plot. Items count from 0, and each is
+/// Attributes from which the script of a page shows a part of a plot. Items count from 0, and each is
 /// one element.
 fn data(plot: &Plot) -> String {
     let listed = |values: &[f64]| {

@@ -129,7 +129,7 @@ struct ClientGroup {
     streams: u32,
     directions: u32,
     total: Counted,
-    /// What the sums of intervals contain, and the number of the last such interval.
+    /// Counts in the sums of intervals, and the number of the last such interval.
     summed: Counted,
     turn: u32,
     longest: Duration,

@@ -1,5 +1,6 @@
 //! Matrices of a campaign: a value of each path, from each sender to each receiver.
 
+mod packed;
 mod report;
 mod screen;
 mod stream;
@@ -17,6 +18,8 @@ pub use report::COMPARED_RATE;
 pub use screen::CampaignScreen;
 pub use stream::{CELLS_SCHEMA, CellReader, CellWriter, CellsEnd, CellsError};
 pub use view::MatrixView;
+
+use packed::{MatrixCell, PackedCell};
 
 use crate::outcome::CellWindow;
 use crate::pattern::Cell;
@@ -109,22 +112,11 @@ pub struct Matrix {
     /// The members.
     pub members: Vec<MatrixMember>,
     /// The cells, row by row: rows are senders.
-    cells: Vec<MatrixCell>,
+    cells: Vec<PackedCell>,
     /// Reasons of missing cells, each once.
     reasons: Vec<String>,
     /// All values of the cells that have several.
     several: BTreeMap<usize, Vec<f64>>,
-}
-
-/// A cell of a matrix.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum MatrixCell {
-    /// It was not asked for.
-    Empty,
-    /// A value.
-    Value(f64),
-    /// Missing, with the number of the reason.
-    Missing(usize),
 }
 
 /// A cell of a matrix, with the reason of a missing one.
@@ -146,7 +138,7 @@ impl Matrix {
     #[must_use]
     pub fn new(figure: MatrixFigure, members: Vec<MatrixMember>) -> Self {
         Self {
-            cells: vec![MatrixCell::Empty; members.len() * members.len()],
+            cells: vec![MatrixCell::Empty.into(); members.len() * members.len()],
             figure,
             members,
             reasons: Vec::new(),
@@ -161,6 +153,11 @@ impl Matrix {
         head.figures.iter().map(new).collect()
     }
 
+    /// All cells, row by row.
+    fn each(&self) -> impl Iterator<Item = MatrixCell> + '_ {
+        self.cells.iter().map(|cell| (*cell).into())
+    }
+
     /// Sets a cell; one outside the matrix is ignored.
     pub fn set(&mut self, cell: Cell, value: Result<f64, &str>) {
         let size = self.members.len();
@@ -172,7 +169,7 @@ impl Matrix {
             Ok(_) => MatrixCell::Missing(self.reason("the value is no number")),
             Err(reason) => MatrixCell::Missing(self.reason(reason)),
         };
-        self.cells[cell.from * size + cell.to] = value;
+        self.cells[cell.from * size + cell.to] = value.into();
     }
 
     /// The number of a reason.
@@ -191,13 +188,13 @@ impl Matrix {
         let is_inside = cell.from < size && cell.to < size;
         let at = cell.from * size + cell.to;
         let known = self.cells.get(at).filter(|_| is_inside);
-        let Some(MatrixCell::Value(first)) = known.copied() else {
+        let Some(MatrixCell::Value(first)) = known.map(|cell| MatrixCell::from(*cell)) else {
             return self.set(cell, value);
         };
         if let Some(value) = value.ok().filter(|value| value.is_finite()) {
             let all = self.several.entry(at).or_insert_with(|| vec![first]);
             all.push(value);
-            self.cells[at] = MatrixCell::Value(median(all).unwrap_or(value));
+            self.cells[at] = MatrixCell::Value(median(all).unwrap_or(value)).into();
         }
     }
 
@@ -219,8 +216,8 @@ impl Matrix {
     /// True if a cell has a value.
     #[must_use]
     pub fn has_values(&self) -> bool {
-        let is_value = |cell: &MatrixCell| matches!(cell, MatrixCell::Value(_));
-        self.cells.iter().any(is_value)
+        let is_value = |cell: MatrixCell| matches!(cell, MatrixCell::Value(_));
+        self.each().any(is_value)
     }
 
     /// A value with the unit of the figure.
@@ -236,7 +233,7 @@ impl Matrix {
         if cell.from >= size || cell.to >= size {
             return CellValue::Empty;
         }
-        match self.cells[cell.from * size + cell.to] {
+        match MatrixCell::from(self.cells[cell.from * size + cell.to]) {
             MatrixCell::Empty => CellValue::Empty,
             MatrixCell::Value(value) => CellValue::Value(value),
             MatrixCell::Missing(reason) => {
@@ -257,8 +254,8 @@ impl Matrix {
     /// The values as a table for statistics: rows are senders.
     #[must_use]
     pub fn table(&self) -> Vec<Vec<Option<f64>>> {
-        let value = |cell: &MatrixCell| match cell {
-            MatrixCell::Value(value) => Some(*value),
+        let value = |cell: &PackedCell| match MatrixCell::from(*cell) {
+            MatrixCell::Value(value) => Some(value),
             MatrixCell::Empty | MatrixCell::Missing(_) => None,
         };
         let rows = self.cells.chunks(self.members.len().max(1));
@@ -282,15 +279,15 @@ impl Matrix {
     #[must_use]
     pub fn worst(&self) -> Option<(f64, String)> {
         let least = self.figure.better_when == "higher";
-        let value = |(at, cell): (usize, &MatrixCell)| match cell {
-            MatrixCell::Value(value) => Some((at, *value)),
+        let value = |(at, cell): (usize, MatrixCell)| match cell {
+            MatrixCell::Value(value) => Some((at, value)),
             MatrixCell::Empty | MatrixCell::Missing(_) => None,
         };
         let worse = |a: (usize, f64), b: (usize, f64)| {
             let is_worse = if least { b.1 < a.1 } else { b.1 > a.1 };
             if is_worse { b } else { a }
         };
-        let values = self.cells.iter().enumerate().filter_map(value);
+        let values = self.each().enumerate().filter_map(value);
         let (at, value) = values.reduce(worse)?;
         let name = |member: usize| netperf_web::escape::line(&self.members[member].name);
         let size = self.members.len();
@@ -319,9 +316,9 @@ impl Matrix {
     #[must_use]
     pub fn missing(&self) -> Vec<(&str, usize)> {
         let mut counts = vec![0; self.reasons.len()];
-        for cell in &self.cells {
+        for cell in self.each() {
             if let MatrixCell::Missing(reason) = cell {
-                counts[*reason] += 1;
+                counts[reason] += 1;
             }
         }
         let reasons = self.reasons.iter().map(String::as_str).zip(counts);
@@ -457,15 +454,12 @@ impl Matrix {
                 }
             }
         }
-        let cells = self
-            .cells
-            .iter()
-            .zip(flagged)
-            .map(|(cell, is_flagged)| match *cell {
-                MatrixCell::Empty => MapCell::Empty,
-                MatrixCell::Value(value) => MapCell::Value { value, is_flagged },
-                MatrixCell::Missing(_) => MapCell::Missing,
-            });
+        let flagged = self.each().zip(flagged);
+        let cells = flagged.map(|(cell, is_flagged)| match cell {
+            MatrixCell::Empty => MapCell::Empty,
+            MatrixCell::Value(value) => MapCell::Value { value, is_flagged },
+            MatrixCell::Missing(_) => MapCell::Missing,
+        });
         let cells: Vec<MapCell> = cells.collect();
         let names = self.members.iter().map(|member| member.name.clone());
         MatrixMap {

@@ -49,8 +49,9 @@ campaign-failures count="200":
 # reported; as root, about half an hour on a machine that does nothing else.
 [no-exit-message]
 campaign-outliers count="20":
-    NETPERF_CAMPAIGN_OUTLIERS={{ count }} cargo test -p netperf --test it \
-        campaign_outliers::one_slow -- --ignored --nocapture
+    cargo build --release -p netperf
+    NETPERF_STAND_IN_DIR="$PWD/target/release" NETPERF_CAMPAIGN_OUTLIERS={{ count }} \
+        cargo test --workspace --test it campaign_outliers::one_slow -- --ignored --nocapture
 
 # Judge how exactly campaigns know clocks and begin loads together, with optimised programs; as
 # root, on a machine that does nothing else.

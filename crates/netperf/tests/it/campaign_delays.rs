@@ -98,8 +98,9 @@ fn agreed_begins(hosts: &CampaignHosts) -> Option<f64> {
         error
     });
     let errors: Vec<f64> = errors.collect();
+    // Both directions of the ring.
     let cells = document["cells"].as_array().expect("cells");
-    assert_eq!(cells.len(), 3, "{document:#}");
+    assert_eq!(cells.len(), 6, "{document:#}");
     if document["complete"] == false {
         note(&finished.stderr);
         return None;

@@ -16,11 +16,14 @@ enum Slow {
     Path(usize, usize),
 }
 
+/// Longest queue of a host, milliseconds.
+const QUEUE: u64 = 200;
+
 /// Hosts that send so many kbit/s.
 fn hosts(count: u8, kbit: u32) -> Option<CampaignHosts> {
     let hosts = CampaignHosts::new(count)?;
     for host in 0..usize::from(count) {
-        hosts.star.limit_sending(host, Bottleneck::new(kbit, 50));
+        hosts.star.limit_sending(host, Bottleneck::new(kbit, QUEUE));
     }
     Some(hosts)
 }
@@ -29,7 +32,9 @@ fn hosts(count: u8, kbit: u32) -> Option<CampaignHosts> {
 fn slow_down(hosts: &CampaignHosts, slow: Slow, kbit: u32, to_kbit: u32) {
     let (from, to) = match slow {
         Slow::Sender(host) => {
-            return hosts.star.limit_sending(host, Bottleneck::new(to_kbit, 50));
+            return hosts
+                .star
+                .limit_sending(host, Bottleneck::new(to_kbit, QUEUE));
         }
         Slow::Path(from, to) => (from, to),
     };
@@ -86,7 +91,7 @@ fn what_is_slow_is_reported_and_what_was_slow_for_a_moment_is_not_netns() {
     let again = || running.stderr().contains(" again that look wrong");
     let measured = eventually(PATIENCE * 3, again);
     assert!(measured, "{}{}", running.stdout(), running.stderr());
-    hosts.star.limit_sending(3, Bottleneck::new(RATE, 50));
+    hosts.star.limit_sending(3, Bottleneck::new(RATE, QUEUE));
     let document = document(running.finish(), 0);
     let found = outliers(&document);
     assert!(found.contains(&(sender, Some(true))), "{found:?}");

@@ -16,26 +16,20 @@ enum Slow {
     Path(usize, usize),
 }
 
-/// Longest queue of a host, milliseconds.
-const QUEUE: u64 = 200;
-
-/// Hosts that send so many kbit/s.
-fn hosts(count: u8, kbit: u32) -> Option<CampaignHosts> {
+/// Hosts that send at a rate.
+fn hosts(count: u8, rate: Bottleneck) -> Option<CampaignHosts> {
     let hosts = CampaignHosts::new(count)?;
     for host in 0..usize::from(count) {
-        hosts.star.limit_sending(host, Bottleneck::new(kbit, QUEUE));
+        hosts.star.limit_sending(host, rate);
     }
     Some(hosts)
 }
 
-/// Limits what a host sends, or what it sends to one host, of `kbit` that it has otherwise.
-fn slow_down(hosts: &CampaignHosts, slow: Slow, kbit: u32, to_kbit: u32) {
+/// Limits what a host sends, or what it sends to one host, to `slower` of the rate that it has
+/// otherwise.
+fn slow_down(hosts: &CampaignHosts, slow: Slow, rate: Bottleneck, slower: Bottleneck) {
     let (from, to) = match slow {
-        Slow::Sender(host) => {
-            return hosts
-                .star
-                .limit_sending(host, Bottleneck::new(to_kbit, QUEUE));
-        }
+        Slow::Sender(host) => return hosts.star.limit_sending(host, slower),
         Slow::Path(from, to) => (from, to),
     };
     // Classes by the receiver's address. Their queues have room for a few packets before they are
@@ -54,8 +48,8 @@ fn slow_down(hosts: &CampaignHosts, slow: Slow, kbit: u32, to_kbit: u32) {
             "tc qdisc del dev cable root\n\
              tc qdisc add dev cable root handle 1: htb default 10\n{}{}\
              tc filter add dev cable parent 1: protocol ip u32 match ip dst {}/32 flowid 1:20",
-            class(10, kbit),
-            class(20, to_kbit),
+            class(10, rate.kbit),
+            class(20, slower.kbit),
             hosts.star.address(to)
         ),
     );
@@ -80,18 +74,18 @@ fn outliers(document: &Value) -> Vec<(Slow, Option<bool>)> {
 /// others from then on was slow for a moment.
 #[test]
 fn what_is_slow_is_reported_and_what_was_slow_for_a_moment_is_not_netns() {
-    const RATE: u32 = 4_000;
+    const RATE: Bottleneck = Bottleneck::new(4_000, 50);
     let Some(hosts) = hosts(8, RATE) else { return };
     let (sender, path) = (Slow::Sender(1), Slow::Path(3, 4));
-    slow_down(&hosts, sender, RATE, RATE / 2);
-    slow_down(&hosts, path, RATE, RATE / 4);
+    slow_down(&hosts, sender, RATE, Bottleneck::new(2_000, 50));
+    slow_down(&hosts, path, RATE, Bottleneck::new(1_000, 50));
     let plan = "pattern = \"pairs\"\ntest = \"TCP_STREAM\"\nwindow = 0.8\nwarmup = 1\n\
                 cooldown = 0.1\n";
     let running = hosts.campaign(plan).spawn();
     let again = || running.stderr().contains(" again that look wrong");
     let measured = eventually(PATIENCE * 3, again);
     assert!(measured, "{}{}", running.stdout(), running.stderr());
-    hosts.star.limit_sending(3, Bottleneck::new(RATE, QUEUE));
+    hosts.star.limit_sending(3, RATE);
     let document = document(running.finish(), 0);
     let found = outliers(&document);
     assert!(found.contains(&(sender, Some(true))), "{found:?}");
@@ -121,10 +115,10 @@ fn what_is_slow_is_reported_and_what_was_slow_for_a_moment_is_not_netns() {
 
 /// Counts, of so many campaigns, what was reported, and what was found and not repeated.
 fn reported(slow: Option<Slow>, runs: usize) -> Option<(Vec<Vec<Slow>>, usize)> {
-    const RATE: u32 = 20_000;
+    const RATE: Bottleneck = Bottleneck::new(20_000, 200);
     let hosts = hosts(16, RATE)?;
     if let Some(slow) = slow {
-        slow_down(&hosts, slow, RATE, RATE / 2);
+        slow_down(&hosts, slow, RATE, Bottleneck::new(10_000, 200));
     }
     let mut not_repeated = 0;
     let mut run = |_| {

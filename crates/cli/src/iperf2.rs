@@ -1,9 +1,13 @@
 //! The command line of iperf 2, for the program called as `iperf`.
 
+mod values;
+
 use std::ffi::OsString;
 use std::time::Duration;
 
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rate, MOST_STREAMS};
+
+use self::values::{port, rate, size, time, tos, unit};
 
 /// Default port.
 const PORT: u16 = 5001;
@@ -129,7 +133,7 @@ const NAMES: [(&str, &str); 39] = [
 ];
 
 /// Options that only clients have. With `-s` beside it, `-c` is passed over, as in the original.
-const OF_CLIENTS: [&str; 13] = [
+const OF_CLIENTS: [&str; 12] = [
     "R",
     "d",
     "r",
@@ -142,8 +146,6 @@ const OF_CLIENTS: [&str; 13] = [
     "no-udp-fin",
     "fq-rate",
     "connect-only",
-    // Columns that need what is not measured: reads by size, and latency without equal clocks.
-    "e",
 ];
 
 const USAGE: &str = "\
@@ -184,9 +186,9 @@ A client or a server of iperf 2 (2.1.8).
       --full-duplex     both send on the same connection
   -C, --compatibility   no header is sent
       --connect-only[=N]  open and close connections
-  -e, --enhanced, --enhancedreports  more columns of what the client sends; with -y C, milliseconds
+  -e, --enhanced, --enhancedreports  more columns; with -y C, milliseconds
   -X                    wait for the answer to the header
-      --trip-times      compare times of sending and of arrival
+      --trip-times      compare times of sending and of arrival: both clocks are the same
       --no-udp-fin      await no report
       --fq-rate RATE    rate enforced by the kernel
   -f, --format [bkmgtBKMGTaA]  unit of the figures
@@ -395,7 +397,7 @@ fn checked(args: Iperf2Args) -> Result<Iperf2Args, String> {
         return Err("iperf: --connect-only opens connections, which -u has none of".to_owned());
     }
     if plan.trip_times && !plan.udp {
-        return Err(unsupported("--trip-times without -u"));
+        timed_blocks(plan)?;
     }
     let receives = matches!(
         plan.direction,
@@ -420,71 +422,25 @@ fn checked(args: Iperf2Args) -> Result<Iperf2Args, String> {
     Ok(args)
 }
 
-/// A number with k, m, g (powers of 1000) or K, M, G (of 1024).
-fn size(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let factor: u32 = match text.get(digits.len()..)? {
-        "" | "b" | "B" => 1,
-        "k" => 1000,
-        "m" => 1_000_000,
-        "g" => 1_000_000_000,
-        "K" => 1 << 10,
-        "M" => 1 << 20,
-        "G" => 1 << 30,
-        _ => return None,
-    };
-    let number: f64 = digits.parse().ok()?;
-    let product = number * f64::from(factor);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the range is checked"
-    )]
-    (0.0..1e18).contains(&product).then_some(product as u64)
-}
-
-fn rate(text: &str) -> Option<Iperf2Rate> {
-    let rate = match text.strip_suffix("pps") {
-        Some(packets) => Iperf2Rate::Packets(size(packets)?),
-        None => Iperf2Rate::Bits(size(text)?),
-    };
-    let (Iperf2Rate::Bits(number) | Iperf2Rate::Packets(number)) = rate;
-    Some(rate).filter(|_| number > 0)
-}
-
-fn time(text: &str) -> Option<Duration> {
-    let seconds: f64 = text.parse().ok()?;
-    let time = Duration::try_from_secs_f64(seconds).ok()?;
-    Some(time).filter(|time| !time.is_zero() && seconds < 1e7)
-}
-
-fn port(text: &str) -> Option<u16> {
-    text.parse().ok().filter(|port| *port > 0)
-}
-
-fn tos(text: &str) -> Option<u8> {
-    match text.strip_prefix("0x") {
-        Some(digits) => u8::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
+/// Checks the options of blocks with times.
+fn timed_blocks(plan: &Iperf2Plan) -> Result<(), String> {
+    /// Bytes of the times of a block.
+    const TIMES: usize = 64;
+    if plan.direction != Iperf2Direction::Forward {
+        return Err(unsupported(
+            "--trip-times of TCP with -R, -d, -r or --full-duplex",
+        ));
     }
-}
-
-fn unit(text: &str) -> Option<Iperf2Unit> {
-    Some(match text {
-        "a" => Iperf2Unit::Bits,
-        "A" => Iperf2Unit::Bytes,
-        "b" => Iperf2Unit::BitsOf(0),
-        "k" => Iperf2Unit::BitsOf(1),
-        "m" => Iperf2Unit::BitsOf(2),
-        "g" => Iperf2Unit::BitsOf(3),
-        "t" => Iperf2Unit::BitsOf(4),
-        "B" => Iperf2Unit::BytesOf(0),
-        "K" => Iperf2Unit::BytesOf(1),
-        "M" => Iperf2Unit::BytesOf(2),
-        "G" => Iperf2Unit::BytesOf(3),
-        "T" => Iperf2Unit::BytesOf(4),
-        _ => return None,
-    })
+    if plan.compatible {
+        return Err("iperf: -C sends no header, which --trip-times needs".to_owned());
+    }
+    let length = plan.block();
+    if length < TIMES {
+        return Err(format!(
+            "iperf: -l {length}: a block with times has {TIMES} bytes or more"
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -536,7 +492,9 @@ mod tests {
             "iperf -c H -I",
             "iperf -c H -I x",
             "iperf -c H -T 2",
-            "iperf -c H --trip-times",
+            "iperf -c H --trip-times -R",
+            "iperf -c H --trip-times -l 40",
+            "iperf -c H --trip-times -C",
             "iperf -s -R",
             "iperf -c H -D",
             "iperf -c H -i abc",
@@ -568,7 +526,9 @@ mod tests {
         iperf: option requires an argument -- I
         iperf: option -I is not supported; `iperf --help` lists those that are
         iperf: option -T is not supported; `iperf --help` lists those that are
-        iperf: option --trip-times without -u is not supported; `iperf --help` lists those that are
+        iperf: option --trip-times of TCP with -R, -d, -r or --full-duplex is not supported; `iperf --help` lists those that are
+        iperf: -l 40: a block with times has 64 bytes or more
+        iperf: -C sends no header, which --trip-times needs
         iperf: -R is an option of clients, not of -s
         iperf: -D and -1 are options of a server (-s)
         Invalid value of 'abc' for -i interval

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::figures::count;
+
 /// Default size of a block, bytes.
 pub const BLOCK: usize = 128 * 1024;
 /// Default size of a datagram over IPv4, bytes.
@@ -141,5 +143,86 @@ impl Iperf2Plan {
     pub fn effective_rate(&self) -> Option<Iperf2Rate> {
         let default = self.udp.then_some(Iperf2Rate::Bits(DATAGRAM_RATE));
         self.rate.or(default)
+    }
+}
+
+/// Delays of datagrams or blocks, microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DelayMoments {
+    /// Number of delays. The other fields are 0 without one.
+    pub count: u64,
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Sum of the squared differences from the mean.
+    pub squares: f64,
+}
+
+impl DelayMoments {
+    /// Adds a delay, by Welford's method.
+    pub fn add(&mut self, delay: f64) {
+        if self.count == 0 {
+            (self.min, self.max) = (delay, delay);
+        }
+        self.count += 1;
+        self.min = self.min.min(delay);
+        self.max = self.max.max(delay);
+        let from_mean = delay - self.mean;
+        self.mean += from_mean / count(self.count);
+        self.squares += from_mean * (delay - self.mean);
+    }
+
+    /// The moments of both.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        if self.count == 0 {
+            return *other;
+        }
+        if other.count == 0 {
+            return *self;
+        }
+        let both = count(self.count + other.count);
+        let (difference, share) = (other.mean - self.mean, count(other.count) / both);
+        Self {
+            count: self.count + other.count,
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+            mean: self.mean + difference * share,
+            squares: self.squares
+                + other.squares
+                + difference * difference * count(self.count) * share,
+        }
+    }
+
+    /// The standard deviation of a sample; `None` of fewer than two delays.
+    #[must_use]
+    pub fn deviation(&self) -> Option<f64> {
+        let freedom = self.count.checked_sub(1).filter(|freedom| *freedom > 0)?;
+        Some((self.squares.max(0.0) / count(freedom)).sqrt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_of_parts_are_those_of_the_whole() {
+        let of = |delays: &[f64]| {
+            let mut moments = DelayMoments::default();
+            delays.iter().for_each(|delay| moments.add(*delay));
+            moments
+        };
+        let whole = of(&[5.0, 1.0, 3.0, 11.0]);
+        let parts = of(&[5.0]).plus(&of(&[])).plus(&of(&[1.0, 3.0, 11.0]));
+        assert_eq!((parts.count, parts.min, parts.max), (4, 1.0, 11.0));
+        assert!((parts.mean - 5.0).abs() < 1e-9);
+        assert!((parts.squares - whole.squares).abs() < 1e-9);
+        let deviation = (56.0_f64 / 3.0).sqrt();
+        assert!((whole.deviation().unwrap() - deviation).abs() < 1e-9);
+        assert_eq!(of(&[1.0]).deviation(), None);
     }
 }

@@ -2,25 +2,37 @@
 
 mod backward;
 mod forward;
+mod heads;
+mod reports;
+mod timed;
 
 use std::io;
-use std::net::SocketAddr;
-use std::os::fd::AsFd;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_cli::Iperf2Unit;
-use netperf_engine::iperf2::{PATIENCE, Transfer, TransferCounts, epoch_micros};
+use netperf_engine::iperf2::{
+    PATIENCE, READ_CLASSES, ReadSizes, Transfer, TransferCounts, epoch_micros,
+};
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::io::set_patience;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Domain, Protocol, Socket, Type, tcp};
 use netperf_report::iperf2::Iperf2Figures;
+use netperf_report::iperf2::enhanced::SenderState;
 use netperf_session::iperf2::account::DatagramAccount;
 use netperf_wire::iperf2::{ServerReport, Version, WireTime};
 
 use self::backward::BackListener;
+pub(crate) use self::backward::BackStream;
+pub(crate) use self::forward::send_all;
+pub(crate) use self::heads::{ConnectingHead, ListeningHead};
+pub(crate) use self::reports::ReportRow;
+pub(crate) use self::timed::{receive_timed_stream, send_timed_stream};
+use crate::iperf3::socket::addresses;
 use crate::threads::spawn;
 
 /// Time that the server may take longer than its test, for data that waits in the network.
@@ -29,6 +41,8 @@ const OVERTIME: Duration = Duration::from_secs(60);
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// Time limit for a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
+/// Size of a receive buffer, unless the sizes of reads are counted.
+pub(crate) const READ_BUFFER: usize = 256 * 1024;
 
 /// Time between the starts of two flows: receivers of 2.1.8 mix up the first datagrams of flows that
 /// begin together.
@@ -47,6 +61,19 @@ pub(crate) struct Iperf2SocketOptions {
     pub(crate) congestion: Option<String>,
     /// Local address.
     pub(crate) bind: Option<SocketAddr>,
+    /// Further columns are shown: reads are counted by size, and reports tell delays.
+    pub(crate) enhanced: bool,
+}
+
+impl Iperf2SocketOptions {
+    /// Counters of what a connection or flow receives.
+    fn received_counts(&self, plan: &Iperf2Plan) -> TransferCounts {
+        if self.enhanced && !plan.udp {
+            TransferCounts::sorting(plan.block())
+        } else {
+            TransferCounts::default()
+        }
+    }
 }
 
 /// A step of a client that failed.
@@ -90,6 +117,8 @@ pub(crate) struct Iperf2StreamResult {
     pub(crate) sent: Option<Transfer>,
     /// What the client received.
     pub(crate) received: Option<Transfer>,
+    /// Its reads by their size, if they were counted.
+    pub(crate) reads: Option<[u64; READ_CLASSES]>,
     /// Account of the datagrams that the client received, and the number of the final one.
     pub(crate) account: Option<(DatagramAccount, u64)>,
     /// Report of the server.
@@ -122,7 +151,7 @@ impl Iperf2Client {
     ) -> Result<Self, Iperf2Failure> {
         let back = if plan.direction.connects_back() {
             let port = plan.listen_port.unwrap_or(plan.port);
-            let listener = BackListener::open(plan, remote, port);
+            let listener = BackListener::open(plan, options, remote, port);
             Some(listener.map_err(failed("listener bind"))?)
         } else {
             None
@@ -138,6 +167,17 @@ impl Iperf2Client {
             streams,
             back,
         })
+    }
+
+    /// The socket at which the server opens streams.
+    pub(crate) fn back_socket(&self) -> Option<&Socket> {
+        self.back.as_ref().map(BackListener::socket)
+    }
+
+    /// Streams that the server has opened so far.
+    pub(crate) fn opened_back(&self) -> Vec<BackStream> {
+        let back = self.back.as_ref();
+        back.map(BackListener::opened).unwrap_or_default()
     }
 
     /// Runs the test. `beside` runs meanwhile on this thread; `stop` ends the test early. The results
@@ -248,7 +288,7 @@ fn open(
         connect_time,
         tcp,
         sent: TransferCounts::default(),
-        received: TransferCounts::default(),
+        received: options.received_counts(plan),
     })
 }
 
@@ -301,6 +341,54 @@ fn per_giga_second(plan: &Iperf2Plan) -> u64 {
         Some(Iperf2Rate::Packets(rate)) => giga(rate.into()),
         None => u64::MAX,
     }
+}
+
+/// The address at which the datagrams of a peer arrive: the one from which answers leave.
+pub(crate) fn own_address(socket: &Socket, peer: SocketAddr) -> SocketAddr {
+    let bound = addresses(socket).0.unwrap_or(peer);
+    if !bound.ip().is_unspecified() {
+        return bound;
+    }
+    let domain = Domain::for_address(peer);
+    let route = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP)).and_then(|route| {
+        route.connect(&peer.into())?;
+        Ok(addresses(&route).0)
+    });
+    let ip = route.ok().flatten().map_or(bound.ip(), |own| own.ip());
+    SocketAddr::new(ip, bound.port())
+}
+
+/// A buffer for what is counted here.
+pub(crate) fn read_buffer(counts: &TransferCounts) -> Vec<u8> {
+    let size = counts
+        .reads
+        .as_ref()
+        .map_or(READ_BUFFER, ReadSizes::largest);
+    vec![0; size]
+}
+
+/// State of a connection over which data is sent, and how many segments were sent again.
+pub(crate) fn sender_state(socket: BorrowedFd<'_>) -> Option<(SenderState, u32)> {
+    let info = tcp::info(socket).ok()?;
+    let state = SenderState {
+        window: u64::from(info.snd_cwnd) * u64::from(info.snd_mss) / 1024,
+        trip: info.rtt,
+        variation: info.rttvar,
+    };
+    Some((state, info.total_retrans))
+}
+
+/// True if both ends are this host, which has one clock.
+pub(crate) fn is_one_host(own: SocketAddr, peer: SocketAddr) -> bool {
+    let [own, peer]: [IpAddr; 2] = [own, peer].map(|end| end.ip().to_canonical());
+    own == peer || peer.is_loopback()
+}
+
+/// Time of day in the line of a connection.
+pub(crate) fn day_and_time() -> String {
+    let date = netperf_model::date::date(clock::since_epoch().as_secs_f64());
+    let date = date.unwrap_or_default();
+    date.get(..19).unwrap_or(&date).to_owned()
 }
 
 /// True if the client receives on its own connections.

@@ -1,5 +1,7 @@
 //! Lines and numbers in the format of iperf 2.1.8 (docs/spec/iperf2.md, output).
 
+pub mod enhanced;
+
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -21,6 +23,12 @@ pub const DATAGRAM_TITLES: &str =
     "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams\n";
 /// Titles of the rows of `--sum-only`.
 pub const SUM_TITLES: &str = "[SUM-cnt] Interval       Transfer     Bandwidth\n";
+/// Titles of `--sum-only` for datagrams that arrive.
+pub const SUM_DATAGRAM_TITLES: &str =
+    "[SUM-cnt] Interval     Transfer     Bandwidth       Lost/Total    PPS\n";
+/// Titles of the sum of datagrams both ways.
+pub const BOTH_WAYS_TITLES: &str =
+    "[ ID] Interval       Transfer     Bandwidth    Datagrams   PPS\n";
 /// Line around the head.
 pub const RULE: &str = "------------------------------------------------------------\n";
 
@@ -76,17 +84,12 @@ impl Iperf2Figures {
     /// A rate: `1.05 Mbits/sec`.
     #[must_use]
     pub fn rate(self, bytes: u64, time: Duration) -> String {
-        let seconds = time.as_secs_f64();
-        let per_second = if seconds > 0.0 {
-            count(bytes) / seconds
-        } else {
-            0.0
-        };
+        let rate = per_second(bytes, time);
         if self.bytes {
-            let (number, prefix) = scaled(per_second, 1024.0, self.power);
+            let (number, prefix) = scaled(rate, 1024.0, self.power);
             return format!("{number} {prefix}Bytes/sec");
         }
-        let (number, prefix) = scaled(per_second * 8.0, 1000.0, self.power);
+        let (number, prefix) = scaled(rate * 8.0, 1000.0, self.power);
         format!("{number} {prefix}bits/sec")
     }
 
@@ -117,6 +120,39 @@ pub fn loss(jitter: Duration, lost: u64, total: u64) -> String {
 #[must_use]
 pub fn lost_of_sum(lost: u64, total: u64) -> String {
     format!("   {lost}/{total} ({}%)", percent(lost, total))
+}
+
+/// Datagrams behind a sum of both ways.
+#[must_use]
+pub fn datagrams_both_ways(datagrams: u64, time: Duration) -> String {
+    format!(" {datagrams}  {:6.0} pps", per_second(datagrams, time))
+}
+
+/// Datagrams behind a sum of `--sum-only`; what is lost is unknown where they are sent.
+#[must_use]
+pub fn datagrams_of_sum(lost: Option<u64>, total: u64, time: Duration) -> String {
+    let lost = lost.map_or_else(|| "-".to_owned(), |lost| lost.to_string());
+    format!("  {lost}/{total} {:8.0} pps", per_second(total, time))
+}
+
+/// The line of datagrams that came late, behind the row of `name`; empty if none did.
+#[must_use]
+pub fn late(name: &str, (from, to): (Duration, Duration), datagrams: u64) -> String {
+    if datagrams == 0 {
+        return String::new();
+    }
+    let (from, to) = (from.as_secs_f64(), to.as_secs_f64());
+    format!("{name} {from:.4}-{to:.4} sec  {datagrams} datagrams received out-of-order\n")
+}
+
+/// Number of events per second; 0 in no time.
+fn per_second(events: u64, time: Duration) -> f64 {
+    let seconds = time.as_secs_f64();
+    if seconds > 0.0 {
+        count(events) / seconds
+    } else {
+        0.0
+    }
 }
 
 /// Begin and end of the rest of a test behind its `turns` intervals. It has a row if it is longer
@@ -162,12 +198,7 @@ impl CsvRow<'_> {
     #[must_use]
     pub fn text(&self) -> String {
         let (from, to) = self.times;
-        let seconds = to.saturating_sub(from).as_secs_f64();
-        let rate = if seconds > 0.0 {
-            count(self.bytes) * 8.0 / seconds
-        } else {
-            0.0
-        };
+        let rate = per_second(self.bytes, to.saturating_sub(from)) * 8.0;
         let mut row = format!(
             "{},{},{},{},{},{},{:.1}-{:.1},{},{rate:.0}",
             self.stamp,
@@ -304,5 +335,14 @@ mod tests {
         assert_eq!(loss(at(14), 2, 10), "   0.014 ms 2/10 (20%)");
         assert_eq!(loss(at(0), 1, 3410), "   0.000 ms 1/3410 (0.029%)");
         assert_eq!(loss(at(0), 12, 12), "   0.000 ms 12/12 (1e+02%)");
+        assert_eq!(late("[  1]", (at(0), at(1_010_100)), 0), "");
+        assert_eq!(
+            late("[  1]", (at(0), at(1_010_100)), 1),
+            "[  1] 0.0000-1.0101 sec  1 datagrams received out-of-order\n"
+        );
+        let time = Duration::from_micros(1_011_700);
+        assert_eq!(datagrams_both_ways(348, time), " 348     344 pps");
+        assert_eq!(datagrams_of_sum(Some(0), 348, time), "  0/348      344 pps");
+        assert_eq!(datagrams_of_sum(None, 86, time / 2), "  -/86      170 pps");
     }
 }

@@ -48,7 +48,8 @@ pub fn send_datagrams(
     stop: &AtomicBool,
     mut send: impl FnMut(&[u8]) -> io::Result<usize>,
 ) -> io::Result<(Transfer, i64)> {
-    let (start, epoch) = (clock::now(), epoch_micros());
+    // In this order no datagram has a time that is yet to come.
+    let (epoch, start) = (epoch_micros(), clock::now());
     let mut run = Transfer {
         bytes: 0,
         calls: 0,

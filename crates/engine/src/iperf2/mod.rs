@@ -6,6 +6,7 @@
 
 mod credit;
 mod datagrams;
+mod reads;
 mod stream;
 
 use std::io;
@@ -17,7 +18,8 @@ use netperf_os::wait;
 
 pub use credit::Credit;
 pub use datagrams::{Arrived, DatagramOrder, receive_datagrams, send_datagrams};
-pub use stream::{StreamOrder, receive_stream, send_stream};
+pub use reads::{READ_CLASSES, ReadSizes};
+pub use stream::{StreamOrder, receive_stream, receive_stream_to, send_stream, send_stream_by};
 
 /// Longest wait of a system call.
 pub const PATIENCE: Duration = Duration::from_millis(100);
@@ -32,9 +34,20 @@ pub struct TransferCounts {
     pub bytes: AtomicU64,
     /// Calls, or datagrams.
     pub calls: AtomicU64,
+    /// Reads by their size, if they are sorted.
+    pub reads: Option<ReadSizes>,
 }
 
 impl TransferCounts {
+    /// Counters that sort reads of at most `largest` bytes by their size.
+    #[must_use]
+    pub fn sorting(largest: usize) -> Self {
+        Self {
+            reads: Some(ReadSizes::new(largest)),
+            ..Self::default()
+        }
+    }
+
     /// Sets both.
     pub fn set(&self, bytes: u64, calls: u64) {
         self.bytes.store(bytes, Ordering::Relaxed);

@@ -1,6 +1,7 @@
 //! Blocks over a connection.
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -34,6 +35,22 @@ pub fn send_stream(
     counts: &TransferCounts,
     stop: &AtomicBool,
 ) -> io::Result<Transfer> {
+    let all = |part: Range<usize>| send(fd, block.get(part).unwrap_or(block));
+    send_stream_by(block.len(), order, counts, stop, all)
+}
+
+/// As [`send_stream`]; `transmit` sends a part of a block of `length` bytes. A block begins with
+/// each part from 0.
+///
+/// # Errors
+/// Whatever `transmit` reports, except that the peer has closed the connection.
+pub fn send_stream_by(
+    length: usize,
+    order: &StreamOrder,
+    counts: &TransferCounts,
+    stop: &AtomicBool,
+    mut transmit: impl FnMut(Range<usize>) -> io::Result<usize>,
+) -> io::Result<Transfer> {
     let start = clock::now();
     let mut run = Transfer {
         bytes: order.before,
@@ -64,21 +81,21 @@ pub fn send_stream(
         if within == 0 && order.time.is_some_and(|time| now.since(start) >= time) {
             break;
         }
-        let rest = block.get(within..).unwrap_or_default();
+        let rest = length.saturating_sub(within);
         let left = order.bytes.map(|bytes| bytes.saturating_sub(run.bytes));
-        let most = left.map_or(rest.len(), |left| {
-            usize::try_from(left).map_or(rest.len(), |left| left.min(rest.len()))
+        let most = left.map_or(rest, |left| {
+            usize::try_from(left).map_or(rest, |left| left.min(rest))
         });
         if most == 0 {
             break;
         }
-        match send(fd, rest.get(..most).unwrap_or(rest)) {
+        match transmit(within..within + most) {
             Ok(count) => {
                 let sent = u64::try_from(count).unwrap_or_default();
                 run.bytes += sent;
                 run.calls += 1;
                 counts.add(sent);
-                within = (within + count) % block.len().max(1);
+                within = (within + count) % length.max(1);
                 progress = now;
             }
             Err(error) if is_no_progress(&error) => {
@@ -111,9 +128,24 @@ pub fn send_stream(
 pub fn receive_stream(
     fd: BorrowedFd<'_>,
     buf: &mut [u8],
+    limit: (u64, Duration),
+    counts: &TransferCounts,
+    stop: &AtomicBool,
+) -> io::Result<Transfer> {
+    receive_stream_to(fd, buf, limit, counts, stop, |_| {})
+}
+
+/// As [`receive_stream`]; `take` gets the bytes of each read.
+///
+/// # Errors
+/// Whatever recv(2) reports, except that the peer has reset the connection.
+pub fn receive_stream_to(
+    fd: BorrowedFd<'_>,
+    buf: &mut [u8],
     (before, longest): (u64, Duration),
     counts: &TransferCounts,
     stop: &AtomicBool,
+    mut take: impl FnMut(&[u8]),
 ) -> io::Result<Transfer> {
     let start = clock::now();
     let mut run = Transfer {
@@ -137,6 +169,10 @@ pub fn receive_stream(
                 break;
             }
             Ok(count) => {
+                if let Some(reads) = &counts.reads {
+                    reads.count(count);
+                }
+                take(buf.get(..count).unwrap_or_default());
                 let count = u64::try_from(count).unwrap_or_default();
                 run.bytes += count;
                 run.calls += 1;

@@ -1,6 +1,6 @@
 //! netperf called as `iperf`: a client of iperf 2 with its options and its output.
 
-mod enhanced;
+mod counts;
 mod rows;
 
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use netperf_cli::{Iperf2Args, Iperf2Command};
 use netperf_measure::clock;
-use netperf_model::iperf2::Iperf2Amount;
+use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction};
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Type, alarm, wait};
 
@@ -73,6 +73,7 @@ fn client(mut args: Iperf2Args) -> ExitCode {
         segment: args.segment,
         congestion: args.congestion.clone(),
         bind,
+        enhanced: args.enhanced,
     };
     if args.window.is_some_and(|window| window < 2048) {
         let window = args.window.unwrap_or_default();
@@ -140,6 +141,11 @@ impl Follow<'_> {
         while !is_over() {
             if alarm::stopped_by_user() || (self.enough)() {
                 self.stop.store(true, Ordering::Relaxed);
+            }
+            // With -r, the streams of the server follow the results of the client's own.
+            let is_dual = self.client.plan.direction == Iperf2Direction::Dual;
+            if let Some(rows) = rows.as_mut().filter(|_| is_dual) {
+                rows.opened_back(self.client);
             }
             // Only whole intervals of the test have rows.
             let end = match self.client.plan.amount {

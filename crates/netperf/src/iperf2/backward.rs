@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::ControlFlow;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd as _};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use netperf_engine::iperf2::{
-    Arrived, PATIENCE, Transfer, TransferCounts, TransferEnd, receive_datagrams, receive_stream,
+    Arrived, PATIENCE, ReadSizes, Transfer, TransferCounts, TransferEnd, receive_datagrams,
+    receive_stream,
 };
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
@@ -18,7 +20,11 @@ use netperf_os::wait::{Interest, ready};
 use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_session::iperf2::flow::{DatagramFlow, FlowAction, FlowStage};
 
-use super::{Iperf2Failure, Iperf2StreamResult, failed, receive_time};
+use super::{
+    Iperf2Failure, Iperf2SocketOptions, Iperf2StreamResult, failed, own_address, read_buffer,
+    receive_time,
+};
+use crate::iperf3::socket::addresses;
 use crate::threads::{join, spawn};
 
 /// Time for the server to connect, beside that of the tests before.
@@ -44,12 +50,26 @@ fn result(flow: &DatagramFlow) -> Iperf2StreamResult {
     }
 }
 
+/// A connection or flow that the server has opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BackStream {
+    /// Number of the descriptor.
+    pub(crate) descriptor: i32,
+    /// Own address.
+    pub(crate) local: SocketAddr,
+    /// Address of the server.
+    pub(crate) remote: SocketAddr,
+}
+
 /// Where the server connects to.
 #[derive(Debug)]
 pub(super) struct BackListener {
     socket: Socket,
     /// The server.
     remote: IpAddr,
+    options: Iperf2SocketOptions,
+    /// Streams in the order in which they began.
+    opened: Mutex<Vec<BackStream>>,
 }
 
 impl BackListener {
@@ -57,7 +77,12 @@ impl BackListener {
     ///
     /// # Errors
     /// Whatever bind(2) or listen(2) reports.
-    pub(super) fn open(plan: &Iperf2Plan, remote: SocketAddr, port: u16) -> io::Result<Self> {
+    pub(super) fn open(
+        plan: &Iperf2Plan,
+        options: &Iperf2SocketOptions,
+        remote: SocketAddr,
+        port: u16,
+    ) -> io::Result<Self> {
         let any: IpAddr = if remote.is_ipv6() {
             Ipv6Addr::UNSPECIFIED.into()
         } else {
@@ -73,13 +98,42 @@ impl BackListener {
         if !plan.udp {
             socket.set_reuse_address(true)?;
         }
+        if let Some(window) = options.window {
+            socket.set_recv_buffer_size(window)?;
+        }
         socket.bind(&at.into())?;
         if !plan.udp {
             socket.listen(128)?;
         }
         set_patience(socket.as_fd(), Some(PATIENCE))?;
-        let remote = remote.ip().to_canonical();
-        Ok(Self { socket, remote })
+        Ok(Self {
+            socket,
+            remote: remote.ip().to_canonical(),
+            options: options.clone(),
+            opened: Mutex::default(),
+        })
+    }
+
+    /// The listener or datagram socket.
+    pub(super) const fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// Streams that the server has opened so far.
+    pub(super) fn opened(&self) -> Vec<BackStream> {
+        let opened = self.opened.lock();
+        opened.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes a stream that the server has opened.
+    fn note(&self, socket: &Socket, local: SocketAddr, remote: SocketAddr) {
+        let stream = BackStream {
+            descriptor: socket.as_raw_fd(),
+            local,
+            remote,
+        };
+        let opened = self.opened.lock();
+        opened.unwrap_or_else(PoisonError::into_inner).push(stream);
     }
 
     /// Receives everything that the server sends. There is a result for each of its streams, in the
@@ -125,24 +179,27 @@ impl BackListener {
                 continue;
             }
             let (connection, peer) = self.socket.accept()?;
-            let peer = peer.as_socket().map(|peer| peer.ip().to_canonical());
+            let Some(peer) = peer.as_socket() else {
+                continue;
+            };
             // Only the server is expected.
-            if peer == Some(self.remote) {
+            if peer.ip().to_canonical() == self.remote {
                 set_patience(connection.as_fd(), Some(PATIENCE))?;
+                self.note(&connection, addresses(&connection).0.unwrap_or(peer), peer);
                 accepted.push(connection);
             }
         }
         if accepted.is_empty() {
             return Err(io::Error::other("the server did not connect back"));
         }
-        let counters: Vec<TransferCounts> =
-            accepted.iter().map(|_| TransferCounts::default()).collect();
+        let counters = accepted.iter().map(|_| self.options.received_counts(plan));
+        let counters: Vec<TransferCounts> = counters.collect();
         let transfers: Vec<io::Result<Transfer>> = std::thread::scope(|scope| {
             let pairs = accepted.iter().zip(&counters);
             let threads: Vec<_> = pairs
                 .map(|(connection, own)| {
                     spawn(scope, move || {
-                        let mut buf = vec![0; 256 * 1024];
+                        let mut buf = read_buffer(own);
                         let limit = (0, receive_time(plan));
                         receive_stream(connection.as_fd(), &mut buf, limit, own, stop)
                     })
@@ -151,13 +208,15 @@ impl BackListener {
             let joined = threads.into_iter().map(|one| one.and_then(join));
             joined.collect()
         });
-        let result_of = |transfer: io::Result<Transfer>| {
+        let result_of = |(transfer, counts): (io::Result<Transfer>, &TransferCounts)| {
             Ok(Iperf2StreamResult {
                 received: Some(transfer?),
+                reads: counts.reads.as_ref().map(ReadSizes::counts),
                 ..Iperf2StreamResult::default()
             })
         };
-        transfers.into_iter().map(result_of).collect()
+        let transfers = transfers.into_iter().zip(&counters);
+        transfers.map(result_of).collect()
     }
 
     fn datagrams(
@@ -207,8 +266,10 @@ impl BackListener {
                 last = clock::now();
                 let number = flows.len();
                 if !flows.contains_key(&address) && number < wanted {
-                    if let Some(Ok(flow)) = DatagramFlow::begin(bytes) {
+                    if let Some(Ok(mut flow)) = DatagramFlow::begin(bytes) {
+                        flow.enhanced = self.options.enhanced;
                         flows.insert(address, (number, flow));
+                        self.note(&self.socket, own_address(&self.socket, address), address);
                     }
                 }
                 if let Some((_, flow)) = flows.get_mut(&address) {

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netperf_engine::iperf2::{
-    Arrived, DatagramOrder, STALLED, StreamOrder, Transfer, TransferCounts, TransferEnd,
+    Arrived, DatagramOrder, ReadSizes, STALLED, StreamOrder, Transfer, TransferCounts, TransferEnd,
     receive_datagrams, receive_stream, send_datagrams, send_stream,
 };
 use netperf_measure::clock;
@@ -25,12 +25,10 @@ use netperf_wire::iperf2::{
 
 use super::{
     FLOW_GAP, Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, now, per_giga_second,
-    receive_time, receives,
+    read_buffer, receive_time, receives, send_timed_stream,
 };
 use crate::threads::{join, spawn};
 
-/// Size of the receive buffer.
-const BUFFER: usize = 256 * 1024;
 /// Time for the server to take what was sent and to close.
 const CLOSE_TIME: Duration = Duration::from_secs(10);
 
@@ -69,7 +67,7 @@ fn run_connection(
     let mut result = Iperf2StreamResult::default();
     if !plan.direction.client_sends() {
         let received = receive(plan, stream, stop).map_err(failed("read"))?;
-        result.received = Some(received);
+        set_received(&mut result, received, stream);
         return Ok(result);
     }
     let before = u64::try_from(header.len()).unwrap_or_default();
@@ -82,7 +80,7 @@ fn run_connection(
         });
         let (sent, received) = both.map_err(failed("thread"))?;
         result.sent = Some(sent.map_err(failed("write"))?);
-        result.received = Some(received.map_err(failed("read"))?);
+        set_received(&mut result, received.map_err(failed("read"))?, stream);
         return Ok(result);
     }
     let sent = send().map_err(failed("write"))?;
@@ -99,8 +97,13 @@ fn run_connection(
     Ok(result)
 }
 
+fn set_received(result: &mut Iperf2StreamResult, received: Transfer, stream: &Iperf2Stream) {
+    result.received = Some(received);
+    result.reads = stream.received.reads.as_ref().map(ReadSizes::counts);
+}
+
 /// Sends all bytes.
-fn send_all(socket: &Socket, mut bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn send_all(socket: &Socket, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let sent = send(socket.as_fd(), bytes)?;
         bytes = bytes.get(sent..).unwrap_or_default();
@@ -129,7 +132,7 @@ fn await_answer(socket: &Socket) -> io::Result<()> {
 }
 
 fn receive(plan: &Iperf2Plan, stream: &Iperf2Stream, stop: &AtomicBool) -> io::Result<Transfer> {
-    let mut buf = vec![0; BUFFER];
+    let mut buf = read_buffer(&stream.received);
     let limit = (0, receive_time(plan));
     let fd = stream.socket.as_fd();
     receive_stream(fd, &mut buf, limit, &stream.received, stop)
@@ -160,7 +163,11 @@ fn send_blocks(
         rate,
     };
     let fd = stream.socket.as_fd();
-    let sent = send_stream(fd, &block, &order, &stream.sent, stop)?;
+    let sent = if plan.trip_times {
+        send_timed_stream(fd, &mut block, &order, &stream.sent, stop)?
+    } else {
+        send_stream(fd, &block, &order, &stream.sent, stop)?
+    };
     // The server may have closed the connection.
     let _gone = half_close(fd);
     Ok(sent)

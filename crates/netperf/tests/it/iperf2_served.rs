@@ -85,26 +85,42 @@ fn listens(running: &mut Running, port: u16, options: &[&str]) -> bool {
     !running.ended()
 }
 
-/// Replaces figures by N and prefixes of units by nothing.
+/// Replaces figures by N and prefixes of units by nothing. The device behind an address (`%lo`)
+/// belongs to the host.
 pub(super) fn masked(line: &str) -> String {
     if line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(',') {
         let fields = line.split(',').count();
         return format!("CSV of {fields}");
     }
-    let mut words = Vec::new();
-    for word in line.split_whitespace() {
-        let is_unit = ["Bytes", "bits/sec", "Bytes/sec"]
-            .into_iter()
-            .find(|unit| word.ends_with(unit) && word.len() <= unit.len() + 1);
-        let is_figure = word.starts_with(|c: char| c.is_ascii_digit()) && !word.contains(':');
-        words.push(match (is_unit, is_figure) {
-            (Some(unit), _) => unit.to_owned(),
-            (None, true) => "N".to_owned(),
-            (None, false) if word.starts_with("(icwnd") => "(icwnd)".to_owned(),
-            (None, false) => word.to_owned(),
-        });
+    let line = line.replace("%lo", "");
+    let words = line.split_whitespace().map(masked_word);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn masked_word(word: &str) -> String {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let is_unit = ["Bytes", "Byte", "bits/sec", "Bytes/sec"]
+        .into_iter()
+        .find(|unit| word.ends_with(unit) && word.len() <= unit.len() + 1);
+    if let Some(unit) = is_unit {
+        return unit.to_owned();
     }
-    words.join(" ")
+    match (word.starts_with(is_digit), word.matches(':').count()) {
+        // Reads by their size, and the time of day.
+        (true, 7) => "DIST".to_owned(),
+        (true, 2) => "T".to_owned(),
+        (true, 0) => "N".to_owned(),
+        _ => match word.split_once('=') {
+            Some((name @ ("(icwnd/mss/irtt" | "(sock" | "(ct"), _)) => name.to_owned(),
+            _ if word
+                .strip_prefix('(')
+                .is_some_and(|rest| rest.starts_with(is_digit)) =>
+            {
+                "(N)".to_owned()
+            }
+            _ => word.to_owned(),
+        },
+    }
 }
 
 /// The lines in the order of their streams, which threads may change, without what depends on the
@@ -115,14 +131,15 @@ fn lines(text: &str) -> Vec<String> {
         is_whole || !line.contains(" sec ")
     });
     let mut kept: Vec<String> = kept.map(masked).collect();
-    kept.retain(|line| !line.contains("window size:") && !line.is_empty());
+    let is_size = |line: &String| line.contains("window size:") || line.contains("Read buffer");
+    kept.retain(|line| !is_size(line) && !line.is_empty());
     kept.sort_unstable();
     kept
 }
 
 /// Options of the server and of the client. A test is a little longer than its intervals, so that a
 /// busy machine changes no number of rows.
-const SHAPES: [(&[&str], &[&str]); 15] = [
+const SHAPES: [(&[&str], &[&str]); 28] = [
     (&["-P", "1"], &["-n", "256K"]),
     (
         &["-P", "1", "-i", "1"],
@@ -155,6 +172,49 @@ const SHAPES: [(&[&str], &[&str]); 15] = [
     (
         &["-P", "1", "-u", "-y", "C"],
         &["-u", "-t", "1", "-b", "1m"],
+    ),
+    (
+        &["-P", "1", "-u"],
+        &["-u", "-t", "1", "-b", "1m", "--full-duplex"],
+    ),
+    (
+        &["-P", "1", "-u", "--sum-only"],
+        &["-u", "-t", "1", "-b", "1m"],
+    ),
+    (
+        &["-P", "1", "-e", "-i", "1"],
+        &["-t", "2.1", "-b", "8m", "-l", "8K"],
+    ),
+    (
+        &["-P", "2", "-e"],
+        &["-P", "2", "-t", "1", "-b", "8m", "-l", "8K"],
+    ),
+    (&["-P", "1", "-e", "-B", "127.0.0.1"], &["-n", "256K", "-R"]),
+    (&["-P", "1", "-e", "--sum-only"], &["-n", "256K"]),
+    (
+        &["-P", "1", "-e"],
+        &["-t", "1", "-b", "8m", "-l", "8K", "--full-duplex"],
+    ),
+    (
+        &["-P", "1", "-u", "-e"],
+        &["-u", "-t", "1", "-b", "1m", "--full-duplex"],
+    ),
+    (&["-P", "1", "-e", "-y", "C"], &["-n", "256K"]),
+    (
+        &["-P", "1", "-u", "-e", "-i", "1"],
+        &["-u", "-t", "2.1", "-b", "1m", "-l", "500"],
+    ),
+    (
+        &["-P", "1", "-u", "-e"],
+        &["-u", "-t", "1", "-b", "1m", "-R"],
+    ),
+    (
+        &["-P", "1"],
+        &["-t", "1", "-b", "8m", "-l", "8K", "--trip-times"],
+    ),
+    (
+        &["-P", "1", "-e"],
+        &["-t", "1", "-b", "8m", "-l", "8K", "--trip-times", "-R"],
     ),
 ];
 

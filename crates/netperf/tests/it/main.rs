@@ -59,6 +59,7 @@ mod io_uring;
 mod iperf2;
 mod iperf2_client;
 mod iperf2_documents;
+mod iperf2_enhanced;
 mod iperf2_golden;
 mod iperf2_live;
 mod iperf2_rests;

@@ -5,6 +5,7 @@
 
 use netperf_model::ArrivalOrder;
 use netperf_model::figures::{count, whole};
+use netperf_model::iperf2::DelayMoments;
 use netperf_wire::iperf2::{Datagram, DatagramLayout, ServerReport, Transit, WireTime};
 
 /// Account of a flow.
@@ -30,11 +31,7 @@ pub struct DatagramAccount {
 struct TransitAccount {
     last: i64,
     difference: i64,
-    min: i64,
-    max: i64,
-    count: u64,
-    mean: f64,
-    squares: f64,
+    moments: DelayMoments,
 }
 
 impl DatagramAccount {
@@ -60,29 +57,32 @@ impl DatagramAccount {
     fn transit(&mut self, now: u64, sent: WireTime) {
         let micros = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
         let transit = micros(now).saturating_sub(micros(sent.micros()));
-        let Some(account) = &mut self.transit else {
-            self.transit = Some(TransitAccount {
-                last: transit,
-                difference: 0,
-                min: transit,
-                max: transit,
-                count: 1,
-                mean: transit as f64,
-                squares: 0.0,
-            });
-            return;
-        };
-        let difference = transit.saturating_sub(account.last);
-        self.jitter += (difference.unsigned_abs() as f64 - self.jitter) / 16.0;
-        account.last = transit;
-        account.difference = difference;
-        account.min = account.min.min(transit);
-        account.max = account.max.max(transit);
-        account.count += 1;
-        // Welford's method.
-        let from_mean = transit as f64 - account.mean;
-        account.mean += from_mean / account.count as f64;
-        account.squares += from_mean * (transit as f64 - account.mean);
+        let account = self.transit.get_or_insert(TransitAccount {
+            last: transit,
+            difference: 0,
+            moments: DelayMoments::default(),
+        });
+        if account.moments.count > 0 {
+            let difference = transit.saturating_sub(account.last);
+            self.jitter += (difference.unsigned_abs() as f64 - self.jitter) / 16.0;
+            account.difference = difference;
+            account.last = transit;
+        }
+        account.moments.add(transit as f64);
+    }
+
+    /// Transit time of the last datagram with a time, microseconds, and the number of such datagrams.
+    /// It has the offset between the clocks of both ends.
+    #[must_use]
+    pub fn last_transit(&self) -> Option<(f64, u64)> {
+        let transit = self.transit.as_ref()?;
+        Some((transit.last as f64, transit.moments.count))
+    }
+
+    /// Transit times of all datagrams with a time, microseconds. They have the offset, too.
+    #[must_use]
+    pub fn transits(&self) -> DelayMoments {
+        self.transit.map(|one| one.moments).unwrap_or_default()
     }
 
     /// Jitter, microseconds.
@@ -118,9 +118,15 @@ impl DatagramAccount {
         let Some(transit) = &self.transit else {
             return Transit::default();
         };
-        let time = |micros: i64| WireTime::from_micros(u64::try_from(micros).unwrap_or(0));
         let real = |micros: f64| WireTime::from_micros(whole(micros));
-        let squares = transit.squares.max(0.0);
+        let DelayMoments {
+            min,
+            max,
+            mean,
+            squares,
+            ..
+        } = transit.moments;
+        let squares = squares.max(0.0);
         let millionths = whole(squares.fract() * 1e6);
         let [seconds, micros] = [
             transit.difference / 1_000_000,
@@ -136,13 +142,13 @@ impl DatagramAccount {
             duration => self.order.arrived.saturating_mul(1_000_000) / duration,
         };
         Transit {
-            min: time(transit.min),
-            max: time(transit.max),
-            sum: real(transit.mean * count(transit.count)),
-            mean: real(transit.mean),
+            min: real(min),
+            max: real(max),
+            sum: real(mean * count(transit.moments.count)),
+            mean: real(mean),
             squares: [low(whole(squares)), low(millionths)],
             difference: [word(seconds), word(micros)],
-            count: low(transit.count),
+            count: low(transit.moments.count),
             rate: [low(rate), 1],
         }
     }

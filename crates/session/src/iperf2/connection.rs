@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use netperf_wire::iperf2::{
-    ClientHeader, Flags, HeaderAnswer, Opening, UpperFlags, VERSION, WireTime,
+    ClientHeader, Flags, HeaderAnswer, HeaderExtension, Opening, RateStart, UpperFlags, VERSION,
+    WireTime,
 };
 
 use super::{BackTime, Iperf2Refusal, SendOrder, port_back, tcp_sending};
@@ -217,6 +218,34 @@ fn planned(
     };
     effects.push(effect);
     Ok((state, effects))
+}
+
+/// Bytes in front of blocks with times that the server sends on the connection of a client with
+/// this header; `None` if it asks for none.
+#[must_use]
+pub fn timed_header(header: &ClientHeader) -> Option<Vec<u8>> {
+    if !header.upper().contains(UpperFlags::TRIP_TIMES) {
+        return None;
+    }
+    let start = header.rate_start.map(|one| one.start).unwrap_or_default();
+    let mut own = ClientHeader {
+        threads: 1,
+        port: header.port,
+        buffer_len: header.buffer_len,
+        amount: header.amount,
+        extension: Some(HeaderExtension {
+            upper: UpperFlags::TRIP_TIMES,
+            version: VERSION,
+            ..HeaderExtension::default()
+        }),
+        rate_start: Some(RateStart {
+            start,
+            ..RateStart::default()
+        }),
+        ..ClientHeader::default()
+    };
+    own.flags = Flags::EXTEND.with_length(own.length());
+    Some(own.encode())
 }
 
 /// Bytes of a header that tell the port for a connection back.

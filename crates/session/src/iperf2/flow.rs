@@ -72,6 +72,8 @@ pub struct DatagramFlow {
     pub reports: u32,
     /// Bytes that arrived and were not answered yet.
     pub credit: u64,
+    /// The report asks the client to print delays: with trip times, and without a header.
+    pub enhanced: bool,
 }
 
 impl DatagramFlow {
@@ -94,6 +96,7 @@ impl DatagramFlow {
         };
         Some(Ok(Self {
             layout,
+            enhanced: is_enhanced(header.as_ref()),
             header,
             sending,
             account: DatagramAccount::default(),
@@ -162,7 +165,7 @@ impl DatagramFlow {
         if self.reports >= MOST_REPORTS || !self.wants_report() {
             return None;
         }
-        let report = self.account.report(total, self.is_enhanced());
+        let report = self.account.report(total, self.enhanced);
         let bytes = match self.layout {
             DatagramLayout::Modern => report.encode().to_vec(),
             DatagramLayout::Classic => {
@@ -178,14 +181,6 @@ impl DatagramFlow {
         Some(bytes)
     }
 
-    /// True if the client prints the enhanced row: with trip times, and without a header.
-    fn is_enhanced(&self) -> bool {
-        self.header.as_ref().is_none_or(|one| {
-            let upper = one.header.upper();
-            upper.contains(UpperFlags::TRIP_TIMES) || upper.contains(UpperFlags::ISOCHRONOUS)
-        })
-    }
-
     /// Time without a datagram after which the flow ends.
     #[must_use]
     pub fn idle_time(&self) -> Duration {
@@ -196,6 +191,14 @@ impl DatagramFlow {
         let gap = Duration::from_millis(gap.unwrap_or_default().min(60_000));
         (IDLE + 2 * gap).min(MOST_IDLE)
     }
+}
+
+/// True if a client with this header prints delays.
+fn is_enhanced(header: Option<&UdpHeader>) -> bool {
+    header.is_none_or(|one| {
+        let upper = one.header.upper();
+        upper.contains(UpperFlags::TRIP_TIMES) || upper.contains(UpperFlags::ISOCHRONOUS)
+    })
 }
 
 /// Rate in bit/s and length of the datagrams, by the header.

@@ -1,10 +1,11 @@
 //! iperf 2, both ends (docs/spec/iperf2.md): state machines without sockets, clocks or threads.
 //!
 //! There is no control connection. [`connection`] is the server's end of a TCP connection,
-//! [`flow`] that of a flow of datagrams, [`client`] builds what a client sends, and [`finish`] is
-//! the end of a client's flow.
+//! [`flow`] that of a flow of datagrams, [`client`] builds what a client sends, [`blocks`] are those
+//! with times, and [`finish`] is the end of a client's flow.
 
 pub mod account;
+pub mod blocks;
 pub mod client;
 pub mod connection;
 pub mod finish;

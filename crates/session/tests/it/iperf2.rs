@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rate};
 use netperf_session::iperf2::connection::{
-    self, ConnectionEffect, ConnectionInput, ConnectionState,
+    self, ConnectionEffect, ConnectionInput, ConnectionState, timed_header,
 };
 use netperf_session::iperf2::finish::{self, FinishEffect, FinishInput, FinishState};
 use netperf_session::iperf2::flow::{DatagramFlow, FlowAction, FlowSending, MOST_REPORTS};
 use netperf_session::iperf2::{SendOrder, client};
-use netperf_wire::iperf2::{Datagram, DatagramLayout, ServerReport, WireTime, fill_digits};
+use netperf_wire::iperf2::{
+    ClientHeader, Datagram, DatagramLayout, ServerReport, WireTime, fill_digits,
+};
 use serde_json::Value;
 
 const DATA: &str = include_str!("../../../wire/tests/data/iperf2.json");
@@ -305,6 +307,18 @@ fn the_server_counts_every_captured_flow_as_the_original() {
         }
     }
     insta::assert_snapshot!(checked.join("\n"));
+}
+
+#[test]
+fn blocks_with_times_of_a_server_have_a_header_in_front() {
+    let of = |name: &str| {
+        let opener = bytes(&exchange(name)["tcp"][0]["opener"]);
+        timed_header(&ClientHeader::decode(&opener).unwrap())
+    };
+    assert_eq!(of("iperf2-tcp-reverse"), None);
+    let timed = bytes(&exchange("iperf2-tcp-trip-times")["tcp"][0]["opener"]);
+    // Everything in it is what the client of this test sends, too.
+    assert_eq!(of("iperf2-tcp-trip-times").unwrap(), timed[..80]);
 }
 
 #[test]

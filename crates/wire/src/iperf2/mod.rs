@@ -5,6 +5,7 @@
 //! [`Iperf2Error`].
 
 mod answer;
+mod block;
 mod datagram;
 mod error;
 mod flags;
@@ -12,6 +13,7 @@ mod header;
 mod report;
 
 pub use answer::{ANSWER_LEN, HeaderAnswer, TIMED_ANSWER_LEN};
+pub use block::{BLOCK_TIMES_LEN, BlockTimes};
 pub use datagram::{CLASSIC_STAMP, Datagram, DatagramLayout, FrameNumbers, STAMP, UdpHeader};
 pub use error::Iperf2Error;
 pub use flags::{Flags, UpperFlags};
@@ -37,6 +39,20 @@ pub struct Version {
     pub upper: u32,
     /// Patch level and build, 16 bits each.
     pub lower: u32,
+}
+
+impl Version {
+    /// What iperf 2 prints behind the number of a build that is no release.
+    #[must_use]
+    pub const fn stage(self) -> &'static str {
+        match self.lower & 0xffff {
+            0 => "-dev",
+            1 => "-rc",
+            2 => "-rc2",
+            4 => "-private",
+            _ => "",
+        }
+    }
 }
 
 impl std::fmt::Display for Version {

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use netperf_wire::iperf2::{
-    ANSWER_LEN, Amount, ClientHeader, Datagram, DatagramLayout, HeaderAnswer, Iperf2Error,
-    MOST_KEY, Opening, REPORT_LEN, STAMP, ServerReport, UdpHeader, VERSION, WireTime,
+    ANSWER_LEN, Amount, BLOCK_TIMES_LEN, BlockTimes, ClientHeader, Datagram, DatagramLayout,
+    HeaderAnswer, Iperf2Error, MOST_KEY, Opening, REPORT_LEN, STAMP, ServerReport, UdpHeader,
+    VERSION, WireTime,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -72,6 +73,38 @@ fn every_captured_tcp_message_decodes_and_encodes_to_the_same_bytes() {
     }
     assert_eq!(seen["client header"], 25, "{seen:?}");
     assert_eq!(seen["header ack"], 14, "{seen:?}");
+}
+
+#[test]
+fn times_of_a_block_decode_and_encode_to_the_same_bytes() {
+    let exchanges = exchanges().into_iter();
+    let mut timed = exchanges.filter(|one| one["name"] == "iperf2-tcp-trip-times");
+    let exchange = timed.next().expect("a test with times");
+    let bytes = bytes(&exchange["tcp"][0]["opener"]);
+    // Behind the header.
+    let block: [u8; BLOCK_TIMES_LEN] = *bytes[80..].first_chunk().expect("a block");
+    let times = BlockTimes::read(&block);
+    let at = |micros| WireTime {
+        seconds: 0x6b01_6b60,
+        micros,
+    };
+    let expected = BlockTimes {
+        start: at(690_509),
+        sent: at(690_513),
+        number: 1,
+        size: 131_072,
+        sum: 131_072,
+    };
+    assert_eq!(times, expected);
+    let mut again = block;
+    again[12..28].fill(7);
+    again[44..].fill(7);
+    times.write(&mut again);
+    assert_eq!(again, block);
+    // A block that is too short has what fits.
+    let mut short = [7; 21];
+    times.write(&mut short);
+    assert_eq!(short[12..], block[12..21]);
 }
 
 fn check_tcp(kind: &str, bytes: &[u8], fields: &BTreeMap<String, i64>, at: &str) {

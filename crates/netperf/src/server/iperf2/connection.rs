@@ -24,16 +24,16 @@ use netperf_session::iperf2::connection::{
 };
 use netperf_wire::iperf2::{ClientHeader, fill_digits};
 
-use super::alone::ShownConnection;
+use super::alone::{ShownConnection, ShownCounts};
 use super::{longest, permitted, time_and_bytes};
-use crate::iperf2::now;
+use crate::iperf2::{
+    READ_BUFFER, now, read_buffer, receive_timed_stream, send_all, send_timed_stream,
+};
 use crate::iperf3::socket::addresses;
 use crate::server::admission;
 use crate::server::record::{Ran, Records, SessionEnd, SessionRecord};
 use crate::threads::join;
 
-/// Size of the receive buffer.
-const BUFFER: usize = 256 * 1024;
 /// Time limit for a connection back to the client.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 /// Time for the client to close a connection on which it has received everything.
@@ -229,7 +229,7 @@ impl ServedConnection<'_> {
             Some((port, order)) => Some((port, permitted(&self.policy, order)?)),
             None => None,
         };
-        let memory = before.map_or(0, |_| BUFFER) + sends.map_or(0, |(_, order)| order.block);
+        let memory = before.map_or(0, |_| READ_BUFFER) + sends.map_or(0, |(_, order)| order.block);
         let needs = EndNeeds {
             memory: memory as u64,
             ports: 0,
@@ -257,7 +257,11 @@ impl ServedConnection<'_> {
             .as_mut()
             .map(|shown| shown.begin(control, &self.header, ways, back.as_ref()));
         let counts = counts.unwrap_or_default();
-        let (into, from) = (&counts.received.moved, &counts.sent.moved);
+        let (into, from) = (&counts.received, &counts.sent.moved);
+        let header = ClientHeader::decode(&self.header).ok();
+        // Blocks on a connection of the server's own have no times.
+        let header = header.filter(|_| back.is_none());
+        let timed = header.as_ref().and_then(connection::timed_header);
         if before.is_none() && back.is_some() {
             // The client's own test is over once this end is.
             let _gone = half_close(control.as_fd());
@@ -265,7 +269,8 @@ impl ServedConnection<'_> {
         set_patience(control.as_fd(), Some(PATIENCE))?;
         let send = |order: &SendOrder| {
             let to = back.as_ref().unwrap_or(control);
-            send(to, order, time_and_bytes(&self.policy, order), (from, stop))
+            let limits = time_and_bytes(&self.policy, order);
+            send(to, order, limits, (from, stop), timed.as_deref())
         };
         let (sent, received) = match (before, sends) {
             (Some(before), Some((_, order))) => std::thread::scope(|scope| {
@@ -296,7 +301,7 @@ impl ServedConnection<'_> {
         if sent.is_some() && received.is_none() {
             // The client has the data once it closes the connection.
             let other = back.as_ref().unwrap_or(control);
-            let unread = TransferCounts::default();
+            let unread = ShownCounts::default();
             let _unread = receive(other, (0, CLOSE_TIME), &unread, stop);
         }
         self.tell(sent, received);
@@ -386,19 +391,25 @@ fn connect(to: SocketAddr) -> io::Result<Socket> {
 fn receive(
     from: &Socket,
     limit: (u64, Duration),
-    counts: &TransferCounts,
+    counts: &ShownCounts,
     stop: &AtomicBool,
 ) -> io::Result<Transfer> {
-    let mut buf = vec![0; BUFFER];
-    receive_stream(from.as_fd(), &mut buf, limit, counts, stop)
+    let (fd, moved) = (from.as_fd(), &counts.moved);
+    let mut buf = read_buffer(moved);
+    if counts.shows_delays() {
+        let ended = |delay| counts.add_delay(delay);
+        return receive_timed_stream(fd, &mut buf, limit, (moved, stop), ended);
+    }
+    receive_stream(fd, &mut buf, limit, moved, stop)
 }
 
-/// Sends and ends this direction.
+/// Sends and ends this direction. With `timed`, these bytes are first, and blocks have times.
 fn send(
     to: &Socket,
     order: &SendOrder,
     (time, bytes): (Duration, Option<u64>),
     (counts, stop): (&TransferCounts, &AtomicBool),
+    timed: Option<&[u8]>,
 ) -> io::Result<Transfer> {
     let mut block = vec![0; order.block];
     fill_digits(&mut block, 0);
@@ -406,13 +417,22 @@ fn send(
         Some(Iperf2Rate::Bits(rate)) => Some(rate),
         Some(Iperf2Rate::Packets(_)) | None => None,
     };
+    let before = timed.map_or(0, <[u8]>::len);
+    let before = u64::try_from(before).unwrap_or_default();
     let stream = StreamOrder {
         time: Some(time),
-        bytes,
-        before: 0,
+        // They come on top of the blocks.
+        bytes: bytes.map(|bytes| bytes.saturating_add(before)),
+        before,
         rate,
     };
-    let sent = send_stream(to.as_fd(), &block, &stream, counts, stop)?;
+    let sent = match timed {
+        Some(header) => {
+            send_all(to, header)?;
+            send_timed_stream(to.as_fd(), &mut block, &stream, counts, stop)?
+        }
+        None => send_stream(to.as_fd(), &block, &stream, counts, stop)?,
+    };
     // The client may have closed it already.
     let _gone = half_close(to.as_fd());
     Ok(sent)

@@ -17,7 +17,7 @@ use netperf_engine::iperf2::{Arrived, PATIENCE, receive_datagrams};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, Policy, TransportId};
 use netperf_os::io::{Source, is_no_progress, recv_from, recv_now, send_back, set_patience};
-use netperf_os::{Domain, Protocol, Socket, Type, wait};
+use netperf_os::{Socket, wait};
 use netperf_session::iperf2::BackTime;
 use netperf_session::iperf2::flow::{DatagramFlow, FlowAction, FlowSending, LINGER};
 
@@ -26,7 +26,7 @@ use super::alone::{Iperf2Board, ShownFlow};
 use super::flow_table::{FlowTable, ServedFlow};
 use super::worker::flow_line;
 use super::{longest, may_send_datagrams, permitted};
-use crate::iperf3::socket::addresses;
+use crate::iperf2::own_address;
 use crate::output::{err, out};
 use crate::server::log::{DENIED, Flood};
 use crate::server::proofs::ProofSource;
@@ -34,7 +34,7 @@ use crate::server::record::{SessionEnd, SessionRecord};
 use crate::server::start_rates::StartRates;
 
 /// Largest datagram.
-const MOST: usize = 65_536;
+pub(super) const MOST: usize = 65_536;
 /// Pause between the end of a flow and that of a tradeoff test in the other direction.
 const TRADEOFF_PAUSE: Duration = Duration::from_millis(250);
 /// Time for the senders to end with the process.
@@ -91,21 +91,6 @@ fn is_to_end() -> bool {
         Ok(count) => count == 0,
         Err(error) => !is_no_progress(&error),
     }
-}
-
-/// The address at which the datagrams of a client arrive: the one from which answers leave.
-fn own_address(socket: &Socket, client: SocketAddr) -> SocketAddr {
-    let bound = addresses(socket).0.unwrap_or(client);
-    if !bound.ip().is_unspecified() {
-        return bound;
-    }
-    let domain = Domain::for_address(client);
-    let route = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP)).and_then(|route| {
-        route.connect(&client.into())?;
-        Ok(addresses(&route).0)
-    });
-    let ip = route.ok().flatten().map_or(bound.ip(), |own| own.ip());
-    SocketAddr::new(ip, bound.port())
 }
 
 /// Flows of a socket.
@@ -229,7 +214,10 @@ impl DatagramServer {
         };
         let own = own_address(&self.socket, address);
         let client = SocketAddr::new(address.ip().to_canonical(), address.port());
-        served.shown = Some(ShownFlow::begin(board, own, client, &served.flow));
+        let ends = (own, client);
+        served.flow.enhanced |= board.args().enhanced;
+        let shown = ShownFlow::begin(board, ends, &self.socket, &served.flow);
+        served.shown = Some(shown);
     }
 
     /// Checks policy and limits.
@@ -309,6 +297,7 @@ impl DatagramServer {
                 .and_then(|shown| shown.sent.clone())
                 .unwrap_or_default(),
             board: self.shown.clone(),
+            header: served.flow.header.as_ref().map(|one| one.header.clone()),
         };
         let builder = std::thread::Builder::new().name("iperf2 flow".to_owned());
         match builder.spawn(move || sender.run(sending)) {

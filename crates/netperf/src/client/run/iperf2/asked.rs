@@ -30,6 +30,7 @@ pub(super) fn socket_options(plan: &TestPlan) -> Iperf2SocketOptions {
             .and_then(|size| i32::try_from(size).ok()),
         congestion: socket.congestion.clone(),
         bind: None,
+        enhanced: false,
     }
 }
 

@@ -1,96 +1,41 @@
-//! The rows of a server, in the order and form of iperf 2.1.8.
+//! The streams of a server, and when they have rows.
+
+mod lines;
+mod rows;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd as _;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use netperf_cli::Iperf2Args;
-use netperf_engine::iperf2::{Transfer, TransferCounts};
+use netperf_engine::iperf2::Transfer;
 use netperf_measure::clock::{self, Moment};
-use netperf_model::figures::whole;
-use netperf_os::{Socket, tcp};
-use netperf_report::iperf2::{
-    CsvRow, DATAGRAM_TITLES, Iperf2Figures, SUM_TITLES, TITLES, id, loss, lost_of_sum, rest,
-    shown_address,
-};
-use netperf_session::iperf2::account::DatagramAccount;
-use netperf_wire::iperf2::ServerReport;
+use netperf_model::iperf2::{BLOCK, DelayMoments};
+use netperf_os::Socket;
+use netperf_report::iperf2::enhanced::SenderState;
+use netperf_report::iperf2::{Iperf2Figures, id, rest, shown_address};
 
-use crate::iperf2::{figures_of, stamp};
+pub(in crate::server) use self::lines::StreamLine;
+use super::counts::{Counted, ShownCounts};
+use crate::iperf2::{figures_of, sender_state};
 use crate::output::out;
 
-/// Counters of one direction of a stream, which its thread writes.
-#[derive(Debug, Default)]
-pub(in crate::server) struct ShownCounts {
-    pub(in crate::server) moved: TransferCounts,
-    lost: AtomicU64,
-    /// Number of the last datagram.
-    last: AtomicU64,
-    out_of_order: AtomicU64,
-    /// Jitter, microseconds.
-    jitter: AtomicU64,
-}
-
-impl ShownCounts {
-    /// Takes over the account of a flow.
-    pub(in crate::server) fn take(&self, account: &DatagramAccount) {
-        self.moved.set(account.bytes, account.order.arrived);
-        self.lost.store(account.order.lost, Ordering::Relaxed);
-        self.last.store(account.order.highest, Ordering::Relaxed);
-        self.out_of_order
-            .store(account.order.out_of_order, Ordering::Relaxed);
-        self.jitter
-            .store(whole(account.jitter()), Ordering::Relaxed);
-    }
-
-    fn now(&self) -> Counted {
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Counted {
-            bytes: load(&self.moved.bytes),
-            lost: load(&self.lost),
-            total: load(&self.last),
-            out_of_order: load(&self.out_of_order),
-        }
-    }
-}
-
-/// Counts at a moment, or of an interval.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counted {
-    bytes: u64,
-    lost: u64,
-    total: u64,
-    out_of_order: u64,
-}
-
-impl Counted {
-    const fn since(self, before: Self) -> Self {
-        Self {
-            bytes: self.bytes.saturating_sub(before.bytes),
-            lost: self.lost.saturating_sub(before.lost),
-            total: self.total.saturating_sub(before.total),
-            out_of_order: self.out_of_order.saturating_sub(before.out_of_order),
-        }
-    }
-
-    const fn plus(self, other: Self) -> Self {
-        Self {
-            bytes: self.bytes + other.bytes,
-            lost: self.lost + other.lost,
-            total: self.total + other.total,
-            out_of_order: self.out_of_order + other.out_of_order,
-        }
-    }
-}
+/// Number of the interval of a row about a whole test.
+const LAST_TURN: u32 = u32::MAX;
+/// Largest buffer for reads that are counted by size, bytes.
+const MOST_READ: usize = 64 << 20;
 
 /// Load of a direction of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::server) enum Carries {
-    /// Bytes of a connection, either way.
+    /// Bytes of the client.
     Bytes,
+    /// Bytes of the client in blocks with times.
+    Blocks,
+    /// Bytes of the server.
+    OwnBytes,
     /// Datagrams of the client.
     Datagrams,
     /// Datagrams of the server.
@@ -107,6 +52,12 @@ pub(in crate::server) struct ShownDirection {
     pub(in crate::server) own: SocketAddr,
     pub(in crate::server) client: SocketAddr,
     pub(in crate::server) carries: Carries,
+    /// It has further columns (`-e`, `--trip-times`).
+    pub(in crate::server) is_enhanced: bool,
+    /// Both ends have one clock.
+    pub(in crate::server) has_one_clock: bool,
+    /// The stream has another direction.
+    pub(in crate::server) is_pair: bool,
 }
 
 /// A direction that runs.
@@ -120,6 +71,32 @@ struct RunningDirection {
     before: Counted,
     /// The last row is not part of a sum yet.
     is_new: Option<Counted>,
+    /// Delays of the intervals so far.
+    delays: DelayMoments,
+    /// The connection over which the server sends, for further columns.
+    socket: Option<Socket>,
+}
+
+impl RunningDirection {
+    /// Counts so far.
+    fn counted(&self) -> Counted {
+        let counted = self.counts.now();
+        let state = self.sender_state();
+        Counted {
+            total: match self.direction.carries {
+                Carries::OwnDatagrams => counted.calls,
+                Carries::Bytes | Carries::Blocks | Carries::OwnBytes | Carries::Datagrams => {
+                    counted.total
+                }
+            },
+            retransmits: state.map_or(0, |(_, retransmits)| retransmits),
+            ..counted
+        }
+    }
+
+    fn sender_state(&self) -> Option<(SenderState, u32)> {
+        sender_state(self.socket.as_ref()?.as_fd())
+    }
 }
 
 /// Streams of a client that overlap in time.
@@ -134,6 +111,10 @@ struct ClientGroup {
     turn: u32,
     longest: Duration,
     has_datagrams: bool,
+    /// Datagrams go both ways on one flow.
+    is_two_way: bool,
+    /// The server sends.
+    sends: bool,
 }
 
 #[derive(Debug, Default)]
@@ -142,6 +123,9 @@ struct BoardState {
     ended: u32,
     shown: Vec<RunningDirection>,
     groups: HashMap<IpAddr, ClientGroup>,
+    /// Rows of a direction whose stream has another one, by number and interval, until the other
+    /// has that row.
+    halves: HashMap<(u32, u32), (Duration, Counted)>,
     /// Flows for which the server sends on one of its own, now or later.
     backs: u32,
     /// Titles that were printed since no stream ran.
@@ -186,6 +170,16 @@ impl Iperf2Board {
         self.args.csv || self.args.left_out.contains(letter)
     }
 
+    /// True if streams have rows of their own, other than lines of comma-separated values.
+    fn shows_rows(&self) -> bool {
+        !self.args.sum_only && !self.leaves_out('D')
+    }
+
+    /// The options of the server.
+    pub(in crate::server) const fn args(&self) -> &Iperf2Args {
+        &self.args
+    }
+
     /// An address, perhaps with its last part only.
     pub(super) fn address(&self, address: SocketAddr) -> String {
         shown_address(address.ip(), self.args.hides_addresses)
@@ -196,43 +190,15 @@ impl Iperf2Board {
         self.figures
     }
 
-    /// Prints the line of a stream and returns its number.
-    pub(in crate::server) fn connected(
+    /// A direction of a stream begins. `socket` is a connection over which the server sends.
+    pub(in crate::server) fn begin(
         &self,
-        (own, client): (SocketAddr, SocketAddr),
-        is_marked: bool,
-        notes: &str,
+        direction: ShownDirection,
         socket: Option<&Socket>,
-    ) -> u32 {
-        let mut state = self.state();
-        if state.shown.is_empty() {
-            state.titles.clear();
-        }
-        state.next += 1;
-        let number = state.next;
-        if self.leaves_out('C') || self.args.sum_only {
-            return number;
-        }
-        let tcp = socket.and_then(|socket| tcp::info(socket.as_fd()).ok());
-        let tcp = tcp.map_or_else(String::new, |tcp| {
-            let window = u64::from(tcp.snd_cwnd) * u64::from(tcp.snd_mss) / 1024;
-            let (segment, time) = (tcp.snd_mss, tcp.rtt);
-            format!(" (icwnd/mss/irtt={window}/{segment}/{time})")
-        });
-        out(&format!(
-            "{} local {} port {} connected with {} port {}{notes}{tcp}\n",
-            id(number, is_marked),
-            self.address(own),
-            own.port(),
-            self.address(client),
-            client.port(),
-        ));
-        number
-    }
-
-    /// A direction of a stream begins.
-    pub(in crate::server) fn begin(&self, direction: ShownDirection) -> Arc<ShownCounts> {
-        let counts = Arc::new(ShownCounts::default());
+    ) -> Arc<ShownCounts> {
+        let counts = Arc::new(self.counts(&direction));
+        let socket = socket.filter(|_| direction.is_enhanced);
+        let socket = socket.and_then(|socket| socket.try_clone().ok());
         let mut state = self.state();
         // The other direction of a connection or flow is no further stream.
         let is_known = |one: &RunningDirection| one.direction.number == direction.number;
@@ -244,13 +210,35 @@ impl Iperf2Board {
             turn: 0,
             before: Counted::default(),
             is_new: None,
+            delays: DelayMoments::default(),
+            socket,
         });
         let group = state.groups.entry(direction.client.ip()).or_default();
         group.running += 1;
         group.streams += u32::from(is_new);
         group.directions += 1;
         group.has_datagrams |= direction.carries == Carries::Datagrams;
+        let carries = direction.carries;
+        group.is_two_way |= !is_new && carries == Carries::OwnDatagrams;
+        group.sends |= matches!(carries, Carries::OwnBytes | Carries::OwnDatagrams);
         counts
+    }
+
+    /// Counters of a direction.
+    fn counts(&self, direction: &ShownDirection) -> ShownCounts {
+        match (direction.is_enhanced, direction.carries) {
+            (true, Carries::Bytes) => ShownCounts::sorting(self.largest_read()),
+            (true, Carries::Blocks) => ShownCounts::sorting(self.largest_read()).timing(),
+            (true, Carries::Datagrams) => ShownCounts::default().timing(),
+            (true, Carries::OwnBytes | Carries::OwnDatagrams) | (false, _) => {
+                ShownCounts::default()
+            }
+        }
+    }
+
+    /// Size of the largest read of a connection, bytes.
+    pub(super) fn largest_read(&self) -> usize {
+        self.args.plan.length.unwrap_or(BLOCK).clamp(1, MOST_READ)
     }
 
     /// A direction has ended; it has no row if it failed.
@@ -263,10 +251,13 @@ impl Iperf2Board {
         let shown = state.shown.remove(at);
         let direction = shown.direction;
         state.ended += u32::from(!direction.is_marked);
-        let all = Counted {
+        let mut all = Counted {
             bytes: transfer.map_or(0, |transfer| transfer.bytes),
-            ..counts.now()
+            ..shown.counted()
         };
+        if let Some(transfer) = transfer.filter(|_| direction.carries == Carries::OwnDatagrams) {
+            all.total = original_count(transfer);
+        }
         if let Some(transfer) = transfer {
             self.last_row(&mut state, &shown, all, transfer);
         }
@@ -330,16 +321,17 @@ impl Iperf2Board {
         let direction = shown.direction;
         let whole = (Duration::ZERO, transfer.elapsed);
         let rest = rest(self.args.interval, shown.turn, transfer.elapsed);
+        let delays = shown.counts.end_interval();
         if let Some(times) = rest.filter(|_| direction.carries != Carries::OwnDatagrams) {
-            self.row(state, shown, times, all.since(shown.before));
+            self.row(state, shown, times, (all.since(shown.before), delays));
         }
-        self.row(state, shown, whole, all);
-        if direction.carries == Carries::OwnDatagrams && !self.leaves_out('D') {
-            // The final one, and one more as the original counts.
-            let sent = transfer.calls + 2;
+        self.row(state, shown, whole, (all, shown.delays.plus(&delays)));
+        if direction.carries == Carries::OwnDatagrams && self.shows_rows() {
+            let sent = all.total;
             let name = id(direction.number, false);
             out(&format!("{name} Sent {sent} datagrams\n"));
         }
+        self.both_ways(state, &direction, LAST_TURN, whole, all);
     }
 
     /// Number of streams that have ended.
@@ -361,27 +353,6 @@ impl Iperf2Board {
         } else {
             state.backs.saturating_sub(1)
         };
-    }
-
-    /// What a client reports of datagrams of the server.
-    pub(super) fn report(&self, number: u32, report: &ServerReport) {
-        if self.leaves_out('V') || self.args.sum_only {
-            return;
-        }
-        let time = Duration::from_micros(report.duration.micros());
-        let jitter = Duration::from_micros(report.jitter.micros());
-        let (name, whole) = (id(number, true), (Duration::ZERO, time));
-        let row = self.figures.row(&name, whole.0, whole.1, report.bytes);
-        let loss = loss(jitter, report.lost, report.datagrams);
-        let counted = Counted {
-            out_of_order: report.out_of_order,
-            ..Counted::default()
-        };
-        let number = id(number, false);
-        let late = late(&name, whole, counted);
-        out(&format!(
-            "{number} Server Report:\n{DATAGRAM_TITLES}{row}{loss}\n{late}"
-        ));
     }
 
     /// True if heads are printed.
@@ -410,10 +381,13 @@ impl Iperf2Board {
             if !shown.since.plus(from + every).left().is_zero() {
                 continue;
             }
-            let now = shown.counts.now();
-            let new = now.since(shown.before);
+            let now = shown.counted();
+            let (new, delays) = (now.since(shown.before), shown.counts.end_interval());
             (shown.before, shown.turn) = (now, shown.turn + 1);
-            self.row(&mut state, shown, (from, from + every), new);
+            shown.delays = shown.delays.plus(&delays);
+            let times = (from, from + every);
+            self.row(&mut state, shown, times, (new, delays));
+            self.both_ways(&mut state, &shown.direction, shown.turn, times, new);
             let earlier = shown.is_new.unwrap_or_default();
             shown.is_new = Some(earlier.plus(new));
             changed.push(shown.direction.client.ip());
@@ -442,108 +416,9 @@ impl Iperf2Board {
         }
         state.shown = all;
     }
-
-    /// Prints titles, unless they were printed since no stream ran.
-    fn title(&self, state: &mut BoardState, titles: &'static str) {
-        if self.leaves_out('D') || state.titles.contains(&titles) {
-            return;
-        }
-        state.titles.push(titles);
-        out(titles);
-    }
-
-    fn row(
-        &self,
-        state: &mut BoardState,
-        shown: &RunningDirection,
-        (from, to): (Duration, Duration),
-        counted: Counted,
-    ) {
-        let direction = shown.direction;
-        let jitter = shown.counts.jitter.load(Ordering::Relaxed);
-        let quality = (direction.carries == Carries::Datagrams).then_some([
-            jitter,
-            counted.lost,
-            counted.total,
-            counted.out_of_order,
-        ]);
-        if self.args.csv {
-            let row = CsvRow {
-                stamp: &stamp(false),
-                near: (&self.address(direction.client), direction.client.port()),
-                far: (&self.address(direction.own), direction.own.port()),
-                number: direction.number,
-                times: (from, to),
-                bytes: counted.bytes,
-                quality,
-            };
-            if !self.args.left_out.contains('D') {
-                out(&row.text());
-            }
-            return;
-        }
-        if self.args.sum_only || self.leaves_out('D') {
-            return;
-        }
-        self.title(
-            state,
-            if quality.is_some() {
-                DATAGRAM_TITLES
-            } else {
-                TITLES
-            },
-        );
-        let name = id(direction.number, direction.is_marked);
-        let mut row = self.figures.row(&name, from, to, counted.bytes);
-        if quality.is_some() {
-            let jitter = Duration::from_micros(jitter);
-            row.push_str(&loss(jitter, counted.lost, counted.total));
-        }
-        row.push('\n');
-        if quality.is_some() {
-            row.push_str(&late(&name, (from, to), counted));
-        }
-        out(&row);
-    }
-
-    fn sum(
-        &self,
-        state: &mut BoardState,
-        group: &ClientGroup,
-        (from, to): (Duration, Duration),
-        total: Counted,
-    ) {
-        if self.leaves_out('D') {
-            return;
-        }
-        let name = if self.args.sum_only {
-            self.title(state, SUM_TITLES);
-            format!("[SUM-{}]", group.directions)
-        } else {
-            self.title(state, TITLES);
-            "[SUM]".to_owned()
-        };
-        let mut row = self.figures.row(&name, from, to, total.bytes);
-        if group.has_datagrams {
-            row.push_str(&lost_of_sum(total.lost, total.total));
-        }
-        row.push('\n');
-        if group.has_datagrams {
-            row.push_str(&late(&name, (from, to), total));
-        }
-        out(&row);
-    }
 }
 
-/// The line of datagrams that came late, behind a row.
-fn late(name: &str, (from, to): (Duration, Duration), counted: Counted) -> String {
-    if counted.out_of_order == 0 {
-        return String::new();
-    }
-    format!(
-        "{name} {:.4}-{:.4} sec  {} datagrams received out-of-order\n",
-        from.as_secs_f64(),
-        to.as_secs_f64(),
-        counted.out_of_order
-    )
+/// Number of datagrams that the original prints: the final one counts, and one more.
+const fn original_count(transfer: &Transfer) -> u64 {
+    transfer.calls + 2
 }

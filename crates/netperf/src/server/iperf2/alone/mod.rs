@@ -1,6 +1,7 @@
 //! `iperf -s`: a server with the options and the output of iperf 2.1.8, in one process.
 
 mod board;
+mod counts;
 mod shown;
 
 use std::io;
@@ -21,13 +22,13 @@ use netperf_os::resolve::{Want, resolve};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready, sleep};
 use netperf_os::{Domain, Protocol, Socket, Type, alarm};
-use netperf_report::iperf2::RULE;
 
-pub(super) use self::board::{Iperf2Board, ShownCounts};
+pub(super) use self::board::Iperf2Board;
+pub(super) use self::counts::ShownCounts;
 pub(super) use self::shown::{ShownBack, ShownConnection, ShownFlow};
 use super::connection::serve_shown as serve_connection;
-use super::datagrams::serve_shown as serve_datagrams;
-use crate::iperf2::stamp;
+use super::datagrams::{MOST as MOST_DATAGRAM, serve_shown as serve_datagrams};
+use crate::iperf2::{ListeningHead, stamp};
 use crate::iperf3::socket::addresses;
 use crate::output::{err, out, system_text};
 use crate::server::listen::detach;
@@ -145,6 +146,15 @@ fn socket(args: &Iperf2Args) -> io::Result<Socket> {
         (Type::STREAM, Protocol::TCP)
     };
     let socket = Socket::new(Domain::for_address(at), kind, Some(protocol))?;
+    if let Some(tos) = args.plan.tos {
+        let option = if at.is_ipv6() {
+            IntOption::TrafficClassV6
+        } else {
+            IntOption::TosV4
+        };
+        // Accepted connections have it, too.
+        sockopt::set(socket.as_fd(), option, tos.into())?;
+    }
     if let Some(window) = args.window {
         socket.set_recv_buffer_size(window)?;
         socket.set_send_buffer_size(window)?;
@@ -170,31 +180,35 @@ fn socket(args: &Iperf2Args) -> io::Result<Socket> {
 }
 
 fn head(args: &Iperf2Args, socket: &Socket, board: &Iperf2Board) {
-    let (protocol, kind) = if args.plan.udp {
-        ("UDP", "UDP buffer size")
-    } else {
-        ("TCP", "TCP window size")
-    };
-    let mut text = format!(
-        "{RULE}Server listening on {protocol} port {}\n",
-        args.plan.port
-    );
-    if args.single && !args.plan.udp {
-        text.push_str("Server set to single client traffic mode (serialize traffic tests)\n");
+    let mut settings = String::new();
+    if let Some(name) = args.congestion.as_ref().filter(|_| !args.plan.udp) {
+        settings.push_str(&format!("TCP congestion control set to {name}\n"));
     }
-    if args.shows_segment && !args.plan.udp {
+    if let Some(size) = args.segment.filter(|_| !args.plan.udp) {
+        settings.push_str(&format!("MSS req size {size} bytes (per TCP_MAXSEG)\n"));
+    } else if args.shows_segment && !args.plan.udp {
         if let Ok(size) = sockopt::fetch(socket.as_fd(), IntOption::SegmentSize) {
-            text.push_str(&format!("MSS size {size} bytes\n"));
+            settings.push_str(&format!("MSS size {size} bytes\n"));
         }
     }
-    if let Some(name) = args.congestion.as_ref().filter(|_| !args.plan.udp) {
-        text.push_str(&format!("TCP congestion control set to {name}\n"));
+    if let Some(tos) = args.plan.tos {
+        settings.push_str(&format!("TOS will be set to 0x{tos:x}\n"));
     }
-    let size = u64::try_from(socket.recv_buffer_size().unwrap_or_default()).unwrap_or_default();
-    let requested = args.window.and_then(|window| u64::try_from(window).ok());
-    text.push_str(&board.figures().window(kind, size, requested));
-    text.push_str(RULE);
-    out(&text);
+    if args.single && !args.plan.udp {
+        settings.push_str("Server set to single client traffic mode (serialize traffic tests)\n");
+    }
+    let head = ListeningHead {
+        args,
+        port: args.plan.port,
+        socket,
+        read: if args.plan.udp {
+            MOST_DATAGRAM
+        } else {
+            board.largest_read()
+        },
+        settings: &settings,
+    };
+    out(&head.text());
 }
 
 /// Prints rows until `is_over`, or the user stops the server.

@@ -6,16 +6,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netperf_engine::iperf2::{Transfer, TransferEnd};
-use netperf_model::figures::count;
-use netperf_model::iperf2::Iperf2Rate;
+use netperf_model::iperf2::BLOCK;
 use netperf_os::Socket;
-use netperf_report::iperf2::RULE;
 use netperf_session::iperf2::SendOrder;
 use netperf_session::iperf2::account::DatagramAccount;
 use netperf_session::iperf2::flow::{DatagramFlow, FlowSending};
 use netperf_wire::iperf2::{ClientHeader, ServerReport, UpperFlags};
 
-use super::board::{AcceptedStream, Carries, Iperf2Board, ShownCounts, ShownDirection};
+use super::board::{AcceptedStream, Carries, Iperf2Board, ShownDirection, StreamLine};
+use super::counts::ShownCounts;
+use crate::iperf2::{ConnectingHead, is_one_host};
 use crate::iperf3::socket::addresses;
 use crate::output::out;
 
@@ -29,27 +29,24 @@ pub(in crate::server) struct ShownConnection<'a> {
     pub(in crate::server) accepted: Option<AcceptedStream<'a>>,
 }
 
+/// The type of service that a header asks for.
+fn type_of_service(header: Option<&ClientHeader>) -> u8 {
+    let extension = header.and_then(|header| header.extension);
+    extension.map_or(0, |one| u8::try_from(one.tos).unwrap_or_default())
+}
+
+/// True if both ends have one clock: they are one host, or the client says that its clock and that
+/// of the server are the same (`--trip-times`).
+fn has_one_clock(header: Option<&ClientHeader>, own: SocketAddr, client: SocketAddr) -> bool {
+    let upper = header.map(ClientHeader::upper).unwrap_or_default();
+    upper.contains(UpperFlags::TRIP_TIMES) || is_one_host(own, client)
+}
+
 /// Counters of both directions.
 #[derive(Debug, Default)]
 pub(in crate::server) struct ConnectionCounts {
     pub(in crate::server) received: Arc<ShownCounts>,
     pub(in crate::server) sent: Arc<ShownCounts>,
-}
-
-/// Remarks of a header in the line of a connection.
-fn remarks(header: Option<&ClientHeader>) -> String {
-    let tos = header
-        .and_then(|header| header.extension)
-        .map(|one| one.tos);
-    let mut notes = String::new();
-    if let Some(tos) = tos.filter(|tos| *tos > 0) {
-        notes.push_str(&format!(" (tos rx=0x{tos:x})"));
-    }
-    let upper = header.map(ClientHeader::upper);
-    if upper.is_some_and(|upper| upper.contains(UpperFlags::TRIP_TIMES)) {
-        notes.push_str(" (trip-times)");
-    }
-    notes
 }
 
 impl ShownConnection<'_> {
@@ -66,59 +63,100 @@ impl ShownConnection<'_> {
             return ConnectionCounts::default();
         };
         let header = ClientHeader::decode(header).ok();
+        let header = header.as_ref();
         let way = match (receives, sends && back.is_none()) {
             (true, true) => " (full-duplex)",
             (false, true) => " (reverse)",
             (_, false) => "",
         };
-        let notes = format!("{way}{}", remarks(header.as_ref()));
         let number = self.number.unwrap_or_else(|| {
-            self.board
-                .connected((own, client), false, &notes, Some(control))
+            self.board.connected(&StreamLine {
+                ends: (own, client),
+                way,
+                is_back: false,
+                header,
+                socket: control,
+            })
         });
         self.number = Some(number);
         let mut counts = ConnectionCounts::default();
-        let direction = |number, is_marked, own, client| ShownDirection {
+        let direction = |number, is_marked, (own, client), carries| ShownDirection {
             number,
             is_marked,
             own,
             client,
-            carries: Carries::Bytes,
+            carries,
+            is_enhanced: self.board.is_enhanced(header),
+            has_one_clock: has_one_clock(header, own, client),
+            is_pair: receives && sends && back.is_none(),
         };
         if receives {
-            counts.received = self.board.begin(direction(number, false, own, client));
+            let upper = header.map(ClientHeader::upper).unwrap_or_default();
+            let carries = if upper.contains(UpperFlags::TRIP_TIMES) {
+                Carries::Blocks
+            } else {
+                Carries::Bytes
+            };
+            let direction = direction(number, false, (own, client), carries);
+            counts.received = self.board.begin(direction, None);
         }
-        if !sends {
-            self.accepted = None;
-            return counts;
+        if sends {
+            let sent = match back {
+                None => {
+                    let direction = direction(number, receives, (own, client), Carries::OwnBytes);
+                    Some(self.board.begin(direction, Some(control)))
+                }
+                Some(back) => self.begin_back(back, header, &direction),
+            };
+            counts.sent = sent.unwrap_or_default();
         }
-        counts.sent = match back {
-            None => self.board.begin(direction(number, receives, own, client)),
-            Some(back) => {
-                let (Some(own), Some(client)) = addresses(back) else {
-                    return counts;
-                };
-                self.head_of_back(back, client);
-                let ends = (own, client);
-                let number = self.board.connected(ends, true, " (reverse)", Some(back));
-                self.board.begin(direction(number, true, own, client))
-            }
-        };
         self.accepted = None;
         counts
     }
 
+    /// The server begins to send over a connection of its own.
+    fn begin_back(
+        &self,
+        back: &Socket,
+        header: Option<&ClientHeader>,
+        direction: &dyn Fn(u32, bool, (SocketAddr, SocketAddr), Carries) -> ShownDirection,
+    ) -> Option<Arc<ShownCounts>> {
+        let (Some(own), Some(client)) = addresses(back) else {
+            return None;
+        };
+        self.head_of_back(back, header, client);
+        let number = self.board.connected(&StreamLine {
+            ends: (own, client),
+            way: " (reverse)",
+            is_back: true,
+            header,
+            socket: back,
+        });
+        let direction = direction(number, true, (own, client), Carries::OwnBytes);
+        Some(self.board.begin(direction, Some(back)))
+    }
+
     /// The head of a connection back.
-    fn head_of_back(&self, back: &Socket, client: SocketAddr) {
-        if self.board.shows_settings() {
-            let size = back.send_buffer_size().unwrap_or_default();
-            let size = u64::try_from(size).unwrap_or_default();
-            let window = self.board.figures().window("TCP window size", size, None);
-            let (host, port) = (self.board.address(client), client.port());
-            out(&format!(
-                "{RULE}Client connecting to {host}, TCP port {port}\n{window}{RULE}"
-            ));
+    fn head_of_back(&self, back: &Socket, header: Option<&ClientHeader>, client: SocketAddr) {
+        if !self.board.shows_settings() {
+            return;
         }
+        let block = header.map_or(0, |header| header.buffer_len);
+        let block = usize::try_from(block).ok().filter(|block| *block > 0);
+        let size = back.send_buffer_size().unwrap_or_default();
+        let size = u64::try_from(size).unwrap_or_default();
+        let head = ConnectingHead {
+            args: self.board.args(),
+            host: &self.board.address(client),
+            port: client.port(),
+            streams: 1,
+            block: block.unwrap_or(BLOCK),
+            rate: None,
+            tos: type_of_service(header),
+            settings: "",
+            window: &self.board.figures().window("TCP window size", size, None),
+        };
+        out(&head.text());
     }
 
     /// Both directions have ended; one that failed has no transfer.
@@ -146,25 +184,36 @@ impl ShownFlow {
     /// A flow begins.
     pub(in crate::server) fn begin(
         board: &Arc<Iperf2Board>,
-        own: SocketAddr,
-        client: SocketAddr,
+        (own, client): (SocketAddr, SocketAddr),
+        socket: &Socket,
         flow: &DatagramFlow,
     ) -> Self {
-        let (way, receives, carries) = match flow.sending {
+        let (way, receives, sends) = match flow.sending {
             Some(FlowSending::Reverse(_)) => (" (reverse) (no-udp-fin)", false, true),
             Some(FlowSending::Both(_)) => (" (full-duplex) (no-udp-fin)", true, true),
             Some(FlowSending::Back(..)) | None => ("", true, false),
         };
-        let number = board.connected((own, client), false, way, None);
+        let header = flow.header.as_ref().map(|one| &one.header);
+        let number = board.connected(&StreamLine {
+            ends: (own, client),
+            way,
+            is_back: false,
+            header,
+            socket,
+        });
         let direction = |is_marked, carries| ShownDirection {
             number,
             is_marked,
             own,
             client,
             carries,
+            is_enhanced: board.is_enhanced(header),
+            has_one_clock: has_one_clock(header, own, client),
+            is_pair: receives && sends,
         };
-        let received = receives.then(|| board.begin(direction(false, Carries::Datagrams)));
-        let sent = carries.then(|| board.begin(direction(receives, Carries::OwnDatagrams)));
+        let begin = |direction| board.begin(direction, None);
+        let received = receives.then(|| begin(direction(false, Carries::Datagrams)));
+        let sent = sends.then(|| begin(direction(receives, Carries::OwnDatagrams)));
         let has_back = matches!(flow.sending, Some(FlowSending::Back(..)));
         if has_back {
             board.awaits_back(true);
@@ -213,46 +262,60 @@ pub(in crate::server) struct ShownBack {
     board: Arc<Iperf2Board>,
     number: u32,
     counts: Arc<ShownCounts>,
+    has_one_clock: bool,
 }
 
 impl ShownBack {
-    /// They begin.
+    /// They begin. `header` is that of the client's own flow.
     pub(in crate::server) fn begin(
         board: Arc<Iperf2Board>,
         socket: &Socket,
         order: &SendOrder,
+        header: Option<&ClientHeader>,
     ) -> Option<Self> {
         let (Some(own), Some(client)) = addresses(socket) else {
             return None;
         };
         if board.shows_settings() {
-            let bytes = u64::try_from(order.block).unwrap_or(u64::MAX);
-            let gap = match order.rate {
-                Some(Iperf2Rate::Bits(bits)) => count(bytes) * 8e6 / count(bits),
-                Some(Iperf2Rate::Packets(rate)) => 1e6 / count(rate),
-                None => 0.0,
-            };
             let size = socket.send_buffer_size().unwrap_or_default();
             let size = u64::try_from(size).unwrap_or_default();
-            let buffer = board.figures().window("UDP buffer size", size, None);
-            let (host, port, block) = (board.address(client), client.port(), order.block);
-            out(&format!(
-                "{RULE}Client connecting to {host}, UDP port {port}\nSending {block} byte \
-                 datagrams, IPG target: {gap:.2} us (kalman adjust)\n{buffer}{RULE}"
-            ));
+            let head = ConnectingHead {
+                args: board.args(),
+                host: &board.address(client),
+                port: client.port(),
+                streams: 1,
+                block: order.block,
+                rate: order.rate,
+                tos: type_of_service(header),
+                settings: "",
+                window: &board.figures().window("UDP buffer size", size, None),
+            };
+            out(&head.text());
         }
-        let number = board.connected((own, client), true, " (reverse)", None);
-        let counts = board.begin(ShownDirection {
+        let number = board.connected(&StreamLine {
+            ends: (own, client),
+            way: " (reverse)",
+            is_back: true,
+            header,
+            socket,
+        });
+        let has_one_clock = has_one_clock(header, own, client);
+        let direction = ShownDirection {
             number,
             is_marked: true,
             own,
             client,
             carries: Carries::OwnDatagrams,
-        });
+            is_enhanced: board.is_enhanced(header),
+            has_one_clock,
+            is_pair: false,
+        };
+        let counts = board.begin(direction, None);
         Some(Self {
             board,
             number,
             counts,
+            has_one_clock,
         })
     }
 
@@ -268,7 +331,7 @@ impl ShownBack {
 
     /// The client has reported.
     pub(in crate::server) fn report(&self, report: &ServerReport) {
-        self.board.report(self.number, report);
+        self.board.report(self.number, report, self.has_one_clock);
     }
 }
 
@@ -285,6 +348,7 @@ impl Drop for ShownFlow {
 #[cfg(test)]
 mod tests {
     use netperf_cli::Iperf2Args;
+    use netperf_os::{Domain, Type};
 
     use super::*;
 
@@ -300,7 +364,8 @@ mod tests {
         datagram[3] = 1;
         let flow = DatagramFlow::begin(&datagram).unwrap().unwrap();
         let address = SocketAddr::from(([127, 0, 0, 1], 5001));
-        let shown = ShownFlow::begin(&board, address, address, &flow);
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap();
+        let shown = ShownFlow::begin(&board, (address, address), &socket, &flow);
         assert!(!board.is_idle());
         drop(shown);
         assert!(board.is_idle());

@@ -16,7 +16,7 @@ use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_session::iperf2::finish::{self, FinishEffect, FinishInput, FinishState};
 use netperf_session::iperf2::flow::FlowSending;
 use netperf_session::iperf2::{LEAST_DATAGRAM, SendOrder};
-use netperf_wire::iperf2::{Datagram, fill_digits};
+use netperf_wire::iperf2::{ClientHeader, Datagram, fill_digits};
 
 use super::super::alone::{Iperf2Board, ShownBack, ShownCounts};
 use super::super::{permitted, time_and_bytes};
@@ -42,6 +42,8 @@ pub(super) struct FlowSender {
     pub(super) counts: Arc<ShownCounts>,
     /// Where a flow of its own is shown.
     pub(super) board: Option<Arc<Iperf2Board>>,
+    /// Header of the client.
+    pub(super) header: Option<ClientHeader>,
 }
 
 impl FlowSender {
@@ -73,7 +75,8 @@ impl FlowSender {
         set_patience(own.as_fd(), Some(PATIENCE))?;
         let transmit = |bytes: &[u8]| send(own.as_fd(), bytes);
         let board = self.board.clone();
-        let shown = board.and_then(|board| ShownBack::begin(board, &own, order));
+        let header = self.header.as_ref();
+        let shown = board.and_then(|board| ShownBack::begin(board, &own, order, header));
         let counts = shown.as_ref().map(ShownBack::counts);
         let sent = self.send(order, &counts.unwrap_or_default(), transmit);
         let (mut run, last) = sent.inspect_err(|_| {

@@ -1,0 +1,74 @@
+//! Values of the options of iperf 2.
+
+use std::time::Duration;
+
+use netperf_model::iperf2::Iperf2Rate;
+
+use super::Iperf2Unit;
+
+/// A number with k, m, g (powers of 1000) or K, M, G (of 1024).
+pub(super) fn size(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let factor: u32 = match text.get(digits.len()..)? {
+        "" | "b" | "B" => 1,
+        "k" => 1000,
+        "m" => 1_000_000,
+        "g" => 1_000_000_000,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => return None,
+    };
+    let number: f64 = digits.parse().ok()?;
+    let product = number * f64::from(factor);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range is checked"
+    )]
+    (0.0..1e18).contains(&product).then_some(product as u64)
+}
+
+pub(super) fn rate(text: &str) -> Option<Iperf2Rate> {
+    let rate = match text.strip_suffix("pps") {
+        Some(packets) => Iperf2Rate::Packets(size(packets)?),
+        None => Iperf2Rate::Bits(size(text)?),
+    };
+    let (Iperf2Rate::Bits(number) | Iperf2Rate::Packets(number)) = rate;
+    Some(rate).filter(|_| number > 0)
+}
+
+pub(super) fn time(text: &str) -> Option<Duration> {
+    let seconds: f64 = text.parse().ok()?;
+    let time = Duration::try_from_secs_f64(seconds).ok()?;
+    Some(time).filter(|time| !time.is_zero() && seconds < 1e7)
+}
+
+pub(super) fn port(text: &str) -> Option<u16> {
+    text.parse().ok().filter(|port| *port > 0)
+}
+
+pub(super) fn tos(text: &str) -> Option<u8> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u8::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+pub(super) fn unit(text: &str) -> Option<Iperf2Unit> {
+    Some(match text {
+        "a" => Iperf2Unit::Bits,
+        "A" => Iperf2Unit::Bytes,
+        "b" => Iperf2Unit::BitsOf(0),
+        "k" => Iperf2Unit::BitsOf(1),
+        "m" => Iperf2Unit::BitsOf(2),
+        "g" => Iperf2Unit::BitsOf(3),
+        "t" => Iperf2Unit::BitsOf(4),
+        "B" => Iperf2Unit::BytesOf(0),
+        "K" => Iperf2Unit::BytesOf(1),
+        "M" => Iperf2Unit::BytesOf(2),
+        "G" => Iperf2Unit::BytesOf(3),
+        "T" => Iperf2Unit::BytesOf(4),
+        _ => return None,
+    })
+}

@@ -1,0 +1,234 @@
+//! Rows of what several streams moved.
+
+use std::time::Duration;
+
+use netperf_engine::iperf2::READ_CLASSES;
+use netperf_model::iperf2::Iperf2Direction;
+use netperf_report::iperf2::{
+    BOTH_WAYS_TITLES, SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES, datagrams_both_ways,
+    datagrams_of_sum, enhanced, late, lost_of_sum, rest,
+};
+
+use super::ClientRows;
+use crate::client::iperf2::counts::WayCounts;
+use crate::iperf2::Iperf2Client;
+use crate::output::out;
+
+/// What several streams moved.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MovedSum {
+    pub(super) bytes: u64,
+    /// Calls of the senders.
+    pub(super) calls: u64,
+    /// Segments that were sent again.
+    pub(super) retransmits: u32,
+    /// Reads by their size.
+    pub(super) reads: [u64; READ_CLASSES],
+    /// Datagrams, as the rows of the streams tell them.
+    pub(super) datagrams: u64,
+    /// Datagrams of the server that are lost.
+    pub(super) lost: u64,
+    /// Datagrams of the server that came late.
+    pub(super) late: u64,
+}
+
+impl MovedSum {
+    /// What a direction of a stream moved in an interval.
+    pub(super) const fn of(counts: &WayCounts) -> Self {
+        Self {
+            bytes: counts.bytes,
+            calls: counts.calls,
+            retransmits: counts.retransmits,
+            reads: counts.reads,
+            datagrams: counts.calls,
+            lost: 0,
+            late: 0,
+        }
+    }
+
+    pub(super) fn plus(&self, other: &Self) -> Self {
+        let mut reads = self.reads;
+        for (all, more) in reads.iter_mut().zip(other.reads) {
+            *all += more;
+        }
+        Self {
+            bytes: self.bytes + other.bytes,
+            calls: self.calls + other.calls,
+            retransmits: self.retransmits + other.retransmits,
+            reads,
+            datagrams: self.datagrams + other.datagrams,
+            lost: self.lost + other.lost,
+            late: self.late + other.late,
+        }
+    }
+
+    /// Counts since others.
+    fn since(&self, before: &Self) -> Self {
+        let mut reads = self.reads;
+        for (new, before) in reads.iter_mut().zip(before.reads) {
+            *new = new.saturating_sub(before);
+        }
+        Self {
+            bytes: self.bytes.saturating_sub(before.bytes),
+            calls: self.calls.saturating_sub(before.calls),
+            retransmits: self.retransmits.saturating_sub(before.retransmits),
+            reads,
+            datagrams: self.datagrams.saturating_sub(before.datagrams),
+            lost: self.lost.saturating_sub(before.lost),
+            late: self.late.saturating_sub(before.late),
+        }
+    }
+}
+
+/// Titles and columns of a sum.
+struct SumForm {
+    titles: &'static str,
+    columns: String,
+}
+
+impl ClientRows {
+    /// The sum of what all streams moved behind the last interval, if it has one.
+    pub(super) fn rest_of_all(&mut self, client: &Iperf2Client, end: Duration, all: &MovedSum) {
+        let rest = rest(self.args.interval, self.turn, end);
+        let rest = rest.filter(|_| self.turn > 0 && !self.args.plan.udp);
+        if let Some(times) = rest {
+            let ways = self.before.iter().flat_map(|one| [one.sent, one.received]);
+            let before = ways.fold(MovedSum::default(), |sum, way| {
+                sum.plus(&MovedSum::of(&way))
+            });
+            self.sum(client, times, &all.since(&before));
+        }
+    }
+
+    /// The row of both directions of a stream (`-e`).
+    pub(super) fn both_ways(&mut self, number: u32, times: (Duration, Duration), all: &MovedSum) {
+        if self.is_two_way() && self.args.enhanced && self.shows_rows() {
+            let form = self.form_of_both(times, all);
+            self.sum_row(&format!("[FD{number}]"), times, all, form);
+        }
+    }
+
+    /// The sum of all streams, where they have one.
+    pub(super) fn sum(
+        &mut self,
+        client: &Iperf2Client,
+        times: (Duration, Duration),
+        all: &MovedSum,
+    ) {
+        if self.has_sum(client) {
+            let form = self.form(times, all);
+            self.sum_row(&self.sum_id(client), times, all, form);
+        }
+    }
+
+    /// The number of datagrams that all streams moved, where they have a sum.
+    pub(super) fn datagrams_of_all(&self, client: &Iperf2Client, all: &MovedSum) {
+        let plan = &self.args.plan;
+        if self.has_sum(client) && plan.udp && plan.direction.client_sends() {
+            let (streams, datagrams) = (self.directions(client), all.datagrams);
+            out(&format!("[SUM-{streams}] Sent {datagrams} datagrams\n"));
+        }
+    }
+
+    /// True if all streams have a sum. Both directions of one stream have none beside rows of
+    /// intervals, and with `-e` a row of both ways.
+    fn has_sum(&self, client: &Iperf2Client) -> bool {
+        let is_pair = self.is_two_way() && self.args.interval.is_none() && !self.args.enhanced;
+        let is_sum = client.streams.len() > 1 || self.args.sum_only || is_pair;
+        is_sum && !self.leaves_out('D')
+    }
+
+    fn sum_row(
+        &mut self,
+        name: &str,
+        (from, to): (Duration, Duration),
+        all: &MovedSum,
+        form: SumForm,
+    ) {
+        self.title(form.titles);
+        let row = self.figures.row(name, from, to, all.bytes);
+        let late = late(name, (from, to), all.late);
+        out(&format!("{row}{}\n{late}", form.columns));
+    }
+
+    /// The form of a sum, by the directions of its streams.
+    fn form(&self, (from, to): (Duration, Duration), all: &MovedSum) -> SumForm {
+        let (time, plan) = (to.saturating_sub(from), &self.args.plan);
+        let (sum_only, is_enhanced) = (self.args.sum_only, self.args.enhanced);
+        let either = |sum, plain| if sum_only { sum } else { plain };
+        let with = |titles, columns| SumForm { titles, columns };
+        match (plan.direction, plan.udp) {
+            (Iperf2Direction::FullDuplex, _) if !sum_only => self.form_of_both((from, to), all),
+            (Iperf2Direction::Reverse, true) => {
+                let columns = datagrams_of_sum(Some(all.lost), all.datagrams, time);
+                match (sum_only, is_enhanced) {
+                    (true, _) => with(SUM_DATAGRAM_TITLES, columns),
+                    (false, true) => with(enhanced::SENT_DATAGRAM_TITLES, columns),
+                    (false, false) => with(TITLES, lost_of_sum(all.lost, all.datagrams)),
+                }
+            }
+            (Iperf2Direction::Reverse, false) if is_enhanced => {
+                let titles = either(enhanced::SUM_READ_TITLES, enhanced::READ_TITLES);
+                with(titles, enhanced::reads(&all.reads))
+            }
+            (Iperf2Direction::Forward, true) if is_enhanced => {
+                let (sum, plain) = (
+                    enhanced::SUM_SENT_DATAGRAM_TITLES,
+                    enhanced::SENT_DATAGRAM_TITLES,
+                );
+                with(
+                    either(sum, plain),
+                    enhanced::sent_datagrams(all.calls, time),
+                )
+            }
+            (Iperf2Direction::Forward, false) if is_enhanced => {
+                let titles = either(enhanced::SUM_SENT_TITLES, enhanced::SENT_TITLES);
+                with(titles, enhanced::sent_by_all(all.calls, all.retransmits))
+            }
+            // Only the server sends in the second part.
+            (Iperf2Direction::Tradeoff, true) if all.calls == 0 && !sum_only => {
+                with(TITLES, lost_of_sum(all.lost, all.datagrams))
+            }
+            (
+                Iperf2Direction::Forward
+                | Iperf2Direction::Reverse
+                | Iperf2Direction::FullDuplex
+                | Iperf2Direction::Dual
+                | Iperf2Direction::Tradeoff,
+                _,
+            ) => with(either(SUM_TITLES, TITLES), String::new()),
+        }
+    }
+
+    /// The form of both directions.
+    fn form_of_both(&self, (from, to): (Duration, Duration), all: &MovedSum) -> SumForm {
+        if self.args.plan.udp {
+            SumForm {
+                titles: BOTH_WAYS_TITLES,
+                columns: datagrams_both_ways(all.datagrams, to.saturating_sub(from)),
+            }
+        } else {
+            SumForm {
+                titles: TITLES,
+                columns: String::new(),
+            }
+        }
+    }
+
+    fn sum_id(&self, client: &Iperf2Client) -> String {
+        if self.args.sum_only {
+            format!("[SUM-{}]", self.directions(client))
+        } else {
+            "[SUM]".to_owned()
+        }
+    }
+
+    /// Number of directions of all streams that run at once.
+    fn directions(&self, client: &Iperf2Client) -> usize {
+        let ways = match self.args.plan.direction {
+            Iperf2Direction::FullDuplex | Iperf2Direction::Dual => 2,
+            Iperf2Direction::Forward | Iperf2Direction::Reverse | Iperf2Direction::Tradeoff => 1,
+        };
+        client.streams.len() * ways
+    }
+}

@@ -1,0 +1,123 @@
+//! Heads: of a port that listens, and of streams that this end opens. Both ends have both: a server
+//! opens streams for `-d` and `-r`, and its client listens.
+
+use netperf_cli::Iperf2Args;
+use netperf_engine::iperf2::READ_CLASSES;
+use netperf_model::figures::count;
+use netperf_model::iperf2::Iperf2Rate;
+use netperf_os::Socket;
+use netperf_report::iperf2::{Iperf2Figures, RULE};
+
+use super::figures_of;
+
+/// The head of a port that listens.
+pub(crate) struct ListeningHead<'a> {
+    pub(crate) args: &'a Iperf2Args,
+    pub(crate) port: u16,
+    pub(crate) socket: &'a Socket,
+    /// Size of the largest read, bytes.
+    pub(crate) read: usize,
+    /// Lines of further settings.
+    pub(crate) settings: &'a str,
+}
+
+impl ListeningHead<'_> {
+    /// Its lines.
+    pub(crate) fn text(&self) -> String {
+        let (protocol, kind) = if self.args.plan.udp {
+            ("UDP", "UDP buffer size")
+        } else {
+            ("TCP", "TCP window size")
+        };
+        let (process, buffer) = self.enhanced().unwrap_or_default();
+        let size = self.socket.recv_buffer_size().unwrap_or_default();
+        let size = u64::try_from(size).unwrap_or_default();
+        let requested = self.args.window;
+        let requested = requested.and_then(|window| u64::try_from(window).ok());
+        let window = figures_of(self.args.unit).window(kind, size, requested);
+        let (port, settings) = (self.port, self.settings);
+        format!(
+            "{RULE}Server listening on {protocol} port {port}{process}\n{buffer}{settings}{window}{RULE}"
+        )
+    }
+
+    /// What `-e` adds: the process, and lines of the local address and of reads.
+    fn enhanced(&self) -> Option<(String, String)> {
+        let args = self.args;
+        if !args.enhanced {
+            return None;
+        }
+        let process = format!(" with pid {}", std::process::id());
+        let bind = args.bind.as_ref().filter(|_| args.serves);
+        let bind = bind.map_or_else(String::new, |host| {
+            format!("Binding to local address {host}\n")
+        });
+        let bytes = |size: usize| u64::try_from(size).unwrap_or_default();
+        let figures = Iperf2Figures {
+            bytes: true,
+            power: None,
+        };
+        let read = figures_of(args.unit).transfer(bytes(self.read), "Byte");
+        let width = figures.transfer(bytes(self.read / READ_CLASSES), "Byte");
+        let read = format!("Read buffer size: {read} (Dist bin width={width})\n");
+        Some((process, bind + &read))
+    }
+}
+
+/// The head of streams that this end opens.
+pub(crate) struct ConnectingHead<'a> {
+    pub(crate) args: &'a Iperf2Args,
+    pub(crate) host: &'a str,
+    pub(crate) port: u16,
+    /// Number of streams.
+    pub(crate) streams: u32,
+    /// Size of a block or datagram, bytes.
+    pub(crate) block: usize,
+    pub(crate) rate: Option<Iperf2Rate>,
+    pub(crate) tos: u8,
+    /// Lines of further settings.
+    pub(crate) settings: &'a str,
+    /// The line of the socket buffer.
+    pub(crate) window: &'a str,
+}
+
+impl ConnectingHead<'_> {
+    /// Its lines.
+    pub(crate) fn text(&self) -> String {
+        let udp = self.args.plan.udp;
+        let protocol = if udp { "UDP" } else { "TCP" };
+        let (host, port, block) = (self.host, self.port, self.block);
+        let mut text = format!("{RULE}Client connecting to {host}, {protocol} port {port}");
+        if self.args.enhanced {
+            let (process, streams) = (std::process::id(), self.streams);
+            text.push_str(&format!(" with pid {process} ({streams} flows)"));
+        }
+        text.push('\n');
+        if self.args.enhanced && !udp {
+            text.push_str(&format!("Write buffer size: {block:4} Byte\n"));
+        }
+        text.push_str(self.settings);
+        if self.args.enhanced {
+            let nagle = if self.args.no_delay {
+                " and nodelay (Nagle off)"
+            } else {
+                " (Nagle on)"
+            };
+            text.push_str(&format!("TOS set to 0x{:x}{nagle}\n", self.tos));
+        }
+        if udp {
+            let bytes = u64::try_from(block).unwrap_or(u64::MAX);
+            let gap = match self.rate {
+                Some(Iperf2Rate::Bits(bits)) => count(bytes) * 8e6 / count(bits),
+                Some(Iperf2Rate::Packets(rate)) => 1e6 / count(rate),
+                None => 0.0,
+            };
+            text.push_str(&format!(
+                "Sending {block} byte datagrams, IPG target: {gap:.2} us (kalman adjust)\n"
+            ));
+        }
+        text.push_str(self.window);
+        text.push_str(RULE);
+        text
+    }
+}

@@ -1,0 +1,52 @@
+//! Blocks with times over a connection.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use netperf_engine::iperf2::{
+    StreamOrder, Transfer, TransferCounts, epoch_micros, receive_stream_to, send_stream_by,
+};
+use netperf_os::io::send;
+use netperf_session::iperf2::blocks::{ReceivedBlocks, SentBlocks};
+
+use super::now;
+
+/// Sends blocks; each begins with its times.
+pub(crate) fn send_timed_stream(
+    fd: BorrowedFd<'_>,
+    block: &mut [u8],
+    order: &StreamOrder,
+    counts: &TransferCounts,
+    stop: &AtomicBool,
+) -> io::Result<Transfer> {
+    let mut blocks = SentBlocks::new(now());
+    // A block of which nothing could be sent keeps its times.
+    let mut is_begun = false;
+    send_stream_by(block.len(), order, counts, stop, |part| {
+        if part.start == 0 && !is_begun {
+            if let Some(whole) = block.get_mut(..part.end) {
+                blocks.begin(whole, now());
+            }
+            is_begun = true;
+        }
+        let sent = send(fd, block.get(part).unwrap_or_default())?;
+        is_begun = false;
+        Ok(sent)
+    })
+}
+
+/// Receives blocks; `ended` gets the delay of each, microseconds.
+pub(crate) fn receive_timed_stream(
+    fd: BorrowedFd<'_>,
+    buf: &mut [u8],
+    limit: (u64, Duration),
+    (counts, stop): (&TransferCounts, &AtomicBool),
+    mut ended: impl FnMut(f64),
+) -> io::Result<Transfer> {
+    let mut blocks = ReceivedBlocks::default();
+    receive_stream_to(fd, buf, limit, counts, stop, |bytes| {
+        blocks.take(bytes, epoch_micros(), &mut ended);
+    })
+}

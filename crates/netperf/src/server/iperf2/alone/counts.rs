@@ -1,0 +1,255 @@
+//! Counters of the directions of streams that a server shows: their threads write, and the board
+//! reads.
+
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use netperf_engine::iperf2::{READ_CLASSES, ReadSizes, TransferCounts};
+use netperf_model::figures::whole;
+use netperf_model::iperf2::DelayMoments;
+use netperf_session::iperf2::account::DatagramAccount;
+
+/// Counters of one direction of a stream, which its thread writes.
+#[derive(Debug, Default)]
+pub(in crate::server) struct ShownCounts {
+    pub(in crate::server) moved: TransferCounts,
+    lost: AtomicU64,
+    /// Number of the last datagram.
+    last: AtomicU64,
+    out_of_order: AtomicU64,
+    /// Jitter, microseconds.
+    jitter: AtomicU64,
+    /// Delays by interval, if they are shown.
+    delays: Option<IntervalDelays>,
+}
+
+impl ShownCounts {
+    /// Counters of a connection whose reads of at most `largest` bytes are sorted by size.
+    pub(super) fn sorting(largest: usize) -> Self {
+        Self {
+            moved: TransferCounts::sorting(largest),
+            ..Self::default()
+        }
+    }
+
+    /// The same counters, with delays.
+    pub(super) fn timing(self) -> Self {
+        Self {
+            delays: Some(IntervalDelays::default()),
+            ..self
+        }
+    }
+
+    /// Takes over the account of a flow.
+    pub(in crate::server) fn take(&self, account: &DatagramAccount) {
+        self.moved.set(account.bytes, account.order.arrived);
+        self.lost.store(account.order.lost, Ordering::Relaxed);
+        self.last.store(account.order.highest, Ordering::Relaxed);
+        self.out_of_order
+            .store(account.order.out_of_order, Ordering::Relaxed);
+        self.jitter
+            .store(whole(account.jitter()), Ordering::Relaxed);
+        if let (Some(delays), Some((transit, number))) = (&self.delays, account.last_transit()) {
+            // A datagram without a time has no new one.
+            if delays.numbers.swap(number, Ordering::Relaxed) != number {
+                delays.add(transit);
+            }
+        }
+    }
+
+    /// True if the delays of blocks are shown.
+    pub(in crate::server) const fn shows_delays(&self) -> bool {
+        self.delays.is_some()
+    }
+
+    /// Adds the delay of a block, microseconds.
+    pub(in crate::server) fn add_delay(&self, delay: f64) {
+        if let Some(delays) = &self.delays {
+            delays.add(delay);
+        }
+    }
+
+    /// Jitter, microseconds.
+    pub(super) fn jitter(&self) -> u64 {
+        self.jitter.load(Ordering::Relaxed)
+    }
+
+    /// Delays since the last call.
+    pub(super) fn end_interval(&self) -> DelayMoments {
+        let delays = self.delays.as_ref();
+        delays.map(IntervalDelays::end).unwrap_or_default()
+    }
+
+    /// Counts so far.
+    pub(super) fn now(&self) -> Counted {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let reads = self.moved.reads.as_ref();
+        Counted {
+            bytes: load(&self.moved.bytes),
+            calls: load(&self.moved.calls),
+            lost: load(&self.lost),
+            total: load(&self.last),
+            out_of_order: load(&self.out_of_order),
+            retransmits: 0,
+            reads: reads.map(ReadSizes::counts).unwrap_or_default(),
+        }
+    }
+}
+
+/// Delays by interval. The writer uses two places in turn, so that the reader has the interval that
+/// it ends for itself.
+#[derive(Debug, Default)]
+struct IntervalDelays {
+    /// Number of the interval that runs.
+    interval: AtomicU64,
+    /// Delays that the account of the flow had when the last was added.
+    numbers: AtomicU64,
+    places: [DelayPlace; 2],
+}
+
+impl IntervalDelays {
+    const fn place(&self, interval: u64) -> &DelayPlace {
+        let [even, odd] = &self.places;
+        if interval % 2 == 0 { even } else { odd }
+    }
+
+    /// Adds a delay, microseconds. Only one thread does.
+    fn add(&self, delay: f64) {
+        let interval = self.interval.load(Ordering::Acquire);
+        let place = self.place(interval);
+        let (of, mut moments) = place.read();
+        if of != interval {
+            moments = DelayMoments::default();
+        }
+        moments.add(delay);
+        place.write(interval, &moments);
+    }
+
+    /// Ends the interval.
+    fn end(&self) -> DelayMoments {
+        let interval = self.interval.fetch_add(1, Ordering::AcqRel);
+        match self.place(interval).read() {
+            (of, moments) if of == interval => moments,
+            _ => DelayMoments::default(),
+        }
+    }
+}
+
+/// Moments of an interval, which are read as they were written: the version is odd meanwhile.
+#[derive(Debug, Default)]
+struct DelayPlace {
+    version: AtomicU64,
+    interval: AtomicU64,
+    count: AtomicU64,
+    /// Bits of the other fields.
+    moments: [AtomicU64; 4],
+}
+
+impl DelayPlace {
+    fn write(&self, interval: u64, moments: &DelayMoments) {
+        let version = self.version.load(Ordering::Relaxed);
+        self.version.store(version + 1, Ordering::Relaxed);
+        fence(Ordering::Release);
+        self.interval.store(interval, Ordering::Relaxed);
+        self.count.store(moments.count, Ordering::Relaxed);
+        let fields = [moments.min, moments.max, moments.mean, moments.squares];
+        for (place, field) in self.moments.iter().zip(fields) {
+            place.store(field.to_bits(), Ordering::Relaxed);
+        }
+        self.version.store(version + 2, Ordering::Release);
+    }
+
+    /// The number of the interval, and its moments.
+    fn read(&self) -> (u64, DelayMoments) {
+        loop {
+            let version = self.version.load(Ordering::Acquire);
+            let interval = self.interval.load(Ordering::Relaxed);
+            let count = self.count.load(Ordering::Relaxed);
+            let fields = self.moments.each_ref();
+            let fields = fields.map(|field| f64::from_bits(field.load(Ordering::Relaxed)));
+            fence(Ordering::Acquire);
+            if version % 2 == 0 && self.version.load(Ordering::Relaxed) == version {
+                let [min, max, mean, squares] = fields;
+                let moments = DelayMoments {
+                    count,
+                    min,
+                    max,
+                    mean,
+                    squares,
+                };
+                return (interval, moments);
+            }
+            // A writer takes less than a microsecond.
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// Counts at a moment, or of an interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    pub(super) bytes: u64,
+    /// Calls, or datagrams that were moved.
+    pub(super) calls: u64,
+    pub(super) lost: u64,
+    pub(super) total: u64,
+    pub(super) out_of_order: u64,
+    /// Segments that were sent again.
+    pub(super) retransmits: u32,
+    /// Reads by their size.
+    pub(super) reads: [u64; READ_CLASSES],
+}
+
+impl Counted {
+    pub(super) fn since(self, before: Self) -> Self {
+        let mut reads = self.reads;
+        for (new, before) in reads.iter_mut().zip(before.reads) {
+            *new = new.saturating_sub(before);
+        }
+        Self {
+            bytes: self.bytes.saturating_sub(before.bytes),
+            calls: self.calls.saturating_sub(before.calls),
+            lost: self.lost.saturating_sub(before.lost),
+            total: self.total.saturating_sub(before.total),
+            out_of_order: self.out_of_order.saturating_sub(before.out_of_order),
+            retransmits: self.retransmits.saturating_sub(before.retransmits),
+            reads,
+        }
+    }
+
+    pub(super) fn plus(self, other: Self) -> Self {
+        let mut reads = self.reads;
+        for (all, more) in reads.iter_mut().zip(other.reads) {
+            *all += more;
+        }
+        Self {
+            bytes: self.bytes + other.bytes,
+            calls: self.calls + other.calls,
+            lost: self.lost + other.lost,
+            total: self.total + other.total,
+            out_of_order: self.out_of_order + other.out_of_order,
+            retransmits: self.retransmits + other.retransmits,
+            reads,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_belong_to_the_interval_in_which_they_were_added() {
+        let counts = ShownCounts::default().timing();
+        let delays = counts.delays.as_ref().unwrap();
+        assert_eq!(counts.end_interval().count, 0);
+        delays.add(5.0);
+        delays.add(7.0);
+        let first = counts.end_interval();
+        assert_eq!((first.count, first.min, first.max), (2, 5.0, 7.0));
+        assert_eq!(counts.end_interval().count, 0);
+        assert_eq!(counts.end_interval().count, 0);
+        delays.add(9.0);
+        let last = counts.end_interval();
+        assert_eq!((last.count, last.mean), (1, 9.0));
+    }
+}

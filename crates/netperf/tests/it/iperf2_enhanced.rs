@@ -1,0 +1,188 @@
+//! Further columns (`-e`, `--trip-times`), tests in both directions and sums of a client: ours
+//! against those of iperf 2.1.8.
+
+use std::net::{TcpListener, UdpSocket};
+use std::path::Path;
+
+use netperf_testkit::{Finished, Invocation, Scratch};
+
+use super::iperf2_served::{PATIENCE, Served, link, masked, stock};
+
+/// The original loses parallel streams, and the answer to a final datagram, now and then.
+const TRIES: usize = 3;
+
+/// Options of our server and of the client.
+const CLIENTS: [(&str, &str); 17] = [
+    ("-P 1", "-t 1 -b 8m -l 8K -d -L BACK"),
+    ("-P 1", "-t 1 -b 8m -l 8K -r -L BACK -e"),
+    ("-P 1", "-t 1 -b 8m -l 8K -d -L BACK -e -w 64K"),
+    ("-P 1 -u", "-u -t 1 -b 1m -d -L BACK"),
+    ("-P 1 -u", "-u -t 1 -b 1m -r -L BACK -w 64K"),
+    ("-P 1", "-t 1 -b 8m -l 8K -R -e"),
+    ("-P 1", "-t 1 -b 8m -l 8K --full-duplex -e"),
+    ("-P 1", "-t 1 -b 8m -l 8K -N -M 1000 -e"),
+    ("-P 1", "-t 1 -b 8m -l 8K --trip-times"),
+    ("-P 1 -u -e", "-u -t 1 -b 1m"),
+    ("-P 1 -u", "-u -t 1 -b 1m -e"),
+    ("-P 1 -u", "-u -t 1 -b 1m -R -e"),
+    ("-P 1 -u", "-u -t 1 -b 1m --full-duplex -e"),
+    ("-P 1 -u", "-u -t 1 -b 1m --sum-only"),
+    ("-P 1 -u", "-u -t 1 -b 1m --sum-only -e"),
+    ("-P 2", "-t 1 -b 8m -l 8K --sum-only -e -P 2"),
+    ("-P 2", "-t 1 -b 8m -l 8K -e -P 2"),
+];
+
+/// A free port above another. Below it, the original prints a range of ports.
+fn free_port_above(other: u16) -> u16 {
+    let is_free = |port: &u16| {
+        let at = ("0.0.0.0", *port);
+        TcpListener::bind(at).is_ok() && UdpSocket::bind(at).is_ok()
+    };
+    let mut above = other.saturating_add(1)..=u16::MAX;
+    above.find(is_free).expect("a free port")
+}
+
+/// Runs a client of our server.
+fn run(program: &Path, own: &Path, (of_server, of_client): (&str, &str)) -> Finished {
+    let of_server: Vec<&str> = of_server.split(' ').collect();
+    for _ in 0..4 {
+        let served = Served::start(own, &of_server);
+        let back = free_port_above(served.port).to_string();
+        let client = Invocation::new(program)
+            .args(["-c", "127.0.0.1", "-p", &served.port.to_string()])
+            .args(of_client.replace("BACK", &back).split(' '))
+            .patience(PATIENCE)
+            .run();
+        // Another process may take the free port first.
+        if client.stderr.contains("listener bind failed") {
+            served.interrupt();
+            continue;
+        }
+        assert_eq!(client.status.code(), Some(0), "{}", client.account());
+        let server = served.running.finish();
+        assert_eq!(server.status.code(), Some(0), "{}", server.account());
+        return client;
+    }
+    panic!("no port is free");
+}
+
+/// The distinct lines, which threads print in any order, without sizes of buffers.
+fn lines(text: &str) -> Vec<String> {
+    let is_kept = |line: &&str| {
+        let is_size = line.contains("size: ") || line.contains("WARN");
+        !is_size && !line.is_empty()
+    };
+    let mut lines: Vec<String> = text.lines().filter(is_kept).map(masked).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+#[test]
+fn lines_of_a_client_are_those_of_the_original() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let difference = |case: (&str, &str)| {
+        let mut wrong = String::new();
+        for _ in 0..TRIES {
+            let [ours, theirs] = [&own, &stock].map(|program| run(program, &own, case));
+            if lines(&ours.stdout) == lines(&theirs.stdout) {
+                return None;
+            }
+            wrong = format!("{case:?}\n{}\n{}", ours.account(), theirs.account());
+        }
+        Some(wrong)
+    };
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let cases = CLIENTS.iter();
+        let threads: Vec<_> = cases
+            .map(|case| scope.spawn(|| difference(*case)))
+            .collect();
+        let ended = threads.into_iter().map(|one| one.join().expect("a thread"));
+        ended.flatten().collect()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// Counts behind the sizes of reads: the sum, and the classes.
+fn reads(row: &str) -> Option<(u64, Vec<u64>)> {
+    let word = row.split_whitespace().find(|word| word.contains('='))?;
+    let (sum, classes) = word.split_once('=')?;
+    let classes = classes.split(':').map(str::parse);
+    Some((sum.parse().ok()?, classes.collect::<Result<_, _>>().ok()?))
+}
+
+#[test]
+fn reads_of_a_server_are_sorted_by_size() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let served = Served::start(&own, &["-P", "1", "-e", "-l", "8000"]);
+    let client = Invocation::new(&own)
+        .args(["-c", "127.0.0.1", "-p", &served.port.to_string()])
+        .args(["-n", "1M"])
+        .patience(PATIENCE)
+        .run();
+    assert_eq!(client.status.code(), Some(0), "{}", client.account());
+    let server = served.running.finish();
+    let text = &server.stdout;
+    assert!(
+        text.contains("Read buffer size: 7.81 KByte (Dist bin width=1000 Byte)\n"),
+        "{}",
+        server.account()
+    );
+    let row = text.lines().find(|line| line.contains("] 0.0000-"));
+    let (sum, classes) = row.and_then(reads).expect("reads");
+    assert_eq!(classes.len(), 8, "{}", server.account());
+    assert_eq!(classes.iter().sum::<u64>(), sum, "{}", server.account());
+    // Each read has 8000 bytes at most.
+    assert!(sum >= (1 << 20) / 8000, "{}", server.account());
+}
+
+#[test]
+fn each_block_with_times_has_a_delay_at_both_kinds_of_servers() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    for program in stock().iter().chain([&own]) {
+        let served = Served::start(program, &["-P", "1", "-e"]);
+        let client = Invocation::new(&own)
+            .args(["-c", "127.0.0.1", "-p", &served.port.to_string()])
+            .args(["-n", "80K", "-l", "8K", "--trip-times"])
+            .patience(PATIENCE)
+            .run();
+        assert_eq!(client.status.code(), Some(0), "{}", client.account());
+        assert!(client.stderr.is_empty(), "{}", client.account());
+        assert!(client.stdout.contains(" (trip-times) "));
+        let server = served.running.finish();
+        assert!(server.stderr.is_empty(), "{}", server.account());
+        assert!(
+            server.stdout.contains(" ms (10/8192) "),
+            "{}",
+            server.account()
+        );
+    }
+}
+
+#[test]
+fn rows_of_datagrams_that_are_sent_have_their_number() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let client = run(&own, &own, ("-P 1 -u", "-u -t 2.1 -i 1 -b 1m -l 1000 -y C"));
+    let rows = client.stdout.lines();
+    let intervals = rows.filter(|row| !row.contains(",0.0-2.1,"));
+    let of = |row: &str| {
+        let fields: Vec<u64> = row.split(',').filter_map(|one| one.parse().ok()).collect();
+        // Time of day, ports, number, bytes, rate, lost, total and late.
+        let [_, _, _, _, bytes, _, lost, total, late] = fields[..] else {
+            panic!("{row}");
+        };
+        (bytes, lost, total, late)
+    };
+    let rows: Vec<_> = intervals.map(of).collect();
+    assert_eq!(rows.len(), 2, "{}", client.account());
+    for (bytes, lost, total, late) in rows {
+        assert_eq!((lost, late), (0, 0), "{}", client.account());
+        // Both counts are read while datagrams are sent.
+        assert!(total > 0 && bytes.abs_diff(1000 * total) <= 1000);
+    }
+}

@@ -1,8 +1,9 @@
 //! iperf 2 beside netperf at netserver: Debian's iperf 2.1.8 as the client.
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpStream, UdpSocket};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
+use std::thread::sleep;
 use std::time::Duration;
 
 use netperf_model::iperf2::{Iperf2Direction, Iperf2Plan};
@@ -177,6 +178,24 @@ fn threat_model_a_stock_client_is_connected_back_to() {
         assert!(number(record, "bytes_sent") > 0, "{record}");
         assert!(number(record, "bytes_received") > 0, "{record}");
     }
+}
+
+#[test]
+fn a_client_that_is_late_with_its_first_bytes_is_connected_back_to() {
+    let served = ServedIperf2::start(&[]);
+    let back = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = back.local_addr().expect("its address").port();
+    let mut client = TcpStream::connect(("127.0.0.1", served.port)).expect("a connection");
+    // The session of the connection has begun long before.
+    sleep(Duration::from_millis(700));
+    // A header of version 1: run now, one stream, the port, sizes, 0.1 s.
+    let words: [i32; 6] = [i32::MIN + 1, 1, port.into(), 8192, 0, -10];
+    let header: Vec<u8> = words.into_iter().flat_map(i32::to_be_bytes).collect();
+    client.write_all(&header).expect("a header");
+    client.write_all(&[b'0'; 8192]).expect("data");
+    back.set_nonblocking(true).expect("an option");
+    let connected = eventually(Duration::from_secs(20), || back.accept().is_ok());
+    assert!(connected, "the server does not connect back");
 }
 
 /// Options of a flow: its name and the datagrams that the server reports, if it does.

@@ -46,10 +46,19 @@ const KEEP_ALIVE: [(IntOption, i32); 4] = [
     (IntOption::KeepCount, 3),
 ];
 
-/// Port to which a client asks to be connected back, if its first bytes have arrived and do so.
+/// Time for the first bytes of a client to arrive.
+const FIRST_BYTES: Duration = Duration::from_secs(3);
+
+/// Port to which a client asks to be connected back, if its first bytes do so. A client on a busy host
+/// may send them later than this process begins, which is then confined to what they ask for.
 pub(in crate::server) fn port_back(control: &Socket) -> Option<u16> {
+    sockopt::set_wake_threshold(control.as_fd(), PORT_BYTES);
+    let arrived = ready(control.as_fd(), Interest::Read, FIRST_BYTES);
+    sockopt::set_wake_threshold(control.as_fd(), 1);
     let mut first = [0; PORT_BYTES];
-    let count = peek_at(control.as_fd(), &mut first).ok()?;
+    let count = arrived
+        .and_then(|_| peek_at(control.as_fd(), &mut first))
+        .ok()?;
     asks_for_port(first).filter(|_| count == PORT_BYTES)
 }
 

@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 use std::net::{Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::process::signal;
@@ -82,17 +84,33 @@ impl Drop for Netserver {
     }
 }
 
-/// A port that is free for TCP and UDP, in both families.
+/// Ports that the kernel gives to no connection by itself (`net.ipv4.ip_local_port_range`).
+const PORTS: Range<u16> = 13_000..32_000;
+/// Ports that this process has tried.
+static TRIED: AtomicU32 = AtomicU32::new(0);
+
+/// A port that is free for TCP and UDP, in both families. Only this process is given it, until it has
+/// been given all of them.
+///
+/// # Panics
+/// When no port is free.
 pub fn free_port() -> u16 {
-    let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
-    for _ in 0..100 {
-        let listener = TcpListener::bind(any)
-            .or_else(|_| TcpListener::bind("0.0.0.0:0"))
-            .expect("a free port");
-        let at = listener.local_addr().expect("its address");
-        if UdpSocket::bind(at).is_ok() {
-            return at.port();
-        }
-    }
-    panic!("no port is free for both TCP and UDP");
+    // Processes that run at the same time begin at different ports.
+    let first = std::process::id().wrapping_mul(101);
+    let is_free = |port: &u16| {
+        let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, *port));
+        let listener = TcpListener::bind(any).or_else(|_| TcpListener::bind(("0.0.0.0", *port)));
+        listener
+            .and_then(|listener| UdpSocket::bind(listener.local_addr()?))
+            .is_ok()
+    };
+    let next = || {
+        let number = first.wrapping_add(TRIED.fetch_add(1, Ordering::Relaxed));
+        let above = number % u32::from(PORTS.end - PORTS.start);
+        PORTS.start + u16::try_from(above).expect("below the end of the ports")
+    };
+    let mut ports = std::iter::repeat_with(next).take(PORTS.len());
+    ports
+        .find(is_free)
+        .expect("a port that is free for TCP and UDP")
 }

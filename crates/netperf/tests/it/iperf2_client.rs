@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Scratch, eventually, ours, require, server::free_port,
+    Finished, Invocation, Netserver, Place, Scratch, eventually, note, ours, require,
+    server::free_port,
 };
 
 use super::iperf2_served::Served;
@@ -70,12 +71,39 @@ impl Link {
         self.0.path().join("iperf")
     }
 
-    fn run(&self, server: &Iperf2Server, words: &[&str]) -> Finished {
-        let done = Invocation::new(&self.path())
+    /// A test in both directions. On a busy machine, one connection back in some hundred has not
+    /// come in 10 s, for a reason that is not known; three in a row fail.
+    fn run_both_ways(&self, server: &Iperf2Server, kind: &str) -> Finished {
+        let run = || {
+            let back = free_port().to_string();
+            self.begin(
+                server,
+                &[kind, "-L", &back, "-t", "1", "-b", "8m", "-l", "8K"],
+            )
+        };
+        let mut done = run();
+        for _ in 1..3 {
+            if !done.stderr.contains("did not connect back") {
+                break;
+            }
+            note(&done.account());
+            done = run();
+        }
+        assert!(done.status.success(), "{kind}: {done:?}");
+        assert!(done.stderr.is_empty(), "{kind}: {done:?}");
+        done
+    }
+
+    fn begin(&self, server: &Iperf2Server, words: &[&str]) -> Finished {
+        Invocation::new(&self.path())
             .args(["-c", "127.0.0.1", "-p", &server.port().to_string()])
             .args(words)
             .patience(Duration::from_secs(60))
-            .run();
+            .run()
+    }
+
+    fn run(&self, server: &Iperf2Server, words: &[&str]) -> Finished {
+        let done = self.begin(server, words);
         assert!(done.status.success(), "{words:?}: {done:?}");
         assert!(done.stderr.is_empty(), "{words:?}: {done:?}");
         done
@@ -120,9 +148,7 @@ fn servers_connect_back() {
     let servers = [Iperf2Server::stock(&[]), Some(Iperf2Server::ours())];
     for server in servers.into_iter().flatten() {
         for kind in ["-d", "-r"] {
-            let back = free_port().to_string();
-            let words = [kind, "-L", &back, "-t", "1", "-b", "8m", "-l", "8K"];
-            let done = link.run(&server, &words);
+            let done = link.run_both_ways(&server, kind);
             let rows = done.stdout.lines().filter(|line| line.contains(" 0.0000-"));
             assert_eq!(rows.count(), 2, "{}", done.stdout);
         }

@@ -1,10 +1,9 @@
 //! Further columns (`-e`, `--trip-times`), tests in both directions and sums of a client: ours
 //! against those of iperf 2.1.8.
 
-use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 
-use netperf_testkit::{Finished, Invocation, Scratch};
+use netperf_testkit::{Finished, Invocation, Scratch, server::free_port};
 
 use super::iperf2_served::{PATIENCE, Served, link, masked, stock};
 
@@ -34,12 +33,8 @@ const CLIENTS: [(&str, &str); 17] = [
 
 /// A free port above another. Below it, the original prints a range of ports.
 fn free_port_above(other: u16) -> u16 {
-    let is_free = |port: &u16| {
-        let at = ("0.0.0.0", *port);
-        TcpListener::bind(at).is_ok() && UdpSocket::bind(at).is_ok()
-    };
-    let mut above = other.saturating_add(1)..=u16::MAX;
-    above.find(is_free).expect("a free port")
+    let mut ports = std::iter::repeat_with(free_port).take(40_000);
+    ports.find(|port| *port > other).expect("a free port")
 }
 
 /// Runs a client of our server.

@@ -1,6 +1,7 @@
 //! The client of iperf 2: connections or flows, the threads that move their data, and results.
 
 mod backward;
+mod counts;
 mod forward;
 mod heads;
 mod reports;
@@ -28,6 +29,7 @@ use netperf_wire::iperf2::{ServerReport, Version, WireTime};
 
 use self::backward::BackListener;
 pub(crate) use self::backward::BackStream;
+pub(crate) use self::counts::MovedCounts;
 pub(crate) use self::forward::send_all;
 pub(crate) use self::heads::{ConnectingHead, ListeningHead};
 pub(crate) use self::reports::ReportRow;
@@ -367,15 +369,26 @@ pub(crate) fn read_buffer(counts: &TransferCounts) -> Vec<u8> {
     vec![0; size]
 }
 
+/// Congestion window of a connection, KiB.
+fn window(info: &tcp::TcpInfo) -> u64 {
+    u64::from(info.snd_cwnd) * u64::from(info.snd_mss) / 1024
+}
+
+/// What the line of a connection tells of its window, segments and round trip.
+pub(crate) fn first_window(info: &tcp::TcpInfo) -> String {
+    let (window, segment, time) = (window(info), info.snd_mss, info.rtt);
+    format!(" (icwnd/mss/irtt={window}/{segment}/{time})")
+}
+
 /// State of a connection over which data is sent, and how many segments were sent again.
-pub(crate) fn sender_state(socket: BorrowedFd<'_>) -> Option<(SenderState, u32)> {
+pub(crate) fn sender_state(socket: BorrowedFd<'_>) -> Option<(SenderState, u64)> {
     let info = tcp::info(socket).ok()?;
     let state = SenderState {
-        window: u64::from(info.snd_cwnd) * u64::from(info.snd_mss) / 1024,
+        window: window(&info),
         trip: info.rtt,
         variation: info.rttvar,
     };
-    Some((state, info.total_retrans))
+    Some((state, info.total_retrans.into()))
 }
 
 /// True if both ends are this host, which has one clock.

@@ -27,8 +27,7 @@ pub const SUM_TITLES: &str = "[SUM-cnt] Interval       Transfer     Bandwidth\n"
 pub const SUM_DATAGRAM_TITLES: &str =
     "[SUM-cnt] Interval     Transfer     Bandwidth       Lost/Total    PPS\n";
 /// Titles of the sum of datagrams both ways.
-pub const BOTH_WAYS_TITLES: &str =
-    "[ ID] Interval       Transfer     Bandwidth    Datagrams   PPS\n";
+const BOTH_WAYS_TITLES: &str = "[ ID] Interval       Transfer     Bandwidth    Datagrams   PPS\n";
 /// Line around the head.
 pub const RULE: &str = "------------------------------------------------------------\n";
 
@@ -122,10 +121,15 @@ pub fn lost_of_sum(lost: u64, total: u64) -> String {
     format!("   {lost}/{total} ({}%)", percent(lost, total))
 }
 
-/// Datagrams behind a sum of both ways.
+/// Titles of a sum of both ways, and what stands behind it.
 #[must_use]
-pub fn datagrams_both_ways(datagrams: u64, time: Duration) -> String {
-    format!(" {datagrams}  {:6.0} pps", per_second(datagrams, time))
+pub fn both_ways(udp: bool, datagrams: u64, time: Duration) -> (&'static str, String) {
+    if udp {
+        let rate = per_second(datagrams, time);
+        (BOTH_WAYS_TITLES, format!(" {datagrams}  {rate:6.0} pps"))
+    } else {
+        (TITLES, String::new())
+    }
 }
 
 /// Datagrams behind a sum of `--sum-only`; what is lost is unknown where they are sent.
@@ -341,7 +345,7 @@ mod tests {
             "[  1] 0.0000-1.0101 sec  1 datagrams received out-of-order\n"
         );
         let time = Duration::from_micros(1_011_700);
-        assert_eq!(datagrams_both_ways(348, time), " 348     344 pps");
+        assert_eq!(both_ways(true, 348, time).1, " 348     344 pps");
         assert_eq!(datagrams_of_sum(Some(0), 348, time), "  0/348      344 pps");
         assert_eq!(datagrams_of_sum(None, 86, time / 2), "  -/86      170 pps");
     }

@@ -11,6 +11,7 @@ use netperf_testkit::{
 };
 
 use super::iperf2_served::Served;
+use crate::truth::held;
 
 const IPERF: &str = "/usr/bin/iperf";
 
@@ -81,14 +82,14 @@ impl Link {
                 &[kind, "-L", &back, "-t", "1", "-b", "8m", "-l", "8K"],
             )
         };
-        let mut done = run();
-        for _ in 1..3 {
-            if !done.stderr.contains("did not connect back") {
-                break;
+        let has_come = |done: &Finished| {
+            let has_come = !done.stderr.contains("did not connect back");
+            if !has_come {
+                note(&done.account());
             }
-            note(&done.account());
-            done = run();
-        }
+            has_come
+        };
+        let done = held(run, has_come);
         assert!(done.status.success(), "{kind}: {done:?}");
         assert!(done.stderr.is_empty(), "{kind}: {done:?}");
         done

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use netperf_testkit::{Finished, Invocation, Scratch, server::free_port};
 
-use super::iperf2_served::{PATIENCE, Served, link, masked, stock};
+use super::iperf2_served::{PATIENCE, Served, distinct, link, stock};
 
 /// The original loses parallel streams, and the answer to a final datagram, now and then.
 const TRIES: usize = 3;
@@ -61,16 +61,9 @@ fn run(program: &Path, own: &Path, (of_server, of_client): (&str, &str)) -> Fini
     panic!("no port is free");
 }
 
-/// The distinct lines, which threads print in any order, without sizes of buffers.
+/// The distinct lines without sizes of buffers.
 fn lines(text: &str) -> Vec<String> {
-    let is_kept = |line: &&str| {
-        let is_size = line.contains("size: ") || line.contains("WARN");
-        !is_size && !line.is_empty()
-    };
-    let mut lines: Vec<String> = text.lines().filter(is_kept).map(masked).collect();
-    lines.sort_unstable();
-    lines.dedup();
-    lines
+    distinct(text, &["size: ", "WARN"])
 }
 
 #[test]

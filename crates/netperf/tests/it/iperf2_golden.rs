@@ -6,7 +6,7 @@ use std::path::Path;
 use netperf_testkit::{Invocation, Scratch, server::free_port};
 use serde_json::Value;
 
-use super::iperf2_served::{PATIENCE, Served, link, masked};
+use super::iperf2_served::{PATIENCE, Served, distinct, link};
 
 /// Ends of transcripts that are not compared, and why.
 const DIFFERENT: [(&str, &str, &str); 1] = [(
@@ -18,15 +18,7 @@ const DIFFERENT: [(&str, &str, &str); 1] = [(
 /// The distinct lines: how many rows there are depends on the load of the host. Sizes of buffers
 /// belong to the host.
 fn comparable(text: &str) -> Vec<String> {
-    let is_kept = |line: &&str| {
-        let is_size = line.contains("window size:") || line.contains("buffer size:");
-        !is_size && !line.is_empty()
-    };
-    let mut lines: Vec<String> = text.lines().filter(is_kept).map(masked).collect();
-    // Threads print in any order.
-    lines.sort_unstable();
-    lines.dedup();
-    lines
+    distinct(text, &["window size:", "buffer size:"])
 }
 
 fn words(case: &Value, key: &str, ports: [&str; 2]) -> Vec<String> {

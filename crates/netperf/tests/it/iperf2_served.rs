@@ -85,6 +85,16 @@ fn listens(running: &mut Running, port: u16, options: &[&str]) -> bool {
     !running.ended()
 }
 
+/// The distinct lines, which threads print in any order, masked, without those that contain one of
+/// these texts.
+pub(crate) fn distinct(text: &str, left_out: &[&str]) -> Vec<String> {
+    let is_kept = |line: &&str| !line.is_empty() && !left_out.iter().any(|one| line.contains(one));
+    let mut lines: Vec<String> = text.lines().filter(is_kept).map(masked).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
 /// Replaces figures by N and prefixes of units by nothing. The device behind an address (`%lo`)
 /// belongs to the host.
 pub(super) fn masked(line: &str) -> String {

@@ -48,7 +48,7 @@ pub struct SenderState {
 #[must_use]
 pub fn sent(
     calls: u64,
-    retransmits: u32,
+    retransmits: u64,
     state: Option<SenderState>,
     (bytes, time): (u64, Duration),
 ) -> String {
@@ -66,7 +66,7 @@ pub fn sent(
 
 /// Columns of the sum of connections over which data is sent.
 #[must_use]
-pub fn sent_by_all(calls: u64, retransmits: u32) -> String {
+pub fn sent_by_all(calls: u64, retransmits: u64) -> String {
     format!("  {calls}/0 {retransmits:9}")
 }
 

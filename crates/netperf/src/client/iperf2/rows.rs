@@ -14,10 +14,10 @@ use netperf_report::iperf2::{
     CsvRow, DATAGRAM_TITLES, Iperf2Figures, TITLES, enhanced, id, rest, shown_address,
 };
 
-use self::sum::MovedSum;
-use super::counts::{MovedCounts, WayCounts};
+use super::counts::{ClientCounts, sent_columns};
 use crate::iperf2::{
-    Iperf2Client, Iperf2Failure, Iperf2Stream, Iperf2StreamResult, figures_of, receives, stamp,
+    Iperf2Client, Iperf2Failure, Iperf2Stream, Iperf2StreamResult, MovedCounts, figures_of,
+    is_one_host, receives, stamp,
 };
 use crate::output::out;
 
@@ -32,7 +32,7 @@ pub(crate) struct ClientRows {
     titles: Vec<&'static str>,
     /// Intervals so far, and the counts of each stream at the end of the last.
     turn: u32,
-    before: Vec<MovedCounts>,
+    before: Vec<ClientCounts>,
     /// Streams of the server that have a line.
     shown_back: usize,
 }
@@ -61,6 +61,11 @@ impl ClientRows {
     /// An address, perhaps with its last part only.
     fn shown(&self, address: SocketAddr) -> String {
         shown_address(address.ip(), self.args.hides_addresses)
+    }
+
+    /// True if both ends of a stream have one clock.
+    fn has_one_clock(&self, local: SocketAddr, remote: SocketAddr) -> bool {
+        self.args.plan.trip_times || is_one_host(local, remote)
     }
 
     /// True if both ends send on the same connections or flows.
@@ -99,7 +104,7 @@ impl ClientRows {
     pub(crate) fn interval(&mut self, client: &Iperf2Client, turn: u32) {
         let every = self.args.interval.unwrap_or_default();
         let times = (every * (turn - 1), every * turn);
-        let now: Vec<_> = client.streams.iter().map(MovedCounts::of).collect();
+        let now: Vec<_> = client.streams.iter().map(ClientCounts::of).collect();
         let before = std::mem::replace(&mut self.before, now);
         self.turn = turn;
         let ways = [
@@ -107,22 +112,21 @@ impl ClientRows {
             (false, client.plan.direction.client_sends()),
         ];
         let new = |rows: &Self, at: usize, is_received: bool| {
-            let of = |counts: &[MovedCounts]| counts.get(at).copied().unwrap_or_default();
+            let of = |counts: &[ClientCounts]| counts.get(at).copied().unwrap_or_default();
             let [now, before] = [&rows.before, &before].map(|all| of(all).way(is_received));
             now.since(before)
         };
-        let mut all = MovedSum::default();
+        let mut all = MovedCounts::default();
         for (is_received, _) in ways.into_iter().filter(|(_, moves)| *moves) {
             for (at, stream) in client.streams.iter().enumerate() {
                 let new = new(self, at, is_received);
-                all = all.plus(&MovedSum::of(&new));
+                all = all.plus(new);
                 self.part(stream, is_received, times, new);
             }
         }
         for (at, stream) in client.streams.iter().enumerate() {
-            let both = [true, false].map(|way| MovedSum::of(&new(self, at, way)));
-            let [received, sent] = both;
-            self.both_ways(stream.number, times, &received.plus(&sent));
+            let [received, sent] = [true, false].map(|way| new(self, at, way));
+            self.both_ways(stream.number, times, &received.plus(sent));
         }
         self.sum(client, times, &all);
     }
@@ -133,7 +137,7 @@ impl ClientRows {
         stream: &Iperf2Stream,
         is_received: bool,
         (from, to): (Duration, Duration),
-        new: WayCounts,
+        new: MovedCounts,
     ) {
         let udp = self.args.plan.udp;
         if self.args.csv {
@@ -155,7 +159,8 @@ impl ClientRows {
         match (self.args.enhanced, is_received) {
             (true, true) => row.push_str(&enhanced::reads(&new.reads)),
             (true, false) => {
-                row.push_str(&new.columns(stream, to.saturating_sub(from), udp));
+                let time = to.saturating_sub(from);
+                row.push_str(&sent_columns(&new, stream, time, udp));
             }
             (false, _) => {}
         }
@@ -173,9 +178,9 @@ impl ClientRows {
             .checked_sub(1);
         let before = at.and_then(|at| self.before.get(at)).copied();
         let before = before.unwrap_or_default().way(is_received);
-        let counts = MovedCounts::of(stream).way(is_received);
+        let counts = ClientCounts::of(stream).way(is_received);
         let bytes = all.bytes;
-        let new = WayCounts { bytes, ..counts }.since(before);
+        let new = MovedCounts { bytes, ..counts }.since(before);
         self.part(stream, is_received, times, new);
     }
 

@@ -11,6 +11,7 @@ use netperf_report::iperf2::id;
 use super::ClientRows;
 use crate::iperf2::{
     BackStream, ConnectingHead, Iperf2Client, Iperf2Stream, ListeningHead, day_and_time,
+    first_window,
 };
 use crate::output::out;
 
@@ -170,9 +171,7 @@ impl ClientRows {
             notes.push_str(&format!(" (tos rx=0x{tos:x})"));
         }
         if let Some(tcp) = &stream.tcp {
-            let window = u64::from(tcp.snd_cwnd) * u64::from(tcp.snd_mss) / 1024;
-            let (segment, time) = (tcp.snd_mss, tcp.rtt);
-            notes.push_str(&format!(" (icwnd/mss/irtt={window}/{segment}/{time})"));
+            notes.push_str(&first_window(tcp));
         }
         let connects_only = self.args.connections.is_some();
         if !plan.udp && (self.args.enhanced || connects_only) {

@@ -9,10 +9,9 @@ use netperf_report::iperf2::{enhanced, id, late, loss};
 use netperf_session::iperf2::account::DatagramAccount;
 use netperf_wire::iperf2::ServerReport;
 
-use super::sum::MovedSum;
 use super::{ClientRows, StreamOutcome};
-use crate::client::iperf2::counts::WayCounts;
-use crate::iperf2::{Iperf2Client, Iperf2Stream, Iperf2StreamResult, ReportRow, is_one_host};
+use crate::client::iperf2::counts;
+use crate::iperf2::{Iperf2Client, Iperf2Stream, Iperf2StreamResult, MovedCounts, ReportRow};
 use crate::output::{err, out};
 
 /// A stream of the client, and its results.
@@ -40,7 +39,7 @@ impl ClientRows {
         }
         self.opened_back(client);
         let (more, longest) = self.backward(client, back);
-        (all, end) = (all.plus(&more), end.max(longest));
+        (all, end) = (all.plus(more), end.max(longest));
         self.rest_of_all(client, end, &all);
         self.sum(client, (Duration::ZERO, end), &all);
         self.datagrams_of_all(client, &all);
@@ -65,24 +64,24 @@ impl ClientRows {
     }
 
     /// Rows of the client's own streams. Returns what all moved, and the longest time.
-    fn own(&mut self, own: &[OwnResult<'_>]) -> (MovedSum, Duration) {
-        let (mut all, mut longest) = (MovedSum::default(), Duration::ZERO);
+    fn own(&mut self, own: &[OwnResult<'_>]) -> (MovedCounts, Duration) {
+        let (mut all, mut longest) = (MovedCounts::default(), Duration::ZERO);
         for (stream, result) in own {
-            let (mut both, mut time) = (MovedSum::default(), Duration::ZERO);
+            let (mut both, mut time) = (MovedCounts::default(), Duration::ZERO);
             if let Some(received) = result.received {
                 self.rest(stream, true, &received);
                 self.received(stream, result, &received);
-                both = both.plus(&received_sum(result, &received));
+                both = both.plus(received_sum(result, &received));
                 time = time.max(received.elapsed);
             }
             if let Some(sent) = result.sent {
                 self.rest(stream, false, &sent);
                 let moved = self.sent(stream, result, &sent);
-                both = both.plus(&moved);
+                both = both.plus(moved);
                 time = time.max(sent.elapsed);
             }
             self.both_ways(stream.number, (Duration::ZERO, time), &both);
-            all = all.plus(&both);
+            all = all.plus(both);
             longest = longest.max(time);
         }
         (all, longest)
@@ -94,20 +93,17 @@ impl ClientRows {
         stream: &Iperf2Stream,
         result: &Iperf2StreamResult,
         sent: &Transfer,
-    ) -> MovedSum {
+    ) -> MovedCounts {
         let plan = &self.args.plan;
         // The final datagram counts.
         let last = if plan.udp { plan.block().max(16) } else { 0 };
         let bytes = sent.bytes + u64::try_from(last).unwrap_or_default();
         // The original counts one more than it sends.
         let datagrams = sent.calls + 2;
-        let counts = WayCounts {
+        let moved = MovedCounts {
             bytes,
-            ..WayCounts::sent(stream)
-        };
-        let moved = MovedSum {
             datagrams,
-            ..MovedSum::of(&counts)
+            ..counts::sent(stream)
         };
         if self.args.csv {
             let report = result.report.as_ref().filter(|_| plan.udp);
@@ -131,7 +127,7 @@ impl ClientRows {
         let name = id(stream.number, false);
         let mut row = self.figures.row(&name, Duration::ZERO, sent.elapsed, bytes);
         if self.args.enhanced {
-            row.push_str(&counts.columns(stream, sent.elapsed, udp));
+            row.push_str(&counts::sent_columns(&moved, stream, sent.elapsed, udp));
         }
         out(&format!("{row}\n"));
         if udp {
@@ -147,7 +143,7 @@ impl ClientRows {
             self.csv(stream, (Duration::ZERO, got.elapsed), got.bytes, figures);
             return;
         }
-        let is_known = self.args.plan.trip_times || is_one_host(stream.local, stream.remote);
+        let is_known = self.has_one_clock(stream.local, stream.remote);
         self.receiver_row(&id(stream.number, true), result, (got, is_known));
     }
 
@@ -188,14 +184,14 @@ impl ClientRows {
         &mut self,
         client: &Iperf2Client,
         results: &[StreamOutcome],
-    ) -> (MovedSum, Duration) {
+    ) -> (MovedCounts, Duration) {
         let first = u32::try_from(client.streams.len()).unwrap_or_default() + 1;
-        let (mut all, mut longest) = (MovedSum::default(), Duration::ZERO);
+        let (mut all, mut longest) = (MovedCounts::default(), Duration::ZERO);
         let results = results.iter().filter_map(|result| result.as_ref().ok());
         let opened = client.opened_back();
         for (number, (result, stream)) in (first..).zip(results.zip(&opened)) {
             let Some(got) = result.received else { continue };
-            all = all.plus(&received_sum(result, &got));
+            all = all.plus(received_sum(result, &got));
             longest = longest.max(got.elapsed);
             if self.args.csv {
                 let figures = result.account.as_ref().map(quality);
@@ -203,8 +199,7 @@ impl ClientRows {
                 let times = (Duration::ZERO, got.elapsed);
                 self.csv_row((number, ends), times, got.bytes, figures);
             } else {
-                let is_known =
-                    self.args.plan.trip_times || is_one_host(stream.local, stream.remote);
+                let is_known = self.has_one_clock(stream.local, stream.remote);
                 self.receiver_row(&id(number, false), result, (&got, is_known));
             }
         }
@@ -241,7 +236,7 @@ impl ClientRows {
         let row = ReportRow {
             figures: self.figures,
             report,
-            is_known: self.args.plan.trip_times || is_one_host(stream.local, stream.remote),
+            is_known: self.has_one_clock(stream.local, stream.remote),
         };
         let (name, wanted) = (id(stream.number, false), row.titles());
         let shown = if titles.replace(wanted) == Some(wanted) {
@@ -265,14 +260,14 @@ fn quality((account, total): &(DatagramAccount, u64)) -> [u64; 4] {
 }
 
 /// What a stream received.
-fn received_sum(result: &Iperf2StreamResult, got: &Transfer) -> MovedSum {
+fn received_sum(result: &Iperf2StreamResult, got: &Transfer) -> MovedCounts {
     let account = result.account.as_ref();
-    MovedSum {
+    MovedCounts {
         bytes: got.bytes,
         reads: result.reads.unwrap_or_default(),
         datagrams: account.map_or(0, |(_, total)| *total),
         lost: account.map_or(0, |(account, _)| account.order.lost),
         late: account.map_or(0, |(account, _)| account.order.out_of_order),
-        ..MovedSum::default()
+        ..MovedCounts::default()
     }
 }

@@ -2,83 +2,15 @@
 
 use std::time::Duration;
 
-use netperf_engine::iperf2::READ_CLASSES;
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_report::iperf2::{
-    BOTH_WAYS_TITLES, SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES, datagrams_both_ways,
-    datagrams_of_sum, enhanced, late, lost_of_sum, rest,
+    SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES, both_ways, datagrams_of_sum, enhanced, late,
+    lost_of_sum, rest,
 };
 
 use super::ClientRows;
-use crate::client::iperf2::counts::WayCounts;
-use crate::iperf2::Iperf2Client;
+use crate::iperf2::{Iperf2Client, MovedCounts};
 use crate::output::out;
-
-/// What several streams moved.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct MovedSum {
-    pub(super) bytes: u64,
-    /// Calls of the senders.
-    pub(super) calls: u64,
-    /// Segments that were sent again.
-    pub(super) retransmits: u32,
-    /// Reads by their size.
-    pub(super) reads: [u64; READ_CLASSES],
-    /// Datagrams, as the rows of the streams tell them.
-    pub(super) datagrams: u64,
-    /// Datagrams of the server that are lost.
-    pub(super) lost: u64,
-    /// Datagrams of the server that came late.
-    pub(super) late: u64,
-}
-
-impl MovedSum {
-    /// What a direction of a stream moved in an interval.
-    pub(super) const fn of(counts: &WayCounts) -> Self {
-        Self {
-            bytes: counts.bytes,
-            calls: counts.calls,
-            retransmits: counts.retransmits,
-            reads: counts.reads,
-            datagrams: counts.calls,
-            lost: 0,
-            late: 0,
-        }
-    }
-
-    pub(super) fn plus(&self, other: &Self) -> Self {
-        let mut reads = self.reads;
-        for (all, more) in reads.iter_mut().zip(other.reads) {
-            *all += more;
-        }
-        Self {
-            bytes: self.bytes + other.bytes,
-            calls: self.calls + other.calls,
-            retransmits: self.retransmits + other.retransmits,
-            reads,
-            datagrams: self.datagrams + other.datagrams,
-            lost: self.lost + other.lost,
-            late: self.late + other.late,
-        }
-    }
-
-    /// Counts since others.
-    fn since(&self, before: &Self) -> Self {
-        let mut reads = self.reads;
-        for (new, before) in reads.iter_mut().zip(before.reads) {
-            *new = new.saturating_sub(before);
-        }
-        Self {
-            bytes: self.bytes.saturating_sub(before.bytes),
-            calls: self.calls.saturating_sub(before.calls),
-            retransmits: self.retransmits.saturating_sub(before.retransmits),
-            reads,
-            datagrams: self.datagrams.saturating_sub(before.datagrams),
-            lost: self.lost.saturating_sub(before.lost),
-            late: self.late.saturating_sub(before.late),
-        }
-    }
-}
 
 /// Titles and columns of a sum.
 struct SumForm {
@@ -88,20 +20,23 @@ struct SumForm {
 
 impl ClientRows {
     /// The sum of what all streams moved behind the last interval, if it has one.
-    pub(super) fn rest_of_all(&mut self, client: &Iperf2Client, end: Duration, all: &MovedSum) {
+    pub(super) fn rest_of_all(&mut self, client: &Iperf2Client, end: Duration, all: &MovedCounts) {
         let rest = rest(self.args.interval, self.turn, end);
         let rest = rest.filter(|_| self.turn > 0 && !self.args.plan.udp);
         if let Some(times) = rest {
             let ways = self.before.iter().flat_map(|one| [one.sent, one.received]);
-            let before = ways.fold(MovedSum::default(), |sum, way| {
-                sum.plus(&MovedSum::of(&way))
-            });
-            self.sum(client, times, &all.since(&before));
+            let before = ways.fold(MovedCounts::default(), MovedCounts::plus);
+            self.sum(client, times, &all.since(before));
         }
     }
 
     /// The row of both directions of a stream (`-e`).
-    pub(super) fn both_ways(&mut self, number: u32, times: (Duration, Duration), all: &MovedSum) {
+    pub(super) fn both_ways(
+        &mut self,
+        number: u32,
+        times: (Duration, Duration),
+        all: &MovedCounts,
+    ) {
         if self.is_two_way() && self.args.enhanced && self.shows_rows() {
             let form = self.form_of_both(times, all);
             self.sum_row(&format!("[FD{number}]"), times, all, form);
@@ -113,7 +48,7 @@ impl ClientRows {
         &mut self,
         client: &Iperf2Client,
         times: (Duration, Duration),
-        all: &MovedSum,
+        all: &MovedCounts,
     ) {
         if self.has_sum(client) {
             let form = self.form(times, all);
@@ -122,7 +57,7 @@ impl ClientRows {
     }
 
     /// The number of datagrams that all streams moved, where they have a sum.
-    pub(super) fn datagrams_of_all(&self, client: &Iperf2Client, all: &MovedSum) {
+    pub(super) fn datagrams_of_all(&self, client: &Iperf2Client, all: &MovedCounts) {
         let plan = &self.args.plan;
         if self.has_sum(client) && plan.udp && plan.direction.client_sends() {
             let (streams, datagrams) = (self.directions(client), all.datagrams);
@@ -142,7 +77,7 @@ impl ClientRows {
         &mut self,
         name: &str,
         (from, to): (Duration, Duration),
-        all: &MovedSum,
+        all: &MovedCounts,
         form: SumForm,
     ) {
         self.title(form.titles);
@@ -152,7 +87,7 @@ impl ClientRows {
     }
 
     /// The form of a sum, by the directions of its streams.
-    fn form(&self, (from, to): (Duration, Duration), all: &MovedSum) -> SumForm {
+    fn form(&self, (from, to): (Duration, Duration), all: &MovedCounts) -> SumForm {
         let (time, plan) = (to.saturating_sub(from), &self.args.plan);
         let (sum_only, is_enhanced) = (self.args.sum_only, self.args.enhanced);
         let either = |sum, plain| if sum_only { sum } else { plain };
@@ -201,18 +136,10 @@ impl ClientRows {
     }
 
     /// The form of both directions.
-    fn form_of_both(&self, (from, to): (Duration, Duration), all: &MovedSum) -> SumForm {
-        if self.args.plan.udp {
-            SumForm {
-                titles: BOTH_WAYS_TITLES,
-                columns: datagrams_both_ways(all.datagrams, to.saturating_sub(from)),
-            }
-        } else {
-            SumForm {
-                titles: TITLES,
-                columns: String::new(),
-            }
-        }
+    fn form_of_both(&self, (from, to): (Duration, Duration), all: &MovedCounts) -> SumForm {
+        let time = to.saturating_sub(from);
+        let (titles, columns) = both_ways(self.args.plan.udp, all.datagrams, time);
+        SumForm { titles, columns }
     }
 
     fn sum_id(&self, client: &Iperf2Client) -> String {

@@ -18,8 +18,8 @@ use netperf_report::iperf2::enhanced::SenderState;
 use netperf_report::iperf2::{Iperf2Figures, id, rest, shown_address};
 
 pub(in crate::server) use self::lines::StreamLine;
-use super::counts::{Counted, ShownCounts};
-use crate::iperf2::{figures_of, sender_state};
+use super::counts::ShownCounts;
+use crate::iperf2::{MovedCounts, figures_of, sender_state};
 use crate::output::out;
 
 /// Number of the interval of a row about a whole test.
@@ -68,9 +68,9 @@ struct RunningDirection {
     since: Moment,
     /// Intervals so far, and the counts at the end of the last.
     turn: u32,
-    before: Counted,
+    before: MovedCounts,
     /// The last row is not part of a sum yet.
-    is_new: Option<Counted>,
+    is_new: Option<MovedCounts>,
     /// Delays of the intervals so far.
     delays: DelayMoments,
     /// The connection over which the server sends, for further columns.
@@ -79,14 +79,14 @@ struct RunningDirection {
 
 impl RunningDirection {
     /// Counts so far.
-    fn counted(&self) -> Counted {
+    fn counted(&self) -> MovedCounts {
         let counted = self.counts.now();
         let state = self.sender_state();
-        Counted {
-            total: match self.direction.carries {
+        MovedCounts {
+            datagrams: match self.direction.carries {
                 Carries::OwnDatagrams => counted.calls,
                 Carries::Bytes | Carries::Blocks | Carries::OwnBytes | Carries::Datagrams => {
-                    counted.total
+                    counted.datagrams
                 }
             },
             retransmits: state.map_or(0, |(_, retransmits)| retransmits),
@@ -94,7 +94,7 @@ impl RunningDirection {
         }
     }
 
-    fn sender_state(&self) -> Option<(SenderState, u32)> {
+    fn sender_state(&self) -> Option<(SenderState, u64)> {
         sender_state(self.socket.as_ref()?.as_fd())
     }
 }
@@ -105,9 +105,9 @@ struct ClientGroup {
     running: u32,
     streams: u32,
     directions: u32,
-    total: Counted,
+    total: MovedCounts,
     /// Counts in the sums of intervals, and the number of the last such interval.
-    summed: Counted,
+    summed: MovedCounts,
     turn: u32,
     longest: Duration,
     has_datagrams: bool,
@@ -125,7 +125,7 @@ struct BoardState {
     groups: HashMap<IpAddr, ClientGroup>,
     /// Rows of a direction whose stream has another one, by number and interval, until the other
     /// has that row.
-    halves: HashMap<(u32, u32), (Duration, Counted)>,
+    halves: HashMap<(u32, u32), (Duration, MovedCounts)>,
     /// Flows for which the server sends on one of its own, now or later.
     backs: u32,
     /// Titles that were printed since no stream ran.
@@ -208,7 +208,7 @@ impl Iperf2Board {
             counts: Arc::clone(&counts),
             since: clock::now(),
             turn: 0,
-            before: Counted::default(),
+            before: MovedCounts::default(),
             is_new: None,
             delays: DelayMoments::default(),
             socket,
@@ -251,12 +251,12 @@ impl Iperf2Board {
         let shown = state.shown.remove(at);
         let direction = shown.direction;
         state.ended += u32::from(!direction.is_marked);
-        let mut all = Counted {
+        let mut all = MovedCounts {
             bytes: transfer.map_or(0, |transfer| transfer.bytes),
             ..shown.counted()
         };
         if let Some(transfer) = transfer.filter(|_| direction.carries == Carries::OwnDatagrams) {
-            all.total = original_count(transfer);
+            all.datagrams = original_count(transfer);
         }
         if let Some(transfer) = transfer {
             self.last_row(&mut state, &shown, all, transfer);
@@ -315,7 +315,7 @@ impl Iperf2Board {
         &self,
         state: &mut BoardState,
         shown: &RunningDirection,
-        all: Counted,
+        all: MovedCounts,
         transfer: &Transfer,
     ) {
         let direction = shown.direction;
@@ -327,7 +327,7 @@ impl Iperf2Board {
         }
         self.row(state, shown, whole, (all, shown.delays.plus(&delays)));
         if direction.carries == Carries::OwnDatagrams && self.shows_rows() {
-            let sent = all.total;
+            let sent = all.datagrams;
             let name = id(direction.number, false);
             out(&format!("{name} Sent {sent} datagrams\n"));
         }
@@ -404,7 +404,7 @@ impl Iperf2Board {
             }
             let turn = group.first().map_or(0, |one| one.turn);
             let to = every * turn;
-            let mut total = Counted::default();
+            let mut total = MovedCounts::default();
             for one in group {
                 total = total.plus(one.is_new.take().unwrap_or_default());
             }

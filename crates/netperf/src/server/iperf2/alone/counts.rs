@@ -3,10 +3,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use netperf_engine::iperf2::{READ_CLASSES, ReadSizes, TransferCounts};
+use netperf_engine::iperf2::TransferCounts;
 use netperf_model::figures::whole;
 use netperf_model::iperf2::DelayMoments;
 use netperf_session::iperf2::account::DatagramAccount;
+
+use crate::iperf2::MovedCounts;
 
 /// Counters of one direction of a stream, which its thread writes.
 #[derive(Debug, Default)]
@@ -80,17 +82,13 @@ impl ShownCounts {
     }
 
     /// Counts so far.
-    pub(super) fn now(&self) -> Counted {
+    pub(super) fn now(&self) -> MovedCounts {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let reads = self.moved.reads.as_ref();
-        Counted {
-            bytes: load(&self.moved.bytes),
-            calls: load(&self.moved.calls),
+        MovedCounts {
+            datagrams: load(&self.last),
             lost: load(&self.lost),
-            total: load(&self.last),
-            out_of_order: load(&self.out_of_order),
-            retransmits: 0,
-            reads: reads.map(ReadSizes::counts).unwrap_or_default(),
+            late: load(&self.out_of_order),
+            ..MovedCounts::of(&self.moved)
         }
     }
 }
@@ -180,55 +178,6 @@ impl DelayPlace {
             }
             // A writer takes less than a microsecond.
             std::hint::spin_loop();
-        }
-    }
-}
-
-/// Counts at a moment, or of an interval.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counted {
-    pub(super) bytes: u64,
-    /// Calls, or datagrams that were moved.
-    pub(super) calls: u64,
-    pub(super) lost: u64,
-    pub(super) total: u64,
-    pub(super) out_of_order: u64,
-    /// Segments that were sent again.
-    pub(super) retransmits: u32,
-    /// Reads by their size.
-    pub(super) reads: [u64; READ_CLASSES],
-}
-
-impl Counted {
-    pub(super) fn since(self, before: Self) -> Self {
-        let mut reads = self.reads;
-        for (new, before) in reads.iter_mut().zip(before.reads) {
-            *new = new.saturating_sub(before);
-        }
-        Self {
-            bytes: self.bytes.saturating_sub(before.bytes),
-            calls: self.calls.saturating_sub(before.calls),
-            lost: self.lost.saturating_sub(before.lost),
-            total: self.total.saturating_sub(before.total),
-            out_of_order: self.out_of_order.saturating_sub(before.out_of_order),
-            retransmits: self.retransmits.saturating_sub(before.retransmits),
-            reads,
-        }
-    }
-
-    pub(super) fn plus(self, other: Self) -> Self {
-        let mut reads = self.reads;
-        for (all, more) in reads.iter_mut().zip(other.reads) {
-            *all += more;
-        }
-        Self {
-            bytes: self.bytes + other.bytes,
-            calls: self.calls + other.calls,
-            lost: self.lost + other.lost,
-            total: self.total + other.total,
-            out_of_order: self.out_of_order + other.out_of_order,
-            retransmits: self.retransmits + other.retransmits,
-            reads,
         }
     }
 }

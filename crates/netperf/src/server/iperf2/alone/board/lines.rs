@@ -8,7 +8,7 @@ use netperf_report::iperf2::id;
 use netperf_wire::iperf2::{ClientHeader, ServerReport, UpperFlags};
 
 use super::Iperf2Board;
-use crate::iperf2::{ReportRow, day_and_time};
+use crate::iperf2::{ReportRow, day_and_time, first_window};
 use crate::output::out;
 
 /// What the line of a stream tells.
@@ -54,9 +54,7 @@ impl StreamLine<'_> {
             .then(|| tcp::info(self.socket.as_fd()).ok())
             .flatten();
         if let Some(tcp) = tcp {
-            let window = u64::from(tcp.snd_cwnd) * u64::from(tcp.snd_mss) / 1024;
-            let (segment, time) = (tcp.snd_mss, tcp.rtt);
-            notes.push_str(&format!(" (icwnd/mss/irtt={window}/{segment}/{time})"));
+            notes.push_str(&first_window(&tcp));
         }
         // The original has no date for what the server sends.
         if is_enhanced && is_forward && !self.is_back {

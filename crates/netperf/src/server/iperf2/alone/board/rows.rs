@@ -4,16 +4,15 @@ use std::time::Duration;
 
 use netperf_model::iperf2::DelayMoments;
 use netperf_report::iperf2::{
-    BOTH_WAYS_TITLES, CsvRow, DATAGRAM_TITLES, SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES,
-    datagrams_both_ways, datagrams_of_sum, enhanced, id, late, loss, lost_of_sum,
+    CsvRow, DATAGRAM_TITLES, SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES, both_ways, datagrams_of_sum,
+    enhanced, id, late, loss, lost_of_sum,
 };
 
 use super::{
     BoardState, Carries, ClientGroup, Iperf2Board, LAST_TURN, RunningDirection, ShownDirection,
 };
-use crate::iperf2::stamp;
+use crate::iperf2::{MovedCounts, stamp};
 use crate::output::out;
-use crate::server::iperf2::alone::counts::Counted;
 
 /// Titles of the rows of a direction.
 const fn titles(direction: &ShownDirection) -> &'static str {
@@ -32,7 +31,7 @@ const fn titles(direction: &ShownDirection) -> &'static str {
 fn columns(
     shown: &RunningDirection,
     time: Duration,
-    (counted, delays): &(Counted, DelayMoments),
+    (counted, delays): &(MovedCounts, DelayMoments),
 ) -> String {
     let (direction, amount) = (&shown.direction, (counted.bytes, time));
     if !direction.is_enhanced {
@@ -71,15 +70,15 @@ impl Iperf2Board {
         state: &mut BoardState,
         shown: &RunningDirection,
         (from, to): (Duration, Duration),
-        moved: (Counted, DelayMoments),
+        moved: (MovedCounts, DelayMoments),
     ) {
         let (direction, counted) = (&shown.direction, &moved.0);
         let jitter = shown.counts.jitter();
         let quality = (direction.carries == Carries::Datagrams).then_some([
             jitter,
             counted.lost,
-            counted.total,
-            counted.out_of_order,
+            counted.datagrams,
+            counted.late,
         ]);
         if self.args.csv {
             let row = CsvRow {
@@ -105,8 +104,8 @@ impl Iperf2Board {
         let mut behind = String::new();
         if quality.is_some() {
             let jitter = Duration::from_micros(jitter);
-            row.push_str(&loss(jitter, counted.lost, counted.total));
-            behind = late(&name, (from, to), counted.out_of_order);
+            row.push_str(&loss(jitter, counted.lost, counted.datagrams));
+            behind = late(&name, (from, to), counted.late);
         }
         row.push_str(&columns(shown, to.saturating_sub(from), &moved));
         out(&format!("{row}\n{behind}"));
@@ -120,7 +119,7 @@ impl Iperf2Board {
         direction: &ShownDirection,
         turn: u32,
         (from, to): (Duration, Duration),
-        moved: Counted,
+        moved: MovedCounts,
     ) {
         if !direction.is_pair || !direction.is_enhanced || !self.shows_rows() {
             return;
@@ -136,20 +135,12 @@ impl Iperf2Board {
                 .retain(|(number, _), _| *number != direction.number);
         }
         let (to, total) = (to.max(end), moved.plus(other));
-        let (titles, columns) = self.form_of_both(to.saturating_sub(from), &total);
+        let time = to.saturating_sub(from);
+        let (titles, columns) = both_ways(self.args.plan.udp, total.datagrams, time);
         self.title(state, titles);
         let name = format!("[FD{}]", direction.number);
         let row = self.figures.row(&name, from, to, total.bytes);
         out(&format!("{row}{columns}\n"));
-    }
-
-    /// Titles and columns of the sum of both directions.
-    fn form_of_both(&self, time: Duration, total: &Counted) -> (&'static str, String) {
-        if self.args.plan.udp {
-            (BOTH_WAYS_TITLES, datagrams_both_ways(total.total, time))
-        } else {
-            (TITLES, String::new())
-        }
     }
 
     /// The sum of the streams of a client.
@@ -158,7 +149,7 @@ impl Iperf2Board {
         state: &mut BoardState,
         group: &ClientGroup,
         (from, to): (Duration, Duration),
-        total: Counted,
+        total: MovedCounts,
     ) {
         if self.leaves_out('D') {
             return;
@@ -172,7 +163,7 @@ impl Iperf2Board {
         self.title(state, titles);
         let row = self.figures.row(&name, from, to, total.bytes);
         let late = if group.has_datagrams {
-            late(&name, (from, to), total.out_of_order)
+            late(&name, (from, to), total.late)
         } else {
             String::new()
         };
@@ -184,21 +175,21 @@ impl Iperf2Board {
         &self,
         group: &ClientGroup,
         time: Duration,
-        total: &Counted,
+        total: &MovedCounts,
     ) -> (&'static str, String) {
         let (sum_only, is_enhanced) = (self.args.sum_only, self.args.enhanced);
         // What the server sends is not known to be lost.
         let lost = group.has_datagrams.then_some(total.lost);
         if self.args.plan.udp {
-            let of_sum = || datagrams_of_sum(lost, total.total, time);
+            let of_sum = || datagrams_of_sum(lost, total.datagrams, time);
             return if sum_only {
                 (SUM_DATAGRAM_TITLES, of_sum())
             } else if group.is_two_way {
-                self.form_of_both(time, total)
+                both_ways(true, total.datagrams, time)
             } else if is_enhanced {
                 (enhanced::SENT_DATAGRAM_TITLES, of_sum())
             } else {
-                let loss = lost.map(|lost| lost_of_sum(lost, total.total));
+                let loss = lost.map(|lost| lost_of_sum(lost, total.datagrams));
                 (TITLES, loss.unwrap_or_default())
             };
         }

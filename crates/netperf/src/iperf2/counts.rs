@@ -1,0 +1,63 @@
+//! What moved, as rows and sums show it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use netperf_engine::iperf2::{READ_CLASSES, ReadSizes, TransferCounts};
+
+/// What a direction of one or several streams moved, until a moment or in an interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MovedCounts {
+    pub(crate) bytes: u64,
+    /// Calls, or datagrams that were moved.
+    pub(crate) calls: u64,
+    /// Datagrams, as the rows tell them.
+    pub(crate) datagrams: u64,
+    pub(crate) lost: u64,
+    /// Datagrams that came out of order.
+    pub(crate) late: u64,
+    /// Segments that were sent again.
+    pub(crate) retransmits: u64,
+    /// Reads by their size, if they are counted.
+    pub(crate) reads: [u64; READ_CLASSES],
+}
+
+impl MovedCounts {
+    /// What a transfer has moved so far.
+    pub(crate) fn of(counts: &TransferCounts) -> Self {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let (calls, reads) = (load(&counts.calls), counts.reads.as_ref());
+        Self {
+            bytes: load(&counts.bytes),
+            calls,
+            datagrams: calls,
+            reads: reads.map(ReadSizes::counts).unwrap_or_default(),
+            ..Self::default()
+        }
+    }
+
+    /// Counts since others.
+    pub(crate) fn since(self, before: Self) -> Self {
+        self.with(before, u64::saturating_sub)
+    }
+
+    /// Counts of both.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        self.with(other, |one, more| one + more)
+    }
+
+    fn with(self, other: Self, both: fn(u64, u64) -> u64) -> Self {
+        let mut reads = self.reads;
+        for (one, more) in reads.iter_mut().zip(other.reads) {
+            *one = both(*one, more);
+        }
+        Self {
+            bytes: both(self.bytes, other.bytes),
+            calls: both(self.calls, other.calls),
+            datagrams: both(self.datagrams, other.datagrams),
+            lost: both(self.lost, other.lost),
+            late: both(self.late, other.late),
+            retransmits: both(self.retransmits, other.retransmits),
+            reads,
+        }
+    }
+}

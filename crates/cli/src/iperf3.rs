@@ -401,7 +401,8 @@ impl OptionsRead {
         match name {
             "time" => {
                 let wrong = "test duration too long (maximum = 86400 seconds)";
-                let time = real(value).filter(|time| *time <= 86_400.0);
+                let time = real(value).ok_or_else(|| bad(name, value))?;
+                let time = Some(time).filter(|time| *time <= 86_400.0);
                 client.time = Some(time.ok_or_else(|| problem(wrong))?);
             }
             "bytes" => client.bytes = Some(size(value, 1024).ok_or_else(|| bad(name, value))?),

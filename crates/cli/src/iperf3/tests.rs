@@ -56,6 +56,10 @@ fn wrong_options_are_answered_in_the_words_of_iperf3() {
             "-c h -t 100000",
             "parameter error - test duration too long (maximum = 86400 seconds)",
         ),
+        (
+            "-c h -t 10s",
+            "parameter error - --time 10s: a number is expected",
+        ),
         ("-c h -O 1000", "parameter error - bogus value for --omit"),
         (
             "-c h -P 129",

@@ -384,7 +384,10 @@ impl Run {
         let counts = self.streams.finish(told);
         let cpu = process::cpu_times().unwrap_or_default();
         let readings = self.with(counts);
-        let last = self.interval_of(now, readings, false);
+        // What arrived behind the end counts, and so does the time until then.
+        let late = readings.iter().map(|one| one.counts.ended);
+        let last_byte = late.fold(now, u64::max);
+        let last = self.interval_of(last_byte, readings, false);
         let moved = last.streams.iter().any(|figures| figures.bytes > 0);
         let readings = &self.last.1;
         let pairs = self.base.iter().zip(readings).zip(&self.infos);

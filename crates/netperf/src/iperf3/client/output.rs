@@ -86,8 +86,8 @@ impl Output {
                 self.lines(&utilisation(view, totals, peer));
             }
         }
-        let server = tested.peer.as_ref().and_then(|peer| peer.output.as_ref());
-        match server {
+        let peer = tested.peer.as_ref().filter(|_| self.start.wants_output());
+        match peer.and_then(|peer| peer.output.as_ref()) {
             Some(ServerOutput::Text(text)) => self.lines(&format!("\nServer output:\n{text}\n")),
             Some(ServerOutput::Json(value)) => {
                 self.lines(&format!("\nServer JSON output:\n{value:#}\n"));
@@ -104,18 +104,14 @@ impl Output {
 
 impl TestObserver for Output {
     fn connecting(&mut self, port: Option<&str>) {
-        let default = PORT.to_string();
-        let port = port.unwrap_or(&default);
         self.start.host.clone_from(&self.host);
-        self.start.port = port.parse().unwrap_or(PORT);
+        self.start.port = port.and_then(|port| port.parse().ok()).unwrap_or(PORT);
         let names = system::names();
         if self.verbose {
             let name = described(&names);
             self.lines(&format!("iperf {}\n{name}\n", super::VERSION));
         }
         self.start.system = described(&names);
-        let host = &self.host;
-        self.lines(&format!("Connecting to host {host}, port {port}\n"));
     }
 
     fn begins(&mut self, parameters: &Parameters, cookie: Cookie, mss: Option<u32>) {
@@ -127,6 +123,10 @@ impl TestObserver for Output {
             let time = http_date(self.start.since_epoch);
             let mss = self.start.mss;
             self.lines(&format!("Control connection MSS {mss}\nTime: {time}\n"));
+        }
+        let (host, port) = (&self.host, self.start.port);
+        self.lines(&format!("Connecting to host {host}, port {port}\n"));
+        if self.verbose {
             self.lines(&wanted(&self.start));
         }
         if parameters.direction == StreamDirection::Reverse {

@@ -179,6 +179,24 @@ fn the_output_of_the_server_comes_with_the_results() {
 }
 
 #[test]
+fn an_output_of_the_server_that_was_not_asked_for_is_not_shown() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    // Once asked, the original sends its output in all later tests.
+    let server = Server::stock(&stock);
+    let amount = ["-n", "64K", "-l", "8K"];
+    let asked = [&amount[..], &["--get-server-output"]].concat();
+    let run = |options: &[&str]| {
+        let test = || client(&own, &server, "127.0.0.1", options).run();
+        completed(true, test).expect_clean().stdout
+    };
+    assert!(run(&asked).contains("\nServer output:\n"));
+    assert!(!run(&amount).contains("Server output"));
+    assert!(!run(&[&amount[..], &["-J"]].concat()).contains("server_output"));
+}
+
+#[test]
 fn as_many_streams_as_iperf3_permits_are_served() {
     let Some(stock) = stock() else { return };
     let server = Server::ours(&[]);

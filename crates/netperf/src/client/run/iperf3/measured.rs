@@ -61,7 +61,14 @@ fn elapsed(totals: &Totals, streams: &[StreamEnds<'_>]) -> f64 {
         .filter_map(|stream| stream.peer)
         .map(|peer| peer.end_time - peer.start_time);
     let there = there.filter(|time| *time <= totals.seconds + LATE);
-    there.fold(totals.seconds, f64::max)
+    there.fold(received_until(totals, streams), f64::max)
+}
+
+/// Length of the run at this end: to the last byte that arrived.
+fn received_until(totals: &Totals, streams: &[StreamEnds<'_>]) -> f64 {
+    let ends = streams.iter().zip(&totals.ends);
+    let arrivals = ends.filter(|(stream, _)| !stream.info.sends);
+    arrivals.fold(totals.seconds, |last, (_, end)| last.max(*end))
 }
 
 fn sum(streams: &[StreamEnds<'_>], of: impl Fn(&StreamEnds<'_>) -> Option<u64>) -> Option<u64> {
@@ -99,7 +106,7 @@ fn local(plan: &TestPlan, streams: &[StreamEnds<'_>], totals: &Totals, tally: Ta
     });
     EndResult {
         tally,
-        elapsed: totals.seconds,
+        elapsed: received_until(totals, streams),
         process_cpu: Some(process_cpu(totals.cpu)),
         retransmissions: retransmissions(sum(&out, |stream| stream.own.retransmits)),
         congestion: totals.congestion.clone(),

@@ -399,25 +399,13 @@ fn checked(args: Iperf2Args) -> Result<Iperf2Args, String> {
     if plan.trip_times && !plan.udp {
         timed_blocks(plan)?;
     }
-    let receives = matches!(
-        plan.direction,
-        Iperf2Direction::Reverse | Iperf2Direction::FullDuplex
-    );
     if plan.compatible && plan.direction != Iperf2Direction::Forward {
         return Err(
             "iperf: -C sends no header, which -R, -d, -r and --full-duplex need".to_owned(),
         );
     }
-    if plan.udp && receives && args.interval.is_some() {
-        return Err(unsupported(
-            "-i of datagrams that the server sends (-u with -R)",
-        ));
-    }
     if let Some(line) = plan.not_in_header() {
         return Err(format!("iperf: {line}"));
-    }
-    if plan.direction.connects_back() && args.interval.is_some() {
-        return Err(unsupported("-i with -d or -r"));
     }
     Ok(args)
 }

@@ -5,18 +5,18 @@ mod counts;
 mod forward;
 mod heads;
 mod reports;
+mod shown_counts;
 mod timed;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_cli::Iperf2Unit;
-use netperf_engine::iperf2::{
-    PATIENCE, READ_CLASSES, ReadSizes, Transfer, TransferCounts, epoch_micros,
-};
+use netperf_engine::iperf2::{PATIENCE, ReadSizes, Transfer, TransferCounts, epoch_micros};
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::io::set_patience;
@@ -33,6 +33,7 @@ pub(crate) use self::counts::MovedCounts;
 pub(crate) use self::forward::send_all;
 pub(crate) use self::heads::{ConnectingHead, ListeningHead};
 pub(crate) use self::reports::ReportRow;
+pub(crate) use self::shown_counts::ShownCounts;
 pub(crate) use self::timed::{receive_timed_stream, send_timed_stream};
 use crate::iperf3::socket::addresses;
 use crate::threads::spawn;
@@ -69,11 +70,11 @@ pub(crate) struct Iperf2SocketOptions {
 
 impl Iperf2SocketOptions {
     /// Counters of what a connection or flow receives.
-    fn received_counts(&self, plan: &Iperf2Plan) -> TransferCounts {
-        if self.enhanced && !plan.udp {
-            TransferCounts::sorting(plan.block())
-        } else {
-            TransferCounts::default()
+    fn received_counts(&self, plan: &Iperf2Plan) -> ShownCounts {
+        match (self.enhanced, plan.udp) {
+            (true, false) => ShownCounts::sorting(plan.block()),
+            (true, true) => ShownCounts::default().timing(),
+            (false, _) => ShownCounts::default(),
         }
     }
 }
@@ -107,9 +108,9 @@ pub(crate) struct Iperf2Stream {
     /// State of a TCP connection when it was opened.
     pub(crate) tcp: Option<tcp::TcpInfo>,
     /// What the client sends.
-    pub(crate) sent: TransferCounts,
+    pub(crate) sent: Arc<ShownCounts>,
     /// What the client receives.
-    pub(crate) received: TransferCounts,
+    pub(crate) received: Arc<ShownCounts>,
 }
 
 /// Results of a stream.
@@ -119,8 +120,6 @@ pub(crate) struct Iperf2StreamResult {
     pub(crate) sent: Option<Transfer>,
     /// What the client received.
     pub(crate) received: Option<Transfer>,
-    /// Its reads by their size, if they were counted.
-    pub(crate) reads: Option<[u64; READ_CLASSES]>,
     /// Account of the datagrams that the client received, and the number of the final one.
     pub(crate) account: Option<(DatagramAccount, u64)>,
     /// Report of the server.
@@ -129,6 +128,17 @@ pub(crate) struct Iperf2StreamResult {
     pub(crate) unreported: bool,
     /// Version of the server, if it told.
     pub(crate) version: Option<Version>,
+}
+
+/// Outcome of a stream.
+pub(crate) type StreamOutcome = Result<Iperf2StreamResult, Iperf2Failure>;
+
+/// A part of a test: all of it, or one direction of a test in which the server sends afterwards.
+pub(crate) struct TestPart<'a> {
+    /// Tells if it is over.
+    pub(crate) is_over: &'a dyn Fn() -> bool,
+    /// Outcome of the client's own streams, in the second part.
+    pub(crate) first: Option<&'a [StreamOutcome]>,
 }
 
 /// A test of a client, with open connections.
@@ -182,13 +192,13 @@ impl Iperf2Client {
         back.map(BackListener::opened).unwrap_or_default()
     }
 
-    /// Runs the test. `beside` runs meanwhile on this thread; `stop` ends the test early. The results
-    /// of streams that the server opens follow those of the client's own.
+    /// Runs the test. `beside` runs meanwhile on this thread, once for each part; `stop` ends the test
+    /// early. The results of streams that the server opens follow those of the client's own.
     pub(crate) fn run(
         &self,
         stop: &AtomicBool,
-        beside: impl FnOnce(&Self, &dyn Fn() -> bool),
-    ) -> Vec<Result<Iperf2StreamResult, Iperf2Failure>> {
+        mut beside: impl FnMut(&Self, &TestPart<'_>),
+    ) -> Vec<StreamOutcome> {
         std::thread::scope(|scope| {
             let mut threads = Vec::new();
             let mut refused = None;
@@ -211,16 +221,31 @@ impl Iperf2Client {
             if refused.is_some() {
                 stop.store(true, Ordering::Relaxed);
             }
+            let back_is_over = || backward.as_ref().is_none_or(|back| back.is_finished());
+            let has_parts = self.plan.direction == Iperf2Direction::Tradeoff && refused.is_none();
             let is_over = || {
-                let back_is_over = backward.as_ref().is_none_or(|back| back.is_finished());
-                back_is_over && threads.iter().all(|thread| thread.is_finished())
+                let own_are_over = threads.iter().all(|thread| thread.is_finished());
+                own_are_over && (has_parts || back_is_over())
             };
-            beside(self, &is_over);
+            beside(
+                self,
+                &TestPart {
+                    is_over: &is_over,
+                    first: None,
+                },
+            );
             let lost = || failed("thread")(io::Error::other("a thread failed"));
             let joined = threads
                 .into_iter()
                 .map(|thread| thread.join().unwrap_or_else(|_| Err(lost())));
             let mut results: Vec<_> = joined.collect();
+            if has_parts {
+                let second = TestPart {
+                    is_over: &back_is_over,
+                    first: Some(&results),
+                };
+                beside(self, &second);
+            }
             match backward.map(|back| back.join().unwrap_or_else(|_| Err(lost()))) {
                 Some(Ok(streams)) => results.extend(streams.into_iter().map(Ok)),
                 Some(Err(failure)) => results.push(Err(failure)),
@@ -289,8 +314,8 @@ fn open(
         remote,
         connect_time,
         tcp,
-        sent: TransferCounts::default(),
-        received: options.received_counts(plan),
+        sent: Arc::default(),
+        received: Arc::new(options.received_counts(plan)),
     })
 }
 

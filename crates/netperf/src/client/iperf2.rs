@@ -10,13 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_cli::{Iperf2Args, Iperf2Command};
-use netperf_measure::clock;
-use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction};
+use netperf_model::iperf2::Iperf2Direction;
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Type, alarm, wait};
 
 pub(crate) use self::rows::ClientRows;
-use crate::iperf2::{Iperf2Client, Iperf2Failure, Iperf2SocketOptions};
+use crate::iperf2::{Iperf2Client, Iperf2Failure, Iperf2SocketOptions, TestPart};
 use crate::output::{err, system_text};
 
 /// Line of `-v`. Scripts take it for the version whose options and output these are.
@@ -98,7 +97,7 @@ fn client(mut args: Iperf2Args) -> ExitCode {
     if let Some(connections) = args.connections {
         return connect_again(&args, &options, remote, &rows, connections - 1);
     }
-    run(&client, &args, &mut rows);
+    run(&client, &mut rows);
     ExitCode::SUCCESS
 }
 
@@ -125,8 +124,6 @@ fn connect_again(
 /// Follows a test while it runs.
 pub(crate) struct Follow<'a> {
     pub(crate) client: &'a Iperf2Client,
-    /// Time from one row to the next.
-    pub(crate) interval: Option<Duration>,
     /// Ends the test.
     pub(crate) stop: &'a AtomicBool,
     /// Returns true if the test is to end before its time.
@@ -134,57 +131,48 @@ pub(crate) struct Follow<'a> {
 }
 
 impl Follow<'_> {
-    /// Prints rows of intervals until the test is over. A signal ends it early.
-    pub(crate) fn until(&self, is_over: &dyn Fn() -> bool, mut rows: Option<&mut ClientRows>) {
-        let start = clock::now();
-        let mut turn = 1_u32;
-        while !is_over() {
+    /// Prints rows of intervals until a part of the test is over. A signal ends it early.
+    pub(crate) fn until(&self, part: &TestPart<'_>, mut rows: Option<&mut ClientRows>) {
+        let is_second = part.first.is_some();
+        if let (Some(rows), Some(first)) = (&mut rows, part.first) {
+            rows.first_part(self.client, first);
+        }
+        // With -r, the streams of the server follow the results of the client's own.
+        let has_back = is_second || self.client.plan.direction == Iperf2Direction::Dual;
+        while !(part.is_over)() {
             if alarm::stopped_by_user() || (self.enough)() {
                 self.stop.store(true, Ordering::Relaxed);
             }
-            // With -r, the streams of the server follow the results of the client's own.
-            let is_dual = self.client.plan.direction == Iperf2Direction::Dual;
-            if let Some(rows) = rows.as_mut().filter(|_| is_dual) {
+            let mut wait = LOOK;
+            if let Some(rows) = &mut rows {
+                if has_back {
+                    rows.opened_back(self.client);
+                }
+                let _printed = rows.tick(self.client);
+                wait = rows.due().map_or(LOOK, |due| due.left().min(LOOK));
+            }
+            wait::sleep(wait);
+        }
+        if let Some(rows) = rows {
+            if has_back {
                 rows.opened_back(self.client);
             }
-            // Only whole intervals of the test have rows.
-            let end = match self.client.plan.amount {
-                Iperf2Amount::Time(time) => time + LOOK,
-                Iperf2Amount::Bytes(_) => Duration::MAX,
-            };
-            let interval = self.interval.filter(|one| *one * turn <= end);
-            let due = interval.map(|interval| start.plus(interval * turn));
-            if due.is_some_and(|due| due.left().is_zero()) {
-                if let Some(rows) = &mut rows {
-                    rows.interval(self.client, turn);
-                }
-                turn += 1;
-            }
-            wait::sleep(due.map_or(LOOK, |due| due.left().min(LOOK)));
-        }
-        // The last interval of a test that lasted as long as it should.
-        let whole = match self.client.plan.amount {
-            Iperf2Amount::Time(time) => self.interval.filter(|one| *one * turn <= time),
-            Iperf2Amount::Bytes(_) => None,
-        };
-        let is_whole = whole.is_some_and(|one| start.plus(one * turn).left().is_zero());
-        if let Some(rows) = rows.filter(|_| is_whole) {
-            rows.interval(self.client, turn);
+            // Intervals that were over before the part was.
+            while rows.tick(self.client) {}
         }
     }
 }
 
 /// Runs a test and prints its rows.
-fn run(client: &Iperf2Client, args: &Iperf2Args, rows: &mut ClientRows) {
+fn run(client: &Iperf2Client, rows: &mut ClientRows) {
     let stop = AtomicBool::new(false);
-    let results = client.run(&stop, |client, is_over| {
+    let results = client.run(&stop, |client, part| {
         let follow = Follow {
             client,
-            interval: args.interval,
             stop: &stop,
             enough: &|| false,
         };
-        follow.until(is_over, Some(rows));
+        follow.until(part, Some(rows));
     });
     rows.results(client, &results);
     for failure in results.iter().filter_map(|result| result.as_ref().err()) {

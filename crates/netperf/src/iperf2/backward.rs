@@ -6,13 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, AsRawFd as _};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use netperf_engine::iperf2::{
-    Arrived, PATIENCE, ReadSizes, Transfer, TransferCounts, TransferEnd, receive_datagrams,
-    receive_stream,
-};
+use netperf_engine::iperf2::{Arrived, PATIENCE, Transfer, TransferEnd, receive_datagrams};
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::io::{Source, recv_from, send_back, set_patience};
@@ -20,8 +17,9 @@ use netperf_os::wait::{Interest, ready};
 use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_session::iperf2::flow::{DatagramFlow, FlowAction, FlowStage};
 
+use super::forward::receive;
 use super::{
-    Iperf2Failure, Iperf2SocketOptions, Iperf2StreamResult, failed, own_address, read_buffer,
+    Iperf2Failure, Iperf2SocketOptions, Iperf2StreamResult, ShownCounts, failed, own_address,
     receive_time,
 };
 use crate::iperf3::socket::addresses;
@@ -32,26 +30,51 @@ const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// Time in which final datagrams are answered.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// Flows by their address, with their place in the order in which they began.
-type BackFlows = HashMap<SocketAddr, (usize, DatagramFlow)>;
+/// A flow of the server's own.
+struct BackFlow {
+    /// Place in the order in which the flows began.
+    place: usize,
+    flow: DatagramFlow,
+    counts: Arc<ShownCounts>,
+}
 
-/// The result of a flow of the server's own.
-fn result(flow: &DatagramFlow) -> Iperf2StreamResult {
-    let account = flow.account;
-    Iperf2StreamResult {
-        received: Some(Transfer {
-            bytes: account.bytes,
-            calls: account.order.arrived,
-            elapsed: Duration::from_micros(account.duration()),
-            end: TransferEnd::Complete,
-        }),
-        account: Some((account, account.order.highest)),
-        ..Iperf2StreamResult::default()
+impl BackFlow {
+    /// Takes a datagram.
+    fn take(&mut self, bytes: &[u8], now: u64) -> FlowAction {
+        let action = self.flow.take(bytes, now);
+        self.counts.begin();
+        self.counts.take(&self.flow.account);
+        if action == FlowAction::Finished {
+            self.counts.end(self.duration());
+        }
+        action
+    }
+
+    fn duration(&self) -> Duration {
+        Duration::from_micros(self.flow.account.duration())
+    }
+
+    fn result(&self) -> Iperf2StreamResult {
+        let account = self.flow.account;
+        self.counts.end(self.duration());
+        Iperf2StreamResult {
+            received: Some(Transfer {
+                bytes: account.bytes,
+                calls: account.order.arrived,
+                elapsed: self.duration(),
+                end: TransferEnd::Complete,
+            }),
+            account: Some((account, account.order.highest)),
+            ..Iperf2StreamResult::default()
+        }
     }
 }
 
+/// Flows by their address.
+type BackFlows = HashMap<SocketAddr, BackFlow>;
+
 /// A connection or flow that the server has opened.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct BackStream {
     /// Number of the descriptor.
     pub(crate) descriptor: i32,
@@ -59,6 +82,8 @@ pub(crate) struct BackStream {
     pub(crate) local: SocketAddr,
     /// Address of the server.
     pub(crate) remote: SocketAddr,
+    /// What the client receives.
+    pub(crate) received: Arc<ShownCounts>,
 }
 
 /// Where the server connects to.
@@ -126,14 +151,22 @@ impl BackListener {
     }
 
     /// Notes a stream that the server has opened.
-    fn note(&self, socket: &Socket, local: SocketAddr, remote: SocketAddr) {
+    fn note(
+        &self,
+        plan: &Iperf2Plan,
+        socket: &Socket,
+        (local, remote): (SocketAddr, SocketAddr),
+    ) -> Arc<ShownCounts> {
+        let received = Arc::new(self.options.received_counts(plan));
         let stream = BackStream {
             descriptor: socket.as_raw_fd(),
             local,
             remote,
+            received: Arc::clone(&received),
         };
         let opened = self.opened.lock();
         opened.unwrap_or_else(PoisonError::into_inner).push(stream);
+        received
     }
 
     /// Receives everything that the server sends. There is a result for each of its streams, in the
@@ -185,38 +218,31 @@ impl BackListener {
             // Only the server is expected.
             if peer.ip().to_canonical() == self.remote {
                 set_patience(connection.as_fd(), Some(PATIENCE))?;
-                self.note(&connection, addresses(&connection).0.unwrap_or(peer), peer);
-                accepted.push(connection);
+                let ends = (addresses(&connection).0.unwrap_or(peer), peer);
+                let counts = self.note(plan, &connection, ends);
+                accepted.push((connection, counts));
             }
         }
         if accepted.is_empty() {
             return Err(io::Error::other("the server did not connect back"));
         }
-        let counters = accepted.iter().map(|_| self.options.received_counts(plan));
-        let counters: Vec<TransferCounts> = counters.collect();
         let transfers: Vec<io::Result<Transfer>> = std::thread::scope(|scope| {
-            let pairs = accepted.iter().zip(&counters);
-            let threads: Vec<_> = pairs
-                .map(|(connection, own)| {
-                    spawn(scope, move || {
-                        let mut buf = read_buffer(own);
-                        let limit = (0, receive_time(plan));
-                        receive_stream(connection.as_fd(), &mut buf, limit, own, stop)
-                    })
+            let streams = accepted.iter();
+            let threads: Vec<_> = streams
+                .map(|(connection, counts)| {
+                    spawn(scope, move || receive(plan, connection, counts, stop))
                 })
                 .collect();
             let joined = threads.into_iter().map(|one| one.and_then(join));
             joined.collect()
         });
-        let result_of = |(transfer, counts): (io::Result<Transfer>, &TransferCounts)| {
+        let result_of = |transfer: io::Result<Transfer>| {
             Ok(Iperf2StreamResult {
                 received: Some(transfer?),
-                reads: counts.reads.as_ref().map(ReadSizes::counts),
                 ..Iperf2StreamResult::default()
             })
         };
-        let transfers = transfers.into_iter().zip(&counters);
-        transfers.map(result_of).collect()
+        transfers.into_iter().map(result_of).collect()
     }
 
     fn datagrams(
@@ -241,7 +267,7 @@ impl BackListener {
                 }
                 let over = |flows: &BackFlows| {
                     let finished = flows.values();
-                    let finished = finished.filter(|(_, one)| one.stage != FlowStage::Receiving);
+                    let finished = finished.filter(|one| one.flow.stage != FlowStage::Receiving);
                     finished.count() >= wanted
                 };
                 let Arrived::Datagram(bytes, now) = arrived else {
@@ -264,18 +290,26 @@ impl BackListener {
                     return ControlFlow::Continue(());
                 }
                 last = clock::now();
-                let number = flows.len();
-                if !flows.contains_key(&address) && number < wanted {
+                let place = flows.len();
+                if !flows.contains_key(&address) && place < wanted {
                     if let Some(Ok(mut flow)) = DatagramFlow::begin(bytes) {
                         flow.enhanced = self.options.enhanced;
-                        flows.insert(address, (number, flow));
-                        self.note(&self.socket, own_address(&self.socket, address), address);
+                        let ends = (own_address(&self.socket, address), address);
+                        let counts = self.note(plan, &self.socket, ends);
+                        flows.insert(
+                            address,
+                            BackFlow {
+                                place,
+                                flow,
+                                counts,
+                            },
+                        );
                     }
                 }
-                if let Some((_, flow)) = flows.get_mut(&address) {
-                    let action = flow.take(bytes, now);
+                if let Some(back) = flows.get_mut(&address) {
+                    let action = back.take(bytes, now);
                     if matches!(action, FlowAction::Finished | FlowAction::Repeated) {
-                        if let Some(report) = flow.report(bytes) {
+                        if let Some(report) = back.flow.report(bytes) {
                             // A lost report is asked for again.
                             let _lost = send_back(fd, &report, &source);
                         }
@@ -287,8 +321,8 @@ impl BackListener {
         if flows.is_empty() {
             return Err(io::Error::other("the server did not send back"));
         }
-        let mut flows: Vec<(usize, DatagramFlow)> = flows.into_values().collect();
-        flows.sort_by_key(|(number, _)| *number);
-        Ok(flows.into_iter().map(|(_, flow)| result(&flow)).collect())
+        let mut flows: Vec<BackFlow> = flows.into_values().collect();
+        flows.sort_by_key(|back| back.place);
+        Ok(flows.iter().map(BackFlow::result).collect())
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netperf_engine::iperf2::{
-    Arrived, DatagramOrder, ReadSizes, STALLED, StreamOrder, Transfer, TransferCounts, TransferEnd,
+    Arrived, DatagramOrder, STALLED, StreamOrder, Transfer, TransferCounts, TransferEnd,
     receive_datagrams, receive_stream, send_datagrams, send_stream,
 };
 use netperf_measure::clock;
@@ -24,8 +24,8 @@ use netperf_wire::iperf2::{
 };
 
 use super::{
-    FLOW_GAP, Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, now, per_giga_second,
-    read_buffer, receive_time, receives, send_timed_stream,
+    FLOW_GAP, Iperf2Failure, Iperf2Stream, Iperf2StreamResult, ShownCounts, failed, now,
+    per_giga_second, read_buffer, receive_time, receives, send_timed_stream,
 };
 use crate::threads::{join, spawn};
 
@@ -66,8 +66,8 @@ fn run_connection(
     }
     let mut result = Iperf2StreamResult::default();
     if !plan.direction.client_sends() {
-        let received = receive(plan, stream, stop).map_err(failed("read"))?;
-        set_received(&mut result, received, stream);
+        let received = receive(plan, socket, &stream.received, stop);
+        result.received = Some(received.map_err(failed("read"))?);
         return Ok(result);
     }
     let before = u64::try_from(header.len()).unwrap_or_default();
@@ -75,12 +75,12 @@ fn run_connection(
     if receives(plan) {
         let both = std::thread::scope(|scope| {
             let sender = spawn(scope, send)?;
-            let received = receive(plan, stream, stop);
+            let received = receive(plan, socket, &stream.received, stop);
             Ok((join(sender), received))
         });
         let (sent, received) = both.map_err(failed("thread"))?;
         result.sent = Some(sent.map_err(failed("write"))?);
-        set_received(&mut result, received.map_err(failed("read"))?, stream);
+        result.received = Some(received.map_err(failed("read"))?);
         return Ok(result);
     }
     let sent = send().map_err(failed("write"))?;
@@ -95,11 +95,6 @@ fn run_connection(
         result.version = answer.map(|answer| answer.version);
     }
     Ok(result)
-}
-
-fn set_received(result: &mut Iperf2StreamResult, received: Transfer, stream: &Iperf2Stream) {
-    result.received = Some(received);
-    result.reads = stream.received.reads.as_ref().map(ReadSizes::counts);
 }
 
 /// Sends all bytes.
@@ -131,11 +126,20 @@ fn await_answer(socket: &Socket) -> io::Result<()> {
     }
 }
 
-fn receive(plan: &Iperf2Plan, stream: &Iperf2Stream, stop: &AtomicBool) -> io::Result<Transfer> {
-    let mut buf = read_buffer(&stream.received);
+/// Receives what the server sends over a connection.
+pub(super) fn receive(
+    plan: &Iperf2Plan,
+    from: &Socket,
+    counts: &ShownCounts,
+    stop: &AtomicBool,
+) -> io::Result<Transfer> {
+    let (fd, moved) = (from.as_fd(), &counts.moved);
+    let mut buf = read_buffer(moved);
     let limit = (0, receive_time(plan));
-    let fd = stream.socket.as_fd();
-    receive_stream(fd, &mut buf, limit, &stream.received, stop)
+    counts.begin();
+    let received = receive_stream(fd, &mut buf, limit, moved, stop)?;
+    counts.end(received.elapsed);
+    Ok(received)
 }
 
 /// Sends blocks and ends this direction.
@@ -162,12 +166,14 @@ fn send_blocks(
         before,
         rate,
     };
-    let fd = stream.socket.as_fd();
+    let (fd, counts) = (stream.socket.as_fd(), &stream.sent);
+    counts.begin();
     let sent = if plan.trip_times {
-        send_timed_stream(fd, &mut block, &order, &stream.sent, stop)?
+        send_timed_stream(fd, &mut block, &order, &counts.moved, stop)?
     } else {
-        send_stream(fd, &block, &order, &stream.sent, stop)?
+        send_stream(fd, &block, &order, &counts.moved, stop)?
     };
+    counts.end(sent.elapsed);
     // The server may have closed the connection.
     let _gone = half_close(fd);
     Ok(sent)
@@ -212,10 +218,14 @@ fn run_datagrams(
         },
         credit: None,
     };
+    let counts = &stream.sent;
     let mut transmit = || {
-        send_datagrams(&mut datagram, &order, &stream.sent, stop, |bytes| {
+        counts.begin();
+        let sent = send_datagrams(&mut datagram, &order, &counts.moved, stop, |bytes| {
             send(fd, bytes)
-        })
+        })?;
+        counts.end(sent.0.elapsed);
+        Ok(sent)
     };
     if receives(plan) {
         let both = std::thread::scope(|scope| {
@@ -287,7 +297,8 @@ fn receive_flow(
                 last = clock::now();
                 if let Some(datagram) = Datagram::decode(bytes, layout) {
                     account.add(&datagram, bytes.len(), layout, at);
-                    stream.received.count(bytes.len());
+                    stream.received.begin();
+                    stream.received.take(&account);
                     if datagram.is_final() {
                         total = datagram.number.unsigned_abs();
                         return ControlFlow::Break(());
@@ -305,6 +316,9 @@ fn receive_flow(
             }
         },
     )?;
+    stream
+        .received
+        .end(Duration::from_micros(account.duration()));
     Ok((account, total.max(account.order.highest)))
 }
 

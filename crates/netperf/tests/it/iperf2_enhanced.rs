@@ -11,7 +11,7 @@ use super::iperf2_served::{PATIENCE, Served, distinct, link, stock};
 const TRIES: usize = 3;
 
 /// Options of our server and of the client.
-const CLIENTS: [(&str, &str); 17] = [
+const CLIENTS: [(&str, &str); 33] = [
     ("-P 1", "-t 1 -b 8m -l 8K -d -L BACK"),
     ("-P 1", "-t 1 -b 8m -l 8K -r -L BACK -e"),
     ("-P 1", "-t 1 -b 8m -l 8K -d -L BACK -e -w 64K"),
@@ -29,6 +29,22 @@ const CLIENTS: [(&str, &str); 17] = [
     ("-P 1 -u", "-u -t 1 -b 1m --sum-only -e"),
     ("-P 2", "-t 1 -b 8m -l 8K --sum-only -e -P 2"),
     ("-P 2", "-t 1 -b 8m -l 8K -e -P 2"),
+    ("-P 1", "-t 2.6 -i 1 -b 8m -l 8K -d -L BACK"),
+    ("-P 2", "-t 2.6 -i 1 -b 8m -l 8K -d -L BACK -e -P 2"),
+    ("-P 1", "-t 2.6 -i 1 -b 8m -l 8K -d -L BACK --sum-only -e"),
+    ("-P 1", "-t 2.6 -i 1 -b 8m -l 8K -d -L BACK -y C"),
+    ("-P 1", "-t 2.6 -i 1 -b 8m -l 8K -r -L BACK -e"),
+    ("-P 1", "-t 2.6 -i 1 -b 8m -l 8K --full-duplex -e"),
+    ("-P 1 -u", "-u -t 2.6 -i 1 -b 1m -R -e"),
+    ("-P 1 -u", "-u -t 2.6 -i 1 -b 1m -R --sum-only"),
+    ("-P 2 -u", "-u -t 2.6 -i 1 -b 1m -R -P 2"),
+    ("-P 2 -u", "-u -t 2.6 -i 1 -b 1m -R -e -P 2"),
+    ("-P 1 -u", "-u -t 2.6 -i 1 -b 1m --full-duplex"),
+    ("-P 1 -u", "-u -t 2.6 -i 1 -b 1m --full-duplex -e"),
+    ("-P 1 -u", "-u -t 2.6 -i 1 -b 1m -d -L BACK -e"),
+    ("-P 1 -u", "-u -t 2.6 -i 1 -b 1m -d -L BACK --sum-only"),
+    ("-P 1 -u", "-u -t 2.6 -i 1 -b 1m -r -L BACK -e"),
+    ("-P 1 -u", "-u -t 2.6 -i 1 -b 1m -r -L BACK --sum-only"),
 ];
 
 /// A free port above another. Below it, the original prints a range of ports.

@@ -16,23 +16,41 @@ const TRIES: usize = 3;
 struct RestCase {
     /// Options of the server and of the client beside `-i`.
     options: [&'static str; 2],
-    /// The client has no `-i`: ours refuses it in some directions.
-    is_silent: bool,
-    /// Rows of the server and of the client.
+    /// Which programs run it.
+    by: RestPrograms,
+    /// Rows of the server and of the client; empty for an end that is not checked.
     rows: [&'static str; 2],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RestPrograms {
+    /// Both ends are ours, or both are the original.
+    Alike,
+    /// Each program with itself and with the other.
+    Mixed,
+    /// The original does not end this test.
+    Ours,
 }
 
 const fn case(options: [&'static str; 2], rows: [&'static str; 2]) -> RestCase {
     RestCase {
         options,
-        is_silent: false,
+        by: RestPrograms::Alike,
         rows,
     }
 }
 
-const fn silent(options: [&'static str; 2], rows: [&'static str; 2]) -> RestCase {
+/// A test in both directions, or of datagrams of the server.
+const fn mixed(options: [&'static str; 2], rows: [&'static str; 2]) -> RestCase {
     RestCase {
-        is_silent: true,
+        by: RestPrograms::Mixed,
+        ..case(options, rows)
+    }
+}
+
+const fn ours(options: [&'static str; 2], rows: [&'static str; 2]) -> RestCase {
+    RestCase {
+        by: RestPrograms::Ours,
         ..case(options, rows)
     }
 }
@@ -41,7 +59,7 @@ const TWO: &str = "[  1]irw [  2]irw [SUM]irw";
 const BOTH: &str = "[  1]irw [ *1]irw";
 const ALL: &str = "[  1]irw [  2]irw [ *1]irw [ *2]irw [SUM]irw";
 
-const CASES: [RestCase; 17] = [
+const CASES: [RestCase; 27] = [
     case(["-P 1", "-t 6 -e"], ["[  1]irw", "[  1]irw"]),
     case(["-P 1", "-n 750K"], ["[  1]irw", "[  1]irw"]),
     case(["-P 2", "-t 6 -P 2"], [TWO, TWO]),
@@ -71,9 +89,29 @@ const CASES: [RestCase; 17] = [
     ),
     // The rest is too short.
     case(["-P 1", "-t 4.5"], ["[  1]iw", "[  1]iw"]),
-    silent(
+    case(
+        ["-P 1 -e", "-t 6 --full-duplex -e"],
+        ["[  1]irw [ *1]irw [FD1]irw", "[  1]irw [ *1]irw [FD1]irw"],
+    ),
+    mixed(
         ["-P 1", "-t 6 -d -L BACK"],
-        ["[  1]irw [ *2]irw [SUM]irw", "[  1]w [  2]w"],
+        ["[  1]irw [ *2]irw [SUM]irw", "[  1]irw [  2]irw"],
+    ),
+    mixed(
+        ["-P 2", "-t 6 -d -P 2 -L BACK"],
+        ["", "[  1]irw [  2]irw [  3]irw [  4]irw [SUM]irw"],
+    ),
+    mixed(
+        ["-P 1 -y C", "-t 6 -d -y C -L BACK"],
+        ["[  1]irw [  2]irw", "[  1]irw [  2]irw"],
+    ),
+    mixed(
+        ["-P 1", "-t 6 -r -L BACK"],
+        ["[  1]irw [ *2]irw", "[  1]irw [  2]irw"],
+    ),
+    ours(
+        ["-P 2", "-t 6 -r -P 2 -L BACK"],
+        ["", "[  1]irw [  2]irw [  3]irw [  4]irw [SUM]irwirw"],
     ),
     case(["-u -P 1", "-u -t 6"], ["[  1]irw", "[  1]iw"]),
     case(["-u -P 1 -y C", "-u -t 6 -y C"], ["[  1]irw", "[  1]iw"]),
@@ -81,7 +119,27 @@ const CASES: [RestCase; 17] = [
         ["-u -P 2", "-u -t 6 -P 2"],
         ["[  1]irw [  2]irw [SUM]iw", "[  1]iw [  2]iw [SUM]iw"],
     ),
-    silent(["-u -P 1", "-u -t 6 -R"], ["[  1]iw", "[ *1]w"]),
+    mixed(["-u -P 1", "-u -t 6 -R"], ["[  1]iw", "[ *1]irw"]),
+    mixed(
+        ["-u -P 2", "-u -t 6 -R -P 2"],
+        ["[  1]iw [  2]iw [SUM]iw", "[ *1]irw [ *2]irw [SUM]iw"],
+    ),
+    mixed(
+        ["-u -P 1", "-u -t 6 --full-duplex"],
+        ["[  1]irw [ *1]iw", "[  1]iw [ *1]irw"],
+    ),
+    mixed(
+        ["-u -P 1 -e", "-u -t 6 --full-duplex -e"],
+        ["[  1]irw [ *1]iw [FD1]irw", "[  1]iw [ *1]irw [FD1]irw"],
+    ),
+    mixed(
+        ["-u -P 1", "-u -t 6 -d -L BACK"],
+        ["[  1]irw [ *2]iw [SUM]iw", "[  1]iw [  2]irw"],
+    ),
+    mixed(
+        ["-u -P 1", "-u -t 6 -r -L BACK"],
+        ["[  1]irw [ *2]iw", "[  1]iw [  2]irw"],
+    ),
 ];
 
 /// A row: its stream or sum, begin and end, bytes, and calls of a sender (`-e`).
@@ -124,7 +182,12 @@ impl TimedRow {
 /// The kind of each row.
 fn kinds(rows: &[TimedRow]) -> Vec<char> {
     let kind = |(at, row): (usize, &TimedRow)| {
-        let is_last = !rows[at + 1..].iter().any(|later| later.id == row.id);
+        // A sum may follow that of another part of the test.
+        let mut later = rows[at + 1..].iter().filter(|later| later.id == row.id);
+        let is_last = later.next().is_none_or(|next| {
+            let both_begin = [row.times[0], next.times[0]] == [0.0, 0.0];
+            both_begin && next.is_interval() && !row.is_interval()
+        });
         match (is_last, row.is_interval()) {
             (true, _) => 'w',
             (false, true) => 'i',
@@ -134,10 +197,23 @@ fn kinds(rows: &[TimedRow]) -> Vec<char> {
     rows.iter().enumerate().map(kind).collect()
 }
 
+/// The rows of an end, without those that its peer reports.
+fn own_rows(text: &str) -> Vec<TimedRow> {
+    let mut is_report = false;
+    let lines = text.lines().filter_map(|line| {
+        is_report |= line.ends_with("Server Report:");
+        let row = TimedRow::of(line)?;
+        (!std::mem::take(&mut is_report)).then_some(row)
+    });
+    lines.collect()
+}
+
 /// Finds the faults in the output of an end.
 fn fault(text: &str, expected: &str) -> Option<String> {
-    let own = text.split("Server Report:").next().unwrap_or_default();
-    let rows: Vec<TimedRow> = own.lines().filter_map(TimedRow::of).collect();
+    if expected.is_empty() {
+        return None;
+    }
+    let rows = own_rows(text);
     let kinds = kinds(&rows);
     let mut all: BTreeMap<&str, String> = BTreeMap::new();
     for (row, kind) in rows.iter().zip(&kinds) {
@@ -158,7 +234,9 @@ fn fault(text: &str, expected: &str) -> Option<String> {
         if whole.id != *id || whole.times != [0.0, rest.times[1]] {
             return Some(format!("{id}: the row of the whole does not follow"));
         }
-        let parts = || rows[..=at].iter().filter(|row| row.id == *id);
+        let wholes = (0..at).filter(|at| kinds[*at] == 'w' && rows[*at].id == *id);
+        let begin = wholes.last().map_or(0, |last| last + 1);
+        let parts = || rows[begin..=at].iter().filter(|row| row.id == *id);
         let bytes: u64 = parts().map(|row| row.bytes).sum();
         let calls: Option<u64> = parts().map(|row| row.calls).sum();
         let fits = (bytes, calls) == (whole.bytes, whole.calls);
@@ -168,14 +246,15 @@ fn fault(text: &str, expected: &str) -> Option<String> {
 }
 
 impl RestCase {
-    /// Runs it once with this program at both ends; what is wrong.
-    fn attempt(&self, program: &Path) -> Option<String> {
+    /// Runs it once with these programs, the server and the client; what is wrong.
+    fn attempt(&self, [of_server, of_client]: [&Path; 2]) -> Option<String> {
+        let programs = [of_server, of_client];
         let back = free_port().to_string();
         let [of_server, of_client] = self.options;
         let interval = format!("{EVERY}");
         let mut words = vec!["-i", &interval, "-f", "B"];
         words.extend(of_server.split(' '));
-        let served = Served::start(program, &words);
+        let served = Served::start(programs[0], &words);
         let (port, client) = (served.port.to_string(), of_client.replace("BACK", &back));
         let mut words = vec!["-c", "127.0.0.1", "-p", &port, "-f", "B"];
         words.extend([
@@ -188,11 +267,9 @@ impl RestCase {
                 "8K"
             },
         ]);
-        if !self.is_silent {
-            words.extend(["-i", &interval]);
-        }
+        words.extend(["-i", &interval]);
         words.extend(client.split(' '));
-        let client = Invocation::new(program)
+        let client = Invocation::new(programs[1])
             .args(words)
             .patience(PATIENCE)
             .run();
@@ -213,15 +290,24 @@ fn the_rest_of_an_interval_has_the_rows_of_the_original() {
     let scratch = Scratch::new();
     let own = link(&scratch);
     let run = |case: &RestCase| {
-        let ours = case.attempt(&own).map(|why| format!("ours: {why}"));
-        let mut theirs = None;
-        for _ in 0..TRIES {
-            theirs = case.attempt(&stock).map(|why| format!("theirs: {why}"));
-            if theirs.is_none() {
-                break;
+        let (own, stock) = (own.as_path(), stock.as_path());
+        let pairs: &[[&Path; 2]] = match case.by {
+            RestPrograms::Alike => &[[own, own], [stock, stock]],
+            RestPrograms::Mixed => &[[own, own], [stock, stock], [own, stock], [stock, own]],
+            RestPrograms::Ours => &[[own, own]],
+        };
+        let of_pair = |pair: &[&Path; 2]| {
+            let tries = if pair.contains(&stock) { TRIES } else { 1 };
+            let mut wrong = None;
+            for _ in 0..tries {
+                wrong = case.attempt(*pair);
+                if wrong.is_none() {
+                    break;
+                }
             }
-        }
-        [ours, theirs]
+            wrong.map(|why| format!("{pair:?} {:?}: {why}", case.options))
+        };
+        pairs.iter().filter_map(of_pair).collect::<Vec<_>>()
     };
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let threads: Vec<_> = CASES.iter().map(|case| scope.spawn(|| run(case))).collect();

@@ -70,10 +70,11 @@ pub fn sent_by_all(calls: u64, retransmits: u64) -> String {
     format!("  {calls}/0 {retransmits:9}")
 }
 
-/// Columns of datagrams that are sent.
+/// Columns of datagrams that are sent by so many calls. In a sum of both directions there are more
+/// datagrams than calls.
 #[must_use]
-pub fn sent_datagrams(calls: u64, time: Duration) -> String {
-    format!("  {calls}/0 {:8.0} pps", per_second(calls, time))
+pub fn sent_datagrams(calls: u64, datagrams: u64, time: Duration) -> String {
+    format!("  {calls}/0 {:8.0} pps", per_second(datagrams, time))
 }
 
 /// Reads, and how many of them have which size.
@@ -197,7 +198,7 @@ mod tests {
             "  48/0          0     1151K/82(31) us  76725"
         );
         assert_eq!(sent_by_all(20, 0), "  20/0         0");
-        assert_eq!(sent_datagrams(851, second), "  851/0      851 pps");
+        assert_eq!(sent_datagrams(851, 851, second), "  851/0      851 pps");
         assert_eq!(reads(&[2, 0, 0, 0, 0, 0, 0, 48]), "  50=2:0:0:0:0:0:0:48");
         let late = moments(&[100_072.0, 100_082.0, 100_092.0]);
         assert_eq!(

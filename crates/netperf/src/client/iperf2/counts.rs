@@ -1,4 +1,4 @@
-//! Counts of what a client moves, and the columns that `-e` shows of them.
+//! Counts of what a client sends, and the columns that `-e` shows of them.
 
 use std::os::fd::AsFd as _;
 use std::time::Duration;
@@ -12,7 +12,7 @@ pub(super) fn sent(stream: &Iperf2Stream) -> MovedCounts {
     let state = sender_state(stream.socket.as_fd());
     MovedCounts {
         retransmits: state.map_or(0, |(_, retransmits)| retransmits),
-        ..MovedCounts::of(&stream.sent)
+        ..MovedCounts::of(&stream.sent.moved)
     }
 }
 
@@ -24,7 +24,7 @@ pub(super) fn sent_columns(
     udp: bool,
 ) -> String {
     if udp {
-        return enhanced::sent_datagrams(counts.calls, time);
+        return enhanced::sent_datagrams(counts.calls, counts.calls, time);
     }
     let state = sender_state(stream.socket.as_fd()).map(|(state, _)| state);
     enhanced::sent(
@@ -33,28 +33,4 @@ pub(super) fn sent_columns(
         state,
         (counts.bytes, time),
     )
-}
-
-/// Counts of both directions of a stream.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ClientCounts {
-    pub(super) sent: MovedCounts,
-    pub(super) received: MovedCounts,
-}
-
-impl ClientCounts {
-    pub(super) fn of(stream: &Iperf2Stream) -> Self {
-        Self {
-            sent: sent(stream),
-            received: MovedCounts::of(&stream.received),
-        }
-    }
-
-    pub(super) const fn way(&self, is_received: bool) -> MovedCounts {
-        if is_received {
-            self.received
-        } else {
-            self.sent
-        }
-    }
 }

@@ -55,10 +55,11 @@ fn counts(client: &Iperf2Client) -> Tally {
     let mut tally = Tally::default();
     for stream in &client.streams {
         let load = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
-        tally.bytes_sent += load(&stream.sent.bytes);
-        tally.send_calls += load(&stream.sent.calls);
-        tally.bytes_received += load(&stream.received.bytes);
-        tally.recv_calls += load(&stream.received.calls);
+        let (sent, received) = (&stream.sent.moved, &stream.received.moved);
+        tally.bytes_sent += load(&sent.bytes);
+        tally.send_calls += load(&sent.calls);
+        tally.bytes_received += load(&received.bytes);
+        tally.recv_calls += load(&received.calls);
     }
     tally
 }
@@ -124,15 +125,13 @@ impl TestRun<'_> {
         };
         let results = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
             until::beside(plan, about, &live, &mut self.done.until, || {
-                client.run(&stop, |client, is_over| {
-                    let interval = lines.as_ref().and_then(|lines| lines.interval);
+                client.run(&stop, |client, part| {
                     let follow = Follow {
                         client,
-                        interval,
                         stop: &stop,
                         enough: &enough,
                     };
-                    follow.until(is_over, rows.as_mut());
+                    follow.until(part, rows.as_mut());
                     meter.note();
                     live.end_at(clock::now());
                 })

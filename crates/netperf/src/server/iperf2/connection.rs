@@ -24,10 +24,10 @@ use netperf_session::iperf2::connection::{
 };
 use netperf_wire::iperf2::{ClientHeader, fill_digits};
 
-use super::alone::{ShownConnection, ShownCounts};
+use super::alone::ShownConnection;
 use super::{longest, permitted, time_and_bytes};
 use crate::iperf2::{
-    READ_BUFFER, now, read_buffer, receive_timed_stream, send_all, send_timed_stream,
+    READ_BUFFER, ShownCounts, now, read_buffer, receive_timed_stream, send_all, send_timed_stream,
 };
 use crate::iperf3::socket::addresses;
 use crate::server::admission;

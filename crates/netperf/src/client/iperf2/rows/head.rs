@@ -9,6 +9,7 @@ use netperf_os::sockopt::{self, IntOption};
 use netperf_report::iperf2::id;
 
 use super::ClientRows;
+use super::ways::{ClientWay, WayOf};
 use crate::iperf2::{
     BackStream, ConnectingHead, Iperf2Client, Iperf2Stream, ListeningHead, day_and_time,
     first_window,
@@ -52,6 +53,7 @@ impl ClientRows {
         }
         if let Some(client) = client {
             self.connections(client);
+            self.begin(client);
         }
     }
 
@@ -86,8 +88,11 @@ impl ClientRows {
         let opened = client.opened_back();
         let before = client.streams.len() + self.shown_back;
         let first = u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1);
-        for (number, stream) in (first..).zip(opened.iter().skip(self.shown_back)) {
+        let new = opened.iter().enumerate().skip(self.shown_back);
+        for (number, (at, stream)) in (first..).zip(new) {
             self.back_line(number, stream);
+            let way = ClientWay::new(WayOf::Back(at), &stream.received);
+            self.ways.push(way);
         }
         self.shown_back = opened.len();
     }

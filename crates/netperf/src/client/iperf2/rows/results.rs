@@ -3,48 +3,61 @@
 use std::time::Duration;
 
 use netperf_engine::iperf2::Transfer;
-use netperf_model::figures::whole;
 use netperf_model::iperf2::{DelayMoments, Iperf2Direction};
-use netperf_report::iperf2::{enhanced, id, late, loss};
-use netperf_session::iperf2::account::DatagramAccount;
+use netperf_report::iperf2::{enhanced, id};
 use netperf_wire::iperf2::ServerReport;
 
-use super::{ClientRows, StreamOutcome};
+use super::ClientRows;
+use super::sum::SumSoFar;
+use super::ways::WayOf;
 use crate::client::iperf2::counts;
-use crate::iperf2::{Iperf2Client, Iperf2Stream, Iperf2StreamResult, MovedCounts, ReportRow};
+use crate::iperf2::{
+    Iperf2Client, Iperf2Stream, Iperf2StreamResult, MovedCounts, ReportRow, StreamOutcome,
+};
 use crate::output::{err, out};
 
-/// A stream of the client, and its results.
-type OwnResult<'a> = (&'a Iperf2Stream, &'a Iperf2StreamResult);
+/// A stream of the client, with its place, and its results.
+type OwnResult<'a> = (usize, &'a Iperf2Stream, &'a Iperf2StreamResult);
 
 impl ClientRows {
     /// Final rows, sums and reports.
     pub(crate) fn results(&mut self, client: &Iperf2Client, results: &[StreamOutcome]) {
-        let own = client.streams.iter().zip(results);
-        let own: Vec<OwnResult<'_>> = own
-            .filter_map(|(stream, result)| Some((stream, result.as_ref().ok()?)))
-            .collect();
-        let back = results.get(client.streams.len()..).unwrap_or_default();
-        let (mut all, mut end) = self.own(&own);
-        if self.args.plan.direction == Iperf2Direction::Tradeoff {
-            // The directions follow each other.
-            self.sum(client, (Duration::ZERO, end), &all);
-            self.datagrams_of_all(client, &all);
-            self.reports(&own);
-            self.titles.clear();
-            self.opened_back(client);
-            let (all, end) = self.backward(client, back);
-            self.sum(client, (Duration::ZERO, end), &all);
-            return;
+        let streams = client.streams.len();
+        let back = results.get(streams..).unwrap_or_default();
+        let has_parts = self.args.plan.direction == Iperf2Direction::Tradeoff;
+        if has_parts && !self.is_second {
+            self.first_part(client, results);
         }
         self.opened_back(client);
+        let own = if has_parts {
+            Vec::new()
+        } else {
+            own_results(client, results)
+        };
+        let (all, end) = self.own(client, &own);
         let (more, longest) = self.backward(client, back);
-        (all, end) = (all.plus(more), end.max(longest));
+        let (all, end) = (all.plus(more), end.max(longest));
+        self.rest_of_all(client, end, &all);
+        self.sum(client, (Duration::ZERO, end), &all);
+        if !has_parts {
+            self.datagrams_of_all(client, &all);
+            self.connect_times(client);
+            self.reports(&own);
+        }
+    }
+
+    /// Final rows of the client's own streams where the server sends afterwards.
+    pub(crate) fn first_part(&mut self, client: &Iperf2Client, first: &[StreamOutcome]) {
+        let own = own_results(client, first);
+        let (all, end) = self.own(client, &own);
         self.rest_of_all(client, end, &all);
         self.sum(client, (Duration::ZERO, end), &all);
         self.datagrams_of_all(client, &all);
-        self.connect_times(client);
         self.reports(&own);
+        self.titles.clear();
+        self.ways.clear();
+        self.sums = SumSoFar::default();
+        self.is_second = true;
     }
 
     /// The times that several connections took to open (`-e`).
@@ -64,23 +77,20 @@ impl ClientRows {
     }
 
     /// Rows of the client's own streams. Returns what all moved, and the longest time.
-    fn own(&mut self, own: &[OwnResult<'_>]) -> (MovedCounts, Duration) {
+    fn own(&mut self, client: &Iperf2Client, own: &[OwnResult<'_>]) -> (MovedCounts, Duration) {
         let (mut all, mut longest) = (MovedCounts::default(), Duration::ZERO);
-        for (stream, result) in own {
+        for (at, stream, result) in own {
             let (mut both, mut time) = (MovedCounts::default(), Duration::ZERO);
             if let Some(received) = result.received {
-                self.rest(stream, true, &received);
-                self.received(stream, result, &received);
-                both = both.plus(received_sum(result, &received));
+                both = both.plus(self.end_way(client, WayOf::Received(*at), &received));
                 time = time.max(received.elapsed);
             }
             if let Some(sent) = result.sent {
-                self.rest(stream, false, &sent);
-                let moved = self.sent(stream, result, &sent);
-                both = both.plus(moved);
+                let _row_of_its_own = self.end_way(client, WayOf::Sent(*at), &sent);
+                both = both.plus(self.sent(stream, result, &sent));
                 time = time.max(sent.elapsed);
             }
-            self.both_ways(stream.number, (Duration::ZERO, time), &both);
+            self.end_pair(*at, time, &both);
             all = all.plus(both);
             longest = longest.max(time);
         }
@@ -115,8 +125,12 @@ impl ClientRows {
                     report.out_of_order,
                 ]
             });
-            let whole = (Duration::ZERO, sent.elapsed);
-            self.csv(stream, whole, bytes, plan.udp.then_some(figures));
+            let (whole, ends) = (
+                (Duration::ZERO, sent.elapsed),
+                (stream.local, stream.remote),
+            );
+            let figures = plan.udp.then_some(figures);
+            self.csv_row((stream.number, ends), whole, bytes, figures);
             return moved;
         }
         if !self.shows_rows() {
@@ -136,48 +150,6 @@ impl ClientRows {
         moved
     }
 
-    /// The final row of what a stream received on its own connection or flow.
-    fn received(&mut self, stream: &Iperf2Stream, result: &Iperf2StreamResult, got: &Transfer) {
-        if self.args.csv {
-            let figures = result.account.as_ref().map(quality);
-            self.csv(stream, (Duration::ZERO, got.elapsed), got.bytes, figures);
-            return;
-        }
-        let is_known = self.has_one_clock(stream.local, stream.remote);
-        self.receiver_row(&id(stream.number, true), result, (got, is_known));
-    }
-
-    /// A final row of what is received. The last part is true if both ends have one clock.
-    fn receiver_row(
-        &mut self,
-        name: &str,
-        result: &Iperf2StreamResult,
-        (got, is_known): (&Transfer, bool),
-    ) {
-        if !self.shows_rows() {
-            return;
-        }
-        self.title(self.received_titles());
-        let whole_time = (Duration::ZERO, got.elapsed);
-        let mut row = self
-            .figures
-            .row(name, whole_time.0, whole_time.1, got.bytes);
-        let mut behind = String::new();
-        if let Some((account, total)) = &result.account {
-            let jitter = Duration::from_micros(whole(account.jitter()));
-            row.push_str(&loss(jitter, account.order.lost, *total));
-            if self.args.enhanced {
-                let (arrived, moments) = (account.order.arrived, account.transits());
-                let amount = (got.bytes, got.elapsed);
-                row.push_str(&enhanced::delays(&moments, is_known, arrived, amount));
-            }
-            behind = late(name, whole_time, account.order.out_of_order);
-        } else if let Some(reads) = &result.reads {
-            row.push_str(&enhanced::reads(reads));
-        }
-        out(&format!("{row}\n{behind}"));
-    }
-
     /// Rows of what the server sent on connections or flows of its own. Returns what all moved, and
     /// the longest time.
     fn backward(
@@ -185,23 +157,12 @@ impl ClientRows {
         client: &Iperf2Client,
         results: &[StreamOutcome],
     ) -> (MovedCounts, Duration) {
-        let first = u32::try_from(client.streams.len()).unwrap_or_default() + 1;
         let (mut all, mut longest) = (MovedCounts::default(), Duration::ZERO);
         let results = results.iter().filter_map(|result| result.as_ref().ok());
-        let opened = client.opened_back();
-        for (number, (result, stream)) in (first..).zip(results.zip(&opened)) {
+        for (at, result) in results.enumerate() {
             let Some(got) = result.received else { continue };
-            all = all.plus(received_sum(result, &got));
+            all = all.plus(self.end_way(client, WayOf::Back(at), &got));
             longest = longest.max(got.elapsed);
-            if self.args.csv {
-                let figures = result.account.as_ref().map(quality);
-                let ends = (stream.remote, stream.local);
-                let times = (Duration::ZERO, got.elapsed);
-                self.csv_row((number, ends), times, got.bytes, figures);
-            } else {
-                let is_known = self.has_one_clock(stream.local, stream.remote);
-                self.receiver_row(&id(number, false), result, (&got, is_known));
-            }
         }
         (all, longest)
     }
@@ -209,7 +170,7 @@ impl ClientRows {
     /// Reports of the server, and lines about those that did not come.
     fn reports(&self, own: &[OwnResult<'_>]) {
         let mut titles = None;
-        for (stream, result) in own {
+        for (_, stream, result) in own {
             if let Some(report) = &result.report {
                 self.report(stream, report, &mut titles);
             }
@@ -249,25 +210,9 @@ impl ClientRows {
     }
 }
 
-/// Jitter in microseconds, lost, total and out of order.
-fn quality((account, total): &(DatagramAccount, u64)) -> [u64; 4] {
-    [
-        whole(account.jitter()),
-        account.order.lost,
-        *total,
-        account.order.out_of_order,
-    ]
-}
-
-/// What a stream received.
-fn received_sum(result: &Iperf2StreamResult, got: &Transfer) -> MovedCounts {
-    let account = result.account.as_ref();
-    MovedCounts {
-        bytes: got.bytes,
-        reads: result.reads.unwrap_or_default(),
-        datagrams: account.map_or(0, |(_, total)| *total),
-        lost: account.map_or(0, |(account, _)| account.order.lost),
-        late: account.map_or(0, |(account, _)| account.order.out_of_order),
-        ..MovedCounts::default()
-    }
+/// The results of own streams that did not fail.
+fn own_results<'a>(client: &'a Iperf2Client, results: &'a [StreamOutcome]) -> Vec<OwnResult<'a>> {
+    let own = client.streams.iter().zip(results).enumerate();
+    own.filter_map(|(at, (stream, result))| Some((at, stream, result.as_ref().ok()?)))
+        .collect()
 }

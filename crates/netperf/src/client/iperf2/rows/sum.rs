@@ -9,6 +9,7 @@ use netperf_report::iperf2::{
 };
 
 use super::ClientRows;
+use super::ways::{ClientWay, WayOf};
 use crate::iperf2::{Iperf2Client, MovedCounts};
 use crate::output::out;
 
@@ -18,28 +19,83 @@ struct SumForm {
     columns: String,
 }
 
+/// A sum of several directions up to the last interval that it has a row of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SumSoFar {
+    /// Number of that interval.
+    turn: u32,
+    moved: MovedCounts,
+}
+
 impl ClientRows {
+    /// The sum of an interval that is over for all directions that run.
+    pub(super) fn sum_of_interval(
+        &mut self,
+        client: &Iperf2Client,
+        ways: &mut [ClientWay],
+        every: Duration,
+    ) {
+        let is_complete = |way: &ClientWay| way.is_new || way.is_over(every);
+        let last = ways.iter().map(|way| way.turn).max();
+        let Some(turn) = last.filter(|_| ways.iter().all(is_complete)) else {
+            return;
+        };
+        let all = ways.iter().map(ClientWay::summed);
+        let moved = all.fold(MovedCounts::default(), MovedCounts::plus);
+        for way in ways {
+            way.is_new = false;
+        }
+        let before = std::mem::replace(&mut self.sums, SumSoFar { turn, moved });
+        let times = (every * before.turn, every * turn);
+        self.sum(client, times, &moved.since(before.moved));
+    }
+
+    /// The sums of both directions of streams of which an interval is over.
+    pub(super) fn pairs_of_interval(&mut self, ways: &[ClientWay], every: Duration) {
+        for at in 0..self.pairs.len() {
+            let of = [WayOf::Received(at), WayOf::Sent(at)];
+            let both = of.map(|of| ways.iter().find(|way| way.of == of));
+            let (Some(before), [Some(received), Some(sent)]) = (self.pairs.get_mut(at), both)
+            else {
+                continue;
+            };
+            let turn = received.turn.min(sent.turn);
+            if turn <= before.turn {
+                continue;
+            }
+            let moved = received.summed().plus(sent.summed());
+            let before = std::mem::replace(before, SumSoFar { turn, moved });
+            let times = (every * before.turn, every * turn);
+            self.both_ways(at, times, &moved.since(before.moved));
+        }
+    }
+
+    /// The sums of both directions of a stream that has ended: that behind the last interval, if it
+    /// has one, and that of the whole.
+    pub(super) fn end_pair(&mut self, at: usize, end: Duration, all: &MovedCounts) {
+        let before = self.pairs.get(at).copied().unwrap_or_default();
+        let rest = rest(self.args.interval, before.turn, end);
+        if let Some(times) = rest.filter(|_| before.turn > 0) {
+            self.both_ways(at, times, &all.since(before.moved));
+        }
+        self.both_ways(at, (Duration::ZERO, end), all);
+    }
+
     /// The sum of what all streams moved behind the last interval, if it has one.
     pub(super) fn rest_of_all(&mut self, client: &Iperf2Client, end: Duration, all: &MovedCounts) {
-        let rest = rest(self.args.interval, self.turn, end);
-        let rest = rest.filter(|_| self.turn > 0 && !self.args.plan.udp);
+        let before = self.sums;
+        let rest = rest(self.args.interval, before.turn, end);
+        let rest = rest.filter(|_| before.turn > 0 && !self.args.plan.udp);
         if let Some(times) = rest {
-            let ways = self.before.iter().flat_map(|one| [one.sent, one.received]);
-            let before = ways.fold(MovedCounts::default(), MovedCounts::plus);
-            self.sum(client, times, &all.since(before));
+            self.sum(client, times, &all.since(before.moved));
         }
     }
 
     /// The row of both directions of a stream (`-e`).
-    pub(super) fn both_ways(
-        &mut self,
-        number: u32,
-        times: (Duration, Duration),
-        all: &MovedCounts,
-    ) {
+    fn both_ways(&mut self, at: usize, times: (Duration, Duration), all: &MovedCounts) {
         if self.is_two_way() && self.args.enhanced && self.shows_rows() {
             let form = self.form_of_both(times, all);
-            self.sum_row(&format!("[FD{number}]"), times, all, form);
+            self.sum_row(&format!("[FD{}]", at + 1), times, all, form);
         }
     }
 
@@ -92,7 +148,12 @@ impl ClientRows {
         let (sum_only, is_enhanced) = (self.args.sum_only, self.args.enhanced);
         let either = |sum, plain| if sum_only { sum } else { plain };
         let with = |titles, columns| SumForm { titles, columns };
-        match (plan.direction, plan.udp) {
+        let direction = match plan.direction {
+            Iperf2Direction::Tradeoff if self.is_second => Iperf2Direction::Reverse,
+            Iperf2Direction::Tradeoff => Iperf2Direction::Forward,
+            other => other,
+        };
+        match (direction, plan.udp) {
             (Iperf2Direction::FullDuplex, _) if !sum_only => self.form_of_both((from, to), all),
             (Iperf2Direction::Reverse, true) => {
                 let columns = datagrams_of_sum(Some(all.lost), all.datagrams, time);
@@ -106,23 +167,18 @@ impl ClientRows {
                 let titles = either(enhanced::SUM_READ_TITLES, enhanced::READ_TITLES);
                 with(titles, enhanced::reads(&all.reads))
             }
-            (Iperf2Direction::Forward, true) if is_enhanced => {
+            // Calls are those of the client.
+            (Iperf2Direction::Forward | Iperf2Direction::Dual, true) if is_enhanced => {
                 let (sum, plain) = (
                     enhanced::SUM_SENT_DATAGRAM_TITLES,
                     enhanced::SENT_DATAGRAM_TITLES,
                 );
-                with(
-                    either(sum, plain),
-                    enhanced::sent_datagrams(all.calls, time),
-                )
+                let columns = enhanced::sent_datagrams(all.calls, all.datagrams, time);
+                with(either(sum, plain), columns)
             }
-            (Iperf2Direction::Forward, false) if is_enhanced => {
+            (Iperf2Direction::Forward | Iperf2Direction::Dual, false) if is_enhanced => {
                 let titles = either(enhanced::SUM_SENT_TITLES, enhanced::SENT_TITLES);
                 with(titles, enhanced::sent_by_all(all.calls, all.retransmits))
-            }
-            // Only the server sends in the second part.
-            (Iperf2Direction::Tradeoff, true) if all.calls == 0 && !sum_only => {
-                with(TITLES, lost_of_sum(all.lost, all.datagrams))
             }
             (
                 Iperf2Direction::Forward

@@ -18,8 +18,7 @@ use netperf_report::iperf2::enhanced::SenderState;
 use netperf_report::iperf2::{Iperf2Figures, id, rest, shown_address};
 
 pub(in crate::server) use self::lines::StreamLine;
-use super::counts::ShownCounts;
-use crate::iperf2::{MovedCounts, figures_of, sender_state};
+use crate::iperf2::{MovedCounts, ShownCounts, figures_of, sender_state};
 use crate::output::out;
 
 /// Number of the interval of a row about a whole test.
@@ -126,6 +125,9 @@ struct BoardState {
     /// Rows of a direction whose stream has another one, by number and interval, until the other
     /// has that row.
     halves: HashMap<(u32, u32), (Duration, MovedCounts)>,
+    /// Sums of both directions of a stream, by its number: the last interval that has one, and the
+    /// counts in those so far.
+    pairs: HashMap<u32, (u32, MovedCounts)>,
     /// Flows for which the server sends on one of its own, now or later.
     backs: u32,
     /// Titles that were printed since no stream ran.

@@ -1,7 +1,6 @@
 //! `iperf -s`: a server with the options and the output of iperf 2.1.8, in one process.
 
 mod board;
-mod counts;
 mod shown;
 
 use std::io;
@@ -24,7 +23,6 @@ use netperf_os::wait::{Interest, ready, sleep};
 use netperf_os::{Domain, Protocol, Socket, Type, alarm};
 
 pub(super) use self::board::Iperf2Board;
-pub(super) use self::counts::ShownCounts;
 pub(super) use self::shown::{ShownBack, ShownConnection, ShownFlow};
 use super::connection::serve_shown as serve_connection;
 use super::datagrams::{MOST as MOST_DATAGRAM, serve_shown as serve_datagrams};

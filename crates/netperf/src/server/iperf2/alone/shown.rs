@@ -14,8 +14,7 @@ use netperf_session::iperf2::flow::{DatagramFlow, FlowSending};
 use netperf_wire::iperf2::{ClientHeader, ServerReport, UpperFlags};
 
 use super::board::{AcceptedStream, Carries, Iperf2Board, ShownDirection, StreamLine};
-use super::counts::ShownCounts;
-use crate::iperf2::{ConnectingHead, is_one_host};
+use crate::iperf2::{ConnectingHead, ShownCounts, is_one_host};
 use crate::iperf3::socket::addresses;
 use crate::output::out;
 

@@ -18,9 +18,9 @@ use netperf_session::iperf2::flow::FlowSending;
 use netperf_session::iperf2::{LEAST_DATAGRAM, SendOrder};
 use netperf_wire::iperf2::{ClientHeader, Datagram, fill_digits};
 
-use super::super::alone::{Iperf2Board, ShownBack, ShownCounts};
+use super::super::alone::{Iperf2Board, ShownBack};
 use super::super::{permitted, time_and_bytes};
-use crate::iperf2::now;
+use crate::iperf2::{ShownCounts, now};
 
 /// What the thread of a flow needs.
 pub(super) struct FlowSender {

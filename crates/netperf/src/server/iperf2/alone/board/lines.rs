@@ -77,6 +77,7 @@ impl Iperf2Board {
         if state.shown.is_empty() {
             state.titles.clear();
             state.halves.clear();
+            state.pairs.clear();
         }
         state.next += 1;
         let number = state.next;

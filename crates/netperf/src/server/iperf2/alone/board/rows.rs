@@ -5,7 +5,7 @@ use std::time::Duration;
 use netperf_model::iperf2::DelayMoments;
 use netperf_report::iperf2::{
     CsvRow, DATAGRAM_TITLES, SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES, both_ways, datagrams_of_sum,
-    enhanced, id, late, loss, lost_of_sum,
+    enhanced, id, late, loss, lost_of_sum, rest,
 };
 
 use super::{
@@ -50,7 +50,7 @@ fn columns(
         Carries::Datagrams => {
             enhanced::delays(delays, direction.has_one_clock, counted.calls, amount)
         }
-        Carries::OwnDatagrams => enhanced::sent_datagrams(counted.calls, time),
+        Carries::OwnDatagrams => enhanced::sent_datagrams(counted.calls, counted.calls, time),
     }
 }
 
@@ -129,16 +129,35 @@ impl Iperf2Board {
             state.halves.insert(key, (to, moved));
             return;
         };
+        let (number, to, total) = (direction.number, to.max(end), moved.plus(other));
         if turn == LAST_TURN {
-            state
-                .halves
-                .retain(|(number, _), _| *number != direction.number);
+            state.halves.retain(|(other, _), _| *other != number);
+            let so_far = state.pairs.remove(&number);
+            let rest = so_far.and_then(|(turns, summed)| {
+                Some((rest(self.args.interval, turns, to)?, total.since(summed)))
+            });
+            if let Some((times, last)) = rest {
+                self.pair_row(state, number, times, &last);
+            }
+        } else {
+            let (turns, summed) = state.pairs.entry(number).or_default();
+            (*turns, *summed) = (turn, summed.plus(total));
         }
-        let (to, total) = (to.max(end), moved.plus(other));
+        self.pair_row(state, number, (from, to), &total);
+    }
+
+    /// A row of both directions of a stream.
+    fn pair_row(
+        &self,
+        state: &mut BoardState,
+        number: u32,
+        (from, to): (Duration, Duration),
+        total: &MovedCounts,
+    ) {
         let time = to.saturating_sub(from);
         let (titles, columns) = both_ways(self.args.plan.udp, total.datagrams, time);
         self.title(state, titles);
-        let name = format!("[FD{}]", direction.number);
+        let name = format!("[FD{number}]");
         let row = self.figures.row(&name, from, to, total.bytes);
         out(&format!("{row}{columns}\n"));
     }

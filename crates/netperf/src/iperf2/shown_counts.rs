@@ -1,19 +1,22 @@
-//! Counters of the directions of streams that a server shows: their threads write, and the board
-//! reads.
+//! Counters of the directions of streams that have rows: their threads write, and the thread that
+//! prints reads.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::time::Duration;
 
 use netperf_engine::iperf2::TransferCounts;
+use netperf_measure::clock::{self, Moment};
 use netperf_model::figures::whole;
 use netperf_model::iperf2::DelayMoments;
 use netperf_session::iperf2::account::DatagramAccount;
 
-use crate::iperf2::MovedCounts;
+use super::MovedCounts;
 
 /// Counters of one direction of a stream, which its thread writes.
 #[derive(Debug, Default)]
-pub(in crate::server) struct ShownCounts {
-    pub(in crate::server) moved: TransferCounts,
+pub(crate) struct ShownCounts {
+    pub(crate) moved: TransferCounts,
     lost: AtomicU64,
     /// Number of the last datagram.
     last: AtomicU64,
@@ -22,11 +25,15 @@ pub(in crate::server) struct ShownCounts {
     jitter: AtomicU64,
     /// Delays by interval, if they are shown.
     delays: Option<IntervalDelays>,
+    /// When a direction of a client began, once it has.
+    begun: OnceLock<Moment>,
+    /// Its time to the last byte, once it has ended.
+    elapsed: OnceLock<Duration>,
 }
 
 impl ShownCounts {
     /// Counters of a connection whose reads of at most `largest` bytes are sorted by size.
-    pub(super) fn sorting(largest: usize) -> Self {
+    pub(crate) fn sorting(largest: usize) -> Self {
         Self {
             moved: TransferCounts::sorting(largest),
             ..Self::default()
@@ -34,15 +41,35 @@ impl ShownCounts {
     }
 
     /// The same counters, with delays.
-    pub(super) fn timing(self) -> Self {
+    pub(crate) fn timing(self) -> Self {
         Self {
             delays: Some(IntervalDelays::default()),
             ..self
         }
     }
 
+    /// The direction begins, unless it has.
+    pub(crate) fn begin(&self) {
+        self.begun.get_or_init(clock::now);
+    }
+
+    /// When it began.
+    pub(crate) fn begun(&self) -> Option<Moment> {
+        self.begun.get().copied()
+    }
+
+    /// The direction has ended; it took this time.
+    pub(crate) fn end(&self, elapsed: Duration) {
+        self.elapsed.get_or_init(|| elapsed);
+    }
+
+    /// Its time, once it has ended.
+    pub(crate) fn elapsed(&self) -> Option<Duration> {
+        self.elapsed.get().copied()
+    }
+
     /// Takes over the account of a flow.
-    pub(in crate::server) fn take(&self, account: &DatagramAccount) {
+    pub(crate) fn take(&self, account: &DatagramAccount) {
         self.moved.set(account.bytes, account.order.arrived);
         self.lost.store(account.order.lost, Ordering::Relaxed);
         self.last.store(account.order.highest, Ordering::Relaxed);
@@ -59,30 +86,30 @@ impl ShownCounts {
     }
 
     /// True if the delays of blocks are shown.
-    pub(in crate::server) const fn shows_delays(&self) -> bool {
+    pub(crate) const fn shows_delays(&self) -> bool {
         self.delays.is_some()
     }
 
     /// Adds the delay of a block, microseconds.
-    pub(in crate::server) fn add_delay(&self, delay: f64) {
+    pub(crate) fn add_delay(&self, delay: f64) {
         if let Some(delays) = &self.delays {
             delays.add(delay);
         }
     }
 
     /// Jitter, microseconds.
-    pub(super) fn jitter(&self) -> u64 {
+    pub(crate) fn jitter(&self) -> u64 {
         self.jitter.load(Ordering::Relaxed)
     }
 
     /// Delays since the last call.
-    pub(super) fn end_interval(&self) -> DelayMoments {
+    pub(crate) fn end_interval(&self) -> DelayMoments {
         let delays = self.delays.as_ref();
         delays.map(IntervalDelays::end).unwrap_or_default()
     }
 
     /// Counts so far.
-    pub(super) fn now(&self) -> MovedCounts {
+    pub(crate) fn now(&self) -> MovedCounts {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         MovedCounts {
             datagrams: load(&self.last),

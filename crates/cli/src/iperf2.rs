@@ -363,7 +363,7 @@ fn server(args: Iperf2Args) -> Result<Iperf2Args, String> {
 }
 
 /// Checks options together.
-fn checked(args: Iperf2Args) -> Result<Iperf2Args, String> {
+fn checked(mut args: Iperf2Args) -> Result<Iperf2Args, String> {
     let plan = &args.plan;
     if args.daemon || args.single {
         return Err("iperf: -D and -1 are options of a server (-s)".to_owned());
@@ -399,6 +399,8 @@ fn checked(args: Iperf2Args) -> Result<Iperf2Args, String> {
     if plan.trip_times && !plan.udp {
         timed_blocks(plan)?;
     }
+    // As in the original: the client shows the delays of what it receives.
+    let shows_delays = plan.trip_times && plan.direction != Iperf2Direction::Forward;
     if plan.compatible && plan.direction != Iperf2Direction::Forward {
         return Err(
             "iperf: -C sends no header, which -R, -d, -r and --full-duplex need".to_owned(),
@@ -407,6 +409,7 @@ fn checked(args: Iperf2Args) -> Result<Iperf2Args, String> {
     if let Some(line) = plan.not_in_header() {
         return Err(format!("iperf: {line}"));
     }
+    args.enhanced |= shows_delays;
     Ok(args)
 }
 
@@ -414,10 +417,8 @@ fn checked(args: Iperf2Args) -> Result<Iperf2Args, String> {
 fn timed_blocks(plan: &Iperf2Plan) -> Result<(), String> {
     /// Bytes of the times of a block.
     const TIMES: usize = 64;
-    if plan.direction != Iperf2Direction::Forward {
-        return Err(unsupported(
-            "--trip-times of TCP with -R, -d, -r or --full-duplex",
-        ));
+    if plan.direction.connects_back() {
+        return Err(unsupported("--trip-times of TCP with -d or -r"));
     }
     if plan.compatible {
         return Err("iperf: -C sends no header, which --trip-times needs".to_owned());
@@ -462,6 +463,10 @@ mod tests {
             Some(Iperf2Rate::Packets(50))
         );
         assert_eq!(args("iperf --client=H --len 8K -Rp5002").plan.port, 5002);
+        assert!(args("iperf -c H --trip-times -R").enhanced);
+        assert!(!args("iperf -c H --trip-times").enhanced);
+        let both = args("iperf -c H -u -r -i 1");
+        assert_eq!(both.interval, Some(Duration::from_secs(1)));
     }
 
     #[test]
@@ -480,7 +485,7 @@ mod tests {
             "iperf -c H -I",
             "iperf -c H -I x",
             "iperf -c H -T 2",
-            "iperf -c H --trip-times -R",
+            "iperf -c H --trip-times -d",
             "iperf -c H --trip-times -l 40",
             "iperf -c H --trip-times -C",
             "iperf -s -R",
@@ -514,7 +519,7 @@ mod tests {
         iperf: option requires an argument -- I
         iperf: option -I is not supported; `iperf --help` lists those that are
         iperf: option -T is not supported; `iperf --help` lists those that are
-        iperf: option --trip-times of TCP with -R, -d, -r or --full-duplex is not supported; `iperf --help` lists those that are
+        iperf: option --trip-times of TCP with -d or -r is not supported; `iperf --help` lists those that are
         iperf: -l 40: a block with times has 64 bytes or more
         iperf: -C sends no header, which --trip-times needs
         iperf: -R is an option of clients, not of -s

@@ -72,6 +72,7 @@ impl Iperf2SocketOptions {
     /// Counters of what a connection or flow receives.
     fn received_counts(&self, plan: &Iperf2Plan) -> ShownCounts {
         match (self.enhanced, plan.udp) {
+            (true, false) if plan.trip_times => ShownCounts::sorting(plan.block()).timing(),
             (true, false) => ShownCounts::sorting(plan.block()),
             (true, true) => ShownCounts::default().timing(),
             (false, _) => ShownCounts::default(),

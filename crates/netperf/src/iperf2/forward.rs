@@ -16,6 +16,7 @@ use netperf_os::Socket;
 use netperf_os::io::{half_close, recv, recv_now, send};
 use netperf_os::wait::{Interest, ready};
 use netperf_session::iperf2::account::DatagramAccount;
+use netperf_session::iperf2::blocks::ReceivedBlocks;
 use netperf_session::iperf2::client::{tcp_header, udp_header};
 use netperf_session::iperf2::connection::HEADER_TIME;
 use netperf_session::iperf2::finish::{self, FinishEffect, FinishInput, FinishState};
@@ -25,7 +26,7 @@ use netperf_wire::iperf2::{
 
 use super::{
     FLOW_GAP, Iperf2Failure, Iperf2Stream, Iperf2StreamResult, ShownCounts, failed, now,
-    per_giga_second, read_buffer, receive_time, receives, send_timed_stream,
+    per_giga_second, read_buffer, receive_time, receive_timed_stream, receives, send_timed_stream,
 };
 use crate::threads::{join, spawn};
 
@@ -134,10 +135,14 @@ pub(super) fn receive(
     stop: &AtomicBool,
 ) -> io::Result<Transfer> {
     let (fd, moved) = (from.as_fd(), &counts.moved);
-    let mut buf = read_buffer(moved);
     let limit = (0, receive_time(plan));
     counts.begin();
-    let received = receive_stream(fd, &mut buf, limit, moved, stop)?;
+    let received = if plan.trip_times {
+        receive_timed_stream(fd, ReceivedBlocks::behind_header(), limit, (counts, stop))
+    } else {
+        receive_stream(fd, &mut read_buffer(moved), limit, moved, stop)
+    };
+    let received = received?;
     counts.end(received.elapsed);
     Ok(received)
 }

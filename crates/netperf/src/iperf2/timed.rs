@@ -11,7 +11,7 @@ use netperf_engine::iperf2::{
 use netperf_os::io::send;
 use netperf_session::iperf2::blocks::{ReceivedBlocks, SentBlocks};
 
-use super::now;
+use super::{ShownCounts, now, read_buffer};
 
 /// Sends blocks; each begins with its times.
 pub(crate) fn send_timed_stream(
@@ -37,16 +37,15 @@ pub(crate) fn send_timed_stream(
     })
 }
 
-/// Receives blocks; `ended` gets the delay of each, microseconds.
+/// Receives blocks and counts the delay of each.
 pub(crate) fn receive_timed_stream(
     fd: BorrowedFd<'_>,
-    buf: &mut [u8],
+    mut blocks: ReceivedBlocks,
     limit: (u64, Duration),
-    (counts, stop): (&TransferCounts, &AtomicBool),
-    mut ended: impl FnMut(f64),
+    (counts, stop): (&ShownCounts, &AtomicBool),
 ) -> io::Result<Transfer> {
-    let mut blocks = ReceivedBlocks::default();
-    receive_stream_to(fd, buf, limit, counts, stop, |bytes| {
-        blocks.take(bytes, epoch_micros(), &mut ended);
+    let mut buf = read_buffer(&counts.moved);
+    receive_stream_to(fd, &mut buf, limit, &counts.moved, stop, |bytes| {
+        blocks.take(bytes, epoch_micros(), |delay| counts.add_delay(delay));
     })
 }

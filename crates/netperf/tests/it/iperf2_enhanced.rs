@@ -11,7 +11,7 @@ use super::iperf2_served::{PATIENCE, Served, distinct, link, stock};
 const TRIES: usize = 3;
 
 /// Options of our server and of the client.
-const CLIENTS: [(&str, &str); 33] = [
+const CLIENTS: [(&str, &str); 42] = [
     ("-P 1", "-t 1 -b 8m -l 8K -d -L BACK"),
     ("-P 1", "-t 1 -b 8m -l 8K -r -L BACK -e"),
     ("-P 1", "-t 1 -b 8m -l 8K -d -L BACK -e -w 64K"),
@@ -45,6 +45,18 @@ const CLIENTS: [(&str, &str); 33] = [
     ("-P 1 -u", "-u -t 2.6 -i 1 -b 1m -d -L BACK --sum-only"),
     ("-P 1 -u", "-u -t 2.6 -i 1 -b 1m -r -L BACK -e"),
     ("-P 1 -u", "-u -t 2.6 -i 1 -b 1m -r -L BACK --sum-only"),
+    ("-P 1", "-t 1 -b 8m -l 8K --trip-times -R"),
+    ("-P 1", "-t 2.6 -i 1 -b 8m -l 8K --trip-times -R"),
+    ("-P 2", "-t 2.6 -i 1 -b 8m -l 8K --trip-times -R -P 2"),
+    ("-P 1", "-t 2.6 -i 1 -b 8m -l 8K --trip-times -R --sum-only"),
+    ("-P 1", "-t 1 -b 8m -l 8K --trip-times --full-duplex"),
+    ("-P 1", "-t 2.6 -i 1 -b 8m -l 8K --trip-times --full-duplex"),
+    (
+        "-P 2",
+        "-t 2.6 -i 1 -b 8m -l 8K --trip-times --full-duplex -P 2",
+    ),
+    ("-P 1 -u", "-u -t 1 -b 1m --trip-times -R"),
+    ("-P 1 -u", "-u -t 1 -b 1m --trip-times --full-duplex"),
 ];
 
 /// A free port above another. Below it, the original prints a range of ports.
@@ -144,26 +156,33 @@ fn reads_of_a_server_are_sorted_by_size() {
 }
 
 #[test]
-fn each_block_with_times_has_a_delay_at_both_kinds_of_servers() {
+fn each_block_with_times_has_a_delay_at_both_ends() {
+    let Some(stock) = stock() else { return };
     let scratch = Scratch::new();
     let own = link(&scratch);
-    for program in stock().iter().chain([&own]) {
-        let served = Served::start(program, &["-P", "1", "-e"]);
-        let client = Invocation::new(&own)
-            .args(["-c", "127.0.0.1", "-p", &served.port.to_string()])
-            .args(["-n", "80K", "-l", "8K", "--trip-times"])
-            .patience(PATIENCE)
-            .run();
-        assert_eq!(client.status.code(), Some(0), "{}", client.account());
-        assert!(client.stderr.is_empty(), "{}", client.account());
-        assert!(client.stdout.contains(" (trip-times) "));
-        let server = served.running.finish();
-        assert!(server.stderr.is_empty(), "{}", server.account());
-        assert!(
-            server.stdout.contains(" ms (10/8192) "),
-            "{}",
-            server.account()
-        );
+    let pairs = [[&own, &own], [&stock, &own], [&own, &stock]];
+    let ways = [("", [true, false]), ("-R", [false, true])];
+    for (way, receives) in ways.into_iter().chain([("--full-duplex", [true, true])]) {
+        for [of_server, of_client] in pairs {
+            let served = Served::start(of_server, &["-P", "1", "-e"]);
+            let options = ["-n", "80K", "-l", "8K", "--trip-times", way];
+            let client = Invocation::new(of_client)
+                .args(["-c", "127.0.0.1", "-p", &served.port.to_string()])
+                .args(options.iter().filter(|word| !word.is_empty()))
+                .patience(PATIENCE)
+                .run();
+            assert_eq!(client.status.code(), Some(0), "{}", client.account());
+            assert!(client.stderr.is_empty(), "{}", client.account());
+            assert!(client.stdout.contains(" (trip-times) "));
+            let server = served.running.finish();
+            assert!(server.stderr.is_empty(), "{}", server.account());
+            let ends = [server.stdout, client.stdout];
+            for (text, receives) in ends.iter().zip(receives) {
+                // Behind the header there are ten blocks; ours cuts the last one by its length.
+                let has_all = text.contains(" ms (10/8192) ") || text.contains(" ms (10/8200) ");
+                assert_eq!(has_all, receives, "{way}: {text}");
+            }
+        }
     }
 }
 

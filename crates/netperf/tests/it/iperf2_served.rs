@@ -149,7 +149,7 @@ fn lines(text: &str) -> Vec<String> {
 
 /// Options of the server and of the client. A test is a little longer than its intervals, so that a
 /// busy machine changes no number of rows.
-const SHAPES: [(&[&str], &[&str]); 28] = [
+const SHAPES: [(&[&str], &[&str]); 30] = [
     (&["-P", "1"], &["-n", "256K"]),
     (
         &["-P", "1", "-i", "1"],
@@ -225,6 +225,23 @@ const SHAPES: [(&[&str], &[&str]); 28] = [
     (
         &["-P", "1", "-e"],
         &["-t", "1", "-b", "8m", "-l", "8K", "--trip-times", "-R"],
+    ),
+    (
+        &["-P", "1", "-i", "1"],
+        &["-t", "2.6", "-b", "8m", "-l", "8K", "--trip-times", "-R"],
+    ),
+    (
+        &["-P", "1", "-i", "1"],
+        &[
+            "-t",
+            "2.6",
+            "-b",
+            "8m",
+            "-l",
+            "8K",
+            "--trip-times",
+            "--full-duplex",
+        ],
     ),
 ];
 

@@ -57,6 +57,7 @@ mod interop_cases;
 mod io;
 mod io_uring;
 mod iperf2;
+mod iperf2_blocks;
 mod iperf2_client;
 mod iperf2_documents;
 mod iperf2_enhanced;

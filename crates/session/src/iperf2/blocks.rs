@@ -2,7 +2,10 @@
 //! delays at the receiver.
 
 use netperf_model::figures::count;
-use netperf_wire::iperf2::{BLOCK_TIMES_LEN, BlockTimes, WireTime};
+use netperf_wire::iperf2::{BLOCK_TIMES_LEN, BlockTimes, Opening, WireTime};
+
+/// Bytes that tell the length of a header.
+const WORD: usize = 4;
 
 /// Blocks that are sent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +44,9 @@ impl SentBlocks {
 /// Blocks that are received.
 #[derive(Clone, Debug)]
 pub struct ReceivedBlocks {
+    /// The header of the connection is in front.
+    is_opening: bool,
+    /// Times of the block, or the first word of the header.
     head: [u8; BLOCK_TIMES_LEN],
     /// Bytes of the head so far.
     have: usize,
@@ -53,6 +59,7 @@ pub struct ReceivedBlocks {
 impl Default for ReceivedBlocks {
     fn default() -> Self {
         Self {
+            is_opening: false,
             head: [0; BLOCK_TIMES_LEN],
             have: 0,
             left: 0,
@@ -62,22 +69,52 @@ impl Default for ReceivedBlocks {
 }
 
 impl ReceivedBlocks {
+    /// Blocks behind the header with which their sender begins the connection.
+    #[must_use]
+    pub fn behind_header() -> Self {
+        Self {
+            is_opening: true,
+            ..Self::default()
+        }
+    }
+
+    /// Length of the head.
+    const fn head_length(&self) -> usize {
+        if self.is_opening {
+            WORD
+        } else {
+            BLOCK_TIMES_LEN
+        }
+    }
+
+    /// Bytes behind a complete head; `None` if there are no blocks.
+    fn behind_head(&self) -> Option<usize> {
+        if self.is_opening {
+            return match Opening::of(*self.head.first_chunk()?) {
+                Ok(Opening::Header(length)) => length.checked_sub(WORD),
+                Ok(Opening::Payload | Opening::Bounceback) | Err(_) => None,
+            };
+        }
+        let size = usize::try_from(BlockTimes::read(&self.head).size).ok()?;
+        size.checked_sub(BLOCK_TIMES_LEN)
+    }
+
     /// Takes bytes that have arrived until `now`, microseconds of the time of day. `ended` gets the
     /// delay of each block that is complete, microseconds, with the offset between the clocks of
     /// both ends.
     pub fn take(&mut self, mut bytes: &[u8], now: u64, mut ended: impl FnMut(f64)) {
         while !self.is_broken && !bytes.is_empty() {
-            if self.have < BLOCK_TIMES_LEN {
-                let copied = (BLOCK_TIMES_LEN - self.have).min(bytes.len());
+            let wanted = self.head_length();
+            if self.have < wanted {
+                let copied = (wanted - self.have).min(bytes.len());
                 let free = self.head.iter_mut().skip(self.have);
                 free.zip(bytes).for_each(|(place, byte)| *place = *byte);
                 bytes = bytes.get(copied..).unwrap_or_default();
                 self.have += copied;
-                if self.have < BLOCK_TIMES_LEN {
+                if self.have < wanted {
                     return;
                 }
-                let size = usize::try_from(BlockTimes::read(&self.head).size);
-                match size.ok().and_then(|size| size.checked_sub(BLOCK_TIMES_LEN)) {
+                match self.behind_head() {
                     Some(left) => self.left = left,
                     None => {
                         self.is_broken = true;
@@ -89,8 +126,11 @@ impl ReceivedBlocks {
             bytes = bytes.get(passed..).unwrap_or_default();
             self.left -= passed;
             if self.left == 0 {
-                ended(count(now) - count(BlockTimes::read(&self.head).sent.micros()));
                 self.have = 0;
+                if std::mem::take(&mut self.is_opening) {
+                    continue;
+                }
+                ended(count(now) - count(BlockTimes::read(&self.head).sent.micros()));
             }
         }
     }
@@ -98,6 +138,9 @@ impl ReceivedBlocks {
 
 #[cfg(test)]
 mod tests {
+    use netperf_wire::iperf2::{ClientHeader, HeaderExtension, RateStart, UpperFlags};
+
+    use super::super::connection::timed_header;
     use super::*;
 
     /// Bytes of blocks of this size, sent at these times.
@@ -123,6 +166,31 @@ mod tests {
                 assert_eq!(delays, [25.0, 15.0, 5.0], "{size} by {step}");
             }
         }
+    }
+
+    #[test]
+    fn blocks_begin_behind_a_header_of_the_length_that_it_announces() {
+        let header = ClientHeader {
+            extension: Some(HeaderExtension {
+                upper: UpperFlags::TRIP_TIMES,
+                ..HeaderExtension::default()
+            }),
+            rate_start: Some(RateStart::default()),
+            ..ClientHeader::default()
+        };
+        let own = timed_header(&header, WireTime::default()).unwrap();
+        let bytes = [own, sent(100, &[1_000_000, 1_000_010])].concat();
+        for step in [1, 3, 4, 79, 80, 81, 1000] {
+            let (mut blocks, mut delays) = (ReceivedBlocks::behind_header(), Vec::new());
+            for part in bytes.chunks(step) {
+                blocks.take(part, 1_000_025, |delay| delays.push(delay));
+            }
+            assert_eq!(delays, [25.0, 15.0], "by {step}");
+        }
+        // A server that knows no times sends digits.
+        let mut blocks = ReceivedBlocks::behind_header();
+        let digits: Vec<u8> = b"0123456789".repeat(100);
+        blocks.take(&digits, 1_000_025, |delay| panic!("{delay}"));
     }
 
     #[test]

@@ -220,21 +220,21 @@ fn planned(
     Ok((state, effects))
 }
 
-/// Bytes in front of blocks with times that the server sends on the connection of a client with
-/// this header; `None` if it asks for none.
+/// Bytes in front of blocks with times that the server sends to a client with this header, from
+/// `start`, time of day; `None` if it asks for none.
 #[must_use]
-pub fn timed_header(header: &ClientHeader) -> Option<Vec<u8>> {
+pub fn timed_header(header: &ClientHeader, start: WireTime) -> Option<Vec<u8>> {
     if !header.upper().contains(UpperFlags::TRIP_TIMES) {
         return None;
     }
-    let start = header.rate_start.map(|one| one.start).unwrap_or_default();
+    let is_two_way = header.upper().contains(UpperFlags::FULL_DUPLEX);
     let mut own = ClientHeader {
         threads: 1,
         port: header.port,
         buffer_len: header.buffer_len,
         amount: header.amount,
         extension: Some(HeaderExtension {
-            upper: UpperFlags::TRIP_TIMES,
+            upper: UpperFlags::TRIP_TIMES.with(UpperFlags::FULL_DUPLEX, is_two_way),
             version: VERSION,
             ..HeaderExtension::default()
         }),
@@ -244,7 +244,8 @@ pub fn timed_header(header: &ClientHeader) -> Option<Vec<u8>> {
         }),
         ..ClientHeader::default()
     };
-    own.flags = Flags::EXTEND.with_length(own.length());
+    let flags = Flags::EXTEND.with(Flags::VERSION2, is_two_way);
+    own.flags = flags.with_length(own.length());
     Some(own.encode())
 }
 

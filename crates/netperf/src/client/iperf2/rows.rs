@@ -99,6 +99,7 @@ impl ClientRows {
             (false, true) => DATAGRAM_TITLES,
             (false, false) => TITLES,
             (true, true) => enhanced::DELAY_TITLES,
+            (true, false) if self.args.plan.trip_times => enhanced::BURST_TITLES,
             (true, false) => enhanced::READ_TITLES,
         }
     }

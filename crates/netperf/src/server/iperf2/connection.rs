@@ -19,6 +19,7 @@ use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_session::iperf2::SendOrder;
+use netperf_session::iperf2::blocks::ReceivedBlocks;
 use netperf_session::iperf2::connection::{
     self, ConnectionEffect, ConnectionInput, ConnectionState, PORT_BYTES, asks_for_port,
 };
@@ -268,9 +269,7 @@ impl ServedConnection<'_> {
         let counts = counts.unwrap_or_default();
         let (into, from) = (&counts.received, &counts.sent.moved);
         let header = ClientHeader::decode(&self.header).ok();
-        // Blocks on a connection of the server's own have no times.
-        let header = header.filter(|_| back.is_none());
-        let timed = header.as_ref().and_then(connection::timed_header);
+        let timed = header.and_then(|header| connection::timed_header(&header, now()));
         if before.is_none() && back.is_some() {
             // The client's own test is over once this end is.
             let _gone = half_close(control.as_fd());
@@ -404,11 +403,11 @@ fn receive(
     stop: &AtomicBool,
 ) -> io::Result<Transfer> {
     let (fd, moved) = (from.as_fd(), &counts.moved);
-    let mut buf = read_buffer(moved);
     if counts.shows_delays() {
-        let ended = |delay| counts.add_delay(delay);
-        return receive_timed_stream(fd, &mut buf, limit, (moved, stop), ended);
+        let blocks = ReceivedBlocks::default();
+        return receive_timed_stream(fd, blocks, limit, (counts, stop));
     }
+    let mut buf = read_buffer(moved);
     receive_stream(fd, &mut buf, limit, moved, stop)
 }
 

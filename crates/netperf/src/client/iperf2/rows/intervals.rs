@@ -168,11 +168,15 @@ impl ClientRows {
         if self.args.enhanced {
             let amount = (new.bytes, to.saturating_sub(from));
             let is_known = self.has_one_clock(ends.0, ends.1);
-            row.push_str(&if udp {
-                enhanced::delays(&moved.delays, is_known, new.calls, amount)
+            if udp {
+                let delays = enhanced::delays(&moved.delays, is_known, new.calls, amount);
+                row.push_str(&delays);
             } else {
-                enhanced::reads(&new.reads)
-            });
+                if self.args.plan.trip_times {
+                    row.push_str(&enhanced::bursts(&moved.delays, is_known, amount));
+                }
+                row.push_str(&enhanced::reads(&new.reads));
+            }
         }
         let late = late(&name, (from, to), new.late);
         out(&format!("{row}\n{late}"));

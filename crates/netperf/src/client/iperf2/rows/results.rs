@@ -41,9 +41,9 @@ impl ClientRows {
         self.sum(client, (Duration::ZERO, end), &all);
         if !has_parts {
             self.datagrams_of_all(client, &all);
-            self.connect_times(client);
-            self.reports(&own);
         }
+        self.connect_times(client);
+        self.reports(&own);
     }
 
     /// Final rows of the client's own streams where the server sends afterwards.
@@ -63,8 +63,7 @@ impl ClientRows {
     /// The times that several connections took to open (`-e`).
     fn connect_times(&self, client: &Iperf2Client) {
         let plan = &self.args.plan;
-        let is_dual = plan.direction.connects_back();
-        if !self.args.enhanced || plan.udp || is_dual || client.streams.len() < 2 {
+        if !self.args.enhanced || plan.udp || client.streams.len() < 2 {
             return;
         }
         let mut times = DelayMoments::default();

@@ -1,0 +1,2 @@
+# Completion of netserver for fish: that of netperf has both.
+source (status dirname)/netperf.fish

@@ -64,13 +64,20 @@ impl Iperf2Figures {
             bytes: true,
             ..self
         };
-        let shown = |bytes| figures.transfer(bytes, "Byte");
+        // A larger unit is for the requested size alone.
+        let of_size = Self {
+            power: self.power.filter(|power| *power == 0),
+            ..figures
+        };
         let note = match requested {
             None => " (default)".to_owned(),
             Some(window) if window == size => String::new(),
-            Some(window) => format!(" (WARNING: requested {})", shown(window)),
+            Some(window) => {
+                let requested = figures.transfer(window, "Byte");
+                format!(" (WARNING: requested {requested})")
+            }
         };
-        format!("{kind}: {}{note}\n", shown(size))
+        format!("{kind}: {}{note}\n", of_size.transfer(size, "Byte"))
     }
 
     /// Bytes: ` 128 KBytes`. `noun` is `Bytes` or `Byte`.

@@ -2,8 +2,8 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::os::fd::AsFd;
-use std::sync::atomic::AtomicBool;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_engine::iperf2::{
@@ -14,6 +14,7 @@ use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Plan, Iperf2Rate};
 use netperf_os::Socket;
 use netperf_os::io::{half_close, recv, recv_now, send};
+use netperf_os::tcp;
 use netperf_os::wait::{Interest, ready};
 use netperf_session::iperf2::account::DatagramAccount;
 use netperf_session::iperf2::blocks::ReceivedBlocks;
@@ -32,6 +33,9 @@ use crate::threads::{join, spawn};
 
 /// Time for the server to take what was sent and to close.
 const CLOSE_TIME: Duration = Duration::from_secs(10);
+
+/// Time between two looks at what is acknowledged.
+const LOOK: Duration = Duration::from_micros(200);
 
 /// Runs a stream to its end.
 pub(super) fn run(
@@ -147,7 +151,8 @@ pub(super) fn receive(
     Ok(received)
 }
 
-/// Sends blocks and ends this direction.
+/// Sends blocks, ends this direction and waits until the other end has all of it: the time is that
+/// in which the bytes arrived, not that in which they were put into a buffer.
 fn send_blocks(
     plan: &Iperf2Plan,
     stream: &Iperf2Stream,
@@ -173,7 +178,7 @@ fn send_blocks(
     };
     let (fd, counts) = (stream.socket.as_fd(), &stream.sent);
     counts.begin();
-    let sent = if plan.trip_times {
+    let mut sent = if plan.trip_times {
         send_timed_stream(fd, &mut block, &order, &counts.moved, stop)?
     } else {
         send_stream(fd, &block, &order, &counts.moved, stop)?
@@ -181,7 +186,27 @@ fn send_blocks(
     counts.end(sent.elapsed);
     // The server may have closed the connection.
     let _gone = half_close(fd);
+    if sent.end == TransferEnd::Complete {
+        sent.elapsed += acknowledged(fd, stop);
+    }
     Ok(sent)
+}
+
+/// Waits until everything is acknowledged, the test is stopped, or nothing was acknowledged for
+/// [`STALLED`]. Returns how long that took.
+fn acknowledged(fd: BorrowedFd<'_>, stop: &AtomicBool) -> Duration {
+    let begin = clock::now();
+    let mut last = (u32::MAX, begin);
+    while let Ok(left @ 1..) = tcp::unacknowledged(fd) {
+        if left != last.0 {
+            last = (left, clock::now());
+        }
+        if stop.load(Ordering::Relaxed) || last.1.elapsed() >= STALLED {
+            break;
+        }
+        netperf_os::wait::sleep(LOOK);
+    }
+    begin.elapsed()
 }
 
 fn run_datagrams(

@@ -20,7 +20,7 @@ pub(crate) mod campaigns;
 mod counts;
 mod cpu;
 mod drops;
-mod iperf3;
+mod iperf;
 mod latency;
 mod rrul;
 mod slow;

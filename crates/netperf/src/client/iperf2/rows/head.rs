@@ -133,6 +133,12 @@ impl ClientRows {
     /// Further lines of the head.
     fn settings(&self, first: &Iperf2Stream) -> String {
         let mut lines = String::new();
+        if let Some(rate) = self.args.plan.fq_rate {
+            let second = Duration::from_secs(1);
+            let rate = self.figures.rate(rate / 8, second);
+            let rate = rate.trim_end_matches("s/sec");
+            lines.push_str(&format!("fair-queue socket pacing set to {rate}/s\n"));
+        }
         if let Some(size) = self.args.segment {
             lines.push_str(&format!("MSS req size {size} bytes (per TCP_MAXSEG)\n"));
         }
@@ -144,12 +150,6 @@ impl ClientRows {
         }
         if let Some(name) = &self.args.congestion {
             lines.push_str(&format!("TCP congestion control set to {name}\n"));
-        }
-        if let Some(rate) = self.args.plan.fq_rate {
-            let second = Duration::from_secs(1);
-            let rate = self.figures.rate(rate / 8, second);
-            let rate = rate.trim_end_matches("s/sec");
-            lines.push_str(&format!("fair-queue socket pacing set to {rate}/s\n"));
         }
         lines
     }

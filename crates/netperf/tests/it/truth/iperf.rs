@@ -1,4 +1,4 @@
-//! Throughput of tests of iperf3 over links whose rate is known.
+//! Throughput of tests of iperf 2 and iperf3 over a link whose rate is known.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -15,19 +15,20 @@ use super::{PATIENCE, Tolerance, check, held};
 const LINK: Bottleneck = Bottleneck::new(2_000, 300);
 const TOLERANCE: Tolerance = Tolerance::Percents(4.0, 2.0);
 
-/// A link and a netserver with a port for iperf3 at its end.
-struct Iperf3Bench {
+/// A link and a netserver with a port for iperf 2 or iperf3 at its end.
+struct IperfBench {
     link: RoutedLink,
     _server: Netserver,
     port: String,
 }
 
-impl Iperf3Bench {
-    fn new() -> Option<Self> {
+impl IperfBench {
+    /// `option` is `--iperf2` or `--iperf3`.
+    fn new(option: &str) -> Option<Self> {
         let link = RoutedLink::new(LINK)?;
         let port = free_port().to_string();
         let place = link.place(LinkHost::Server);
-        let words = ["-D", "--iperf3", &port];
+        let words = ["-D", option, &port];
         let server = Netserver::start_with(&ours!(), &place, &words, &[]);
         Some(Self {
             link,
@@ -38,33 +39,39 @@ impl Iperf3Bench {
 
     fn client(&self, program: &Path, options: &str) -> Invocation {
         Invocation::new(program)
-            .args(options.split_whitespace())
             .args(["-p", &self.port])
+            .args(options.split_whitespace())
             .within(&self.link.place(LinkHost::Client))
             .patience(PATIENCE)
+    }
+
+    /// Throughput that netperf tells, 10^6 bits/s.
+    fn throughput(&self, options: &str) -> f64 {
+        let finished = self.client(&ours!().netperf, options).run();
+        let document: Value = serde_json::from_str(&finished.expect_clean().stdout).unwrap();
+        document["result"]["throughput"].as_f64().unwrap()
     }
 }
 
 #[test]
 fn what_arrives_behind_the_end_has_the_time_that_it_took_netns() {
-    let Some(bench) = Iperf3Bench::new() else {
+    let Some(bench) = IperfBench::new("--iperf3") else {
         return;
     };
     let (server, truth) = (RoutedLink::SERVER_V4, LINK.tcp_goodput());
     let options = format!("--iperf3 -H {server} --reverse -l 2 --json");
-    let netperf = || {
-        let finished = bench.client(&ours!().netperf, &options).run();
-        let document: Value = serde_json::from_str(&finished.expect_clean().stdout).unwrap();
-        document["result"]["throughput"].as_f64().unwrap()
-    };
-    let told = held(netperf, |told| TOLERANCE.holds(truth, *told));
+    let told = held(
+        || bench.throughput(&options),
+        |told| TOLERANCE.holds(truth, *told),
+    );
     let claim = "netperf --iperf3 --reverse at 2 Mbit/s: goodput, 10^6 bits/s";
     check(claim, truth, told, TOLERANCE);
 
     let scratch = Scratch::new();
     let iperf3 = scratch.path().join("iperf3");
     symlink(ours!().netperf, &iperf3).unwrap();
-    let options = format!("-c {server} -R -t 2 -i 0.5 -J");
+    // A window below the queue: nothing is lost, and no data waits for what is sent again.
+    let options = format!("-c {server} -R -t 2 -i 0.5 -w 32K -J");
     // The bucket passes 10 ms of the rate at once, and a busy machine reads late.
     let (most, bound) = (1.15 * truth, Tolerance::AtMost);
     let intervals = || {
@@ -77,4 +84,23 @@ fn what_arrives_behind_the_end_has_the_time_that_it_took_netns() {
     let told = held(intervals, |told| bound.holds(most, *told));
     let claim = "iperf3 -R at 2 Mbit/s: fastest interval of 0.5 s, 10^6 bits/s";
     check(claim, most, told, bound);
+}
+
+#[test]
+fn an_amount_of_iperf2_has_the_time_until_all_of_it_arrived_netns() {
+    let Some(bench) = IperfBench::new("--iperf2") else {
+        return;
+    };
+    // All of it fits into the send buffer.
+    let options = format!(
+        "--iperf2 -H {} -l -400000 --json -- -s 2M",
+        RoutedLink::SERVER_V4
+    );
+    let truth = LINK.tcp_goodput();
+    let told = held(
+        || bench.throughput(&options),
+        |told| TOLERANCE.holds(truth, *told),
+    );
+    let claim = "netperf --iperf2 of 400,000 bytes at 2 Mbit/s: goodput, 10^6 bits/s";
+    check(claim, truth, told, TOLERANCE);
 }

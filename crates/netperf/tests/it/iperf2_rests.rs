@@ -243,8 +243,8 @@ fn fault(text: &str, expected: &str) -> Option<String> {
         if whole.id != *id || whole.times != [0.0, rest.times[1]] {
             return Some(format!("{id}: the row of the whole does not follow"));
         }
-        let wholes = (0..at).filter(|at| kinds[*at] == 'w' && rows[*at].id == *id);
-        let begin = wholes.last().map_or(0, |last| last + 1);
+        let mut wholes = (0..at).filter(|at| kinds[*at] == 'w' && rows[*at].id == *id);
+        let begin = wholes.next_back().map_or(0, |last| last + 1);
         let parts = || rows[begin..=at].iter().filter(|row| row.id == *id);
         let bytes: u64 = parts().map(|row| row.bytes).sum();
         let calls: Option<u64> = parts().map(|row| row.calls).sum();

@@ -148,10 +148,10 @@ impl ClientRows {
         let (sum_only, is_enhanced) = (self.args.sum_only, self.args.enhanced);
         let either = |sum, plain| if sum_only { sum } else { plain };
         let with = |titles, columns| SumForm { titles, columns };
-        let direction = match plan.direction {
-            Iperf2Direction::Tradeoff if self.is_second => Iperf2Direction::Reverse,
-            Iperf2Direction::Tradeoff => Iperf2Direction::Forward,
-            other => other,
+        let direction = match (plan.direction, self.is_second) {
+            (_, true) => Iperf2Direction::Reverse,
+            (Iperf2Direction::Tradeoff, false) => Iperf2Direction::Forward,
+            (direction, false) => direction,
         };
         match (direction, plan.udp) {
             (Iperf2Direction::FullDuplex, _) if !sum_only => self.form_of_both((from, to), all),

@@ -2,6 +2,7 @@
 //!
 //! Options that are not served are refused with a line that names them; none is ignored.
 
+mod help;
 mod values;
 
 use std::time::Duration;
@@ -501,24 +502,8 @@ fn not_served(row: &Row) -> String {
 
 /// The help text.
 #[must_use]
-pub fn iperf3_help() -> String {
-    let mut text = String::from(
-        "Usage: iperf3 -c host [options]\n       iperf3 -s [options]\n\n\
-         The command line of iperf3 3.12, served by netperf. Options:\n",
-    );
-    for Row(letter, name, takes) in TABLE {
-        let value = match takes {
-            Value => " <value>",
-            Nothing => "",
-            Optional => "[=<value>]",
-            Refused | RefusedValue => continue,
-        };
-        match letter {
-            Some(letter) => text.push_str(&format!("  -{letter}, --{name}{value}\n")),
-            None => text.push_str(&format!("      --{name}{value}\n")),
-        }
-    }
-    text
+pub const fn iperf3_help() -> &'static str {
+    help::HELP
 }
 
 #[cfg(test)]

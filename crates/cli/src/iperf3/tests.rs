@@ -107,6 +107,23 @@ fn wrong_options_are_answered_in_the_words_of_iperf3() {
 }
 
 #[test]
+fn the_help_has_every_option_that_is_served_in_80_columns() {
+    for Row(letter, name, takes) in TABLE {
+        let begin = letter.map_or_else(
+            || format!("\n      --{name}"),
+            |letter| format!("\n  -{letter}, --{name}"),
+        );
+        let described = iperf3_help().match_indices(&begin).any(|(at, _)| {
+            let rest = &iperf3_help()[at + begin.len()..];
+            rest.starts_with([' ', '['])
+        });
+        let refused = matches!(takes, Refused | RefusedValue);
+        assert_ne!(described, refused, "{name}");
+    }
+    assert!(iperf3_help().lines().all(|line| line.len() <= 80));
+}
+
+#[test]
 fn every_option_is_served_or_refused() {
     for Row(_, name, takes) in TABLE {
         let value = match *name {

@@ -49,7 +49,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         Ok(Iperf3Command::Client(args)) => run(&args),
         Ok(Iperf3Command::Server(args)) => crate::server::iperf3_alone(&args),
         Ok(Iperf3Command::Help) => {
-            out(&iperf3_help());
+            out(iperf3_help());
             ExitCode::SUCCESS
         }
         Ok(Iperf3Command::Version) => {

@@ -16,7 +16,7 @@ const CLIENT_TIME: Duration = Duration::from_secs(15);
 /// Longest time until a server has printed its rows.
 const ROWS_TIME: Duration = Duration::from_secs(10);
 /// The original loses parallel streams now and then, also between two of its own ends.
-const TRIES: usize = 3;
+const TRIES: usize = 5;
 
 #[derive(Clone, Copy, Debug)]
 enum End {

@@ -262,7 +262,9 @@ impl CheckRuns {
             idle: self.of(CheckStep::Idle).and_then(latency),
             send: load(CheckStep::Send, CheckStep::SendLatency),
             receive: load(CheckStep::Receive, CheckStep::ReceiveLatency),
-            datagrams: self.of(CheckStep::Datagrams).and_then(datagrams),
+            datagrams: self
+                .of(CheckStep::Datagrams)
+                .and_then(|run| datagrams(run, DatagramWay::ToNetserver)),
             warnings: self.warnings(),
             failures: self.failures(),
             changes: self.changes(),
@@ -462,20 +464,31 @@ pub(crate) fn cpu(end: &MeasuredEnd) -> Option<BusyCpus> {
     })
 }
 
-pub(crate) fn datagrams(run: &Document) -> Option<Datagrams> {
+/// A direction of datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DatagramWay {
+    ToNetserver,
+    ToNetperf,
+}
+
+pub(crate) fn datagrams(run: &Document, way: DatagramWay) -> Option<Datagrams> {
     let iteration = iteration(run)?;
-    let remote = iteration.remote.as_ref()?;
-    let counted = remote.datagrams.as_ref();
+    let (local, remote) = (&iteration.local, iteration.remote.as_ref()?);
+    let (sender, receiver) = match way {
+        DatagramWay::ToNetserver => (local, remote),
+        DatagramWay::ToNetperf => (remote, local),
+    };
+    let counted = receiver.datagrams.as_ref();
     Some(Datagrams {
         asked_bits_per_second: run
             .rate
             .as_ref()
             .filter(|rate| rate.unit == "bits")
             .map(|rate| rate.asked_per_second),
-        sent_bits_per_second: iteration.local.rates.sent_bits_per_second.0,
-        received_bits_per_second: remote.rates.received_bits_per_second.0,
+        sent_bits_per_second: sender.rates.sent_bits_per_second.0,
+        received_bits_per_second: receiver.rates.received_bits_per_second.0,
         lost_percent: counted.map_or_else(
-            || unnumbered_loss(iteration),
+            || unnumbered_loss(sender, receiver),
             |counted| counted.lost_percent.0,
         ),
         reordered: counted.and_then(|counted| counted.reordered),
@@ -488,11 +501,8 @@ pub(crate) fn datagrams(run: &Document) -> Option<Datagrams> {
 
 /// Loss in percent, from the bytes of both ends.
 #[expect(clippy::cast_precision_loss, reason = "a share of bytes")]
-fn unnumbered_loss(run: &IterationDocument) -> Option<f64> {
-    let (sent, received) = (
-        run.local.counts.sent_bytes?,
-        run.remote.as_ref()?.counts.received_bytes,
-    );
+fn unnumbered_loss(sender: &MeasuredEnd, receiver: &MeasuredEnd) -> Option<f64> {
+    let (sent, received) = (sender.counts.sent_bytes?, receiver.counts.received_bytes);
     (sent > 0).then(|| 100.0 * (1.0 - received as f64 / sent as f64).max(0.0))
 }
 

@@ -8,7 +8,7 @@ use netperf_web::escape;
 use netperf_web::unit::{Unit, figure};
 
 use crate::check::text::{course, cpus, in_letters, retransmitted, titled};
-use crate::check::{self, LEVEL, Letters, quantity};
+use crate::check::{self, DatagramWay, Datagrams, LEVEL, Letters, quantity};
 
 /// The summary of one run.
 #[derive(Clone, Copy, Debug)]
@@ -45,17 +45,22 @@ impl<'a> RunSummary<'a> {
         for rate in self.rates() {
             line(rate.title, self.rate(&rate, letters));
         }
-        line("UDP", self.datagrams());
+        for (title, datagrams) in self.datagrams() {
+            line(title, Some(datagrams.words()));
+        }
         line("Latency", self.latency());
         line("TCP", self.tcp());
         line("Flows", self.flows());
         line("CPU", self.cpus());
-        for warning in &document.warnings {
+        let error = document.error.as_ref().map(|error| {
+            let message = &error.message;
+            message.strip_prefix("netperf: ").unwrap_or(message)
+        });
+        let doubts = document.warnings.iter();
+        for warning in doubts.filter(|warning| Some(&warning.message[..]) != error) {
             line("Doubt", Some(escape::line(&warning.message)));
         }
-        if let Some(error) = &document.error {
-            line("Failed", Some(escape::line(&error.message)));
-        }
+        line("Failed", error.map(escape::line));
         in_letters(&text, letters)
     }
 
@@ -193,12 +198,25 @@ impl<'a> RunSummary<'a> {
         test.sends && !test.receives && test.socket_type == "Datagram"
     }
 
-    fn datagrams(self) -> Option<String> {
-        let datagrams = self
-            .sends_datagrams()
-            .then(|| check::datagrams(self.document))
-            .flatten();
-        datagrams.map(|datagrams| datagrams.words())
+    /// The datagrams of each direction.
+    fn datagrams(self) -> Vec<(&'static str, Datagrams)> {
+        let test = &self.document.test;
+        if test.socket_type != "Datagram" || self.counts_transactions() {
+            return Vec::new();
+        }
+        let titles = match test.bidirectional {
+            Some(_) => ["UDP out", "UDP in"],
+            None => ["UDP"; 2],
+        };
+        let ways = [
+            (test.sends, DatagramWay::ToNetserver),
+            (test.receives, DatagramWay::ToNetperf),
+        ];
+        let of = |(title, (used, way)): (_, (bool, DatagramWay))| {
+            let datagrams = used.then(|| check::datagrams(self.document, way));
+            Some((title, datagrams??))
+        };
+        titles.into_iter().zip(ways).filter_map(of).collect()
     }
 
     fn latency(self) -> Option<String> {
@@ -228,8 +246,10 @@ impl<'a> RunSummary<'a> {
         let segments = counts.map(|counts| retransmitted(counts.iter().sum()));
         let state = self.first().and_then(|run| run.tcp);
         let round_trip = state.map(|tcp| {
-            let seconds = f64::from(tcp.round_trip_micros) / 1e6;
-            format!("round trip {} at the end", quantity(seconds, Unit::Seconds))
+            format!(
+                "round trip {} at the end",
+                whole_micros(tcp.round_trip_micros)
+            )
         });
         let segment = self.first().and_then(|run| run.segment_size_bytes);
         let segment = segment.map(|bytes| format!("segments of {bytes} bytes"));
@@ -276,6 +296,14 @@ impl<'a> RunSummary<'a> {
         let run = self.first()?;
         let remote = run.remote.as_ref().and_then(check::cpu);
         cpus(check::cpu(&run.local).as_ref(), remote.as_ref())
+    }
+}
+
+/// A time that is known to the microsecond.
+fn whole_micros(micros: u32) -> String {
+    match micros {
+        0..1000 => format!("{micros}\u{a0}µs"),
+        _ => quantity(f64::from(micros) / 1e6, Unit::Seconds),
     }
 }
 

@@ -136,6 +136,9 @@ impl PathEnd {
 impl ProbeLatency {
     /// Percentiles, with the increase over those of the idle path.
     pub(crate) fn words(&self, idle: Option<&Self>) -> String {
+        if self.requests == 0 {
+            return "no response".to_owned();
+        }
         let figure = |name: &str, value: Option<f64>, before: Option<f64>| {
             let value = value?;
             let time = quantity(value, Unit::Seconds);

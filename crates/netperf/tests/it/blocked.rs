@@ -128,6 +128,35 @@ fn without_a_netserver_a_test_without_responses_is_a_failure_netns() {
 }
 
 #[test]
+fn without_a_response_no_latency_is_reported_netns() {
+    let Some(wall) = Firewall::new("drop") else {
+        return;
+    };
+    let cause = "no transaction was completed";
+    for words in ["--human", "--human -- -e 0.1", "--human --rate 100"] {
+        let run = wall.run(&format!("-t UDP_RR --time 300ms {words}"));
+        let latency = run.stdout.lines().find(|line| line.starts_with("Latency"));
+        assert_eq!(latency, Some("Latency   no response"), "{}", run.account());
+        let failed = format!("Failed    {cause}");
+        assert!(run.stdout.contains(&failed), "{}", run.account());
+        assert_eq!(run.stdout.matches(cause).count(), 1, "{}", run.account());
+        assert_eq!(run.stderr.matches(cause).count(), 1, "{}", run.account());
+    }
+    let columns = "P50_LATENCY,MEAN_LATENCY,MAX_LATENCY,MAX_LATENCY_NS";
+    for wait in ["", "-e 0.1"] {
+        let run = wall.run(&format!("-t UDP_RR --time 300ms -- {wait} -k {columns}"));
+        let printed: Vec<&str> = run.stdout.lines().skip(1).collect();
+        let expected = [
+            "P50_LATENCY=-1",
+            "MEAN_LATENCY=-1.00",
+            "MAX_LATENCY=-1",
+            "MAX_LATENCY_NS=-1",
+        ];
+        assert_eq!(printed, expected, "{}", run.account());
+    }
+}
+
+#[test]
 fn json_tells_that_nothing_arrived_netns() {
     let Some(wall) = Firewall::new("drop") else {
         return;

@@ -39,6 +39,14 @@ fn the_summary_of_a_test_has_what_it_measures_in_80_columns() {
             "--udp --rate 5M --sequence",
             &["Test", "Arrived", "UDP", "CPU"],
         ),
+        (
+            "--udp --reverse --rate 5M --sequence",
+            &["Test", "Receive", "UDP", "CPU"],
+        ),
+        (
+            "--udp --bidirectional same --rate 5M --sequence",
+            &["Test", "Send", "Receive", "UDP out", "UDP in"],
+        ),
         ("--flows 2", &["Test", "Send", "Flows"]),
         ("--bidirectional same", &["Test", "Send", "Receive"]),
         ("-t STREAM_STREAM", &["Test", "Send"]),
@@ -55,6 +63,11 @@ fn the_summary_of_a_test_has_what_it_measures_in_80_columns() {
         for line in finished.stdout.lines() {
             assert!(line.len() <= 80 && line == line.trim_end(), "{line:?}");
         }
+        // TCP_INFO has whole microseconds.
+        let trip = finished.stdout.split_once("round trip ");
+        let number = trip.and_then(|(_, trip)| trip.split_once(" us at the end"));
+        let whole = number.is_none_or(|(number, _)| number.parse::<u32>().is_ok());
+        assert!(whole, "{}", finished.account());
         // The tests' locale has no Unicode, and no terminal is there.
         assert!(finished.stdout.is_ascii(), "{}", finished.account());
         assert!(!finished.stdout.contains('\x1b'), "{}", finished.account());

@@ -149,9 +149,11 @@ impl TestRun<'_> {
             plan: plan.clone(),
             hosts: self.hosts.clone(),
             agreed,
+            latency: done
+                .latency
+                .map(|times| unanswered::measured(plan, &done.iterations, times)),
             iterations: done.iterations,
             intervals: done.intervals,
-            latency: done.latency,
             confidence,
             until: done.until,
             local_host: facts::local(self.facts, &self.hosts),

@@ -40,8 +40,8 @@ impl Comparisons {
 
     /// Tables and verdicts in words.
     #[must_use]
-    pub fn text(&self) -> String {
-        self.joined(Comparison::text)
+    pub fn text(&self, width: Option<usize>) -> String {
+        self.joined(|comparison| comparison.text(width))
     }
 
     /// The same as tables of Markdown.
@@ -50,7 +50,7 @@ impl Comparisons {
         self.joined(Comparison::markdown)
     }
 
-    fn joined(&self, form: fn(&Comparison) -> String) -> String {
+    fn joined(&self, form: impl Fn(&Comparison) -> String) -> String {
         let parts: Vec<String> = self.all.iter().map(form).collect();
         let mut text = parts.join("\n");
         if self.all.len() > 1 {

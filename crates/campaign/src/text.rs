@@ -2,15 +2,15 @@
 
 use netperf_stats::compare::{Design, fewest};
 use netperf_web::escape::markdown as escaped;
-use netperf_web::table::aligned;
+use netperf_web::table::{aligned_within, wrapped};
 use netperf_web::unit::Quantity;
 
 use crate::compare::{ChangeOutcome, ComparedFigure, Comparison};
 
 impl Comparison {
-    /// A table and a verdict in words.
+    /// A table and a verdict in words, in lines of at most this width.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self, width: Option<usize>) -> String {
         let (one, other) = self.rows.first().map_or((0, 0), |row| row.change.runs);
         let runs = match self.wish.design {
             Design::Paired if one == 1 => "1 pair of runs".to_owned(),
@@ -24,10 +24,13 @@ impl Comparison {
         let head = head.map(str::to_owned).to_vec();
         let rows = std::iter::once(head).chain(self.rows.iter().map(|row| row.cells().to_vec()));
         let rows: Vec<Vec<String>> = rows.collect();
-        text.push_str(&aligned(&rows, &[1, 2, 3, 4, 5]));
+        text.push_str(&aligned_within(&rows, &[1, 2, 3, 4, 5], width));
         text.push('\n');
-        text.push_str(&self.verdict());
-        text.push('\n');
+        for sentence in self.verdict().lines() {
+            let lines = wrapped(sentence, width.unwrap_or(usize::MAX));
+            text.push_str(&lines.join("\n"));
+            text.push('\n');
+        }
         text
     }
 

@@ -15,12 +15,14 @@ pub const SCHEMA: &str = "netperf-history-1";
 const DIGEST: usize = 8;
 /// Columns of a line of bars.
 const BARS: usize = 60;
+/// Columns of a line of bars in a table.
+const SHORT_BARS: usize = 16;
 /// Bars, the lowest first.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Results in a table.
+/// Results in a table, in lines of at most this width.
 #[must_use]
-pub fn list(results: &[Listed]) -> String {
+pub fn list(results: &[Listed], width: Option<usize>) -> String {
     if results.is_empty() {
         return "No result.\n".to_owned();
     }
@@ -44,7 +46,7 @@ pub fn list(results: &[Listed]) -> String {
             result.label.clone(),
         ]
     });
-    aligned(&head, rows, &[0, 5])
+    aligned(&head, rows, &[0, 5], width)
 }
 
 /// The same as a document.
@@ -74,7 +76,7 @@ impl Trend {
         if let Some((low, high)) = range(&values) {
             text.push_str(&format!(
                 "{}\nfrom {} to {}, median {}\n\n",
-                bars(&values),
+                bars(&values, BARS),
                 shown(low),
                 shown(high),
                 median(&values).map_or_else(String::new, shown),
@@ -96,7 +98,7 @@ impl Trend {
                     before.map_or_else(String::new, |before| percent(point.value / before)),
                 ]
             });
-        text.push_str(&aligned(&head, last, &[0, 2, 3]));
+        text.push_str(&aligned(&head, last, &[0, 2, 3], None));
         if skipped > 0 {
             text.push_str(&format!("{skipped} earlier ones are not shown.\n"));
         }
@@ -114,9 +116,9 @@ impl Trend {
     }
 }
 
-/// Several configurations, one per line.
+/// Several configurations in a table, in lines of at most this width.
 #[must_use]
-pub fn trends(trends: &[Trend]) -> String {
+pub fn trends(trends: &[Trend], width: Option<usize>) -> String {
     let head = [
         "configuration",
         "test",
@@ -138,10 +140,10 @@ pub fn trends(trends: &[Trend]) -> String {
             values
                 .last()
                 .map_or_else(String::new, |last| value(*last, &trend.kind.unit)),
-            bars(&values),
+            bars(&values, SHORT_BARS),
         ]
     });
-    aligned(&head, rows, &[4, 5])
+    aligned(&head, rows, &[4, 5], width)
 }
 
 /// The changes of one configuration.
@@ -260,9 +262,9 @@ pub fn value(value: f64, sign: &str) -> String {
     Quantity::new(value, unit(sign)).to_string()
 }
 
-/// A bar for each value, or for the medians of groups so that all fit into one line.
-fn bars(values: &[f64]) -> String {
-    let each = values.len().div_ceil(BARS).max(1);
+/// A bar for each value, or for the medians of groups so that there are not more.
+fn bars(values: &[f64], most: usize) -> String {
+    let each = values.len().div_ceil(most).max(1);
     let medians: Vec<f64> = values.chunks(each).filter_map(median).collect();
     let Some((low, high)) = range(&medians) else {
         return String::new();
@@ -289,10 +291,15 @@ fn height(share: f64) -> char {
 }
 
 /// Cells in columns; those at `right` are numbers.
-fn aligned(head: &[&str], rows: impl Iterator<Item = Vec<String>>, right: &[usize]) -> String {
+fn aligned(
+    head: &[&str],
+    rows: impl Iterator<Item = Vec<String>>,
+    right: &[usize],
+    width: Option<usize>,
+) -> String {
     let head = head.iter().map(|&cell| cell.to_owned()).collect();
     let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
-    netperf_web::table::aligned(&rows, right)
+    netperf_web::table::aligned_within(&rows, right, width)
 }
 
 #[cfg(test)]
@@ -301,11 +308,11 @@ mod tests {
 
     #[test]
     fn bars_fill_a_line_at_most_and_show_the_level() {
-        assert_eq!(bars(&[]), "");
-        assert_eq!(bars(&[2.0]), "▅");
-        assert_eq!(bars(&[1.0, 2.0, 8.0]), "▁▂█");
+        assert_eq!(bars(&[], BARS), "");
+        assert_eq!(bars(&[2.0], BARS), "▅");
+        assert_eq!(bars(&[1.0, 2.0, 8.0], BARS), "▁▂█");
         let many: Vec<f64> = (0..1000).map(f64::from).collect();
-        assert!(bars(&many).chars().count() <= BARS);
+        assert!(bars(&many, BARS).chars().count() <= BARS);
     }
 
     #[test]

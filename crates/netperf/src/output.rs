@@ -58,6 +58,12 @@ pub(crate) fn is_terminal(stream: OutputStream) -> bool {
     }
 }
 
+/// Columns that a line on standard output should have at most; `None` where no person reads it.
+#[cfg(feature = "results")]
+pub(crate) fn columns() -> Option<usize> {
+    is_terminal(OutputStream::Stdout).then_some(80)
+}
+
 fn write(stream: OutputStream, text: &str) {
     match stream {
         OutputStream::Stdout => out_bytes(text.as_bytes()),

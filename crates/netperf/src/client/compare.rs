@@ -8,7 +8,7 @@ use netperf_cli::CompareArgs;
 
 use super::{campaign, files};
 
-use crate::output::{Failure, INVALID, out};
+use crate::output::{Failure, INVALID, columns, out};
 
 /// The exit status when a figure got worse.
 const WORSE: u8 = 4;
@@ -86,7 +86,7 @@ pub(super) fn show(
     } else if args.markdown {
         out(&found.markdown());
     } else {
-        out(&found.text());
+        out(&found.text(columns()));
     }
     Ok(exit(found.outcome()))
 }

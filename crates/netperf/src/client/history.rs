@@ -150,7 +150,7 @@ fn list(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), Fa
     if args.json {
         print(&text::list_json(&results));
     } else {
-        out(&text::list(&results));
+        out(&text::list(&results, output::columns()));
     }
     Ok(())
 }
@@ -189,10 +189,13 @@ fn chosen(
         names.sort();
         names.dedup();
         let name = netperf_web::escape::line(name);
-        let line = if names.is_empty() {
-            "there is no result of that kind".to_owned()
-        } else {
-            format!("there is no figure {name}; there is {}", names.join(", "))
+        let line = match names.as_slice() {
+            [] => "there is no result of that kind".to_owned(),
+            [only] => format!("there is no figure {name}; there is {only}"),
+            several => format!(
+                "there is no figure {name}; there are: {}",
+                several.join("; ")
+            ),
         };
         return Err(failure(INVALID, line));
     }
@@ -224,7 +227,7 @@ fn trend(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), F
     match trends.as_slice() {
         [] => out("No result.\n"),
         [one] => out(&one.text(rows)),
-        several => out(&text::trends(several)),
+        several => out(&text::trends(several, output::columns())),
     }
     match hidden {
         0 => {}

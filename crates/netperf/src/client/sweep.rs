@@ -17,7 +17,7 @@ use netperf_os::lock;
 use netperf_os::signals::{self, Signal, Signals};
 
 use super::{itself, versus};
-use crate::output::{Failure, INVALID, err, out, system_text};
+use crate::output::{Failure, INVALID, columns, err, out, system_text};
 
 /// The exit status when a run failed, or not all were made.
 const INCOMPLETE: u8 = 1;
@@ -327,7 +327,11 @@ impl Sweep {
             &self.folder.join("runs.csv"),
             csv(&self.plan, &runs).as_bytes(),
         )?;
-        out(&curve.summary.markdown());
+        let summary = &curve.summary;
+        out(&match columns() {
+            Some(_) => summary.markdown_aligned(),
+            None => summary.markdown(),
+        });
         let good = runs.iter().filter(|run| run.record.is_ok()).count();
         Ok(good == self.all().count())
     }

@@ -237,7 +237,7 @@ fn lists(fresh: &Location) {
     assert_eq!(list(before_the_first, None).len(), 1);
     let all = store.list(&Filter::default(), None).expect("a list");
     assert!(all.is_sorted_by(|a, b| a.started >= b.started));
-    let shown = text::list(&all);
+    let shown = text::list(&all, None);
     assert!(shown.contains("2023-11-14 22:13:20"), "{shown}");
     let key = Some(all[0].configuration[..6].to_owned());
     let of_one = Filter {

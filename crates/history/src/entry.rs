@@ -32,7 +32,7 @@ pub struct HistoryEntry {
     pub origin: &'static str,
     /// The facts that comparable results have in common.
     pub configuration: String,
-    /// Its figures, the result itself first.
+    /// Its figures, the result itself first; of requests at a rate, the median latency.
     pub figures: Vec<RunFigure>,
     /// The facts it was measured under.
     pub manifest: ManifestFacts,
@@ -63,12 +63,17 @@ impl HistoryEntry {
             .started
             .and_then(time::micros)
             .ok_or_else(|| lacks("does not say when it was measured"))?;
-        let figures = netperf_campaign::figures(&record);
+        let mut figures = netperf_campaign::figures(&record);
         if figures.is_empty() {
             return Err(lacks("has no figure to keep"));
         }
         let (asked, manifest) = match netperf_web::document(&bytes) {
-            Some(document) => manifest::of_document(&document),
+            Some(document) => {
+                if document.rate.is_some() {
+                    put_latency_first(&mut figures);
+                }
+                manifest::of_document(&document)
+            }
             None => manifest::of_record(&record),
         };
         let plain = |text: &str| netperf_web::escape::line(text);
@@ -93,6 +98,15 @@ impl HistoryEntry {
     /// The key of its manifest: equal facts have equal keys.
     pub(crate) fn manifest_key(&self) -> String {
         key(&[&manifest::written(&self.manifest)])
+    }
+}
+
+/// Of requests at a rate, the latency is the result; the rate was asked for.
+fn put_latency_first(figures: &mut [RunFigure]) {
+    let is_latency =
+        |figure: &RunFigure| figure.name.starts_with("latency") && figure.name.ends_with(" p50");
+    if let Some(at) = figures.iter().position(is_latency) {
+        figures[..=at].rotate_right(1);
     }
 }
 
@@ -180,6 +194,21 @@ mod tests {
             let other = read(&document(change));
             assert_ne!(other.configuration, plain.configuration);
         }
+    }
+
+    #[test]
+    fn the_result_of_requests_at_a_rate_is_their_latency() {
+        let latency = json!({"percentiles": [{"percent": 50.0, "nanoseconds": 50_000.0}]});
+        let bytes = document(|d| d["latency"] = latency.clone());
+        assert_eq!(read(&bytes).figures[0].name, "transaction rate");
+        let bytes = document(|d| {
+            d["latency"] = latency;
+            d["rate"] = json!({"asked_per_second": 1234.5});
+        });
+        let figures = read(&bytes).figures;
+        let names: Vec<&str> = figures.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["latency p50", "transaction rate"]);
+        assert_eq!(figures[0].quantity.value, 50_000.0 * 1e-9);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::{self, Meter};
 use netperf_model::figures::{count, data_unit, unit_in_force};
-use netperf_model::{CpuPlan, CpuUsage, Latency, Limit, Tally, Unit};
+use netperf_model::{CpuPlan, CpuUsage, Latency, Limit, Tally, TestPlan, TransportId, Unit};
 use netperf_os::tcp::TcpDetail;
 use netperf_report::interim_work;
 use netperf_tui::{About, Each, FlowTick, Interval, LatencyTick, LiveTick, RunEnd, TcpTick};
@@ -24,13 +24,24 @@ pub(super) fn about(run: &RunCommand) -> About {
         test: plan.test.row().name.to_owned(),
         host: plan.remote_data.host.clone(),
         unit,
-        flow_unit: if tcp { data_unit(unit) } else { unit },
+        flow_unit: match response(plan) {
+            None if tcp => data_unit(unit),
+            _ => unit,
+        },
         end: end(run, unit),
         tcp,
         remote_cpu: plan.remote.cpu.is_some(),
         each: (flows > 1).then_some(each),
         flows,
     }
+}
+
+/// Bytes of a response, by which the transactions of a connection are counted from the bytes that
+/// it received.
+fn response(plan: &TestPlan) -> Option<f64> {
+    let exact = plan.flow.is_request_response() && plan.transport == TransportId::Tcp;
+    let bytes = plan.response.filter(|bytes| exact && *bytes > 0)?;
+    Some(f64::from(bytes))
 }
 
 /// Returns true if the run has connections with TCP information.
@@ -152,13 +163,17 @@ impl<'a> LiveTicker<'a> {
             return Vec::new();
         }
         if has_tcp(self.run) {
+            let response = response(&self.run.plan);
+            let work = |detail: &TcpDetail| match response {
+                Some(bytes) => detail.bytes_received.map_or(0.0, count) / bytes,
+                None => {
+                    let both = [detail.bytes_acked, detail.bytes_received];
+                    both.into_iter().flatten().map(count).sum()
+                }
+            };
             let flow = |(number, detail): &(u32, TcpDetail)| FlowTick {
                 number: *number,
-                work: [detail.bytes_acked, detail.bytes_received]
-                    .into_iter()
-                    .flatten()
-                    .map(count)
-                    .sum(),
+                work: work(detail),
                 tcp: Some(of_one(detail)),
             };
             return details.iter().map(flow).collect();

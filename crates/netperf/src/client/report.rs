@@ -12,7 +12,7 @@ use netperf_web::{Record, Verdicts};
 
 use super::compare::set_name;
 use super::files;
-use crate::output::{FAILED, Failure, INVALID};
+use crate::output::{FAILED, Failure, INVALID, err};
 
 /// Default file name of the page.
 const PAGE: &str = "report.html";
@@ -143,6 +143,9 @@ fn make(args: &ReportArgs, records: &[Record], verdicts: &Verdicts) -> Result<()
         let page =
             netperf_web::page_with(records, verdicts).map_err(|error| failure(FAILED, error))?;
         write(path, page.as_bytes())?;
+        if args.page.is_none() && !args.open {
+            err(&format!("netperf report: wrote {}\n", path.display()));
+        }
     }
     if let Some(path) = &args.markdown {
         let text = netperf_web::markdown_with(records, verdicts);
@@ -159,6 +162,13 @@ fn pictures(args: &ReportArgs, records: &[Record]) -> Result<(), Failure> {
         return Ok(());
     }
     let pictures = netperf_web::pictures(records);
+    if pictures.is_empty() {
+        err(
+            "netperf report: no picture was written: the results have no chart; -D measures \
+             over time, -j latency and -c CPU utilisation\n",
+        );
+        return Ok(());
+    }
     if let Some(folder) = &args.svg {
         make_folder(folder)?;
         for picture in &pictures {

@@ -12,8 +12,8 @@ use netperf_web::unit::{Quantity, Unit};
 use crate::figures;
 use crate::sweep::Plan;
 
-/// Percentiles that share a chart, by the names of their figures.
-const LATENCIES: [(&str, &str); 2] = [("latency p50", "p50"), ("latency p99", "p99")];
+/// Percentiles of times of operations that share a chart.
+const PERCENTILES: [&str; 2] = ["p50", "p99"];
 /// Lines of one chart at most, so that they can be told apart.
 const COLOURS: usize = 6;
 
@@ -33,6 +33,30 @@ struct SweepColumn {
     name: String,
     unit: Unit,
     values: Vec<Vec<f64>>,
+}
+
+impl SweepColumn {
+    /// True for times of operations.
+    fn is_time(&self) -> bool {
+        self.unit == Unit::Seconds && !self.is_cpu()
+    }
+
+    fn is_cpu(&self) -> bool {
+        self.name.starts_with("CPU")
+    }
+}
+
+/// The columns of [`PERCENTILES`]: what took that time, the percentile, and its column. Kinds of
+/// operations with names of their own have none.
+fn percentiles(columns: &[SweepColumn]) -> Vec<(&str, &'static str, &SweepColumn)> {
+    let of = |percentile: &'static str| {
+        let mut times = columns.iter().filter(|column| column.is_time());
+        times.find_map(|column| {
+            let what = column.name.strip_suffix(percentile)?.trim_end();
+            (!what.contains(", ")).then_some((what, percentile, column))
+        })
+    };
+    PERCENTILES.into_iter().filter_map(of).collect()
 }
 
 /// All figures of all points.
@@ -138,19 +162,18 @@ fn drawings(plan: &Plan, points: &[Vec<String>], columns: &[SweepColumn]) -> Vec
         unit: unit.clone(),
         lines,
     };
-    let mut latencies = Vec::new();
-    for (dash, (name, own)) in LATENCIES.iter().enumerate() {
-        if let Some(column) = columns.iter().find(|column| column.name == *name) {
-            latencies.extend(lines(plan, points, column, (own, dash)));
-        }
+    let percentiles = percentiles(columns);
+    let mut times = Vec::new();
+    for (dash, (_, own, column)) in percentiles.iter().enumerate() {
+        times.extend(lines(plan, points, column, (own, dash)));
     }
-    for column in columns.iter().filter(|one| !one.name.contains("latency")) {
+    for column in columns.iter().filter(|one| !one.is_time()) {
         let lines = lines(plan, points, column, ("", 0));
         drawings.push(drawing(&column.name, &column.unit, lines));
     }
-    if !latencies.is_empty() {
+    if let Some((what, _, _)) = percentiles.first() {
         let at = drawings.len().min(1);
-        drawings.insert(at, drawing("latency", &Unit::Seconds, latencies));
+        drawings.insert(at, drawing(what, &Unit::Seconds, times));
     }
     drawings
 }
@@ -164,17 +187,13 @@ fn summary(plan: &Plan, points: &[Vec<String>], columns: &[SweepColumn]) -> Tabl
     let mut head: Vec<&str> = plan.over.iter().map(|one| one.name.as_str()).collect();
     let texts = head.len();
     head.extend(["result", "least", "greatest", "runs"]);
-    let latencies: Vec<&SweepColumn> = LATENCIES
-        .iter()
-        .filter_map(|(name, _)| columns.iter().find(|column| column.name == *name))
+    let times: Vec<&SweepColumn> = percentiles(columns)
+        .into_iter()
+        .map(|(_, _, column)| column)
         .collect();
-    head.extend(latencies.iter().map(|column| column.name.as_str()));
+    head.extend(times.iter().map(|column| column.name.as_str()));
     let mut table = Table::new("Points", texts, &head);
-    let results = || {
-        columns
-            .iter()
-            .filter(|one| !one.name.contains("latency") && !one.name.starts_with("CPU"))
-    };
+    let results = || columns.iter().filter(|one| !one.is_time() && !one.is_cpu());
     for (at, point) in points.iter().enumerate() {
         let mut row = point.clone();
         let of = |column: &SweepColumn| column.values.get(at).and_then(|values| spot(values));
@@ -187,7 +206,7 @@ fn summary(plan: &Plan, points: &[Vec<String>], columns: &[SweepColumn]) -> Tabl
             }
             None => row.extend(["–", "–", "–", "0"].map(str::to_owned)),
         }
-        row.extend(latencies.iter().map(|column| {
+        row.extend(times.iter().map(|column| {
             of(column).map_or_else(|| "–".to_owned(), |spot| text(spot.median, &column.unit))
         }));
         table.rows.push(row);

@@ -71,7 +71,8 @@ pub fn of(record: &Record) -> Vec<RunFigure> {
         for (name, seconds) in std::iter::once(mean).chain(PERCENTILES.iter().map(percentile)) {
             if let Some(seconds) = seconds {
                 let time = Quantity::new(seconds, Unit::Seconds);
-                add(format!("{of}latency {name}"), Better::Less, time);
+                let what = spread.operation.time();
+                add(format!("{of}{what} {name}"), Better::Less, time);
             }
         }
     }

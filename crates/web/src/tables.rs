@@ -87,11 +87,8 @@ pub(crate) fn key_table(records: &[Record], verdicts: &Verdicts) -> Table {
     let mut table = Table::new("Figures", 1, &head);
     let figures = words::key_figures(records);
     let has_change = |index: &usize| figures.iter().any(|row| row.change(*index).is_some());
-    let others = match verdicts.has_repetitions {
-        true => 0..0,
-        false => 1..records.len(),
-    };
-    let changed: Vec<usize> = others.filter(has_change).collect();
+    let others = compared(records, verdicts);
+    let changed: Vec<usize> = others.into_iter().filter(has_change).collect();
     for index in &changed {
         table.head.push(change_of(records, *index));
     }
@@ -112,6 +109,14 @@ pub(crate) fn key_table(records: &[Record], verdicts: &Verdicts) -> Table {
     table
 }
 
+/// The records whose changes from the first are shown.
+fn compared(records: &[Record], verdicts: &Verdicts) -> Vec<usize> {
+    let others = records.iter().enumerate().skip(1);
+    let same = others.filter(|(_, other)| words::comparable(&records[0], other));
+    let same = same.filter(|_| !verdicts.has_repetitions);
+    same.map(|(index, _)| index).collect()
+}
+
 /// The heading of the changes from the first record to another.
 fn change_of(records: &[Record], index: usize) -> String {
     match records.len() {
@@ -122,10 +127,8 @@ fn change_of(records: &[Record], index: usize) -> String {
 
 /// What the changes of [`key_table`] are, in the words of verdicts; `None` if it has none.
 pub(crate) fn about_changes(records: &[Record], verdicts: &Verdicts) -> Option<String> {
-    let [first, _, ..] = records else {
-        return None;
-    };
-    (!verdicts.has_repetitions).then(|| {
+    let first = records.first()?;
+    (!compared(records, verdicts).is_empty()).then(|| {
         format!(
             "Changes are from {}. A single run of each leaves them inconclusive, as they may be chance: \
              netperf compare, with several runs of each, can show better, worse or equivalent.",
@@ -195,13 +198,15 @@ pub fn csv(records: &[Record]) -> String {
             text: &mut text,
         };
         rows.figures();
-        rows.changes(&changes, index);
+        if index > 0 && words::comparable(&records[0], record) {
+            rows.changes(&changes, index);
+        }
         rows.until();
         for (figure, tracks) in [
             ("throughput", &record.rates),
             ("congestion window", &record.windows),
             ("round trip of TCP", &record.round_trips),
-            ("segments sent again", &record.retransmissions),
+            ("segments retransmitted", &record.retransmissions),
         ] {
             rows.tracks(figure, tracks);
         }
@@ -244,7 +249,7 @@ impl Rows<'_> {
 
     /// Changes from the first record.
     fn changes(&mut self, figures: &[KeyFigure], index: usize) {
-        let changed = figures.iter().filter(|_| index > 0);
+        let changed = figures.iter();
         for (name, change) in changed.filter_map(|row| Some((&row.name, row.change(index)?))) {
             self.row("change", name, ("", ""), (change.value, change.unit.sign()));
         }

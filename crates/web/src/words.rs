@@ -134,7 +134,7 @@ pub(crate) const BOTH_WAYS: &str = "both ways at once";
 
 /// Names of figures that netperf and iperf3 both have.
 pub(crate) const SENT: &str = "sent";
-pub(crate) const SENT_AGAIN: &str = "segments sent again";
+pub(crate) const RETRANSMITTED: &str = "segments retransmitted";
 pub(crate) const RECEIVED: &str = "received, one way";
 pub(crate) const RECEIVED_BACK: &str = "received, other way";
 pub(crate) const DATAGRAMS_SENT: &str = "datagrams sent";
@@ -188,6 +188,24 @@ impl KeyFigure {
         // Figures of a file may be 0 or infinite.
         value.is_finite().then(|| Quantity::new(value, unit))
     }
+}
+
+/// True if changes between the figures of two records mean something: both are of one test in one
+/// direction, and their results are of one kind.
+pub(crate) fn comparable(first: &Record, other: &Record) -> bool {
+    fn test(record: &Record) -> &str {
+        record.test.as_deref().unwrap_or(record.origin)
+    }
+    fn same<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
+        one.zip(other).is_none_or(|(one, other)| one == other)
+    }
+    let kind = |record: &Record| {
+        let result = record.headline.as_ref();
+        result.map(|result| result.unit == Unit::TransactionsPerSecond)
+    };
+    test(first) == test(other)
+        && same(first.direction.as_ref(), other.direction.as_ref())
+        && same(kind(first), kind(other))
 }
 
 /// The names of figures that say how much was measured.

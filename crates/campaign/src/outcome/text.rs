@@ -153,7 +153,7 @@ impl CampaignDocument {
         );
         let cut = self.cut_error_seconds.map(|error| {
             format!(
-                "Windows are cut on one time line to within {:.1} µs.",
+                "The clocks of the members, by which windows begin and end, agree to within {:.1} µs.",
                 error * 1e6
             )
         });
@@ -192,17 +192,21 @@ impl CampaignDocument {
 
     fn table_of_members(&self) -> Table {
         let head = ["name", "control", "version", "CPUs", "state"];
-        let mut members = Table::new("Members", 1, &head);
+        let any_lost = self.members.iter().any(|one| one.lost.is_some());
+        let columns = if any_lost { head.len() } else { head.len() - 1 };
+        let mut members = Table::new("Members", 1, &head[..columns]);
         for one in &self.members {
             let lost = one.lost.as_ref();
             let state = lost.map_or_else(String::new, |lost| format!("lost: {}", lost.reason));
-            members.rows.push(vec![
+            let mut row = vec![
                 one.member.name.clone(),
                 one.member.control.clone(),
                 one.version.clone().unwrap_or_default(),
                 one.cpus.map(|cpus| cpus.to_string()).unwrap_or_default(),
                 state,
-            ]);
+            ];
+            row.truncate(columns);
+            members.rows.push(row);
         }
         members
     }

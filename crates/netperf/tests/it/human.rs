@@ -44,7 +44,7 @@ fn the_summary_of_a_test_has_what_it_measures_in_80_columns() {
             &["Test", "Receive", "UDP", "CPU"],
         ),
         (
-            "--udp --bidirectional same --rate 5M --sequence",
+            "--udp --bidirectional same --sequence",
             &["Test", "Send", "Receive", "UDP out", "UDP in"],
         ),
         ("--flows 2", &["Test", "Send", "Flows"]),

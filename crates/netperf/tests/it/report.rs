@@ -435,7 +435,7 @@ fn pictures_and_tables_are_written_where_they_are_asked_for() {
         "cpu",
         "tcp-window",
         "tcp-round-trip",
-        "tcp-sent-again",
+        "tcp-retransmitted",
     ] {
         assert!(
             read(&format!("a/svg/{name}.svg")).starts_with(b"<svg xmlns="),
@@ -495,7 +495,8 @@ fn the_page_goes_to_report_html_to_a_file_or_to_standard_output() {
     let folder = Scratch::new();
     let sample = samples().join("iperf3-tcp.json");
     let sample = sample.to_string_lossy();
-    report(&folder, &[&sample]).run().expect_clean();
+    let named = report(&folder, &[&sample]).run().expect_exit(0);
+    one_line(&named, "netperf report: wrote report.html");
     let page = std::fs::read_to_string(folder.path().join("report.html")).expect("the page");
     let printed = report(&folder, &["-o-", &sample]).run().expect_clean();
     assert_eq!(printed.stdout, page);
@@ -505,6 +506,23 @@ fn the_page_goes_to_report_html_to_a_file_or_to_standard_output() {
         .run()
         .expect_clean();
     assert!(piped.stdout.contains("<h3>standard input</h3>"));
+}
+
+#[test]
+fn results_without_a_chart_have_no_pictures_and_no_folder() {
+    let folder = Scratch::new();
+    let document = "{\"schema\": \"netperf-1\", \"test\": {\"name\": \"TCP_STREAM\"}, \
+                    \"result\": {\"throughput_bits_per_second\": 1e9}}";
+    std::fs::write(folder.path().join("plain.json"), document).expect("a file");
+    for form in ["--svg", "--png"] {
+        let finished = report(&folder, &["plain.json", form, "pictures"]).run();
+        let finished = finished.expect_exit(0);
+        one_line(
+            &finished,
+            "no picture was written: the results have no chart",
+        );
+        assert!(!folder.path().join("pictures").exists());
+    }
 }
 
 #[test]

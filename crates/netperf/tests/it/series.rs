@@ -207,7 +207,7 @@ fn the_report_draws_what_both_ends_saw() {
         .args(["report", "run.json", "-o", "-"])
         .run()
         .expect_clean();
-    for chart in ["tcp-window", "tcp-round-trip", "tcp-sent-again"] {
+    for chart in ["tcp-window", "tcp-round-trip", "tcp-retransmitted"] {
         let page = &written.stdout;
         assert!(page.contains(&format!("id=\"chart-{chart}\"")), "{chart}");
     }

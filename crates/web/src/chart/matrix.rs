@@ -261,6 +261,8 @@ impl MatrixMap {
         }
         self.medians(&mut scene, &grid, &classes);
         self.flags(&mut scene, &grid);
+        let (right, _) = grid.at(0, self.names.len());
+        scene.width = scene.width.max(right + MEDIANS);
         scene.height = grid.at(self.names.len() + 1, 0).1 + 26.0;
         scene
     }

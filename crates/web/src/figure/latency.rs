@@ -182,8 +182,8 @@ pub(super) fn heat(records: &[Record]) -> Figure {
     Figure {
         id: HEAT,
         heading: "Latency over time",
-        about: "Each column is a stretch of time; the darker a field by day, or the lighter \
-                by night, the more operations took so long then."
+        about: "Each column is an interval of the run, each row a range of times. The further the \
+                colour of a field is from the background, the more operations it counts."
             .to_owned(),
         charts,
         missing: missing(

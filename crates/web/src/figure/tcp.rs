@@ -48,7 +48,7 @@ pub(super) fn figure(records: &[Record]) -> Figure {
     }
 }
 
-/// Segments sent again since the beginning, so that several points can be drawn as one.
+/// Segments retransmitted since the beginning, so that several points can be drawn as one.
 fn resent(records: &[Record]) -> (crate::chart::Chart, crate::table::Table) {
     let lines = lines(
         records,
@@ -70,10 +70,10 @@ fn resent(records: &[Record]) -> (crate::chart::Chart, crate::table::Table) {
         x: X::Seconds,
         x_name: "time".to_owned(),
         unit: Unit::Count("segments"),
-        y_name: "sent again so far".to_owned(),
+        y_name: "retransmitted so far".to_owned(),
         log: false,
         lines,
         thin: Thin::Shape,
     };
-    chart(("tcp-sent-again", 0), "Segments sent again", lines)
+    chart(("tcp-retransmitted", 0), "Segments retransmitted", lines)
 }

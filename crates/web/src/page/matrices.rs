@@ -126,7 +126,9 @@ impl ReportedMatrix {
 
     fn write(&self, text: &mut String, extras: Extras) {
         let chart = self.chart(extras.has_tips);
-        let drawing = svg::inline(&chart.drawn(Size::matrix()), &chart, "matrix");
+        let wide = svg::inline(&chart.drawn(Size::matrix()), &chart, "matrix");
+        let small = self.chart(false);
+        let narrow = svg::inline(&small.drawn(Size::narrow(0)), &small, "narrow");
         let (id, title) = (markup(&self.id), markup(&self.title));
         let shared = match self.map.shared() {
             1 => String::new(),
@@ -135,7 +137,7 @@ impl ReportedMatrix {
         _ = writeln!(
             text,
             "<section id=\"{id}\" class=\"matrices\"><h2>{title}</h2>\n<p class=\"about\">{}{shared}</p>\n\
-             <figure id=\"chart-{id}\"><div class=\"scroll\">{drawing}</div>\n\
+             <figure id=\"chart-{id}\"><div class=\"scroll\">{wide}{narrow}</div>\n\
              <details><summary>Medians of each host</summary>{}</details>",
             markup(&self.about),
             self.medians().html()

@@ -455,8 +455,8 @@ fn footer(text: &mut String) {
     let version = env!("CARGO_PKG_VERSION");
     _ = writeln!(
         text,
-        "<footer><p>Made by <code>netperf report</code> {version}. Everything is in this file; \
-         it asks no other.</p></footer>\n<div id=\"tip\" role=\"status\" aria-live=\"polite\" hidden></div>"
+        "<footer><p>Made by <code>netperf report</code> {version}. The file is \
+         complete: it loads nothing from the network.</p></footer>\n<div id=\"tip\" role=\"status\" aria-live=\"polite\" hidden></div>"
     );
 }
 

@@ -8,7 +8,7 @@ use crate::record::{CpuLoad, Record, RecordEnd, Sample, Track, is_loopback};
 use crate::unit::{Quantity, Unit, figure};
 use crate::words::{
     BOTH_WAYS, DATAGRAMS_LOST, DATAGRAMS_LOST_SHARE, DATAGRAMS_RECEIVED, DATAGRAMS_REORDERED,
-    DATAGRAMS_SENT, JITTER, RECEIVED, RECEIVED_BACK, SENT, SENT_AGAIN,
+    DATAGRAMS_SENT, JITTER, RECEIVED, RECEIVED_BACK, RETRANSMITTED, SENT,
 };
 
 /// The sums of an interval and of the end, with what each is called.
@@ -102,10 +102,10 @@ fn figures(document: &Value) -> Vec<(String, Quantity)> {
     let rows = [
         ("sum_sent.bits_per_second", SENT, Unit::BitsPerSecond, 1.0),
         (BACK, RECEIVED_BACK, Unit::BitsPerSecond, 1.0),
-        ("sum_sent.retransmits", SENT_AGAIN, segments.clone(), 1.0),
+        ("sum_sent.retransmits", RETRANSMITTED, segments.clone(), 1.0),
         (
             "sum_sent_bidir_reverse.retransmits",
-            "segments sent again, other way",
+            "segments retransmitted, other way",
             segments,
             1.0,
         ),

@@ -20,6 +20,9 @@ const LARGEST: u64 = 256 << 20;
 /// A doubt about a test without a network.
 const ONE_HOST: &str = "Both ends are on one host: this says nothing of a network.";
 
+/// Why a campaign is no result.
+const IS_CAMPAIGN: &str = "a campaign: netperf campaign show FILE --page PAGE makes its page";
+
 /// A file that is not a result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
@@ -137,6 +140,9 @@ fn understood_plain(bytes: &[u8]) -> Result<Record, String> {
 
 fn of_document(document: &Value) -> Result<Record, String> {
     let has = |name: &str| document.get(name).is_some();
+    if document["format"] == "netperf-campaign-1" {
+        return Err(IS_CAMPAIGN.to_owned());
+    }
     if has("schema") {
         return netperf::document(document);
     }

@@ -19,12 +19,19 @@ use serde_json::Value;
 use crate::number;
 use crate::record::{self, Record};
 use crate::unit::{Quantity, Unit};
-use crate::words::{BOTH_WAYS, RECEIVED, RECEIVED_BACK, SENT, SENT_AGAIN};
+use crate::words::{BOTH_WAYS, RECEIVED, RECEIVED_BACK, RETRANSMITTED, SENT};
 
+/// Why the summary of a check is no result.
+const IS_CHECK: &str = "the summary of a check: its runs are in the history, where netperf history \
+                        list --label 'check: send' lists those of one step and netperf history show \
+                        ID > FILE writes one";
 /// The document of `--json`.
 pub(super) fn document(value: &Value) -> Result<Record, String> {
     let schema = value["schema"].as_str().unwrap_or_default();
     if schema != SCHEMA {
+        if schema == "netperf-check-1" {
+            return Err(IS_CHECK.to_owned());
+        }
         let schema = crate::escape::line(schema);
         return Err(format!(
             "a document of the schema \"{schema}\", not {SCHEMA}"
@@ -184,7 +191,7 @@ fn figures(document: &Document) -> Vec<(String, Quantity)> {
     let mut figures = document.result.as_ref().map_or_else(Vec::new, of_result);
     figures.extend(sent(document));
     if let Some(segments) = retransmitted(document) {
-        let name = SENT_AGAIN.to_owned();
+        let name = RETRANSMITTED.to_owned();
         figures.push((name, Quantity::new(segments, Unit::Count("segments"))));
     }
     figures.extend(datagrams::figures(document));

@@ -87,6 +87,65 @@ fn intervals_of_datagrams_are_said_to_be_what_was_sent() {
 }
 
 #[test]
+fn the_wildcard_address_is_neither_a_host_nor_an_address() {
+    let document = serde_json::json!({
+        "schema": "netperf-1",
+        "test": {"name": "TCP_STREAM"},
+        "local": {"name": "0.0.0.0", "address": "0.0.0.0"},
+        "remote": {"name": "db1", "address": "192.0.2.1"},
+    });
+    let record = netperf_web::read("tcp.json", document.to_string().as_bytes()).unwrap();
+    assert_eq!(
+        (record.local.name.clone(), record.local.address.clone()),
+        (None, None)
+    );
+    let said = netperf_web::markdown(&[record]);
+    assert!(!said.contains("0.0.0.0"), "{said}");
+    assert!(said.contains("| address | 192.0.2.1 |"), "{said}");
+}
+
+#[test]
+fn documents_of_checks_and_campaigns_are_refused_with_a_way_out() {
+    for (key, form, way) in [
+        ("schema", "netperf-check-1", "netperf history show"),
+        (
+            "format",
+            "netperf-campaign-1",
+            "netperf campaign show FILE --page PAGE",
+        ),
+    ] {
+        let document = serde_json::json!({key: form}).to_string();
+        let refused = netperf_web::read("x.json", document.as_bytes()).unwrap_err();
+        let line = refused.to_string();
+        assert!(line.contains(way) && !line.contains('\n'), "{line}");
+    }
+}
+
+#[test]
+fn intervals_of_a_stream_are_what_arrived_if_all_are_known() {
+    let interval = |at: u32, sent: f64, arrived: Option<f64>| {
+        serde_json::json!({"iteration": 1, "ended_unix_seconds": 1e9 + f64::from(at),
+            "elapsed_seconds": 1.0, "sent_bits_per_second": sent,
+            "received_bits_per_second": 0.0, "arrived_bits_per_second": arrived})
+    };
+    let rates = |second: Option<f64>| {
+        let document = serde_json::json!({
+            "schema": "netperf-1",
+            "test": {"name": "TCP_STREAM", "socket_type": "Stream", "sends": true},
+            "intervals": [interval(0, 5e8, Some(2e8)), interval(1, 3e8, second)],
+        });
+        let record = netperf_web::read("tcp.json", document.to_string().as_bytes()).unwrap();
+        let [track] = &record.rates[..] else {
+            panic!("{:?}", record.rates);
+        };
+        let values = track.samples.iter().map(|sample| sample.value);
+        (track.name.clone(), values.collect::<Vec<f64>>())
+    };
+    assert_eq!(rates(Some(2.5e8)), (String::new(), vec![2e8, 2.5e8]));
+    assert_eq!(rates(None), ("sent".to_owned(), vec![5e8, 3e8]));
+}
+
+#[test]
 fn a_log_is_read_as_the_document_it_ends_in_and_without_its_end() {
     let whole = read("tcp_stream.jsonl");
     assert!(whole.headline.is_some() && whole.error.is_none());
@@ -124,7 +183,7 @@ fn a_run_that_failed_says_why() {
 fn iperf3_over_tcp_has_flows_and_what_tcp_knew() {
     let record = read("iperf3-tcp.json");
     assert_eq!(said(record.headline.as_ref()), "22.47 Gbit/s");
-    assert_eq!(figure(&record, "segments sent again"), "14 segments");
+    assert_eq!(figure(&record, "segments retransmitted"), "14 segments");
     let names: Vec<&str> = record.flows.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["flow 1", "flow 2"]);
     assert_eq!(record.windows.len(), 2);

@@ -126,10 +126,11 @@ fn changes_are_those_from_the_first_result() {
     ];
     let said = plain(&markdown(&records));
     let result = row(&said, "result");
-    assert_eq!(result[result.len() - 2..], ["+10.00 %", "0 %"]);
-    // A share of 2 % in both, and no figure in the third.
+    // The third is of another test.
+    let values = ["1.000 Gbit/s", "1.100 Gbit/s", "1.000 Gbit/s"];
+    assert_eq!(result[1..], [&values[..], &["+10.00 %"]].concat());
     let share = row(&said, "datagrams lost, share");
-    assert_eq!(share[share.len() - 2..], ["0 points", "–"]);
+    assert_eq!(share[1..], ["2.000 %", "2.000 %", "–", "0 points"]);
     assert!(said.contains("Changes are from a."), "{said}");
     let rows = csv(&records);
     let changes = rows
@@ -137,7 +138,11 @@ fn changes_are_those_from_the_first_result() {
         .filter(|row| row.starts_with("\"b\",\"change\",\"result\""));
     let changes: Vec<&str> = changes.collect();
     assert_eq!(changes.len(), 1, "{rows}");
-    assert!(!rows.contains("\"a\",\"change\""));
+    assert!(!rows.contains("\"a\",\"change\"") && !rows.contains("\"rr\",\"change\""));
+    let different = [records[0].clone(), records[2].clone()];
+    let said = plain(&markdown(&different));
+    assert!(!said.contains("Changes are"), "{said}");
+    assert_eq!(row(&said, "result")[1..], ["1.000 Gbit/s", "1.000 Gbit/s"]);
     // A single result, and results in different units, have no changes.
     assert!(!markdown(&records[..1]).contains("Changes are"));
 }
@@ -166,7 +171,7 @@ fn figures_that_both_programs_have_stand_in_one_row() {
     let said = markdown(&[ours, tcp]);
     for name in [
         "sent",
-        "segments sent again",
+        "segments retransmitted",
         "congestion window, largest",
         "round trip of TCP, largest",
     ] {

@@ -1,5 +1,7 @@
 //! Both ends of a run of netperf.
 
+use std::net::IpAddr;
+
 use netperf_model::CpuUsage;
 use netperf_model::fields::MeasuredFigure;
 use netperf_report::document::{Document, EndDocument, IterationDocument, MeasuredEnd};
@@ -45,11 +47,17 @@ pub(super) fn end(document: &Document, side: DocumentSide) -> RecordEnd {
     facts.extend(known([("congestion control", control.and_then(text))]));
     RecordEnd {
         role: side.role(),
-        name: own.name.as_deref().and_then(text),
-        address: own.address.as_deref().and_then(text),
+        name: own.name.as_deref().and_then(known_address),
+        address: own.address.as_deref().and_then(known_address),
         facts,
         cpu: cpu(document, side),
     }
+}
+
+/// A name or an address; `None` of the wildcard address of a socket that is not bound.
+fn known_address(name: &str) -> Option<String> {
+    let is_wildcard = |ip: IpAddr| ip.is_unspecified();
+    text(name).filter(|name| !name.parse().is_ok_and(is_wildcard))
 }
 
 /// Facts about host and socket.

@@ -24,9 +24,15 @@ pub(super) fn rate(transactions: MeasuredFigure, bits: [MeasuredFigure; 2]) -> O
     Some((sum, Unit::BitsPerSecond))
 }
 
-fn rate_of(interval: &IntervalResult) -> Option<(f64, Unit)> {
+/// The rate of an interval. If `arrived`, data that netperf sent counts where it arrived.
+fn rate_of(interval: &IntervalResult, arrived: bool) -> Option<(f64, Unit)> {
     let rates = &interval.rates;
-    let bits = [rates.sent_bits_per_second, rates.received_bits_per_second];
+    let sent = if arrived {
+        interval.arrived_bits_per_second
+    } else {
+        rates.sent_bits_per_second
+    };
+    let bits = [sent, rates.received_bits_per_second];
     rate(interval.transactions_per_second, bits).or_else(|| {
         let unit = Unit::Other(text(&interval.throughput_unit)?);
         Some((interval.throughput.0?, unit))
@@ -38,6 +44,9 @@ pub(super) fn add(document: &Document, record: &mut Record) {
     let Some(begin) = begin(document) else {
         return;
     };
+    let sends = document.test.sends;
+    let mut known = document.intervals.iter();
+    let arrived = sends && known.all(|interval| interval.arrived_bits_per_second.0.is_some());
     let mut before = None;
     let mut rates = Vec::new();
     let mut tcp: [Vec<Sample>; 3] = Default::default();
@@ -55,7 +64,7 @@ pub(super) fn add(document: &Document, record: &mut Record) {
             value,
             joined,
         };
-        if let Some((value, of)) = rate_of(interval) {
+        if let Some((value, of)) = rate_of(interval, arrived) {
             unit = of;
             rates.push(sample(value));
         }
@@ -81,12 +90,14 @@ pub(super) fn add(document: &Document, record: &mut Record) {
         resent_before = resent;
     }
     let [windows, trips, resent] = tcp;
-    let mut rates = Track::new("", unit, rates);
-    // The result is what arrived, the intervals are what was sent.
-    if let Some(track) = rates.as_mut().filter(|_| may_be_lost(document)) {
-        "sent".clone_into(&mut track.name);
-    }
-    record.rates.extend(rates);
+    // The result is what arrived.
+    let name = match (arrived, sends, document.test.receives) {
+        _ if unit == Unit::TransactionsPerSecond => "",
+        (false, true, false) => "sent",
+        (false, true, true) => "sent and received",
+        _ => "",
+    };
+    record.rates.extend(Track::new(name, unit, rates));
     record.windows.extend(Track::new("", Unit::Bytes, windows));
     record
         .round_trips
@@ -94,10 +105,4 @@ pub(super) fn add(document: &Document, record: &mut Record) {
     record
         .retransmissions
         .extend(Track::new("", Unit::Count("segments"), resent));
-}
-
-/// True if data can be lost and nothing comes back.
-fn may_be_lost(document: &Document) -> bool {
-    let test = &document.test;
-    test.socket_type == "Datagram" && test.sends && !test.receives
 }

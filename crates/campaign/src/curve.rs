@@ -26,6 +26,8 @@ pub struct SweepRun {
     pub repetition: u32,
     /// Its result, or why there is none.
     pub record: Result<Record, String>,
+    /// Settings that are not in force as they were asked for.
+    pub warnings: Vec<String>,
 }
 
 /// The values of one figure, point by point.
@@ -234,6 +236,7 @@ pub fn csv(plan: &Plan, runs: &[SweepRun]) -> String {
             .iter()
             .map(|(name, unit)| escape::csv(&format!("{name} [{unit}]"))),
     );
+    head.push("warnings".to_owned());
     let mut text = head.join(",") + "\n";
     for run in runs {
         let values = points.get(run.point).into_iter().flatten();
@@ -253,6 +256,7 @@ pub fn csv(plan: &Plan, runs: &[SweepRun]) -> String {
                 escape::csv_number(figure.quantity.value)
             })
         }));
+        row.push(escape::csv(&escape::line(&run.warnings.join("; "))));
         _ = writeln!(text, "{}", row.join(","));
     }
     text
@@ -277,6 +281,7 @@ mod tests {
             point,
             repetition,
             record: record.ok_or_else(|| "no netserver".to_owned()),
+            warnings: Vec::new(),
         }
     }
 
@@ -310,9 +315,10 @@ mod tests {
         assert_eq!(curve.summary.rows.len(), 4);
         assert_eq!(curve.summary.rows[0][..2], ["1", "0"]);
         let table = csv(&plan, &runs);
-        let begins = "\"m\",\"b\",run,failed,\"throughput [bit/s]\"\n\"1\",\"0\",1,\"\",10\n";
+        let begins =
+            "\"m\",\"b\",run,failed,\"throughput [bit/s]\",warnings\n\"1\",\"0\",1,\"\",10,\"\"\n";
         assert!(table.starts_with(begins), "{table}");
-        let ends = "\"1\",\"8\",2,\"no netserver\",\n";
+        let ends = "\"1\",\"8\",2,\"no netserver\",,\"\"\n";
         assert!(table.ends_with(ends), "{table}");
     }
 

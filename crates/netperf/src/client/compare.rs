@@ -1,14 +1,15 @@
 //! `netperf compare`: two sets of results in, a verdict out.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
 
 use netperf_campaign::{ChangeOutcome, Comparisons, Design, Incomparable, Judgement, Set, Wish};
 use netperf_cli::CompareArgs;
 
-use super::{campaign, files};
-
-use crate::output::{Failure, INVALID, columns, out};
+use super::{campaign, files, itself};
+use crate::output::{Failure, INVALID, columns, err, out};
 
 /// The exit status when a figure got worse.
 const WORSE: u8 = 4;
@@ -71,18 +72,43 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     } else {
         Design::Apart
     };
-    show(&sets, args, design).map_err(failure)
+    let warnings = warnings(first.iter().chain(&second)).map_err(failure)?;
+    for line in &warnings {
+        err(&format!("netperf compare: {line}\n"));
+    }
+    show(&sets, args, design, &warnings).map_err(failure)
+}
+
+/// Warnings of the runs about settings that are not in force, each once, with the first file.
+fn warnings<'f>(files: impl Iterator<Item = &'f String>) -> Result<Vec<String>, String> {
+    let mut known = BTreeSet::new();
+    let mut lines = Vec::new();
+    // A pipe has been read.
+    for file in files.filter(|file| Path::new(file).is_file()) {
+        for warning in itself::warnings(&files::read(file)?) {
+            if known.insert(warning.clone()) {
+                lines.push(format!("{}: {warning}", netperf_web::escape::line(file)));
+            }
+        }
+    }
+    Ok(lines)
 }
 
 /// Compares the first set with the others, and prints the result in the form that was asked for.
+/// `warnings` of the runs are part of JSON.
 pub(super) fn show(
     sets: &[Set],
     args: &CompareArgs,
     design: Design,
+    warnings: &[String],
 ) -> Result<ExitCode, Incomparable> {
     let found = Comparisons::with_first(sets, wish(args, design))?;
     if args.json {
-        out(&format!("{:#}\n", found.json()));
+        let mut json = found.json();
+        if let Some(object) = json.as_object_mut() {
+            object.insert("warnings".to_owned(), warnings.into());
+        }
+        out(&format!("{json:#}\n"));
     } else if args.markdown {
         out(&found.markdown());
     } else {

@@ -16,6 +16,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_os::lock;
 use netperf_os::signals::{self, Signal, Signals};
 
+use super::itself::{RunRemarks, reason};
 use super::{itself, versus};
 use crate::output::{Failure, INVALID, columns, err, out, system_text};
 
@@ -229,18 +230,30 @@ impl Sweep {
     fn run(&self, signals: &Signals) -> Result<bool, Failure> {
         let missing: Vec<_> = self.all().filter(|run| !self.has(*run)).collect();
         let mut progress = SweepProgress::new(self.all().count(), missing.len());
+        let mut remarks = RunRemarks::default();
         for (time, point) in missing {
             let values = self.points.get(point).map_or(&[][..], Vec::as_slice);
             let name = self.plan.name_of(values);
             progress.show(&name);
-            let kept = self.one((time, point), values, signals)?;
-            if let RunState::Interrupted = kept {
-                progress.end();
-                return Ok(true);
-            }
-            if let RunState::Failed(why) = kept {
+            let name = netperf_web::escape::line(&name);
+            let lines = match self.one((time, point), values, signals)? {
+                RunState::Interrupted => {
+                    progress.end();
+                    return Ok(true);
+                }
+                RunState::Failed(why) => {
+                    let why = netperf_web::escape::line(&why);
+                    vec![format!("{name}, run {time} failed: {why}")]
+                }
+                RunState::Result(stderr) => {
+                    let lines = remarks.new_of(&stderr).into_iter();
+                    lines
+                        .map(|line| format!("{name}, run {time}: {line}"))
+                        .collect()
+                }
+            };
+            for line in lines {
                 progress.wipe();
-                let line = netperf_web::escape::line(&format!("{name}, run {time} failed: {why}"));
                 err(&format!("netperf sweep: {line}\n"));
             }
             progress.done += 1;
@@ -267,11 +280,11 @@ impl Sweep {
             write(&good, &finished.stdout)?;
             return match std::fs::remove_file(&bad) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(io_failure(&bad, &error)),
-                _ => Ok(RunState::Result),
+                _ => Ok(RunState::Result(finished.stderr)),
             };
         }
         let said = String::from_utf8_lossy(&finished.stderr);
-        let why = said.lines().next().unwrap_or("no error message").to_owned();
+        let why = reason(&said);
         write(
             &bad,
             &[finished.stderr.as_slice(), &finished.stdout].concat(),
@@ -284,12 +297,16 @@ impl Sweep {
         let mut runs = Vec::new();
         for (time, point) in self.all() {
             let path = self.file((time, point), "json");
+            let mut warnings = Vec::new();
             let record = match std::fs::read(&path) {
-                Ok(bytes) => netperf_web::read(&path.to_string_lossy(), &bytes)
-                    .map_err(|error| error.to_string()),
+                Ok(bytes) => {
+                    warnings = itself::warnings(&bytes);
+                    netperf_web::read(&path.to_string_lossy(), &bytes)
+                        .map_err(|error| error.to_string())
+                }
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     match std::fs::read_to_string(self.file((time, point), "failed")) {
-                        Ok(said) => Err(said.lines().next().unwrap_or_default().to_owned()),
+                        Ok(said) => Err(reason(&said)),
                         Err(_) => continue,
                     }
                 }
@@ -299,9 +316,27 @@ impl Sweep {
                 point,
                 repetition: time,
                 record,
+                warnings,
             });
         }
         Ok(runs)
+    }
+
+    /// The warnings of all runs in Markdown, each once for each point.
+    fn warnings(&self, runs: &[SweepRun]) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        for run in runs {
+            let values = self.points.get(run.point).map_or(&[][..], Vec::as_slice);
+            let name = netperf_web::escape::markdown(&self.plan.name_of(values));
+            for warning in &run.warnings {
+                let warning = netperf_web::escape::markdown(warning);
+                let line = format!("\n**Warning:** {name}: {warning}\n");
+                if !lines.contains(&line) {
+                    lines.push(line);
+                }
+            }
+        }
+        lines.concat()
     }
 
     /// Writes the page and the tables of what there is; whether that is everything.
@@ -322,16 +357,19 @@ impl Sweep {
         let title = format!("{test} over {}", names.join(", "));
         let page = curve.page(&title, first).map_err(failure)?;
         write(&self.folder.join("report.html"), page.as_bytes())?;
-        write(&self.folder.join("points.md"), curve.markdown().as_bytes())?;
+        let warnings = self.warnings(&runs);
+        let points = curve.markdown() + &warnings;
+        write(&self.folder.join("points.md"), points.as_bytes())?;
         write(
             &self.folder.join("runs.csv"),
             csv(&self.plan, &runs).as_bytes(),
         )?;
         let summary = &curve.summary;
-        out(&match columns() {
+        let table = match columns() {
             Some(_) => summary.markdown_aligned(),
             None => summary.markdown(),
-        });
+        };
+        out(&(table + &warnings));
         let good = runs.iter().filter(|run| run.record.is_ok()).count();
         Ok(good == self.all().count())
     }
@@ -339,7 +377,8 @@ impl Sweep {
 
 /// State of a run.
 enum RunState {
-    Result,
+    /// It has a result, and printed this on standard error.
+    Result(Vec<u8>),
     Failed(String),
     Interrupted,
 }

@@ -16,6 +16,7 @@ use netperf_os::signals::{self, Signal, Signals};
 use netperf_web::Record;
 use serde_json::Value;
 
+use super::itself::RunRemarks;
 use super::{compare, itself};
 use crate::output::{Failure, INVALID, UNSUPPORTED, err, system_text};
 
@@ -52,8 +53,8 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     // An interrupted run ends with what it has, and so does the comparison.
     let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
         .map_err(|error| io_failure("signals", &error))?;
-    let sets = pairs(args, &sides, &signals)?;
-    compare::show(&sets, args, Design::Paired).map_err(|error| failure(INVALID, error))
+    let (sets, warnings) = pairs(args, &sides, &signals)?;
+    compare::show(&sets, args, Design::Paired, &warnings).map_err(|error| failure(INVALID, error))
 }
 
 /// The configurations: two command lines, or one with several values of an option.
@@ -182,14 +183,20 @@ fn empty(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Makes the pairs, or as many runs of every further configuration; an interrupted round counts
-/// no more.
-fn pairs(args: &CompareArgs, sides: &[RunSide], signals: &Signals) -> Result<Vec<Set>, Failure> {
+/// no more. Also returns the warnings of the runs, each once.
+fn pairs(
+    args: &CompareArgs,
+    sides: &[RunSide],
+    signals: &Signals,
+) -> Result<(Vec<Set>, Vec<String>), Failure> {
     let set = |side: &RunSide| Set {
         name: side.name.clone(),
         runs: Vec::new(),
     };
     let mut sets: Vec<Set> = sides.iter().map(set).collect();
     let wanted = args.pairs.unwrap_or(PAIRS);
+    let mut remarks = RunRemarks::default();
+    let mut warnings = Vec::new();
     for pair in 1..=wanted {
         let Some(round) = round(args, sides, pair, signals)? else {
             let line = if pair > 1 && std::io::stderr().is_terminal() {
@@ -203,36 +210,47 @@ fn pairs(args: &CompareArgs, sides: &[RunSide], signals: &Signals) -> Result<Vec
             ));
             break;
         };
-        for (set, run) in sets.iter_mut().zip(round) {
+        for ((set, side), (run, stderr)) in sets.iter_mut().zip(sides).zip(round) {
             set.runs.push(run);
+            for line in remarks.new_of(&stderr) {
+                let line = format!("{}, run {pair}: {line}", side.name);
+                err(&format!("netperf run: {line}\n"));
+                warnings.push(line);
+            }
         }
         progress(pair, wanted);
     }
-    Ok(sets)
+    Ok((sets, warnings))
 }
 
-/// One run of each side; none when a signal came meanwhile, and then no further run is begun.
+/// The result of a run, and what it printed on standard error.
+type Told = (Record, Vec<u8>);
+
+/// One run of each side, and what it printed on standard error; none when a signal came meanwhile, and then no further run is begun.
 fn round(
     args: &CompareArgs,
     sides: &[RunSide],
     pair: u32,
     signals: &Signals,
-) -> Result<Option<Vec<Record>>, Failure> {
+) -> Result<Option<Vec<Told>>, Failure> {
     let mut done = Vec::new();
     for (letter, side) in SIDES.zip(sides) {
         let name = format!("{letter}-{pair:03}");
         // A signal to the process group also ends the current run, which is neither a failure
         // nor a result.
-        let document = one(args, &name, &side.words);
+        let which = format!("{}, run {pair}", side.name);
+        let document = one(args, (&name, &which), &side.words);
         if signals.next().is_some() {
             return Ok(None);
         }
         done.push((name, document?));
     }
-    for (name, document) in &done {
+    for (name, (document, _)) in &done {
         keep(args, name, document)?;
     }
-    let records = done.iter().map(|(name, document)| read(name, document));
+    let records = done
+        .into_iter()
+        .map(|(name, (document, stderr))| Ok((read(&name, &document)?, stderr)));
     records.collect::<Result<_, _>>().map(Some)
 }
 
@@ -244,17 +262,22 @@ fn progress(done: u32, wanted: u32) {
     }
 }
 
-/// One run of this very program, and its document.
-fn one(args: &CompareArgs, name: &str, words: &[String]) -> Result<Vec<u8>, Failure> {
+/// One run of this very program: its document, and what it printed on standard error. It has a name
+/// in files and one in messages.
+fn one(
+    args: &CompareArgs,
+    (name, which): (&str, &str),
+    words: &[String],
+) -> Result<(Vec<u8>, Vec<u8>), Failure> {
     let finished = itself::run(words).map_err(|error| io_failure("netperf", &error))?;
     if finished.status.success() {
         return match substituted(&finished.stdout) {
             Some(what) => {
                 keep(args, name, &finished.stdout)?;
-                let line = format!("run {name}.json is not the test that was asked for: {what}");
+                let line = format!("{which}: not the test that was asked for: {what}");
                 Err(failure(UNSUPPORTED, line))
             }
-            None => Ok(finished.stdout),
+            None => Ok((finished.stdout, finished.stderr)),
         };
     }
     keep(args, name, &finished.stdout)?;
@@ -263,7 +286,7 @@ fn one(args: &CompareArgs, name: &str, words: &[String]) -> Result<Vec<u8>, Fail
         .status
         .code()
         .and_then(|code| u8::try_from(code).ok());
-    let line = format!("run {name}.json failed: {}", said.trim_end());
+    let line = format!("{which} failed: {}", said.trim_end());
     Err(failure(exit.unwrap_or(INVALID), line))
 }
 

@@ -401,7 +401,7 @@ fn two_configurations_run_in_turn_and_are_kept() {
     let found = netperf(&scratch, &["run", "--", "-l", "1", "--vs", "-t", "NO_TEST"]);
     assert_eq!(found.status.code(), Some(1), "{}", found.stderr);
     assert!(
-        found.stderr.contains("b-001.json failed"),
+        found.stderr.contains(", run 1 failed: "),
         "{}",
         found.stderr
     );

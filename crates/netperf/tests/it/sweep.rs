@@ -180,6 +180,39 @@ fn a_signal_ends_it_and_says_how_it_goes_on() {
 }
 
 #[test]
+fn warnings_of_runs_are_told_once_and_stand_in_the_result() {
+    let (folder, server) = (Scratch::new(), ours!().serve());
+    let tail = command(&server, "-- -m {m}");
+    let words = format!("-o w --over m=abc,1K --repeat 2 {tail}");
+    let finished = sweep(&folder, &words).run().expect_exit(0);
+    let lines: Vec<&str> = finished.stderr.lines().collect();
+    let [line] = lines[..] else {
+        panic!("{}", finished.account());
+    };
+    assert!(
+        line.starts_with("netperf sweep: m=abc, run 1: -m abc: not a size"),
+        "{line}"
+    );
+    let warning = "**Warning:** m=abc: -m abc: not a size";
+    let points = text(&folder, "w/points.md");
+    for shown in [&finished.stdout, &points] {
+        assert_eq!(shown.matches(warning).count(), 1, "{shown}");
+    }
+    let csv = text(&folder, "w/runs.csv");
+    assert_eq!(csv.matches("-m abc: not a size").count(), 2, "{csv}");
+}
+
+#[test]
+fn a_run_without_a_netserver_is_told_of_with_its_cause() {
+    let folder = Scratch::new();
+    let port = netperf_testkit::server::free_port();
+    let words = format!("-o n --over m=1 -- -H 127.0.0.1 -p {port} -- -m {{m}}");
+    let finished = sweep(&folder, &words).run();
+    said(&finished, 1, "Connection refused: no program listens there");
+    assert!(text(&folder, "n/points.md").contains("Connection refused"));
+}
+
+#[test]
 fn what_failed_is_told_of_and_made_again() {
     let (folder, server) = (Scratch::new(), ours!().serve());
     std::fs::write(folder.path().join("one"), vec![7; 1 << 20]).expect("a file");

@@ -62,6 +62,7 @@ use std::time::Duration;
 use netperf_cli::Subcommand;
 use netperf_cli::{
     CliEnvironment, CliError, Command, HumanArg, OutputStream, Parsed, RunCommand, UnknownTest,
+    Usage,
 };
 use netperf_measure::clock;
 use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until, Warning};
@@ -104,7 +105,17 @@ fn human() -> HumanArg {
     }
 }
 
+/// Returns true if a command line has words that netperf 2.7 does not have: a long option, or the
+/// output for people.
+fn is_beyond_original(argv: &[OsString]) -> bool {
+    let is_long = |word: &OsString| word.len() > 2 && word.as_encoded_bytes().starts_with(b"--");
+    argv.iter().skip(1).any(is_long) || human() != HumanArg::No
+}
+
 fn run_as_asked(argv: &[OsString]) -> ExitCode {
+    if is_beyond_original(argv) {
+        output::always_hint();
+    }
     if let Some(exit) = subcommand(argv) {
         return exit;
     }
@@ -128,7 +139,7 @@ fn run_as_asked(argv: &[OsString]) -> ExitCode {
             out(&all_names(listing));
             return ExitCode::FAILURE;
         }
-        Ok(Command::Usage(usage)) => return output::usage(&usage),
+        Ok(Command::Usage(usage)) => return output::usage(&with_left_out(usage)),
         Ok(Command::Version(text)) => {
             out(&text);
             return ExitCode::SUCCESS;
@@ -157,10 +168,27 @@ fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
         Ok(Subcommand::Sweep(args)) => sweep::run(&args),
         Ok(Subcommand::History(verb, args)) => history::run(verb, &args),
         Ok(Subcommand::Campaign(verb, args)) => campaign::run(verb, &args),
-        Ok(Subcommand::Usage(usage) | Subcommand::Help(usage)) => Ok(output::usage(&usage)),
+        Ok(Subcommand::Usage(usage) | Subcommand::Help(usage)) => {
+            Ok(output::usage(&with_left_out(usage)))
+        }
         Err(error) => Err(error.into()),
     };
     Some(done.unwrap_or_else(|failure| failure.report()))
+}
+
+/// Adds to help what it describes and this build does not have.
+fn with_left_out(mut usage: Usage) -> Usage {
+    for (option, feature, is_built) in [
+        ("--parquet", "parquet", cfg!(feature = "parquet")),
+        ("postgres://", "postgres", cfg!(feature = "postgres")),
+    ] {
+        if !is_built && usage.exit == 0 && usage.text.contains(option) {
+            usage.text.push_str(&format!(
+                "\n{option} is not in this program, which is built without the feature '{feature}'.\n"
+            ));
+        }
+    }
+    usage
 }
 
 #[expect(clippy::disallowed_methods, reason = "the mains read the environment")]

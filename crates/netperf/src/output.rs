@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_cli::{Notice, OutputStream, Usage};
@@ -101,10 +102,17 @@ pub(crate) fn release() {
 /// Prints help and returns the exit status.
 pub(crate) fn usage(usage: &Usage) -> ExitCode {
     say(usage.stream, &usage.text);
-    if is_terminal(OutputStream::Stderr) {
-        err(&usage.hint);
-    }
+    err(&usage.hint);
     ExitCode::from(usage.exit)
+}
+
+/// True if hints are printed wherever standard error leads.
+static HINTS: AtomicBool = AtomicBool::new(false);
+
+/// Prints hints from now on even if standard error is not a terminal: no program parses the
+/// texts of this command line.
+pub(crate) fn always_hint() {
+    HINTS.store(true, Ordering::Relaxed);
 }
 
 fn print(stream: &mut impl Write, text: &str) {
@@ -188,8 +196,9 @@ pub(crate) struct Failure {
     /// One-line form, if the other texts are those of the original, which only programs that
     /// parse them need.
     pub(crate) in_short: Option<String>,
-    /// Lines with cause and remedy, if the other texts are those of the original: for people and
-    /// JSON, not for programs that parse those texts.
+    /// Lines with cause and remedy, if the other texts are those of the original: for people,
+    /// JSON and command lines that the original does not have, not for programs that parse those
+    /// texts.
     pub(crate) hint: String,
     /// Exit status.
     pub(crate) exit: u8,
@@ -279,7 +288,7 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         out(&self.stdout);
         err(&self.stderr);
-        if !self.hint.is_empty() && is_terminal(OutputStream::Stderr) {
+        if HINTS.load(Ordering::Relaxed) || is_terminal(OutputStream::Stderr) {
             err(&self.hint);
         }
         ExitCode::from(self.exit)

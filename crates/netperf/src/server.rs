@@ -59,6 +59,7 @@ use crate::output::{self, FAILED, Failure, INVALID, out};
 pub fn main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"netserver");
     crate::report_lack_of_memory("netserver");
+    output::always_hint();
     let Ok(settings) = inherited_settings() else {
         return Failure::netserver(FAILED, "the settings of the session cannot be read").report();
     };
@@ -66,7 +67,10 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     let settings = (settings.passphrase, settings.keys);
     let read = |path: &std::path::Path| std::fs::read_to_string(path);
     let parsed = netperf_cli::netserver(argv, &read);
-    output::notices(&parsed.notices, false);
+    // Sessions have the words of the listener, which has printed its notices.
+    if key::variable(session_process::RECORDS).is_none() {
+        output::notices(&parsed.notices, false);
+    }
     match parsed.command {
         Ok(ServerCommand::Serve(mut args)) => {
             // Daemonising changes the working directory.
@@ -178,7 +182,8 @@ fn with_credentials(
             .map(Arc::new)
     };
     if args.require() == Require::Key && args.access.keys.is_none() {
-        let line = "require is key, but there is none: give one with key-file";
+        let line = "--require key needs a key: give its file with --key-file, or with key-file in the file of \
+                    settings";
         return Err(Failure::netserver(FAILED, line));
     }
     if let Some(line) = args.open_to_iperf() {

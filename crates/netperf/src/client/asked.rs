@@ -1,6 +1,8 @@
 //! Settings that are not in force as they were asked for. An option that was given by its name
 //! fails then; a letter warns, because netperf 2.7 passes over it in silence.
 
+use std::io::{self, ErrorKind};
+
 use netperf_cli::RunCommand;
 use netperf_model::in_force::{self, Substitution};
 use netperf_model::{Agreed, Iteration, SocketKind, TransportId, Warning};
@@ -41,17 +43,15 @@ pub(super) fn before(run: &mut RunCommand) -> Result<Vec<Warning>, Failure> {
         let unbound = Substitution {
             options: &["bind-cpu"],
             known: true,
-            text: format!(
-                "this host cannot bind to CPU {cpu}: {}",
-                system_text(&error)
-            ),
+            text: unbound_text(cpu, &error),
         };
         unmet.extend(judged(run, [unbound])?);
     }
     if let Some(asked) = plan.local.socket.congestion.as_deref() {
-        let got = congestion(plan.transport, asked);
+        let (got, refused) = congestion(plan.transport, asked);
         if got.as_deref() != Some(asked) {
-            let lacking = in_force::congestion(0, asked, got.as_deref());
+            let mut lacking = in_force::congestion(0, asked, got.as_deref());
+            lacking.text.push_str(refused.map_or("", why_no_congestion));
             unmet.extend(judged(run, [lacking])?);
         }
     }
@@ -65,12 +65,37 @@ pub(super) fn before(run: &mut RunCommand) -> Result<Vec<Warning>, Failure> {
     Ok(unmet)
 }
 
-/// The congestion control that a socket has after this one was asked for; `None` of a transport
-/// without one.
-fn congestion(transport: TransportId, asked: &str) -> Option<String> {
-    let socket = socket::any(transport).ok()?;
-    let _refused = socket.set_tcp_congestion(asked.as_bytes());
-    socket::congestion(&socket)
+/// Why netperf is not bound to a CPU. sched_setaffinity(2) has `EINVAL` for a CPU that is not there
+/// or not permitted.
+fn unbound_text(cpu: u32, error: &io::Error) -> String {
+    if error.kind() == ErrorKind::InvalidInput {
+        return format!("this host has no CPU {cpu} to run on");
+    }
+    let why = system_text(error);
+    format!("this host cannot bind to CPU {cpu}: {why}")
+}
+
+/// The congestion control that a socket has after this one was asked for, `None` of a transport
+/// without one, and the error of asking for it.
+fn congestion(transport: TransportId, asked: &str) -> (Option<String>, Option<ErrorKind>) {
+    let Ok(socket) = socket::any(transport) else {
+        return (None, None);
+    };
+    let refused = socket.set_tcp_congestion(asked.as_bytes()).err();
+    let kind = refused.map(|error| error.kind());
+    (socket::congestion(&socket), kind)
+}
+
+/// The end of a message about congestion control that the kernel refused (tcp(7)).
+fn why_no_congestion(refused: ErrorKind) -> &'static str {
+    if refused == ErrorKind::NotFound {
+        ": the kernel has no such algorithm; /proc/sys/net/ipv4/tcp_available_congestion_control \
+         lists those that it has"
+    } else if refused == ErrorKind::PermissionDenied {
+        ": it needs root, or has to be in /proc/sys/net/ipv4/tcp_allowed_congestion_control"
+    } else {
+        ""
+    }
 }
 
 /// A segment size that the kernel refuses; `None` of a transport without one.

@@ -10,6 +10,7 @@ use netperf_model::{
 use netperf_report::SelectionError;
 use netperf_session::SessionError;
 
+use super::way_out;
 use crate::output::{FAILED, Failure, REFUSED, system_text};
 
 /// `ENODEV`: an address family without anything behind it.
@@ -48,6 +49,7 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
             return Failure {
                 stdout: format!("send_data: data send error: {text} (errno {number})\n"),
                 stderr: format!("netperf: send_omni: send_data failed: {text}\n"),
+                hint: way_out::too_long(number, transport, family),
                 exit: FAILED,
                 ..Failure::default()
             };

@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 
+use netperf_model::{Family, TransportId};
 use netperf_os::resolve::ResolveError;
 
 use crate::output::{lacks_zone, system_text};
@@ -58,6 +59,25 @@ pub(super) fn connecting(
     };
     let (ip, port, text) = (address.ip(), address.port(), system_text(error));
     format!("{operation} {ip} port {port}: {text}{way_out}")
+}
+
+/// `EMSGSIZE`.
+const TOO_LONG: i32 = 90;
+
+/// The line about a datagram that does not fit into a packet of IP; empty for other errors.
+pub(super) fn too_long(number: i32, transport: TransportId, family: Family) -> String {
+    if number != TOO_LONG || !matches!(transport, TransportId::Udp | TransportId::UdpLite) {
+        return String::new();
+    }
+    let most = match family {
+        Family::V4 => "65507 bytes over IPv4",
+        Family::V6 => "65527 bytes over IPv6",
+        Family::Unspecified => "65507 bytes over IPv4 and 65527 over IPv6",
+    };
+    format!(
+        "netperf: a datagram has at most {most}, and one packet with -f behind --: give a smaller size to -m (--send-size) or -r \
+         (--request-size)\n"
+    )
 }
 
 /// A failed bind(2) of netperf's data socket.
@@ -182,6 +202,16 @@ mod tests {
             let line = connecting(step, (from, to), &error);
             assert!(line.starts_with(expected), "{line}");
         }
+    }
+
+    #[test]
+    fn a_datagram_that_is_too_long_is_answered_with_the_limit() {
+        let v4 = too_long(90, TransportId::Udp, Family::V4);
+        assert!(v4.starts_with("netperf: a datagram has at most 65507 bytes over IPv4, "));
+        let v6 = too_long(90, TransportId::UdpLite, Family::V6);
+        assert!(v6.contains("65527 bytes over IPv6"), "{v6}");
+        assert_eq!(too_long(11, TransportId::Udp, Family::V4), "");
+        assert_eq!(too_long(90, TransportId::UnixDatagram, Family::V4), "");
     }
 
     #[test]

@@ -54,12 +54,10 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     }
     if listeners.is_empty() {
         let line = format!("Unable to start netserver with  {described}");
-        let failure = Failure::stderr(FAILED, line);
         let hint = reasons.concat();
-        return Err(if environment.journal {
-            failure.and(&hint)
-        } else {
-            Failure { hint, ..failure }
+        return Err(Failure {
+            hint,
+            ..Failure::stderr(FAILED, line)
         });
     }
     let of_iperf3 = iperf3_sockets(args)?;

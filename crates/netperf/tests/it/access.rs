@@ -604,7 +604,7 @@ fn threat_model_a_key_that_others_can_read_or_that_is_missing_ends_either_progra
         .args(["--key-file", &key])
         .run();
     fails(&run, 1, &line);
-    let line = "require is key, but there is none";
+    let line = "netserver: --require key needs a key: give its file with --key-file";
     fails(&start(&["-D", "-p", "0", "--require", "key"]), 1, line);
 }
 
@@ -670,7 +670,7 @@ fn a_checked_file_is_one_that_netserver_starts_with() {
         ("key-file = '/dev/null/key'\n", "/dev/null/key"),
         (
             "require = 'key'\n",
-            "netserver: require is key, but there is none",
+            "netserver: --require key needs a key: give its file with --key-file",
         ),
         (
             "log-file = '/dev/null/log'\n",

@@ -475,7 +475,7 @@ fn a_setting_that_is_not_in_force_is_in_the_page_and_in_the_history() {
             .run()
             .expect_clean()
     };
-    let lacking = "cannot bind to CPU 99999";
+    let lacking = "this host has no CPU 99999 to run on";
     netperf("report run.json -o page.html");
     let page = std::fs::read_to_string(folder.path().join("page.html")).expect("a page");
     assert!(page.contains(lacking), "{page}");
@@ -520,7 +520,7 @@ fn a_burst_is_read_while_it_is_sent_by_every_method_and_on_many_flows() {
 #[test]
 fn a_cpu_that_is_not_there_fails_by_name_and_warns_by_letter() {
     let server = ours!().serve();
-    let line = "cannot bind to CPU 99999";
+    let line = "this host has no CPU 99999 to run on";
     let named = run(&server, "--bind-cpu 99999,", true).expect_exit(UNSUPPORTED);
     assert!(named.stderr.contains(line), "{}", named.account());
     let letter = run(&server, "-T 99999,", true).expect_exit(0);

@@ -61,12 +61,58 @@ fn a_connection_that_fails_is_explained() {
         for part in parts {
             assert!(message.contains(part), "{part}: {message}");
         }
+        // What the original does not have is read by people.
+        let human = Invocation::new(&ours!().netperf)
+            .args(["--human", "-l", "1"])
+            .args(options)
+            .run();
+        for part in parts {
+            assert!(human.stderr.contains(part), "{}", human.account());
+        }
         // Programs read the original's words.
         let plain = Invocation::new(&ours!().netperf)
             .args(["-l", "1"])
             .args(options)
             .run();
         assert_eq!((plain.status.code(), &*plain.stderr), (Some(255), ""));
+    }
+}
+
+#[test]
+fn a_datagram_that_does_not_fit_is_answered_with_the_limit() {
+    let server = Netserver::start_with(&ours!(), &Place::Here, &["-D", "-L", "127.0.0.1"], &[]);
+    let port = server.port().to_string();
+    for words in ["-t UDP_RR -- -r 100000", "-t UDP_STREAM -- -m 100000"] {
+        let options: Vec<&str> = ["-H", "127.0.0.1", "-p", &port]
+            .into_iter()
+            .chain(words.split(' '))
+            .collect();
+        let (_, message) = refused(&options);
+        assert!(
+            message.contains("at most 65507 bytes over IPv4"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_size_that_does_not_fit_and_a_word_without_an_option_are_named() {
+    let server = Netserver::start_with(&ours!(), &Place::Here, &["-D", "-L", "127.0.0.1"], &[]);
+    let port = server.port().to_string();
+    for (words, line) in [
+        ("-l -1K -- -m 3G", "netperf: -m 3G: not a size such as"),
+        (
+            "-l -1K TCP_RR",
+            "'TCP_RR' is ignored: a test is given as -t TCP_RR",
+        ),
+    ] {
+        let finished = Invocation::new(&ours!().netperf)
+            .args(["-H", "127.0.0.1", "-p", &port])
+            .args(words.split(' '))
+            .run()
+            .expect_exit(0);
+        assert!(finished.stderr.contains(line), "{}", finished.account());
+        assert_eq!(finished.stderr.lines().count(), 1, "{}", finished.account());
     }
 }
 
@@ -157,8 +203,8 @@ fn netserver_says_why_it_could_not_start() {
         for part in reason {
             assert!(told.contains(part), "{part}: {told}");
         }
-        // Programs read the original's line.
-        assert_eq!(netserver(&[]).stderr.lines().count(), 1);
+        // Behind the original's line, which programs read, wherever standard error leads.
+        assert_eq!(netserver(&[]).stderr, told);
     }
 }
 
@@ -223,7 +269,7 @@ fn an_unknown_type_of_service_and_a_cpu_that_does_not_exist_are_reported() {
     assert!(both.starts_with("netperf: -Y cs9,le: "), "{both}");
     let line = told(&["-T", "1000,"], 0);
     assert!(
-        line.contains("cannot bind to CPU 1000: Invalid argument"),
+        line.contains("this host has no CPU 1000 to run on"),
         "{line}"
     );
     assert_eq!(told(&["-Y", "ef,0x10", "-T", "0"], 0), "");

@@ -165,7 +165,7 @@ impl CampaignDocument {
     /// When it is none.
     pub fn read(text: &str) -> Result<Self, String> {
         let document: Self = serde_json::from_str(text)
-            .map_err(|error| format!("it is no result of a campaign: {error}"))?;
+            .map_err(|error| format!("this is not a result of netperf campaign run: {error}; give the file that run --output wrote"))?;
         if document.format == FORMAT {
             Ok(document)
         } else {

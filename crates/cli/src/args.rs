@@ -28,8 +28,10 @@ pub struct Args {
     pub global: GlobalArgs,
     /// Behind it.
     pub test: TestArgs,
-    /// Words that are neither options nor values of one.
+    /// Words in front of `--` that are neither options nor values of one.
     pub left_over: Vec<String>,
+    /// Such words behind `--` or a letter, where scripts have them.
+    pub left_behind: Vec<String>,
     /// Lines about values of letters that are not used as they were typed.
     pub garbled: Vec<String>,
     /// Long options, without their dashes.

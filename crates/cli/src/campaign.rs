@@ -5,6 +5,7 @@ pub(crate) mod verbs;
 use verbs::{OF_INVENTORY, VERBS};
 
 use crate::args::CampaignArgs;
+use crate::long::shown;
 use crate::options::campaign::TABLE;
 use crate::subcommand::{Subcommand, SubcommandSpec};
 
@@ -110,7 +111,8 @@ fn understood(verb: Option<&str>, args: &CampaignArgs) -> Result<CampaignVerb, S
     }
     let Some(row) = VERBS.iter().find(|row| row.word == word) else {
         return Err(format!(
-            " {word}: there is no such thing to do; it is one of {all}"
+            ": '{}' is unknown; the verbs are {all}",
+            shown(word)
         ));
     };
     if let Some(name) = args.given().into_iter().find(|name| !row.has(name)) {
@@ -145,7 +147,10 @@ fn run_lack(verb: CampaignVerb, args: &CampaignArgs) -> Option<&'static str> {
     let who = args.inventory.is_some() || args.join_listen.is_some();
     let standard = Some("-");
     match args.words.len() {
-        0 if takes_file => Some("a file is required: a plan for run, a result for show"),
+        0 if verb == CampaignVerb::Show => {
+            Some("the result is missing: give its file, or the number of a campaign of a history")
+        }
+        0 if takes_file => Some("the plan is missing: give its file; - is standard input"),
         1.. if !takes_file => Some("it takes no file"),
         2.. => Some("one file at a time"),
         _ if connects && !who => {
@@ -270,7 +275,7 @@ mod tests {
     fn what_does_not_fit_the_verb_is_said() {
         for (line, said) in [
             ("netperf campaign", "what to do is missing"),
-            ("netperf campaign inventry", "no such thing"),
+            ("netperf campaign inventry", "'inventry' is unknown"),
             ("netperf campaign inventory", "one file is needed"),
             ("netperf campaign inventory a b", "one file is needed"),
             (
@@ -389,8 +394,9 @@ mod tests {
     fn what_is_missing_is_named() {
         for (words, said) in [
             ("", "what to do is missing"),
-            (" fly", "no such thing"),
-            (" run --inventory h", "a file is required"),
+            (" fly", "'fly' is unknown; the verbs are "),
+            (" run --inventory h", "the plan is missing: give its file"),
+            (" show", "the result is missing: give its file"),
             (" run p", "who takes part"),
             (" check p --inventory h", "it takes no file"),
             (" run p --join-listen :1", "need each other"),

@@ -1,6 +1,7 @@
 //! The command line of `netperf check`.
 
 use crate::args::CheckArgs;
+use crate::long::shown;
 use crate::options::check::TABLE;
 use crate::subcommand::{Subcommand, SubcommandSpec};
 
@@ -34,6 +35,13 @@ fn check(mut args: CheckArgs, words: Vec<String>) -> Result<Subcommand, String> 
     if args.host.is_empty() {
         let host = words.next_if(|word| !word.starts_with('-'));
         args.host = host.ok_or("netperf check: the host is required: netperf check host")?;
+    }
+    if let Some(word) = words.next_if(|word| !word.starts_with('-')) {
+        return Err(format!(
+            "netperf check: '{}' is unexpected: one host is measured, and options of netperf stand \
+             behind --",
+            shown(&word)
+        ));
     }
     args.words = words.collect();
     // A test without an end would never have a summary.

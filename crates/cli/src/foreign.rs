@@ -6,8 +6,8 @@ use crate::args::{Args, GlobalArgs};
 use crate::command::CliError;
 use crate::grammar::direction;
 
-/// Long options that mean the same as one here: its name, and its value if it takes one there
-/// alone.
+/// Long options that mean the same as one here: its name, and its value where it can stand without
+/// one.
 const ALIASES: &[(&str, &str, Option<&str>)] = &[
     ("parallel", "flows", None),
     ("bitrate", "rate", None),
@@ -66,7 +66,6 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("connections", "flows"),
     ("packet-rate", "rate"),
     ("qps", "rate"),
-    ("percentiles", "latency"),
     ("usage", "help"),
     ("runs", "iterations"),
     ("repeat", "iterations"),
@@ -118,7 +117,11 @@ pub(crate) const fn letter(letter: char) -> Option<&'static str> {
         'u' => "--udp, or -t UDP_STREAM, sends datagrams",
         'R' => "--reverse, or -t TCP_MAERTS, lets netserver send",
         'J' => "--json prints the result as JSON",
-        'M' => "--segment-size sets the segment size",
+        'M' => "--segment-size sets the segment size; of the receive, -M stands behind --",
+        'm' => "-m is an option of the test: behind --, as in -- -m 64, or --send-size 64",
+        'e' => "--human and --json print more than the classic output",
+        '1' => "netserver ends at a signal, not after a test; netperf runs one test",
+        'x' | 'X' => "--list lists the tests and transports, --help all the options",
         's' => "the server is another program, netserver; -s takes seconds to wait",
         'n' => "--count ends the test after an amount",
         _ => return None,

@@ -4,21 +4,35 @@
 //! value and its effect.
 
 use crate::foreign;
-use crate::grammar::{c_number, dscp, int};
+use crate::grammar::{c_number, dscp, int, is_cut, is_cut_size, size};
 use crate::kind::{ValueKind, is_direction, length};
 use crate::long::shown;
 
 /// The line about a value; `None` for a value that is used as it was typed.
 pub(crate) fn remark(letter: char, kind: ValueKind, text: &str) -> Option<String> {
     let effect = effect(kind, text)?;
+    // Scripts take -b for a rate and give 10G (I24 in docs/consumers.md).
+    if letter == 'b' && begins_with_number(text) && is_cut_size(text) {
+        return None;
+    }
     if letter == 'P' && kind == ValueKind::Switch && int(text) > 1 {
         return Some(foreign::streams(letter, int(text)));
     }
     Some(format!(
         "-{letter} {}: not {}; {effect}",
         shown(text),
-        kind.expected()
+        expected(kind)
     ))
+}
+
+/// Description of the values of a letter, which may read less than the name.
+pub(crate) fn expected(kind: ValueKind) -> String {
+    if kind == ValueKind::Length {
+        return "a number of seconds such as 10, or minus an amount such as -1M; times such as 500ms \
+                or 1m30s are for --time"
+            .to_owned();
+    }
+    kind.expected()
 }
 
 /// True for the length of a test without a number, with which netperf 2.7 never ends.
@@ -56,7 +70,8 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
         ValueKind::Count | ValueKind::ByteRate => {
             let digits = text.trim_end_matches(|letter| "KMGkmg".contains(letter));
             let shortened = digits.len() < text.len() && digits.parse::<u32>().is_ok();
-            unless(begins_with_number(text) && !shortened, &read_as(text))
+            let kept = begins_with_number(text) && !shortened && !is_cut(text);
+            unless(kept, &read_as(text))
         }
         ValueKind::CpusOfEnds => {
             let mut ends = text.split([',', ':']).filter(|end| !end.is_empty());
@@ -64,6 +79,12 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
         }
         ValueKind::Within(_, most) if c_number(text).is_some_and(|number| number > most) => {
             Some(format!("read as {most}"))
+        }
+        ValueKind::Size | ValueKind::SizeOrDefault | ValueKind::Length if is_cut_size(text) => {
+            Some(format!("read as {}", size(text)))
+        }
+        ValueKind::Integer | ValueKind::WholeSeconds if is_cut_size(text) => {
+            Some(format!("read as {}", size(text)))
         }
         ValueKind::Within(..)
         | ValueKind::Size
@@ -101,6 +122,15 @@ mod tests {
         for (kind, text, effect) in [
             (SIZES, "abc", "read as 0"),
             (SIZES, "1k,x", "read as 0"),
+            (SIZES, "3G", "read as -1073741824"),
+            (SIZES, "1k,5G", "read as 1073741824"),
+            (
+                ValueKind::SizeOrDefault,
+                "2147483648",
+                "read as -2147483648",
+            ),
+            (ValueKind::Count, "4294967297", "read as 1"),
+            (ValueKind::Length, "4294967297", "read as 1"),
             (ValueKind::Unit, "z", "read as K"),
             (ValueKind::twice(&ValueKind::Tos), "foo", "not set"),
             (ValueKind::Direction, "xyz", "read as none"),

@@ -38,20 +38,38 @@ pub(crate) fn int(text: &str) -> i32 {
     wrap(atoi_wide(text))
 }
 
+/// Returns true if [`int`] keeps only a part of a number.
+pub(crate) fn is_cut(text: &str) -> bool {
+    atoi_wide(text) != i64::from(int(text))
+}
+
+/// Letters of a size.
+const FACTORS: [(char, i32); 6] = [
+    ('K', 1 << 10),
+    ('M', 1 << 20),
+    ('G', 1 << 30),
+    ('k', 1_000),
+    ('m', 1_000_000),
+    ('g', 1_000_000_000),
+];
+
+/// The factors of the letters in a size.
+fn factors(text: &str) -> impl Iterator<Item = i32> + use<'_> {
+    let found = FACTORS.iter().filter(|(letter, _)| text.contains(*letter));
+    found.map(|(_, factor)| *factor)
+}
+
 /// A size: an integer times each of the letters `K M G k m g` found anywhere.
 pub(crate) fn size(text: &str) -> i32 {
-    const FACTORS: [(char, i32); 6] = [
-        ('K', 1 << 10),
-        ('M', 1 << 20),
-        ('G', 1 << 30),
-        ('k', 1_000),
-        ('m', 1_000_000),
-        ('g', 1_000_000_000),
-    ];
-    FACTORS
-        .iter()
-        .filter(|(letter, _)| text.contains(*letter))
-        .fold(int(text), |value, (_, factor)| value.wrapping_mul(*factor))
+    factors(text).fold(int(text), i32::wrapping_mul)
+}
+
+/// Returns true if [`size`] keeps only a part of a size.
+pub(crate) fn is_cut_size(text: &str) -> bool {
+    let whole = factors(text).fold(i128::from(atoi_wide(text)), |value, factor| {
+        value.saturating_mul(i128::from(factor))
+    });
+    whole != i128::from(size(text))
 }
 
 /// A rate: a number, perhaps with a fraction, a letter for a power of ten, and a unit: `pps` for
@@ -71,7 +89,8 @@ pub(crate) fn rate(text: &str) -> Option<RateArg> {
     (per_second > 0.0).then_some(RateArg { per_second, counts })
 }
 
-/// The number of a rate whose unit is written out: `50M` of `50Mbit`, `50Mbps` and `50Mbit/s`.
+/// The number of a rate whose unit is written out: `50M` of `50Mbit`, `50Mbps`, `50Mbit/s` and
+/// `50Mb`.
 pub(crate) fn without_bits(text: &str) -> Option<&str> {
     const UNITS: [&str; 5] = ["bits/s", "bit/s", "bits", "bit", "bps"];
     let has = |unit: &&str| {
@@ -79,8 +98,19 @@ pub(crate) fn without_bits(text: &str) -> Option<&str> {
         let end = at.and_then(|at| text.get(at..));
         end.is_some_and(|end| end.eq_ignore_ascii_case(unit))
     };
-    let unit = UNITS.iter().find(|unit| has(unit))?;
+    let Some(unit) = UNITS.iter().find(|unit| has(unit)) else {
+        return with_short_bits(text);
+    };
     text.get(..text.len() - unit.len())
+}
+
+/// The number of a rate such as `50Mb` or `50Mb/s`. A capital `B` would be bytes.
+fn with_short_bits(text: &str) -> Option<&str> {
+    let number = text
+        .strip_suffix("b/s")
+        .or_else(|| text.strip_suffix('b'))?;
+    let (_, power) = power_of_ten(number);
+    (power > 0).then_some(number)
 }
 
 /// A number without the letter for a power of ten behind it, and the exponent.
@@ -323,6 +353,23 @@ mod tests {
             ("2147483648", i32::MIN),
         ] {
             assert_eq!(size(text), value, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_into_32_bits_is_cut() {
+        for (text, size, number) in [
+            ("3G", true, false),
+            ("2G", true, false),
+            ("2g", false, false),
+            ("2147483647", false, false),
+            ("2147483648", true, true),
+            ("-2147483648", false, false),
+            ("99999999999999999999", true, true),
+            ("-1M", false, false),
+            ("abc", false, false),
+        ] {
+            assert_eq!((is_cut_size(text), is_cut(text)), (size, number), "{text}");
         }
     }
 

@@ -109,6 +109,7 @@ pub(crate) fn test(test: TestId) -> String {
             groups(&mut text, &own);
             if row.suite == Suite::Omni {
                 protocols(&mut text);
+                percentiles(&mut text, row);
             }
         }
     }
@@ -149,6 +150,15 @@ fn test_options(text: &mut String, suite: Suite) {
 fn protocols(text: &mut String) {
     let names: Vec<&str> = TRANSPORTS.iter().map(|row| row.option).collect();
     paragraph(text, 0, &format!("\nProtocols: {}.", names.join(", ")));
+}
+
+/// The selectors of percentiles, for tests with operations that have a latency.
+fn percentiles(text: &mut String, row: &TestRow) {
+    if row.flow.receives && row.flow.sends || row.id == TestId::Omni {
+        text.push_str(
+            "\nPercentiles of the latency: any P<number>_LATENCY, as in -k P99.9_LATENCY.\n",
+        );
+    }
 }
 
 /// Appends options under their headings.

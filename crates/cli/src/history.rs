@@ -1,6 +1,7 @@
 //! The command line of `netperf history`: what to do, and with which results.
 
 use crate::args::HistoryArgs;
+use crate::long::shown;
 use crate::options::history::TABLE;
 use crate::subcommand::{Subcommand, SubcommandSpec};
 
@@ -152,7 +153,8 @@ fn understood(verb: Option<&str>, args: &HistoryArgs) -> Result<HistoryVerb, Str
     };
     let Some(row) = VERBS.iter().find(|row| row.word == word) else {
         return Err(format!(
-            " {word}: there is no such thing to do; it is one of {all}"
+            ": '{}' is unknown; the verbs are {all}",
+            shown(word)
         ));
     };
     if let Some(name) = args.given().into_iter().find(|name| !row.has(name)) {
@@ -252,7 +254,7 @@ mod tests {
     fn what_does_not_fit_the_verb_is_said() {
         for (line, said) in [
             ("netperf history", "what to do is missing"),
-            ("netperf history lst", "no such thing"),
+            ("netperf history lst", "'lst' is unknown; the verbs are "),
             ("netperf history add", "no file"),
             ("netperf history list x", "unexpected word"),
             ("netperf history list --csv x", "--csv is not for this"),

@@ -230,7 +230,9 @@ impl ValueKind {
             Self::HostWithBits => "a host such as db1, host/bits, or host,family",
             Self::Port => "a port number from 0 to 65535 or the name of a service",
             Self::Test => "the name of a test",
-            Self::Topic => "all, a subcommand or the name of a test (--list)",
+            Self::Topic => {
+                "all, a subcommand, netserver, iperf3, iperf or the name of a test (--list)"
+            }
             Self::Length => "a time such as 10, 500ms or 1m30s, or minus an amount such as -1M",
             Self::Interval | Self::Span => "a time such as 1, 0.5 or 200ms",
             Self::Period => "a time from 1ms to 1h, or 0",
@@ -241,7 +243,9 @@ impl ValueKind {
             Self::Count => "a whole number, 0 or more",
             Self::Within(from, to) => return format!("a whole number from {from} to {to}"),
             Self::Size => "a size such as 1000, 64K or 1m, at most 2147483647",
-            Self::SizeOrDefault => "a size such as 1000, 64K or 1m, or -1 for the system's default",
+            Self::SizeOrDefault => {
+                "a size such as 1000, 64K or 1m, at most 2147483647, or -1 for the system's default"
+            }
             Self::Tos => "a number from 0 to 255 or a name such as ef, cs1 or af11",
             Self::CodePoint => "a whole number from 0 to 63 or a name such as ef, cs1 or af11",
             Self::Direction => "send, recv or rr, or several with | between",

@@ -5,6 +5,7 @@
 
 use crate::command::{CliError, Notice};
 use crate::foreign;
+use crate::garbled;
 use crate::kind::ValueKind;
 use crate::table::{Halt, ValueShape};
 
@@ -40,12 +41,6 @@ pub(crate) trait OtherTables {
     }
 }
 
-/// For a program with one table.
-#[derive(Debug)]
-pub(crate) struct NoOtherTable;
-
-impl OtherTables for NoOtherTable {}
-
 /// An option that cannot be accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{program}: option {}{}{problem}", dashes(name), shown(name))]
@@ -79,6 +74,12 @@ pub enum OptionProblem {
         /// The subcommand.
         word: &'static str,
     },
+    /// It asks for percentiles, which are selectors of the output.
+    #[error(
+        " is unknown; --latency keeps the latency, and any P<number>_LATENCY is a selector, as in \
+         -- -k P50_LATENCY,P99.9_LATENCY"
+    )]
+    Percentiles,
     /// The test that runs has no such option.
     #[error(" is not for the test {test}")]
     OtherTest {
@@ -113,6 +114,15 @@ impl OptionProblem {
             value: value.to_owned(),
             expected: kind.expected(),
             near: kind.nearest(value),
+        }
+    }
+
+    /// The same of a letter.
+    pub(crate) fn letter_value(value: &str, kind: ValueKind) -> Self {
+        Self::Value {
+            value: value.to_owned(),
+            expected: garbled::expected(kind),
+            near: None,
         }
     }
 

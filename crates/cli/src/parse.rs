@@ -11,12 +11,14 @@ use crate::command::{CliError, Command, Notice, OutputStream, ServerCommand, Usa
 use crate::config;
 use crate::fault::Fault;
 use crate::foreign;
-use crate::long::{NoOtherTable, OptionProblem, OtherTables, misuse, shown};
+use crate::long::{OptionProblem, OtherTables, misuse, shown};
 use crate::masked::masked_words;
 use crate::options::{self, SUITES, global, server};
 use crate::peer_served;
-use crate::subcommand::WORDS;
-use crate::table::{Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape, by_name};
+use crate::subcommand::{PlainWords, WORDS};
+use crate::table::{
+    Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape, by_letter, by_name,
+};
 use crate::topic::HelpTopic;
 use crate::{CliEnvironment, VERSION, help, resolve, usage};
 
@@ -61,8 +63,8 @@ pub(crate) fn netperf(
             return Ok(halted(halt, OutputStream::Stderr, usage::global));
         }
         TableEnd::Complaint(line) => {
-            let hint = line.rsplit('\'').nth(1).and_then(|text| text.parse().ok());
-            let hint = hint.and_then(foreign::letter);
+            let letter = line.rsplit('\'').nth(1).and_then(|text| text.parse().ok());
+            let hint = letter.and_then(letter_meant);
             let usage = Usage::error(format!("{line}\n{}", usage::global()), 1);
             return Ok(Command::Usage(Usage {
                 hint: hint.map_or_else(String::new, |hint| format!("{program}: {hint}\n")),
@@ -75,8 +77,11 @@ pub(crate) fn netperf(
     if let Some(command) = halted? {
         return Ok(command);
     }
-    let mut left_over = reader.elsewhere.left_over;
-    left_over.extend(attempt.left_over);
+    let (quiet, left_over) = reader
+        .elsewhere
+        .left_over
+        .into_iter()
+        .partition(|word| is_behind_letter(words, word));
     let mut garbled = reader.garbled;
     garbled.extend(attempt.garbled);
     let first = words.first().cloned().into_iter();
@@ -95,6 +100,7 @@ pub(crate) fn netperf(
         program: program.to_owned(),
         command_line: first.chain(shown).collect::<Vec<_>>().join(" "),
         left_over,
+        left_behind: [quiet, attempt.left_over].concat(),
         garbled,
         named: long_names(words),
         global: attempt.global,
@@ -103,6 +109,29 @@ pub(crate) fn netperf(
     let named = named_test(&args.global);
     foreign::complete(&mut args, named)?;
     resolve::command(&args, environment, notices)
+}
+
+/// Returns true for a word behind a letter that takes none, such as `-c foo` and `-r 1,1`. Scripts
+/// have those.
+fn is_behind_letter(words: &[String], word: &str) -> bool {
+    let is_letter = |before: &str| {
+        let letters = before.strip_prefix('-').unwrap_or_default();
+        !letters.is_empty() && letters.bytes().all(|letter| letter.is_ascii_alphabetic())
+    };
+    let mut pairs = words.iter().zip(words.iter().skip(1));
+    pairs.any(|(before, behind)| behind == word && is_letter(before))
+}
+
+/// The hint about a letter that is not known in front of `--`.
+fn letter_meant(letter: char) -> Option<String> {
+    let behind = || {
+        let row = by_letter(options::of_suite(Suite::Omni)?.table, letter)?;
+        let name = row.long;
+        Some(format!(
+            "-{letter} is an option of the test: it stands behind --, or is given as --{name}"
+        ))
+    };
+    foreign::letter(letter).map(str::to_owned).or_else(behind)
 }
 
 /// The long options among the words, without their dashes and values; of an alias, the option.
@@ -282,6 +311,7 @@ impl OtherTables for Early {
 fn unknown_option(program: &str, name: &str, own: Vec<&'static str>) -> CliError {
     let problem = match WORDS.iter().find(|word| **word == name) {
         Some(word) => OptionProblem::Subcommand { word },
+        None if matches!(name, "percentile" | "percentiles") => OptionProblem::Percentiles,
         None => OptionProblem::unknown(name, own, "--help all"),
     };
     misuse(program, name, problem)
@@ -427,11 +457,16 @@ fn typed(
         table: server::TABLE,
         program,
         on_complaint: OnComplaint::Stop,
-        elsewhere: NoOtherTable,
+        elsewhere: PlainWords::default(),
         garbled: Vec::new(),
     };
     let usage = match reader.read(rest, &mut args, notices)? {
-        TableEnd::Done(_) => return Ok(ServerCommand::Serve(Box::new(args))),
+        TableEnd::Done(behind) => {
+            let mut words = reader.elsewhere.0;
+            words.extend_from_slice(behind);
+            notices.extend(ignored_by_netserver(program, &words));
+            return Ok(ServerCommand::Serve(Box::new(args)));
+        }
         TableEnd::Halted(Halt::Version) => {
             return Ok(ServerCommand::Version(VERSION.to_owned()));
         }
@@ -443,6 +478,21 @@ fn typed(
         TableEnd::Complaint(line) => Usage::error(format!("{line}\n{}", usage::netserver()), 1),
     };
     Ok(ServerCommand::Usage(usage))
+}
+
+/// The line about words that are neither options nor values of one.
+fn ignored_by_netserver(program: &str, words: &[String]) -> Option<Notice> {
+    let word = words.iter().find(|word| !word.starts_with('-'))?;
+    let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let word = shown(word);
+    let meant = if is_number {
+        format!("a port is given as -p {word}")
+    } else {
+        format!("an address to listen at is given as -L {word}")
+    };
+    Some(Notice::stderr(&format!(
+        "{program}: '{word}' is ignored: {meant}"
+    )))
 }
 
 fn halted(halt: Halt, stream: OutputStream, letters: impl Fn() -> String) -> Command {

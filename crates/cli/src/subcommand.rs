@@ -201,7 +201,7 @@ impl<A: Default> SubcommandSpec<A> {
 
 /// Keeps the words that are not options.
 #[derive(Debug, Default)]
-struct PlainWords(Vec<String>);
+pub(crate) struct PlainWords(pub(crate) Vec<String>);
 
 impl OtherTables for PlainWords {
     fn plain(&mut self, words: &[&str]) {

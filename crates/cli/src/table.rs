@@ -151,7 +151,7 @@ impl<A, E: OtherTables> OptionReader<'_, A, E> {
                     Some(row) => {
                         let endless = word.filter(|word| is_no_length(row.kind, word));
                         if let Some(word) = endless {
-                            let problem = OptionProblem::value(word, row.kind);
+                            let problem = OptionProblem::letter_value(word, row.kind);
                             return Err(misuse(self.program, &letter.to_string(), problem));
                         }
                         let garbled = word.and_then(|word| remark(letter, row.kind, word));
@@ -186,14 +186,18 @@ impl<A, E: OtherTables> OptionReader<'_, A, E> {
         let known =
             |name| by_name(self.table, name).is_some() || self.elsewhere.shape(name).is_some();
         let alias = foreign::alias(name).filter(|(ours, _)| !known(name) && known(ours));
-        let (name, attached) = match alias {
-            Some((ours, implied)) => (ours, attached.or(implied)),
-            None => (name, attached),
-        };
+        let (name, implied) = alias.unwrap_or((name, None));
         let own = by_name(self.table, name);
         let shape = match own {
             Some(row) => Some(row.shape()),
             None => self.elsewhere.shape(name),
+        };
+        let attached = match (attached, implied, shape) {
+            (None, Some(implied), Some(shape)) => {
+                let next = getopt.next_if(|word| shape.kind.read(word).is_some());
+                next.or(Some(implied))
+            }
+            _ => attached,
         };
         let Some(shape) = shape else {
             let own = self.table.iter().map(|row| row.long);

@@ -1,12 +1,14 @@
 //! Topics of `--help`.
 
+use std::ffi::OsString;
 use std::iter::once;
 
 use netperf_model::TestId;
 use netperf_model::catalog::tests::TESTS;
 
-use crate::help;
+use crate::iperf2::{self, Iperf2Command};
 use crate::subcommand::{self, WORDS};
+use crate::{help, iperf3};
 
 /// Topic of a help text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +21,12 @@ pub(crate) enum HelpTopic {
     Test(TestId),
     /// A subcommand, by its word.
     Subcommand(&'static str),
+    /// netserver, or the program called as iperf3 or iperf.
+    Program(&'static str),
 }
+
+/// Words of [`HelpTopic::Program`].
+const PROGRAMS: [&str; 3] = ["netserver", "iperf3", "iperf"];
 
 /// The word of [`HelpTopic::All`].
 const ALL: &str = "all";
@@ -27,13 +34,17 @@ const ALL: &str = "all";
 /// All words behind `--help`.
 pub(crate) fn words() -> impl Iterator<Item = &'static str> {
     let tests = TESTS.iter().map(|row| row.name);
-    once(ALL).chain(WORDS).chain(tests)
+    once(ALL).chain(WORDS).chain(PROGRAMS).chain(tests)
 }
 
 impl HelpTopic {
     /// The topic of a word, one of [`words`].
     pub(crate) fn of(word: &str) -> Self {
         let subcommand = WORDS.into_iter().find(|known| *known == word);
+        let program = PROGRAMS.into_iter().find(|known| *known == word);
+        if let Some(program) = program {
+            return Self::Program(program);
+        }
         match (subcommand, TestId::from_name(word)) {
             _ if word == ALL => Self::All,
             (Some(subcommand), _) => Self::Subcommand(subcommand),
@@ -49,6 +60,17 @@ impl HelpTopic {
             Self::All => help::all(),
             Self::Test(test) => help::test(test),
             Self::Subcommand(word) => subcommand::help(word),
+            Self::Program("netserver") => help::netserver(),
+            Self::Program("iperf3") => iperf3::iperf3_help(),
+            Self::Program(_) => iperf2_help(),
         }
+    }
+}
+
+/// What `iperf -h` prints.
+fn iperf2_help() -> String {
+    match iperf2::iperf2(&["iperf", "-h"].map(OsString::from), "") {
+        Ok(Iperf2Command::Text(text, _)) => text,
+        Ok(_) | Err(_) => String::new(),
     }
 }

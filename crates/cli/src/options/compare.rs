@@ -38,7 +38,7 @@ pub(crate) static RUN: &[Opt] = &[
     Opt::named("pairs", Group::Test)
         .takes("number", ValueKind::Within(1, 10_000))
         .set(|a, text| a.pairs = text.parse().ok())
-        .help("number of runs of each configuration")
+        .help("number of runs of each configuration (default 20)")
         .more(
             "The default is 20, enough to detect a change of 2 % if runs differ by 1.2 %. An \
              inconclusive comparison states the number that is needed.",
@@ -62,13 +62,13 @@ pub(crate) static RUN: &[Opt] = &[
 const FALSE_ALARMS: Opt = Opt::named("false-alarms", Group::Statistics)
     .takes("percent", ValueKind::Chance)
     .set(|a, text| a.chance = percent(text))
-    .help("probability of a false alarm, over all figures together")
+    .help("probability of a false alarm, over all figures together (default 1%)")
     .more("The default is 1%; a lower value needs more runs.");
 
 const MARGIN: Opt = Opt::named("margin", Group::Statistics)
     .takes("percent", ValueKind::Percent)
     .set(|a, text| a.margin = percent(text))
-    .help("largest change that counts as equivalence")
+    .help("largest change that counts as equivalence (default 1%)")
     .more("The default is 1%; with 0 nothing is equivalent.");
 
 const THRESHOLD: Opt = Opt::named("threshold", Group::Statistics)

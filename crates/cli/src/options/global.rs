@@ -236,7 +236,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
     Opt::named("bidirectional", Group::Test)
         .takes("same|separate", ValueKind::Word(Duplex::WORDS))
         .set(|a, text| a.bidirectional = Duplex::named(text))
-        .help("send bulk data in both directions at once")
+        .help("send bulk data in both directions at once: over the same connection, or over a separate one for each")
         .more(
             "For stream tests of either direction. same: both directions share one connection, or \
              one socket at each end, with a thread for each; needs this project's netserver. \

@@ -65,8 +65,9 @@ fn length_hint(text: &str, notices: &mut Vec<Notice>) {
     let Limit::Time(time) = read else { return };
     if matches!(meant, Some(Limit::Time(_) | Limit::UntilStopped)) && meant != Some(read) {
         let seconds = time.as_secs();
+        let plural = if seconds == 1 { "" } else { "s" };
         notices.push(Notice::hint(&format!(
-            "-l {text} is {seconds} seconds; for a time with units use --time {text}"
+            "-l {text} is read as {seconds} second{plural}, without the unit: use --time {text}"
         )));
     }
 }

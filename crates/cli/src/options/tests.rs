@@ -285,7 +285,7 @@ fn read<A: Default>(table: &'static [OptionSpec<A>], words: &[String]) -> Came<A
         table,
         program: "netperf",
         on_complaint: crate::table::OnComplaint::Stop,
-        elsewhere: crate::long::NoOtherTable,
+        elsewhere: crate::subcommand::PlainWords::default(),
         garbled: Vec::new(),
     };
     let (mut args, mut notices) = (A::default(), Vec::new());

@@ -1,23 +1,28 @@
 //! Words that are neither options nor values of one.
 
+use std::net::IpAddr;
+
 use netperf_model::TestId;
 
 use super::hosts;
 use crate::args::Args;
 use crate::command::{CliError, Notice};
 use crate::foreign;
-use crate::long::nearest;
+use crate::long::{nearest, shown};
 use crate::options::global;
 use crate::subcommand::WORDS;
 use crate::table::by_name;
 
 /// Rejects such words if neither host nor port is given: the test would measure this host, and
 /// the word may be the name of another. With a host or port they are ignored, as in the original,
-/// and named on a terminal.
+/// and named: the name of a test and an address always, and so are others beside a long option.
+/// Scripts have other words, and words behind `--` or a letter: they are named on a terminal alone.
 pub(super) fn refuse(args: &Args, notices: &mut Vec<Notice>) -> Result<(), CliError> {
     let rates = [&args.global.cpu, &args.global.remote_cpu];
     let address = rates.into_iter().find_map(|cpu| cpu.address.as_ref());
-    let Some(word) = address.or(args.left_over.first()) else {
+    let words = [&args.left_over, &args.left_behind];
+    let first = words.into_iter().find_map(|words| words.first());
+    let Some(word) = address.or(first) else {
         return Ok(());
     };
     let left_over = CliError::LeftOver {
@@ -25,11 +30,49 @@ pub(super) fn refuse(args: &Args, notices: &mut Vec<Notice>) -> Result<(), CliEr
         word: word.clone(),
         meant: meant(word),
     };
-    if hosts::control(&args.global).is_none_or(|control| control.explicit) {
-        notices.push(Notice::hint(&left_over.to_string()));
-        return Ok(());
+    if hosts::control(&args.global).is_some_and(|control| !control.explicit) {
+        return Err(left_over);
     }
-    Err(left_over)
+    let words = &args.left_over;
+    notices.push(if address.is_some() || words.is_empty() {
+        Notice::hint(&left_over.to_string())
+    } else if !args.named.is_empty() || words.iter().any(|word| is_meant(word)) {
+        Notice::stderr(&ignored(args))
+    } else {
+        Notice::hint(&ignored(args))
+    });
+    Ok(())
+}
+
+/// Returns true for a word that was certainly meant to change what is measured: the name of a test,
+/// an address, or a name with a domain.
+fn is_meant(word: &str) -> bool {
+    let is_name = word.contains('.') && word.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let is_host = is_name && word.bytes().all(may_be_in_a_host);
+    TestId::from_name(word).is_some() || word.parse::<IpAddr>().is_ok() || is_host
+}
+
+/// The line about ignored words in front of `--`.
+fn ignored(args: &Args) -> String {
+    let words = &args.left_over;
+    let quoted: Vec<String> = words
+        .iter()
+        .map(|word| format!("'{}'", shown(word)))
+        .collect();
+    let (program, quoted) = (&args.program, quoted.join(", "));
+    let has_host = args.global.remote.host.is_some();
+    match words.as_slice() {
+        [word] if !has_host || !may_be_a_host(word) => {
+            format!("{program}: {quoted} is ignored: {}", meant(word))
+        }
+        [_] => format!("{program}: {quoted} is ignored: it is not the value of an option"),
+        _ => format!("{program}: {quoted} are ignored: they are not values of an option"),
+    }
+}
+
+/// Returns true if the suggestion for a word is to give it as a host.
+fn may_be_a_host(word: &str) -> bool {
+    meant(word).contains("-H ")
 }
 
 /// The suggestion of a message.

@@ -29,7 +29,7 @@ pub(super) fn for_a_person(args: &mut Args, test: TestId) -> Result<(), CliError
         HumanArg::Yes if selected => {
             return Err(CliError::OutOfPlace {
                 option: "--human",
-                why: "it is another output: leave it out, or --json, --json-stream, -k, -o and -O",
+                why: "a test has one output: leave out either this option, or --json, --json-stream, -k, -o and -O",
             });
         }
         HumanArg::ByDefault if selected || shaped => args.global.human = HumanArg::No,
@@ -125,7 +125,7 @@ fn iperf(args: &Args, shape: IperfShape) -> Result<(), CliError> {
             PeerProgram::Iperf3 => "iperf3 and iperf3-json need --iperf3",
         }
     } else if global.json.is_some() || args.test.output.is_some() {
-        "it is another output: leave it out, or --json, --json-stream, -k, -o and -O"
+        "a test has one output: leave out either this option, or --json, --json-stream, -k, -o and -O"
     } else if work::confidence(global).is_some() {
         "iperf runs a test once: leave it out, or -i and -I"
     } else {

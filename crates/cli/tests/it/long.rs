@@ -75,8 +75,9 @@ fn a_person_is_told_what_units_mean_behind_the_letter() {
 fn a_length_without_a_number_is_refused() {
     for length in ["abc", "-abc"] {
         let error = error(&format!("-l {length}")).to_string();
-        let start = format!("netperf: option -l: '{length}' is not a time such as ");
+        let start = format!("netperf: option -l: '{length}' is not a number of seconds such as 10");
         assert!(error.starts_with(&start), "{error}");
+        assert!(error.ends_with("are for --time"), "{error}");
     }
     assert_eq!(self::run("-l 90.0").garbled, [""; 0]);
 }
@@ -311,16 +312,64 @@ fn a_test_called_help_lists_the_tests() {
 #[test]
 fn words_that_are_left_over_beside_a_host_or_port_are_ignored_as_in_the_original() {
     for line in [
-        "-H db1 TCP_STREAM -- -m 63000 -l 120",
         "-H db1 -l 1 -- 42424",
-        "-p 4000 swep",
         "-H db1 -c 192.0.2.1",
         "-c 100.5 -C 127",
+        "-H db1 -c foo",
+        "-H db1 -t TCP_STREAM -r 1,1",
     ] {
         assert_eq!(run(line).plan.test, TestId::TcpStream, "{line}");
         let notices = netperf(line).notices;
         assert!(notices.iter().all(|notice| notice.terminal_only), "{line}");
     }
+    for (line, said, is_always) in [
+        (
+            "-H db1 TCP_RR -l 1",
+            "'TCP_RR' is ignored: a test is given as -t TCP_RR",
+            true,
+        ),
+        (
+            "-H db1 TCP_STREAM -- -m 63000 -l 120",
+            "'TCP_STREAM' is ignored: a test is given as -t TCP_STREAM",
+            true,
+        ),
+        (
+            "-p 4000 192.0.2.1",
+            "'192.0.2.1' is ignored: a host is given as -H 192.0.2.1",
+            true,
+        ),
+        (
+            "-H db1 --bidir foo",
+            "'foo' is ignored: it is not the value of an option",
+            true,
+        ),
+        (
+            "-p 4000 db2",
+            "'db2' is ignored: a host is given as -H db2",
+            false,
+        ),
+        (
+            "-H db1 -l 1 foo bar",
+            "'foo', 'bar' are ignored: they are not values of an option",
+            false,
+        ),
+    ] {
+        assert_eq!(run(line).plan.test, TestId::TcpStream, "{line}");
+        let [notice] = &netperf(line).notices[..] else {
+            panic!("{line}");
+        };
+        assert_eq!(notice.text, format!("netperf: {said}\n"));
+        assert_eq!(notice.terminal_only, !is_always, "{line}");
+    }
+}
+
+#[test]
+fn percentiles_are_answered_with_the_selectors() {
+    let refused = error("--percentiles 50,99").to_string();
+    assert!(
+        refused.contains("any P<number>_LATENCY is a selector"),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -351,6 +400,10 @@ fn words_of_iperf_are_options_here() {
     same("--bandwidth 5M", "--rate 5M");
     same("--flows 2 --omit 1s", "--flows 2 --warmup 1s");
     same("--bidir", "--bidirectional separate");
+    same("--bidir separate", "--bidirectional separate");
+    same("--bidir same", "--bidirectional same");
+    same("--bidir=same", "--bidirectional same");
+    same("--bidir -l 1", "--bidirectional separate -l 1");
     for (line, test) in [
         ("--udp", TestId::UdpStream),
         ("--udp -t TCP_RR", TestId::UdpRr),
@@ -377,7 +430,8 @@ fn words_of_iperf_are_options_here() {
 #[test]
 fn a_rate_can_have_its_unit() {
     for text in [
-        "50m", "50M", "50Mbit", "50mbit", "50Mbps", "50Mbit/s", "50000k", "0.05G",
+        "50m", "50M", "50Mbit", "50mbit", "50Mbps", "50Mbit/s", "50Mb", "50mb", "50Mb/s",
+        "50000Kb", "0.05Gb", "50000k", "0.05G",
     ] {
         for option in ["--rate", "--bitrate"] {
             let plan = run(&format!("--udp {option} {text}")).plan;
@@ -391,7 +445,7 @@ fn a_rate_can_have_its_unit() {
     }
     let pacing = |text: &str| run(&format!("--pacing-rate {text}")).plan.local.socket;
     assert_eq!(pacing("50Mbit"), pacing("6250000"));
-    for text in ["50MB", "Mbit", "5xbit", "-5Mbit", "0bit"] {
+    for text in ["50MB", "50b", "Mb", "Mbit", "5xbit", "-5Mbit", "0bit"] {
         let refused = error(&format!("--rate {text}"));
         assert!(
             refused.to_string().contains("is not a rate"),
@@ -401,11 +455,13 @@ fn a_rate_can_have_its_unit() {
 }
 
 #[test]
-fn letters_of_iperf_are_answered_with_options_for_a_person_alone() {
+fn letters_of_iperf_are_answered_with_options() {
     for (line, meant) in [
         ("-u", "--udp"),
         ("-R", "--reverse"),
         ("-J", "--json"),
+        ("-m 64", "-- -m 64"),
+        ("-G 1400", "behind --"),
         ("-s", "netserver"),
         ("-H db1 -l 1 -M 1400", "--segment-size"),
     ] {

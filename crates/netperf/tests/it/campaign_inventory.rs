@@ -205,7 +205,7 @@ fn wrong_command_lines_are_answered_with_what_is_needed() {
     let folder = Scratch::new();
     for (words, said) in [
         ("", "what to do is missing"),
-        ("start", "no such thing"),
+        ("start", "'start' is unknown"),
         ("inventory", "one file is needed"),
         ("inventory --from kubectl -", "--from"),
         ("inventory --port 0 -", "--port"),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Most lines of code by folder in `crates/`.
 const LIMITS: &[(&str, usize)] = &[
     ("campaign", 7_600),
-    ("cli", 11_350),
+    ("cli", 11_500),
     ("engine", 14_150),
     ("history", 3_000),
     ("measure", 1_700),

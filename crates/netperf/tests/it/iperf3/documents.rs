@@ -254,7 +254,7 @@ fn the_output_of_iperf3_is_printed_on_request() {
             &["--output", "iperf2"][..],
             "iperf2 and iperf2-csv need --iperf2",
         ),
-        (&["--output", "iperf3", "--json"], "it is another output"),
+        (&["--output", "iperf3", "--json"], "a test has one output"),
         (
             &["--output", "iperf3", "-i", "3,3", "-I", "99"],
             "iperf runs a test once",

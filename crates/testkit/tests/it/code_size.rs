@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 
 /// Most lines of code by folder in `crates/`.
 const LIMITS: &[(&str, usize)] = &[
-    ("campaign", 7_600),
-    ("cli", 11_500),
+    ("campaign", 7_800),
+    ("cli", 11_600),
     ("engine", 14_150),
-    ("history", 3_000),
+    ("history", 3_040),
     ("measure", 1_700),
     ("model", 7_300),
-    ("netperf", 25_400),
+    ("netperf", 25_600),
     ("os", 5_120),
     ("report", 5_720),
     ("session", 5_250),
     ("stats", 1_450),
     ("transport", 7_560),
     ("tui", 720),
-    ("web", 6_560),
+    ("web", 6_700),
     ("wire", 3_800),
 ];
 

@@ -105,15 +105,8 @@ fn human() -> HumanArg {
     }
 }
 
-/// Returns true if a command line has words that netperf 2.7 does not have: a long option, or the
-/// output for people.
-fn is_beyond_original(argv: &[OsString]) -> bool {
-    let is_long = |word: &OsString| word.len() > 2 && word.as_encoded_bytes().starts_with(b"--");
-    argv.iter().skip(1).any(is_long) || human() != HumanArg::No
-}
-
 fn run_as_asked(argv: &[OsString]) -> ExitCode {
-    if is_beyond_original(argv) {
+    if output::has_long_option(argv) || human() != HumanArg::No {
         output::always_hint();
     }
     if let Some(exit) = subcommand(argv) {

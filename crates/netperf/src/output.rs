@@ -1,5 +1,6 @@
 //! Output to the standard streams, and exit statuses.
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
@@ -102,7 +103,7 @@ pub(crate) fn release() {
 /// Prints help and returns the exit status.
 pub(crate) fn usage(usage: &Usage) -> ExitCode {
     say(usage.stream, &usage.text);
-    err(&usage.hint);
+    hint(&usage.hint);
     ExitCode::from(usage.exit)
 }
 
@@ -113,6 +114,19 @@ static HINTS: AtomicBool = AtomicBool::new(false);
 /// texts of this command line.
 pub(crate) fn always_hint() {
     HINTS.store(true, Ordering::Relaxed);
+}
+
+/// Returns true if a command line has a long option, which netperf 2.7 does not have.
+pub(crate) fn has_long_option(argv: &[OsString]) -> bool {
+    let is_long = |word: &OsString| word.len() > 2 && word.as_encoded_bytes().starts_with(b"--");
+    argv.iter().skip(1).any(is_long)
+}
+
+/// Prints lines for people, where people read them.
+fn hint(lines: &str) {
+    if HINTS.load(Ordering::Relaxed) || is_terminal(OutputStream::Stderr) {
+        err(lines);
+    }
 }
 
 fn print(stream: &mut impl Write, text: &str) {
@@ -288,9 +302,7 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         out(&self.stdout);
         err(&self.stderr);
-        if HINTS.load(Ordering::Relaxed) || is_terminal(OutputStream::Stderr) {
-            err(&self.hint);
-        }
+        hint(&self.hint);
         ExitCode::from(self.exit)
     }
 }

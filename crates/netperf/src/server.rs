@@ -54,12 +54,19 @@ use crate::iperf3::report::Iperf3Report;
 use crate::key;
 use crate::output::{self, FAILED, Failure, INVALID, out};
 
+/// Returns true if systemd (`JOURNAL_STREAM`, systemd.exec(5)) or a container started netserver.
+fn is_a_service() -> bool {
+    key::variable("JOURNAL_STREAM").is_some() || std::process::id() == 1
+}
+
 /// Runs netserver.
 #[must_use]
 pub fn main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"netserver");
     crate::report_lack_of_memory("netserver");
-    output::always_hint();
+    if output::has_long_option(argv) || is_a_service() {
+        output::always_hint();
+    }
     let Ok(settings) = inherited_settings() else {
         return Failure::netserver(FAILED, "the settings of the session cannot be read").report();
     };

@@ -188,14 +188,16 @@ fn netserver_says_why_it_could_not_start() {
             &["-L 'no-such-host.invalid'", "give an address of this host"],
         ),
     ] {
-        let netserver = |journal: &[(&str, &str)]| {
-            let mut netserver = Invocation::new(&ours!().netserver).arg("-D").args(options);
+        let netserver = |words: &[&str], journal: &[(&str, &str)]| {
+            let mut netserver = Invocation::new(&ours!().netserver)
+                .args(words)
+                .args(options);
             for (name, value) in journal {
                 netserver = netserver.env(name, value);
             }
             netserver.run().expect_exit(1)
         };
-        let told = netserver(&[("JOURNAL_STREAM", "8:1")]).stderr;
+        let told = netserver(&["-D"], &[("JOURNAL_STREAM", "8:1")]).stderr;
         assert!(
             told.starts_with("Unable to start netserver with  '"),
             "{told}"
@@ -203,8 +205,9 @@ fn netserver_says_why_it_could_not_start() {
         for part in reason {
             assert!(told.contains(part), "{part}: {told}");
         }
-        // Behind the original's line, which programs read, wherever standard error leads.
-        assert_eq!(netserver(&[]).stderr, told);
+        // Programs read the original's line, but write no options that it does not have.
+        assert_eq!(netserver(&["-D"], &[]).stderr.lines().count(), 1);
+        assert_eq!(netserver(&["-D", "--max-sessions", "5"], &[]).stderr, told);
     }
 }
 

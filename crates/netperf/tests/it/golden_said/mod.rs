@@ -29,19 +29,15 @@ const NO_LENGTH: &str = "netperf: option -l: 'abc' is not a number of seconds su
     amount such as -1M; times such as 500ms or 1m30s are for --time\n";
 
 /// Intended differences; `docs/differences.md` has the reasons.
-const DIFFERENT: [&str; 20] = [
+const DIFFERENT: [&str; 16] = [
     "debug-",
     "err-long-option",
     "err-number-garbage-l",
     "err-sctp-T",
     "fill-F-missing",
     "intervals-remote-receiver-defect",
-    "missing-double-dash-m",
-    "netserver-L-unresolvable",
-    "netserver-bad-port",
     "netserver-d--",
     "netserver-n-too-many",
-    "netserver-port-in-use",
     "netserver-version--deb",
     "passphrase-",
     "test-not-compiled-dlc",
@@ -192,11 +188,10 @@ impl Transcript {
         if exit != Some(self.exit) {
             return Some(format!("exit {exit:?}, not {}", self.exit));
         }
-        let stderr = match self.without_reasons(&finished.stderr) {
-            Ok(stderr) => stderr,
-            Err(why) => return Some(why.to_owned()),
-        };
-        let pairs = [(&self.stdout, &finished.stdout), (&self.stderr, &stderr)];
+        let pairs = [
+            (&self.stdout, &finished.stdout),
+            (&self.stderr, &finished.stderr),
+        ];
         pairs.into_iter().find_map(|(golden, ours)| {
             let golden = self.with(port, golden);
             let same = match golden.split_once(ELIDED) {
@@ -205,21 +200,6 @@ impl Transcript {
             };
             (!same).then(|| format!("not\n{golden}"))
         })
-    }
-
-    /// Standard error without the lines with the reason that netserver adds to a failed start.
-    fn without_reasons(&self, stderr: &str) -> Result<String, &'static str> {
-        let start = "Unable to start netserver";
-        if self.argv[0] != "netserver" || !self.stderr.starts_with(start) {
-            return Ok(stderr.to_owned());
-        }
-        let lines = stderr.split_inclusive('\n');
-        let (reasons, others): (Vec<&str>, Vec<&str>) =
-            lines.partition(|line| line.starts_with("netserver: "));
-        if reasons.is_empty() {
-            return Err("no reason");
-        }
-        Ok(others.concat())
     }
 
     fn is_about(&self, beginnings: &[&str]) -> bool {

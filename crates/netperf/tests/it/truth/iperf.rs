@@ -4,9 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use netperf_testkit::server::free_port;
-use netperf_testkit::{
-    Bottleneck, Invocation, LinkHost, Netserver, Programs, RoutedLink, Scratch, ours,
-};
+use netperf_testkit::{Bottleneck, Invocation, LinkHost, Netserver, RoutedLink, Scratch, ours};
 use serde_json::Value;
 
 use super::{PATIENCE, Tolerance, check, held};

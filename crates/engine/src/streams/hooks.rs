@@ -24,6 +24,8 @@ pub(super) struct StreamPace {
     byte: f64,
     /// Bytes that are released together.
     burst: u64,
+    /// Bytes that are released.
+    released: u64,
     began: Option<u64>,
     given_up: u64,
 }
@@ -33,16 +35,18 @@ impl StreamPace {
         Self {
             byte: 8.0 * SECOND / bits_per_second,
             burst: burst.max(1),
+            released: 0,
             began: None,
             given_up: 0,
         }
     }
 
-    /// Waits until the next bytes are due. `sent` were before.
+    /// Waits until the next bytes are due. `sent` were before, which may end within a block.
     fn wait<S: Stop>(&mut self, sent: u64, stop: &S) -> Option<Ended> {
-        if sent % self.burst != 0 {
+        if sent < self.released {
             return None;
         }
+        self.released = sent + self.burst;
         let now = clock::monotonic();
         let began = *self.began.get_or_insert(now);
         #[expect(
@@ -128,5 +132,27 @@ impl<F: DatagramFormat> Hooks for StreamHooks<'_, F> {
 
     fn paused(&self) -> Duration {
         Duration::ZERO
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::message::testing::Manual;
+
+    #[test]
+    fn a_rate_is_kept_behind_a_call_that_sent_a_part_of_a_block() {
+        // A byte is due every 10 microseconds.
+        let mut pace = StreamPace::new(8e5, 1000);
+        let stop = Manual::patient();
+        let begin = clock::now();
+        // The call of the first block sent 300 bytes, and the others whole blocks.
+        for sent in [0, 300, 1300, 2300] {
+            assert!(pace.wait(sent, &stop).is_none());
+        }
+        assert!(begin.elapsed() >= Duration::from_millis(23));
+        // Nothing is released before what was released is sent.
+        assert!(pace.wait(3299, &stop).is_none());
+        assert_eq!(pace.released, 3300);
     }
 }

@@ -12,7 +12,7 @@ const LIMITS: &[(&str, usize)] = &[
     ("history", 3_040),
     ("measure", 1_700),
     ("model", 7_300),
-    ("netperf", 25_600),
+    ("netperf", 25_700),
     ("os", 5_120),
     ("report", 5_720),
     ("session", 5_250),

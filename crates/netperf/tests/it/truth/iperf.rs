@@ -46,8 +46,10 @@ impl IperfBench {
     /// Throughput that netperf tells, 10^6 bits/s.
     fn throughput(&self, options: &str) -> f64 {
         let finished = self.client(&ours!().netperf, options).run();
-        let document: Value = serde_json::from_str(&finished.expect_clean().stdout).unwrap();
-        document["result"]["throughput"].as_f64().unwrap()
+        let document: Value =
+            serde_json::from_str(&finished.expect_clean().stdout).expect("a document");
+        let throughput = document["result"]["throughput"].as_f64();
+        throughput.expect("a throughput")
     }
 }
 

@@ -13,7 +13,7 @@ use super::{PATIENCE, Tolerance, check, held};
 const LINK: Bottleneck = Bottleneck::new(2_000, 300);
 /// A window below the queue: nothing is lost, and no data waits for what is sent again.
 const UNLOST: &str = "-s 32K";
-const TOLERANCE: Tolerance = Tolerance::Percents(4.0, 2.0);
+const TOLERANCE: Tolerance = Tolerance::Percents(8.0, 2.0);
 
 /// A link and a netserver with a port for iperf 2 or iperf3 at its end.
 struct IperfBench {

@@ -34,9 +34,11 @@ pub(super) fn refuse(args: &Args, notices: &mut Vec<Notice>) -> Result<(), CliEr
         return Err(left_over);
     }
     let words = &args.left_over;
+    // A script leaves an empty word where a variable is empty.
+    let beside_name = !args.named.is_empty() && words.iter().any(|word| !word.is_empty());
     notices.push(if address.is_some() || words.is_empty() {
         Notice::hint(&left_over.to_string())
-    } else if !args.named.is_empty() || words.iter().any(|word| is_meant(word)) {
+    } else if beside_name || words.iter().any(|word| is_meant(word)) {
         Notice::stderr(&ignored(args))
     } else {
         Notice::hint(&ignored(args))

@@ -59,7 +59,7 @@ const ROWS: &[Row] = &[
     ("device-unit", Test, "-t TCP_RR --device-unit 3", "only LLC and ATM"),
     ("begin-at", Test, "-t OMNI --begin-at 9999999999999999 -- -T sctp-many -d send", NO_FLOWS),
     ("discard", Test, "-t TCP_RR --discard", "one way"),
-    ("human", Test, "-t TCP_RR --human --json", "another output"),
+    ("human", Test, "-t TCP_RR --human --json", "a test has one output"),
     ("reverse", Test, "-t TCP_RR --reverse", "another direction"),
     ("udp", Test, "-t TCP_CC --udp", "form for UDP"),
     ("discard", Test, "-t STREAM_STREAM --discard", "only over TCP and UDP"),

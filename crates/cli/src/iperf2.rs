@@ -153,7 +153,8 @@ Usage: iperf [-s|-c host] [options]
 Try `iperf --help' for more information.
 ";
 
-const HELP: &str = "\
+/// What `iperf -h` prints.
+pub(crate) const HELP: &str = "\
 Usage: iperf -c HOST [options]
        iperf -s [options]
 

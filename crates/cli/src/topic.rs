@@ -1,14 +1,12 @@
 //! Topics of `--help`.
 
-use std::ffi::OsString;
 use std::iter::once;
 
 use netperf_model::TestId;
 use netperf_model::catalog::tests::TESTS;
 
-use crate::iperf2::{self, Iperf2Command};
 use crate::subcommand::{self, WORDS};
-use crate::{help, iperf3};
+use crate::{help, iperf2, iperf3};
 
 /// Topic of a help text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,15 +60,7 @@ impl HelpTopic {
             Self::Subcommand(word) => subcommand::help(word),
             Self::Program("netserver") => help::netserver(),
             Self::Program("iperf3") => iperf3::iperf3_help().to_owned(),
-            Self::Program(_) => iperf2_help(),
+            Self::Program(_) => iperf2::HELP.to_owned(),
         }
-    }
-}
-
-/// What `iperf -h` prints.
-fn iperf2_help() -> String {
-    match iperf2::iperf2(&["iperf", "-h"].map(OsString::from), "") {
-        Ok(Iperf2Command::Text(text, _)) => text,
-        Ok(_) | Err(_) => String::new(),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::path::Path;
 use std::process::ExitCode;
 
 use netperf_campaign::{ChangeOutcome, Comparisons, Design, Incomparable, Judgement, Set, Wish};
@@ -59,8 +58,13 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
             "{name} is on both sides: name it once"
         )));
     }
-    let set = |names, files: &[String]| -> Result<Set, Failure> {
-        let runs = files.iter().map(|name| files::record(name));
+    let mut warnings = FileWarnings::default();
+    let mut set = |names, files: &[String]| -> Result<Set, Failure> {
+        let runs = files.iter().map(|name| {
+            let bytes = files::read(name)?;
+            warnings.add(name, &bytes);
+            files::parsed(name, &bytes)
+        });
         Ok(Set {
             name: set_name(names),
             runs: runs.collect::<Result<_, _>>().map_err(failure)?,
@@ -72,26 +76,28 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     } else {
         Design::Apart
     };
-    let warnings = warnings(first.iter().chain(&second)).map_err(failure)?;
-    for line in &warnings {
+    for line in &warnings.lines {
         err(&format!("netperf compare: {line}\n"));
     }
-    show(&sets, args, design, &warnings).map_err(failure)
+    show(&sets, args, design, &warnings.lines).map_err(failure)
 }
 
 /// Warnings of the runs about settings that are not in force, each once, with the first file.
-fn warnings<'f>(files: impl Iterator<Item = &'f String>) -> Result<Vec<String>, String> {
-    let mut known = BTreeSet::new();
-    let mut lines = Vec::new();
-    // A pipe has been read.
-    for file in files.filter(|file| Path::new(file).is_file()) {
-        for warning in itself::warnings(&files::read(file)?) {
-            if known.insert(warning.clone()) {
-                lines.push(format!("{}: {warning}", netperf_web::escape::line(file)));
+#[derive(Default)]
+struct FileWarnings {
+    known: BTreeSet<String>,
+    lines: Vec<String>,
+}
+
+impl FileWarnings {
+    fn add(&mut self, file: &str, document: &[u8]) {
+        for warning in itself::warnings(document) {
+            if self.known.insert(warning.clone()) {
+                let file = netperf_web::escape::line(file);
+                self.lines.push(format!("{file}: {warning}"));
             }
         }
     }
-    Ok(lines)
 }
 
 /// Compares the first set with the others, and prints the result in the form that was asked for.

@@ -122,7 +122,15 @@ pub(super) fn read(name: &str) -> Result<Vec<u8>, String> {
 /// # Errors
 /// One line that names the file.
 pub(super) fn record(name: &str) -> Result<Record, String> {
-    netperf_web::read(name, &read(name)?).map_err(|error| error.to_string())
+    parsed(name, &read(name)?)
+}
+
+/// The result in the contents of a file.
+///
+/// # Errors
+/// One line that names the file.
+pub(super) fn parsed(name: &str, bytes: &[u8]) -> Result<Record, String> {
+    netperf_web::read(name, bytes).map_err(|error| error.to_string())
 }
 
 /// The files that are named, each folder replaced by those in it that may be results, by name.

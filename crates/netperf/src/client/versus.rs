@@ -226,7 +226,8 @@ fn pairs(
 /// The result of a run, and what it printed on standard error.
 type Told = (Record, Vec<u8>);
 
-/// One run of each side, and what it printed on standard error; none when a signal came meanwhile, and then no further run is begun.
+/// One run of each side, and what it printed on standard error; none when a signal came meanwhile,
+/// and then no further run is begun.
 fn round(
     args: &CompareArgs,
     sides: &[RunSide],

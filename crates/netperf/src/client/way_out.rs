@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 
 use netperf_model::{Family, TransportId};
+use netperf_os::io::MESSAGE_TOO_LONG;
 use netperf_os::resolve::ResolveError;
 
 use crate::output::{lacks_zone, system_text};
@@ -61,12 +62,9 @@ pub(super) fn connecting(
     format!("{operation} {ip} port {port}: {text}{way_out}")
 }
 
-/// `EMSGSIZE`.
-const TOO_LONG: i32 = 90;
-
 /// The line about a datagram that does not fit into a packet of IP; empty for other errors.
 pub(super) fn too_long(number: i32, transport: TransportId, family: Family) -> String {
-    if number != TOO_LONG || !matches!(transport, TransportId::Udp | TransportId::UdpLite) {
+    if number != MESSAGE_TOO_LONG || !matches!(transport, TransportId::Udp | TransportId::UdpLite) {
         return String::new();
     }
     let most = match family {

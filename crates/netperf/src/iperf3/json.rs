@@ -31,10 +31,11 @@ pub(crate) struct TestFacts {
 }
 
 impl TestFacts {
-    /// The client has asked for the output of its server (`--get-server-output`). A server may send it
-    /// all the same: iperf3 3.12 does so in all tests behind one that asked.
-    pub(crate) const fn wants_output(&self) -> bool {
-        !self.accepts && self.parameters.get_server_output
+    /// The output of the server, if this is the client and has asked for it (`--get-server-output`).
+    /// iperf3 3.12 sends it in all tests behind one that asked.
+    pub(crate) fn output_of<'a>(&self, peer: Option<&'a Results>) -> Option<&'a ServerOutput> {
+        let asked = !self.accepts && self.parameters.get_server_output;
+        peer.filter(|_| asked)?.output.as_ref()
     }
 }
 
@@ -71,8 +72,7 @@ impl Json<'_> {
         if let Some(data) = &parameters.extra_data {
             keys.push(("extra_data", plain(data.as_str())));
         }
-        let peer = self.peer.filter(|_| self.start.wants_output());
-        match peer.and_then(|peer| peer.output.as_ref()) {
+        match self.start.output_of(self.peer) {
             Some(ServerOutput::Text(text)) => {
                 keys.push(("server_output_text", plain(text.as_str())));
             }

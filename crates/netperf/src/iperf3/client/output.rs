@@ -86,8 +86,7 @@ impl Output {
                 self.lines(&utilisation(view, totals, peer));
             }
         }
-        let peer = tested.peer.as_ref().filter(|_| self.start.wants_output());
-        match peer.and_then(|peer| peer.output.as_ref()) {
+        match self.start.output_of(tested.peer.as_deref()) {
             Some(ServerOutput::Text(text)) => self.lines(&format!("\nServer output:\n{text}\n")),
             Some(ServerOutput::Json(value)) => {
                 self.lines(&format!("\nServer JSON output:\n{value:#}\n"));

@@ -5,6 +5,9 @@ set shell := ["bash", "-euo", "pipefail", "-c"]
 # Seconds each fuzz target gets in `just fuzz`.
 fuzz_seconds := "10"
 
+# The cargo profile of `just instructions`: release or dist.
+profile := "release"
+
 # The list of recipes.
 default:
     @just --list --unsorted
@@ -17,6 +20,15 @@ measure *options:
 [no-exit-message]
 test *filters:
     cargo test --workspace {{ filters }}
+
+# Run the tests that are too long for a landing (ignored as "nightly"), without those that have a
+# recipe of their own below; as root.
+[no-exit-message]
+night *filters:
+    cargo test --workspace --no-fail-fast -- {{ filters }} --ignored --test-threads=4 --skip truth:: \
+        --skip attacks:: --skip campaign_clocks:: --skip campaign_outliers::one_slow \
+        --skip campaign_scale::five_hundred --skip campaign_scale::the_cells_of_a_thousand \
+        --skip campaign_failures::two_hundred
 
 # Check figures against known truths and print a table: all, landing (part of each change) or night; as root.
 [no-exit-message]
@@ -78,7 +90,7 @@ campaign-scale:
 # Run the tests of the crates with property tests, with new random cases.
 [no-exit-message]
 properties:
-    cargo test -p netperf-cli -p netperf-engine -p netperf-measure -p netperf-report \
+    PROPTEST_CASES=512 cargo test -p netperf-cli -p netperf-engine -p netperf-measure -p netperf-report \
         -p netperf-session -p netperf-web -p netperf-wire
 
 # Run test suites between hosts with a slow router, made of namespaces; as root.
@@ -133,22 +145,24 @@ features names="parquet,postgres":
 # The small build for routers against netperf 2.7.0.
 classic: classic-build
     # The whole workspace, so that `cargo test --workspace` compiles nothing again.
-    NETPERF_STAND_IN_DIR="$PWD/target/classic/debug" cargo test --workspace --test it -- interop:: --skip our_ends
+    NETPERF_STAND_IN_DIR="$PWD/target/classic/debug" cargo test --workspace --test it -- interop:: --include-ignored \
+        --skip our_ends --skip small
 
 [private]
 classic-build:
     cargo build -p netperf --no-default-features --features classic --target-dir target/classic
 
-# Sizes of netserver: below 4 MB, and below 1.5 MB in the small build.
+# Lines of code of each crate, and sizes of netserver: below 4 MB, and below 1.5 MB in the small build.
 sizes:
-    cargo build --release -p netperf
+    cargo run -q -p xtask -- code-lines
+    cargo build --profile dist -p netperf
     just size-of target 4000000
-    cargo build --release -p netperf --no-default-features --features classic --target-dir target/classic
+    cargo build --profile dist -p netperf --no-default-features --features classic --target-dir target/classic
     just size-of target/classic 1500000
 
 [private]
 size-of folder most:
-    strip -o {{ folder }}/netserver.stripped {{ folder }}/release/netserver
+    strip -o {{ folder }}/netserver.stripped {{ folder }}/dist/netserver
     stat -c '%s bytes, stripped: %n' {{ folder }}/netserver.stripped
     test "$(stat -c %s {{ folder }}/netserver.stripped)" -lt {{ most }}
 
@@ -208,28 +222,29 @@ fuzz-one target seconds:
 
 # Measure the throughput of an honest client beside malicious ones (--help for options).
 bench-hostile *options:
-    cargo build --release -p netperf
+    cargo build --profile dist -p netperf
     cargo run --release -q -p xtask -- bench-hostile {{ options }}
 
 # Count the false alarms of `netperf run` for identical configurations.
 bench-alarms *options:
-    cargo build --release -p netperf
+    cargo build --profile dist -p netperf
     cargo run --release -q -p xtask -- bench-alarms {{ options }}
 
 # Time the queries of a history of 100,000 results (--help for options).
 bench-history *options:
-    cargo build --release -p netperf
+    cargo build --profile dist -p netperf
     cargo run --release -q -p xtask -- bench-history {{ options }}
 
 # Compare with netperf 2.7.0, iperf3, iperf and sockperf, alternately (--help for options).
 bench *options:
-    cargo build --release -p netperf
+    cargo build --profile dist -p netperf
     cargo run -q -p xtask -- bench {{ options }}
 
-# Count the client's user-space instructions per transaction and per send, here and in netperf 2.7.0.
+# Count the client's user-space instructions per transaction and per send, here and in netperf
+# 2.7.0. `just profile=dist instructions` counts the programs of a release.
 instructions *options:
-    cargo build --release -p netperf
-    cargo run -q -p xtask -- instructions {{ options }}
+    cargo build --profile {{ profile }} -p netperf
+    cargo run -q -p xtask -- instructions --profile {{ profile }} {{ options }}
 
 # Create a sample report of real runs, with images and tables.
 report-sample folder="target/report-sample":

@@ -12,7 +12,7 @@ class NetperfRs < Formula
   conflicts_with "netperf", because: "both install `netperf` and `netserver`"
 
   def install
-    system "cargo", "install", *std_cargo_args(path: "crates/netperf")
+    system "cargo", "install", "--profile", "dist", *std_cargo_args(path: "crates/netperf")
     man1.install Dir["docs/man/*.1"]
     bash_completion.install "docs/completions/netperf.bash" => "netperf"
     fish_completion.install "docs/completions/netperf.fish"

@@ -12,6 +12,7 @@ rustPlatform.buildRustPackage {
 
   src = lib.cleanSource ../..;
   cargoLock.lockFile = ../../Cargo.lock;
+  buildType = "dist";
   cargoBuildFlags = [
     "--package"
     "netperf"

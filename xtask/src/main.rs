@@ -8,6 +8,7 @@
 
 mod alarms;
 mod bench;
+mod code_lines;
 mod generate;
 mod history;
 mod hostile;
@@ -26,9 +27,10 @@ usage: xtask gen [--check]
        xtask bench-alarms [--check]
        xtask bench-history [--pairs N] [--check]
        xtask bench-hostile [--pairs N] [--seconds N] [--check]
+       xtask code-lines
        xtask instructions [--check]
        xtask parts [--out FOLDER]
-common: [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
+common: [--profile release|dist] [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
 
 gen            writes the files in docs/ that are made from the tables of options and selectors
   --check      fails if one is not what it should be, and writes nothing
@@ -47,6 +49,8 @@ bench-history  how long questions to a history of 100,000 results take
   --check      fails if one about a host takes more than 100 ms
 bench-hostile  an honest client's rate beside 2,000 silent clients, with and without an attack
   --check      fails if the attack costs more than 5 %
+--profile      whose programs in target/ are measured (dist)
+code-lines     lines of code of each crate, without comments and tests
 instructions   user-space instructions of the client, by callgrind
   --check      fails unless ours are few enough, and below the original's
 parts          writes the packages in the programs (CycloneDX) and their licences
@@ -64,6 +68,7 @@ fn main() -> ExitCode {
         Some("bench-alarms") => alarms::run,
         Some("bench-history") => history::run,
         Some("bench-hostile") => hostile::run,
+        Some("code-lines") => code_lines::run,
         Some("instructions") => instructions::run,
         Some("parts") => parts::run,
         _ => {

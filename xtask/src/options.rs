@@ -7,6 +7,31 @@ use std::str::FromStr;
 use netperf_testkit::Programs;
 use netperf_testkit::peers::Make;
 
+/// The two optimised profiles of `Cargo.toml`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// Quick to build.
+    Release,
+    /// What packages contain.
+    Dist,
+}
+
+impl Profile {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Dist => "dist",
+        }
+    }
+
+    fn named(word: &str) -> Result<Self, String> {
+        [Self::Release, Self::Dist]
+            .into_iter()
+            .find(|profile| profile.name() == word)
+            .ok_or_else(|| format!("{word} is no profile: release or dist"))
+    }
+}
+
 /// The options of all tasks.
 #[derive(Debug)]
 pub(crate) struct Options {
@@ -23,6 +48,7 @@ pub(crate) struct Options {
     pub(crate) check: bool,
     pub(crate) client_cpu: u32,
     pub(crate) server_cpu: u32,
+    pub(crate) profile: Profile,
     ours: PathBuf,
     stock: PathBuf,
 }
@@ -36,11 +62,12 @@ impl Options {
             words: Vec::new(),
             without: Vec::new(),
             list: false,
-            out: released()?.join("../bench"),
+            out: built()?.join("bench"),
             check: false,
             client_cpu: 0,
             server_cpu: 1,
-            ours: released()?,
+            profile: Profile::Dist,
+            ours: built()?.join(Profile::Dist.name()),
             stock: "/usr/bin".into(),
         };
         let mut words = words.iter();
@@ -55,6 +82,10 @@ impl Options {
                 "--list" => options.list = true,
                 "--out" => options.out = value()?.into(),
                 "--check" => options.check = true,
+                "--profile" => {
+                    options.profile = Profile::named(value()?)?;
+                    options.ours = built()?.join(options.profile.name());
+                }
                 "--ours" => options.ours = value()?.into(),
                 "--stock" => options.stock = value()?.into(),
                 "--cpus" => (options.client_cpu, options.server_cpu) = two_numbers(value()?)?,
@@ -100,12 +131,11 @@ fn programs(make: Make, folder: &Path) -> Result<Programs, String> {
     }
 }
 
-/// The programs that users get, whatever profile this one is of: cargo has a folder for each
-/// profile, side by side.
-fn released() -> Result<PathBuf, String> {
+/// The folder in which cargo has a folder for each profile.
+fn built() -> Result<PathBuf, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let profiles = program.parent().and_then(Path::parent);
-    Ok(profiles.unwrap_or(Path::new(".")).join("release"))
+    Ok(profiles.unwrap_or(Path::new(".")).to_owned())
 }
 
 fn number<T: FromStr>(word: &str) -> Result<T, String> {

@@ -227,17 +227,3 @@ fn each_package_uses_the_lints_of_the_workspace() {
         );
     }
 }
-
-#[test]
-fn the_two_commands_of_the_readme_are_the_ones_the_recipes_run() {
-    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
-    let (readme, justfile) = (read("README.md"), read("justfile"));
-    for command in ["cargo run --release", "cargo test --workspace"] {
-        let shown = readme.lines().filter(|line| line.trim() == command);
-        assert_eq!(shown.count(), 1, "{command} in the README");
-        assert!(
-            justfile.contains(&format!("    {command}")),
-            "{command} in the justfile"
-        );
-    }
-}

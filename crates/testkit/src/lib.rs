@@ -5,6 +5,7 @@
 //! Nothing here is shipped. A helper that
 //! cannot do its work panics: that is how a test fails.
 
+mod account;
 pub mod browser;
 pub mod cluster;
 pub mod lab;

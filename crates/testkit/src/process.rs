@@ -4,14 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::schema::Schema;
-use crate::{Place, Stopwatch, Values, eventually, procfs, watchdog};
+use crate::{Place, Stopwatch, Values, account, eventually, procfs, watchdog};
 
 /// Time limit of a process without an explicit one.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -180,6 +180,7 @@ impl Running {
             .unwrap_or_else(|error| panic!("cannot start {shown}: {error}"));
         let stdout = Captured::of(child.stdout.take().expect("piped"));
         let stderr = Captured::of(child.stderr.take().expect("piped"));
+        account::add(&shown, &stderr.text);
         Self {
             child,
             stdout,
@@ -309,9 +310,11 @@ impl Finished {
     /// When it is none, or does not.
     #[track_caller]
     pub fn document(&self) -> Value {
-        let schema = include_str!("../../../docs/schema/netperf-1.schema.json");
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+            Schema::parse(include_str!("../../../docs/schema/netperf-1.schema.json"))
+        });
         let document: Value = serde_json::from_str(&self.stdout).expect("a document");
-        assert_eq!(Schema::parse(schema).faults(&document), [""; 0]);
+        assert_eq!(SCHEMA.faults(&document), [""; 0]);
         document
     }
 

@@ -46,6 +46,18 @@ pub fn processor_time_of_ended(pid: u32) -> Duration {
     Duration::from_millis(10 * ticks.sum::<u64>())
 }
 
+/// Packets that the queues of all processors have dropped (`net.core.netdev_max_backlog`), in all
+/// network namespaces.
+pub fn dropped_by_processors() -> u64 {
+    let text = fs::read_to_string("/proc/net/softnet_stat").expect("statistics of the kernel");
+    let second = text
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(1));
+    second
+        .filter_map(|count| u64::from_str_radix(count, 16).ok())
+        .sum()
+}
+
 /// Direct children of a process, entries waiting to be reaped included.
 pub fn children(pid: u32) -> Vec<u32> {
     let parent = pid.to_string();

@@ -34,8 +34,7 @@ impl Netserver {
         env: &[(String, OsString)],
     ) -> Self {
         let mut said = String::new();
-        for _ in 0..4 {
-            let port = free_port();
+        let started = on_free_port(|port| {
             let mut running = Invocation::new(&programs.netserver)
                 .args(options)
                 .args(["-p", &port.to_string()])
@@ -43,11 +42,12 @@ impl Netserver {
                 .within(place)
                 .spawn();
             if running.prints(READY, Duration::from_secs(10)) {
-                return Self { running, port };
+                return Some(Self { running, port });
             }
             said = format!("stdout: {}\nstderr: {}", running.stdout(), running.stderr());
-        }
-        panic!("netserver did not start: {said}");
+            None
+        });
+        started.unwrap_or_else(|| panic!("netserver did not start: {said}"))
     }
 
     /// Its port.
@@ -89,12 +89,27 @@ const PORTS: Range<u16> = 13_000..32_000;
 /// Ports that this process has tried.
 static TRIED: AtomicU32 = AtomicU32::new(0);
 
+/// Starts something on a free port. `None` from `start` means that another process took the port
+/// first: a few ports are used before this gives up.
+pub fn on_free_port<T>(start: impl FnMut(u16) -> Option<T>) -> Option<T> {
+    let mut ports = std::iter::repeat_with(free_port).take(4);
+    ports.find_map(start)
+}
+
 /// A port that is free for TCP and UDP, in both families. Only this process is given it, until it has
 /// been given all of them.
 ///
 /// # Panics
 /// When no port is free.
 pub fn free_port() -> u16 {
+    free_ports(1)
+}
+
+/// The first of so many such ports in a row.
+///
+/// # Panics
+/// When there are none.
+pub fn free_ports(count: u16) -> u16 {
     // Processes that run at the same time begin at different ports.
     let first = std::process::id().wrapping_mul(101);
     let is_free = |port: &u16| {
@@ -105,12 +120,12 @@ pub fn free_port() -> u16 {
             .is_ok()
     };
     let next = || {
-        let number = first.wrapping_add(TRIED.fetch_add(1, Ordering::Relaxed));
-        let above = number % u32::from(PORTS.end - PORTS.start);
+        let number = first.wrapping_add(TRIED.fetch_add(u32::from(count), Ordering::Relaxed));
+        let above = number % u32::from(PORTS.end - PORTS.start - count);
         PORTS.start + u16::try_from(above).expect("below the end of the ports")
     };
     let mut ports = std::iter::repeat_with(next).take(PORTS.len());
     ports
-        .find(is_free)
+        .find(|first| (*first..first + count).all(|port| is_free(&port)))
         .expect("a port that is free for TCP and UDP")
 }

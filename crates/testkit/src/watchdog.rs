@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::process::signal;
-use crate::{Stopwatch, procfs};
+use crate::{Stopwatch, account, procfs};
 
 /// Time limit of a test that starts programs.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -90,6 +90,7 @@ fn enter(entry: &Entry, limit: Duration) {
     WATCHING.call_once(|| {
         thread::spawn(keep_watch);
     });
+    account::print_after_panics(age);
     let number = match entry.0.get() {
         Some(number) => number,
         None => NEXT.fetch_add(1, Ordering::Relaxed),
@@ -101,6 +102,12 @@ fn enter(entry: &Entry, limit: Duration) {
         limit,
     };
     tests(|tests| tests.insert(number, test));
+}
+
+/// Time since the calling test was given its time.
+fn age() -> Option<Duration> {
+    let number = ENTRY.try_with(|entry| entry.0.get()).ok()??;
+    tests(|tests| tests.get(&number).map(|test| test.since.elapsed()))
 }
 
 /// Ends this process, with all that it started, when a test is over its limit.
@@ -119,10 +126,11 @@ fn keep_watch() {
             late.next().map(|test| (test.name.clone(), test.limit))
         });
         let Some((name, limit)) = late else { continue };
+        let account = account::of(&name, Some(limit));
         for process in procfs::descendants(std::process::id()) {
             signal(process, "KILL");
         }
-        let line = format!("test {name} ... FAILED: not over after {limit:?}\n");
+        let line = format!("test {name} ... FAILED: not over after {limit:?}\n{account}");
         std::io::stderr().write_all(line.as_bytes()).ok();
         std::process::exit(101);
     }
@@ -132,12 +140,6 @@ fn keep_watch() {
 mod tests {
     use super::*;
 
-    /// Time since the calling test was given its time.
-    fn elapsed() -> Duration {
-        let number = ENTRY.with(|entry| entry.0.get()).expect("an entry");
-        tests(|tests| tests[&number].since.elapsed())
-    }
-
     #[test]
     fn a_thread_with_the_name_of_a_test_gives_it_its_time_again() {
         watch_unit();
@@ -146,6 +148,6 @@ mod tests {
         let name = thread::current().name().expect("a name").to_owned();
         let of_test = thread::Builder::new().name(name).spawn(restart);
         of_test.expect("a thread").join().expect("its end");
-        assert!(elapsed() <= later.elapsed());
+        assert!(age() <= Some(later.elapsed()));
     }
 }

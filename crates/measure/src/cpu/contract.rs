@@ -1,4 +1,4 @@
-//! Contract of every CPU method, tested on an otherwise idle machine.
+//! Contract of every CPU method.
 
 use super::*;
 
@@ -66,39 +66,47 @@ fn makes_sense(usage: &CpuUsage) {
     assert!(ids.ids().any(|id| id == usage.peak_id), "{usage:?}");
 }
 
-#[test]
-fn a_busy_machine_reads_high() {
-    let _machine = machine::whole();
-    for method in METHODS {
-        calibrate(method).unwrap();
-        let usage = measured(method, work);
-        assert_eq!(usage.method, method);
-        makes_sense(&usage);
-        assert!(usage.busy > 70.0, "{usage:?}");
-        assert!(usage.peak_busy > 70.0, "{usage:?}");
-    }
+/// Judges the reading of a machine whose CPUs are all busy.
+fn expect_high(method: CpuMethod) {
+    calibrate(method).unwrap();
+    let usage = measured(method, work);
+    assert_eq!(usage.method, method);
+    makes_sense(&usage);
+    assert!(usage.busy > 70.0, "{usage:?}");
+    assert!(usage.peak_busy > 70.0, "{usage:?}");
 }
 
-/// Other programs may use the machine at the same time: it counts when it was left to
-/// itself once, and when it never was, nothing can be said.
+/// Also beside other programs, which keep CPUs busy as well.
 #[test]
+fn a_busy_machine_reads_high() {
+    expect_high(CpuMethod::ProcStat);
+}
+
+#[test]
+#[ignore = "nightly: the looper is calibrated on an idle machine"]
+fn a_busy_machine_reads_high_with_the_looper() {
+    let _machine = machine::whole();
+    expect_high(CpuMethod::Looper);
+}
+
+/// Tolerance: 25 percent of other programs, and as much of what hypervisors and interrupts take,
+/// which the looper sees and the clock ticks miss in part.
+#[test]
+#[ignore = "nightly: the looper is calibrated on an idle machine"]
 fn an_idle_machine_reads_low() {
     let _machine = machine::whole();
-    for method in METHODS {
-        calibrate(method).unwrap();
-        let reads_low = (0..10).any(|_| {
-            let usage = measured(method, rest);
-            makes_sense(&usage);
-            usage.busy < 50.0
-        });
-        let is_idle = || measured(CpuMethod::ProcStat, rest).busy < 20.0;
-        assert!(reads_low || !is_idle(), "{method:?}");
-    }
+    calibrate(CpuMethod::Looper).unwrap();
+    // One after the other: the loops keep the CPUs busy.
+    let ticks = measured(CpuMethod::ProcStat, rest);
+    let looper = measured(CpuMethod::Looper, rest);
+    makes_sense(&ticks);
+    makes_sense(&looper);
+    assert!(ticks.busy < 25.0, "{ticks:?}");
+    assert!(looper.busy < ticks.busy + 25.0, "{looper:?} {ticks:?}");
 }
 
 #[test]
 fn every_method_has_a_rate_and_a_letter_of_its_own() {
-    let _machine = machine::whole();
     let letters = METHODS.map(CpuMethod::letter);
     assert_eq!(letters, ['S', 'L']);
     for method in METHODS {
@@ -109,7 +117,6 @@ fn every_method_has_a_rate_and_a_letter_of_its_own() {
 
 #[test]
 fn a_rate_that_the_user_gives_replaces_the_calibration() {
-    let _machine = machine::whole();
     let plan = CpuPlan {
         rate: Some(1e18),
         method: CpuMethod::Looper,

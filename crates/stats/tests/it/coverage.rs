@@ -56,6 +56,7 @@ fn of_independent_values() {
 }
 
 #[test]
+#[ignore = "nightly: 1,000 simulated runs of each series"]
 fn of_values_that_remember_the_one_before() {
     for (memory, spread) in [(0.5_f64, 0.1), (0.8, 0.1), (0.9, 0.05)] {
         let mut state = 0.0;
@@ -67,6 +68,7 @@ fn of_values_that_remember_the_one_before() {
 }
 
 #[test]
+#[ignore = "nightly: 1,000 simulated runs of each series"]
 fn of_values_that_compensate_the_one_before() {
     for (back, spread) in [(0.3, 0.25), (0.5, 0.4), (0.9, 2.0)] {
         let mut before = 0.0;
@@ -80,6 +82,7 @@ fn of_values_that_compensate_the_one_before() {
 }
 
 #[test]
+#[ignore = "nightly: 1,000 simulated runs of each series"]
 fn of_values_whose_level_shifts() {
     let (mut level, mut left) = (0.0, 0.0);
     covers("level shifts", |dice| {
@@ -144,6 +147,7 @@ fn of_values_after_a_slow_start() {
 }
 
 #[test]
+#[ignore = "nightly: 1,000 simulated runs of each series"]
 fn of_values_around_two_levels() {
     for stays in [0.0, 0.9] {
         let mut high = true;

@@ -190,8 +190,6 @@ fn places(value: &Value, way: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
     #[test]
     fn absurd_and_missing_values_are_shown_or_left_out_but_never_fatal(
         which in 0..SAMPLES.len(),

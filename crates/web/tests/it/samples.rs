@@ -308,12 +308,17 @@ fn every_sample_makes_a_page_with_others_and_alone() {
 }
 
 #[test]
-fn records_of_one_name_are_numbered_and_too_many_are_refused() {
+fn records_of_one_name_are_numbered() {
     let mut records = vec![read("tcp_rr.json"); 4];
     netperf_web::tell_apart(&mut records);
     let labels: Vec<&str> = records.iter().map(|record| record.label.as_str()).collect();
     assert_eq!(labels, ["tcp_rr", "tcp_rr (2)", "tcp_rr (3)", "tcp_rr (4)"]);
     assert!(page(&records).unwrap().len() <= 1_000_000);
+}
+
+#[test]
+#[ignore = "nightly: 400 results are drawn before they are refused"]
+fn records_that_are_too_many_are_refused() {
     let many = vec![read("tcp_rr.json"); 400];
     assert!(
         page(&many)

@@ -163,8 +163,8 @@ fn goes_on(counts: &[Counts]) {
     let moved = || crate::live::total(counts).bytes_sent;
     for _ in 0..2 {
         let before = moved();
-        let tries = (0..10_000).take_while(|_| moved() == before);
-        tries.for_each(|_| std::thread::sleep(Duration::from_millis(1)));
+        let looks = (0..10_000).take_while(|_| moved() == before);
+        looks.for_each(|_| std::thread::sleep(Duration::from_millis(1)));
     }
 }
 

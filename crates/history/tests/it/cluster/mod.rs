@@ -1,11 +1,11 @@
 //! A private PostgreSQL server for a test, in a temporary directory.
 
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use netperf_testkit::require::require;
+use netperf_testkit::server::on_free_port;
 use netperf_testkit::{Finished, Invocation, Running, Scratch, eventually};
 
 /// Time limit for the start of the server on a loaded machine.
@@ -43,8 +43,8 @@ impl Cluster {
         cluster.initialise();
         cluster.certify();
         // Another process may take the port before the server does.
-        let up = (0..3).any(|_| cluster.serve());
-        assert!(up, "the server does not come up");
+        let up = on_free_port(|port| cluster.serve(port).then_some(()));
+        assert!(up.is_some(), "the server does not come up");
         Some(cluster)
     }
 
@@ -119,9 +119,8 @@ impl Cluster {
         }
     }
 
-    fn serve(&mut self) -> bool {
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
-        self.port = port.expect("a free port").port();
+    fn serve(&mut self, port: u16) -> bool {
+        self.port = port;
         let setting = |name: &str, file: PathBuf| format!("{name}={}", file.display());
         let server = self
             .program("postgres")

@@ -13,8 +13,8 @@ use crate::campaign_hosts::{CampaignHosts, number};
 const DELAYS: [u32; 3] = [1, 20, 40];
 /// Largest distance of the agreed begins of loads in true time, seconds.
 const TOGETHER: f64 = 2e-3;
-/// An emulated processor may be held up while clocks are read: one try must succeed.
-const TRIES: usize = 3;
+/// Campaigns, whose median is judged: an emulated processor may be held up while clocks are read.
+const CAMPAIGNS: usize = 3;
 
 const PLAN: &str = "pattern = \"ring\"\ntest = \"TCP_RR\"\noptions = [\"--rate\", \"10\"]\n\
                     window = 2\nwarmup = 3\ncooldown = 0.2\n";
@@ -72,11 +72,12 @@ fn begins_behind_different_delays_are_agreed_together() {
     let by_message = spread(&one_way);
     assert!(by_message >= 20e-3, "{one_way:?}");
     note(&format!("a message arrives {by_message} s apart"));
-    let together = (0..TRIES).any(|_| {
-        let agreed = agreed_begins(&hosts);
-        agreed.is_some_and(|agreed| agreed <= TOGETHER)
-    });
-    assert!(together, "the agreed begins are never together");
+    let mut agreed = [f64::INFINITY; CAMPAIGNS];
+    for one in &mut agreed {
+        *one = agreed_begins(&hosts).unwrap_or(*one);
+    }
+    agreed.sort_by(f64::total_cmp);
+    assert!(agreed[CAMPAIGNS / 2] <= TOGETHER, "{agreed:?}");
     hosts.nothing_is_left();
 }
 

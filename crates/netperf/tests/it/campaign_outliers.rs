@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use netperf_testkit::{Bottleneck, environment, eventually, note};
+use netperf_testkit::{Bottleneck, environment, eventually, machine, note};
 use serde_json::Value;
 
 use crate::campaign_hosts::{CampaignHosts, PATIENCE, document};
@@ -71,31 +71,25 @@ fn outliers(document: &Value) -> Vec<(Slow, Option<bool>)> {
 }
 
 /// The second measurement begins once the coordinator has said so: a path that is as fast as the
-/// others from then on was slow for a moment.
+/// others from then on was slow for a moment. It becomes so within the second of load before the
+/// window, if the machine is idle.
 #[test]
+#[ignore = "nightly: some 60 s of load whose rates are compared, on an idle machine"]
 fn what_is_slow_is_reported_and_what_was_slow_for_a_moment_is_not_netns() {
     const RATE: Bottleneck = Bottleneck::new(4_000, 50);
+    let _machine = machine::whole();
     let Some(hosts) = hosts(8, RATE) else { return };
     let (sender, path) = (Slow::Sender(1), Slow::Path(3, 4));
     slow_down(&hosts, sender, RATE, Bottleneck::new(2_000, 50));
     slow_down(&hosts, path, RATE, Bottleneck::new(1_000, 50));
     let plan = "pattern = \"pairs\"\ntest = \"TCP_STREAM\"\nwindow = 0.8\nwarmup = 1\n\
                 cooldown = 0.1\n";
-    let campaign = || {
-        let running = hosts.campaign(plan).spawn();
-        let again = || running.stderr().contains(" again that look wrong");
-        let measured = eventually(PATIENCE * 3, again);
-        assert!(measured, "{}{}", running.stdout(), running.stderr());
-        hosts.star.limit_sending(3, RATE);
-        document(running.finish(), 0)
-    };
-    // On a busy machine the path may become faster when it has been measured again already.
-    let late = |document: &Value| outliers(document).contains(&(path, Some(true)));
-    let mut document = campaign();
-    if late(&document) {
-        slow_down(&hosts, path, RATE, Bottleneck::new(1_000, 50));
-        document = campaign();
-    }
+    let running = hosts.campaign(plan).spawn();
+    let again = || running.stderr().contains(" again that look wrong");
+    let measured = eventually(PATIENCE * 3, again);
+    assert!(measured, "{}{}", running.stdout(), running.stderr());
+    hosts.star.limit_sending(3, RATE);
+    let document = document(running.finish(), 0);
     let found = outliers(&document);
     assert!(found.contains(&(sender, Some(true))), "{found:?}");
     assert!(found.contains(&(path, Some(false))), "{found:?}");

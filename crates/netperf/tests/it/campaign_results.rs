@@ -232,7 +232,7 @@ fn campaigns_of_other_meanings_are_not_compared() {
 #[test]
 fn probes_measure_latency_before_and_beside_the_loads_of_a_mesh() {
     let agents = Agents::new(3);
-    let text = plan("mesh", 0.5, "probe = true\nrecheck = false\n");
+    let text = plan("mesh", 1.0, "probe = true\nrecheck = false\n");
     let finished = agents.campaign(&text).run();
     let said = finished.stderr.clone();
     let document = document(finished, 0);

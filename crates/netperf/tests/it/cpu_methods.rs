@@ -1,5 +1,5 @@
-//! Choice of the method that measures CPU utilisation, at both ends. The looper and
-//! the threads of these tests keep every processor busy.
+//! Choice of the method that measures CPU utilisation, at both ends. The looper keeps every
+//! processor busy, at the lowest priority.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -11,17 +11,17 @@ const SELECTED: &str = "LOCAL_CPU_METHOD,LOCAL_CPU_UTIL,LOCAL_CPU_PEAK_ID,LOCAL_
                         LOCAL_SD,REMOTE_SD";
 
 fn run(client: &Programs, server: &Netserver, words: &[&str]) -> String {
-    let finished = client
-        .client_of(server)
-        .args(["-l", "1"])
-        .args(words)
-        .spawn()
-        .finish();
+    let finished = client.client_of(server).args(words).spawn().finish();
     finished.expect_clean().stdout
 }
 
+/// Half a second, for our client.
+const BRIEF: [&str; 2] = ["--time", "500ms"];
+const SECOND: [&str; 2] = ["-l", "1"];
+
 fn measured(client: &Programs, server: &Netserver, words: &[&str]) -> Values {
-    let words = [words, &["-t", "TCP_RR", "--", "-k", SELECTED]].concat();
+    let length = if client.is_stock() { SECOND } else { BRIEF };
+    let words = [&length, words, &["-t", "TCP_RR", "--", "-k", SELECTED]].concat();
     Values::parse(&run(client, server, &words))
 }
 
@@ -31,12 +31,13 @@ fn makes_sense(values: &Values, whose: &str) {
     let count = number("CPU_COUNT");
     assert!(count >= 1.0, "{values:?}");
     assert!((0.0..count).contains(&number("CPU_PEAK_ID")), "{values:?}");
+    // -1 is that of a method that measured nothing.
     assert!(number("SD") >= 0.0, "{values:?}");
 }
 
 #[test]
 fn both_ends_measure_with_the_method_that_netperf_asks_for() {
-    let _machine = machine::whole();
+    let _slot = machine::slot();
     let server = ours!().serve();
     for (method, letter) in [("procstat", "S"), ("looper", "L")] {
         let values = measured(&ours!(), &server, &["-c", "-C", "--cpu-method", method]);
@@ -52,7 +53,7 @@ fn a_method_that_a_stock_netserver_lacks_can_be_had_at_this_end_alone() {
     let Some(stock) = Programs::stock() else {
         return;
     };
-    let _machine = machine::whole();
+    let _slot = machine::slot();
     let server = Netserver::start(&stock, &Place::Here);
     let values = measured(&ours!(), &server, &["-c", "--cpu-method", "looper"]);
     assert_eq!(values.text("LOCAL_CPU_METHOD"), "L");
@@ -60,6 +61,7 @@ fn a_method_that_a_stock_netserver_lacks_can_be_had_at_this_end_alone() {
 }
 
 #[test]
+#[ignore = "nightly: the looper beside a second of an original"]
 fn a_netserver_has_a_method_of_its_own_for_clients_that_do_not_ask() {
     let Some(stock) = Programs::stock() else {
         return;
@@ -73,18 +75,21 @@ fn a_netserver_has_a_method_of_its_own_for_clients_that_do_not_ask() {
 }
 
 #[test]
+#[ignore = "nightly: the rate of the looper on an idle machine"]
 fn the_rate_of_each_method_can_be_had_from_both_ends() {
     let _machine = machine::whole();
     let server = ours!().serve();
     let rate = |words: &[&str]| -> f64 { run(&ours!(), &server, words).parse().expect("a rate") };
     for test in ["LOC_CPU", "REM_CPU"] {
-        assert!((rate(&["-t", test]) - 100.0).abs() < 1000.0);
+        // Ticks of the kernel.
+        assert!((rate(&["-t", test]) - 100.0).abs() < 0.5);
         assert!(rate(&["-t", test, "--cpu-method", "looper"]) > 100_000.0);
     }
 }
 
 /// netserver has to wait for the end of these, as nothing tells it.
 #[test]
+#[ignore = "nightly: keeps all processors busy"]
 fn no_host_is_busier_than_it_can_be_in_a_connection_test_however_long_netserver_waits() {
     let _machine = machine::whole();
     let server = ours!().serve();

@@ -95,8 +95,8 @@ const CASES: [Case; 6] = [
     },
 ];
 
-/// Every test of flent's with this client and this server, each on a separate cable.
-fn measures_with(client: &Programs, server: &Programs) {
+/// Tests of flent's with this client and this server, each on a separate cable.
+fn measures_with(client: &Programs, server: &Programs, cases: &[Case]) {
     let Some(flent) = peers::flent() else { return };
     if !require::root() {
         return;
@@ -105,7 +105,7 @@ fn measures_with(client: &Programs, server: &Programs) {
     let failures: Vec<String> = std::thread::scope(|scope| {
         let flent = &flent;
         let one = |case| scope.spawn(move || measures(flent, case, client, server));
-        let runs: Vec<_> = CASES.iter().map(one).collect();
+        let runs: Vec<_> = cases.iter().map(one).collect();
         let ended = runs.into_iter().map(|run| run.join().expect("a verdict"));
         ended.filter_map(Result::err).collect()
     });
@@ -211,22 +211,33 @@ fn data_file(folder: &Path) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
+/// Eight streams at the same time.
 #[test]
 fn flent_is_content_with_our_pair_netns() {
-    measures_with(&ours!(), &ours!());
+    measures_with(&ours!(), &ours!(), &[RRUL_BE]);
 }
 
 #[test]
 fn flent_is_content_with_our_client_and_a_stock_server_netns() {
     if let Some(stock) = Programs::stock() {
-        measures_with(&ours!(), &stock);
+        measures_with(&ours!(), &stock, &CASES[..1]);
     }
 }
 
 #[test]
 fn flent_is_content_with_a_stock_client_and_our_server_netns() {
     if let Some(stock) = Programs::stock() {
-        measures_with(&stock, &ours!());
+        measures_with(&stock, &ours!(), &CASES[5..]);
+    }
+}
+
+#[test]
+#[ignore = "nightly: six tests of flent with each of three pairs, of some 6 s of processor time each"]
+fn flent_is_content_with_all_pairs_in_all_its_tests_netns() {
+    measures_with(&ours!(), &ours!(), &CASES);
+    if let Some(stock) = Programs::stock() {
+        measures_with(&ours!(), &stock, &CASES);
+        measures_with(&stock, &ours!(), &CASES);
     }
 }
 
@@ -278,13 +289,25 @@ fn measures_with_iperf(flent: &Path, server: IperfServer) -> Result<(), String> 
 }
 
 #[test]
+fn flent_runs_iperf_with_the_link_and_our_server_netns() {
+    let Some(flent) = peers::flent() else { return };
+    if !require::root() {
+        return;
+    }
+    let _slot = machine::slot();
+    measures_with_iperf(&flent, IperfServer::Ours).expect("all series of data");
+}
+
+/// The original has a race of its own with streams that begin at the same time.
+#[test]
+#[ignore = "nightly: the server of iperf 2, which hangs at times on a busy machine"]
 fn flent_runs_iperf_with_the_link_and_servers_of_both_kinds_netns() {
     let Some(flent) = peers::flent() else { return };
     if !require::root() {
         return;
     }
     let stock = require::require(Path::new(IPERF).exists(), IPERF, "install Debian's iperf");
-    let _slot = machine::slot();
+    let _machine = machine::whole();
     let mut failures = Vec::new();
     for server in [IperfServer::Ours, IperfServer::Stock] {
         if server == IperfServer::Ours || stock {

@@ -76,9 +76,14 @@ fn sdp_tests_run_over_tcp_where_a_library_for_sdp_is_preloaded() {
         "SDP_RR --flows 3",
         "SDP_CRR --flows 3",
     ] {
+        let amount = if test.ends_with("STREAM") || test.ends_with("MAERTS") {
+            "-1M"
+        } else {
+            "-50"
+        };
         let finished = ours!()
             .client_of(&server)
-            .args(["-l", "1", "-P", "0", "-v", "0", "-t"])
+            .args(["-l", amount, "-P", "0", "-v", "0", "-t"])
             .args(test.split(' '))
             .envs(&env)
             .run()
@@ -98,22 +103,22 @@ fn tests_run_their_full_length_over_a_preloaded_socket_library() {
     let options = ["-D", "-f", "-4", "-L", "127.0.0.1"];
     let server = Netserver::start_with(&ours!(), &Place::Here, &options, &env);
     for test in ["TCP_STREAM", "TCP_RR", "UDP_RR"] {
-        let finished = client(&server, test, "2", &env).expect_clean();
+        let finished = client(&server, test, "1", &env).expect_clean();
         let values = finished.values();
         println!("{}", finished.account());
         assert!(
-            values.number("ELAPSED_TIME") > 1.95,
+            values.number("ELAPSED_TIME") > 0.95,
             "{}",
             finished.account()
         );
         assert!(
-            finished.took > Duration::from_millis(1950),
+            finished.took > Duration::from_millis(950),
             "{}",
             finished.account()
         );
         // The library takes 1500 bytes at a time: a short send is not the end.
         assert!(
-            values.count("LOCAL_SEND_CALLS") > 1000,
+            values.count("LOCAL_SEND_CALLS") > 100,
             "{}",
             finished.account()
         );

@@ -9,7 +9,7 @@ fn run(words: &str) -> Finished {
     let words = words.split(' ');
     ours!()
         .client_of(&server)
-        .args(["-l", "0.3"])
+        .args(["--time", "300ms"])
         .args(words)
         .run()
         .expect_clean()

@@ -34,7 +34,7 @@ fn i40_fifty_at_once_start_in_time_and_keep_their_outputs_apart() {
     let crowd: Vec<_> = (0..50)
         .map(|number| {
             let selection =
-                format!("-t TCP_RR -l 2 -P 0 -B n{number} -- -k RESULT_BRAND,DIRECTION");
+                format!("-t TCP_RR -l -200 -P 0 -B n{number} -- -k RESULT_BRAND,DIRECTION");
             client(&server, &selection).patience(seconds(60)).spawn()
         })
         .collect();

@@ -39,7 +39,7 @@ enum Format {
 
 impl Transcript {
     /// The test it runs, in upper case.
-    fn test(&self) -> String {
+    pub(super) fn test(&self) -> String {
         let words = || self.argv.iter().take_while(|word| *word != "--");
         let pairs = words().zip(words().skip(1));
         let apart = pairs.filter(|(word, _)| *word == "-t");

@@ -99,14 +99,52 @@ impl Transcript {
         self.argv.get(at + 1).map(String::as_str)
     }
 
-    /// The same command with another port.
+    /// The same command with another port, and an amount in place of its second: figures are free.
     fn words(&self, port: u16) -> Vec<String> {
-        let at = self.argv.iter().position(|word| word == "-p");
+        let at = |option: &str| {
+            let at = self.argv.iter().position(|word| word == option);
+            at.expect("every transcript here has one")
+        };
         let mut words = self.argv.clone();
-        let value = &mut words[at.expect("every transcript here has one") + 1];
+        let value = &mut words[at("-p") + 1];
         let rest = value.find(',').unwrap_or(value.len());
         value.replace_range(..rest, &port.to_string());
+        words.splice(at("-l")..=at("-l") + 1, self.length().map(str::to_owned));
         words
+    }
+
+    /// So many transactions or bytes. Datagrams, CPU time and interim results need a time, in which
+    /// something arrives on a busy machine, too.
+    fn length(&self) -> [&'static str; 2] {
+        let test = self.test();
+        let has = |wanted: &str| {
+            let mut words = self.argv.iter();
+            words.any(|word| word.eq_ignore_ascii_case(wanted))
+        };
+        let requests = test.contains("_RR") || test.contains("_CC") || test.contains("_CRR");
+        let both_ways = ["rr", "0x6", "send|recv"].iter().any(|word| has(word));
+        let requests = requests || self.connects() || test == "OMNI" && both_ways;
+        let datagrams = ["UDP_STREAM", "DG_STREAM"].contains(&test.as_str())
+            || test == "OMNI" && has("udp") && !requests;
+        if self.is_interim() || datagrams || test.ends_with("_CPU") {
+            ["--time", "300ms"]
+        } else if requests {
+            ["-l", "-20"]
+        } else {
+            ["-l", "-256K"]
+        }
+    }
+
+    /// True if it prints interim results.
+    fn is_interim(&self) -> bool {
+        let global = self.argv.iter().take_while(|word| *word != "--");
+        global.into_iter().any(|word| word.starts_with("-D"))
+    }
+
+    /// True if its own options ask for a connection for each transaction.
+    fn connects(&self) -> bool {
+        let mut own = self.argv.iter().skip_while(|word| *word != "--");
+        own.any(|word| word == "-c")
     }
 }
 

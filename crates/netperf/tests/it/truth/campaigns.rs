@@ -7,7 +7,7 @@ use netperf_testkit::process::signal;
 use netperf_testkit::{Bottleneck, Invocation, Netserver, Running, eventually, machine, ours};
 use serde_json::Value;
 
-use super::{Tolerance, check, held};
+use super::{Tolerance, check};
 use crate::campaign_hosts::{APART, CampaignHosts, PATIENCE, document, number};
 
 /// Absolute error and bound of the offset of each member's clock, seconds.
@@ -42,8 +42,8 @@ fn offsets_of_clocks_lie_within_their_bounds_netns() {
     let Some(hosts) = CampaignHosts::in_other_times(4) else {
         return;
     };
-    let all: Vec<_> = (0..5).flat_map(|_| offsets(&hosts)).collect();
-    let claim = "Error of 20 offsets of clocks beyond their bounds, s";
+    let all: Vec<_> = (0..2).flat_map(|_| offsets(&hosts)).collect();
+    let claim = "Error of 8 offsets of clocks beyond their bounds, s";
     check(claim, 0.0, beyond(&all), Tolerance::AtMost);
 }
 
@@ -80,7 +80,9 @@ fn flood(hosts: &CampaignHosts) -> (Netserver, Running) {
 }
 
 #[test]
+#[ignore = "nightly: a sender that keeps a queue full needs a processor"]
 fn a_queue_in_one_direction_makes_bounds_larger_and_not_wrong_netns() {
+    let _machine = machine::whole();
     let Some(hosts) = CampaignHosts::in_other_times(2) else {
         return;
     };
@@ -91,17 +93,12 @@ fn a_queue_in_one_direction_makes_bounds_larger_and_not_wrong_netns() {
     hosts.star.limit_receiving(coordinator, queue);
     let (_sink, stream) = flood(&hosts);
     let claim = "Error of offsets behind a queue of 40 ms beyond their bounds, s";
-    let measured = || {
-        let loaded: Vec<_> = (0..3).flat_map(|_| offsets(&hosts)).collect();
-        check(claim, 0.0, beyond(&loaded), Tolerance::AtMost);
-        loaded
-    };
-    let bounds = |all: &[(f64, f64)]| all.iter().map(|(_, bound)| bound * 1e3).collect::<Vec<_>>();
+    let loaded: Vec<_> = (0..3).flat_map(|_| offsets(&hosts)).collect();
+    check(claim, 0.0, beyond(&loaded), Tolerance::AtMost);
     let claim = "Bound of offsets behind a queue of 40 ms, median, ms";
-    // A sender that gets no processor leaves the queue empty.
-    let is_queued = |loaded: &Vec<_>| percentile(&mut bounds(loaded), 50) >= 5.0;
-    let loaded = held(measured, is_queued);
-    let bound = percentile(&mut bounds(&loaded), 50);
+    let mut bounds: Vec<f64> = loaded.iter().map(|(_, bound)| bound * 1e3).collect();
+    // Half of the queue is left behind a loss.
+    let bound = percentile(&mut bounds, 50);
     check(claim, 5.0, bound, Tolerance::AtLeast);
     netperf_testkit::note(&format!("idle {idle:?}, loaded {loaded:?}"));
     // The campaign says so. Its own load does not pass the queue.
@@ -143,6 +140,7 @@ const LOADED: f64 = 40.0;
 const LATE: f64 = 10.0;
 
 #[test]
+#[ignore = "nightly: 16 s of load whose rate is judged"]
 fn a_sender_that_is_late_makes_no_sum_of_windows_larger_netns() {
     a_sender_is_late(Tolerance::Percents(LOADED, LATE));
 }
@@ -235,27 +233,6 @@ fn limited(count: u8) -> Option<(CampaignHosts, f64)> {
     Some((hosts, link.tcp_goodput()))
 }
 
-/// The document of a campaign without missing cells. On a busy machine an answer may be late, which
-/// the campaign says.
-fn complete(hosts: &CampaignHosts, plan: &str) -> Value {
-    let run = || hosts.campaign(plan).run();
-    document(held(run, |finished| finished.status.success()), 0)
-}
-
-/// Rates, or sums of them, of a campaign in which all are the truth. A receiver that gets no
-/// processor at the edge of its window counts bytes that came before.
-fn true_rates(
-    hosts: &CampaignHosts,
-    plan: &str,
-    (truth, tolerance): (f64, Tolerance),
-    figures: impl Fn(&[(usize, usize, f64)]) -> Vec<f64>,
-) -> Vec<f64> {
-    let run = || figures(&rates(&complete(hosts, plan)));
-    held(run, |found| {
-        found.iter().all(|&rate| tolerance.holds(truth, rate))
-    })
-}
-
 fn pairs_do_not_share_a_link(count: u8, window: f64, tolerance: Tolerance) {
     let Some((hosts, goodput)) = limited(count) else {
         return;
@@ -264,12 +241,10 @@ fn pairs_do_not_share_a_link(count: u8, window: f64, tolerance: Tolerance) {
         "pattern = \"pairs\"\ntest = \"TCP_STREAM\"\nwindow = {window}\nwarmup = 2\n\
          cooldown = 0.2\n"
     );
-    let rates = true_rates(&hosts, &plan, (goodput, tolerance), |cells| {
-        cells.iter().map(|cell| cell.2).collect()
-    });
+    let rates = rates(&document(hosts.campaign(&plan).run(), 0));
     assert_eq!(rates.len(), usize::from(count) * (usize::from(count) - 1));
     let far = |rate: f64| (rate - goodput).abs();
-    let worst = rates.into_iter();
+    let worst = rates.into_iter().map(|cell| cell.2);
     let worst = worst.max_by(|one, other| far(*one).total_cmp(&far(*other)));
     let claim = format!("Rate of the worst pair of {count} hosts in disjoint rounds, Mbit/s");
     check(&claim, goodput, worst.expect("a rate"), tolerance);
@@ -282,20 +257,19 @@ fn rows_of_a_mesh_have_the_rate_of_the_link(count: u8, window: f64, tolerance: T
     let plan = format!(
         "pattern = \"mesh\"\ntest = \"TCP_STREAM\"\nwindow = {window}\nwarmup = 2\ncooldown = 0.5\n"
     );
-    let rows = true_rates(&hosts, &plan, (goodput, tolerance), |cells| {
-        let row = |host| cells.iter().filter(move |one| one.0 == host);
-        (0..usize::from(count))
-            .map(|host| row(host).map(|one| one.2).sum())
-            .collect()
-    });
-    for (host, row) in rows.into_iter().enumerate() {
+    let cells = rates(&document(hosts.campaign(&plan).run(), 0));
+    for host in 0..usize::from(count) {
+        let row = cells.iter().filter(|one| one.0 == host);
+        let row = row.map(|one| one.2).sum();
         let claim = format!("Sum of the row of host {host} in a mesh of {count}, Mbit/s");
         check(&claim, goodput, row, tolerance);
     }
 }
 
 #[test]
+#[ignore = "nightly: the rates of six rounds of load"]
 fn pairs_of_three_hosts_do_not_share_a_link_netns() {
+    let _machine = machine::whole();
     pairs_do_not_share_a_link(3, 2.0, Tolerance::Percents(LOADED, LATE));
 }
 
@@ -307,7 +281,9 @@ fn pairs_of_eight_hosts_do_not_share_a_link_netns() {
 }
 
 #[test]
+#[ignore = "nightly: the rates of 12 loads"]
 fn rows_of_a_mesh_of_four_have_the_rate_of_the_link_netns() {
+    let _machine = machine::whole();
     rows_of_a_mesh_have_the_rate_of_the_link(4, 4.0, Tolerance::Percents(LOADED, LATE));
 }
 

@@ -19,7 +19,7 @@ fn count(value: &Value) -> u64 {
 fn figures_of_json_are_in_their_units_whatever_the_unit_of_the_table_is() {
     let server = ours!().serve();
     for unit in ["b", "K", "u"] {
-        let options = format!("-t TCP_STREAM --time 300ms -f {unit} --json");
+        let options = format!("-t TCP_STREAM --time 100ms -f {unit} --json");
         let client = ours!().client_of(&server).args(options.split(' '));
         let document = client.run().expect_clean().document();
         let run = &document["iterations"][0];
@@ -48,8 +48,9 @@ fn numbered_datagrams_that_are_lost_are_those_that_the_router_dropped_netns() {
     bench
         .link
         .lose(LinkHost::Server, "udp length > 100", 100, &dropped);
+    // All fit into a receive buffer, whenever netserver reads it.
     let names = "LOCAL_SEND_CALLS,UDP_RECEIVED,UDP_LOST,UDP_DUPLICATED,UDP_REORDERED";
-    let options = format!("-t UDP_STREAM -l 2 -b 5 -w 10ms --sequence -- -m 200 -k {names}");
+    let options = format!("-t UDP_STREAM -l 2 -b 1 -w 10ms --sequence -- -m 200 -k {names}");
     let values = bench.run(&options).values();
     let told = |name: &str| values.number(name);
     let lost = float(bench.link.lost());
@@ -85,7 +86,7 @@ fn retransmissions_are_those_of_the_kernel_netns() {
         .link
         .lose(LinkHost::Server, "ip length 1500", 200, &[10, 11, 120]);
     let before = bench.link.counter(LinkHost::Client, "TcpRetransSegs");
-    let options = "-t TCP_STREAM -l 4 -- -k LOCAL_TRANSPORT_RETRANS";
+    let options = "-t TCP_STREAM -l -3M -- -k LOCAL_TRANSPORT_RETRANS";
     let told = bench
         .run(options)
         .values()
@@ -103,7 +104,7 @@ fn the_intervals_of_transactions_add_up_to_the_total_netns() {
         let Some(bench) = Bench::new(Bottleneck::new(10_000, 50)) else {
             return;
         };
-        let options = format!("-t {test} -l 3 -D -0.2 --json");
+        let options = format!("-t {test} --time 1s -D -0.2 --json");
         let document = bench.run(&options).document();
         let intervals = document["intervals"].as_array().expect("intervals");
         let sum: u64 = intervals
@@ -147,7 +148,8 @@ fn each_flow_received_as_many_datagrams_as_the_kernel_counted_netns() {
     bench
         .link
         .client_egress("tbf rate 20mbit burst 20000 limit 4000000");
-    let options = "-t UDP_STREAM -l 3 --flows 4 --json -- -m 1000";
+    // Less than a receive buffer of each flow, whenever netserver reads it.
+    let options = "-t UDP_STREAM --time 150ms --flows 4 --json -- -m 1000";
     let document = bench.run(options).document();
     let listed = bench
         .link
@@ -186,7 +188,7 @@ fn transactions_are_the_frames_that_crossed_the_link_netns() {
             }
         }'";
     bench.link.shell(LinkHost::Server, rules);
-    let options = "-t UDP_RR -l 2 -- -k LOCAL_RECV_CALLS";
+    let options = "-t UDP_RR --time 500ms -- -k LOCAL_RECV_CALLS";
     let told = bench.run(options).values().number("LOCAL_RECV_CALLS");
     let listed = bench
         .link

@@ -4,10 +4,12 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use netperf_testkit::server::free_port;
-use netperf_testkit::{Bottleneck, Invocation, LinkHost, Netserver, RoutedLink, Scratch, ours};
+use netperf_testkit::{
+    Bottleneck, Invocation, LinkHost, Netserver, RoutedLink, Scratch, machine, ours,
+};
 use serde_json::Value;
 
-use super::{PATIENCE, Tolerance, check, held};
+use super::{PATIENCE, Tolerance, check};
 
 /// As in `throughput`; what is in the queue at the end of the time arrives 0.3 s later.
 const LINK: Bottleneck = Bottleneck::new(2_000, 300);
@@ -56,16 +58,15 @@ impl IperfBench {
 }
 
 #[test]
+#[ignore = "nightly: the rate of a link"]
 fn what_arrives_behind_the_end_has_the_time_that_it_took_netns() {
+    let _machine = machine::whole();
     let Some(bench) = IperfBench::new("--iperf3") else {
         return;
     };
     let (server, truth) = (RoutedLink::SERVER_V4, LINK.tcp_goodput());
     let options = format!("--iperf3 -H {server} --reverse -l 2 --json -- {UNLOST}");
-    let told = held(
-        || bench.throughput(&options),
-        |told| TOLERANCE.holds(truth, *told),
-    );
+    let told = bench.throughput(&options);
     let claim = "netperf --iperf3 --reverse at 2 Mbit/s: goodput, 10^6 bits/s";
     check(claim, truth, told, TOLERANCE);
 
@@ -75,20 +76,19 @@ fn what_arrives_behind_the_end_has_the_time_that_it_took_netns() {
     let options = format!("-c {server} -R -t 2 -i 0.5 -w 32K -J");
     // The bucket passes 10 ms of the rate at once, and a busy machine reads late.
     let (most, bound) = (1.15 * truth, Tolerance::AtMost);
-    let intervals = || {
-        let finished = bench.client(&iperf3, &options).run();
-        let document: Value = serde_json::from_str(&finished.expect_clean().stdout).unwrap();
-        let intervals = document["intervals"].as_array().unwrap();
-        let rate = |one: &Value| one["sum"]["bits_per_second"].as_f64().unwrap() / 1e6;
-        intervals.iter().map(rate).fold(0.0, f64::max)
-    };
-    let told = held(intervals, |told| bound.holds(most, *told));
+    let finished = bench.client(&iperf3, &options).run();
+    let document: Value = serde_json::from_str(&finished.expect_clean().stdout).unwrap();
+    let intervals = document["intervals"].as_array().unwrap();
+    let rate = |one: &Value| one["sum"]["bits_per_second"].as_f64().unwrap() / 1e6;
+    let told = intervals.iter().map(rate).fold(0.0, f64::max);
     let claim = "iperf3 -R at 2 Mbit/s: fastest interval of 0.5 s, 10^6 bits/s";
     check(claim, most, told, bound);
 }
 
 #[test]
+#[ignore = "nightly: the rate of a link"]
 fn an_amount_of_iperf2_has_the_time_until_all_of_it_arrived_netns() {
+    let _machine = machine::whole();
     let Some(bench) = IperfBench::new("--iperf2") else {
         return;
     };
@@ -96,10 +96,7 @@ fn an_amount_of_iperf2_has_the_time_until_all_of_it_arrived_netns() {
     let server = RoutedLink::SERVER_V4;
     let options = format!("--iperf2 -H {server} -l -400000 --json -- {UNLOST}");
     let truth = LINK.tcp_goodput();
-    let told = held(
-        || bench.throughput(&options),
-        |told| TOLERANCE.holds(truth, *told),
-    );
+    let told = bench.throughput(&options);
     let claim = "netperf --iperf2 of 400,000 bytes at 2 Mbit/s: goodput, 10^6 bits/s";
     check(claim, truth, told, TOLERANCE);
 }

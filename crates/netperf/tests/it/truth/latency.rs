@@ -87,11 +87,13 @@ fn latency_is_that_of_the_record(test: &str) {
 }
 
 #[test]
+#[ignore = "nightly: times of transactions, to the microsecond"]
 fn latency_of_tcp_is_that_of_a_preloaded_recorder_netns() {
     latency_is_that_of_the_record("TCP_RR");
 }
 
 #[test]
+#[ignore = "nightly: times of transactions, to the microsecond"]
 fn latency_of_udp_is_that_of_a_preloaded_recorder_netns() {
     latency_is_that_of_the_record("UDP_RR");
 }
@@ -128,6 +130,7 @@ fn stalled(bench: &Bench, client: Invocation) -> (Finished, f64) {
 }
 
 #[test]
+#[ignore = "nightly: a process that starts 80 ms late fails it"]
 fn a_stall_is_the_longest_time_of_a_closed_loop_netns() {
     let Some(bench) = Bench::new(FAST) else {
         return;
@@ -153,6 +156,7 @@ fn a_stall_is_the_longest_time_of_a_closed_loop_netns() {
 }
 
 #[test]
+#[ignore = "nightly: a process that starts 80 ms late fails it"]
 fn a_stall_delays_all_requests_of_an_open_loop_netns() {
     let Some(bench) = Bench::new(FAST) else {
         return;
@@ -181,6 +185,7 @@ fn a_stall_delays_all_requests_of_an_open_loop_netns() {
 }
 
 #[test]
+#[ignore = "nightly: the length of an interval around a stall"]
 fn an_interim_line_of_transactions_waits_for_one_netns() {
     let Some(bench) = Bench::new(FAST) else {
         return;

@@ -40,6 +40,7 @@ fn flent_is_content(link: &Bottleneck, runs: u32, spare: f64, seconds: &str) {
 }
 
 #[test]
+#[ignore = "nightly: 16 s of nine streams on a slow link"]
 fn flent_is_content_on_a_slow_link_netns() {
     flent_is_content(&Bottleneck::new(10_000, 300), 1, 0.0, "5");
 }

@@ -11,6 +11,7 @@ const LINK: Bottleneck = Bottleneck::new(1000, 1000);
 const AFTER: f64 = 2.75;
 
 #[test]
+#[ignore = "nightly: its end is judged to half a second, with its rate"]
 fn a_receiving_test_ends_with_its_time_netns() {
     let Some(bench) = Bench::new(LINK) else {
         return;
@@ -62,6 +63,7 @@ fn netserver_behind_a_long_queue_is_not_lost_netns() {
 }
 
 #[test]
+#[ignore = "nightly: its end is judged to half a second, with its rate"]
 fn both_directions_of_a_slow_connection_end_netns() {
     let link = Bottleneck::new(1000, 300);
     let Some(bench) = Bench::new(link) else {
@@ -83,6 +85,7 @@ fn both_directions_of_a_slow_connection_end_netns() {
 }
 
 #[test]
+#[ignore = "nightly: its end is judged to half a second, with its rate"]
 fn flows_of_a_slow_link_end_with_their_time_netns() {
     let Some(bench) = Bench::new(LINK) else {
         return;
@@ -100,6 +103,7 @@ fn flows_of_a_slow_link_end_with_their_time_netns() {
 
 /// Lines of half a second of a sender that fills a link in two of them.
 #[test]
+#[ignore = "nightly: rates of intervals of half a second"]
 fn interim_lines_of_a_sender_tell_the_rate_of_a_slow_link_netns() {
     for kbit in [1000, 10_000] {
         let link = Bottleneck::new(kbit, 100);

@@ -7,7 +7,7 @@ use netperf_testkit::{
     Bottleneck, Invocation, LinkHost, Programs, RoutedLink, machine, note, ours,
 };
 
-use super::{Bench, SLOW_LINKS, Tolerance, at_once, check, held, shown};
+use super::{Bench, SLOW_LINKS, Tolerance, at_once, check, shown};
 
 /// Runs of each case.
 const RUNS: u32 = 5;
@@ -130,8 +130,7 @@ impl Time {
 
 /// Our client with a netserver, and 2.7.0 with 2.7.0 on another link of the same kind.
 fn pattern_is_complete_and_in_time(link: &Bottleneck, pair: &Pair, runs: u32, seconds: u32) {
-    let run = || times_of_complete_runs(link, pair, runs, seconds).unwrap_or_default();
-    let times = held(run, |times| times.iter().all(|time| time.took <= time.most));
+    let times = times_of_complete_runs(link, pair, runs, seconds).unwrap_or_default();
     times.iter().for_each(Time::check);
 }
 
@@ -205,19 +204,17 @@ fn our_pair() -> Pair {
 }
 
 #[test]
+#[ignore = "nightly: the median time of 15 streams"]
 fn five_receivers_side_by_side_end_with_their_time_netns() {
     /// Results wait in the queue, and are sent again where it dropped them (slow.rs).
     const MOST: f64 = 2.0 + 2.75;
+    let _machine = machine::whole();
     let Some(bench) = Bench::new(Bottleneck::new(2_000, 300)) else {
         return;
     };
     // A result that the queue drops is sent again: one of several rounds may take longer.
-    let rounds = || {
-        let mut streams = Streams::new();
-        (0..3).for_each(|_| phase(&bench, (5, 0), 2, &mut streams));
-        streams
-    };
-    let streams = held(rounds, |streams| median(&streams.receiving) <= MOST);
+    let mut streams = Streams::new();
+    (0..3).for_each(|_| phase(&bench, (5, 0), 2, &mut streams));
     let case = "five TCP_MAERTS of 2 s over a slow link, 3 times";
     check(
         &format!("{case}: complete"),

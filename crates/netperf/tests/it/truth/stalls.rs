@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_testkit::{Bottleneck, Finished, LinkHost, eventually};
 
-use super::{Bench, Tolerance, at_once, check, held};
+use super::{Bench, Tolerance, at_once, check};
 
 const FAST: Bottleneck = Bottleneck::new(100_000, 1000);
 /// Requests of UDP_RR; end marks are empty.
@@ -24,12 +24,12 @@ fn a_lost_datagram_stops_a_test_and_is_told_netns() {
         return;
     };
     for flows in ["", "--flows 2"] {
-        bench.link.lose(LinkHost::Server, REQUESTS, ONCE, &[30, 31]);
+        bench.link.lose(LinkHost::Server, REQUESTS, ONCE, &[3, 4]);
         let words = format!("-t UDP_RR -l 1 {flows} -- -k MAX_LATENCY,TRANSACTION_RATE");
         let finished = bench.client(&words).run().expect_exit(0);
         warns(&finished, "no response at the end of the test");
         warns(&finished, "unless -e gives up requests");
-        // The requests before the loss take a few milliseconds, and a loaded machine is slow.
+        // Three requests before the loss take less than 0.3 s, also on a loaded machine.
         let claim = format!("UDP_RR {flows}: the latency of a lost request lasts to the end");
         let longest = finished.values().number("MAX_LATENCY") / 1e6;
         check(&claim, 0.7, longest, Tolerance::AtLeast);
@@ -43,9 +43,9 @@ fn requests_that_are_given_up_are_counted_netns() {
     };
     for flows in ["", "--flows 2"] {
         bench.link.lose(LinkHost::Server, REQUESTS, 50, &[49]);
-        let words = format!("--json -t UDP_RR --count 500 {flows} -- --recv-timeout 0.25");
+        let words = format!("--json -t UDP_RR --count 120 {flows} -- --recv-timeout 1");
         let finished = bench.client(&words).run().expect_exit(0);
-        warns(&finished, "within 0.25 s (-e)");
+        warns(&finished, "within 1 s (-e)");
         let document = finished.document();
         let told = &document["iterations"][0]["local"]["unanswered_requests"];
         let told = told.as_f64().expect("a count");
@@ -135,36 +135,42 @@ fn a_response_is_matched_with_its_request_after_a_row_of_losses_netns() {
 
 #[test]
 fn a_peer_that_stops_is_seen_in_the_latency_netns() {
-    let Some(bench) = Bench::new(FAST) else {
-        return;
-    };
-    for test in ["TCP_RR", "TCP_CRR", "TCP_RR --flows 2", "TCP_CRR --flows 2"] {
-        let words = format!("-t {test} -l 2 -- -k MAX_LATENCY");
-        let packets = || bench.link.arrived(LinkHost::Server).0;
-        let run = || {
-            let before = packets();
-            let running = bench.client(&words).spawn();
-            let flows = eventually(Duration::from_secs(10), || packets() > before + 200);
-            assert!(flows, "no transactions");
-            bench.signal_sessions("STOP");
-            // Until some time after the end: a response that comes then is late, or was given up.
-            thread::sleep(Duration::from_millis(3500));
-            bench.signal_sessions("CONT");
-            running.finish()
-        };
-        // On a loaded machine, the test may be over before its packets are counted.
-        let stopped = |run: &Finished| run.stderr.contains("no response at the end of the test");
-        let finished = held(run, stopped).expect_exit(0);
-        warns(&finished, "no response at the end of the test");
-        // The transactions before take some 0.1 s, and more than 1 s on a loaded machine.
-        let claim =
-            format!("{test} of 2 s: the latency, where a peer stops soon, lasts to the end");
-        let longest = finished.values().number("MAX_LATENCY") / 1e6;
-        check(&claim, 0.5, longest, Tolerance::AtLeast);
-    }
+    peer_that_stops_is_seen(&["TCP_RR", "TCP_CRR --flows 2"]);
 }
 
 #[test]
+#[ignore = "nightly: all kinds of transactions"]
+fn a_peer_that_stops_is_seen_in_the_latency_of_every_test_netns() {
+    peer_that_stops_is_seen(&["TCP_RR", "TCP_CRR", "TCP_RR --flows 2", "TCP_CRR --flows 2"]);
+}
+
+fn peer_that_stops_is_seen(tests: &[&str]) {
+    at_once(tests, |test| {
+        let Some(bench) = Bench::new(FAST) else {
+            return;
+        };
+        let words = format!("-t {test} -l 4 -- -k MAX_LATENCY");
+        let packets = || bench.link.arrived(LinkHost::Server).0;
+        let before = packets();
+        let running = bench.client(&words).spawn();
+        let flows = eventually(Duration::from_secs(10), || packets() > before + 100);
+        assert!(flows, "no transactions");
+        bench.signal_sessions("STOP");
+        // Until some time after the end: a response that comes then is late, or was given up.
+        thread::sleep(Duration::from_millis(5500));
+        bench.signal_sessions("CONT");
+        let finished = running.finish().expect_exit(0);
+        warns(&finished, "no response at the end of the test");
+        // The transactions before take some 0.1 s, and more than 1 s on a loaded machine.
+        let claim =
+            format!("{test} of 4 s: the latency, where a peer stops soon, lasts to the end");
+        let longest = finished.values().number("MAX_LATENCY") / 1e6;
+        check(&claim, 0.5, longest, Tolerance::AtLeast);
+    });
+}
+
+#[test]
+#[ignore = "nightly: a signal within 2 s after an end"]
 fn a_netserver_that_reads_nothing_at_the_end_is_told_netns() {
     at_once(&["", "--flows 2"], |flows| {
         let Some(bench) = Bench::new(FAST) else {
@@ -192,6 +198,7 @@ fn a_netserver_that_reads_nothing_at_the_end_is_told_netns() {
 
 /// netserver's kernel answers, and nothing moves. netperf once waited for 45 s.
 #[test]
+#[ignore = "nightly: ends are judged to 2 s"]
 fn a_netserver_that_is_stopped_ends_a_stream_soon_netns() {
     at_once(&["", "--flows 2", "--bidirectional same"], |flows| {
         let Some(bench) = Bench::new(FAST) else {
@@ -221,8 +228,27 @@ fn a_netserver_that_is_stopped_ends_a_stream_soon_netns() {
     });
 }
 
+/// The end of it, whenever that is, before the limit of a run.
+#[test]
+fn a_netserver_that_is_stopped_ends_a_stream_as_a_failure_netns() {
+    let Some(bench) = Bench::new(FAST) else {
+        return;
+    };
+    let running = bench.client("--json -t TCP_STREAM -l 1").spawn();
+    let flows_data = || bench.link.arrived(LinkHost::Server).0 > 100;
+    assert!(eventually(Duration::from_secs(10), flows_data), "no data");
+    bench.signal_sessions("STOP");
+    let finished = running.finish().expect_exit(1);
+    bench.signal_sessions("CONT");
+    let document = finished.document();
+    let told = document["partial"]["elapsed_seconds"].as_f64();
+    let claim = "TCP_STREAM of 1 s: time of what was measured where netserver stops, seconds";
+    check(claim, 0.99, told.expect("a figure"), Tolerance::AtLeast);
+}
+
 /// Without numbers, each response after a loss counts for an earlier request.
 #[test]
+#[ignore = "nightly: a median of 20 ms"]
 fn a_response_at_a_rate_belongs_to_its_request_netns() {
     let Some(bench) = Bench::new(FAST) else {
         return;

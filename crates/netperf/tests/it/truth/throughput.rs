@@ -1,8 +1,8 @@
 //! Throughput of links whose rate is known, and the units of it.
 
-use netperf_testkit::{Bottleneck, machine};
+use netperf_testkit::{Bottleneck, machine, ours};
 
-use super::{Bench, Tolerance, at_once, check, held};
+use super::{Bench, Tolerance, at_once, check};
 
 /// Links from slow to fast, and a queue that TCP needs to fill each.
 const LINKS: [Bottleneck; 3] = [
@@ -34,21 +34,23 @@ fn tcp_fills(links: &[Bottleneck], test: &str) {
         };
         let options = format!("-t {test} -l 5 -- -k THROUGHPUT");
         let truth = link.tcp_goodput();
-        // A sender that gets no processor for as long as the queue lasts leaves the link idle.
-        let run = || bench.run(&options).values().number("THROUGHPUT");
-        let told = held(run, |told| tolerance(link).holds(truth, *told));
+        let told = bench.run(&options).values().number("THROUGHPUT");
         let claim = format!("{test} at {} Mbit/s: goodput, 10^6 bits/s", link.rate());
         check(&claim, truth, told, tolerance(link));
     });
 }
 
 #[test]
+#[ignore = "nightly: a sender without a processor for as long as the queue lasts leaves the link idle"]
 fn tcp_fills_a_link_netns() {
+    let _machine = machine::whole();
     tcp_fills(&LINKS, "TCP_STREAM");
 }
 
 #[test]
+#[ignore = "nightly: a sender without a processor for as long as the queue lasts leaves the link idle"]
 fn tcp_fills_a_link_to_netperf_netns() {
+    let _machine = machine::whole();
     tcp_fills(&LINKS, "TCP_MAERTS");
 }
 
@@ -64,8 +66,7 @@ fn datagrams_fill(links: &[Bottleneck]) {
         bench.link.client_egress(&bucket);
         let options = "-t UDP_STREAM -l 5 -- -m 1472 -s 4096 -k REMOTE_RECV_THROUGHPUT";
         let truth = link.udp_goodput();
-        let run = || bench.run(options).values().number("REMOTE_RECV_THROUGHPUT");
-        let told = held(run, |told| tolerance(link).holds(truth, *told));
+        let told = bench.run(options).values().number("REMOTE_RECV_THROUGHPUT");
         let claim = format!(
             "UDP_STREAM at {} Mbit/s: received, 10^6 bits/s",
             link.rate()
@@ -75,7 +76,9 @@ fn datagrams_fill(links: &[Bottleneck]) {
 }
 
 #[test]
+#[ignore = "nightly: a sender without a processor for as long as the queue lasts leaves the link idle"]
 fn a_flood_of_datagrams_arrives_at_the_rate_of_the_link_netns() {
+    let _machine = machine::whole();
     datagrams_fill(&LINKS);
 }
 
@@ -88,27 +91,53 @@ fn a_fast_link_is_filled_netns() {
     datagrams_fill(&FAST);
 }
 
+/// The letter, the name and the bits of each unit.
+const UNITS: [(&str, &str, f64); 4] = [
+    ("k", "10^3bits/s", 1e3),
+    ("m", "10^6bits/s", 1e6),
+    ("K", "KBytes/s", 8.0 * 1024.0),
+    ("M", "MBytes/s", 8.0 * 1024.0 * 1024.0),
+];
+
 #[test]
+fn each_unit_of_throughput_is_that_of_the_bytes_received() {
+    let server = ours!().serve();
+    for (letter, name, bits) in UNITS {
+        let options = format!("-f {letter} -t TCP_STREAM --rate 80M --time 1s");
+        let selected = "THROUGHPUT,THROUGHPUT_UNITS,REMOTE_BYTES_RECVD,ELAPSED_TIME";
+        let client = ours!().client_of(&server).args(options.split(' '));
+        // A busy machine may miss the rate, which changes nothing here.
+        let finished = client.args(["--", "-k", selected]).run().expect_exit(0);
+        let values = finished.values();
+        assert_eq!(values.text("THROUGHPUT_UNITS"), name);
+        let bytes = values.number("REMOTE_BYTES_RECVD");
+        let seconds = values.number("ELAPSED_TIME");
+        let claim = format!("-f {letter}: throughput of the bytes received, {name}");
+        let told = values.number("THROUGHPUT");
+        // The time has two decimals.
+        check(
+            &claim,
+            bytes * 8.0 / bits / seconds,
+            told,
+            Tolerance::Percent(1.0),
+        );
+    }
+}
+
+#[test]
+#[ignore = "nightly: a sender without a processor for as long as the queue lasts leaves the link idle"]
 fn each_unit_of_throughput_is_what_its_name_says_netns() {
-    let units = [
-        ("k", "10^3bits/s", 1e3),
-        ("m", "10^6bits/s", 1e6),
-        ("K", "KBytes/s", 8.0 * 1024.0),
-        ("M", "MBytes/s", 8.0 * 1024.0 * 1024.0),
-    ];
+    let _machine = machine::whole();
     let link = Bottleneck::new(5_000, 60);
-    at_once(&units, |(letter, name, bits)| {
+    at_once(&UNITS, |(letter, name, bits)| {
         let Some(bench) = Bench::new(link) else {
             return;
         };
         let options = format!("-f {letter} -t TCP_STREAM -l 3 -- -k THROUGHPUT,THROUGHPUT_UNITS");
         let truth = link.tcp_goodput() * 1e6 / bits;
-        let run = || {
-            let values = bench.run(&options).values();
-            assert_eq!(values.text("THROUGHPUT_UNITS"), *name);
-            values.number("THROUGHPUT")
-        };
-        let told = held(run, |told| TOLERANCE.holds(truth, *told));
+        let values = bench.run(&options).values();
+        assert_eq!(values.text("THROUGHPUT_UNITS"), *name);
+        let told = values.number("THROUGHPUT");
         let claim = format!("-f {letter} at 5 Mbit/s: goodput, {name}");
         check(&claim, truth, told, TOLERANCE);
     });

@@ -81,8 +81,8 @@ fn a_time_ends_both_directions_on_their_paths() {
     for flows in FLOWS {
         for path in ["--discard", "--splice"] {
             for over in [
-                "--time 200ms --bidirectional same",
-                "--time 1 --bidirectional separate",
+                "--time 400ms --bidirectional same",
+                "--time 400ms --bidirectional separate",
             ] {
                 // Little is under way when the time is over, so that all of it counts.
                 let buffers = "-s 65536 -S 65536";
@@ -125,7 +125,7 @@ fn a_ring_has_each_direction_on_its_path() {
         "--segment-offload on --flows 3",
         "--batch 2 --segment-offload on",
     ] {
-        let words = format!("--time 1 --bidirectional same --io uring {path}");
+        let words = format!("--count 60000 --bidirectional same --io uring {path}");
         let values = datagrams_arrive(&server, &words);
         assert!(values.number("LOCAL_MESSAGES_PER_CALL") > 1.0, "{values:?}");
     }
@@ -142,7 +142,7 @@ fn many_datagrams_in_a_call_go_both_ways() {
             ("--batch 8 --io poll", true),
             ("--discard", false),
         ] {
-            let words = format!("--time 1 --bidirectional same {path} {flows}");
+            let words = format!("--count 60000 --bidirectional same {path} {flows}");
             let values = datagrams_arrive(&server, &words);
             for end in ["LOCAL", "REMOTE"] {
                 let per_call = values.number(&format!("{end}_MESSAGES_PER_CALL"));
@@ -150,7 +150,7 @@ fn many_datagrams_in_a_call_go_both_ways() {
             }
         }
     }
-    let words = "--time 1 --bidirectional separate --batch 8 --discard";
+    let words = "--count 60000 --bidirectional separate --batch 8 --discard";
     datagrams_arrive(&server, words);
 }
 
@@ -159,7 +159,7 @@ fn an_end_may_have_a_path_that_the_other_has_not() {
     let server = ours!().serve();
     for flows in FLOWS {
         for (batch, with, without) in [("8,", "LOCAL", "REMOTE"), (",8", "REMOTE", "LOCAL")] {
-            let words = format!("--time 1 --bidirectional same --batch {batch} {flows}");
+            let words = format!("--count 60000 --bidirectional same --batch {batch} {flows}");
             let values = datagrams_arrive(&server, &words);
             let per_call = |end: &str| values.number(&format!("{end}_MESSAGES_PER_CALL"));
             assert!(per_call(with) > 1.0, "{values:?}");
@@ -173,7 +173,7 @@ fn numbers_are_read_from_batches_that_go_both_ways() {
     let server = ours!().serve();
     for flows in FLOWS {
         for path in ["--batch 8", "--segment-offload on"] {
-            let words = format!("--time 1 --bidirectional same --sequence {path} {flows}");
+            let words = format!("--count 60000 --bidirectional same --sequence {path} {flows}");
             let values = datagrams_arrive(&server, &words);
             for (sender, receiver) in [("LOCAL", "REMOTE"), ("REMOTE", "LOCAL")] {
                 let count = |end: &str, name: &str| values.count(&format!("{end}_{name}"));

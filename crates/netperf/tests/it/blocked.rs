@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use netperf_testkit::{
-    Bottleneck, Finished, Invocation, LinkHost, Netserver, Programs, RoutedLink, ours,
+    Bottleneck, Finished, Invocation, LinkHost, Netserver, Programs, RoutedLink, Running, ours,
 };
 
 /// A link whose router drops or rejects all data except that of netserver's port.
@@ -36,12 +36,22 @@ impl Firewall {
     }
 
     fn run(&self, options: &str) -> Finished {
+        self.spawn(options).finish()
+    }
+
+    fn spawn(&self, options: &str) -> Running {
         let port = self.server.port().to_string();
         Invocation::new(&ours!().netperf)
             .args(["-H", RoutedLink::SERVER_V4, "-p", &port])
             .args(options.split_whitespace())
             .within(&self.link.place(LinkHost::Client))
-            .run()
+            .spawn()
+    }
+
+    /// Runs them side by side, as each waits for what never comes.
+    fn run_all<const N: usize>(&self, all: [String; N]) -> [Finished; N] {
+        let running = all.map(|options| self.spawn(&options));
+        running.map(Running::finish)
     }
 }
 
@@ -57,12 +67,13 @@ fn datagrams_that_all_get_lost_are_a_failure_netns() {
     let Some(wall) = Firewall::new("drop") else {
         return;
     };
-    for (options, what) in [
+    let cases = [
         ("-t UDP_RR", "no transaction was completed"),
         ("-t UDP_STREAM -- -m 1000", "bytes arrived at netserver"),
         ("-t UDP_STREAM", "(use 1472 bytes at most)"),
-    ] {
-        let run = wall.run(&format!("--time 300ms {options}"));
+    ];
+    let runs = wall.run_all(cases.map(|(options, _)| format!("--time 300ms {options}")));
+    for ((_, what), run) in cases.into_iter().zip(runs) {
         let (stdout, stderr) = (&run.stdout, &run.stderr);
         assert_eq!(run.status.code(), Some(1), "{}", run.account());
         // The classic table is the same as ever.
@@ -86,11 +97,12 @@ fn nothing_arrives_at_a_stock_netserver_either_and_it_has_no_other_port_netns() 
     let Some(wall) = Firewall::before(&stock, "drop") else {
         return;
     };
-    for (options, what) in [
+    let cases = [
         ("-t UDP_RR", "no transaction was completed"),
         ("-t UDP_STREAM -- -m 1000", "bytes arrived at netserver"),
-    ] {
-        let run = wall.run(&format!("-l 1 {options}"));
+    ];
+    let runs = wall.run_all(cases.map(|(options, _)| format!("-l 1 {options}")));
+    for ((_, what), run) in cases.into_iter().zip(runs) {
         assert_eq!(run.status.code(), Some(1), "{}", run.account());
         assert!(run.stderr.contains(what), "{}", run.account());
         let end = run.stderr.ends_with(": open that port\n");
@@ -108,8 +120,8 @@ fn many_flows_without_data_are_a_failure_netns() {
     let Some(wall) = Firewall::new("drop") else {
         return;
     };
-    for test in ["UDP_RR", "UDP_STREAM -- -m 1000"] {
-        let run = wall.run(&format!("--time 300ms --flows 2 -t {test}"));
+    let tests = ["UDP_RR", "UDP_STREAM -- -m 1000"];
+    for run in wall.run_all(tests.map(|test| format!("--time 300ms --flows 2 -t {test}"))) {
         assert_eq!(run.status.code(), Some(1), "{}", run.account());
         assert!(run.stderr.contains("firewall"), "{}", run.account());
     }
@@ -133,8 +145,8 @@ fn without_a_response_no_latency_is_reported_netns() {
         return;
     };
     let cause = "no transaction was completed";
-    for words in ["--human", "--human -- -e 0.1", "--human --rate 100"] {
-        let run = wall.run(&format!("-t UDP_RR --time 300ms {words}"));
+    let words = ["--human", "--human -- -e 0.1", "--human --rate 100"];
+    for run in wall.run_all(words.map(|words| format!("-t UDP_RR --time 300ms {words}"))) {
         let latency = run.stdout.lines().find(|line| line.starts_with("Latency"));
         assert_eq!(latency, Some("Latency   no response"), "{}", run.account());
         let failed = format!("Failed    {cause}");
@@ -143,8 +155,9 @@ fn without_a_response_no_latency_is_reported_netns() {
         assert_eq!(run.stderr.matches(cause).count(), 1, "{}", run.account());
     }
     let columns = "P50_LATENCY,MEAN_LATENCY,MAX_LATENCY,MAX_LATENCY_NS";
-    for wait in ["", "-e 0.1"] {
-        let run = wall.run(&format!("-t UDP_RR --time 300ms -- {wait} -k {columns}"));
+    let options =
+        ["", "-e 0.1"].map(|wait| format!("-t UDP_RR --time 300ms -- {wait} -k {columns}"));
+    for run in wall.run_all(options) {
         let printed: Vec<&str> = run.stdout.lines().skip(1).collect();
         let expected = [
             "P50_LATENCY=-1",
@@ -161,7 +174,8 @@ fn json_tells_that_nothing_arrived_netns() {
     let Some(wall) = Firewall::new("drop") else {
         return;
     };
-    let run = wall.run("-t UDP_RR --time 300ms --json");
+    let options = ["--json", "--json-stream"];
+    let [run, streamed] = wall.run_all(options.map(|one| format!("-t UDP_RR --time 300ms {one}")));
     assert_eq!(run.status.code(), Some(1), "{}", run.account());
     let document: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
     assert_eq!(document["complete"], false);
@@ -170,9 +184,8 @@ fn json_tells_that_nothing_arrived_netns() {
     assert_eq!(document["error"]["message"], run.stderr.trim_end());
     assert_eq!(document["warnings"][0]["code"], "unheard");
     assert_eq!(document["iterations"].as_array().map(Vec::len), Some(1));
-    let run = wall.run("-t UDP_RR --time 300ms --json-stream");
-    assert_eq!(run.status.code(), Some(1), "{}", run.account());
-    let last = run.stdout.lines().last().expect("an event");
+    assert_eq!(streamed.status.code(), Some(1), "{}", streamed.account());
+    let last = streamed.stdout.lines().last().expect("an event");
     assert!(last.starts_with("{\"event\":\"error\""), "{last}");
 }
 
@@ -307,7 +320,7 @@ fn one_port_is_used_on_demand_when_the_data_port_is_blocked_netns() {
         );
         assert!(run.stderr.ends_with(chosen), "{}", run.stderr);
         wall.link.shell(LinkHost::Router, "nft flush ruleset");
-        wall.run(&format!("-t {test} -l 1 --one-port auto"))
+        wall.run(&format!("--time 100ms --one-port auto -t {test}"))
             .expect_clean();
     }
 }

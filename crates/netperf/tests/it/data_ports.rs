@@ -1,10 +1,10 @@
 //! Data ports of netserver: a port that the client names, and the operator's range.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use netperf_os::{Domain, Socket, Type};
+use netperf_testkit::server::free_ports;
 use netperf_testkit::{Finished, Netserver, Place, Programs, eventually, ours};
 
 /// A range of ports, and sockets that occupy some of them.
@@ -17,13 +17,7 @@ struct DataPortRange {
 impl DataPortRange {
     /// A range in which no port is in use, outside of those that the kernel gives to sockets.
     fn free(count: u16) -> Self {
-        static RANGES: AtomicU16 = AtomicU16::new(0);
-        let own = u16::try_from(std::process::id() % 100).expect("a small number") * 10;
-        let start = 10_000 + (own + RANGES.fetch_add(1, Ordering::Relaxed)) * 20;
-        let first = (start..32_000)
-            .step_by(20)
-            .find(|first| (*first..first + count).all(|port| occupy(port).is_ok()))
-            .expect("free ports");
+        let first = free_ports(count);
         Self {
             first,
             last: first + count - 1,

@@ -72,7 +72,7 @@ fn a_time_a_rate_and_a_warm_up_hold_for_connections_that_are_set_up() {
         );
         assert_eq!(rated["rate"]["sent"], 20, "{transport}: {rated}");
         assert_eq!(rated["rate"]["unanswered_requests"], 0, "{transport}");
-        let timed = format!("-t OMNI --time 1500ms --warmup 300ms -b 1 -w 5 --flows 2 {kind}");
+        let timed = format!("-t OMNI --time 500ms --warmup 100ms -b 1 -w 5 --flows 2 {kind}");
         let timed = &measured(&server, &timed)["iterations"][0];
         let all = timed["local"]["transactions"].as_u64();
         assert!(all > Some(0), "{transport}: {timed}");
@@ -95,7 +95,7 @@ fn connections_of_dccp_have_flows_where_the_kernel_has_dccp() {
     if !Lab::Vm.is_here() {
         return;
     }
-    let run = &measured(&server, &format!("-t OMNI --time 1500ms {kind}"))["iterations"][0];
+    let run = &measured(&server, &format!("-t OMNI --time 500ms {kind}"))["iterations"][0];
     let [asked, answered] = ["local", "remote"].map(|end| run[end]["transactions"].as_u64());
     assert!(asked > Some(0) && asked <= answered, "{run}");
     assert_eq!(run["local"]["workers"]["threads"], 2, "{run}");

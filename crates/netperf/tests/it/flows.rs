@@ -42,7 +42,7 @@ fn under_way(server: &Netserver, words: &str) -> Running {
 
 /// True if the sessions of a netserver end soon.
 fn nobody_is_served(server: &Netserver) -> bool {
-    eventually(Duration::from_secs(10), || server.sessions().is_empty())
+    eventually(Duration::from_secs(30), || server.sessions().is_empty())
 }
 
 /// Both ends counted the same bytes, and some.
@@ -69,8 +69,9 @@ fn both_ends_count_the_same_whatever_the_number_of_flows_and_threads() {
     for (test, sends, receives) in TESTS {
         for flows in [1, 7, 64] {
             for threads in [1, 2] {
-                let words =
-                    format!("-t {test} -l 1 --flows {flows} --threads {threads} -- -k {SELECTION}");
+                let words = format!(
+                    "-t {test} --time 100ms --flows {flows} --threads {threads} -- -k {SELECTION}"
+                );
                 let finished = run(&server, &words).expect_clean();
                 let (values, account) = (finished.values(), finished.account());
                 agree(&values, sends, receives, &account);
@@ -79,7 +80,8 @@ fn both_ends_count_the_same_whatever_the_number_of_flows_and_threads() {
                 assert_eq!(values.count("LOCAL_THREADS"), threads, "{account}");
                 assert_eq!(values.count("REMOTE_THREADS"), threads, "{account}");
                 assert!(values.number("THROUGHPUT") > 0.0, "{account}");
-                assert!(values.number("START_SKEW_USEC") >= 0.0, "{account}");
+                let skew = values.number("START_SKEW_USEC");
+                assert_eq!(skew > 0.0, flows > 1, "{account}");
                 let fairness = values.number("FAIRNESS");
                 assert!(fairness > 0.0 && fairness <= 1.0, "{account}");
             }
@@ -97,13 +99,14 @@ fn ipv6() -> bool {
 fn flows_run_over_ipv6_and_over_other_transports_than_tcp() {
     let server = ours!().serve();
     if ipv6() {
-        let words = format!("-t TCP_RR -l 1 --flows 5 -- -k {SELECTION}");
+        let words = format!("-t TCP_RR --time 100ms --flows 5 -- -k {SELECTION}");
         let finished = client(&server, "::1", &words).run().expect_clean();
         agree(&finished.values(), true, true, &finished.account());
     }
     for transport in ["unix", "unix-seqpacket"] {
-        let words =
-            format!("-t OMNI -l 1 --flows 5 -- -T {transport} -d send|recv -r 8,8 -k {SELECTION}");
+        let words = format!(
+            "-t OMNI --time 100ms --flows 5 -- -T {transport} -d send|recv -r 8,8 -k {SELECTION}"
+        );
         let finished = run(&server, &words).expect_clean();
         agree(&finished.values(), true, true, &finished.account());
     }
@@ -114,7 +117,7 @@ fn two_thousand_flows_are_opened_served_and_closed() {
     let _slot = machine::slot();
     let server = ours!().serve();
     for (test, sends, receives) in TESTS {
-        let words = format!("-t {test} -l 1 --flows 2000 -- -k {SELECTION}");
+        let words = format!("-t {test} --time 100ms --flows 2000 -- -k {SELECTION}");
         let finished = run(&server, &words).expect_clean();
         agree(&finished.values(), sends, receives, &finished.account());
         assert_eq!(finished.values().count("FLOWS"), 2000);
@@ -159,7 +162,13 @@ fn a_netserver_of_another_make_serves_each_flow_over_a_control_connection_of_its
     let server = Netserver::start(&stock, &Place::Here);
     for (test, sends, receives) in TESTS {
         for flows in [1, 7] {
-            let words = format!("-t {test} -l 1 --flows {flows} --threads 2, -- -k {SELECTION}");
+            // An amount is enough, but for the end of time of a sender that does not count all.
+            let limit = match test {
+                "TCP_RR" => "-l -700",
+                "TCP_MAERTS" if flows > 1 => "-l 1",
+                _ => "-l -3000000",
+            };
+            let words = format!("-t {test} {limit} --flows {flows} --threads 2, -- -k {SELECTION}");
             let finished = run(&server, &words).expect_clean();
             let (values, account) = (finished.values(), finished.account());
             if sends {
@@ -197,7 +206,7 @@ fn confidence_repeats_a_test_of_many_flows_over_the_same_control_connections() {
     let servers = [Some(ours!()), Programs::stock()];
     for programs in servers.iter().flatten() {
         let server = Netserver::start(programs, &Place::Here);
-        let words = "-t TCP_RR -l 1 --flows 3 -i 3,3 -I 99,1 --json";
+        let words = "-t TCP_RR -l -60 --flows 3 -i 3,3 -I 99,1 --json";
         let finished = run(&server, words).expect_clean();
         let document = finished.document();
         let iterations = document["iterations"].as_array().expect("iterations");
@@ -356,11 +365,11 @@ fn a_netserver_of_another_make_serves_further_kinds_as_well() {
     };
     let server = Netserver::start(&stock, &Place::Here);
     for test in ["UDP_RR", "TCP_CRR"] {
-        let words = format!("-t {test} -l 1 --flows 4 -- -k {SELECTION}");
+        let words = format!("-t {test} -l -200 --flows 4 -- -k {SELECTION}");
         let finished = run(&server, &words).expect_clean();
         agree(&finished.values(), true, true, &finished.account());
     }
-    let words = format!("-t UDP_STREAM -l 1 --flows 4 -- -m 1000 -k {SELECTION}");
+    let words = format!("-t UDP_STREAM -l -40000 --flows 4 -- -m 1000 -k {SELECTION}");
     let values = run(&server, &words).expect_clean().values();
     assert!(values.count("REMOTE_BYTES_RECVD") > 0);
 }
@@ -368,7 +377,7 @@ fn a_netserver_of_another_make_serves_further_kinds_as_well() {
 #[test]
 fn json_has_every_flow_and_the_threads_that_served_them() {
     let server = ours!().serve();
-    let words = "-t TCP_RR -j -l 1 --flows 5 --cpus 0 --remote-cpus 0,0 --json -c -C";
+    let words = "-t TCP_RR -j --time 100ms --flows 5 --cpus 0 --remote-cpus 0,0 --json -c -C";
     let document = run(&server, words).expect_clean().document();
     let run = &document["iterations"][0];
     let each = run["flows"]["each"].as_array().expect("flows");
@@ -399,7 +408,8 @@ fn only_the_middle_counts_between_warm_up_and_cool_down() {
         ("TCP_STREAM", "sent_bytes"),
         ("TCP_MAERTS", "received_bytes"),
     ] {
-        let words = format!("-t {test} -j -l 1 --flows 4 --warmup 500ms --cooldown 0.5 --json");
+        let words =
+            format!("-t {test} -j --time 300ms --flows 4 --warmup 150ms --cooldown 0.15 --json");
         let document = run(&server, &words).expect_clean().document();
         let run = &document["iterations"][0];
         let whole = run["local"][work].as_u64().expect("a count");
@@ -411,7 +421,7 @@ fn only_the_middle_counts_between_warm_up_and_cool_down() {
         );
         // The length of the middle was asked for, whatever the host did before and after.
         let seconds = run["flows"]["counted_seconds"].as_f64().expect("a time");
-        assert!((0.5..3.0).contains(&seconds), "{test}: {seconds}");
+        assert!((0.25..3.0).contains(&seconds), "{test}: {seconds}");
         assert!(run["elapsed_seconds"].as_f64() > Some(seconds), "{test}");
         let rate = document["result"]["throughput"].as_f64();
         assert!(rate > Some(0.0), "{test}");
@@ -539,11 +549,11 @@ fn a_killed_client_leaves_no_session_behind() {
 fn flows_use_the_data_paths_of_one_flow() {
     let server = ours!().serve();
     for (options, sends) in [
-        ("-t TCP_STREAM -l 1 --zerocopy", true),
-        ("-t TCP_STREAM -l 1 --splice", true),
-        ("-t TCP_MAERTS -l 1 --splice", false),
-        ("-t TCP_STREAM -l 1 --io auto", true),
-        ("-t TCP_STREAM -l 1 -k 64,64", true),
+        ("-t TCP_STREAM -l -3000000 --zerocopy", true),
+        ("-t TCP_STREAM -l -3000000 --splice", true),
+        ("-t TCP_MAERTS -l -3000000 --splice", false),
+        ("-t TCP_STREAM -l -3000000 --io auto", true),
+        ("-t TCP_STREAM -l -3000000 -k 64,64", true),
     ] {
         let words = format!("{options} --flows 3 --threads 2 -- -k {SELECTION}");
         let finished = run(&server, &words).expect_clean_or_copied();
@@ -608,7 +618,7 @@ fn both_ends_of_many_flows_have_a_flow_label() {
     }
     let server = ours!().serve();
     for test in ["UDP_STREAM", "UDP_RR"] {
-        let words = format!("-t {test} -l 1 --flows 2 --flow-label 74565 --json");
+        let words = format!("-t {test} --time 50ms --flows 2 --flow-label 74565 --json");
         let finished = client(&server, "::1", &words).run().expect_clean();
         let document = document(&finished);
         for end in ["local", "remote"] {

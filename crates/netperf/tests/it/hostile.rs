@@ -147,8 +147,10 @@ pub(crate) fn request(words: &[&str]) -> Frame {
     stream.set_read_timeout(Some(seconds(20))).expect("a limit");
     let mut bytes = [0; FRAME_LEN];
     stream.read_exact(&mut bytes).expect("a request");
-    drop(stream);
+    // It would wait for an answer.
+    running.signal("KILL");
     running.finish();
+    drop(stream);
     Frame::from_bytes(bytes)
 }
 

@@ -210,7 +210,7 @@ fn a_ring_has_the_kernel_split_and_join_datagrams() {
     let server = ours!().serve();
     for options in ["", "--batch 4", "--flows 2", "--io uring, --batch 4,"] {
         for (kind, sender, receiver) in [("send", "LOCAL", "REMOTE"), ("recv", "REMOTE", "LOCAL")] {
-            let words = format!("-t OMNI --io uring --segment-offload on {options} --time 1");
+            let words = format!("-t OMNI --io uring --segment-offload on {options} --time 200ms");
             let words: Vec<&str> = words.split_whitespace().collect();
             let test = ["-T", "udp", "-d", kind, "-m", "500,500"];
             let values = measured(&server, HERE, &words, &test);

@@ -216,38 +216,44 @@ fn a_stock_client_measures_udp_and_both_ends_count_the_same_datagrams() {
     if !iperf() {
         return;
     }
-    for (host, families) in [("127.0.0.1", &[][..]), ("::1", &["-V"])] {
-        let served = ServedIperf2::start(&[]);
-        let mut expected = 0;
-        for options in FLOWS {
-            let words = [&["-u"], options, families].concat();
-            let done = served.iperf(host, &words);
-            let streams = if options.contains(&"-P") { 8 } else { 1 };
-            expected += streams;
-            let records = served.wait(expected);
-            let records = &records[expected - streams..];
-            let text = &done.stdout;
-            assert!(done.stderr.is_empty(), "{words:?}: {}", done.stderr);
-            let lines = |part: &str| text.lines().filter(|line| line.contains(part)).count();
-            let two_way = options.contains(&"-R") || options.contains(&"--full-duplex");
-            let reports = if two_way { 0 } else { streams };
-            assert_eq!(lines("Server Report"), reports, "{words:?}: {text}");
-            assert_eq!(
-                lines(" 0/"),
-                reports + usize::from(two_way),
-                "{words:?}: {text}"
-            );
-            for record in records {
-                assert_eq!(record["end"], "finished", "{words:?}: {record}");
-            }
-            if let Some(count) = sent_datagrams(text).filter(|_| reports == 1) {
-                // The original prints one more than it sends.
-                assert!(
-                    text.contains(&format!(" 0/{} ", count - 1)),
-                    "{words:?}: {text}"
-                );
+    // Side by side: a client waits for most of its time.
+    std::thread::scope(|scope| {
+        for host in [("127.0.0.1", &[][..]), ("::1", &["-V"])] {
+            for options in FLOWS {
+                scope.spawn(move || measure_flows(host, options));
             }
         }
+    });
+}
+
+/// Runs a client of datagrams and compares what it prints with the records of its flows.
+fn measure_flows((host, families): (&str, &[&str]), options: &[&str]) {
+    let served = ServedIperf2::start(&[]);
+    let words = [&["-u"], options, families].concat();
+    let done = served.iperf(host, &words);
+    let streams = if options.contains(&"-P") { 8 } else { 1 };
+    let records = served.wait(streams);
+    let text = &done.stdout;
+    assert!(done.stderr.is_empty(), "{words:?}: {}", done.stderr);
+    let lines = |part: &str| text.lines().filter(|line| line.contains(part)).count();
+    let two_way = options.contains(&"-R") || options.contains(&"--full-duplex");
+    let reports = if two_way { 0 } else { streams };
+    assert_eq!(lines("Server Report"), reports, "{words:?}: {text}");
+    assert_eq!(
+        lines(" 0/"),
+        reports + usize::from(two_way),
+        "{words:?}: {text}"
+    );
+    assert_eq!(records.len(), streams, "{words:?}: {records:#?}");
+    for record in records {
+        assert_eq!(record["end"], "finished", "{words:?}: {record}");
+    }
+    if let Some(count) = sent_datagrams(text).filter(|_| reports == 1) {
+        // The original prints one more than it sends.
+        assert!(
+            text.contains(&format!(" 0/{} ", count - 1)),
+            "{words:?}: {text}"
+        );
     }
 }
 

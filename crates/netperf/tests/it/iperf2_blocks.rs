@@ -79,38 +79,47 @@ fn sent_to_client(program: &Path, direction: Iperf2Direction) -> (ClientHeader, 
 
 #[test]
 fn blocks_of_servers_have_times_in_each_direction() {
-    let Some(stock) = stock() else { return };
     let scratch = Scratch::new();
-    let own = link(&scratch);
+    blocks_have_times(&link(&scratch));
+}
+
+// The server of the original sometimes does not end, or not begin, a test of this client: beside 8
+// busy loops 13 of 40 runs hang.
+#[test]
+#[ignore = "nightly: the server of the original, which has a race of its own, on a machine that is not busy"]
+fn blocks_of_servers_of_the_original_have_the_same_times() {
+    let Some(stock) = stock() else { return };
+    blocks_have_times(&stock);
+}
+
+fn blocks_have_times(program: &Path) {
     for direction in [
         Iperf2Direction::Reverse,
         Iperf2Direction::FullDuplex,
         Iperf2Direction::Dual,
         Iperf2Direction::Tradeoff,
     ] {
-        for program in [&stock, &own] {
-            let (asked, arrived) = sent_to_client(program, direction);
-            let case = format!("{}: {direction:?}", program.display());
-            assert_eq!(arrived.len(), HEADER + BLOCKS * BLOCK, "{case}");
-            let (header, blocks) = arrived.split_at(HEADER);
-            let decoded = ClientHeader::decode(header).expect("a header");
-            let start = decoded.rate_start.expect("a start").start;
-            // All but the start is certain.
-            let expected = timed_header(&asked, start).expect("times");
-            assert_eq!(header, expected, "{case}");
-            let asked = asked.rate_start.expect("a start").start;
-            assert!(start.micros() >= asked.micros(), "{case}");
-            for (at, block) in blocks.chunks(BLOCK).enumerate() {
-                let head: &[u8; BLOCK_TIMES_LEN] = block.first_chunk().expect("a block");
-                let times = BlockTimes::read(head);
-                let number = u32::try_from(at + 1).expect("a number");
-                assert_eq!(
-                    (times.number, times.size, times.sum),
-                    (number, 1000, 1000 * number),
-                    "{case}"
-                );
-                assert!(times.sent.micros() >= times.start.micros(), "{case}");
-            }
+        let (asked, arrived) = sent_to_client(program, direction);
+        let case = format!("{}: {direction:?}", program.display());
+        assert_eq!(arrived.len(), HEADER + BLOCKS * BLOCK, "{case}");
+        let (header, blocks) = arrived.split_at(HEADER);
+        let decoded = ClientHeader::decode(header).expect("a header");
+        let start = decoded.rate_start.expect("a start").start;
+        // All but the start is certain.
+        let expected = timed_header(&asked, start).expect("times");
+        assert_eq!(header, expected, "{case}");
+        let asked = asked.rate_start.expect("a start").start;
+        assert!(start.micros() >= asked.micros(), "{case}");
+        for (at, block) in blocks.chunks(BLOCK).enumerate() {
+            let head: &[u8; BLOCK_TIMES_LEN] = block.first_chunk().expect("a block");
+            let times = BlockTimes::read(head);
+            let number = u32::try_from(at + 1).expect("a number");
+            assert_eq!(
+                (times.number, times.size, times.sum),
+                (number, 1000, 1000 * number),
+                "{case}"
+            );
+            assert!(times.sent.micros() >= times.start.micros(), "{case}");
         }
     }
 }

@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Scratch, eventually, note, ours, require,
-    server::free_port,
+    Finished, Invocation, Netserver, Place, Scratch, eventually, ours, require, server::free_port,
 };
 
 use super::iperf2_served::Served;
-use crate::truth::held;
 
 const IPERF: &str = "/usr/bin/iperf";
 
@@ -72,27 +70,13 @@ impl Link {
         self.0.path().join("iperf")
     }
 
-    /// A test in both directions. On a busy machine, one connection back in some hundred has not
-    /// come in 10 s, for a reason that is not known; three in a row fail.
-    fn run_both_ways(&self, server: &Iperf2Server, kind: &str) -> Finished {
-        let run = || {
-            let back = free_port().to_string();
-            self.begin(
-                server,
-                &[kind, "-L", &back, "-t", "1", "-b", "8m", "-l", "8K"],
-            )
-        };
-        let has_come = |done: &Finished| {
-            let has_come = !done.stderr.contains("did not connect back");
-            if !has_come {
-                note(&done.account());
-            }
-            has_come
-        };
-        let done = held(run, has_come);
-        assert!(done.status.success(), "{kind}: {done:?}");
-        assert!(done.stderr.is_empty(), "{kind}: {done:?}");
-        done
+    /// A test in both directions.
+    fn run_both_ways(&self, server: &Iperf2Server, kind: &str) {
+        let back = free_port().to_string();
+        let words = [kind, "-L", &back, "-t", "0.5", "-b", "8m", "-l", "8K"];
+        let done = self.run(server, &words);
+        let rows = done.stdout.lines().filter(|line| line.contains(" 0.0000-"));
+        assert_eq!(rows.count(), 2, "{}", done.stdout);
     }
 
     fn begin(&self, server: &Iperf2Server, words: &[&str]) -> Finished {
@@ -127,32 +111,50 @@ const STREAMS: [(&[&str], usize); 8] = [
 ];
 
 #[test]
-fn tcp_is_measured_to_both_kinds_of_servers() {
+fn tcp_is_measured_to_our_server() {
     let link = Link::new();
-    for (words, rows) in STREAMS {
-        // The original may abort after parallel streams: each case has its own.
-        let servers = [Iperf2Server::stock(&[]), Some(Iperf2Server::ours())];
-        for server in servers.into_iter().flatten() {
-            let done = link.run(&server, words);
-            let found = done.stdout.lines().filter(|line| line.contains(" 0.0000-"));
-            assert_eq!(found.count(), rows, "{words:?}: {}", done.stdout);
-        }
-    }
+    tcp_is_measured(&link, Iperf2Server::ours);
     let done = link.run(&Iperf2Server::ours(), &["-n", "300K", "-y", "C"]);
     let row: Vec<&str> = done.stdout.trim().split(',').collect();
     assert_eq!((row.len(), row[7]), (9, "307200"), "{}", done.stdout);
 }
 
 #[test]
-fn servers_connect_back() {
+#[ignore = "nightly: the server of the original, which has races of its own"]
+fn tcp_is_measured_to_a_server_of_the_original() {
+    if Iperf2Server::stock(&[]).is_some() {
+        tcp_is_measured(&Link::new(), || {
+            Iperf2Server::stock(&[]).expect("the original")
+        });
+    }
+}
+
+fn tcp_is_measured(link: &Link, server: impl Fn() -> Iperf2Server) {
+    for (words, rows) in STREAMS {
+        // The original may abort after parallel streams: each case has its own.
+        let done = link.run(&server(), words);
+        let found = done.stdout.lines().filter(|line| line.contains(" 0.0000-"));
+        assert_eq!(found.count(), rows, "{words:?}: {}", done.stdout);
+    }
+}
+
+#[test]
+fn our_server_connects_back() {
+    let (link, server) = (Link::new(), Iperf2Server::ours());
+    for kind in ["-d", "-r"] {
+        link.run_both_ways(&server, kind);
+    }
+}
+
+#[test]
+#[ignore = "nightly: the server of the original, which has races of its own"]
+fn a_server_of_the_original_connects_back() {
+    let Some(server) = Iperf2Server::stock(&[]) else {
+        return;
+    };
     let link = Link::new();
-    let servers = [Iperf2Server::stock(&[]), Some(Iperf2Server::ours())];
-    for server in servers.into_iter().flatten() {
-        for kind in ["-d", "-r"] {
-            let done = link.run_both_ways(&server, kind);
-            let rows = done.stdout.lines().filter(|line| line.contains(" 0.0000-"));
-            assert_eq!(rows.count(), 2, "{}", done.stdout);
-        }
+    for kind in ["-d", "-r"] {
+        link.run_both_ways(&server, kind);
     }
 }
 
@@ -169,36 +171,60 @@ const FLOWS: [(&[&str], Option<u64>); 8] = [
 ];
 
 #[test]
-fn udp_is_measured_to_both_kinds_of_servers_and_both_ends_count_the_same_datagrams() {
+fn udp_is_measured_to_our_server_and_both_ends_count_the_same_datagrams() {
+    udp_is_measured(|_| Some(Iperf2Server::ours()));
+}
+
+#[test]
+#[ignore = "nightly: the server of the original, which has races of its own"]
+fn udp_is_measured_to_a_server_of_the_original_and_both_ends_count_the_same_datagrams() {
+    // The original mixes up the first datagrams of flows that begin at the same moment.
+    udp_is_measured(|is_parallel| {
+        let server = || Iperf2Server::stock(&["-u"]);
+        (!is_parallel).then(server).flatten()
+    });
+}
+
+/// Measures with the server for each case, if there is one; the word tells whether flows are parallel.
+fn udp_is_measured(server: impl Fn(bool) -> Option<Iperf2Server>) {
     let link = Link::new();
     for (words, count) in FLOWS {
-        // The original mixes up the first datagrams of flows that begin at the same moment.
         let is_parallel = words.contains(&"-P");
-        let stock = (!is_parallel)
-            .then(|| Iperf2Server::stock(&["-u"]))
-            .flatten();
-        for server in [stock, Some(Iperf2Server::ours())].into_iter().flatten() {
-            let words = [&["-u"], words].concat();
-            let done = link.run(&server, &words);
-            let streams = if is_parallel { 8 } else { 1 };
-            let complete = done.stdout.lines().filter(|line| line.contains(" 0/"));
-            assert_eq!(complete.count(), streams, "{words:?}: {}", done.stdout);
-            if let Some(count) = count {
-                let total = format!(" 0/{count} (0%)");
-                assert_eq!(
-                    done.stdout.matches(&total).count(),
-                    streams,
-                    "{}",
-                    done.stdout
-                );
-                assert!(server.prints(&total), "{words:?}");
-            }
+        let Some(server) = server(is_parallel) else {
+            continue;
+        };
+        let words = [&["-u"], words].concat();
+        let done = link.run(&server, &words);
+        let streams = if is_parallel { 8 } else { 1 };
+        let complete = done.stdout.lines().filter(|line| line.contains(" 0/"));
+        assert_eq!(complete.count(), streams, "{words:?}: {}", done.stdout);
+        if let Some(count) = count {
+            let total = format!(" 0/{count} (0%)");
+            assert_eq!(
+                done.stdout.matches(&total).count(),
+                streams,
+                "{}",
+                done.stdout
+            );
+            assert!(server.prints(&total), "{words:?}");
         }
     }
 }
 
 #[test]
-fn the_commands_of_the_manual_run_with_both_kinds_of_servers() {
+fn the_commands_of_the_manual_run_with_our_server() {
+    commands_run(|_| Iperf2Server::ours());
+}
+
+#[test]
+#[ignore = "nightly: the server of the original, which has races of its own"]
+fn the_commands_of_the_manual_run_with_the_server_of_the_original() {
+    if Iperf2Server::stock(&[]).is_some() {
+        commands_run(|options| Iperf2Server::stock(options).expect("the original"));
+    }
+}
+
+fn commands_run(server: impl Fn(&[&str]) -> Iperf2Server) {
     let manual = include_str!("../../../../docs/manual/src/iperf2.md");
     let commands = manual
         .lines()
@@ -210,13 +236,10 @@ fn the_commands_of_the_manual_run_with_both_kinds_of_servers() {
         let options: &[&str] = if words.contains(&"-u") { &["-u"] } else { &[] };
         // Less time than in the manual.
         let mut words = words.clone();
-        words.extend(["-t", "1"]);
-        let servers = [Iperf2Server::stock(options), Some(Iperf2Server::ours())];
-        for server in servers.into_iter().flatten() {
-            let done = link.run(&server, &words);
-            assert!(done.stdout.contains("[  1] 0.0000-1."), "{}", done.stdout);
-            ran += 1;
-        }
+        words.extend(["-t", "0.5"]);
+        let done = link.run(&server(options), &words);
+        assert!(done.stdout.contains("[  1] 0.0000-0."), "{}", done.stdout);
+        ran += 1;
     }
     assert!(ran >= 3, "{ran}");
 }

@@ -7,10 +7,12 @@ use netperf_testkit::{Invocation, Scratch, server::free_port};
 
 use super::iperf2_served::{PATIENCE, Served, link, stock};
 
-/// An interval, seconds. It is so long that a busy machine changes no number of rows.
-const EVERY: f64 = 4.0;
-/// The original loses parallel streams now and then.
-const TRIES: usize = 3;
+/// Intervals, seconds: of the landing, and of the night. A test ends half an interval from the next
+/// one, so that a busy machine changes no number of rows.
+const SHORT: f64 = 2.0;
+const LONG: f64 = 4.0;
+/// The interval of which the times and amounts of the cases are a part or a multiple.
+const OF_CASES: f64 = 4.0;
 
 /// Rows of a test: `i` of an interval, `r` of the rest, `w` of the whole.
 struct RestCase {
@@ -182,22 +184,22 @@ impl TimedRow {
         })
     }
 
-    fn is_interval(&self) -> bool {
+    fn is_interval(&self, every: f64) -> bool {
         let [from, to] = self.times;
-        (to - from - EVERY).abs() < 1e-9
+        (to - from - every).abs() < 1e-9
     }
 }
 
 /// The kind of each row.
-fn kinds(rows: &[TimedRow]) -> Vec<char> {
+fn kinds(rows: &[TimedRow], every: f64) -> Vec<char> {
     let kind = |(at, row): (usize, &TimedRow)| {
         // A sum may follow that of another part of the test.
         let mut later = rows[at + 1..].iter().filter(|later| later.id == row.id);
         let is_last = later.next().is_none_or(|next| {
             let both_begin = [row.times[0], next.times[0]] == [0.0, 0.0];
-            both_begin && next.is_interval() && !row.is_interval()
+            both_begin && next.is_interval(every) && !row.is_interval(every)
         });
-        match (is_last, row.is_interval()) {
+        match (is_last, row.is_interval(every)) {
             (true, _) => 'w',
             (false, true) => 'i',
             (false, false) => 'r',
@@ -218,12 +220,12 @@ fn own_rows(text: &str) -> Vec<TimedRow> {
 }
 
 /// Finds the faults in the output of an end.
-fn fault(text: &str, expected: &str) -> Option<String> {
+fn fault(text: &str, expected: &str, every: f64) -> Option<String> {
     if expected.is_empty() {
         return None;
     }
     let rows = own_rows(text);
-    let kinds = kinds(&rows);
+    let kinds = kinds(&rows, every);
     let mut all: BTreeMap<&str, String> = BTreeMap::new();
     for (row, kind) in rows.iter().zip(&kinds) {
         all.entry(&row.id).or_default().push(*kind);
@@ -255,16 +257,17 @@ fn fault(text: &str, expected: &str) -> Option<String> {
 }
 
 impl RestCase {
-    /// Runs it once with these programs, the server and the client; what is wrong.
-    fn attempt(&self, [of_server, of_client]: [&Path; 2]) -> Option<String> {
+    /// Runs it with these programs, the server and the client; what is wrong.
+    fn fault(&self, [of_server, of_client]: [&Path; 2], every: f64) -> Option<String> {
         let programs = [of_server, of_client];
         let back = free_port().to_string();
         let [of_server, of_client] = self.options;
-        let interval = format!("{EVERY}");
+        let interval = format!("{every}");
         let mut words = vec!["-i", &interval, "-f", "B"];
         words.extend(of_server.split(' '));
         let served = Served::start(programs[0], &words);
         let (port, client) = (served.port.to_string(), of_client.replace("BACK", &back));
+        let client = scaled(&client, every / OF_CASES);
         let mut words = vec!["-c", "127.0.0.1", "-p", &port, "-f", "B"];
         words.extend([
             "-b",
@@ -277,7 +280,7 @@ impl RestCase {
             },
         ]);
         words.extend(["-i", &interval]);
-        words.extend(client.split(' '));
+        words.extend(client.iter().map(String::as_str));
         let client = Invocation::new(programs[1])
             .args(words)
             .patience(PATIENCE)
@@ -286,45 +289,91 @@ impl RestCase {
         let [at_server, at_client] = self.rows;
         let ends = [(&server, at_server), (&client, at_client)];
         let mut faults = ends.into_iter().filter_map(|(end, expected)| {
-            let why = fault(&end.stdout, expected)?;
+            let why = fault(&end.stdout, expected, every)?;
             Some(format!("{why}\n{}", end.account()))
         });
         faults.next()
     }
 }
 
-#[test]
-fn the_rest_of_an_interval_has_the_rows_of_the_original() {
-    let Some(stock) = stock() else { return };
-    let scratch = Scratch::new();
-    let own = link(&scratch);
-    let run = |case: &RestCase| {
-        let (own, stock) = (own.as_path(), stock.as_path());
-        let pairs: &[[&Path; 2]] = match case.by {
-            RestPrograms::Alike => &[[own, own], [stock, stock]],
-            RestPrograms::Mixed => &[[own, own], [stock, stock], [own, stock], [stock, own]],
-            RestPrograms::OurServer => &[[own, own], [own, stock]],
-            RestPrograms::Ours => &[[own, own]],
+/// Words with this multiple of their time or amount.
+fn scaled(words: &str, factor: f64) -> Vec<String> {
+    let mut before = "";
+    let word = |word| {
+        let unit = match std::mem::replace(&mut before, word) {
+            "-t" => "",
+            "-n" => "K",
+            _ => return word.to_owned(),
         };
-        let of_pair = |pair: &[&Path; 2]| {
-            let tries = if pair.contains(&stock) { TRIES } else { 1 };
-            let mut wrong = None;
-            for _ in 0..tries {
-                wrong = case.attempt(*pair);
-                if wrong.is_none() {
-                    break;
-                }
-            }
-            wrong.map(|why| format!("{pair:?} {:?}: {why}", case.options))
-        };
-        pairs.iter().filter_map(of_pair).collect::<Vec<_>>()
+        let number: f64 = word.trim_end_matches(unit).parse().expect("a number");
+        format!("{}{unit}", number * factor)
     };
-    let wrong: Vec<String> = std::thread::scope(|scope| {
+    words.split(' ').map(word).collect()
+}
+
+/// Runs these cases, each with some pairs of a server and a client; what is wrong with which pair.
+fn faults<'a>(
+    pairs: impl Fn(&RestCase) -> Vec<[&'a Path; 2]> + Sync,
+    every: f64,
+) -> Vec<([&'a Path; 2], String)> {
+    let run = |case: &RestCase| {
+        let of_pair = |pair: [&'a Path; 2]| {
+            let why = case.fault(pair, every)?;
+            Some((pair, format!("{pair:?} {:?}: {why}", case.options)))
+        };
+        pairs(case)
+            .into_iter()
+            .filter_map(of_pair)
+            .collect::<Vec<_>>()
+    };
+    std::thread::scope(|scope| {
         let threads: Vec<_> = CASES.iter().map(|case| scope.spawn(|| run(case))).collect();
         let ended = threads
             .into_iter()
             .map(|thread| thread.join().expect("a thread"));
         ended.flatten().collect()
-    });
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    })
+}
+
+/// Fails with these faults, if any.
+fn expect_none(wrong: &[([&Path; 2], String)]) {
+    let all: Vec<&str> = wrong.iter().map(|(_, why)| why.as_str()).collect();
+    assert!(all.is_empty(), "{}", all.join("\n\n"));
+}
+
+#[test]
+fn the_rest_of_an_interval_has_the_rows_of_the_original() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    expect_none(&faults(|_| vec![[own.as_path(); 2]], SHORT));
+}
+
+// Tolerance: one in ten of the runs with an end of the original may fail. It loses parallel streams
+// now and then.
+#[test]
+#[ignore = "nightly: tests of 6 seconds, most of them with the original, which loses parallel streams"]
+fn the_rest_of_an_interval_has_the_rows_of_the_original_with_each_pair_of_programs() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let (own, stock) = (own.as_path(), stock.as_path());
+    let pairs = |case: &RestCase| match case.by {
+        RestPrograms::Alike => vec![[own, own], [stock, stock]],
+        RestPrograms::Mixed => vec![[own, own], [stock, stock], [own, stock], [stock, own]],
+        RestPrograms::OurServer => vec![[own, own], [own, stock]],
+        RestPrograms::Ours => vec![[own, own]],
+    };
+    let with_stock = CASES
+        .iter()
+        .flat_map(pairs)
+        .filter(|pair| pair.contains(&stock));
+    let most = with_stock.count() / 10;
+    let wrong = faults(pairs, LONG);
+    let (lost, wrong): (Vec<_>, Vec<_>) = wrong
+        .into_iter()
+        .partition(|(pair, _)| pair.contains(&stock));
+    expect_none(&wrong);
+    if lost.len() > most {
+        expect_none(&lost);
+    }
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use netperf_testkit::require::require;
-use netperf_testkit::server::free_port;
+use netperf_testkit::server::{free_port, on_free_port};
 use netperf_testkit::{Finished, Invocation, Netserver, Place, Running, Scratch, ours};
 use serde_json::Value;
 
@@ -57,21 +57,18 @@ impl Server {
 
     /// Another process may take the free port first, so a few are tried.
     fn stock(program: &Path) -> Self {
-        for _ in 0..4 {
-            let port = free_port();
+        let started = on_free_port(|port| {
             let mut running = Invocation::new(program)
                 .args(["-s", "--forceflush", "-p", &port.to_string()])
                 .patience(PATIENCE)
                 .spawn();
-            if running.prints("Server listening", PATIENCE) {
-                return Self {
-                    port,
-                    ours: None,
-                    _stock: Some(running),
-                };
-            }
-        }
-        panic!("the original did not start");
+            running.prints("Server listening", PATIENCE).then(|| Self {
+                port,
+                ours: None,
+                _stock: Some(running),
+            })
+        });
+        started.expect("a server of the original")
     }
 
     const fn port(&self) -> u16 {
@@ -85,20 +82,6 @@ fn client(program: &Path, server: &Server, host: &str, options: &[&str]) -> Invo
         .args(["-c", host, "-p", &server.port().to_string()])
         .args(options)
         .patience(PATIENCE)
-}
-
-/// A run that ended without an error. The original ends with one when another process takes its UDP
-/// port, or when it does not run for seconds; it has three tries.
-fn completed(with_stock: bool, run: impl Fn() -> Finished) -> Finished {
-    let complete =
-        |finished: &Finished| finished.status.success() && !finished.stdout.contains("\"error\":");
-    let again = (0..2).filter(|_| with_stock);
-    again.fold(
-        run(),
-        |finished, _| {
-            if complete(&finished) { finished } else { run() }
-        },
-    )
 }
 
 /// The document that a client printed; without a failure.

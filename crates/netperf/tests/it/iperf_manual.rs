@@ -52,7 +52,17 @@ fn run(program: &Path, words: &[String], port: u16) -> Finished {
 }
 
 #[test]
+fn clients_run_with_our_server() {
+    clients_run(false);
+}
+
+#[test]
+#[ignore = "nightly: the originals, of which the server of iperf 2 has races of its own"]
 fn clients_run_with_both_peers() {
+    clients_run(true);
+}
+
+fn clients_run(with_stock: bool) {
     let scratch = Scratch::new();
     for (name, chapter, service, sign) in [
         ("iperf", "iperf2.md", "--iperf2", "/sec"),
@@ -66,12 +76,25 @@ fn clients_run_with_both_peers() {
             .filter(|words| words.iter().any(|word| word == "-c"));
         let clients: Vec<&Vec<String>> = clients.collect();
         assert!(!clients.is_empty(), "{chapter}: {all:?}");
+        if !with_stock {
+            let run = |words| {
+                let port = free_port();
+                let options = ["-D", service, &port.to_string()];
+                let _netserver = Netserver::start_with(&ours!(), &Place::Here, &options, &[]);
+                let done = run(&own, words, port);
+                assert!(done.stdout.contains(sign), "{}", done.account());
+            };
+            // A few at a time.
+            for some in clients.chunks(4) {
+                std::thread::scope(|scope| {
+                    for words in some {
+                        scope.spawn(|| run(words));
+                    }
+                });
+            }
+            continue;
+        }
         for words in clients {
-            let port = free_port();
-            let options = ["-D", service, &port.to_string()];
-            let _netserver = Netserver::start_with(&ours!(), &Place::Here, &options, &[]);
-            let done = run(&own, words, port);
-            assert!(done.stdout.contains(sign), "{}", done.account());
             let stock = Path::new("/usr/bin").join(name);
             if !stock.exists() {
                 continue;

@@ -432,7 +432,10 @@ fn within_the_bounds(end: &Value, relay: &Relay) {
     );
 }
 
+// Tolerance: the relay delays by four fifths of what it is told at least, and each end is within a
+// factor of two of the filter over the relay's transit times.
 #[test]
+#[ignore = "nightly: 11 seconds, judged by time"]
 fn jitter_is_that_of_the_filter_of_rfc_3550() {
     // Datagrams are further apart than the delay of the relay: none waits for another one.
     let there = ["-l", "-20000", "--rate", "80000", "--", "-m", "500"];

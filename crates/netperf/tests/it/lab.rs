@@ -81,18 +81,23 @@ mod emulated {
         for one_way in [25, 100] {
             bench.hosts.emulate(&["delay", &format!("{one_way}ms")]);
             let round_trip = f64::from(2 * one_way) * 1000.0;
-            let told = (0..TRIES).any(|_| mean_is_told(&bench, test, round_trip));
-            assert!(told, "the mean is never that of the network");
+            let mut told = [(); RUNS].map(|()| mean_and_least(&bench, test, round_trip));
+            told.sort_by(|one, other| one.0.total_cmp(&other.0));
+            let (median, _) = told[RUNS / 2];
+            assert!((median - 1.0).abs() <= 0.05, "{told:?}");
+            let least = told.map(|(_, least)| least);
+            let least = least.into_iter().fold(f64::INFINITY, f64::min);
+            assert!(least <= round_trip * 1.05, "{told:?}");
         }
     }
 
-    /// An emulated processor may be held up for long, and then so are its
-    /// packets: one try of a few must be right.
-    const TRIES: usize = 8;
+    /// An emulated processor may be held up for long, and then so are its packets. Tolerance: the
+    /// median of so many means is within 5 %, and the least of all.
+    const RUNS: usize = 5;
 
-    /// Returns true if the least is within 5 % of the round trip, and the mean too, or within 5 % of
-    /// ping's mean at the same time if the machine was late. Packets are never early.
-    fn mean_is_told(bench: &Bench, test: &str, round_trip: f64) -> bool {
+    /// The mean as a multiple of the round trip, or of ping's mean at the same time if the machine
+    /// was late, and the least. Packets are never early.
+    fn mean_and_least(bench: &Bench, test: &str, round_trip: f64) -> (f64, f64) {
         let ping = Invocation::new(Path::new("ping"))
             .args(["-q", "-i", "0.05", "-w", "4", TwoHosts::SERVER_V4])
             .within(&bench.hosts.client())
@@ -112,7 +117,7 @@ mod emulated {
         // One transaction after the other, so a second holds no more of them.
         let most = 1e6 / mean * 1.01;
         expect_between("rate", most * 0.7, values.number("THROUGHPUT"), most);
-        least <= round_trip * 1.05 && (mean - seen).abs() <= seen * 0.05
+        (mean / seen, least)
     }
 
     /// From the line `rtt min/avg/max/mdev = 1/2/3/4 ms`, in microseconds.

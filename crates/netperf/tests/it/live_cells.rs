@@ -1,5 +1,6 @@
 //! A matrix of tests between all pairs of ends, of which one at least is ours, for peers of iperf.
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 /// A pair: whose the client is, and whose the server.
@@ -39,6 +40,42 @@ impl LiveCell {
             }
         }
         cells
+    }
+
+    /// Some of these cells, which have each pair of values of two parameters that occurs in them.
+    pub(crate) fn pairwise(mut cells: Vec<Self>) -> Vec<Self> {
+        let mut missing: BTreeSet<[String; 2]> = cells.iter().flat_map(Self::pairs).collect();
+        let mut kept = Vec::new();
+        while !missing.is_empty() {
+            let added = |cell: &Self| {
+                let pairs = cell.pairs();
+                pairs.iter().filter(|pair| missing.contains(*pair)).count()
+            };
+            let most = (0..cells.len()).max_by_key(|&at| added(&cells[at]));
+            let cell = cells.swap_remove(most.expect("a cell"));
+            for pair in cell.pairs() {
+                missing.remove(&pair);
+            }
+            kept.push(cell);
+        }
+        kept
+    }
+
+    /// The pairs of values of two parameters.
+    fn pairs(&self) -> Vec<[String; 2]> {
+        let values = [
+            format!("ends {} {}", self.our_client, self.our_server),
+            format!("udp {}", self.udp),
+            format!("host {}", self.host),
+            format!("streams {}", self.streams),
+            format!("direction {}", self.direction),
+        ];
+        let pair = |(at, one): (usize, &String)| {
+            let others = values[at + 1..].iter();
+            let pairs = others.map(|other| [one.clone(), other.clone()]);
+            pairs.collect::<Vec<_>>()
+        };
+        values.iter().enumerate().flat_map(pair).collect()
     }
 
     /// One end is the original.

@@ -83,6 +83,7 @@ mod operations;
 mod preload;
 mod rate;
 mod rate_flows;
+mod recorded_lines;
 mod refusals;
 mod refused_by_kernel;
 mod refused_pairs;

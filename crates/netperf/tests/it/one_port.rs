@@ -24,10 +24,23 @@ fn server(options: &[&str]) -> Netserver {
     Netserver::start_with(&ours!(), &Place::Here, &all, &[])
 }
 
+/// Transactions, or bytes; those of datagrams fit into the buffers of the sockets.
+fn amount(words: &str) -> &'static str {
+    if words.contains("TCP_MSS") {
+        "1"
+    } else if ["RR", "TCP_CC"].iter().any(|test| words.contains(test)) {
+        "-200"
+    } else if ["UDP", "-T udp"].iter().any(|test| words.contains(test)) {
+        "-50000"
+    } else {
+        "-1000000"
+    }
+}
+
 fn client(server: &Netserver, host: &str, words: &str) -> Invocation {
     Invocation::new(&ours!().netperf)
         .args(["-H", host, "-p", &server.port().to_string()])
-        .args(["--one-port", "--time", "300ms", "-P", "0"])
+        .args(["--one-port", "-l", amount(words), "-P", "0"])
         .args(words.split_whitespace())
 }
 
@@ -155,17 +168,23 @@ fn what_cannot_pass_by_one_port_is_refused() {
     );
 }
 
+/// A port that is free for TCP and that this socket has for UDP.
+fn taken_by_udp(host: &str) -> (UdpSocket, String) {
+    // Another process may have it for UDP, so a few are tried.
+    let mut ports = std::iter::repeat_with(netperf_testkit::server::free_port).take(4);
+    let taken = ports.find_map(|port| Some((UdpSocket::bind((host, port)).ok()?, port)));
+    let (socket, port) = taken.expect("a free port");
+    (socket, port.to_string())
+}
+
 #[test]
 fn a_netserver_whose_port_of_udp_is_taken_goes_without() {
-    let taken = UdpSocket::bind("0.0.0.0:0").unwrap();
-    let port = taken.local_addr().unwrap().port().to_string();
+    let (_taken, port) = taken_by_udp("0.0.0.0");
     let mut server = Invocation::new(&ours!().netserver)
         .args(["-D", "-4", "--log", "text", "-p", &port])
         .spawn();
-    if !server.prints("Starting netserver", Duration::from_secs(10)) {
-        // Another process has the same port of TCP: not the subject of this test.
-        return;
-    }
+    let starts = server.prints("Starting netserver", Duration::from_secs(30));
+    assert!(starts, "{}", server.stderr());
     let netperf = |test: &str| {
         Invocation::new(&ours!().netperf)
             .args(["-H", "127.0.0.1", "-p", &port])
@@ -184,8 +203,7 @@ fn a_netserver_whose_port_of_udp_is_taken_goes_without() {
 
 #[test]
 fn a_netserver_that_is_told_to_take_datagrams_takes_them_or_does_not_start() {
-    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port().to_string();
+    let (_taken, port) = taken_by_udp("127.0.0.1");
     let line = Invocation::new(&ours!().netserver)
         .args(["-D", "-L", "127.0.0.1", "--one-port", "on", "-p", &port])
         .run()
@@ -250,19 +268,25 @@ fn stock_clients_use_the_port_beside_those_that_have_all_their_data_there() {
     let running: Vec<_> = ["-t TCP_STREAM", "-t UDP_RR", "-t TCP_CRR"]
         .map(|words| {
             client(&server, "127.0.0.1", words)
-                .args(["-l", "1"])
+                .args(["-l", "60"])
                 .spawn()
         })
         .into_iter()
         .collect();
-    for test in ["TCP_STREAM", "TCP_CRR", "UDP_RR", "UDP_STREAM"] {
+    for (test, amount) in [
+        ("TCP_STREAM", "-1000000"),
+        ("TCP_CRR", "-50"),
+        ("UDP_RR", "-50"),
+        ("UDP_STREAM", "-1000000"),
+    ] {
         let run = Invocation::new(&stock.netperf)
             .args(["-H", "127.0.0.1", "-p", &server.port().to_string()])
-            .args(["-t", test, "-l", "1", "-P", "0"])
+            .args(["-t", test, "-l", amount, "-P", "0"])
             .run();
         assert!(run.status.success(), "{}", run.account());
     }
     for one in running {
+        one.signal("INT");
         one.finish().expect_clean();
     }
 }
@@ -452,15 +476,21 @@ fn stock_clients_beside(network: &BehindNat, server: &Netserver) {
     };
     let host = BehindNat::SERVER[0];
     let ours = client(server, host, "-t TCP_CRR").within(&network.client());
-    let ours = ours.args(["-l", "2"]).spawn();
-    for test in ["TCP_STREAM", "TCP_MAERTS", "TCP_CRR", "UDP_RR"] {
+    let ours = ours.args(["-l", "60"]).spawn();
+    for (test, amount) in [
+        ("TCP_STREAM", "-1000000"),
+        ("TCP_MAERTS", "-1000000"),
+        ("TCP_CRR", "-50"),
+        ("UDP_RR", "-50"),
+    ] {
         let run = Invocation::new(&stock.netperf)
             .args(["-H", host, "-p", &server.port().to_string()])
-            .args(["-t", test, "-l", "1", "-P", "0"])
+            .args(["-t", test, "-l", amount, "-P", "0"])
             .within(&network.router())
             .run();
         assert!(run.status.success(), "{}", run.account());
     }
+    ours.signal("INT");
     ours.finish().expect_clean();
 }
 

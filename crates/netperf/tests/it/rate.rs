@@ -140,31 +140,29 @@ fn theory(stalls: &[Duration], seconds: f64, share: f64) -> f64 {
     low
 }
 
+// Tolerance: 2 % of the expected time, and the time by which netperf and the server were late. The
+// 99th percentile of the closed loop has to be below half of a stall, which takes a quiet machine.
 #[test]
+#[ignore = "nightly: two times two seconds, judged by time"]
 fn a_server_that_stalls_is_seen_as_theory_says_at_a_rate_and_not_by_who_waits_for_it() {
-    for attempt in 0..2 {
-        let (port, server) = stalling();
-        let open = against(port, &["-l", "2", "--rate", "5k"]);
-        let served = server.join().expect("a server");
-        let seconds = number(&open["rate"]["sending_seconds"]);
-        let expected = theory(&served.stalls, seconds, 0.01);
-        let found = percentile(&open, "latency", 99.0);
-        assert!(expected > 0.08, "{served:?}");
-        // netperf measures how late the machine let it run; the figure may be off by that time.
-        let late = number(&open["lateness"]["max_nanoseconds"]) / 1e9;
-        assert!(percentile(&open, "lateness", 99.9) <= late);
-        let slack = late + served.doubt.as_secs_f64();
-        let off = (found - expected).abs();
-        assert!(
-            off <= 0.02 * expected + slack,
-            "p99 {found} s, in theory {expected} s; netperf late by {late} s; {served:?}"
-        );
-        // Every tenth request waited, so that even the 95th percentile shows it.
-        assert!(percentile(&open, "latency", 95.0) > 0.01, "{open}");
-        if slack < 0.002 || attempt == 1 {
-            break;
-        }
-    }
+    let (port, server) = stalling();
+    let open = against(port, &["-l", "2", "--rate", "5k"]);
+    let served = server.join().expect("a server");
+    let seconds = number(&open["rate"]["sending_seconds"]);
+    let expected = theory(&served.stalls, seconds, 0.01);
+    let found = percentile(&open, "latency", 99.0);
+    assert!(expected > 0.08, "{served:?}");
+    // netperf measures how late the machine let it run; the figure may be off by that time.
+    let late = number(&open["lateness"]["max_nanoseconds"]) / 1e9;
+    assert!(percentile(&open, "lateness", 99.9) <= late);
+    let slack = late + served.doubt.as_secs_f64();
+    let off = (found - expected).abs();
+    assert!(
+        off <= 0.02 * expected + slack,
+        "p99 {found} s, in theory {expected} s; netperf late by {late} s; {served:?}"
+    );
+    // Every tenth request waited, so that even the 95th percentile shows it.
+    assert!(percentile(&open, "latency", 95.0) > 0.01, "{open}");
     let (port, server) = stalling();
     let closed = against(port, &["-l", "2"]);
     let served = server.join().expect("a server");

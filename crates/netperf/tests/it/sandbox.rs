@@ -35,7 +35,7 @@ pub(crate) fn has_walls() -> bool {
 const FOLDER: &str = "SANDBOX_PROBE_FOLDER";
 
 /// Attempts: name and result.
-fn attempts(folder: &Path, port: u16) -> Vec<(&'static str, io::Result<()>)> {
+fn forbidden(folder: &Path, port: u16) -> Vec<(&'static str, io::Result<()>)> {
     let read = |path: &Path| fs::read(path).map(drop);
     let name = folder.as_os_str().as_encoded_bytes();
     let abstract_name = SocketAddr::from_abstract_name(name).expect("a short name");
@@ -127,7 +127,7 @@ fn inside() {
     confine(SandboxArg::Require, Some(&allowed), None).expect("walls");
     needs(&allowed).expect("what tests need");
     // Landlock says EACCES or EPERM, seccomp EPERM.
-    for (name, result) in attempts(folder, port) {
+    for (name, result) in forbidden(folder, port) {
         match result {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
             other => panic!("{name}: {other:?}"),

@@ -189,7 +189,7 @@ fn a_stock_netserver_is_not_asked_and_this_end_alone_works_with_it() {
     }
     // It reckons in whole seconds.
     for words in ["-t TCP_RR", "-t TCP_RR --flows 2"] {
-        let words = format!("{words} --time 1 --series 20ms,0 --json");
+        let words = format!("{words} --time 300ms --series 20ms,0 --json");
         let document = run(&server, &words).expect_clean().document();
         flows(&document, "local").iter().for_each(in_order);
         assert!(document["iterations"][0]["remote"]["series"].is_null());

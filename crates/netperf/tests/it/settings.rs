@@ -457,20 +457,11 @@ fn document(finished: &Finished) -> Value {
     serde_json::from_str(&finished.stdout).unwrap_or_default()
 }
 
-/// Judges a case; a run that failed because the host was busy is repeated.
+/// Judges a case.
 fn judge(server: &Netserver, case: &Case) -> Result<(), String> {
-    const ATTEMPTS: u32 = 3;
-    let mut verdict = attempt(server, case);
-    for _ in 1..ATTEMPTS {
-        verdict = verdict.or_else(|_| attempt(server, case));
-    }
-    verdict
-}
-
-fn attempt(server: &Netserver, case: &Case) -> Result<(), String> {
     match case {
         InForce(_, words, values) => {
-            let finished = run(server, &format!("--time 300ms {words}"), true);
+            let finished = run(server, &format!("--time 50ms {words}"), true);
             let document = document(&finished);
             let warnings = document["warnings"].to_string();
             let is_clean = finished.status.success() && !warnings.contains("not_as_asked");
@@ -484,7 +475,7 @@ fn attempt(server: &Netserver, case: &Case) -> Result<(), String> {
             }
         }
         Named(_, words, text) => {
-            let finished = run(server, &format!("--time 300ms {words}"), true);
+            let finished = run(server, &format!("--time 50ms {words}"), true);
             let told = finished.stderr.contains(text);
             let is_failure = !finished.status.success();
             let warnings = || document(&finished)["warnings"].to_string();

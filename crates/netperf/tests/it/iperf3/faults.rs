@@ -144,6 +144,8 @@ fn threat_model_a_client_that_says_nothing_more_frees_its_seat_within_seconds() 
     // All wait at the same time; the first of them has the seat.
     let silent = come_so_far(&server, 3);
     let served = eventually(Duration::from_secs(40), || {
+        // Asked a few times a second.
+        std::thread::sleep(Duration::from_millis(300));
         let next = client(&own, &server, "127.0.0.1", &["-n", "1K", "-l", "1K"]);
         next.run().status.success()
     });

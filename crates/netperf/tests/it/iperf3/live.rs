@@ -55,23 +55,37 @@ impl LiveCell {
     }
 }
 
+const DIRECTIONS: [&str; 3] = ["", "-R", "--bidir"];
+
 #[test]
 fn counts_agree_for_each_protocol_family_direction_and_number_of_streams() {
+    // Another process may take the UDP port of the original, which then ends with an error.
+    let is_certain = |cell: &LiveCell| cell.our_server || !cell.udp;
+    let cells = LiveCell::all(&DIRECTIONS).into_iter();
+    counts_agree(LiveCell::pairwise(cells.filter(is_certain).collect()));
+}
+
+#[test]
+#[ignore = "nightly: 72 cells, and the original needs a free UDP port and a machine that is not busy"]
+fn counts_agree_for_all_combinations_of_protocol_family_direction_and_streams() {
+    counts_agree(LiveCell::all(&DIRECTIONS));
+}
+
+fn counts_agree(cells: Vec<LiveCell>) {
     let Some(stock) = stock() else { return };
     let scratch = Scratch::new();
     let own = link(&scratch);
     // Many clients at once are what our server is for; the original serves one.
     let shared = Server::ours(&[]);
-    LiveCell::run_all(LiveCell::all(&["", "-R", "--bidir"]), |cell| {
+    LiveCell::run_all(cells, |cell| {
         let program = if cell.our_client { &own } else { &stock };
         let options = cell.iperf3_options();
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        let run = || {
-            let alone = (!cell.our_server).then(|| Server::stock(&stock));
-            let server = alone.as_ref().unwrap_or(&shared);
-            client(program, server, cell.host, &options).run()
-        };
-        cell.check(&document(&completed(cell.with_stock(), run)));
+        let alone = (!cell.our_server).then(|| Server::stock(&stock));
+        let server = alone.as_ref().unwrap_or(&shared);
+        cell.check(&document(
+            &client(program, server, cell.host, &options).run(),
+        ));
     });
 }
 
@@ -188,8 +202,8 @@ fn an_output_of_the_server_that_was_not_asked_for_is_not_shown() {
     let amount = ["-n", "64K", "-l", "8K"];
     let asked = [&amount[..], &["--get-server-output"]].concat();
     let run = |options: &[&str]| {
-        let test = || client(&own, &server, "127.0.0.1", options).run();
-        completed(true, test).expect_clean().stdout
+        let test = client(&own, &server, "127.0.0.1", options).run();
+        test.expect_clean().stdout
     };
     assert!(run(&asked).contains("\nServer output:\n"));
     assert!(!run(&amount).contains("Server output"));
@@ -202,9 +216,7 @@ fn as_many_streams_as_iperf3_permits_are_served() {
     let server = Server::ours(&[]);
     for options in [&["--bidir", "-l", "1K"][..], &["-u", "-l", "500"]] {
         let options = [&["-J", "-P", "128", "-t", "1", "-b", "50K"], options].concat();
-        let finished = completed(true, || {
-            client(&stock, &server, "127.0.0.1", &options).run()
-        });
+        let finished = client(&stock, &server, "127.0.0.1", &options).run();
         let document = document(&finished);
         assert!(count(&document, "/end/sum_received/bytes") > 0);
     }

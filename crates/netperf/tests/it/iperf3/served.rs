@@ -6,6 +6,7 @@ use netperf_testkit::{eventually, procfs};
 
 use super::shape::{masked, paths};
 use super::*;
+use crate::recorded_lines;
 
 /// A server by name, and its output.
 pub(super) struct Alone {
@@ -24,8 +25,7 @@ impl Alone {
     /// Starts a server with the words for a port. Another process may take the free port first, so
     /// a few are tried.
     pub(super) fn start_by(program: &Path, words: impl Fn(&str) -> Vec<String>) -> Self {
-        for _ in 0..4 {
-            let port = free_port();
+        let started = on_free_port(|port| {
             let mut running = Invocation::new(program)
                 .args(words(&port.to_string()))
                 .patience(PATIENCE)
@@ -33,11 +33,9 @@ impl Alone {
             // Nothing is connected: that would be a client.
             let listens = || running.ended() || procfs::is_bound(port, false);
             assert!(eventually(PATIENCE, listens), "no listener");
-            if !running.ended() {
-                return Self { port, running };
-            }
-        }
-        panic!("the server did not start");
+            (!running.ended()).then_some(Self { port, running })
+        });
+        started.expect("a server")
     }
 
     fn client(&self, program: &Path, options: &[&str]) -> Invocation {
@@ -110,32 +108,44 @@ fn keys(text: &str) -> BTreeSet<String> {
     found
 }
 
+/// Differences of the lines and keys of a server, with this client, from those of the original.
+fn differences_of(server: &Path, client: &Path) -> Vec<String> {
+    type Shape = (&'static [&'static str], &'static [&'static str]);
+    let key = |(options, of_server): &Shape| [*of_server, &["|"], *options].concat().join(" ");
+    let output = |(options, of_server): &Shape, more: &[&str]| {
+        let of_server = [&["-1"], *of_server, more].concat();
+        let server = Alone::start(server, &of_server);
+        server.client(client, options).run().expect_clean();
+        server.running.finish().expect_clean()
+    };
+    let of_lines = recorded_lines::differences("iperf3 server", &SHAPES, key, |case| {
+        let finished = output(case, &[]);
+        (lines(&finished.stdout), finished.account())
+    });
+    let of_keys = recorded_lines::differences("iperf3 server, keys", &SHAPES, key, |case| {
+        let finished = output(&(case.0, &[]), &["-J"]);
+        let keys = keys(&finished.stdout).into_iter().collect();
+        (keys, finished.account())
+    });
+    [of_lines, of_keys].concat()
+}
+
 #[test]
 fn lines_and_keys_of_a_server_are_those_of_the_original() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    recorded_lines::expect_at_most(0, &differences_of(&own, &own));
+}
+
+#[test]
+#[ignore = "nightly: the original, which needs a free UDP port and a machine that is not busy"]
+fn lines_and_keys_of_a_server_are_those_of_the_original_that_runs() {
     let Some(stock) = stock() else { return };
     let scratch = Scratch::new();
     let own = link(&scratch);
-    std::thread::scope(|scope| {
-        for (options, of_server) in SHAPES {
-            let (own, stock) = (&own, &stock);
-            scope.spawn(move || {
-                let [ours, theirs] = [own, stock].map(|program| {
-                    let of_server = [&["-1"], of_server].concat();
-                    let server = Alone::start(program, &of_server);
-                    server.client(stock, options).run().expect_clean();
-                    let finished = server.running.finish().expect_clean();
-                    lines(&finished.stdout)
-                });
-                assert_eq!(ours, theirs, "{options:?} {of_server:?}");
-                let [ours, theirs] = [own, stock].map(|program| {
-                    let server = Alone::start(program, &["-1", "-J"]);
-                    server.client(stock, options).run().expect_clean();
-                    keys(&server.running.finish().expect_clean().stdout)
-                });
-                assert_eq!(ours, theirs, "{options:?}");
-            });
-        }
-    });
+    for server in [&stock, &own] {
+        recorded_lines::expect_at_most(0, &differences_of(server, &stock));
+    }
 }
 
 #[test]
@@ -322,7 +332,9 @@ fn results_of_256_streams_are_exchanged() {
     let scratch = Scratch::new();
     let own = link(&scratch);
     let server = Alone::start(&own, &["-1", "-J"]);
-    let options = ["-k", "256", "-l", "1K", "-P", "128", "--bidir", "-J"];
+    let options = [
+        "-k", "256", "-l", "1K", "-b", "1M", "-P", "128", "--bidir", "-J",
+    ];
     let options = [&options[..], &["--get-server-output", "--fq-rate", "20G"]].concat();
     let client = server.client(&own, &options).run();
     let document = document(&client);

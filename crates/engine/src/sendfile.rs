@@ -37,7 +37,7 @@ fn open(path: &Path, needed: u64) -> io::Result<File> {
 fn make(len: u64) -> io::Result<File> {
     let mut file = match netperf_os::process::unnamed_file(Path::new(".")) {
         Ok(file) => file,
-        Err(_) => netperf_os::process::memory_file(c"netperf-sendfile")?.into(),
+        Err(_) => netperf_os::without::file_in_memory(c"netperf-sendfile")?.into(),
     };
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut left = len;

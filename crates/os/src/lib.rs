@@ -22,6 +22,7 @@
 //! - [`resolve`]: names to addresses
 //! - [`lock`]: lock a file against other processes
 //! - [`wait`]: wait for a descriptor, with a deadline
+//! - [`without`]: what happens without a call that a system lacks
 //! - [`error_queue`]: errors that the kernel keeps for a socket
 //! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
@@ -48,6 +49,6 @@ pub mod memory;
 pub use linux::{
     address, alarm, atm, batch, epoll, error_queue, events, filter, flow_label, hwstamp, io, ktls,
     landlock, link, lock, net, parts, pass, privileges, process, qdisc, resolve, sctp, seccomp,
-    signals, sockopt, stamps, system, tcp, terminal, ticks, uring, wait, zerocopy,
+    signals, sockopt, stamps, system, tcp, terminal, ticks, uring, wait, without, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};

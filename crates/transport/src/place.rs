@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use netperf_model::address::parse_circuit;
 use netperf_model::{Address, Domain, PlacePlan, TransportId};
-use netperf_os::{SockAddr, Socket};
+use netperf_os::{SockAddr, Socket, without};
 use netperf_os::{address as os_address, atm as os_atm};
 
 use crate::{atm, link, socket, xti};
@@ -257,9 +257,10 @@ pub fn sock_addr(transport: TransportId, address: &Address) -> io::Result<SockAd
 fn bind_inet(socket: &Socket, wanted: &PlaceRequest<'_>) -> io::Result<()> {
     let named = wanted.asking && wanted.inet.port() != 0;
     let shares = wanted.transport.is_connected() || named;
-    socket.set_reuse_address(shares)?;
+    without::share_port(socket, shares);
     socket::bind(socket, wanted.inet)?;
-    socket.set_reuse_address(true)
+    without::share_port(socket, true);
+    Ok(())
 }
 
 #[cfg(test)]

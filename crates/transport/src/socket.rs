@@ -9,7 +9,7 @@ use netperf_model::{
 };
 use netperf_os::sctp::{self, AssociationId};
 use netperf_os::sockopt::{self, IntOption};
-use netperf_os::{Domain, Protocol, SockAddr, Socket, Type, atm, flow_label, tcp};
+use netperf_os::{Domain, Protocol, SockAddr, Socket, Type, atm, flow_label, tcp, without};
 
 use crate::frames::{self, Llc1, Packet};
 use crate::registry;
@@ -182,7 +182,7 @@ fn set_options(
     plan: &SocketPlan,
 ) -> io::Result<()> {
     set_buffers(socket, plan)?;
-    socket.set_reuse_address(true)?;
+    without::share_port(socket, true);
     match transport.row().protocol {
         _ if !transport.is_inet() => {}
         IPPROTO_SCTP => set_sctp_options(socket, plan)?,
@@ -334,20 +334,6 @@ pub fn buffers(socket: &Socket) -> (Option<u32>, Option<u32>) {
         known(socket.send_buffer_size()),
         known(socket.recv_buffer_size()),
     )
-}
-
-/// Makes a datagram socket report failed sends. Without it a full local queue drops datagrams
-/// silently. Sends and receives then also fail with the errors that other hosts report by ICMP.
-///
-/// # Errors
-/// Whatever setsockopt(2) reports.
-pub fn report_send_errors(socket: &Socket) -> io::Result<()> {
-    let option = if socket.domain()? == Domain::IPV6 {
-        IntOption::RecvErrV6
-    } else {
-        IntOption::RecvErrV4
-    };
-    sockopt::set(socket.as_fd(), option, 1)
 }
 
 /// Lets the first data of a connection go with its first segment (RFC 7413).

@@ -8,13 +8,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use netperf_model::Sources;
 use netperf_os::flow_label::flow_info;
 use netperf_os::io::{self as calls, Source};
-use netperf_os::sockopt::{self, IntOption};
-use netperf_os::{Domain, SockAddr, Socket, error_queue};
+use netperf_os::{Domain, SockAddr, Socket, error_queue, without};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
 use crate::io::OnRing;
 use crate::meeting::{Addresses, EndMark, OnSocket, Parted, Parts};
-use crate::socket::report_send_errors;
 
 /// An unconnected socket that sends every datagram to one address.
 #[derive(Debug)]
@@ -231,15 +229,9 @@ impl UdpResponder {
     /// When the kernel cannot report destination addresses or failed sends.
     pub fn new(socket: Socket, first: First) -> io::Result<Self> {
         if first.answer_from_there {
-            let v6 = socket.local_addr()?.is_ipv6();
-            let option = if v6 {
-                IntOption::PacketInfoV6
-            } else {
-                IntOption::PacketInfoV4
-            };
-            sockopt::set(socket.as_fd(), option, 1)?;
+            without::tell_destination(&socket);
         }
-        report_drops(&socket)?;
+        report_drops(&socket);
         Ok(Self {
             socket,
             source: Source::unknown(),
@@ -415,11 +407,11 @@ impl UdpResponder {
             self.socket.r#type()?,
             self.socket.protocol()?,
         )?;
-        bound.set_reuse_address(true)?;
+        without::share_port(&bound, true);
         bound.set_recv_buffer_size(self.socket.recv_buffer_size()? / 2)?;
         bound.set_send_buffer_size(self.socket.send_buffer_size()? / 2)?;
         bound.bind(&SocketAddr::new(address, port).into())?;
-        report_drops(&bound)?;
+        report_drops(&bound);
         self.socket = bound;
         Ok(())
     }
@@ -451,11 +443,11 @@ impl Endpoint for UdpResponder {
 
 /// Has the kernel report datagrams that a full local queue drops; Unix domain sockets wait
 /// instead.
-fn report_drops(socket: &Socket) -> io::Result<()> {
-    if [Domain::IPV4, Domain::IPV6].contains(&socket.domain()?) {
-        report_send_errors(socket)?;
+fn report_drops(socket: &Socket) {
+    let inet = |domain: Domain| [Domain::IPV4, Domain::IPV6].contains(&domain);
+    if without::domain(socket).is_ok_and(inet) {
+        let _or_silently = without::report_drops(socket);
     }
-    Ok(())
 }
 
 /// Returns true if the source of a message is not permitted.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{EndJob, PortRange};
 use netperf_os::wait::{Interest, any_ready};
-use netperf_os::{Socket, io as calls};
+use netperf_os::{Socket, io as calls, without};
 use netperf_transport::meeting::{AcceptFilter, Connects, Met, OnSocket};
 use netperf_transport::place::Placed;
 use netperf_transport::socket::{self, Side};
@@ -139,14 +139,11 @@ pub(crate) fn further(
         socket::set_extras(&socket, &job.end.socket, Side::Answers).map_err(refused)?;
         path::take_only_permitted(job, &socket).map_err(Operation::Create.failed())?;
         // Each is to be this program's alone.
-        socket
-            .set_reuse_address(false)
-            .map_err(Operation::Create.failed())?;
+        without::share_port(&socket, false);
         match socket::bind(&socket, SocketAddr::new(address, port)) {
             Ok(()) => {
                 // A socket at the address that is asked replaces it.
-                let replaced = socket.set_reuse_address(job.end.socket.packet_info);
-                replaced.map_err(Operation::Create.failed())?;
+                without::share_port(&socket, job.end.socket.packet_info);
                 sockets.push(socket);
                 ports.push(port);
             }

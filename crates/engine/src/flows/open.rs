@@ -9,7 +9,7 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Family, SocketPlan, Token, TransportId};
 use netperf_os::events::{Epoll, Events, Watch};
-use netperf_os::{SockAddr, Socket, io as calls};
+use netperf_os::{SockAddr, Socket, io as calls, without};
 use netperf_transport::meeting::{Connects, Met, OnSocket};
 use netperf_transport::{Endpoint, one_port, socket};
 
@@ -103,12 +103,10 @@ impl How<'_> {
         if !self.transport.is_connected() {
             // Two sockets that may share a port are given the same one before long, and
             // answers to one of them come to the other.
-            socket
-                .set_reuse_address(false)
-                .map_err(Operation::Create.failed())?;
+            without::share_port(&socket, false);
         }
         if end::drops_silently(self.transport) {
-            socket::report_send_errors(&socket).map_err(Operation::Create.failed())?;
+            let _or_silently = without::report_drops(&socket);
         }
         if let Some(from) = self.from {
             socket::bind(&socket, from).map_err(Operation::Bind.failed())?;

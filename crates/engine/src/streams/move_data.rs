@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use netperf_measure::datagrams::DatagramTrack;
 use netperf_model::Tally;
 use netperf_os::sockopt::{self, IntOption};
-use netperf_os::{Domain, Socket, process, wait};
+use netperf_os::{Domain, Socket, wait, without};
 use netperf_transport::io::batch::Trains;
 use netperf_transport::io::{Again, BatchedRecv, BatchedSend, BriefSpin};
 use netperf_transport::tcp::{FromFile, Tcp};
@@ -206,7 +206,7 @@ fn datagram_sender(socket: Socket, size: usize, rate: Option<f64>) -> io::Result
 }
 
 fn path_mtu(socket: &Socket) -> usize {
-    let option = match socket.domain() {
+    let option = match without::domain(socket) {
         Ok(domain) if domain == Domain::IPV6 => IntOption::PathMtuV6,
         _ => IntOption::PathMtuV4,
     };
@@ -235,7 +235,7 @@ fn datagram_receiver(socket: Socket, size: usize) -> io::Result<(BatchedRecv, us
 fn payload_file(size: usize, digits: bool) -> io::Result<File> {
     let mut block = vec![0; size];
     fill(&mut block, size, digits);
-    let mut file = File::from(process::memory_file(c"payload")?);
+    let mut file = File::from(without::file_in_memory(c"payload")?);
     file.write_all(&block)?;
     Ok(file)
 }

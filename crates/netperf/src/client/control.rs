@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use netperf_model::{ControlPlan, DataAddress, Family};
 use netperf_os::resolve::{ResolveError, ResolvedHost, Want, resolve};
-use netperf_os::{Domain, Protocol, Socket, Type, address};
+use netperf_os::{Domain, Protocol, Socket, Type, address, without};
 use netperf_transport::socket::wildcard;
 
 use super::private;
@@ -147,10 +147,8 @@ fn connect(from: SocketAddr, to: SocketAddr) -> Result<ControlConnection, (Step,
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))
         .map_err(failed(Step::Connect))?;
     if from.port() != 0 || !from.ip().is_unspecified() {
-        socket
-            .set_reuse_address(true)
-            .and_then(|()| socket.bind(&from.into()))
-            .map_err(failed(Step::Bind))?;
+        without::share_port(&socket, true);
+        socket.bind(&from.into()).map_err(failed(Step::Bind))?;
     }
     socket
         .connect_timeout(&to.into(), CONNECT)

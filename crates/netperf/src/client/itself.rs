@@ -3,21 +3,26 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
-use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Output, Stdio};
+
+use netperf_os::process;
 
 /// Runs netperf with these words, and `--json` in front of them, to its end.
 ///
 /// # Errors
 /// When it cannot be started.
 pub(super) fn run(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Output> {
-    // The name appears in the result, for a later repetition.
-    Command::new(netperf_os::process::own_file())
-        .arg0("netperf")
+    let mut command = Command::new(process::own_file());
+    command
         .arg("--json")
         .args(words)
+        .env_clear()
+        .envs(std::env::vars_os())
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    // The name appears in the result, for a later repetition.
+    process::start_itself(c"netperf", &mut command)?.wait_with_output()
 }
 
 /// The beginning of most lines of a run.

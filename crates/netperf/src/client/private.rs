@@ -6,12 +6,11 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use netperf_os::wait::{Interest, ready};
-use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_os::{Domain, Protocol, Socket, Type, process};
 use std::os::fd::AsFd;
 
 use super::control::ControlConnection;
@@ -49,17 +48,18 @@ fn start_on(address: SocketAddr) -> io::Result<ControlConnection> {
         return Err(io::ErrorKind::TimedOut.into());
     }
     let (served, _) = listener.accept()?;
-    let child = Command::new(netperf_os::process::own_file())
-        .arg0("netserver")
+    // It is ours: nothing has to be proven, whatever key is for others.
+    let variables = std::env::vars_os().filter(|(name, _)| name != key::FILE && name != key::KEY);
+    let mut command = Command::new(process::own_file());
+    command
         // It is the same user's: whatever they may read and open.
         .args(["--files", "/", "--transports", "all"])
-        // It is ours: nothing has to be proven, whatever key is for others.
-        .env_remove(key::FILE)
-        .env_remove(key::KEY)
+        .env_clear()
+        .envs(variables)
         .stdin(Stdio::from(OwnedFd::from(served)))
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
+        .stderr(Stdio::null());
+    let child = process::start_itself(c"netserver", &mut command)?;
     // It ends with the control connection, and so with this process.
     drop(child);
     let local = socket.local_addr()?.as_socket().unwrap_or(address);

@@ -14,7 +14,7 @@ use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::io::{Source, recv_from, send_back, set_patience};
 use netperf_os::wait::{Interest, ready};
-use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_os::{Domain, Protocol, Socket, Type, without};
 use netperf_session::iperf2::flow::{DatagramFlow, FlowAction, FlowStage};
 
 use super::forward::receive;
@@ -121,7 +121,7 @@ impl BackListener {
         };
         let socket = Socket::new(Domain::for_address(at), kind, Some(protocol))?;
         if !plan.udp {
-            socket.set_reuse_address(true)?;
+            without::share_port(&socket, true);
         }
         if let Some(window) = options.window {
             socket.set_recv_buffer_size(window)?;

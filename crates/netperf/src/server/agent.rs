@@ -18,7 +18,7 @@ use std::time::Duration;
 use netperf_cli::ServerArgs;
 use netperf_model::KeyRing;
 use netperf_os::pass::{self, PassWait};
-use netperf_os::{Socket, process};
+use netperf_os::{Socket, process, without};
 
 use super::session_process::inherited_variables;
 use super::session_settings::{DESCRIPTOR, SessionSettings};
@@ -99,9 +99,8 @@ impl AgentProgram {
         let settings = settings.to_file()?;
         pass::keep_on_exec(settings.as_fd())?;
         let held = PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
-        let program = if held.exists() { held } else { self.path };
-        let child = Command::new(program)
-            .arg0("netperf")
+        let mut command = Command::new(&held);
+        command
             .args(["campaign", "agent"])
             .env_clear()
             .envs(inherited_variables())
@@ -111,8 +110,8 @@ impl AgentProgram {
             .env(DOOR, inner_door.as_raw_fd().to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .process_group(0)
-            .spawn()?;
+            .process_group(0);
+        let (child, _) = without::start_first(&[held, self.path], c"netperf", &mut command)?;
         control.set_nonblocking(true)?;
         Ok(AgentProcess {
             child,

@@ -9,7 +9,7 @@ use netperf_cli::{LogLevel, SandboxArg, ServerArgs};
 use netperf_model::{Family, OnePort};
 use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
-use netperf_os::{Domain, Protocol, Socket, Type, address};
+use netperf_os::{Domain, Protocol, Socket, Type, address, without};
 
 use super::Environment;
 use super::accept_loop::AcceptLoop;
@@ -317,7 +317,7 @@ fn listener(address: SocketAddr) -> io::Result<Socket> {
         Type::STREAM,
         Some(Protocol::TCP),
     )?;
-    socket.set_reuse_address(true)?;
+    without::share_port(&socket, true);
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket)

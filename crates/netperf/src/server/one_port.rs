@@ -13,8 +13,8 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{OnePort, Token};
 use netperf_os::io::{Source, peek_at, recv_with_destination};
-use netperf_os::sockopt::{self, IntOption};
-use netperf_os::{Domain, Protocol, SockAddr, Socket, Type};
+use netperf_os::sockopt;
+use netperf_os::{Domain, Protocol, SockAddr, Socket, Type, without};
 use netperf_transport::one_port::{self, HandoffMessage, PREAMBLE, Preamble, PreambleKind, Probe};
 
 use self::awaiting::AwaitingPreambles;
@@ -325,15 +325,10 @@ pub(super) fn beside(listener: &Socket) -> io::Result<Socket> {
         socket.set_only_v6(listener.only_v6()?)?;
     }
     // Sockets of sessions share the port.
-    socket.set_reuse_address(true)?;
+    without::share_port(&socket, true);
     socket.bind(&at)?;
     socket.set_nonblocking(true)?;
-    let option = if inet.is_ipv6() {
-        IntOption::PacketInfoV6
-    } else {
-        IntOption::PacketInfoV4
-    };
-    sockopt::set(socket.as_fd(), option, 1)?;
+    without::tell_destination(&socket);
     Ok(socket)
 }
 

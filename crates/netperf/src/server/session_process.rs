@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use netperf_cli::ServerArgs;
@@ -94,8 +94,7 @@ impl SessionProcess {
         let settings = settings(args, one_port).to_file()?;
         pass::keep_on_exec(settings.as_fd())?;
         let mut command = Command::new(process::own_file());
-        let child = command
-            .arg0("netserver")
+        command
             .env_clear()
             .envs(inherited_variables())
             .env(RECORDS, "1")
@@ -111,8 +110,8 @@ impl SessionProcess {
             .envs(door.map(|door| (SESSION_DOOR, door.as_raw_fd().to_string())))
             .stdin(Stdio::from(OwnedFd::from(control)))
             .stdout(Stdio::from(OwnedFd::from(writer)))
-            .stderr(Stdio::null())
-            .spawn()?;
+            .stderr(Stdio::null());
+        let child = process::start_itself(c"netserver", &mut command)?;
         let session = Self {
             number,
             child,

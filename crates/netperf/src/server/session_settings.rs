@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
 use netperf_model::{KeyRing, KeyRole, NamedKey, PassphraseText, Secret};
-use netperf_os::{pass, process};
+use netperf_os::{pass, without};
 use zeroize::Zeroizing;
 
 /// Environment variable with the descriptor number of the file.
@@ -33,7 +33,7 @@ impl SessionSettings {
     /// # Errors
     /// When there are too many open files, or no memory.
     pub(crate) fn to_file(&self) -> io::Result<OwnedFd> {
-        let mut file = File::from(process::memory_file(c"settings")?);
+        let mut file = File::from(without::file_in_memory(c"settings")?);
         for key in self.keys.iter().flat_map(|keys| keys.keys()) {
             let most = key.max_sessions.unwrap_or_default();
             write!(file, "{} {} {most} ", key.name, key.role.label())?;

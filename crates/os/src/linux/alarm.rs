@@ -4,16 +4,20 @@
 //! the call. The alarm is a POSIX timer (timer_create(2)) that signals the thread that moves
 //! the data. It fires when the time is over and then every [`REPEAT_EVERY`] until it is
 //! stopped. A signal that arrives between a check of the phase and the next call is therefore
-//! followed by another one. The handler does not restart system calls.
+//! followed by another one. The handler does not restart system calls. On a system without POSIX
+//! timers the process' own timer does the same (see [`without`](super::without)).
 //!
 //! `SIGALRM`, `SIGINT` and `SIGTERM` from outside have the same effect: netperf ends the test and
 //! prints the result so far.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, Ordering,
+};
 use std::time::Duration;
 
 use super::call;
+use super::without::{Timer, pass_to_thread, thread_id};
 
 /// Interval of the alarm after the end of the run time.
 pub const REPEAT_EVERY: Duration = Duration::from_millis(5);
@@ -87,6 +91,8 @@ const CHECK: u8 = 3;
 // The first timer of a process has the id 0, so a null pointer is a timer, too.
 static TIMER: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
 static HAS_TIMER: AtomicBool = AtomicBool::new(false);
+/// The thread that the timer of the process ([`Timer::OfProcess`]) is for; 0 without such a timer.
+static TIMED_THREAD: AtomicI32 = AtomicI32::new(0);
 
 /// Phase of the run. One relaxed load, suitable for the timed loop.
 #[inline]
@@ -127,7 +133,7 @@ pub fn abandon() {
     PHASE.store(ABANDON, Ordering::Relaxed);
     if HAS_TIMER.load(Ordering::Relaxed) {
         // On failure the phase is still visible.
-        let _armed = arm(TIMER.load(Ordering::Relaxed), REPEAT_EVERY, REPEAT_EVERY);
+        let _armed = current_timer().arm(REPEAT_EVERY, REPEAT_EVERY);
     }
 }
 
@@ -162,11 +168,7 @@ pub fn end() {
     OVER.store(true, Ordering::Relaxed);
     if HAS_TIMER.load(Ordering::Relaxed) {
         // A timer that exists can be set; without it the run ends when its time is over.
-        let _armed = arm(
-            TIMER.load(Ordering::Relaxed),
-            Duration::from_nanos(1),
-            REPEAT_EVERY,
-        );
+        let _armed = current_timer().arm(Duration::from_nanos(1), REPEAT_EVERY);
     }
 }
 
@@ -185,7 +187,7 @@ pub fn catch_signals() -> io::Result<()> {
 /// The timer and the handlers of one run; dropping it puts them away.
 #[derive(Debug)]
 pub struct Alarm {
-    timer: libc::timer_t,
+    timer: Timer,
     outside: Outside,
 }
 
@@ -204,8 +206,11 @@ impl Alarm {
             Outside::Caught => catch_signals()?,
             Outside::Ignored => install(libc::SIGALRM)?,
         }
-        let timer = create_timer()?;
-        TIMER.store(timer, Ordering::Relaxed);
+        let timer = Timer::new()?;
+        match timer {
+            Timer::OfThread(id) => TIMER.store(id, Ordering::Relaxed),
+            Timer::OfProcess => TIMED_THREAD.store(thread_id(), Ordering::Relaxed),
+        }
         HAS_TIMER.store(true, Ordering::Relaxed);
         Ok(Self { timer, outside })
     }
@@ -218,7 +223,7 @@ impl Alarm {
         GRACE.store(nanos(schedule.grace), Ordering::Relaxed);
         DUE.store(0, Ordering::Relaxed);
         if phase() != Phase::Running {
-            return arm(self.timer, REPEAT_EVERY, REPEAT_EVERY);
+            return self.timer.arm(REPEAT_EVERY, REPEAT_EVERY);
         }
         if let Some(after) = schedule.finish_after {
             let check_every_nanos = CHECK_EVERY.load(Ordering::Relaxed);
@@ -229,12 +234,13 @@ impl Alarm {
                 DUE.store(begun.saturating_add(nanos(after)), Ordering::Relaxed);
                 CHECK_INTERVAL.store(check_interval(0), Ordering::Relaxed);
                 let first = Duration::from_nanos(check_interval(0).unsigned_abs());
-                return arm(self.timer, first, first);
+                return self.timer.arm(first, first);
             }
             OVER.store(true, Ordering::Relaxed);
-            arm(self.timer, after.max(Duration::from_nanos(1)), REPEAT_EVERY)
+            self.timer
+                .arm(after.max(Duration::from_nanos(1)), REPEAT_EVERY)
         } else {
-            arm(self.timer, schedule.heartbeat, schedule.heartbeat)
+            self.timer.arm(schedule.heartbeat, schedule.heartbeat)
         }
     }
 
@@ -248,7 +254,7 @@ impl Alarm {
     /// Stops ringing; the phase stays readable.
     pub fn stop(&self) {
         // Disarming a timer that exists cannot fail.
-        let _disarmed = arm(self.timer, Duration::ZERO, Duration::ZERO);
+        let _disarmed = self.timer.stop();
     }
 }
 
@@ -258,8 +264,8 @@ impl Drop for Alarm {
         CHECK_FIRST.store(0, Ordering::Relaxed);
         CHECK_EVERY.store(0, Ordering::Relaxed);
         DUE.store(0, Ordering::Relaxed);
-        // SAFETY: the timer was created by `new` and is deleted once.
-        unsafe { libc::timer_delete(self.timer) };
+        self.timer.delete();
+        TIMED_THREAD.store(0, Ordering::Relaxed);
         if self.outside == Outside::Ignored {
             restore(libc::SIGALRM);
         }
@@ -270,35 +276,12 @@ fn nanos(time: Duration) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
-fn create_timer() -> io::Result<libc::timer_t> {
-    // SAFETY: sigevent is plain data for which all zeros is valid.
-    let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
-    event.sigev_notify = libc::SIGEV_THREAD_ID;
-    event.sigev_signo = libc::SIGALRM;
-    // SAFETY: gettid takes no arguments.
-    event.sigev_notify_thread_id = unsafe { libc::gettid() };
-    let mut timer: libc::timer_t = std::ptr::null_mut();
-    // SAFETY: both pointers are valid for the call.
-    call::checked(unsafe {
-        libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer)
-    })?;
-    Ok(timer)
-}
-
-/// timer_settime(2). Safe in a signal handler.
-fn arm(timer: libc::timer_t, first: Duration, every: Duration) -> io::Result<()> {
-    let spec = libc::itimerspec {
-        it_value: timespec(first),
-        it_interval: timespec(every),
-    };
-    // SAFETY: the timer exists while a `Alarm` does, and `spec` outlives the call.
-    call::checked(unsafe { libc::timer_settime(timer, 0, &raw const spec, std::ptr::null_mut()) })
-}
-
-pub(super) fn timespec(time: Duration) -> libc::timespec {
-    libc::timespec {
-        tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: i32::try_from(time.subsec_nanos()).unwrap_or(0).into(),
+/// The timer of the run. There must be one.
+fn current_timer() -> Timer {
+    if TIMED_THREAD.load(Ordering::Relaxed) == 0 {
+        Timer::OfThread(TIMER.load(Ordering::Relaxed))
+    } else {
+        Timer::OfProcess
     }
 }
 
@@ -349,7 +332,18 @@ extern "C" fn on_signal(
     _context: *mut libc::c_void,
 ) {
     // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo.
-    let from_timer = unsafe { info.as_ref() }.is_some_and(|info| info.si_code == libc::SI_TIMER);
+    let code = unsafe { info.as_ref() }.map(|info| info.si_code);
+    let timed_thread = TIMED_THREAD.load(Ordering::Relaxed);
+    let from_timer = match code {
+        Some(libc::SI_TIMER) => true,
+        // setitimer(2), or another thread that its signal came to.
+        Some(libc::SI_KERNEL | libc::SI_TKILL) => timed_thread != 0,
+        _ => false,
+    };
+    if from_timer && timed_thread != 0 && thread_id() != timed_thread {
+        pass_to_thread(timed_thread);
+        return;
+    }
     if !from_timer {
         on_user_signal(signal);
     } else if DUE.load(Ordering::Relaxed) != 0 {
@@ -384,7 +378,7 @@ fn on_user_signal(signal: libc::c_int) {
     OVER.store(true, Ordering::Relaxed);
     if HAS_TIMER.load(Ordering::Relaxed) {
         // On failure the phase is still set below; only the grace period is lost.
-        let _armed = arm(TIMER.load(Ordering::Relaxed), REPEAT_EVERY, REPEAT_EVERY);
+        let _armed = current_timer().arm(REPEAT_EVERY, REPEAT_EVERY);
     }
 }
 
@@ -395,7 +389,7 @@ fn request_check() {
     if left <= 0 {
         DUE.store(0, Ordering::Relaxed);
         OVER.store(true, Ordering::Relaxed);
-        let _armed = arm(TIMER.load(Ordering::Relaxed), REPEAT_EVERY, REPEAT_EVERY);
+        let _armed = current_timer().arm(REPEAT_EVERY, REPEAT_EVERY);
         return;
     }
     let interval = check_interval(now.saturating_sub(BEGUN.load(Ordering::Relaxed)));
@@ -409,7 +403,7 @@ fn request_check() {
     };
     // A timer that exists can be set; without it the next ring comes a little late.
     let first = Duration::from_nanos(first.unsigned_abs());
-    let _armed = arm(TIMER.load(Ordering::Relaxed), first, every);
+    let _armed = current_timer().arm(first, every);
 }
 
 /// Nanoseconds between checks in a run that began this long ago.

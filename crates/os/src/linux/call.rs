@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
 
 /// The result of a call that returns 0 or fails: the error is in `errno`.
 #[inline]
@@ -75,4 +76,12 @@ pub(super) fn clock(id: libc::clockid_t) -> libc::timespec {
     // SAFETY: `time` is valid for writing.
     unsafe { libc::clock_gettime(id, &raw mut time) };
     time
+}
+
+/// A time as system calls take it.
+pub(super) fn timespec(time: Duration) -> libc::timespec {
+    libc::timespec {
+        tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: i32::try_from(time.subsec_nanos()).unwrap_or(0).into(),
+    }
 }

@@ -148,7 +148,7 @@ impl Epoll {
             events: libc::POLLIN,
             revents: 0,
         };
-        let time = super::alarm::timespec(within);
+        let time = super::call::timespec(within);
         // SAFETY: both pointers are to values that outlive the call, and there is no mask.
         waited(unsafe { libc::ppoll(&raw mut polled, 1, &raw const time, std::ptr::null()) })
             .map(drop)

@@ -53,4 +53,5 @@ pub mod ticks;
 )]
 pub mod uring;
 pub mod wait;
+pub mod without;
 pub mod zerocopy;

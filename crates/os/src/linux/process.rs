@@ -5,12 +5,15 @@ use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::call::{checked, number};
+use super::without;
 
 /// Side of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -325,17 +328,6 @@ pub fn kill_group(group: u32) -> bool {
     group.is_some_and(|group| unsafe { libc::kill(-group, libc::SIGKILL) } == 0)
 }
 
-/// memfd_create(2): a file in memory that has no name in any directory.
-///
-/// # Errors
-/// `EMFILE` or `ENFILE` when there are too many open files.
-pub fn memory_file(name: &CStr) -> io::Result<OwnedFd> {
-    // SAFETY: the name is NUL-terminated and outlives the call.
-    let fd = number(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) })?;
-    // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
 /// A file on disk that has no name (`O_TMPFILE`, open(2)).
 ///
 /// # Errors
@@ -351,20 +343,49 @@ pub fn unnamed_file(folder: &std::path::Path) -> io::Result<std::fs::File> {
 }
 
 /// Path of this program's file, for starting it again (proc(5)). Without `/proc`, as in a bare
-/// chroot, the path given to execve(2) (getauxval(3)). Determined once, so that a later
-/// chdir(2) does not matter.
+/// chroot, the path given to execve(2) (getauxval(3)).
 #[must_use]
 pub fn own_file() -> &'static Path {
-    static FILE: OnceLock<PathBuf> = OnceLock::new();
-    FILE.get_or_init(|| {
-        let link = PathBuf::from("/proc/self/exe");
-        if link.symlink_metadata().is_ok() {
-            return link;
-        }
-        started_as()
-            .and_then(|path| std::path::absolute(path).ok())
-            .unwrap_or(link)
+    let best = || own_files().first().map(PathBuf::as_path);
+    let file = EXECUTABLE.get().copied().or_else(best);
+    file.unwrap_or(Path::new(OWN_LINK))
+}
+
+/// Leads to this program's file even after another was put in its place.
+const OWN_LINK: &str = "/proc/self/exe";
+
+/// The one of its paths that was executed.
+static EXECUTABLE: OnceLock<&Path> = OnceLock::new();
+
+/// Paths of this program's file, the best first. Determined once, so that a later chdir(2) does not
+/// matter.
+fn own_files() -> &'static [PathBuf] {
+    static FILES: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    FILES.get_or_init(|| {
+        let link = PathBuf::from(OWN_LINK);
+        let link = Some(link).filter(|link| link.symlink_metadata().is_ok());
+        let started = started_as().and_then(|path| std::path::absolute(path).ok());
+        link.into_iter().chain(started).collect()
     })
+}
+
+/// Starts this program again, from the first of its paths that can be executed. The command is one
+/// of [`own_file`]; `name` is its argument 0. Its environment is cleared: the new process has the
+/// variables that the command names.
+///
+/// # Errors
+/// When there are too many processes or open files, or the file is gone.
+pub fn start_itself(name: &CStr, command: &mut Command) -> io::Result<Child> {
+    command.arg0(OsStr::from_bytes(name.to_bytes()));
+    if EXECUTABLE.get().is_some() {
+        return command.spawn();
+    }
+    let (child, index) = without::start_first(own_files(), name, command)?;
+    if let Some(file) = own_files().get(index) {
+        // Another thread may have found the same.
+        let _known = EXECUTABLE.set(file);
+    }
+    Ok(child)
 }
 
 fn started_as() -> Option<PathBuf> {

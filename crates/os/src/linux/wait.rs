@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-use super::alarm::timespec;
+use super::call::timespec;
 use super::call::{clock, waited};
 
 /// Condition to wait for.

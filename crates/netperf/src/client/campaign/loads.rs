@@ -5,7 +5,6 @@ use std::fs::{File, Permissions};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use netperf_campaign::agent::StartedLoad;
@@ -13,7 +12,7 @@ use netperf_campaign::plan::CampaignPlan;
 use netperf_campaign::protocol::{CampaignLoad, LoadResult};
 use netperf_measure::clock;
 use netperf_model::TransportGroup;
-use netperf_os::{pass, process};
+use netperf_os::{pass, process, without};
 use serde_json::Value;
 
 use crate::client::versus;
@@ -171,13 +170,13 @@ impl RunningLoad {
             started.data.as_deref(),
         );
         let key = token.as_ref().map(|token| key_file(&token.0)).transpose()?;
-        let output = File::from(process::memory_file(c"result")?);
-        let errors = File::from(process::memory_file(c"errors")?);
+        let output = File::from(without::file_in_memory(c"result")?);
+        let errors = File::from(without::file_in_memory(c"errors")?);
         let inherited =
             std::env::vars_os().filter(|(name, _)| INHERITED.iter().any(|one| name == one));
         let inherited: Vec<(OsString, OsString)> = inherited.collect();
-        let child = Command::new(process::own_file())
-            .arg0("netperf")
+        let mut command = Command::new(process::own_file());
+        command
             .arg("--json")
             .args(words(load, target, started.at))
             .env_clear()
@@ -188,8 +187,8 @@ impl RunningLoad {
             }))
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
-            .stderr(errors.try_clone()?)
-            .spawn()?;
+            .stderr(errors.try_clone()?);
+        let child = process::start_itself(c"netperf", &mut command)?;
         Ok(Self {
             id: load.id,
             child,
@@ -251,7 +250,7 @@ impl Drop for RunningLoad {
 
 /// A file in memory with a key, which the next process inherits.
 fn key_file(key: &str) -> io::Result<File> {
-    let mut file = File::from(process::memory_file(c"key")?);
+    let mut file = File::from(without::file_in_memory(c"key")?);
     file.set_permissions(Permissions::from_mode(0o600))?;
     file.write_all(key.as_bytes())?;
     pass::keep_on_exec(file.as_fd())?;

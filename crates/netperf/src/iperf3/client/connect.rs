@@ -10,7 +10,7 @@ use netperf_measure::clock;
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
-use netperf_os::{Domain, Protocol as SocketProtocol, Socket, Type, alarm, io as calls};
+use netperf_os::{Domain, Protocol as SocketProtocol, Socket, Type, alarm, io as calls, without};
 use netperf_wire::iperf3::{CONNECT_WORD, ConnectWord, Cookie, PORT, Parameters, Protocol};
 
 use crate::iperf3::socket::{OptionError, equip, send_all};
@@ -72,7 +72,7 @@ fn connected(
             IpAddr::from([0; 16])
         };
         let at = SocketAddr::new(own.unwrap_or(any), own_port.unwrap_or(0));
-        socket.set_reuse_address(true).map_err(unable)?;
+        without::share_port(&socket, true);
         socket.bind(&at.into()).map_err(unable)?;
     }
     let time = args.connect_timeout.unwrap_or(CONNECT);

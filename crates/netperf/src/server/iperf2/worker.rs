@@ -4,7 +4,6 @@ use std::io::{self, Read as _};
 use std::net::Shutdown;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -94,8 +93,8 @@ impl DatagramWorker {
         ]);
         let settings = settings.to_file()?;
         pass::keep_on_exec(settings.as_fd())?;
-        let child = Command::new(process::own_file())
-            .arg0("netserver")
+        let mut command = Command::new(process::own_file());
+        command
             .env_clear()
             .envs(inherited_variables())
             .env(RECORDS, "1")
@@ -103,8 +102,8 @@ impl DatagramWorker {
             .env(DESCRIPTOR, settings.as_raw_fd().to_string())
             .stdin(Stdio::from(OwnedFd::from(self.socket.try_clone()?)))
             .stdout(Stdio::from(OwnedFd::from(writer)))
-            .stderr(Stdio::null())
-            .spawn()?;
+            .stderr(Stdio::null());
+        let child = process::start_itself(c"netserver", &mut command)?;
         self.running = Some((child, reader));
         self.text.clear();
         self.again = None;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 use netperf_os::io::{Source, recv_from_now, send};
-use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_os::{Domain, Protocol, Socket, Type, without};
 use netperf_wire::iperf3::{CONNECT_WORD, ConnectWord, Parameters};
 
 use super::message::{self, StreamMessage};
@@ -26,7 +26,7 @@ pub(super) fn open_datagrams(
     handoff: &Socket,
 ) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(own), Type::DGRAM, Some(Protocol::UDP))?;
-    socket.set_reuse_address(true)?;
+    without::share_port(&socket, true);
     socket.bind(&own.into())?;
     equip(&socket, parameters).map_err(|OptionError { error, .. }| error)?;
     socket.connect(&from.into())?;

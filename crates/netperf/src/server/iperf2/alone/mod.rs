@@ -20,7 +20,7 @@ use netperf_os::process::Forked;
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready, sleep};
-use netperf_os::{Domain, Protocol, Socket, Type, alarm};
+use netperf_os::{Domain, Protocol, Socket, Type, alarm, without};
 
 pub(super) use self::board::Iperf2Board;
 pub(super) use self::shown::{ShownBack, ShownConnection, ShownFlow};
@@ -161,7 +161,7 @@ fn socket(args: &Iperf2Args) -> io::Result<Socket> {
         socket.bind(&at.into())?;
         return Ok(socket);
     }
-    socket.set_reuse_address(true)?;
+    without::share_port(&socket, true);
     if let Some(size) = args.segment {
         sockopt::set(socket.as_fd(), IntOption::SegmentSize, size)?;
     }

@@ -17,7 +17,7 @@ use netperf_cli::iperf3::{Iperf3Common, Iperf3Server};
 use netperf_model::{Limits, Policy, Require};
 use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
-use netperf_os::{Domain, Protocol, Socket, Type, alarm, system};
+use netperf_os::{Domain, Protocol, Socket, Type, alarm, system, without};
 use netperf_session::iperf3::server::ServerEnd;
 use netperf_wire::iperf3::PORT;
 
@@ -122,7 +122,7 @@ fn listener_at(address: SocketAddr, only_v6: bool) -> io::Result<Socket> {
     if address.is_ipv6() {
         socket.set_only_v6(only_v6)?;
     }
-    socket.set_reuse_address(true)?;
+    without::share_port(&socket, true);
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     socket.set_nonblocking(true)?;

@@ -225,7 +225,7 @@ impl<'a> AcceptFilter<'a> {
             Some(passed) => passed.take(self.listener),
         }?;
         if self.patience.is_some() {
-            netperf_os::io::set_patience(accepted.0.as_fd(), self.patience)?;
+            netperf_os::without::set_patience(accepted.0.as_fd(), self.patience)?;
         }
         Ok(accepted)
     }

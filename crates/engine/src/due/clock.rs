@@ -11,9 +11,6 @@ use netperf_os::{alarm, wait};
 
 use crate::workload::open::Ticker;
 
-/// A sleep ends so long before something is due, nanoseconds. The rest is spent spinning: no
-/// sleep ends to the microsecond.
-pub(super) const AHEAD: u64 = 100_000;
 /// The longest sleep, nanoseconds.
 const LONGEST: u64 = 100_000_000;
 
@@ -22,6 +19,8 @@ const LONGEST: u64 = 100_000_000;
 pub(super) struct DueClock {
     began: Moment,
     fired: u32,
+    /// A sleep ends so long before something is due, nanoseconds. The rest is spent spinning.
+    ahead: u64,
     /// Spins instead of sleeping.
     spins: bool,
 }
@@ -31,13 +30,14 @@ impl DueClock {
         Self {
             began: clock::now(),
             fired: alarm::fired(),
+            ahead: nanos(wait::AHEAD),
             spins: method.spins(),
         }
     }
 
     /// Begins now, with exact sleeps.
     pub(super) fn begin(&mut self) {
-        wait::sleep_exactly();
+        self.ahead = nanos(wait::sleep_exactly());
         self.began = clock::now();
     }
 
@@ -57,14 +57,25 @@ impl DueClock {
     /// spin.
     #[inline]
     pub(super) fn sleep(&self, left: u64) -> Option<Duration> {
-        let sleeps = !self.spins && left > AHEAD;
-        sleeps.then(|| Duration::from_nanos((left - AHEAD).min(LONGEST)))
+        let sleeps = !self.spins && left > self.ahead;
+        sleeps.then(|| Duration::from_nanos((left - self.ahead).min(LONGEST)))
+    }
+
+    /// How long before something is due a sleep ends, nanoseconds.
+    #[inline]
+    pub(super) const fn ahead(&self) -> u64 {
+        self.ahead
     }
 
     #[cfg(test)]
     pub(super) fn put_back(&mut self, by: Duration) {
         self.began = self.began.minus(by);
     }
+}
+
+/// A time in nanoseconds.
+pub(super) fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The clock of requests that are sent when they are due, and the wait for a socket.

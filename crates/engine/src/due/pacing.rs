@@ -9,7 +9,7 @@ use netperf_model::{EndPlan, IoMethod, Lateness, PacePlan, Paced, RatePlan, Rate
 use netperf_os::wait;
 
 use super::arrivals::{SECOND, nanos};
-use super::clock::{AHEAD, DueClock};
+use super::clock::DueClock;
 use crate::stop::{Ended, Phase, Stop};
 
 /// Of the time that a sender was held up, so much is made up for, nanoseconds: a longer one
@@ -231,7 +231,7 @@ impl Pacing {
     #[inline]
     pub(crate) fn next(&self) -> Option<Duration> {
         let Reverse((at, _)) = self.waiting.peek()?;
-        let ahead = if self.lateness.is_some() { AHEAD } else { 0 };
+        let ahead = self.lateness.as_ref().map_or(0, |_| self.clock.ahead());
         let left = at.saturating_sub(self.clock.now()).saturating_sub(ahead);
         Some(Duration::from_nanos(left))
     }

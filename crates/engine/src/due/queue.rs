@@ -11,7 +11,7 @@ use netperf_measure::latency::Recording;
 use netperf_model::{Latency, Lateness, Paced, RatePlan};
 
 use super::arrivals::{ArrivalSchedule, SECOND};
-use super::clock::AHEAD;
+use super::clock::nanos;
 use crate::live::Live;
 use in_flight::{cycle, nearest};
 
@@ -99,6 +99,8 @@ const EMPTY: InFlight = InFlight {
 #[derive(Debug)]
 pub struct DueQueue {
     began: Moment,
+    /// A sleep ends so long before something is due, nanoseconds. The caller spins for the rest.
+    ahead: u64,
     /// One for each flow, or one that all flows share.
     arrivals: Box<[ArrivalSchedule]>,
     /// Arrivals by the time of their next look.
@@ -136,6 +138,7 @@ impl DueQueue {
         };
         Self {
             began: clock::now(),
+            ahead: nanos(netperf_os::wait::AHEAD),
             next: BinaryHeap::with_capacity(arrivals.len()),
             open: arrivals.len(),
             arrivals: arrivals.into_boxed_slice(),
@@ -209,7 +212,7 @@ impl DueQueue {
 
     /// Starts the clock: the first requests are due from now on.
     pub(crate) fn begin(&mut self) {
-        netperf_os::wait::sleep_exactly();
+        self.ahead = nanos(netperf_os::wait::sleep_exactly());
         self.began = clock::now();
         let first = self.arrivals.iter().map(ArrivalSchedule::next_due);
         let first = first.enumerate().map(|(token, due)| Reverse((due, token)));
@@ -285,7 +288,7 @@ impl DueQueue {
     #[inline]
     pub(crate) fn wait(&self, now: u64) -> Option<Duration> {
         let Reverse((at, _)) = self.next.peek()?;
-        let left = at.saturating_sub(now).saturating_sub(AHEAD);
+        let left = at.saturating_sub(now).saturating_sub(self.ahead);
         Some(Duration::from_nanos(left))
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{EndJob, PortRange};
 use netperf_os::wait::{Interest, any_ready};
-use netperf_os::{Socket, io as calls, without};
+use netperf_os::{Socket, without};
 use netperf_transport::meeting::{AcceptFilter, Connects, Met, OnSocket};
 use netperf_transport::place::Placed;
 use netperf_transport::socket::{self, Side};
@@ -38,7 +38,7 @@ pub(super) fn accept_each<C: Connects>(
     let mut wait = ConnectionWait::new(NEXT_CONNECTION);
     let listener = gate.listener;
     // A connection has the time-outs of its listener.
-    calls::set_patience(listener.as_fd(), Some(NEXT_CONNECTION))?;
+    without::set_patience(listener.as_fd(), Some(NEXT_CONNECTION))?;
     while (accepted.len() as u64) < u64::from(flows) {
         if !await_connection(listener, control, (since, &mut wait))? {
             continue;
@@ -46,7 +46,7 @@ pub(super) fn accept_each<C: Connects>(
         let mut give_up = || since.elapsed() >= NEXT_CONNECTION;
         match how.accept(gate, &mut give_up) {
             Ok(Met::Connected(endpoint)) => {
-                calls::set_patience(endpoint.fd(), None)?;
+                without::set_patience(endpoint.fd(), None)?;
                 accepted.push(endpoint);
                 since = clock::now();
                 wait = ConnectionWait::new(NEXT_CONNECTION);

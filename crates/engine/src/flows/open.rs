@@ -9,7 +9,7 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Family, SocketPlan, Token, TransportId};
 use netperf_os::events::{Epoll, Events, Watch};
-use netperf_os::{SockAddr, Socket, io as calls, without};
+use netperf_os::{SockAddr, Socket, without};
 use netperf_transport::meeting::{Connects, Met, OnSocket};
 use netperf_transport::{Endpoint, one_port, socket};
 
@@ -142,7 +142,7 @@ pub(super) fn open_each<'t, C: Connects>(
     let deadline = clock::now().plus(WITHIN);
     let one = |target: &SockAddr| {
         let socket = opened.socket()?;
-        let connected = calls::set_patience(socket.as_fd(), Some(deadline.left().max(LOOK)))
+        let connected = without::set_patience(socket.as_fd(), Some(deadline.left().max(LOOK)))
             .and_then(|()| {
                 let mut give_up =
                     || deadline.left().is_zero() || shared.stage() == RunStage::Abandon;
@@ -155,7 +155,7 @@ pub(super) fn open_each<'t, C: Connects>(
         match connected.map_err(Operation::Connect.failed())? {
             Met::Connected(mut endpoint) => {
                 endpoint.begin();
-                calls::set_patience(endpoint.fd(), None).map_err(Operation::Connect.failed())?;
+                without::set_patience(endpoint.fd(), None).map_err(Operation::Connect.failed())?;
                 Ok(endpoint)
             }
             Met::GivenUp => Err(Operation::Connect.failed()(io::ErrorKind::TimedOut.into())),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use netperf_model::{IoMethod, Tally};
 use netperf_os::events::{Epoll, Events, Wakeup, Watch};
-use netperf_os::io as calls;
+use netperf_os::{io as calls, without};
 
 /// Longest wait of a single flow's call before the worker looks at the stage.
 pub(super) const NAP: Duration = Duration::from_millis(20);
@@ -119,7 +119,7 @@ impl Poller {
             return calls::set_nonblocking(socket, true);
         }
         calls::set_nonblocking(socket, false)?;
-        calls::set_patience(socket, Some(NAP))
+        without::set_patience(socket, Some(NAP))
     }
 
     /// Returns whether the calls of the only flow block.

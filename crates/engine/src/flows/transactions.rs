@@ -8,7 +8,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::EndJob;
 use netperf_os::events::Watch;
-use netperf_os::{SockAddr, Socket, io as calls};
+use netperf_os::{SockAddr, Socket, io as calls, without};
 use netperf_transport::meeting::{AcceptFilter, Connects, Met, OnSocket};
 use netperf_transport::socket;
 
@@ -287,7 +287,7 @@ impl<C: Connects> TransactionConnects<'_, C> {
 
     /// Sets up a connection that is more than a socket. Its calls block for a moment.
     fn set_up(&self, socket: Socket, to: &SockAddr) -> io::Result<Connecting<C::Endpoint>> {
-        calls::set_patience(socket.as_fd(), Some(NAP))?;
+        without::set_patience(socket.as_fd(), Some(NAP))?;
         let token = self.opened.token.as_ref();
         let mut give_up = || self.shared.stage() == RunStage::Abandon;
         match entered(self.how, socket, (to, token), &mut give_up) {

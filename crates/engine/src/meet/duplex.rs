@@ -7,7 +7,7 @@ use std::time::Duration;
 use netperf_model::{Duplex, IoMethod, Limit as LimitPlan};
 use netperf_os::io::{half_close, set_nonblocking};
 use netperf_os::wait::{Interest, ready};
-use netperf_os::{SockAddr, Socket};
+use netperf_os::{SockAddr, Socket, without};
 use netperf_transport::Endpoint;
 use netperf_transport::io::Again;
 use netperf_transport::meeting::{Addresses, Connects, OnSocket, Parts as _};
@@ -278,7 +278,7 @@ fn wait_again(socket: &Socket) {
 
 /// Sets a receive time-out, so that a receive returns now and then.
 fn wake_up(socket: &Socket) -> Result<(), EngineError> {
-    let set = socket.set_read_timeout(Some(LOOK));
+    let set = without::set_read_patience(socket.as_fd(), LOOK);
     set.map_err(Operation::Create.failed())
 }
 

@@ -84,7 +84,7 @@ pub(super) fn listening(
             // As it was before the last test.
             handoff
                 .set_nonblocking(false)
-                .and_then(|()| netperf_os::io::set_patience(handoff.as_fd(), None))
+                .and_then(|()| without::set_patience(handoff.as_fd(), None))
                 .map_err(Operation::Listen.failed())?;
             Ok((handoff, None))
         }

@@ -117,7 +117,7 @@ pub(super) fn ready<F: DatagramFormat>(
         sends,
         amount,
     } = stream;
-    netperf_os::io::set_patience(socket.as_fd(), Some(PATIENCE))?;
+    without::set_patience(socket.as_fd(), Some(PATIENCE))?;
     let size = plan.size.max(1);
     let (mover, buffer) = match (plan.datagrams.is_some(), sends) {
         (true, true) => datagram_sender(socket, size, plan.rate)?,
@@ -267,7 +267,7 @@ impl<F: DatagramFormat> ReadyStream<F> {
     /// none did.
     pub(super) fn run(self, shared: &Shared, counts: &StreamCounts) -> (io::Result<Ended>, u64) {
         if self.pace.is_some() {
-            wait::sleep_exactly();
+            let _early = wait::sleep_exactly();
         }
         let Self {
             mover,

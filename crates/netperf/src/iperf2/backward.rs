@@ -12,9 +12,10 @@ use std::time::Duration;
 use netperf_engine::iperf2::{Arrived, PATIENCE, Transfer, TransferEnd, receive_datagrams};
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
-use netperf_os::io::{Source, recv_from, send_back, set_patience};
+use netperf_os::io::{Source, recv_from, send_back};
 use netperf_os::wait::{Interest, ready};
-use netperf_os::{Domain, Protocol, Socket, Type, without};
+use netperf_os::without::{self, set_patience};
+use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_session::iperf2::flow::{DatagramFlow, FlowAction, FlowStage};
 
 use super::forward::receive;

@@ -17,7 +17,7 @@ use std::sync::atomic::{
 use std::time::Duration;
 
 use super::call;
-use super::without::{Timer, pass_to_thread, thread_id};
+use super::without::{Timer, signal_thread, thread_id};
 
 /// Interval of the alarm after the end of the run time.
 pub const REPEAT_EVERY: Duration = Duration::from_millis(5);
@@ -341,7 +341,7 @@ extern "C" fn on_signal(
         _ => false,
     };
     if from_timer && timed_thread != 0 && thread_id() != timed_thread {
-        pass_to_thread(timed_thread);
+        signal_thread(timed_thread, libc::SIGALRM);
         return;
     }
     if !from_timer {

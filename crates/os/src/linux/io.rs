@@ -179,17 +179,6 @@ pub fn has_no_space(fd: BorrowedFd<'_>) -> bool {
     usize::try_from(queued).is_ok_and(|queued| queued >= space - space / 16)
 }
 
-/// `SO_RCVTIMEO` and `SO_SNDTIMEO`: a call that waits for longer fails as one that does not
-/// wait; `None` waits without end.
-///
-/// # Errors
-/// Whatever setsockopt(2) reports.
-pub fn set_patience(fd: BorrowedFd<'_>, patience: Option<std::time::Duration>) -> io::Result<()> {
-    let socket = socket2::SockRef::from(&fd);
-    socket.set_read_timeout(patience)?;
-    socket.set_write_timeout(patience)
-}
-
 /// shutdown(2) of our direction.
 ///
 /// # Errors

@@ -11,6 +11,7 @@ pub mod events;
 pub mod filter;
 pub mod flow_label;
 pub mod hwstamp;
+mod interruptions;
 pub mod io;
 pub mod ktls;
 pub mod landlock;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::call::timespec;
 use super::call::{clock, waited};
+use super::without;
 
 /// Condition to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,12 +129,22 @@ pub fn readable_within(fd: BorrowedFd<'_>, space: bool, within: Duration) -> io:
 }
 
 /// Asks the kernel to end this thread's sleeps on time, rather than up to 50 microseconds
-/// late as it does to wake up less often (`PR_SET_TIMERSLACK`, prctl(2)).
-pub fn sleep_exactly() {
+/// late as it does to wake up less often (`PR_SET_TIMERSLACK`, prctl(2)). Returns how long before
+/// an exact time a sleep must end so that it ends in time.
+pub fn sleep_exactly() -> Duration {
     // SAFETY: the option takes a number and touches no memory. It cannot fail for the calling
-    // thread, and without it a sleep is only less exact.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+    // thread on Linux, and without it a sleep is only less exact.
+    let set = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+    if set == 0 || !without::sleeps_are_exact() {
+        AHEAD
+    } else {
+        Duration::ZERO
+    }
 }
+
+/// A sleep ends so long before something is due. The rest is spent spinning: no sleep ends to the
+/// microsecond.
+pub const AHEAD: Duration = Duration::from_micros(100);
 
 /// A time that runs out, for loops that never sleep.
 #[derive(Clone, Copy, Debug)]

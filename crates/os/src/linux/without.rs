@@ -13,6 +13,8 @@
 //! | `SO_DOMAIN` | the family of getsockname(2), [`domain`] | – |
 //! | `IP_RECVERR` | nothing, [`report_drops`] | datagrams that the queue of this host drops count as sent |
 //! | `IP_PKTINFO` | nothing, [`tell_destination`] | responses leave from the address that the kernel chooses |
+//! | `SO_RCVTIMEO`, `SO_SNDTIMEO` | a signal every 20 ms, [`set_patience`] | a call returns earlier, with `EINTR` |
+//! | `PR_SET_TIMERSLACK` | [`sleep_exactly`](super::wait::sleep_exactly) measures whether sleeps are exact | where they are, nothing spins until a time |
 //! | `SO_RCVLOWAT` | nothing, [`set_wake_threshold`](super::sockopt::set_wake_threshold) | more wake-ups |
 //!
 //! Options that only inform (getsockopt(2)) are `None` in the result where they are missing. An
@@ -26,13 +28,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::time::Duration;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
-use socket2::{Domain, Socket};
+use socket2::{Domain, SockRef, Socket};
 
 use super::call::{checked, number, timespec};
 use super::sockopt::{self, IntOption};
-use super::{io as calls, process};
+use super::{interruptions, io as calls, process, wait};
 
 /// A timer whose signal is `SIGALRM`.
 #[derive(Clone, Copy, Debug)]
@@ -117,12 +120,12 @@ pub(super) fn thread_id() -> libc::pid_t {
     unsafe { libc::gettid() }
 }
 
-/// tgkill(2): `SIGALRM` for a thread of this process. Safe in a signal handler.
-pub(super) fn pass_to_thread(thread: libc::pid_t) {
+/// tgkill(2): a signal for a thread of this process. Safe in a signal handler.
+pub(super) fn signal_thread(thread: libc::pid_t, signal: libc::c_int) {
     // SAFETY: getpid takes no arguments.
     let process = unsafe { libc::getpid() };
     // SAFETY: tgkill takes numbers; a thread that has ended is an error.
-    unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGALRM) };
+    unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) };
 }
 
 /// Rounded up: a timer must not fire early, and zero would disarm it.
@@ -259,6 +262,51 @@ impl TextList {
 
     fn as_ptr(&self) -> *const *const libc::c_char {
         self.pointers.as_ptr()
+    }
+}
+
+/// Whether sleeps of a system without `PR_SET_TIMERSLACK` (prctl(2)) end on time, as those in
+/// simulated time do. Determined once, by a few sleeps.
+pub(super) fn sleeps_are_exact() -> bool {
+    const TRIES: u32 = 5;
+    const SLEEP: Duration = Duration::from_micros(50);
+    const EXACT: Duration = Duration::from_micros(5);
+    static EXACTLY: OnceLock<bool> = OnceLock::new();
+    let is_exact = |_| {
+        let before = Instant::now();
+        wait::sleep(SLEEP);
+        before.elapsed() <= SLEEP + EXACT
+    };
+    *EXACTLY.get_or_init(|| (0..TRIES).all(is_exact))
+}
+
+/// `SO_RCVTIMEO` and `SO_SNDTIMEO`: a call that waits for longer fails as one that does not wait;
+/// `None` waits without end. Without them blocked calls of this thread are interrupted.
+///
+/// # Errors
+/// When there are too many threads.
+pub fn set_patience(fd: BorrowedFd<'_>, patience: Option<Duration>) -> io::Result<()> {
+    let socket = SockRef::from(&fd);
+    let set = socket.set_read_timeout(patience);
+    interrupted_unless(
+        set.and_then(|()| socket.set_write_timeout(patience)),
+        patience,
+    )
+}
+
+/// The same for receiving alone.
+///
+/// # Errors
+/// When there are too many threads.
+pub fn set_read_patience(fd: BorrowedFd<'_>, patience: Duration) -> io::Result<()> {
+    let set = SockRef::from(&fd).set_read_timeout(Some(patience));
+    interrupted_unless(set, Some(patience))
+}
+
+fn interrupted_unless(set: io::Result<()>, patience: Option<Duration>) -> io::Result<()> {
+    match set {
+        Err(_) if patience.is_some() => interruptions::begin(),
+        _ => Ok(()),
     }
 }
 

@@ -14,9 +14,10 @@ use netperf_engine::iperf2::{
 use netperf_measure::clock::{self, Moment};
 use netperf_model::iperf2::Iperf2Rate;
 use netperf_model::{Denied, Duplex, EndNeeds, Flow, Policy, Tally, TransportId};
-use netperf_os::io::{half_close, peek_at, recv, set_patience};
+use netperf_os::io::{half_close, peek_at, recv};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
+use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_session::iperf2::SendOrder;
 use netperf_session::iperf2::blocks::ReceivedBlocks;

@@ -10,8 +10,9 @@ use netperf_engine::iperf2::{Credit, DatagramOrder, PATIENCE, Transfer, send_dat
 use netperf_measure::clock::Moment;
 use netperf_model::Policy;
 use netperf_model::iperf2::Iperf2Rate;
-use netperf_os::io::{Source, recv, send, send_back, set_patience};
+use netperf_os::io::{Source, recv, send, send_back};
 use netperf_os::wait::{self, Interest, ready};
+use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_session::iperf2::finish::{self, FinishEffect, FinishInput, FinishState};
 use netperf_session::iperf2::flow::FlowSending;

@@ -21,6 +21,7 @@ mod message;
 pub mod net;
 pub mod parts;
 pub mod pass;
+mod pass_here;
 pub mod privileges;
 pub mod process;
 pub mod qdisc;

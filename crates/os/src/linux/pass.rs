@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use super::call::number;
 use super::io::counted;
 use super::message::{message, received_part, sent_part};
+use super::pass_here;
 
 /// Two sockets that are joined and keep messages apart (`SOCK_SEQPACKET`), closed on exec.
 ///
@@ -44,6 +45,29 @@ fn with_control(part: &mut [libc::iovec], control: &mut PassControl, space: usiz
 /// `EAGAIN` while the other end has too much to read, `ETOOMANYREFS` where too many
 /// descriptors are on their way, or whatever else sendmsg(2) reports.
 pub fn send(to: BorrowedFd<'_>, bytes: &[u8], with: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    match (send_with_rights(to, bytes, with), with) {
+        (Err(error), Some(fd)) if has_no_rights(&error) => {
+            let (tagged, place) = pass_here::leave(bytes, fd)?;
+            let sent = send_with_rights(to, &tagged, None);
+            if sent.is_err() {
+                let _not_on_its_way = pass_here::take(place);
+            }
+            sent
+        }
+        (sent, _) => sent,
+    }
+}
+
+/// The error of a system without `SCM_RIGHTS`.
+fn has_no_rights(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EINVAL)
+}
+
+fn send_with_rights(
+    to: BorrowedFd<'_>,
+    bytes: &[u8],
+    with: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
     let mut control = PassControl([0; 64]);
     let mut part = [sent_part(bytes)];
     // SAFETY: CMSG_SPACE only computes.
@@ -90,14 +114,36 @@ pub fn receive(
     buf: &mut [u8],
     wait: PassWait,
 ) -> io::Result<(usize, Option<OwnedFd>)> {
+    match receive_with_rights(from, buf, wait, true) {
+        Err(error) if has_no_rights(&error) => {
+            let (count, _) = receive_with_rights(from, buf, wait, false)?;
+            let message = buf.get(..count).unwrap_or_default();
+            let tagged = pass_here::take_tagged(message);
+            Ok(tagged.map_or((count, None), |(length, fd)| (length, Some(fd))))
+        }
+        received => received,
+    }
+}
+
+fn receive_with_rights(
+    from: BorrowedFd<'_>,
+    buf: &mut [u8],
+    wait: PassWait,
+    rights: bool,
+) -> io::Result<(usize, Option<OwnedFd>)> {
     let mut control = PassControl([0; 64]);
     let mut part = [received_part(buf)];
     // SAFETY: CMSG_SPACE only computes.
     let space = unsafe { libc::CMSG_SPACE(ONE) } as usize;
+    let (space, close_on_exec) = if rights {
+        (space, libc::MSG_CMSG_CLOEXEC)
+    } else {
+        (0, 0)
+    };
     let mut message = with_control(&mut part, &mut control, space);
     let flags = match wait {
-        PassWait::AsSet => libc::MSG_CMSG_CLOEXEC,
-        PassWait::Never => libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT,
+        PassWait::AsSet => close_on_exec,
+        PassWait::Never => close_on_exec | libc::MSG_DONTWAIT,
     };
     // SAFETY: every pointer in `message` describes memory that outlives the call.
     let count = counted(unsafe { libc::recvmsg(from.as_raw_fd(), &raw mut message, flags) })?;

@@ -1,0 +1,239 @@
+//! Whole programs in virtual time, under [Shadow](https://github.com/shadow/shadow).
+//!
+//! A [`Simulation`] is data: hosts, the programs on them, when these start and are ended, and a
+//! link with a rate, a delay and loss. [`Simulation::run`] gives what each program printed, how it
+//! ended and when, and what each host carried. The same data give the same run, to the byte.
+
+mod capture;
+mod ends;
+mod scenario;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use capture::Carried;
+pub use ends::SimEnd;
+
+use crate::process::Invocation;
+use crate::{Scratch, require};
+
+/// Time limit of a simulation, by the clock of this machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The link between all hosts of a simulation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SimLink {
+    /// Rate of each host in each direction, bits per second.
+    pub bits_per_second: u64,
+    /// Delay in one direction.
+    pub delay: Duration,
+    /// Part of the packets that are lost, from 0 to 1.
+    pub loss: f64,
+}
+
+impl SimLink {
+    /// A link that loses nothing.
+    pub const fn lossless(mbit_per_second: u64, delay_ms: u64) -> Self {
+        Self {
+            bits_per_second: mbit_per_second * 1_000_000,
+            delay: Duration::from_millis(delay_ms),
+            loss: 0.0,
+        }
+    }
+}
+
+/// A program on a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SimProcess {
+    /// Its file.
+    pub program: PathBuf,
+    /// Its arguments. None contains a space.
+    pub words: Vec<String>,
+    /// When it starts.
+    pub start: Duration,
+    /// When it gets a signal, and which: `SIGINT`, `SIGTERM` or `SIGKILL`.
+    pub signal: Option<(Duration, &'static str)>,
+}
+
+impl SimProcess {
+    /// A program that starts at once, with arguments separated by spaces.
+    pub fn new(program: &Path, words: &str) -> Self {
+        Self {
+            program: program.to_owned(),
+            words: words.split_whitespace().map(str::to_owned).collect(),
+            start: Duration::ZERO,
+            signal: None,
+        }
+    }
+
+    /// The same, started later.
+    pub fn at(mut self, start: Duration) -> Self {
+        self.start = start;
+        self
+    }
+
+    /// The same, with a signal at a time.
+    pub fn signalled(mut self, at: Duration, signal: &'static str) -> Self {
+        self.signal = Some((at, signal));
+        self
+    }
+}
+
+/// A host and the programs on it. Other hosts know it by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SimHost {
+    /// Its name.
+    pub name: &'static str,
+    /// Programs in the order of their starts.
+    pub processes: Vec<SimProcess>,
+}
+
+/// A simulation, as data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulation {
+    /// Everything random follows from it.
+    pub seed: u32,
+    /// The link.
+    pub link: SimLink,
+    /// At most this much virtual time.
+    pub length: Duration,
+    /// The hosts; their addresses are 11.0.0.1, 11.0.0.2 and so on.
+    pub hosts: Vec<SimHost>,
+    /// Whether what hosts carry is counted, which takes real time.
+    pub counts_bytes: bool,
+}
+
+impl Simulation {
+    /// A server on the host `server`, and a client on the host `client` that starts after a second.
+    pub fn of_two(link: SimLink, server: SimProcess, client: SimProcess) -> Self {
+        let client = client.at(Duration::from_secs(1));
+        let host = |name, process| SimHost {
+            name,
+            processes: vec![process],
+        };
+        Self {
+            seed: 1,
+            link,
+            length: Duration::from_secs(300),
+            hosts: vec![host("client", client), host("server", server)],
+            counts_bytes: false,
+        }
+    }
+
+    /// The same with another seed.
+    pub fn seeded(mut self, seed: u32) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Runs it.
+    ///
+    /// # Panics
+    /// If the simulator fails.
+    pub fn run(&self) -> SimRun {
+        let folder = Scratch::new();
+        let scenario = folder.path().join("scenario.yaml");
+        std::fs::write(&scenario, self.scenario()).expect("the scenario is written");
+        let output = folder.path().join("out");
+        let simulator = Invocation::new(Path::new("shadow"))
+            .args(["--parallelism", "1", "--log-level", "error"])
+            .arg("--data-directory")
+            .args([&output, &scenario])
+            .patience(PATIENCE)
+            .run();
+        let said = format!("{}{}", simulator.stdout, simulator.stderr);
+        let ends = ends::of(&said);
+        let ran = output.join("sim-stats.json").exists();
+        assert!(ran, "the simulator did not finish: {said}");
+        let host = |host: &SimHost| (host.name, host.outputs(&output, &ends));
+        SimRun {
+            outputs: self.hosts.iter().map(host).collect(),
+            carried: self.carried(&output),
+            took: simulator.took,
+        }
+    }
+
+    fn carried(&self, output: &Path) -> BTreeMap<&'static str, Carried> {
+        let captured = (1..).zip(&self.hosts).filter(|_| self.counts_bytes);
+        let one = |(number, host): (u8, &SimHost)| {
+            let file = output.join("hosts").join(host.name).join("eth0.pcap");
+            let bytes = std::fs::read(file).expect("a capture");
+            (host.name, capture::carried(&bytes, [11, 0, 0, number]))
+        };
+        captured.map(one).collect()
+    }
+}
+
+impl SimHost {
+    fn outputs(&self, output: &Path, ends: &[ends::FoundEnd]) -> Vec<SimFinished> {
+        let folder = output.join("hosts").join(self.name);
+        let entries = std::fs::read_dir(&folder).expect("the folder of a host");
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut files: Vec<(u32, String)> = names
+            .filter_map(|name| {
+                let stem = name.strip_suffix(".stdout")?;
+                Some((stem.rsplit_once('.')?.1.parse().ok()?, stem.to_owned()))
+            })
+            .collect();
+        files.sort();
+        assert_eq!(files.len(), self.processes.len(), "{files:?}");
+        let text = |name: String| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let one = |(_, stem): (u32, String)| SimFinished {
+            end: ends::find(ends, &format!("{}.{stem}", self.name)),
+            stdout: text(format!("{stem}.stdout")),
+            stderr: text(format!("{stem}.stderr")),
+        };
+        files.into_iter().map(one).collect()
+    }
+}
+
+/// Whether `shadow` is on the path; says so where it is not.
+pub fn available() -> bool {
+    let path = crate::environment("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| folder.join("shadow").exists());
+    let how = "build it as lab/shadow/README.md says, and put it on PATH";
+    require::require(found, "shadow", how)
+}
+
+/// What a program printed, and its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SimFinished {
+    /// How it ended, and when.
+    pub end: SimEnd,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+/// What came of a simulation.
+#[derive(Clone, Debug)]
+pub struct SimRun {
+    outputs: BTreeMap<&'static str, Vec<SimFinished>>,
+    carried: BTreeMap<&'static str, Carried>,
+    /// Real time that it took.
+    pub took: Duration,
+}
+
+impl SimRun {
+    /// The only, or the first, program of a host.
+    pub fn of(&self, host: &str) -> &SimFinished {
+        &self.outputs[host][0]
+    }
+
+    /// All programs of a host.
+    pub fn all_of(&self, host: &str) -> &[SimFinished] {
+        &self.outputs[host]
+    }
+
+    /// What a host carried, if it was counted.
+    pub fn carried(&self, host: &str) -> Carried {
+        self.carried[host]
+    }
+
+    /// All that programs printed, and their ends: the same for the same simulation.
+    pub fn account(&self) -> String {
+        format!("{:#?}", self.outputs)
+    }
+}

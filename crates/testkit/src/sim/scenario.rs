@@ -1,0 +1,120 @@
+//! A simulation as the simulator reads it: YAML, and a graph of one node in GML.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::{SimHost, SimProcess, Simulation};
+
+impl Simulation {
+    /// The scenario file.
+    pub(super) fn scenario(&self) -> String {
+        let mut text = format!(
+            "general:\n  seed: {}\n  stop_time: {}\n  model_unblocked_syscall_latency: true\n  \
+             progress: false\n",
+            self.seed,
+            time(self.length)
+        );
+        if self.counts_bytes {
+            text += "host_option_defaults:\n  pcap_enabled: true\n  pcap_capture_size: 96 B\n";
+        }
+        text += &self.graph();
+        text += "hosts:\n";
+        for (index, host) in self.hosts.iter().enumerate() {
+            text += &host.scenario(index + 1);
+        }
+        text
+    }
+
+    fn graph(&self) -> String {
+        let bits = self.link.bits_per_second;
+        let lines = [
+            "graph [".to_owned(),
+            "  node [".to_owned(),
+            "    id 0".to_owned(),
+            format!("    host_bandwidth_up \"{bits} bit\""),
+            format!("    host_bandwidth_down \"{bits} bit\""),
+            "  ]".to_owned(),
+            "  edge [".to_owned(),
+            "    source 0".to_owned(),
+            "    target 0".to_owned(),
+            format!("    latency \"{}\"", time(self.link.delay)),
+            format!("    packet_loss {:?}", self.link.loss),
+            "  ]".to_owned(),
+            "]".to_owned(),
+        ];
+        let graph: String = lines.iter().map(|line| format!("      {line}\n")).collect();
+        format!("network:\n  graph:\n    type: gml\n    inline: |\n{graph}")
+    }
+}
+
+impl SimHost {
+    fn scenario(&self, number: usize) -> String {
+        let mut text = format!(
+            "  {}:\n    network_node_id: 0\n    ip_addr: 11.0.0.{number}\n    processes:\n",
+            self.name
+        );
+        for process in &self.processes {
+            text += &process.scenario();
+        }
+        text
+    }
+}
+
+impl SimProcess {
+    fn scenario(&self) -> String {
+        let words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
+        let mut text = format!(
+            "    - path: {}\n      args: [{}]\n      start_time: {}\n",
+            quoted(&self.program.display().to_string()),
+            words.join(", "),
+            time(self.start)
+        );
+        if let Some((at, signal)) = self.signal {
+            let at = time(at);
+            write!(
+                text,
+                "      shutdown_time: {at}\n      shutdown_signal: {signal}\n"
+            )
+            .ok();
+        }
+        // No process ends so, so that the simulator names the end of each.
+        text += "      expected_final_state: {signaled: SIGUSR2}\n";
+        text
+    }
+}
+
+fn time(time: Duration) -> String {
+    format!("{} us", time.as_micros())
+}
+
+/// A string of YAML.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::sim::SimLink;
+
+    #[test]
+    fn a_scenario_names_hosts_programs_times_and_the_link() {
+        let server = SimProcess::new(Path::new("/bin/server"), "-D -4");
+        let client = SimProcess::new(Path::new("/bin/client"), "-H server");
+        let client = client.signalled(Duration::from_millis(2500), "SIGINT");
+        let text = Simulation::of_two(SimLink::lossless(100, 10), server, client).scenario();
+        for part in [
+            "  seed: 1\n",
+            "    packet_loss 0.0\n",
+            "host_bandwidth_up \"100000000 bit\"\n",
+            "latency \"10000 us\"\n",
+            "  client:\n    network_node_id: 0\n    ip_addr: 11.0.0.1\n",
+            "args: [\"-H\", \"server\"]\n      start_time: 1000000 us\n",
+            "shutdown_time: 2500000 us\n      shutdown_signal: SIGINT\n",
+        ] {
+            assert!(text.contains(part), "{part:?} in {text}");
+        }
+    }
+}

@@ -289,12 +289,12 @@ impl Test<'_> {
     fn turn(&mut self, machine: &mut ClientTest) {
         let runs = machine.at() == ClientTestState::Runs;
         let timing = &self.timing;
-        let moments = [
-            (!runs).then_some(self.until),
-            timing.omitted_until,
-            timing.interval_at,
-            timing.over_at,
-        ];
+        // Moments of the run are over with it.
+        let moments = if runs {
+            [timing.omitted_until, timing.interval_at, timing.over_at]
+        } else {
+            [Some(self.until), None, None]
+        };
         let next = moments.into_iter().flatten().map(Moment::left).min();
         let most = match (runs, self.by_amount()) {
             (true, true) => LOOK_AT_AMOUNT,
@@ -304,7 +304,8 @@ impl Test<'_> {
         let readable = ready(
             self.control.as_fd(),
             Interest::Read,
-            wait.max(Duration::from_micros(500)),
+            // poll(2) takes whole milliseconds: a shorter wait would be none.
+            wait.max(Duration::from_millis(1)),
         );
         if matches!(readable, Ok(true)) {
             self.read_control(machine);

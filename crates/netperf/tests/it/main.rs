@@ -97,6 +97,8 @@ mod sequence;
 mod series;
 mod settings;
 mod shown;
+mod sim;
+mod sim_random;
 mod slurm_lab;
 mod ssh_lab;
 mod sweep;

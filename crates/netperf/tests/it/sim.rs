@@ -1,0 +1,83 @@
+//! Whole programs in virtual time (`lab/shadow`): what is about time, order and loss.
+
+use std::time::Duration;
+
+use netperf_testkit::sim::{self, SimRun};
+use netperf_testkit::{SimLink, SimProcess, Simulation, Values, ours};
+
+const KEYS: &str = "THROUGHPUT,ELAPSED_TIME,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD";
+
+/// A run of netperf with these words before `--` over a link, with a forking netserver.
+fn netperf(link: SimLink, words: &str, test_words: &str) -> Simulation {
+    let programs = ours!();
+    let server = SimProcess::new(&programs.netserver, "-D -4");
+    let words = format!("-4 -H server -P 0 {words} -- {test_words}");
+    Simulation::of_two(link, server, SimProcess::new(&programs.netperf, &words))
+}
+
+/// The figures of a run that ended with status 0 and without a message.
+#[track_caller]
+fn figures(run: &SimRun) -> Values {
+    let client = run.of("client");
+    assert_eq!(client.end.status(), Some(0), "{}", run.account());
+    assert_eq!(client.stderr, "", "{}", run.account());
+    Values::parse(&client.stdout)
+}
+
+#[track_caller]
+fn assert_near(value: f64, expected: f64, part: f64) {
+    let error = (value - expected).abs();
+    assert!(error <= expected * part, "{value}, not {expected}");
+}
+
+#[test]
+fn transactions_take_a_round_trip_each() {
+    if !sim::available() {
+        return;
+    }
+    for test in ["TCP_RR", "UDP_RR"] {
+        let link = SimLink::lossless(100, 10);
+        let words = format!("-l 10 -t {test}");
+        let run = netperf(link, &words, &format!("-k {KEYS}")).run();
+        assert_near(figures(&run).number("THROUGHPUT"), 50.0, 0.01);
+    }
+}
+
+#[test]
+fn streams_fill_the_link() {
+    if !sim::available() {
+        return;
+    }
+    for (test, words) in [
+        ("TCP_STREAM", ""),
+        ("TCP_MAERTS", ""),
+        ("UDP_STREAM", "-m 1400"),
+        ("TCP_STREAM --flows 4", ""),
+        ("TCP_STREAM --warmup 1", ""),
+    ] {
+        let link = SimLink::lossless(20, 10);
+        let run = netperf(
+            link,
+            &format!("-l 4 -t {test}"),
+            &format!("{words} -k {KEYS}"),
+        )
+        .run();
+        assert_near(figures(&run).number("THROUGHPUT"), 19.0, 0.1);
+    }
+}
+
+#[test]
+fn a_rate_is_kept_without_spinning() {
+    if !sim::available() {
+        return;
+    }
+    let link = SimLink::lossless(100, 10);
+    let run = netperf(
+        link,
+        "-l 4 -t UDP_STREAM --rate 10M",
+        &format!("-m 1400 -k {KEYS}"),
+    )
+    .run();
+    assert_near(figures(&run).number("THROUGHPUT"), 10.0, 0.01);
+    assert!(run.took < Duration::from_secs(20), "{:?}", run.took);
+}

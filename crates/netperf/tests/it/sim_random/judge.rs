@@ -1,0 +1,186 @@
+//! What must hold of every run.
+
+use std::time::Duration;
+
+use netperf_testkit::Values;
+use netperf_testkit::sim::{Carried, SimEnd, SimFinished, SimRun};
+use serde_json::Value;
+
+use super::draw::{Case, PATIENCE, Pairing, Tool};
+
+/// A run that is interrupted ends within this time.
+const PATIENCE_OF_USER: Duration = Duration::from_secs(15);
+/// Measured times and rates may be off by this part.
+const MARGIN: f64 = 1.03;
+
+/// What is wrong with a run.
+pub(super) fn complaints(case: &Case, run: &SimRun) -> Vec<String> {
+    let client = run.of("client");
+    let mut list = Vec::new();
+    list.extend(end_in_time(case, client));
+    list.extend(panics(run));
+    if case.pairing != Pairing::OurClient {
+        list.extend(server_is_alive(run.of("server")));
+    }
+    if case.pairing != Pairing::OurServer {
+        list.extend(status(case, client));
+    }
+    let (own, other) = (run.carried("client"), run.carried("server"));
+    match case.tool {
+        Tool::Netperf => list.extend(netperf_figures(case, client, own, other)),
+        Tool::Iperf3 => list.extend(iperf3_figures(case, client)),
+        Tool::Iperf2 => {}
+    }
+    list
+}
+
+fn end_in_time(case: &Case, client: &SimFinished) -> Option<String> {
+    let start = Duration::from_secs(1);
+    let end = start + Duration::from_secs(case.length.into()) + PATIENCE;
+    let end = match case.client.signal {
+        Some((at, _)) => end.min(at + PATIENCE_OF_USER),
+        None => end,
+    };
+    match client.end.at() {
+        Some(at) if at <= end => None,
+        Some(at) => Some(format!("it ended at {at:?}, later than {end:?}")),
+        None => Some("it did not end".to_owned()),
+    }
+}
+
+fn panics(run: &SimRun) -> Option<String> {
+    let account = run.account();
+    account
+        .contains("panicked")
+        .then(|| format!("a panic: {account}"))
+}
+
+fn server_is_alive(server: &SimFinished) -> Option<String> {
+    let alive = server.end == SimEnd::Running;
+    (!alive).then(|| format!("the server ended: {server:?}"))
+}
+
+/// The status is 0, and where it is not, a message says why, and the original has no result either.
+fn status(case: &Case, client: &SimFinished) -> Option<String> {
+    let failed = match client.end {
+        SimEnd::Status(0, _) => return None,
+        // The program had not yet caught it, or was asked again.
+        SimEnd::Signal(_) if case.client.signal.is_some() => return None,
+        SimEnd::Status(_, _) if case.client.signal.is_some() && !client.stderr.is_empty() => {
+            return None;
+        }
+        SimEnd::Status(status, _) if client.stderr.is_empty() && client.stdout.is_empty() => {
+            return Some(format!("status {status} without a message"));
+        }
+        SimEnd::Status(status, _) => format!("status {status}: {}", client.stderr.trim()),
+        SimEnd::Signal(_) | SimEnd::Running => return Some(format!("{:?}", client.end)),
+    };
+    // An option of ours alone has no original; a loss-free link excuses nothing.
+    if case.link.loss == 0.0 {
+        return Some(failed);
+    }
+    let original = case.of_originals()?.run();
+    let original = original.of("client");
+    (original.end.status() == Some(0)).then(|| format!("{failed} (the original has a result)"))
+}
+
+/// Rate, counts and transactions of netperf.
+fn netperf_figures(case: &Case, client: &SimFinished, own: Carried, other: Carried) -> Vec<String> {
+    if client.end.status() != Some(0) || !client.stdout.contains("ELAPSED_TIME=") {
+        return Vec::new();
+    }
+    let values = Values::parse(&client.stdout);
+    let mut list = Vec::new();
+    let seconds = values.number("ELAPSED_TIME");
+    let counted = |key: &str| u64::try_from(values.count(key)).unwrap_or(0);
+    let (sent, arrived) = if case.test == "TCP_MAERTS" {
+        ("REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD")
+    } else {
+        ("LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD")
+    };
+    let (sent, arrived) = (counted(sent), counted(arrived));
+    if arrived > sent {
+        list.push(format!("{arrived} bytes arrived of {sent} that were sent"));
+    }
+    let (left, came) = match case.test {
+        "TCP_MAERTS" => (other.tcp_sent, own.tcp_received),
+        test if test.starts_with("UDP") => (own.udp_sent, other.udp_received),
+        _ => (own.tcp_sent, other.tcp_received),
+    };
+    if sent > left && !case.test.starts_with("UDP_STREAM") {
+        list.push(format!("{sent} bytes sent, and {left} on the link"));
+    }
+    if arrived > came {
+        list.push(format!(
+            "{arrived} bytes received, and {came} came over the link"
+        ));
+    }
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "amounts of a simulation are small"
+    )]
+    let (rate, most) = (
+        arrived as f64 * 8.0 / seconds.max(0.001),
+        case.link.bits_per_second as f64,
+    );
+    // What fills the queues at the end arrives late: some kilobytes count more in a short run.
+    if !case.test.ends_with("RR") && rate > most * MARGIN + 400_000.0 / seconds.max(0.1) {
+        list.push(format!("{rate:.0} bit/s over a link of {most:.0}"));
+    }
+    list.extend(transactions(case, &values));
+    list
+}
+
+/// No more transactions than round trips.
+fn transactions(case: &Case, values: &Values) -> Option<String> {
+    if !case.test.ends_with("RR") || case.client.words.iter().any(|word| word == "--rate") {
+        return None;
+    }
+    let rate = values.number("THROUGHPUT");
+    let round_trip = case.link.delay.as_secs_f64() * 2.0;
+    let most = f64::from(case.flows) / round_trip;
+    let is_possible = rate <= most * MARGIN;
+    let lossless = case.link.loss == 0.0 && case.client.signal.is_none();
+    // Some are not over when the time is.
+    let expected = most - f64::from(case.flows) * 2.0 / f64::from(case.length);
+    let is_whole = case.test != "TCP_RR" && case.test != "UDP_RR" || rate > expected * 0.9;
+    if !is_possible {
+        return Some(format!("{rate} transactions/s where {most} are possible"));
+    }
+    (lossless && !is_whole).then(|| format!("{rate} transactions/s of {most}"))
+}
+
+/// Sums of intervals and of the whole in iperf3's document.
+fn iperf3_figures(case: &Case, client: &SimFinished) -> Vec<String> {
+    let Ok(document) = serde_json::from_str::<Value>(&client.stdout) else {
+        return vec![format!("no document: {}", client.stdout)];
+    };
+    if client.end.status() != Some(0) || document.get("error").is_some() {
+        return Vec::new();
+    }
+    let intervals = document["intervals"].as_array();
+    let bytes = |value: &Value| value["sum"]["bytes"].as_u64().unwrap_or(0);
+    let sum: u64 = intervals.into_iter().flatten().map(bytes).sum();
+    let end = &document["end"];
+    let sent = end["sum_sent"]["bytes"].as_u64().unwrap_or(0);
+    let received = end["sum_received"]["bytes"].as_u64().unwrap_or(0);
+    let rate = end["sum_received"]["bits_per_second"]
+        .as_f64()
+        .unwrap_or(0.0);
+    let mut list = Vec::new();
+    if sum != sent {
+        list.push(format!("intervals have {sum} bytes, the whole {sent}"));
+    }
+    if received > sent {
+        list.push(format!("{received} bytes received of {sent}"));
+    }
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "rates of a simulation are small"
+    )]
+    let most = case.link.bits_per_second as f64 * MARGIN;
+    if rate > most + 400_000.0 {
+        list.push(format!("{rate} bit/s received over a link of {most}"));
+    }
+    list
+}

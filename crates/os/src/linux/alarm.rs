@@ -303,7 +303,7 @@ fn restore(signal: libc::c_int) {
 }
 
 /// A parent may have blocked the signal; the mask survives exec.
-fn unblock(signal: libc::c_int) {
+pub(super) fn unblock(signal: libc::c_int) {
     // SAFETY: sigset_t is plain data; the calls below initialise it.
     let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: `set` is valid for writing.

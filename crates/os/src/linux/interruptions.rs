@@ -11,8 +11,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::call::checked;
-use super::process;
 use super::without::{signal_thread, thread_id};
+use super::{alarm, process};
 
 /// Time between two interruptions.
 const EVERY: Duration = Duration::from_millis(20);
@@ -45,6 +45,8 @@ pub(super) fn begin() -> io::Result<()> {
             return Ok(());
         }
         install_handler()?;
+        // Threads that move data leave signals to others.
+        alarm::unblock(libc::SIGURG);
         let thread = thread_id();
         let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
         if threads.is_empty() {
@@ -93,6 +95,7 @@ mod tests {
     fn a_blocked_call_is_interrupted_again_and_again_until_its_thread_ends() {
         let blocked = || {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            process::block_signals().unwrap();
             begin().unwrap();
             begin().unwrap();
             for _ in 0..3 {

@@ -192,7 +192,7 @@ fn netperf_words(dice: &mut Dice, pairing: Pairing, length: u32) -> DrawnTest {
                 options.push(format!("--flows {flows}"));
             }
             1 => options.push("--warmup 0.5".to_owned()),
-            2 if test.ends_with("RR") => options.push("--rate 20".to_owned()),
+            2 if matches!(test, "TCP_RR" | "UDP_RR") => options.push("--rate 20".to_owned()),
             3 if test.ends_with("STREAM") => options.push("--rate 500K".to_owned()),
             _ => {}
         }

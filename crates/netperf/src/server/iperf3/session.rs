@@ -34,6 +34,9 @@ pub(super) const ANSWER: Duration = Duration::from_secs(10);
 const TURN: Duration = Duration::from_secs(60);
 /// Time that a client may take longer than its test.
 const LATE: Duration = Duration::from_secs(10);
+/// Time for which data may arrive after that. The message that ends the test waits in the same
+/// queues.
+const QUEUED: Duration = Duration::from_secs(60);
 /// Time without data after which a test of an amount is over.
 const STALLED: Duration = Duration::from_secs(30);
 /// Longest time in which the rest of an amount arrives after the end of a test.
@@ -80,6 +83,8 @@ pub(super) struct Iperf3Session<'a> {
     pub(super) run: Option<Run>,
     /// Deadline of the present state.
     pub(super) until: Moment,
+    /// The latest deadline of a test whose data still arrives.
+    latest: Moment,
     /// End of the part that does not count, if it is still to come.
     omitted_until: Option<Moment>,
     /// End of the next interval, if output is wanted.
@@ -111,6 +116,7 @@ pub(in crate::server) fn serve(start: SessionStart, records: &mut dyn Records) -
         choice: StreamChoice::default(),
         run: None,
         until: now.plus(ANSWER),
+        latest: now.plus(ANSWER),
         omitted_until: None,
         interval_at: None,
         progress: (0, now),
@@ -256,6 +262,9 @@ impl Iperf3Session<'_> {
             | ServerTestState::Ended => ANSWER,
         };
         self.until = clock::now().plus(time);
+        let is_limited = self.policy.limits.test_time.is_some();
+        let queued = if is_limited { Duration::ZERO } else { QUEUED };
+        self.latest = self.until.plus(queued);
     }
 
     /// The time after which a client should have ended its test.
@@ -419,6 +428,7 @@ impl Iperf3Session<'_> {
         }
         if bytes != self.progress.0 {
             self.progress = (bytes, now);
+            self.until = self.until.max(now.plus(LATE).min(self.latest));
         } else if self.by_amount() && now.since(self.progress.1) > STALLED {
             self.step(machine, ServerTestInput::Silent);
         }

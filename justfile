@@ -98,6 +98,12 @@ properties:
 lab-netns *suites="lab":
     lab/suites netns {{ suites }}
 
+# Run whole programs in virtual time under Shadow: all such tests, `just lab-shadow seed 7`, or
+# `just lab-shadow runs 5000`. Needs `shadow` on PATH (lab/shadow/README.md).
+[no-exit-message]
+lab-shadow *options:
+    lab/shadow/run {{ options }}
+
 # Run campaigns over ssh and with Ansible between hosts made of namespaces; as root. Needs
 # openssh-server and ansible-core.
 [no-exit-message]

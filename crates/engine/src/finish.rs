@@ -45,21 +45,10 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Interval between looks at a queue without notifications.
 const QUEUE_LOOK: Duration = Duration::from_millis(1);
 
-/// Retransmission time-out where the system does not tell it: that of a segment lost twice
-/// (RFC 6298, 2.1 and 5.5).
-const UNKNOWN_TIME_OUT: Duration = Duration::from_secs(2);
-
 /// Longest time without progress of a connection that is not lost. It includes retransmissions,
 /// of which some may be lost.
 pub(crate) fn longest_rest(data: BorrowedFd<'_>) -> Duration {
-    let after = tcp::info(data).map_or(Duration::ZERO, |info| {
-        let after = info.retransmits_after();
-        if after.is_zero() {
-            UNKNOWN_TIME_OUT
-        } else {
-            after
-        }
-    });
+    let after = tcp::info(data).map_or(Duration::ZERO, |info| info.retransmits_after());
     NO_PROGRESS + after * 2
 }
 

@@ -99,6 +99,7 @@ mod settings;
 mod shown;
 mod sim;
 mod sim_random;
+mod sim_without;
 mod slurm_lab;
 mod ssh_lab;
 mod sweep;

@@ -54,10 +54,22 @@ impl TcpInfo {
         self.round_trip() + deviates * 4
     }
 
-    /// Retransmission time-out, which doubles with each loss in a row.
+    /// Retransmission time-out, which doubles with each loss in a row. Where the system does not
+    /// tell it, that of a segment lost twice (RFC 6298, 2.1 and 5.5).
     #[must_use]
     pub fn retransmits_after(&self) -> Duration {
-        Duration::from_micros(self.rto.into())
+        const UNKNOWN: Duration = Duration::from_secs(2);
+        if self.tells_time_out() {
+            Duration::from_micros(self.rto.into())
+        } else {
+            UNKNOWN
+        }
+    }
+
+    /// Whether the system tells the retransmission time-out.
+    #[must_use]
+    pub const fn tells_time_out(&self) -> bool {
+        self.rto != 0
     }
 }
 

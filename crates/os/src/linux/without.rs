@@ -30,13 +30,13 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use socket2::{Domain, SockRef, Socket};
 
 use super::call::{checked, number, timespec};
 use super::sockopt::{self, IntOption};
-use super::{interruptions, io as calls, process, wait};
+use super::{interruptions, io as calls, process, ticks, wait};
 
 /// A timer whose signal is `SIGALRM`.
 #[derive(Clone, Copy, Debug)]
@@ -274,9 +274,9 @@ pub(super) fn sleeps_are_exact() -> bool {
     const EXACT: Duration = Duration::from_micros(5);
     static EXACTLY: OnceLock<bool> = OnceLock::new();
     let is_exact = |_| {
-        let before = Instant::now();
+        let before = ticks::monotonic();
         wait::sleep(SLEEP);
-        before.elapsed() <= SLEEP + EXACT
+        Duration::from_nanos(ticks::monotonic().saturating_sub(before)) <= SLEEP + EXACT
     };
     *EXACTLY.get_or_init(|| (0..TRIES).all(is_exact))
 }

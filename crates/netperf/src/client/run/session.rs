@@ -9,7 +9,7 @@ use netperf_measure::cpu;
 use netperf_model::many::flows_have_sessions;
 use netperf_model::refusal::{needs_of_flows, needs_of_path};
 use netperf_model::{Address, ControlPlan, CpuUsage, Denied, EndResult, Feature, Hosts, TestPlan};
-use netperf_os::sockopt;
+use netperf_os::{sockopt, tcp};
 use netperf_session::SessionError;
 use netperf_session::driver::Conversation;
 use netperf_session::offer::{self, Agreement, LocalEnd};
@@ -364,7 +364,17 @@ fn results_within(plan: &TestPlan, ran: &EndReport, link: &ControlLink) -> Durat
         return IMPATIENT + round_trip * 10;
     }
     let or_none = |holds: bool, time| if holds { time } else { Duration::ZERO };
-    RESULTS + or_none(notices_late, PAD) + or_none(ran.queued, QUEUES) + round_trip * 10
+    let late = or_none(notices_late, PAD) + or_none(ran.queued, QUEUES);
+    RESULTS + late + round_trip * 10 + retransmitted_within(link)
+}
+
+/// Time in which a message of netserver comes again that was lost twice. Elsewhere the system
+/// probes the host and sends soon, because it knows the round trip.
+fn retransmitted_within(link: &ControlLink) -> Duration {
+    match tcp::info(link.fd()) {
+        Ok(info) if !info.tells_time_out() => info.retransmits_after() * 3,
+        Ok(_) | Err(_) => Duration::ZERO,
+    }
 }
 
 /// Round trip of probes, which includes queues that data still fills, or datagrams may fill.

@@ -30,10 +30,15 @@ pub(super) fn open(job: &EndJob) -> Result<OpenedSocket, EngineError> {
     let row = job.transport.row();
     let may_miss = row.meeting != Meeting::Connection || !row.reliable;
     if let Some(timeout) = job.recv_timeout.filter(|_| may_miss) {
-        opened
-            .socket
-            .set_read_timeout(Some(timeout))
-            .map_err(Operation::Create.failed())?;
+        let set = opened.socket.set_read_timeout(Some(timeout));
+        // The system's number would say that there is no such transport.
+        let named = |error: io::Error| {
+            io::Error::new(
+                error.kind(),
+                format!("time limit of responses (-e): {error}"),
+            )
+        };
+        set.map_err(named).map_err(Operation::Create.failed())?;
     }
     path::take_only_permitted(job, &opened.socket).map_err(Operation::Create.failed())?;
     Ok(opened)

@@ -65,7 +65,7 @@ pub(super) struct Case {
 /// When the client starts.
 const START: Duration = Duration::from_secs(1);
 /// A run ends within its length and this time.
-pub(super) const PATIENCE: Duration = Duration::from_secs(40);
+pub(super) const PATIENCE: Duration = Duration::from_secs(70);
 
 /// Words that select what is judged.
 const KEYS: &str = "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,LOCAL_BYTES_SENT,LOCAL_BYTES_RECVD,\
@@ -89,31 +89,16 @@ impl Case {
         } else {
             pairing
         };
-        let mut link = SimLink {
-            bits_per_second: dice.one_of(&[1, 10, 50]) * 1_000_000,
-            delay: Duration::from_millis(dice.one_of(&[1, 20, 100])),
-            loss: dice.one_of(&[0.0, 0.0, 0.005, 0.02]),
-        };
-
-        if tool == Tool::Iperf2 {
-            // There a connection that is half closed may not send lost data again.
-            link.loss = 0.0;
-        }
+        let link = link(&mut dice, tool);
         let length = dice.one_of(&[1, 2, 4]);
         let (test, flows, words) = match tool {
             Tool::Netperf => netperf_words(&mut dice, pairing, length),
-            Tool::Iperf3 => iperf_words(&mut dice, "-4 -J", length),
-            Tool::Iperf2 => iperf_words(&mut dice, "", length),
+            Tool::Iperf3 => iperf3_words(&mut dice, length),
+            Tool::Iperf2 => iperf2_words(&mut dice, length),
         };
         let (server, client) = programs(tool, pairing, ours, test);
         let client = SimProcess::new(&client, &words);
-        let client = match dice.below(6) {
-            0 => {
-                let after = dice.next() % (u64::from(length) * 1200);
-                client.signalled(START + Duration::from_millis(1 + after), "SIGINT")
-            }
-            _ => client,
-        };
+        let (server, client) = with_fault(&mut dice, length, server, client);
         Self {
             seed,
             tool,
@@ -164,9 +149,10 @@ impl fmt::Display for Case {
             self.link.bits_per_second / 1_000_000,
             self.link.delay,
             self.link.loss,
-            match self.client.signal {
-                Some((at, signal)) => format!(" | {signal} at {at:?}"),
-                None => String::new(),
+            match (self.client.signal, self.server.signal) {
+                (Some((at, signal)), _) => format!(" | {signal} at {at:?}"),
+                (_, Some((at, signal))) => format!(" | server: {signal} at {at:?}"),
+                (None, None) => String::new(),
             }
         )
     }
@@ -188,42 +174,94 @@ fn netperf_words(dice: &mut Dice, pairing: Pairing, length: u32) -> DrawnTest {
     if pairing != Pairing::Ours && matches!(test, "TCP_STREAM" | "TCP_MAERTS") {
         test = "TCP_RR";
     }
-    let mut options = Vec::new();
-    let mut flows = 1;
-    if pairing == Pairing::Ours {
-        match dice.below(6) {
-            0 => {
-                flows = dice.one_of(&[2, 4]);
-                options.push(format!("--flows {flows}"));
-            }
-            1 => options.push("--warmup 0.5".to_owned()),
-            2 if matches!(test, "TCP_RR" | "UDP_RR") => options.push("--rate 20".to_owned()),
-            3 if test.ends_with("STREAM") => options.push("--rate 500K".to_owned()),
-            _ => {}
-        }
-    }
-    let size = match test {
-        "UDP_STREAM" => "-m 1400 ",
+    let (flows, option) = match pairing {
+        Pairing::Ours => own_option(dice, test),
+        // The original does not know them.
+        Pairing::OurClient | Pairing::OurServer => (1, String::new()),
+    };
+    let sizes = match test {
+        "UDP_STREAM" => dice.one_of(&["-m 1400 ", "-m 100 "]),
+        "TCP_RR" => dice.one_of(&["", "", "-r 100,1000 "]),
+        "UDP_RR" => dice.one_of(&["", "", "-r 100,1000 "]),
         _ => "",
     };
-    let options = options.join(" ");
-    let words = format!("-4 -H server -l {length} -t {test} -P 0 {options} -- {size}-k {KEYS}");
+    let words = format!("-4 -H server -l {length} -t {test} -P 0 {option} -- {sizes}-k {KEYS}");
     (test, flows, words)
 }
 
-fn iperf_words(dice: &mut Dice, first: &str, length: u32) -> DrawnTest {
+/// Flows, and an option that goes with a test.
+fn own_option(dice: &mut Dice, test: &str) -> (u32, String) {
+    let stream = test.ends_with("STREAM");
+    let single = matches!(test, "TCP_RR" | "UDP_RR");
+    match dice.below(9) {
+        0 => {
+            let flows = dice.one_of(&[2, 4]);
+            (flows, format!("--flows {flows}"))
+        }
+        1 => (1, "--warmup 0.5".to_owned()),
+        2 if single => (1, "--rate 20".to_owned()),
+        2 if stream => (1, "--rate 500K".to_owned()),
+        3 if stream => (1, "--warmup 0.5 --rate 500K --flows 2".to_owned()),
+        4 if stream => (1, "--until 20%".to_owned()),
+        5 => (1, "-I 95,20 -i 4,3".to_owned()),
+        6 => (1, "-D 0.5".to_owned()),
+        _ => (1, String::new()),
+    }
+}
+
+fn iperf3_words(dice: &mut Dice, length: u32) -> DrawnTest {
     let flows = dice.one_of(&[1, 1, 2]);
-    let udp = !first.contains("-J") && dice.below(2) == 0;
-    let (test, rate) = if udp {
-        ("UDP_STREAM", "-u -b 500k ")
-    } else {
-        ("TCP_STREAM", "")
+    let direction = dice.one_of(&["", "", "-R", "--bidir"]);
+    let amount = match dice.below(5) {
+        0 => "-n 200K".to_owned(),
+        1 => format!("-t {length} -O 1"),
+        2 => format!("-t {length} -b 300K"),
+        3 => format!("-t {length} -i 0.3"),
+        _ => format!("-t {length}"),
     };
-    (
-        test,
-        flows,
-        format!("{first} -c server -t {length} {rate}-P {flows}"),
-    )
+    let words = format!("-4 -J -c server {amount} -P {flows} {direction}");
+    ("TCP_STREAM", flows, words)
+}
+
+fn iperf2_words(dice: &mut Dice, length: u32) -> DrawnTest {
+    let flows = dice.one_of(&[1, 1, 2]);
+    let (test, rate) = match dice.below(2) {
+        0 => ("UDP_STREAM", "-u -b 500k "),
+        _ => ("TCP_STREAM", ""),
+    };
+    let words = format!("-c server -t {length} {rate}-P {flows}");
+    (test, flows, words)
+}
+
+fn link(dice: &mut Dice, tool: Tool) -> SimLink {
+    let link = SimLink {
+        bits_per_second: dice.one_of(&[1, 10, 50]) * 1_000_000,
+        delay: Duration::from_millis(dice.one_of(&[1, 20, 100])),
+        loss: dice.one_of(&[0.0, 0.0, 0.005, 0.02]),
+    };
+    match tool {
+        // There a connection that is half closed may not send lost data again.
+        Tool::Iperf2 => SimLink { loss: 0.0, ..link },
+        Tool::Netperf | Tool::Iperf3 => link,
+    }
+}
+
+/// A signal for one of the programs, in some cases, before the test is over or just after.
+fn with_fault(
+    dice: &mut Dice,
+    length: u32,
+    server: SimProcess,
+    client: SimProcess,
+) -> (SimProcess, SimProcess) {
+    let after = dice.next() % (u64::from(length) * 1200);
+    let at = START + Duration::from_millis(1 + after);
+    match dice.below(16) {
+        0 | 1 => (server, client.signalled(at, "SIGINT")),
+        2 => (server, client.signalled(at, "SIGTERM")),
+        3 => (server, client.signalled(at, "SIGKILL")),
+        4 => (server.signalled(at, "SIGKILL"), client),
+        _ => (server, client),
+    }
 }
 
 /// The server, and the file of the client.

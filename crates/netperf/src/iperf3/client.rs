@@ -34,6 +34,8 @@ const INTERVAL: f64 = 1.0;
 const UDP_RATE: u64 = 1 << 20;
 /// Time limit for an answer of the server.
 const ANSWER: Duration = Duration::from_secs(30);
+/// Time for which data may arrive behind the end of a test. The answer waits in the same queues.
+const QUEUED: Duration = Duration::from_secs(60);
 /// Interval of looks at the streams, with a time and with an amount.
 const LOOK: Duration = Duration::from_millis(50);
 const LOOK_AT_AMOUNT: Duration = Duration::from_millis(1);
@@ -212,6 +214,7 @@ impl<'a> ClientRun<'a> {
             end: None,
             parameters: parameters.clone(),
             until: clock::now().plus(ANSWER),
+            latest: clock::now().plus(ANSWER),
             timing: Timing::default(),
             intervals: 0,
             interrupted: false,
@@ -275,6 +278,8 @@ struct Test<'a> {
     error: Option<String>,
     end: Option<Result<(), ClientError>>,
     until: Moment,
+    /// The latest deadline of an answer while data still arrives.
+    latest: Moment,
     timing: Timing,
     intervals: u32,
     interrupted: bool,
@@ -368,6 +373,7 @@ impl Test<'_> {
         }
         if machine.at() != before {
             self.until = clock::now().plus(ANSWER);
+            self.latest = self.until.plus(QUEUED);
         }
     }
 
@@ -434,6 +440,7 @@ impl Test<'_> {
         let now = clock::now();
         let over = |moment: Option<Moment>| moment.is_some_and(|at| at <= now);
         if machine.at() != ClientTestState::Runs {
+            self.wait_for_queued_data(now);
             if self.until.left().is_zero() {
                 self.step(machine, ClientTestInput::Silent);
             }
@@ -464,6 +471,17 @@ impl Test<'_> {
             self.end_test(machine, failed);
         } else {
             self.watch_progress(machine);
+        }
+    }
+
+    /// Puts off the deadline of an answer while data arrives.
+    fn wait_for_queued_data(&mut self, now: Moment) {
+        let Some(bytes) = self.run.as_ref().map(Run::bytes) else {
+            return;
+        };
+        if bytes != self.timing.progress.0 {
+            self.timing.progress = (bytes, Some(now));
+            self.until = self.until.max(now.plus(ANSWER).min(self.latest));
         }
     }
 

@@ -242,6 +242,11 @@ fn link(dice: &mut Dice, tool: Tool) -> SimLink {
     match tool {
         // There a connection that is half closed may not send lost data again.
         Tool::Iperf2 => SimLink { loss: 0.0, ..link },
+        // There queues of a slow link hold a minute of data, and answers of the server behind it.
+        Tool::Iperf3 if link.bits_per_second < 10_000_000 => SimLink {
+            bits_per_second: 10_000_000,
+            ..link
+        },
         Tool::Netperf | Tool::Iperf3 => link,
     }
 }

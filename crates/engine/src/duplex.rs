@@ -268,7 +268,10 @@ where
     let (sent, got) = thread::scope(|scope| {
         let receiver = thread::Builder::new()
             .name("receive".to_owned())
-            .spawn_scoped(scope, || receive(inward, receiving))
+            .spawn_scoped(scope, || {
+                netperf_os::without::join_patience();
+                receive(inward, receiving)
+            })
             .map_err(Failed::Receiving)?;
         let mut sending = Sending {
             alarm: stop,

@@ -3,6 +3,8 @@
 use std::io;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
+use netperf_os::without;
+
 use crate::output::system_text;
 
 /// Starts a thread of a scope. `Scope::spawn` panics where this fails.
@@ -13,6 +15,10 @@ pub(crate) fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> io::Result<ScopedJoinHandle<'scope, T>> {
+    let work = || {
+        without::join_patience();
+        work()
+    };
     Builder::new().spawn_scoped(scope, work).map_err(|error| {
         let text = system_text(&error);
         let line = format!(

@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -35,6 +36,18 @@ impl Drop for Registration {
     }
 }
 
+/// Whether any thread is or was interrupted.
+static BEGAN: AtomicBool = AtomicBool::new(false);
+
+/// Interrupts this thread, too, if another is: sockets are made ready by one thread and block
+/// another.
+pub(super) fn join() {
+    if BEGAN.load(Ordering::Relaxed) {
+        // Without it calls of this thread block for as long as the other end wants.
+        let _interrupted = begin();
+    }
+}
+
 /// Interrupts blocked calls of this thread from now on.
 ///
 /// # Errors
@@ -54,6 +67,7 @@ pub(super) fn begin() -> io::Result<()> {
             builder.spawn(interrupt)?;
         }
         threads.push(thread);
+        BEGAN.store(true, Ordering::Relaxed);
         registration.0.set(thread);
         Ok(())
     })
@@ -104,9 +118,16 @@ mod tests {
             }
             thread_id()
         };
+        join();
         for _ in 0..2 {
             let thread = std::thread::spawn(blocked).join().unwrap();
             assert!(!THREADS.lock().unwrap().contains(&thread));
         }
+        let joined = std::thread::spawn(|| {
+            join();
+            THREADS.lock().unwrap().contains(&thread_id())
+        });
+        assert!(joined.join().unwrap());
+        assert!(!THREADS.lock().unwrap().contains(&thread_id()));
     }
 }

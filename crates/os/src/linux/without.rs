@@ -304,6 +304,12 @@ pub fn set_read_patience(fd: BorrowedFd<'_>, patience: Duration) -> io::Result<(
     interrupted_unless(set, Some(patience))
 }
 
+/// For a thread that uses sockets whose time limits another thread has set: without the options its
+/// calls are interrupted as those of the other.
+pub fn join_patience() {
+    interruptions::join();
+}
+
 fn interrupted_unless(set: io::Result<()>, patience: Option<Duration>) -> io::Result<()> {
     match set {
         Err(_) if patience.is_some() => interruptions::begin(),

@@ -284,7 +284,11 @@ impl ServedConnection<'_> {
         let (sent, received) = match (before, sends) {
             (Some(before), Some((_, order))) => std::thread::scope(|scope| {
                 // Without a thread the test fails with the number of this error.
-                let sender = match Builder::new().spawn_scoped(scope, move || send(&order)) {
+                let send = move || {
+                    netperf_os::without::join_patience();
+                    send(&order)
+                };
+                let sender = match Builder::new().spawn_scoped(scope, send) {
                     Ok(sender) => sender,
                     Err(error) => return (Err(error), Ok(None)),
                 };

@@ -121,11 +121,15 @@ pub fn free_ports(count: u16) -> u16 {
     };
     let next = || {
         let number = first.wrapping_add(TRIED.fetch_add(u32::from(count), Ordering::Relaxed));
-        let above = number % u32::from(PORTS.end - PORTS.start - count);
+        let above = number % u32::from(PORTS.end - PORTS.start);
         PORTS.start + u16::try_from(above).expect("below the end of the ports")
     };
     let mut ports = std::iter::repeat_with(next).take(PORTS.len());
+    let are_free = |first: &u16| {
+        let mut row = *first..first + count;
+        row.end <= PORTS.end && row.all(|port| is_free(&port))
+    };
     ports
-        .find(|first| (*first..first + count).all(|port| is_free(&port)))
+        .find(are_free)
         .expect("a port that is free for TCP and UDP")
 }

@@ -322,6 +322,26 @@ fn between_hosts(load: Load) -> Option<(TwoHosts, Cells)> {
     Some((hosts, cells))
 }
 
+/// Every kind of test, one started after the other. The event happens to each as soon as it has
+/// moved something: its time is not that of the others.
+fn in_turn(
+    load: impl Fn(&str) -> Load,
+    event: impl Fn(&TwoHosts, &mut Cells),
+) -> Option<(TwoHosts, Cells)> {
+    let (hosts, server) = hosts_and_server()?;
+    let mut cells = Cells {
+        server,
+        running: Vec::new(),
+    };
+    for (number, kind) in KINDS.into_iter().enumerate() {
+        let more = (load(kind.0), KEEPALIVE);
+        cells.spawn(&hosts.client(), TwoHosts::SERVER_V4, kind, more, &[]);
+        cells.wait_until_moved(number);
+        event(&hosts, &mut cells);
+    }
+    Some((hosts, cells))
+}
+
 /// So long that all tests with a pace have begun before the first is over, also on a machine that
 /// does ten other things.
 const PACED: Load = Load::Paced(20);
@@ -396,21 +416,23 @@ fn an_address_that_goes_away_ends_every_test_with_what_it_had_measured_netns() {
 
 #[test]
 fn an_address_that_comes_back_leaves_a_whole_result_or_a_marked_one_netns() {
-    take_and_give_address(PACED);
+    take_and_give_address(Load::Paced(8));
 }
 
 #[test]
-#[ignore = "nightly: nineteen tests at full speed for 8 seconds have to begin before the first is over"]
+#[ignore = "nightly: nineteen tests at full speed"]
 fn an_address_that_comes_back_leaves_a_whole_result_or_a_marked_one_at_full_speed_netns() {
     take_and_give_address(FULL);
 }
 
 fn take_and_give_address(load: Load) {
-    let Some((hosts, cells)) = between_hosts(load) else {
+    let come_and_go = |hosts: &TwoHosts, _: &mut Cells| {
+        hosts.take_address();
+        hosts.give_address();
+    };
+    let Some((_hosts, cells)) = in_turn(|_| load, come_and_go) else {
         return;
     };
-    hosts.take_address();
-    hosts.give_address();
     // Sends that need an address while there is none fail; connections never notice.
     cells.end(&LEFT, |finished, events| {
         if finished.status.success() {
@@ -435,8 +457,8 @@ fn a_session_that_is_killed_ends_every_test_with_what_it_had_measured_netns() {
 fn threat_model_a_session_that_is_stopped_ends_no_test_later_than_its_time_says_netns() {
     // Senders whose buffers get full, and all others at a pace.
     stop_sessions(|kind| match kind {
-        "stream" | "sendfile" | "both ways" | "one port stream" => Load::Full(3),
-        _ => Load::Paced(3),
+        "stream" | "sendfile" | "both ways" | "one port stream" => Load::Full(6),
+        _ => Load::Paced(6),
     });
 }
 
@@ -447,22 +469,12 @@ fn a_session_that_is_stopped_ends_no_test_later_than_its_time_says_at_full_speed
 }
 
 fn stop_sessions(load: impl Fn(&str) -> Load) {
-    let Some((hosts, server)) = hosts_and_server() else {
+    let stop = |_: &TwoHosts, cells: &mut Cells| {
+        assert!(cells.stop_sessions(), "a test is over");
+    };
+    let Some((_hosts, cells)) = in_turn(load, stop) else {
         return;
     };
-    let mut cells = Cells {
-        server,
-        running: Vec::new(),
-    };
-    // Each is stopped as soon as it has moved something: its time is not that of the others.
-    for (number, kind) in KINDS.into_iter().enumerate() {
-        let load = load(kind.0);
-        let more = (load, KEEPALIVE);
-        cells.spawn(&hosts.client(), TwoHosts::SERVER_V4, kind, more, &[]);
-        cells.wait_until_moved(number);
-        let stopped = cells.stop_sessions();
-        assert!(stopped, "{}: over", kind.0);
-    }
     cells.end_then(&["abandoned"], broke, |server| {
         for session in server.sessions() {
             signal(session, "CONT");
@@ -498,23 +510,26 @@ fn an_idle_control_connection_is_probed_unless_nobody_wants_that_netns() {
 
 #[test]
 fn a_client_that_is_stopped_for_a_while_has_its_result_netns() {
-    stop_clients_for_a_while(PACED);
+    stop_clients_for_a_while(Load::Paced(8));
 }
 
 #[test]
-#[ignore = "nightly: nineteen tests at full speed for 8 seconds have to begin before the first is over"]
+#[ignore = "nightly: nineteen tests at full speed"]
 fn a_client_that_is_stopped_for_a_while_has_its_result_at_full_speed_netns() {
     stop_clients_for_a_while(FULL);
 }
 
 fn stop_clients_for_a_while(load: Load) {
-    let Some((_hosts, cells)) = between_hosts(load) else {
+    let stop = |_: &TwoHosts, cells: &mut Cells| {
+        let (_, last) = cells.running.last().expect("a test");
+        last.signal("STOP");
+        // The length of the stop.
+        std::thread::sleep(Duration::from_millis(200));
+        last.signal("CONT");
+    };
+    let Some((_hosts, cells)) = in_turn(|_| load, stop) else {
         return;
     };
-    cells.signal("STOP");
-    // The length of the stop.
-    std::thread::sleep(Duration::from_millis(500));
-    cells.signal("CONT");
     cells.end(&["finished"], went_well);
 }
 

@@ -97,8 +97,6 @@ mod sequence;
 mod series;
 mod settings;
 mod shown;
-mod sim;
-mod sim_random;
 mod sim_without;
 mod slurm_lab;
 mod ssh_lab;

@@ -19,7 +19,7 @@ use crate::process::Invocation;
 use crate::{Scratch, require};
 
 /// Time limit of a simulation, by the clock of this machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The link between all hosts of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -79,5 +79,6 @@ fn a_rate_is_kept_without_spinning() {
     )
     .run();
     assert_near(figures(&run).number("THROUGHPUT"), 10.0, 0.01);
-    assert!(run.took < Duration::from_secs(20), "{:?}", run.took);
+    // Sleeping, it takes a second or two; spinning, it took a minute.
+    assert!(run.took < Duration::from_secs(40), "{:?}", run.took);
 }

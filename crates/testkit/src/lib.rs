@@ -8,6 +8,7 @@
 mod account;
 pub mod browser;
 pub mod cluster;
+pub mod congestion;
 pub mod lab;
 pub mod machine;
 pub mod nat;

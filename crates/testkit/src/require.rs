@@ -36,6 +36,21 @@ pub fn is_root() -> bool {
     ids.and_then(|ids| ids.split_whitespace().nth(1)) == Some("0")
 }
 
+/// Options of a netserver that stays the user who started it: root's would become another one, and
+/// other users cannot choose.
+pub fn same_user() -> &'static [&'static str] {
+    if is_root() { &["--user", "root"] } else { &[] }
+}
+
+/// Needs root for what `why` says, and no private networks.
+pub fn root_for(why: &str) -> bool {
+    let is_root = is_root();
+    if !is_root {
+        skip(&format!("needs root: {why}"));
+    }
+    is_root
+}
+
 /// Needs the right to make network namespaces.
 pub fn root() -> bool {
     require(

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use netperf_testkit::process::signal;
 use netperf_testkit::{
-    Invocation, Netserver, Place, Programs, Running, Scratch, eventually, ours, procfs,
+    Invocation, Netserver, Place, Programs, Running, Scratch, eventually, ours, procfs, require,
 };
 use serde_json::Value;
 
@@ -50,7 +50,8 @@ fn start_of(
     let key = key(folder);
     let key = key.to_str().expect("a path in UTF-8");
     let all = [
-        &["--key-file", key, "--user", "root", "--log", "text"],
+        &["--key-file", key, "--log", "text"],
+        require::same_user(),
         options,
     ]
     .concat();
@@ -380,7 +381,9 @@ fn labels_that_are_none_end_an_agent() {
     let folder = Scratch::new();
     let key = key(&folder);
     let finished = Invocation::new(&ours!().netserver)
-        .args(["--agent", "--user", "root", "--key-file"])
+        .arg("--agent")
+        .args(require::same_user())
+        .arg("--key-file")
         .arg(&key)
         .args(["-p", &netperf_testkit::server::free_port().to_string()])
         .env("NETPERF_LABELS", "rack")
@@ -526,7 +529,9 @@ fn an_agent_needs_its_key_and_ends_with_its_engine() {
     let key = key(&folder);
     let with = |stdin: Stdio| {
         Invocation::new(&ours!().netserver)
-            .args(["--agent", "--exit-on-eof", "--user", "root", "--key-file"])
+            .args(["--agent", "--exit-on-eof"])
+            .args(require::same_user())
+            .arg("--key-file")
             .arg(&key)
             .args(["-p", &netperf_testkit::server::free_port().to_string()])
             .stdin(stdin)

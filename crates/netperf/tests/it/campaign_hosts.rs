@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Programs, Scratch, Star, eventually, ours, procfs,
+    Finished, Invocation, Netserver, Programs, Scratch, Star, eventually, ours, procfs, require,
 };
 use serde_json::Value;
 
@@ -76,8 +76,8 @@ impl CampaignHosts {
     fn agent(&self, number: usize) -> Netserver {
         let key = self.folder.path().join("key");
         let key = key.to_str().expect("a path in UTF-8");
-        let options = ["--agent", "--user", "root", "--log", "text", "--key-file"];
-        let options = [&options[..], &[key]].concat();
+        let own = ["--agent", "--log", "text", "--key-file", key];
+        let options = [&own, require::same_user()].concat();
         let place = self.star.place(number);
         let programs = self.programs.get(number).expect("a host");
         Netserver::start_with(programs, &place, &options, &self.env)

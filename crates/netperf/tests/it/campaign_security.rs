@@ -12,7 +12,7 @@ use netperf_campaign::protocol::{
 use netperf_model::Secret;
 use netperf_testkit::{
     Invocation, Netserver, Place, Programs, Scratch, Stopwatch, environment, eventually, is_closed,
-    note, ours, procfs,
+    note, ours, procfs, require,
 };
 
 use crate::campaign_line::{CampaignLine, secret};
@@ -41,16 +41,9 @@ impl Lab {
         let file = folder.path().join("key");
         let secret = secret(&file);
         let file = file.to_str().expect("a path in UTF-8");
-        let own = [
-            "--agent",
-            "--user",
-            "root",
-            "--log",
-            "text",
-            "--key-file",
-            file,
-        ];
-        let agent = Netserver::start_with(&ours!(), &Place::Here, &[&own, options].concat(), &[]);
+        let own = ["--agent", "--log", "text", "--key-file", file];
+        let options = [&own, require::same_user(), options].concat();
+        let agent = Netserver::start_with(&ours!(), &Place::Here, &options, &[]);
         let target = Netserver::start(&ours!(), &Place::Here);
         Self {
             folder,

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::time::Duration;
 
 use netperf_os::{Domain, Socket, Type};
+use netperf_testkit::process::PATIENCE;
 use netperf_testkit::server::free_ports;
 use netperf_testkit::{Finished, Netserver, Place, Programs, eventually, ours};
 
@@ -52,10 +53,14 @@ fn occupy(port: u16) -> std::io::Result<(TcpListener, UdpSocket)> {
 
 fn run(programs: &Programs, server: &Netserver, options: &str) -> Finished {
     let port = server.port().to_string();
-    netperf_testkit::Invocation::new(&programs.netperf)
+    let finished = netperf_testkit::Invocation::new(&programs.netperf)
         .args(["-4", "-H", "127.0.0.1", "-p", &port, "-d", "-l", "1"])
         .args(options.split_whitespace())
-        .run()
+        .run();
+    // A session has its port until it ends, and the next test needs the port.
+    let ended = eventually(PATIENCE, || server.sessions().is_empty());
+    assert!(ended, "{}", finished.account());
+    finished
 }
 
 /// The data port in the output of `-d`.
@@ -78,7 +83,7 @@ fn every_transport_over_ip_uses_a_port_of_the_range() {
         "udp",
         "udplite",
         "sctp",
-        "sctp_many",
+        "sctp-many",
         "dccp",
         "mptcp",
         "tls",

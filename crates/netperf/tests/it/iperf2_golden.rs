@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use netperf_testkit::{Invocation, Scratch, server::on_free_port};
+use netperf_testkit::{Invocation, Scratch, congestion, eventually, server::on_free_port};
 use serde_json::Value;
 
 use super::iperf2_served::{PATIENCE, Served, distinct, link};
@@ -26,6 +26,7 @@ fn words(case: &Value, key: &str, ports: [&str; 2]) -> Vec<String> {
     let words = list.iter().filter_map(Value::as_str);
     let [port, back] = ports;
     words
+        .map(|word| congestion::instead_of_cubic(word))
         .map(|word| word.replace("PORT", port).replace("BACK", back))
         .collect()
 }
@@ -80,6 +81,8 @@ fn difference_with_port(program: &Path, case: &Value, back: u16) -> Result<Optio
         std::thread::sleep(std::time::Duration::from_millis(300));
         server.interrupt()
     } else {
+        let ended = eventually(PATIENCE, || server.running.ended());
+        assert!(ended, "{name}: {}", client.account());
         server.running.finish()
     };
     let mut wrong = String::new();
@@ -88,6 +91,7 @@ fn difference_with_port(program: &Path, case: &Value, back: u16) -> Result<Optio
             continue;
         }
         let expected = case[format!("{end}_text")].as_str().expect("a text");
+        let expected = congestion::instead_of_cubic(expected);
         let expected = expected.replace("PORT", &port).replace("BACK", &back);
         let [ours, theirs] = [printed.as_str(), &expected].map(comparable);
         if ours != theirs {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use netperf_testkit::schema::Schema;
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, eventually, ours};
+use netperf_testkit::{
+    Finished, Invocation, Netserver, Place, Programs, congestion, eventually, ours,
+};
 use serde_json::Value;
 
 const SCHEMA: &str = include_str!("../../../../docs/schema/netperf-1.schema.json");
@@ -29,6 +31,7 @@ const TESTS: &[&str] = &[
 
 /// A run against a server of ours.
 fn client(server: &Netserver, options: &str) -> Invocation {
+    let options = congestion::instead_of_cubic(options);
     ours!()
         .client_of(server)
         .args(["--time", "200ms"])

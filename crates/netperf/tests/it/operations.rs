@@ -113,9 +113,7 @@ fn a_log_file_that_was_moved_away_is_opened_anew_on_sighup() {
     let (file, moved) = (folder.path().join("log"), folder.path().join("log.1"));
     // A user that root starts netserver for could not create a file in this folder.
     let mut options = vec!["--log-file", file.to_str().unwrap()];
-    if require::is_root() {
-        options.extend(["--user", "root"]);
-    }
+    options.extend(require::same_user());
     let server = server(&options);
     let lines = |file: &Path| {
         let text = std::fs::read_to_string(file).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use netperf_testkit::{Browser, Finished, Invocation, Scratch, eventually, ours};
+use netperf_testkit::{Browser, Finished, Invocation, Scratch, eventually, note, ours};
 use serde_json::{Value, json};
 
 pub(crate) fn samples() -> PathBuf {
@@ -36,11 +36,18 @@ fn two_runs(folder: &Scratch) {
     }
 }
 
-/// Keeps a screenshot where continuous integration finds it.
+/// Keeps a screenshot where continuous integration finds it. A user may not write where the tests
+/// were built.
 pub(crate) fn keep(name: &str, picture: &[u8]) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    std::fs::write(folder.join(name), picture).expect("a picture");
+    let written =
+        std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join(name), picture));
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            note(&format!("{name} is not kept: {error}"));
+        }
+        written => written.expect("a picture"),
+    }
 }
 
 /// Texts of charts that are seen and run into one another or out of the chart, and

@@ -142,11 +142,15 @@ fn threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_fr
     if !has_walls() {
         return;
     }
-    // Not where temporary files are: there, sockets of tests are made and removed.
-    let name = format!("walls-{}", std::process::id());
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // Not where temporary files are: there, sockets of tests are made and removed. A user may not
+    // write where the tests were built.
+    let name = format!("netperf-walls-{}", std::process::id());
+    let made = [env!("CARGO_TARGET_TMPDIR"), "/var/tmp"]
+        .map(|place| Path::new(place).join(&name))
+        .into_iter()
+        .find(|folder| fs::create_dir_all(folder.join("files")).is_ok());
+    let folder = made.expect("a folder that is not for temporary files of netserver");
     let folder = folder.as_path();
-    fs::create_dir_all(folder.join("files")).unwrap();
     fs::create_dir(folder.join("tmp")).unwrap();
     fs::write(folder.join("files/fill"), "fill").unwrap();
     fs::write(folder.join("victim"), "x").unwrap();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use netperf_testkit::{Invocation, Netserver, Place, Programs, Scratch, ours};
+use netperf_testkit::{Invocation, Netserver, Place, Programs, Scratch, congestion, ours, require};
 
 use crate::manual::{RUN, words};
 
@@ -26,6 +26,9 @@ const VARY: [&str; 6] = [
 
 /// Address of the metrics in the document.
 const METRICS: &str = "127.65.94.1:9465";
+
+/// Congestion controls that the document compares; each host has its own.
+const CONGESTION: &str = "congestion=cubic,reno";
 
 /// An address of loopback that only this process uses.
 fn metrics() -> String {
@@ -108,6 +111,10 @@ fn here(command: &str, port: u16, folder: &Path) -> Vec<String> {
             }
             "1" | "2" | "10" if timed && !interim => here.push("0.4".to_owned()),
             METRICS => here.push(metrics()),
+            CONGESTION => here.push(format!(
+                "congestion={}",
+                congestion::permitted()[..2].join(",")
+            )),
             "netperf.key" => here.push(folder.join(word).to_string_lossy().into_owned()),
             _ => here.push(word),
         }
@@ -137,6 +144,10 @@ fn run(title: &str, steps: &[Step], programs: &Programs, shared: &Netserver) {
     });
     let port = private.as_ref().unwrap_or(shared).port();
     for step in steps.iter().filter(|step| !serves(step)) {
+        if step.command.contains(CONGESTION) && congestion::permitted().len() < 2 {
+            require::skip(&format!("{title}: two permitted congestion controls"));
+            continue;
+        }
         perform(
             title,
             step,

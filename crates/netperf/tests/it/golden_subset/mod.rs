@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use netperf_model::{Suite, TestId};
-use netperf_testkit::{Finished, Invocation, Netserver, machine, note};
+use netperf_testkit::{Finished, Invocation, Netserver, machine, note, require};
 use serde_json::Value;
 
 /// Tests run side by side: their figures are free, and they mostly wait.
@@ -83,6 +83,8 @@ impl Transcript {
         let bare = self.case.starts_with("verbosity-2") && self.case.ends_with("--deb");
         !NOT_HERE.contains(&group)
             && !bare
+            // SO_DEBUG takes CAP_NET_ADMIN.
+            && (require::is_root() || !own.clone().any(|word| word == "-g"))
             && !LEFT_OUT.iter().any(|(name, _)| self.case.contains(name))
             && self.after("-l") == Some("1")
             && self.after("-p").is_some()

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use netperf_testkit::congestion;
+
 use super::served::{Alone, lines};
 use super::shape::paths;
 use super::*;
@@ -24,7 +26,9 @@ fn comparable(text: &str) -> Vec<String> {
 fn words(case: &Value, key: &str, port: &str) -> Vec<String> {
     let list = case[key].as_array().expect("words");
     let words = list.iter().filter_map(Value::as_str);
-    words.map(|word| word.replace("PORT", port)).collect()
+    words
+        .map(|word| congestion::instead_of_cubic(word).replace("PORT", port))
+        .collect()
 }
 
 /// Keys and types, without intervals: their number depends on the load of the host, and a server

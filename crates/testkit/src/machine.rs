@@ -5,8 +5,10 @@
 //! the whole machine takes all of them. The kernel frees a slot when its process ends.
 
 use std::cell::Cell;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
+use std::io;
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use netperf_os::lock;
@@ -88,9 +90,12 @@ fn locked(number: usize) -> Option<File> {
     let path = std::env::temp_dir().join(format!("netperf-test-slot-{number}"));
     // The file of another user can be locked, but not opened for writing.
     let file = File::open(&path)
-        .or_else(|_| {
+        .or_else(|_| -> io::Result<File> {
             let mut create = OpenOptions::new();
-            create.create(true).append(true).open(&path)
+            let file = create.create(true).append(true).open(&path)?;
+            // For other users as well, whatever the mask of this one is.
+            file.set_permissions(Permissions::from_mode(0o644))?;
+            Ok(file)
         })
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let locked = lock::try_alone(file.as_fd()).expect("locks of files");

@@ -26,7 +26,7 @@ fn words(case: &Value, key: &str, ports: [&str; 2]) -> Vec<String> {
     let words = list.iter().filter_map(Value::as_str);
     let [port, back] = ports;
     words
-        .map(|word| congestion::instead_of_cubic(word))
+        .map(congestion::instead_of_cubic)
         .map(|word| word.replace("PORT", port).replace("BACK", back))
         .collect()
 }

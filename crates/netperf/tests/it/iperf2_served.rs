@@ -405,7 +405,8 @@ fn threat_model_refused_datagrams_print_a_limited_number_of_lines() {
             .stderr()
             .contains(" further flows were refused\n")
     };
-    assert!(eventually(PATIENCE, tells_rest));
+    // 500 flows take a busy machine a while.
+    assert!(eventually(3 * PATIENCE, tells_rest));
     let said = served.running.stderr();
     let refused = |line: &&str| line.starts_with("iperf: 127.0.0.1:");
     let lines = said.lines().filter(refused).count();

@@ -110,8 +110,10 @@ mod crowds {
                 brand
             );
             // Among many clients a download starts late, and the server's clock is running.
+            // An amount may take less than a hundredth of a second.
+            let is_timed = !finished.shown.contains(" -l -1M ");
             assert!(
-                finished.values().number("ELAPSED_TIME") > 0.0,
+                !is_timed || finished.values().number("ELAPSED_TIME") > 0.0,
                 "{}",
                 finished.account()
             );

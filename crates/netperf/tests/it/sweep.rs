@@ -17,7 +17,7 @@ fn sweep(folder: &Scratch, words: &str) -> Invocation {
 /// A command line against a netserver.
 fn command(server: &Netserver, words: &str) -> String {
     let port = server.port();
-    format!("-- -H 127.0.0.1 -p {port} -l -50 {words}")
+    format!("-- -H 127.0.0.1 -p {port} -l -1000 {words}")
 }
 
 /// The results in a folder, with what they hold.

@@ -92,7 +92,7 @@ fn told(server: &Netserver, words: &str) -> Value {
         let seconds = &one["seconds"];
         let value = number(&seconds["value"]);
         assert!(value > 0.0, "{}", finished.account());
-        assert!((0.0..100.0 * value).contains(&number(&seconds["half_width"])));
+        assert!((0.0..10_000.0 * value).contains(&number(&seconds["half_width"])));
         assert!(seconds["batches"].as_u64() >= Some(15));
     }
     document

@@ -322,6 +322,7 @@ fn iperf2_servers() -> impl Iterator<Item = Server> {
 }
 
 #[test]
+#[ignore = "nightly: what is under way when an iperf3 test ends depends on the load"]
 fn iperf3_counts_the_datagrams_that_were_lost_on_the_way_to_the_server() {
     for server in iperf3_servers() {
         let relay = Relay::start(server.port, LOSSY, false, of_wide_iperf3);
@@ -339,6 +340,7 @@ fn iperf3_counts_the_datagrams_that_were_lost_on_the_way_to_the_server() {
 }
 
 #[test]
+#[ignore = "nightly: what is under way when an iperf3 test ends depends on the load"]
 fn iperf3_counts_lost_and_late_datagrams_on_the_way_to_the_client() {
     for server in iperf3_servers() {
         let relay = Relay::start(server.port, LOSSY, true, of_wide_iperf3);
@@ -356,6 +358,7 @@ fn iperf3_counts_lost_and_late_datagrams_on_the_way_to_the_client() {
 }
 
 #[test]
+#[ignore = "nightly: what is under way when an iperf3 test ends depends on the load"]
 fn a_server_of_ours_counts_lost_and_late_datagrams_of_the_original_client() {
     let program = Path::new("/usr/bin/iperf3");
     if !require::require(program.exists(), "iperf3", "install Debian's iperf3") {

@@ -378,6 +378,7 @@ fn a_server_ends_when_it_should() {
 const DATAGRAM: [u8; 16] = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 #[test]
+#[ignore = "nightly: 500 flows have to begin beside other tests"]
 fn threat_model_refused_datagrams_print_a_limited_number_of_lines() {
     /// Flows of a network, of 1000 in all.
     const MOST: usize = 500;

@@ -10,7 +10,7 @@ impl Simulation {
     pub(super) fn scenario(&self) -> String {
         let mut text = format!(
             "general:\n  seed: {}\n  stop_time: {}\n  model_unblocked_syscall_latency: true\n  \
-             progress: false\n",
+             progress: false\nexperimental:\n  use_cpu_pinning: false\n  use_worker_spinning: false\n",
             self.seed,
             time(self.length)
         );

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use netperf_testkit::{Programs, SimLink, SimProcess, Simulation};
@@ -272,13 +273,7 @@ fn with_fault(
 /// The server, and the file of the client.
 fn programs(tool: Tool, pairing: Pairing, ours: &Programs, test: &str) -> (SimProcess, PathBuf) {
     let stock = |name: &str| Path::new("/usr/bin").join(name);
-    // A link with the name makes netperf this program.
-    let linked = |name: &str| {
-        let link = ours.netperf.with_file_name(name);
-        // Another thread may have made it.
-        std::os::unix::fs::symlink("netperf", &link).ok();
-        link
-    };
+    let linked = |name: &str| linked(&ours.netperf, name);
     let (own_server, own_client, names, words) = match tool {
         Tool::Netperf => (
             ours.netserver.clone(),
@@ -299,4 +294,16 @@ fn programs(tool: Tool, pairing: Pairing, ours: &Programs, test: &str) -> (SimPr
         Pairing::OurServer => (own_server, stock(client_name)),
     };
     (SimProcess::new(&server, words), client)
+}
+
+/// A link to netperf with a name that makes it another program. It has the same path in each run,
+/// and replaces whatever else is there.
+fn linked(netperf: &Path, name: &str) -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (link, number) = (folder.join(name), NUMBER.fetch_add(1, Ordering::Relaxed));
+    let new = folder.join(format!("{name}-{}-{number}", std::process::id()));
+    std::os::unix::fs::symlink(netperf, &new).expect("a link");
+    std::fs::rename(&new, &link).expect("a link in place");
+    link
 }

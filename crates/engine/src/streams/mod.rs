@@ -22,8 +22,9 @@ use netperf_os::{Socket, process};
 
 /// Longest time in a blocked call.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(4);
-/// Time in which a receiver reads what has arrived already when it is to finish.
-pub(crate) const DRAIN: Duration = Duration::from_millis(200);
+/// Longest time in which a receiver reads what has arrived already when it is to finish: its
+/// sender has stopped, or it is cut off.
+pub(crate) const DRAIN: Duration = Duration::from_secs(2);
 /// Stack of a thread, bytes.
 const STACK: usize = 128 * 1024;
 

@@ -193,6 +193,7 @@ fn a_data_port_that_is_taken_is_refused() {
     let shared = Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap();
     shared.set_reuse_address(true).unwrap();
     let at = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
-    shared.bind(&at.into()).unwrap();
+    // A process that another test is starting has a copy of the socket until it executes.
+    assert!(eventually(PATIENCE, || shared.bind(&at.into()).is_ok()));
     refused("UDP_RR");
 }

@@ -1,7 +1,11 @@
 //! Whole programs in virtual time (`lab/shadow`): what is about time, order and loss.
 
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use netperf_testkit::sim::{self, SimRun};
 use netperf_testkit::{SimLink, SimProcess, Simulation, Values, ours};
+use serde_json::Value;
 
 const KEYS: &str = "THROUGHPUT,ELAPSED_TIME,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD";
 
@@ -11,6 +15,18 @@ fn netperf(link: SimLink, words: &str, test_words: &str) -> Simulation {
     let server = SimProcess::new(&programs.netserver, "-D -4");
     let words = format!("-4 -H server -P 0 {words} -- {test_words}");
     Simulation::of_two(link, server, SimProcess::new(&programs.netperf, &words))
+}
+
+/// A link to netperf with a name that makes it another program. It has the same path in each run,
+/// and replaces whatever else is there.
+pub(crate) fn linked(netperf: &Path, name: &str) -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (link, number) = (folder.join(name), NUMBER.fetch_add(1, Ordering::Relaxed));
+    let new = folder.join(format!("{name}-{}-{number}", std::process::id()));
+    std::os::unix::fs::symlink(netperf, &new).expect("a link");
+    std::fs::rename(&new, &link).expect("a link in place");
+    link
 }
 
 /// The figures of a run that ended with status 0 and without a message.
@@ -77,4 +93,30 @@ fn a_rate_is_kept() {
     )
     .run();
     assert_near(figures(&run).number("THROUGHPUT"), 10.0, 0.01);
+}
+
+#[test]
+fn an_iperf2_test_ends_when_its_figure_is_known() {
+    if !sim::available() {
+        return;
+    }
+    let programs = ours!();
+    for direction in ["", "--reverse"] {
+        let iperf = linked(&programs.netperf, "iperf");
+        let words = format!(
+            "--iperf2 -4 -H server --json --until 20% -l 30 --rate 8M {direction} -- -m 8K"
+        );
+        let client = SimProcess::new(&programs.netperf, &words);
+        let run = Simulation::of_two(
+            SimLink::lossless(20, 10),
+            SimProcess::new(&iperf, "-s"),
+            client,
+        )
+        .run();
+        let client = run.of("client");
+        let document: Value = serde_json::from_str(&client.stdout).expect("a document");
+        assert_eq!(document["until"]["end"], "reached", "{}", run.account());
+        let seconds = document["iterations"][0]["elapsed_seconds"].as_f64();
+        assert!(seconds < Some(25.0), "{}", run.account());
+    }
 }

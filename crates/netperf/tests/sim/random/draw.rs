@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use netperf_testkit::{Programs, SimLink, SimProcess, Simulation};
+
+use crate::links::linked;
 
 /// A generator of random numbers (SplitMix64).
 struct Dice(u64);
@@ -294,16 +295,4 @@ fn programs(tool: Tool, pairing: Pairing, ours: &Programs, test: &str) -> (SimPr
         Pairing::OurServer => (own_server, stock(client_name)),
     };
     (SimProcess::new(&server, words), client)
-}
-
-/// A link to netperf with a name that makes it another program. It has the same path in each run,
-/// and replaces whatever else is there.
-fn linked(netperf: &Path, name: &str) -> PathBuf {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (link, number) = (folder.join(name), NUMBER.fetch_add(1, Ordering::Relaxed));
-    let new = folder.join(format!("{name}-{}-{number}", std::process::id()));
-    std::os::unix::fs::symlink(netperf, &new).expect("a link");
-    std::fs::rename(&new, &link).expect("a link in place");
-    link
 }

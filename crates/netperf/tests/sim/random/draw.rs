@@ -214,10 +214,11 @@ fn own_option(dice: &mut Dice, test: &str) -> (u32, String) {
 fn iperf3_words(dice: &mut Dice, length: u32) -> DrawnTest {
     let flows = dice.one_of(&[1, 1, 2]);
     let direction = dice.one_of(&["", "", "-R", "--bidir"]);
-    let amount = match dice.below(5) {
+    let amount = match dice.below(6) {
         0 => "-n 200K".to_owned(),
         1 => format!("-t {length} -O 1"),
-        2 => format!("-t {length} -b 300K"),
+        2 => format!("-t {length} -b 2M"),
+        5 => format!("-t {length} -b 300K -l 8K"),
         3 => format!("-t {length} -i 0.3"),
         _ => format!("-t {length}"),
     };
@@ -231,7 +232,7 @@ fn iperf2_words(dice: &mut Dice, length: u32) -> DrawnTest {
         0 => ("UDP_STREAM", "-u -b 500k "),
         _ => ("TCP_STREAM", ""),
     };
-    let words = format!("-c server -t {length} {rate}-P {flows}");
+    let words = format!("-c server -y C -t {length} {rate}-P {flows}");
     (test, flows, words)
 }
 

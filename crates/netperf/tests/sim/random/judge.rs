@@ -12,6 +12,8 @@ use super::draw::{Case, PATIENCE, Pairing, Tool};
 const PATIENCE_OF_USER: Duration = Duration::from_secs(15);
 /// Measured times and rates may be off by this part.
 const MARGIN: f64 = 1.03;
+/// Time by which a receiver may be late, seconds.
+const WAKES: f64 = 0.02;
 
 /// What is wrong with a run.
 pub(super) fn complaints(case: &Case, run: &SimRun) -> Vec<String> {
@@ -31,7 +33,7 @@ pub(super) fn complaints(case: &Case, run: &SimRun) -> Vec<String> {
     match case.tool {
         Tool::Netperf => list.extend(netperf_figures(case, client, own, other)),
         Tool::Iperf3 => list.extend(iperf3_figures(case, client)),
-        Tool::Iperf2 => {}
+        Tool::Iperf2 => list.extend(iperf2_figures(case, client, own)),
     }
     list
 }
@@ -152,11 +154,7 @@ fn rate(case: &Case, client: &SimFinished, values: &Values) -> Option<String> {
         return None;
     }
     let seconds = values.number("ELAPSED_TIME").max(0.1);
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "rates of a simulation are small"
-    )]
-    let mut most = case.link.bits_per_second as f64 / 1e6;
+    let mut most = bits_per_second(case) / 1e6;
     if case.test == "UDP_STREAM" {
         // As in netperf 2.7, datagrams that come after the end count, over the sender's time.
         let ran = client.end.at().map_or(0.0, |at| at.as_secs_f64() - 1.0);
@@ -221,13 +219,120 @@ fn iperf3_figures(case: &Case, client: &SimFinished) -> Vec<String> {
     if received > sent && !words("-O") {
         list.push(format!("{received} bytes received of {sent}"));
     }
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "rates of a simulation are small"
-    )]
-    let most = case.link.bits_per_second as f64 * MARGIN;
+    let most = bits_per_second(case) * MARGIN;
     if rate > most + 400_000.0 && !words("-O") {
         list.push(format!("{rate} bit/s received over a link of {most}"));
     }
+    if words("-R") && !words("-O") {
+        list.extend(iperf3_intervals(case, &document));
+    }
+    list.extend(iperf3_asked(case, sent, end));
     list
+}
+
+/// No interval of a receiver is faster than the link.
+fn iperf3_intervals(case: &Case, document: &Value) -> Vec<String> {
+    let link = bits_per_second(case);
+    let impossible = |interval: &Value| {
+        let sum = &interval["sum"];
+        let (bytes, seconds) = (sum["bytes"].as_f64()?, sum["seconds"].as_f64()?);
+        // A receiver wakes up a few milliseconds after its data.
+        let most = link * MARGIN * (seconds + WAKES);
+        (bytes * 8.0 > most).then(|| format!("{bytes} bytes in an interval of {seconds} s"))
+    };
+    let intervals = document["intervals"].as_array();
+    intervals
+        .into_iter()
+        .flatten()
+        .filter_map(impossible)
+        .collect()
+}
+
+/// No more than the rate that was asked for, and two blocks.
+fn iperf3_asked(case: &Case, sent: u64, end: &Value) -> Option<String> {
+    let after = |word: &str| {
+        let place = case.client.words.iter().position(|one| one == word)?;
+        case.client.words.get(place + 1)
+    };
+    let asked = match after("-b")?.as_str() {
+        "300K" => 3e5,
+        "2M" => 2e6,
+        other => panic!("a rate of {other}"),
+    };
+    let block = if after("-l").is_some() {
+        8192.0
+    } else {
+        131_072.0
+    };
+    let seconds = end["sum_sent"]["seconds"].as_f64()?;
+    let both = if case.client.words.iter().any(|word| word == "--bidir") {
+        2.0
+    } else {
+        1.0
+    };
+    let most = f64::from(case.flows) * both * (asked / 8.0 * seconds * MARGIN + 2.0 * block);
+    #[expect(clippy::cast_precision_loss, reason = "a simulation sends little")]
+    let is_more = sent as f64 > most;
+    is_more.then(|| format!("{sent} bytes sent in {seconds} s, where {most} were asked for"))
+}
+
+/// Rows of iperf 2 in CSV: rates and bytes that are possible.
+fn iperf2_figures(case: &Case, client: &SimFinished, own: Carried) -> Vec<String> {
+    let undisturbed = case.client.signal.is_none() && case.server.signal.is_none();
+    if case.pairing == Pairing::OurServer || client.end.status() != Some(0) || !undisturbed {
+        return Vec::new();
+    }
+    let rows: Vec<Iperf2Row> = client.stdout.lines().filter_map(Iperf2Row::of).collect();
+    let mut list = Vec::new();
+    if rows.is_empty() {
+        list.push(format!("no rows: {}", client.stdout));
+    }
+    let is_udp = case.test == "UDP_STREAM";
+    let left = if is_udp { own.udp_sent } else { own.tcp_sent };
+    for Iperf2Row {
+        seconds,
+        bytes,
+        rate,
+    } in rows
+    {
+        if bytes > left {
+            list.push(format!("{bytes} bytes sent, and {left} on the link"));
+        }
+        let most = bits_per_second(case) * MARGIN + 100_000.0 / seconds.max(0.1);
+        if rate > most {
+            list.push(format!("{rate} bit/s over a link of {most}"));
+        }
+        let asked = 500e3 * f64::from(case.flows) * 1.1 + 2.0 * 1470.0 * 8.0;
+        if is_udp && rate > asked {
+            list.push(format!("{rate} bit/s where {asked} were asked for"));
+        }
+    }
+    list
+}
+
+/// A row of iperf 2 in CSV.
+struct Iperf2Row {
+    seconds: f64,
+    bytes: u64,
+    rate: f64,
+}
+
+impl Iperf2Row {
+    fn of(line: &str) -> Option<Self> {
+        let fields: Vec<&str> = line.split(',').collect();
+        let (begin, end) = fields.get(6)?.split_once('-')?;
+        Some(Self {
+            seconds: end.parse::<f64>().ok()? - begin.parse::<f64>().ok()?,
+            bytes: fields.get(7)?.parse().ok()?,
+            rate: fields.get(8)?.parse().ok()?,
+        })
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "rates of a simulation are small"
+)]
+fn bits_per_second(case: &Case) -> f64 {
+    case.link.bits_per_second as f64
 }

@@ -61,7 +61,9 @@ impl Stop for StreamStop<'_> {
     }
 
     fn interrupted(&mut self, _: &Tally) -> Option<Ended> {
-        let receives_on = !self.sends && self.shared.is_ending();
+        // A receive that began before the end knows nothing of what arrived since.
+        let looks_again = self.shared.drains() && self.finishing.is_none();
+        let receives_on = !self.sends && (self.shared.is_ending() || looks_again);
         (!self.shared.goes_on() && !receives_on).then_some(Ended::TimeOver)
     }
 
@@ -81,5 +83,31 @@ impl Stop for StreamStop<'_> {
         }
         let since = *self.finishing.get_or_insert_with(clock::now);
         (since.elapsed() >= DRAIN).then_some(Ended::TimeOver)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU8;
+    use std::sync::{Condvar, Mutex};
+
+    use super::*;
+    use crate::streams::DRAINING;
+
+    #[test]
+    fn a_receiver_that_waited_in_vain_before_the_end_looks_again_behind_it() {
+        let shared = Shared {
+            stage: AtomicU8::new(DRAINING),
+            gate: Mutex::new(true),
+            opened: Condvar::new(),
+            counts: Box::default(),
+        };
+        let (counts, tally) = (StreamCounts::default(), Tally::default());
+        let mut stop = StreamStop::new(&shared, &counts, false);
+        assert!(stop.interrupted(&tally).is_none());
+        assert!(stop.overtime(&tally).is_none());
+        assert!(matches!(stop.interrupted(&tally), Some(Ended::TimeOver)));
+        let mut sender = StreamStop::new(&shared, &counts, true);
+        assert!(matches!(sender.interrupted(&tally), Some(Ended::TimeOver)));
     }
 }

@@ -34,16 +34,36 @@ fn an_amount_arrives(server: &Netserver, words: &str) -> Values {
 
 /// Datagrams of 1000 bytes: each end counts whole ones, and no more arrive than were sent.
 fn datagrams_arrive(server: &Netserver, words: &str) -> Values {
-    let words = format!("-t UDP_STREAM {words} -- -m 1000,1000");
-    let values = measured(server, &words);
+    let words = format!("-t UDP_STREAM {words} -- -m 1000,1000 -k {SELECTED}");
+    let finished = run(server, &words);
+    let values = Values::parse(&finished.stdout);
+    let mut has_all = true;
     for (sender, receiver) in [("LOCAL", "REMOTE"), ("REMOTE", "LOCAL")] {
         let count = |end: &str, name: &str| values.count(&format!("{end}_{name}"));
         let (sent, got) = (count(sender, "BYTES_SENT"), count(receiver, "BYTES_RECVD"));
-        assert!(got > 0 && got <= sent, "{words}: {values:?}");
+        assert!(got <= sent, "{words}: {values:?}");
+        has_all &= got > 0;
         let (sends, receives) = (count(sender, "SEND_CALLS"), count(receiver, "RECV_CALLS"));
         assert_eq!((sent, got), (sends * 1000, receives * 1000), "{words}");
     }
+    // An end that a busy host starts late finds the other gone.
+    let says_so = finished.stderr.contains("arrived");
+    assert!(has_all || says_so, "{}", finished.account());
+    if has_all {
+        finished.expect_clean();
+    }
     values
+}
+
+/// Datagrams arrived both ways in most of the runs.
+fn most_have_data(runs: &[Values]) {
+    let has_data = |values: &&Values| {
+        values.count("LOCAL_BYTES_RECVD") > 0 && values.count("REMOTE_BYTES_RECVD") > 0
+    };
+    assert!(
+        runs.iter().filter(has_data).count() * 2 >= runs.len(),
+        "{runs:?}"
+    );
 }
 
 #[test]
@@ -125,6 +145,7 @@ fn a_ring_has_each_direction_on_its_path() {
             }
         }
     }
+    let mut runs = Vec::new();
     for path in [
         "--batch 8",
         "--batch 8 --flows 3",
@@ -135,12 +156,15 @@ fn a_ring_has_each_direction_on_its_path() {
         let words = format!("--count 60000 --bidirectional same --io uring {path}");
         let values = datagrams_arrive(&server, &words);
         assert!(values.number("LOCAL_MESSAGES_PER_CALL") > 1.0, "{values:?}");
+        runs.push(values);
     }
+    most_have_data(&runs);
 }
 
 #[test]
 fn many_datagrams_in_a_call_go_both_ways() {
     let server = ours!().serve();
+    let mut runs = Vec::new();
     for flows in FLOWS {
         for (path, is_batch) in [
             ("--batch 8", true),
@@ -155,15 +179,18 @@ fn many_datagrams_in_a_call_go_both_ways() {
                 let per_call = values.number(&format!("{end}_MESSAGES_PER_CALL"));
                 assert_eq!(per_call > 1.0, is_batch, "{words}: {values:?}");
             }
+            runs.push(values);
         }
     }
     let words = "--count 60000 --bidirectional separate --batch 8 --discard";
-    datagrams_arrive(&server, words);
+    runs.push(datagrams_arrive(&server, words));
+    most_have_data(&runs);
 }
 
 #[test]
 fn an_end_may_have_a_path_that_the_other_has_not() {
     let server = ours!().serve();
+    let mut runs = Vec::new();
     for flows in FLOWS {
         for (batch, with, without) in [("8,", "LOCAL", "REMOTE"), (",8", "REMOTE", "LOCAL")] {
             let words = format!("--count 60000 --bidirectional same --batch {batch} {flows}");
@@ -171,8 +198,10 @@ fn an_end_may_have_a_path_that_the_other_has_not() {
             let per_call = |end: &str| values.number(&format!("{end}_MESSAGES_PER_CALL"));
             assert!(per_call(with) > 1.0, "{values:?}");
             assert!(per_call(without) < 0.0, "{values:?}");
+            runs.push(values);
         }
     }
+    most_have_data(&runs);
 }
 
 #[test]

@@ -401,45 +401,6 @@ fn json_has_every_flow_and_the_threads_that_served_them() {
 }
 
 #[test]
-fn only_the_middle_counts_between_warm_up_and_cool_down() {
-    let server = ours!().serve();
-    for (test, work) in [
-        ("TCP_RR", "transactions"),
-        ("TCP_STREAM", "sent_bytes"),
-        ("TCP_MAERTS", "received_bytes"),
-    ] {
-        let words =
-            format!("-t {test} -j --time 300ms --flows 4 --warmup 150ms --cooldown 0.15 --json");
-        let document = run(&server, &words).expect_clean().document();
-        let run = &document["iterations"][0];
-        let whole = run["local"][work].as_u64().expect("a count");
-        let each = run["flows"]["each"].as_array().expect("flows");
-        let counted: u64 = each.iter().filter_map(|flow| flow[work].as_u64()).sum();
-        assert!(
-            counted > 0 && counted < whole,
-            "{test}: {counted} of {whole}"
-        );
-        // The length of the middle was asked for, whatever the host did before and after.
-        let seconds = run["flows"]["counted_seconds"].as_f64().expect("a time");
-        assert!((0.25..3.0).contains(&seconds), "{test}: {seconds}");
-        assert!(run["elapsed_seconds"].as_f64() > Some(seconds), "{test}");
-        let rate = document["result"]["throughput"].as_f64();
-        assert!(rate > Some(0.0), "{test}");
-        let (sent, received) = (
-            &run["local"]["sent_bytes"],
-            &run["remote"]["received_bytes"],
-        );
-        assert_eq!(sent, received, "{test}");
-        assert!(
-            document["latency"]["count"].as_u64()
-                < run["local"]["recv_calls"]
-                    .as_u64()
-                    .max(run["local"]["send_calls"].as_u64())
-        );
-    }
-}
-
-#[test]
 fn what_many_flows_cannot_do_is_refused_in_one_line() {
     let server = ours!().serve();
     for (words, why) in [

@@ -120,3 +120,41 @@ fn an_iperf2_test_ends_when_its_figure_is_known() {
         assert!(seconds < Some(25.0), "{}", run.account());
     }
 }
+
+#[test]
+fn flows_count_only_the_middle_between_warm_up_and_cool_down() {
+    if !sim::available() {
+        return;
+    }
+    for (test, work) in [
+        ("TCP_RR", "transactions"),
+        ("TCP_STREAM", "sent_bytes"),
+        ("TCP_MAERTS", "received_bytes"),
+    ] {
+        let link = SimLink::lossless(20, 1);
+        let words = format!("-t {test} -j --time 2 --flows 4 --warmup 500ms --cooldown 0.5 --json");
+        let simulated = netperf(link, &words, "-s 32768 -S 32768").run();
+        let client = simulated.of("client");
+        assert_eq!(client.end.status(), Some(0), "{}", simulated.account());
+        let document: Value = serde_json::from_str(&client.stdout).expect("a document");
+        let run = &document["iterations"][0];
+        let whole = run["local"][work].as_u64().expect("a count");
+        let each = run["flows"]["each"].as_array().expect("flows");
+        let counted: u64 = each.iter().filter_map(|flow| flow[work].as_u64()).sum();
+        assert!(
+            counted > 0 && counted < whole,
+            "{test}: {counted} of {whole}"
+        );
+        let seconds = run["flows"]["counted_seconds"].as_f64().expect("a time");
+        assert_near(seconds, 2.0, 0.01);
+        assert!(run["elapsed_seconds"].as_f64() > Some(2.9), "{test}");
+        let rate = document["result"]["throughput"].as_f64().expect("a rate");
+        let expected = if test == "TCP_RR" { 4.0 * 500.0 } else { 19.0 };
+        assert_near(rate, expected, 0.1);
+        let (sent, received) = (
+            &run["local"]["sent_bytes"],
+            &run["remote"]["received_bytes"],
+        );
+        assert_eq!(sent, received, "{test}");
+    }
+}

@@ -150,6 +150,28 @@ impl Arrivals {
         let share = count(last) / count(later);
         Some((seconds(from, to) * share, blur * share))
     }
+
+    /// Largest part of all data by which data that arrives evenly is early or late.
+    pub const UNEVEN: f64 = 0.02;
+
+    /// The time in which all of the data arrived, seconds, at the rate at which it came evenly
+    /// between the first sample with data and the last that was taken before all was there.
+    /// `None` with fewer than four such samples, and if it came unevenly.
+    #[must_use]
+    pub fn steady_span(&self) -> Option<f64> {
+        let last = self.samples.last()?.bytes;
+        let partial = |sample: &&ArrivalSample| sample.bytes > 0 && sample.bytes < last;
+        let between: Vec<&ArrivalSample> = self.samples.iter().filter(partial).collect();
+        let (first, end) = (between.first()?, between.last()?);
+        let bytes = |sample: &ArrivalSample| count(sample.bytes - first.bytes);
+        let seconds = |sample: &ArrivalSample| count(sample.nanos - first.nanos) / 1e9;
+        let mean = bytes(end) / seconds(end);
+        let is_even = |sample: &&ArrivalSample| {
+            (bytes(sample) - mean * seconds(sample)).abs() <= count(last) * Self::UNEVEN
+        };
+        let is_steady = between.len() >= 4 && between.iter().all(is_even);
+        (is_steady && mean > 0.0).then(|| count(last) / mean)
+    }
 }
 
 /// A count that was computed; below 2^53 exactly.
@@ -165,6 +187,32 @@ fn rounded(amount: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_rate_of_even_arrivals_tells_the_time_between_samples() {
+        let sample = |(milli, bytes): (u64, u64)| ArrivalSample {
+            nanos: milli * 1_000_000,
+            bytes,
+        };
+        let of = |all: &[(u64, u64)]| Arrivals {
+            samples: all.iter().copied().map(sample).collect(),
+        };
+        // 1000 bytes per millisecond from 50 to 950 ms; the last sample is at 1400.
+        let even = [
+            (0, 0),
+            (200, 150_000),
+            (400, 350_000),
+            (600, 550_000),
+            (800, 750_000),
+            (1400, 900_000),
+        ];
+        assert!((of(&even).steady_span().unwrap() - 0.9).abs() < 1e-9);
+        assert_eq!(of(&even[..4]).steady_span(), None);
+        let mut uneven = even;
+        uneven[2].1 += 30_000;
+        assert_eq!(of(&uneven).steady_span(), None);
+        assert_eq!(Arrivals::default().steady_span(), None);
+    }
 
     /// A byte per microsecond from 1 ms to 11 ms, seen every millisecond.
     fn arrivals() -> Arrivals {

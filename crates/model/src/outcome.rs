@@ -205,10 +205,13 @@ impl Iteration {
     /// the end.
     #[must_use]
     pub fn received_in(&self) -> f64 {
-        let arrivals = self.remote.as_ref().and_then(|end| end.arrivals.as_ref());
-        match arrivals.and_then(Arrivals::span) {
-            Some((span, blur)) if span > self.elapsed + blur => span,
-            Some(_) | None => self.elapsed,
+        let Some(arrivals) = self.remote.as_ref().and_then(|end| end.arrivals.as_ref()) else {
+            return self.elapsed;
+        };
+        match (arrivals.span(), arrivals.steady_span()) {
+            (Some((span, blur)), _) if span > self.elapsed + blur => span,
+            (_, Some(span)) if span > self.elapsed * (1.0 + Arrivals::UNEVEN) => span,
+            _ => self.elapsed,
         }
     }
 

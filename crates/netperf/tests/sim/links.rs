@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use netperf_testkit::sim::{self, SimRun};
 use netperf_testkit::{SimLink, SimProcess, Simulation, Values, ours};
@@ -157,4 +158,54 @@ fn flows_count_only_the_middle_between_warm_up_and_cool_down() {
         );
         assert_eq!(sent, received, "{test}");
     }
+}
+
+#[test]
+fn an_interrupted_run_has_the_rate_of_the_link() {
+    if !sim::available() {
+        return;
+    }
+    for mbit in [1_u32, 10] {
+        for (at, options) in [
+            (2500, ""),
+            (4700, ""),
+            (3300, "--flows 2"),
+            (4700, "--warmup 0.5"),
+        ] {
+            let link = SimLink::lossless(mbit.into(), 20);
+            let words = format!("-l 10 -t UDP_STREAM {options}");
+            let mut simulated = netperf(link, &words, &format!("-m 1400 -k {KEYS}"));
+            let client = &mut simulated.hosts[0].processes[0];
+            client.signal = Some((Duration::from_millis(at), "SIGINT"));
+            let run = simulated.run();
+            // Headers are 2 percent of it.
+            assert_near(
+                figures(&run).number("THROUGHPUT"),
+                f64::from(mbit) * 0.98,
+                0.025,
+            );
+        }
+    }
+}
+
+#[test]
+fn a_run_whose_server_does_not_answer_after_a_signal_has_no_figure() {
+    if !sim::available() {
+        return;
+    }
+    // The queue of the link has data of many seconds before the server's end.
+    let link = SimLink {
+        bits_per_second: 100_000,
+        ..SimLink::lossless(1, 20)
+    };
+    let mut simulated = netperf(link, "-l 10 -t UDP_STREAM", &format!("-m 1400 -k {KEYS}"));
+    let client = &mut simulated.hosts[0].processes[0];
+    client.signal = Some((Duration::from_millis(5000), "SIGINT"));
+    let run = simulated.run();
+    let client = run.of("client");
+    assert_eq!(client.end.status(), Some(0), "{}", run.account());
+    let said = "what arrived there is unknown";
+    assert!(client.stderr.contains(said), "{}", run.account());
+    let rate = Values::parse(&client.stdout).number("THROUGHPUT");
+    assert!(rate < 0.0, "{}", run.account());
 }

@@ -116,6 +116,7 @@ impl TestRun<'_> {
             stopped,
             idle: control.is_some_and(empty::is_idle),
         };
+        let unknown = unknown_result(plan, &done.iterations).filter(|_| stopped);
         let missing = empty::failure(plan, &self.hosts, &agreed, &done.iterations, around);
         // Other traffic may have ended with the test.
         let missing = missing.filter(|_| {
@@ -136,6 +137,7 @@ impl TestRun<'_> {
             let dropped = drops::doubt(self.drops.as_ref(), &done.iterations);
             let unsplit = one_way::doubt(plan, &done.iterations).filter(|_| !stopped);
             let found = found.chain(imprecise).chain(dropped).chain(unsplit);
+            let found = found.chain(unknown);
             for doubt in found.chain(arrivals) {
                 self.warn(&mut warnings, doubt);
             }
@@ -164,6 +166,19 @@ impl TestRun<'_> {
             warnings,
         }
     }
+}
+
+/// Warning about a netserver that did not notice the end of an interrupted run in time.
+fn unknown_result(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
+    let lacks = plan.control.is_some()
+        && plan.peer.is_none()
+        && runs.last().is_some_and(|run| run.remote.is_none());
+    lacks.then(|| {
+        Warning::Imprecise(
+            "netserver's result did not come within 3 s of the signal: what arrived there is unknown"
+                .to_owned(),
+        )
+    })
 }
 
 /// Text about a netserver that stopped reading.

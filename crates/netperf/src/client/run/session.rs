@@ -27,8 +27,6 @@ use crate::output::Failure;
 const RESULTS: Duration = Duration::from_secs(3);
 /// Additional run time of a netserver that does not learn of the end.
 const PAD: Duration = Duration::from_secs(4);
-/// Time limit for results after the user has ended the run.
-const IMPATIENT: Duration = Duration::from_millis(500);
 /// Time of a message in queues that data still fills.
 const QUEUES: Duration = Duration::from_secs(3);
 /// Time limit for closing the control connection.
@@ -338,8 +336,8 @@ pub(super) fn numbered(own: &EndResult, remote: Option<EndResult>) -> Option<End
     Some(remote)
 }
 
-/// The results of a session; `None` where the user did not wait for the end, so that
-/// netserver may not have noticed it.
+/// The results of a session; `None` where the user did not wait for the end, and netserver did
+/// not notice it in time.
 fn results(
     plan: &TestPlan,
     talk: &mut Talk<'_>,
@@ -361,7 +359,8 @@ fn results_within(plan: &TestPlan, ran: &EndReport, link: &ControlLink) -> Durat
     let round_trip = ran.round_trip.unwrap_or_default().max(link.round_trip());
     let notices_late = offer::ends_late(plan) || !ran.ended_cleanly;
     if ran.stopped_by_user && notices_late {
-        return IMPATIENT + round_trip * 10;
+        // A second signal ends the program at once.
+        return RESULTS + round_trip * 10;
     }
     let or_none = |holds: bool, time| if holds { time } else { Duration::ZERO };
     let late = or_none(notices_late, PAD) + or_none(ran.queued, QUEUES);

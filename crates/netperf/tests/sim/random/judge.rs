@@ -155,7 +155,7 @@ fn rate(case: &Case, client: &SimFinished, values: &Values) -> Option<String> {
     }
     let seconds = values.number("ELAPSED_TIME").max(0.1);
     let mut most = bits_per_second(case) / 1e6;
-    if case.test == "UDP_STREAM" {
+    if case.test == "UDP_STREAM" && case.pairing != Pairing::Ours {
         // As in netperf 2.7, datagrams that come after the end count, over the sender's time.
         let ran = client.end.at().map_or(0.0, |at| at.as_secs_f64() - 1.0);
         most *= ran / seconds;

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use netperf_testkit::{Finished, Netserver, Place, eventually, ours};
+use netperf_testkit::{Finished, Netserver, Place, Running, eventually, ours};
 use netperf_wire::messages::OmniRequest;
 use netperf_wire::{
     Direction, FRAME_LEN, Frame, Header, Message, RequestKind, WireFamily, WireSocketType,
@@ -139,5 +139,22 @@ fn sessions_that_start_faster_than_the_rate_are_refused() {
     let started = std::iter::repeat_with(|| buffers(&server, 1024).1);
     let refused = started.take(1000).position(|errno| errno == QUOTA);
     assert!(refused.is_some_and(|count| count >= 10), "{refused:?}");
-    is_refused(&server, "-t TCP_RR --count 1", "(--max-session-rate)");
+    // One may begin each second, and twelve take less than twelve.
+    let client = || {
+        ours!()
+            .client_of(&server)
+            .args(["-t", "TCP_RR", "--count", "1"])
+    };
+    let running: Vec<_> = (0..12).map(|_| client().spawn()).collect();
+    let finished = running.into_iter().map(Running::finish);
+    let refused: Vec<Finished> = finished.filter(|one| !one.status.success()).collect();
+    assert!(!refused.is_empty());
+    for one in refused {
+        assert!(
+            one.stderr.contains("(--max-session-rate)"),
+            "{}",
+            one.account()
+        );
+        assert_eq!(one.status.code(), Some(255), "{}", one.account());
+    }
 }

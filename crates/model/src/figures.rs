@@ -96,10 +96,17 @@ pub fn work(plan: &TestPlan, unit: Unit, run: &Iteration) -> Option<(f64, f64)> 
             let there = count(remote.tally.bytes_received) + count(remote.tally.bytes_sent);
             (there, run.received_in())
         }
-        // What was sent is not what arrived.
-        None if plan.control.is_some() && plan.peer.is_none() => return None,
+        None if lacks_result(plan, run) => return None,
         None => (count(local.bytes_sent), timed),
     })
+}
+
+/// True if netserver's result of a run that sent data is missing: what was sent is not what arrived.
+#[must_use]
+pub fn lacks_result(plan: &TestPlan, run: &Iteration) -> bool {
+    let (flow, sent) = (plan.flow, run.local.tally.bytes_sent > 0);
+    let of_netserver = plan.control.is_some() && plan.peer.is_none();
+    run.remote.is_none() && of_netserver && flow.sends && !flow.counts_transactions() && sent
 }
 
 /// The figures of one iteration.
@@ -392,6 +399,13 @@ pub(crate) mod tests {
     fn without_a_peer_the_bytes_sent_count() {
         let mut run = run(1.0, end(125_000, 7, 0), EndResult::default());
         run.remote = None;
+        let mut without_control = plan(TestId::TcpStream);
+        without_control.control = None;
+        let figures = of_iteration(&without_control, Unit::MegaBits, &run);
+        assert!(close(figures.throughput, 1.0));
+        // What netserver received is unknown.
+        let figures = of_iteration(&plan(TestId::TcpStream), Unit::MegaBits, &run);
+        assert!(close(figures.throughput, UNKNOWN));
         let figures = of_iteration(&plan(TestId::TcpRr), Unit::MegaBits, &run);
         assert!(close(figures.throughput, 1.0));
     }

@@ -170,9 +170,8 @@ impl TestRun<'_> {
 
 /// Warning about a netserver that did not notice the end of an interrupted run in time.
 fn unknown_result(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
-    let lacks = plan.control.is_some()
-        && plan.peer.is_none()
-        && runs.last().is_some_and(|run| run.remote.is_none());
+    let last = runs.last();
+    let lacks = last.is_some_and(|run| figures::lacks_result(plan, run));
     lacks.then(|| {
         Warning::Imprecise(
             "netserver's result did not come within 3 s of the signal: what arrived there is unknown"

@@ -25,6 +25,8 @@ use crate::output::Failure;
 
 /// Time limit for netserver's results after the end of the run.
 const RESULTS: Duration = Duration::from_secs(3);
+/// The same after the user has ended a run whose figures are netperf's own.
+const IMPATIENT: Duration = Duration::from_millis(500);
 /// Additional run time of a netserver that does not learn of the end.
 const PAD: Duration = Duration::from_secs(4);
 /// Time of a message in queues that data still fills.
@@ -359,8 +361,9 @@ fn results_within(plan: &TestPlan, ran: &EndReport, link: &ControlLink) -> Durat
     let round_trip = ran.round_trip.unwrap_or_default().max(link.round_trip());
     let notices_late = offer::ends_late(plan) || !ran.ended_cleanly;
     if ran.stopped_by_user && notices_late {
+        let sent = ran.result.tally.bytes_sent > 0 && !plan.flow.counts_transactions();
         // A second signal ends the program at once.
-        return RESULTS + round_trip * 10;
+        return if sent { RESULTS } else { IMPATIENT } + round_trip * 10;
     }
     let or_none = |holds: bool, time| if holds { time } else { Duration::ZERO };
     let late = or_none(notices_late, PAD) + or_none(ran.queued, QUEUES);

@@ -486,11 +486,9 @@ fn table(case: &Case, stdout: &str) -> Result<(), String> {
     match case.kind {
         Kind::Row => {
             let words: Vec<&str> = line(6).split_whitespace().collect();
-            let rate = if case.global.is_empty() {
-                words.last()
-            } else {
-                words.get(4)
-            };
+            // Utilisation and demand of both ends are behind it.
+            let behind = if case.global.is_empty() { 1 } else { 5 };
+            let rate = words.len().checked_sub(behind).and_then(|at| words.get(at));
             positive("the rate", number(rate.copied()))
         }
         Kind::Number => {

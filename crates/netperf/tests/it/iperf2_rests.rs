@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use netperf_testkit::{Invocation, Scratch, server::free_port};
+use netperf_testkit::{
+    Invocation, Scratch, SimLink, SimProcess, Simulation, server::free_port, sim,
+};
 
 use super::iperf2_served::{PATIENCE, Served, link, stock};
 
-/// Intervals, seconds: of the landing, and of the night. A test ends half an interval from the next
-/// one, so that a busy machine changes no number of rows.
-const SHORT: f64 = 2.0;
-const LONG: f64 = 4.0;
-/// The interval of which the times and amounts of the cases are a part or a multiple.
-const OF_CASES: f64 = 4.0;
+/// The interval of which the times and amounts of the cases are a part or a multiple, seconds. A
+/// test ends half an interval from the next one, so that a busy machine changes no number of rows.
+const EVERY: f64 = 4.0;
 
 /// Rows of a test: `i` of an interval, `r` of the rest, `w` of the whole.
 struct RestCase {
@@ -184,22 +183,22 @@ impl TimedRow {
         })
     }
 
-    fn is_interval(&self, every: f64) -> bool {
+    fn is_interval(&self) -> bool {
         let [from, to] = self.times;
-        (to - from - every).abs() < 1e-9
+        (to - from - EVERY).abs() < 1e-9
     }
 }
 
 /// The kind of each row.
-fn kinds(rows: &[TimedRow], every: f64) -> Vec<char> {
+fn kinds(rows: &[TimedRow]) -> Vec<char> {
     let kind = |(at, row): (usize, &TimedRow)| {
         // A sum may follow that of another part of the test.
         let mut later = rows[at + 1..].iter().filter(|later| later.id == row.id);
         let is_last = later.next().is_none_or(|next| {
             let both_begin = [row.times[0], next.times[0]] == [0.0, 0.0];
-            both_begin && next.is_interval(every) && !row.is_interval(every)
+            both_begin && next.is_interval() && !row.is_interval()
         });
-        match (is_last, row.is_interval(every)) {
+        match (is_last, row.is_interval()) {
             (true, _) => 'w',
             (false, true) => 'i',
             (false, false) => 'r',
@@ -220,12 +219,12 @@ fn own_rows(text: &str) -> Vec<TimedRow> {
 }
 
 /// Finds the faults in the output of an end.
-fn fault(text: &str, expected: &str, every: f64) -> Option<String> {
+fn fault(text: &str, expected: &str) -> Option<String> {
     if expected.is_empty() {
         return None;
     }
     let rows = own_rows(text);
-    let kinds = kinds(&rows, every);
+    let kinds = kinds(&rows);
     let mut all: BTreeMap<&str, String> = BTreeMap::new();
     for (row, kind) in rows.iter().zip(&kinds) {
         all.entry(&row.id).or_default().push(*kind);
@@ -257,68 +256,70 @@ fn fault(text: &str, expected: &str, every: f64) -> Option<String> {
 }
 
 impl RestCase {
-    /// Runs it with these programs, the server and the client; what is wrong.
-    fn fault(&self, [of_server, of_client]: [&Path; 2], every: f64) -> Option<String> {
-        let programs = [of_server, of_client];
-        let back = free_port().to_string();
+    /// Options of the server and of the client, which serves at the port `back` if it is asked to.
+    fn words(&self, back: u16) -> [String; 2] {
         let [of_server, of_client] = self.options;
-        let interval = format!("{every}");
-        let mut words = vec!["-i", &interval, "-f", "B"];
-        words.extend(of_server.split(' '));
-        let served = Served::start(programs[0], &words);
-        let (port, client) = (served.port.to_string(), of_client.replace("BACK", &back));
-        let client = scaled(&client, every / OF_CASES);
-        let mut words = vec!["-c", "127.0.0.1", "-p", &port, "-f", "B"];
-        words.extend([
-            "-b",
-            "1m",
-            "-l",
-            if of_client.contains("-u") {
-                "1000"
-            } else {
-                "8K"
-            },
-        ]);
-        words.extend(["-i", &interval]);
-        words.extend(client.iter().map(String::as_str));
-        let client = Invocation::new(programs[1])
-            .args(words)
+        let block = if of_client.contains("-u") {
+            "1000"
+        } else {
+            "8K"
+        };
+        let of_client = of_client.replace("BACK", &back.to_string());
+        let all = format!("-i {EVERY} -f B");
+        [
+            format!("{all} {of_server}"),
+            format!("{all} -b 1m -l {block} {of_client}"),
+        ]
+    }
+
+    /// What is wrong with the output of the ends.
+    fn fault_of(&self, ends: [(&str, String); 2]) -> Option<String> {
+        let mut faults =
+            ends.into_iter()
+                .zip(self.rows)
+                .filter_map(|((stdout, account), expected)| {
+                    Some(format!("{}\n{account}", fault(stdout, expected)?))
+                });
+        faults.next()
+    }
+
+    /// Runs it with these programs, the server and the client; what is wrong.
+    fn fault(&self, [of_server, of_client]: [&Path; 2]) -> Option<String> {
+        let [server_words, client_words] = self.words(free_port());
+        let served = Served::start(of_server, &server_words.split(' ').collect::<Vec<_>>());
+        let client = Invocation::new(of_client)
+            .args(["-c", "127.0.0.1", "-p", &served.port.to_string()])
+            .args(client_words.split(' '))
             .patience(PATIENCE)
             .run();
         let server = served.running.finish();
-        let [at_server, at_client] = self.rows;
-        let ends = [(&server, at_server), (&client, at_client)];
-        let mut faults = ends.into_iter().filter_map(|(end, expected)| {
-            let why = fault(&end.stdout, expected, every)?;
-            Some(format!("{why}\n{}", end.account()))
-        });
-        faults.next()
+        self.fault_of([
+            (&server.stdout, server.account()),
+            (&client.stdout, client.account()),
+        ])
     }
-}
 
-/// Words with this multiple of their time or amount.
-fn scaled(words: &str, factor: f64) -> Vec<String> {
-    let mut before = "";
-    let word = |word| {
-        let unit = match std::mem::replace(&mut before, word) {
-            "-t" => "",
-            "-n" => "K",
-            _ => return word.to_owned(),
-        };
-        let number: f64 = word.trim_end_matches(unit).parse().expect("a number");
-        format!("{}{unit}", number * factor)
-    };
-    words.split(' ').map(word).collect()
+    /// Runs it in simulated time with our programs; what is wrong.
+    fn simulated_fault(&self, own: &Path) -> Option<String> {
+        let [server_words, client_words] = self.words(5002);
+        let run = Simulation::of_two(
+            SimLink::lossless(20, 1),
+            SimProcess::new(own, &format!("-s {server_words}")),
+            SimProcess::new(own, &format!("-c server {client_words}")),
+        )
+        .run();
+        let [server, client] = ["server", "client"].map(|host| &run.of(host).stdout);
+        self.fault_of([(server, run.account()), (client, String::new())])
+    }
 }
 
 /// Runs these cases, each with some pairs of a server and a client; what is wrong with which pair.
 fn faults<'a>(
     pairs: impl Fn(&RestCase) -> Vec<[&'a Path; 2]> + Sync,
-    every: f64,
 ) -> Vec<([&'a Path; 2], String)> {
     let run = |case: &RestCase| {
         let of_pair = |pair: [&'a Path; 2]| {
-            let why = case.fault(pair, every)?;
+            let why = case.fault(pair)?;
             Some((pair, format!("{pair:?} {:?}: {why}", case.options)))
         };
         pairs(case)
@@ -342,10 +343,24 @@ fn expect_none(wrong: &[([&Path; 2], String)]) {
 }
 
 #[test]
-fn the_rest_of_an_interval_has_the_rows_of_the_original() {
+fn the_rest_of_an_interval_has_the_rows_of_the_original_in_simulated_time() {
+    if !sim::available() {
+        return;
+    }
     let scratch = Scratch::new();
     let own = link(&scratch);
-    expect_none(&faults(|_| vec![[own.as_path(); 2]], SHORT));
+    // Datagrams in reverse go only to this host, unless the server has --data-peers.
+    let is_local =
+        |case: &&RestCase| case.options[1].contains("-u") && case.options[1].contains("-R");
+    let all: Vec<String> = CASES
+        .iter()
+        .filter(|case| !is_local(case))
+        .filter_map(|case| {
+            let why = case.simulated_fault(&own)?;
+            Some(format!("{:?}: {why}", case.options))
+        })
+        .collect();
+    assert!(all.is_empty(), "{}", all.join("\n\n"));
 }
 
 // Tolerance: one in ten of the runs with an end of the original may fail. It loses parallel streams
@@ -368,7 +383,7 @@ fn the_rest_of_an_interval_has_the_rows_of_the_original_with_each_pair_of_progra
         .flat_map(pairs)
         .filter(|pair| pair.contains(&stock));
     let most = with_stock.count() / 10;
-    let wrong = faults(pairs, LONG);
+    let wrong = faults(pairs);
     let (lost, wrong): (Vec<_>, Vec<_>) = wrong
         .into_iter()
         .partition(|(pair, _)| pair.contains(&stock));

@@ -16,7 +16,7 @@ use draw::Case;
 
 const RUNS: u32 = 100;
 /// Simulations at the same time. Each has two threads of its own.
-const TOGETHER: usize = 2;
+const TOGETHER: usize = 4;
 
 fn number(variable: &str, default: u32) -> u32 {
     environment(variable)

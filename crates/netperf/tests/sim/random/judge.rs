@@ -144,6 +144,7 @@ fn netperf_figures(case: &Case, client: &SimFinished, own: Carried, other: Carri
         ));
     }
     list.extend(rate(case, client, &values));
+    list.extend(known_figure(case, client, &values));
     list.extend(transactions(case, &values));
     list
 }
@@ -164,6 +165,27 @@ fn rate(case: &Case, client: &SimFinished, values: &Values) -> Option<String> {
     // What fills the queues at the end arrives late: some kilobytes count more in a short run.
     let is_possible = rate <= most * MARGIN + 0.4 / seconds;
     (!is_possible).then(|| format!("{rate} Mbit/s over a link of {most}"))
+}
+
+/// A figure that `--until 20%` calls known is within that of what the link carries.
+fn known_figure(case: &Case, client: &SimFinished, values: &Values) -> Option<String> {
+    let words = |one: &str| case.client.words.iter().any(|word| word == one);
+    let undisturbed = case.client.signal.is_none() && case.server.signal.is_none();
+    // A connection over a long path is still getting faster, and lost packets slow it down.
+    let is_plain = case.link.loss == 0.0 && case.link.delay < Duration::from_millis(50);
+    if !(words("--until") && undisturbed && is_plain && client.stderr.is_empty()) {
+        return None;
+    }
+    // Headers of IP and of TCP or UDP.
+    let payload = match case.test {
+        "UDP_STREAM" if words("100") => 100.0 / 128.0,
+        _ => 0.97,
+    };
+    let expected = bits_per_second(case) / 1e6 * payload;
+    let rate = values.number("THROUGHPUT");
+    let is_near = (rate - expected).abs() <= expected * 0.25;
+    (!is_near)
+        .then(|| format!("{rate} Mbit/s are known to 20 percent, and the link has {expected}"))
 }
 
 /// No more transactions than round trips.

@@ -37,22 +37,25 @@ pub fn monotonic() -> u64 {
 /// Attempts to read two clocks without an interruption between them.
 const PAIRS: u32 = 8;
 
+/// The time during which a clock was read, the moment before, and the reading.
+type Attempt = (Duration, Moment, u64);
+
 /// A moment and the reading of `CLOCK_MONOTONIC` at it, from the attempt with the least time
 /// between the two.
 fn moment_and_reading() -> (Moment, u64) {
-    let pair = || {
+    let attempt = || {
         let before = now();
         let reading = monotonic();
         (now().since(before), before, reading)
     };
-    let mut best = pair();
-    for _ in 1..PAIRS {
-        let next = pair();
-        if next.0 < best.0 {
-            best = next;
-        }
-    }
-    let (between, before, reading) = best;
+    closest(attempt(), (1..PAIRS).map(|_| attempt()))
+}
+
+fn closest(first: Attempt, others: impl Iterator<Item = Attempt>) -> (Moment, u64) {
+    let (between, before, reading) = others.fold(
+        first,
+        |best, next| if next.0 < best.0 { next } else { best },
+    );
     (before.plus(between / 2), reading)
 }
 
@@ -137,5 +140,54 @@ mod tests {
         let start = now();
         assert_eq!(start.left(), Duration::ZERO);
         assert!(start.plus(Duration::from_secs(5)).left() > Duration::from_secs(4));
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn both_clocks_are_those_of_the_system() {
+        let unix = UNIX_EPOCH.elapsed().unwrap();
+        assert!(since_epoch().abs_diff(unix) < HOUR, "{unix:?}");
+        let before = ticks::monotonic();
+        let now = monotonic();
+        assert!((before..=ticks::monotonic()).contains(&now), "{now}");
+    }
+
+    #[test]
+    fn a_moment_moves_by_as_much_as_is_said_and_never_out_of_range() {
+        let start = now();
+        assert_eq!(start.plus(HOUR).since(start), HOUR);
+        assert_eq!(start.plus(HOUR).nanos_since(start), 3_600_000_000_000);
+        assert_eq!(start.plus(HOUR).minus(HOUR), start);
+        assert_eq!(start.minus(Duration::MAX), start);
+        assert!(start.plus(Duration::MAX).since(start) > 10_000 * HOUR);
+        assert!(start.minus(SECOND).elapsed() >= SECOND);
+    }
+
+    #[test]
+    fn nanoseconds_of_this_process_advance_with_time() {
+        let (origin, start) = (now().nanos(), now());
+        assert!(start.nanos() >= origin);
+        assert_eq!(start.plus(SECOND).nanos(), start.nanos() + 1_000_000_000);
+    }
+
+    #[test]
+    fn a_reading_leads_back_to_its_moment() {
+        let reading = monotonic();
+        for nanos in [reading / 2, reading, reading + 3_600_000_000_000] {
+            let found = at_monotonic(nanos).monotonic();
+            assert!(found.abs_diff(nanos) < 1_000_000_000, "{found} {nanos}");
+        }
+    }
+
+    #[test]
+    fn a_reading_is_of_the_middle_of_the_shortest_attempt() {
+        let start = now();
+        let micros = Duration::from_micros;
+        let attempt = |between, reading| (micros(between), start, reading);
+        let others = [attempt(20, 2), attempt(40, 3), attempt(20, 4)];
+        let (moment, reading) = closest(attempt(30, 1), others.into_iter());
+        assert_eq!((moment.since(start), reading), (micros(10), 2));
     }
 }

@@ -119,5 +119,62 @@ mod tests {
             ..PLAN
         };
         assert!(assess(&plan, series(&[5.0; 3], &noisy)).met);
+        assert!(!assess(&plan, series(&noisy, &[5.0; 3])).met);
+    }
+
+    #[test]
+    fn either_cpu_limits_alone() {
+        let (quiet, noisy) = ([5.0; 3], [10.0, 50.0, 90.0]);
+        for (local_cpu, remote_cpu) in [(&quiet, &noisy), (&noisy, &quiet)] {
+            let input = ConfidenceInput {
+                result: &quiet,
+                local_cpu,
+                remote_cpu,
+            };
+            assert!(!assess(&PLAN, input).met);
+        }
+        assert!(assess(&PLAN, series(&quiet, &quiet)).met);
+    }
+
+    #[test]
+    fn the_quantile_is_that_of_the_level_and_of_the_number_of_values() {
+        // Values around a mean of 1 with a population variance of 0.01.
+        let width = |count: usize, level: u32| {
+            let values: Vec<f64> = [0.9, 1.1].into_iter().cycle().take(count).collect();
+            width_percent(&values, level).unwrap()
+        };
+        for (count, level, quantile) in [
+            (2, 95, 12.706),
+            (2, 99, 63.657),
+            (30, 95, 2.045),
+            (30, 99, 2.756),
+            // Beyond the table.
+            (40, 95, 2.042),
+            (40, 99, 2.750),
+        ] {
+            let freedom = f64::from(u32::try_from(count - 1).unwrap());
+            let expected = 200.0 * quantile * 0.1 / freedom.sqrt();
+            let found = width(count, level);
+            assert!((found - expected).abs() < 1e-9, "{count} {level}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_mean_of_zero_does_not_limit() {
+        assert_eq!(width_percent(&[-1.0, 1.0], 95), Some(0.0));
+        assert_eq!(width_percent(&[1.0], 95), None);
+        assert_eq!(width_percent(&[], 95), None);
+    }
+
+    #[test]
+    fn an_interval_as_wide_as_asked_is_narrow_enough() {
+        let values = [9.0, 10.0, 11.0];
+        let width = width_percent(&values, 95).unwrap();
+        let plan = |width| ConfidencePlan { width, ..PLAN };
+        // A hundredth below and above, as percentages are rounded.
+        assert!(assess(&plan(width / 100.0 + 1e-4), series(&values, &[5.0; 3])).met);
+        assert!(!assess(&plan(width / 100.0 - 1e-4), series(&values, &[5.0; 3])).met);
+        let zero = ConfidencePlan { width: 0.0, ..PLAN };
+        assert!(assess(&zero, series(&[5.0; 3], &[5.0; 3])).met);
     }
 }

@@ -37,3 +37,19 @@ impl DeviceDrops {
         Some(now.wrapping_sub(self.before).into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_that_is_gone_has_no_count() {
+        let drops = DeviceDrops {
+            // Longer than the name of any interface.
+            interface: "no-interface-of-any-host".to_owned(),
+            before: 0,
+        };
+        assert_eq!(drops.interface(), "no-interface-of-any-host");
+        assert_eq!(drops.count(), None);
+    }
+}

@@ -86,7 +86,12 @@ const fn lack(ability: Ability) -> Option<fn(String) -> Lacking> {
 /// What it lacks.
 pub fn check(remote: IpAddr) -> Result<(), Lacking> {
     let interface = able(remote)?;
-    match hwstamp::setting(&interface) {
+    let setting = hwstamp::setting(&interface);
+    is_on(interface, &setting)
+}
+
+fn is_on(interface: String, setting: &io::Result<Setting>) -> Result<(), Lacking> {
+    match setting {
         Ok(setting) if !setting.is_all() => Err(Lacking::SwitchedOff(interface)),
         // Not every driver can tell: whether there are stamps shows in the end.
         Ok(_) | Err(_) => Ok(()),
@@ -112,7 +117,17 @@ impl Switched {
             let before = None;
             return Ok(Self { interface, before });
         }
-        match hwstamp::set(&interface, Setting::ALL) {
+        let set = hwstamp::set(&interface, Setting::ALL);
+        Self::set(interface, before, set)
+    }
+
+    /// `set` is what the device has become.
+    fn set(
+        interface: String,
+        before: Option<Setting>,
+        set: io::Result<Setting>,
+    ) -> Result<Self, Lacking> {
+        match set {
             Ok(setting) if setting.is_all() => Ok(Self { interface, before }),
             Ok(_) => Err(Lacking::SomeArrivals(interface)),
             Err(error) => Err(not_switched(interface, &error)),
@@ -164,6 +179,13 @@ mod tests {
     }
 
     #[test]
+    fn an_address_of_another_host_is_not_reached_by_loopback() {
+        // Of TEST-NET-2, which no host has.
+        let other = interface_to(Ipv4Addr::new(198, 51, 100, 1).into());
+        assert_ne!(other.as_deref(), Some("lo"));
+    }
+
+    #[test]
     fn what_is_lacking_is_told_apart() {
         let ability = |departures, arrivals, some_arrivals| Ability {
             departures,
@@ -186,5 +208,28 @@ mod tests {
             Some(Lacking::Departures(eth0()))
         );
         assert_eq!(lacks(Ability::default()), Some(Lacking::Device(eth0())));
+    }
+
+    #[test]
+    fn a_device_is_off_only_if_it_says_so() {
+        let said = |setting| is_on("eth0".into(), &setting);
+        assert_eq!(said(Ok(Setting::ALL)), Ok(()));
+        assert_eq!(said(Err(io::ErrorKind::Unsupported.into())), Ok(()));
+        let off = Err(Lacking::SwitchedOff("eth0".into()));
+        assert_eq!(said(Ok(Setting::default())), off);
+    }
+
+    #[test]
+    fn a_device_that_was_told_to_stamp_has_to_stamp_everything() {
+        let told = |set| Switched::set("eth0".into(), None, set);
+        assert_eq!(told(Ok(Setting::ALL)).unwrap().interface(), "eth0");
+        assert_eq!(
+            told(Ok(Setting::default())).unwrap_err(),
+            Lacking::SomeArrivals("eth0".into())
+        );
+        // EPERM.
+        let refused = told(Err(io::Error::from_raw_os_error(1))).unwrap_err();
+        let why = "Operation not permitted".to_owned();
+        assert_eq!(refused, Lacking::NotSwitched("eth0".into(), why));
     }
 }

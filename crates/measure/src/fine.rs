@@ -94,7 +94,10 @@ impl FineClock {
     /// comes of not being read at the very same moment; a share of the time since then.
     #[must_use]
     pub fn error(&self) -> f64 {
-        let now = ClockPair::taken(self.rate);
+        self.error_at(ClockPair::taken(self.rate))
+    }
+
+    fn error_at(&self, now: ClockPair) -> f64 {
         let time = now.nanos.saturating_sub(self.origin.nanos);
         let ours = self.rate.nanos(now.ticks.saturating_sub(self.origin.ticks));
         let unsure = self.rate.nanos(now.width + self.origin.width);
@@ -132,15 +135,23 @@ impl ClockPair {
         let once = || {
             let before = rate.ticks();
             let nanos = ticks::monotonic();
-            let width = rate.ticks().saturating_sub(before);
-            Self {
-                ticks: before + width / 2,
-                nanos,
-                width,
-            }
+            Self::between(before, nanos, rate.ticks())
         };
-        let first = once();
-        (1..TRIES).map(|_| once()).fold(
+        Self::closest(once(), (1..TRIES).map(|_| once()))
+    }
+
+    /// A reading of the system's clock between two of the other one.
+    const fn between(before: u64, nanos: u64, after: u64) -> Self {
+        let width = after.saturating_sub(before);
+        Self {
+            ticks: before + width / 2,
+            nanos,
+            width,
+        }
+    }
+
+    fn closest(first: Self, others: impl Iterator<Item = Self>) -> Self {
+        others.fold(
             first,
             |best, next| {
                 if next.width < best.width { next } else { best }
@@ -161,7 +172,10 @@ fn watched(length: Duration) -> Option<TickRate> {
     }
     let first = ClockPair::taken(COUNTER);
     thread::sleep(length);
-    let last = ClockPair::taken(COUNTER);
+    calibrated(first, ClockPair::taken(COUNTER))
+}
+
+fn calibrated(first: ClockPair, last: ClockPair) -> Option<TickRate> {
     let ticks = last.ticks.checked_sub(first.ticks)?;
     let nanos = last.nanos.checked_sub(first.nanos)?;
     let exact = (first.width + last.width).checked_mul(EXACTLY)? < ticks;
@@ -211,5 +225,46 @@ mod tests {
         assert_eq!(clock.nanos(from, Reading(from.0 + 1500)), 1500);
         assert_eq!(clock.nanos(Reading(from.0 + 1), from), 0);
         assert!(clock.error() < 0.001);
+    }
+
+    #[test]
+    fn a_difference_counts_beyond_what_both_readings_leave_open() {
+        let clock = FineClock {
+            rate: SYSTEM,
+            origin: ClockPair::between(1000, 500, 1100),
+        };
+        assert_eq!(clock.origin.ticks, 1050);
+        // 1500 ns by this clock, 1000 by the system's, of which 100 and 200 are open.
+        let error = clock.error_at(ClockPair::between(2450, 1500, 2650));
+        assert!((error - 0.2).abs() < 1e-9, "{error}");
+    }
+
+    #[test]
+    fn a_reading_with_the_least_time_around_it_is_taken() {
+        let wide = |width: u64| ClockPair::between(1000, 500, 1000 + width);
+        let best = ClockPair::closest(wide(30), [wide(20), wide(40)].into_iter());
+        assert_eq!(best.width, 20);
+        assert_eq!(best.ticks, 1010);
+    }
+
+    #[test]
+    fn a_rate_is_known_only_from_exact_readings() {
+        let pair = |ticks, nanos, width| ClockPair {
+            ticks,
+            nanos,
+            width,
+        };
+        let first = pair(1000, 5000, 1);
+        // Three ticks per nanosecond.
+        let rate = calibrated(first, pair(91_000, 35_000, 1)).unwrap();
+        assert!(rate.counter);
+        assert_eq!(rate.scale, (1 << PLACES) / 3);
+        assert_eq!(rate.nanos(3000), 999);
+        let exact =
+            |ticks: u64, width| calibrated(first, pair(1000 + ticks, 35_000, width)).is_some();
+        assert!(exact(20_001, 1) && !exact(20_000, 1));
+        assert!(exact(40_001, 3) && !exact(40_000, 3));
+        assert!(calibrated(first, pair(91_000, 5000, 1)).is_none());
+        assert!(calibrated(first, pair(91_000, 4999, 1)).is_none());
     }
 }

@@ -202,6 +202,25 @@ mod tests {
     }
 
     #[test]
+    fn extremes_and_sums_are_exact() {
+        let latency = recorded(&[5_000_001, 3, 4, 7_000_003]);
+        assert_eq!((latency.min, latency.max), (3, 7_000_003));
+        assert_eq!(latency.sum, 12_000_011.0);
+        let squares = [5_000_001_u64, 3, 4, 7_000_003].map(|time| time * time);
+        assert_eq!(latency.sum_of_squares, squares.iter().sum::<u64>() as f64);
+    }
+
+    #[test]
+    fn a_clone_has_what_was_recorded_and_nothing_of_later() {
+        let mut recording = Recording::new();
+        recording.record_nanos(100);
+        let clone = recording.clone();
+        recording.record_nanos(50);
+        assert_eq!(clone.latency(), recorded(&[100]));
+        assert_eq!(recording.latency(), recorded(&[100, 50]));
+    }
+
+    #[test]
     fn nothing_recorded_is_nothing() {
         let latency = recorded(&[]);
         assert_eq!(

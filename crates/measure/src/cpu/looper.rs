@@ -246,6 +246,42 @@ mod tests {
     }
 
     #[test]
+    fn each_loop_is_compared_with_the_rate_of_its_own_cpu() {
+        let counted = |id: i32| (id, Arc::new(Count::default()));
+        let loops = Loops {
+            spinners: Spinners {
+                cpus: vec![counted(4), counted(7)],
+                stop: Arc::default(),
+            },
+            rates: vec![100.0, 1000.0],
+            before: vec![50, 10],
+            since: clock::now(),
+        };
+        let then = LoopCounts {
+            after: vec![200, 510],
+            seconds: 2.0,
+        };
+        let usage = loops.usage(&then);
+        // 150 of 200 and 500 of 2000 iterations were done.
+        assert!((usage.busy - 50.0).abs() < 1e-9, "{usage:?}");
+        assert!((usage.peak_busy - 75.0).abs() < 1e-9, "{usage:?}");
+        assert_eq!(usage.peak_id, 7);
+        loops.spinners.cpus[1].1.0.store(3, Ordering::Relaxed);
+        assert_eq!(loops.counts().after, [0, 3]);
+    }
+
+    #[test]
+    fn loops_end_when_they_are_dropped() {
+        let spinners = Spinners {
+            cpus: Vec::new(),
+            stop: Arc::default(),
+        };
+        let stop = Arc::clone(&spinners.stop);
+        drop(spinners);
+        assert!(stop.load(Ordering::Relaxed));
+    }
+
+    #[test]
     fn a_loop_that_did_more_than_it_ever_could_was_on_an_idle_cpu() {
         assert!(busy(110.0, 100.0).abs() < 1e-9);
         assert!(busy(1.0, 0.0).abs() < 1e-9);
@@ -257,5 +293,8 @@ mod tests {
         assert!((usage.busy - 40.0).abs() < 1e-9);
         assert_eq!((usage.cpus, usage.peak_id), (2, 3));
         assert!((usage.peak_busy - 60.0).abs() < 1e-9);
+        let equal = summary([(5, 20.0), (6, 20.0)].into_iter());
+        assert_eq!(equal.peak_id, 5);
+        assert_eq!(summary(std::iter::empty()).cpus, 0);
     }
 }

@@ -101,11 +101,6 @@ impl Meter {
                 sampled,
             },
         };
-        let correction = if run.is_zero() {
-            1.0
-        } else {
-            (sampled.as_secs_f64() / run.as_secs_f64()).max(1.0)
-        };
         let usage = match (&self.running, &now) {
             (RunningMeter::ProcStat(before), CpuReading::ProcStat(after)) => {
                 procstat::usage(before, after)
@@ -116,7 +111,16 @@ impl Meter {
                 return Err(io::ErrorKind::Unsupported.into());
             }
         };
-        Ok(corrected(usage, correction))
+        Ok(corrected(usage, correction(sampled, run)))
+    }
+}
+
+/// The time that was sampled as a multiple of the run, at least 1.
+fn correction(sampled: Duration, run: Duration) -> f64 {
+    if run.is_zero() {
+        1.0
+    } else {
+        (sampled.as_secs_f64() / run.as_secs_f64()).max(1.0)
     }
 }
 
@@ -228,6 +232,69 @@ mod tests {
         };
         let usage = meter.usage(2 * second, second).unwrap();
         assert!((usage.busy - 25.0).abs() < 1e-9, "{usage:?}");
+    }
+
+    #[test]
+    fn the_correction_is_how_much_longer_than_the_run_was_sampled() {
+        let seconds = Duration::from_secs_f64;
+        assert!((correction(seconds(3.0), seconds(2.0)) - 1.5).abs() < 1e-9);
+        for (sampled, run) in [(2.0, 3.0), (2.0, 2.0), (2.0, 0.0), (0.0, 0.0)] {
+            let found = correction(seconds(sampled), seconds(run));
+            assert!((found - 1.0).abs() < 1e-9, "{sampled} {run} {found}");
+        }
+    }
+
+    #[test]
+    fn a_note_counts_only_where_the_end_went_on_waiting() {
+        let second = Duration::from_secs(1);
+        // No machine has this CPU: a reading of now has nothing of it.
+        let counters = |text| procstat::parse(text).unwrap();
+        let busy = |sampled: Duration| {
+            let meter = Meter {
+                running: RunningMeter::ProcStat(counters("cpu999999 0 0 0 0\n")),
+                begun: clock::now(),
+                noted: RefCell::new(Some(Noted {
+                    now: CpuReading::ProcStat(counters("cpu999999 25 0 0 75\n")),
+                    sampled: second,
+                })),
+            };
+            meter.usage(sampled, second).unwrap().busy
+        };
+        assert!((busy(2 * second) - 25.0).abs() < 1e-9);
+        assert!(busy(second).abs() < 1e-9);
+        assert!(busy(second / 2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_note_has_the_counters_and_the_time_of_its_moment() {
+        let meter = start(&CpuPlan {
+            rate: None,
+            method: CpuMethod::ProcStat,
+        });
+        let mut meter = meter.unwrap();
+        let second = Duration::from_secs(1);
+        meter.begun = meter.begun.minus(second);
+        meter.note();
+        let noted = meter.noted.take().unwrap();
+        assert!(noted.sampled >= second, "{noted:?}");
+        assert!(matches!(noted.now, CpuReading::ProcStat(_)), "{noted:?}");
+    }
+
+    #[test]
+    fn a_rate_of_nothing_is_not_given() {
+        let plan = |rate| CpuPlan {
+            rate,
+            method: CpuMethod::Looper,
+        };
+        assert_eq!(given(&plan(None)), None);
+        assert_eq!(given(&plan(Some(0.0))), None);
+        assert_eq!(given(&plan(Some(2.0))), Some(2.0));
+    }
+
+    #[test]
+    fn every_cpu_that_may_be_used_is_counted() {
+        let allowed = netperf_os::process::allowed_cpus().unwrap();
+        assert!(usize::try_from(count()).unwrap() >= allowed.len());
     }
 
     #[test]

@@ -144,6 +144,7 @@ mod tests {
         let all = counters("cpu  3 0 0 9\ncpu0 1 0 0 4\ncpu1 2 0 0 5\nintr 7\n");
         assert_eq!(all.0.len(), 2);
         assert_eq!(all.0[1].ticks[USER], 2);
+        assert_eq!(all.ids().collect::<Vec<_>>(), [0, 1]);
     }
 
     #[test]
@@ -169,6 +170,51 @@ mod tests {
     fn a_counter_that_wraps_at_32_bits_is_understood() {
         assert!((ticks_between(u64::from(u32::MAX) - 4, 5) - 10.0).abs() < 1e-9);
         assert!(ticks_between(10, 8).abs() < 1e-9);
+        assert_eq!(ticks_between(7, 7), 0.0);
+        // Half of all values back is no wrap, and a counter beyond 32 bits does not wrap there.
+        assert_eq!(ticks_between(1 << 31, 0), 0.0);
+        assert_eq!(
+            ticks_between((1 << 31) + 1, 0),
+            f64::from((1_u32 << 31) - 1)
+        );
+        assert_eq!(ticks_between(1 << 32, 5), 0.0);
+    }
+
+    #[test]
+    fn each_kind_of_time_is_counted_by_itself() {
+        let before = counters("cpu0 1 2 3 4 5 6 7 8 9 10\n");
+        let after = counters("cpu0 11 22 33 44 15 26 17 8 9 10\n");
+        let usage = usage(&before, &after);
+        let near = |found: f64, expected: f64| (found - expected).abs() < 1e-9;
+        // 10, 20, 30, 40, 10, 20, 10 of 140 ticks.
+        let shares = usage.shares;
+        for (found, ticks) in [
+            (usage.busy, 100.0),
+            (shares.user, 10.0),
+            (shares.system, 30.0),
+            (shares.iowait, 10.0),
+            (shares.irq, 20.0),
+            (shares.softirq, 10.0),
+        ] {
+            assert!(near(found, 100.0 * ticks / 140.0), "{usage:?}");
+        }
+    }
+
+    #[test]
+    fn a_cpu_without_ticks_or_without_an_earlier_reading_adds_nothing() {
+        let before = counters("cpu0 0 0 0 0\ncpu1 5 0 0 5\n");
+        let after = counters("cpu0 30 0 0 10\ncpu1 5 0 0 5\ncpu2 9 0 0 0\n");
+        let usage = usage(&before, &after);
+        assert_eq!((usage.cpus, usage.peak_id), (3, 0));
+        assert!((usage.busy - 25.0).abs() < 1e-9, "{usage:?}");
+        assert!((usage.peak_busy - 75.0).abs() < 1e-9, "{usage:?}");
+    }
+
+    #[test]
+    fn the_first_of_equally_busy_cpus_is_the_peak() {
+        let before = counters("cpu4 0 0 0 0\ncpu5 0 0 0 0\n");
+        let after = counters("cpu4 1 0 0 1\ncpu5 1 0 0 1\n");
+        assert_eq!(usage(&before, &after).peak_id, 4);
     }
 
     #[test]

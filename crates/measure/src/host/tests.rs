@@ -307,3 +307,173 @@ fn settings_are_those_that_the_host_has() {
         ]
     );
 }
+
+#[test]
+fn settings_begin_with_the_version() {
+    let here = [Ipv4Addr::LOCALHOST.into()];
+    let version = || {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        ("netperf_version".to_owned(), version)
+    };
+    let mtu = || ("interface_mtu".to_owned(), "1500".to_owned());
+    assert_eq!(with_version(vec![mtu()]), [version(), mtu()]);
+    assert_eq!(settings(&here).first(), Some(&version()));
+    let facts_too = facts_and_settings(&here);
+    let settings = facts_too.settings.as_ref().unwrap();
+    assert_eq!(settings.first(), Some(&version()));
+    assert_eq!(facts_too.release, facts(&here).release);
+    assert_eq!(facts(&here).settings, None);
+}
+
+#[test]
+fn an_interface_is_found_by_its_address() {
+    let all = net::interface_addresses().unwrap();
+    let here = Ipv4Addr::LOCALHOST.into();
+    let name = interface_of(here);
+    assert!(name.is_some());
+    assert_eq!(name.as_deref(), interface::name_of(&all, here));
+    assert_eq!(interface_of(Ipv4Addr::new(198, 51, 100, 1).into()), None);
+}
+
+#[test]
+fn an_auxiliary_device_has_the_ids_of_its_pci_device_and_a_usb_device_none() {
+    let pci = "sys/devices/pci0000:00/0000:00:03.0";
+    let facts = |bus: &str, carrier: &str| {
+        let root = Root::new(&[
+            (&format!("{pci}/vendor"), "0x15b3\n"),
+            (&format!("{pci}/device"), "0x101d\n"),
+            (&format!("{pci}/subsystem_vendor"), "0x15b3\n"),
+            (&format!("{pci}/subsystem_device"), "0x0043\n"),
+            (&format!("{pci}/child/marker"), ""),
+            ("sys/class/net/eth0/mtu", "1500\n"),
+        ]);
+        root.link(
+            "sys/class/net/eth0/device",
+            &format!("../../../../{pci}/child"),
+        );
+        root.link(&format!("{pci}/child/subsystem"), &format!("../bus/{bus}"));
+        root.link(&format!("{pci}/subsystem"), &format!("../bus/{carrier}"));
+        root.facts(None).interface
+    };
+    let carried = facts("auxiliary", "pci");
+    assert_eq!(carried.pci.map(|ids| ids.device), Some(0x101d));
+    assert_eq!(carried.slot, some("0000:00:03.0"));
+    for (bus, carrier) in [("usb", "pci"), ("auxiliary", "platform")] {
+        let other = facts(bus, carrier);
+        assert_eq!(other.pci, Some(PciIds::default()), "{bus} {carrier}");
+        assert_eq!(other.slot, some(NONE));
+        assert_eq!(other.bus, some("child"));
+    }
+}
+
+#[test]
+fn a_pci_device_has_its_own_ids_and_version() {
+    let pci = "sys/devices/pci0000:00/0000:00:03.0";
+    let root = Root::new(&[
+        (&format!("{pci}/vendor"), "0x8086\n"),
+        (&format!("{pci}/device"), "0x1572\n"),
+        (&format!("{pci}/subsystem_vendor"), "0x8086\n"),
+        (&format!("{pci}/subsystem_device"), "0x0007\n"),
+        ("sys/bus/pci/drivers/i40e/module/version", "2.8\n"),
+        ("sys/bus/pci/slots/5/address", "0000:00:04\n"),
+        ("sys/class/net/eth0/mtu", "1500\n"),
+    ]);
+    root.link("sys/class/net/eth0/device", &format!("../../../../{pci}"));
+    root.link(&format!("{pci}/subsystem"), "../../../bus/pci");
+    root.link(&format!("{pci}/driver"), "../../../bus/pci/drivers/i40e");
+    let found = root.facts(None).interface;
+    assert_eq!(found.pci.map(|ids| ids.subdevice), Some(7));
+    assert_eq!(found.driver, some("i40e"));
+    assert_eq!(found.driver_version, some("2.8"));
+    // A slot of another device has a name, this one has none.
+    assert_eq!(found.slot, some("0000:00:03.0"));
+}
+
+#[test]
+fn a_frequency_of_nothing_is_not_known() {
+    let frequency = |info: &str, highest: &str| {
+        let path = "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq";
+        let root = Root::new(&[("proc/cpuinfo", info), (path, highest)]);
+        root.facts(None).cpu_frequency
+    };
+    assert_eq!(frequency("clock\t\t: 3425.000000MHz\n", ""), Some(3425));
+    assert_eq!(frequency("cpu MHz : 0.5\n", "0\n"), None);
+    assert_eq!(frequency("cpu MHz : 800.1\n", "999\n"), Some(800));
+    assert_eq!(frequency("cpu MHz : 800.1\n", "1000\n"), Some(1));
+}
+
+#[test]
+fn a_list_of_frameworks_names_the_one_that_decides() {
+    let security = |list: &str, files: &[(&str, &str)]| {
+        let lists = ("sys/kernel/security/lsm", list);
+        let files: Vec<(&str, &str)> = files.iter().copied().chain([lists]).collect();
+        let security = Root::new(&files).facts(None).security;
+        (security.kind, security.mode, security.specific)
+    };
+    let current = ("proc/self/attr/current", "a-domain\n");
+    for (list, kind) in [
+        ("yama,smack", SecurityKind::Smack),
+        ("capability,tomoyo", SecurityKind::Tomoyo),
+    ] {
+        let expected = (Some(kind), Some(SecurityMode::Enforcing), some("a-domain"));
+        assert_eq!(security(list, &[current]), expected);
+    }
+    let parameter = "sys/module/apparmor/parameters";
+    for (enabled, mode, expected) in [
+        ("Y", "enforce", SecurityMode::Enforcing),
+        ("Y", "complain", SecurityMode::Permissive),
+        ("Y", "unconfined", SecurityMode::Disabled),
+        ("N", "enforce", SecurityMode::Disabled),
+    ] {
+        let files = [
+            (&*format!("{parameter}/enabled"), enabled),
+            (&*format!("{parameter}/mode"), mode),
+        ];
+        let found = security("lockdown,apparmor", &files);
+        assert_eq!(found, (Some(SecurityKind::AppArmor), Some(expected), None));
+    }
+    for (enforce, mode) in [("1", Some(SecurityMode::Enforcing)), ("7", None)] {
+        let found = security("selinux", &[("sys/fs/selinux/enforce", enforce)]);
+        assert_eq!(found, (Some(SecurityKind::SeLinux), mode, None));
+    }
+}
+
+#[test]
+fn a_framework_is_known_by_what_it_leaves_in_sysfs() {
+    let kind = |file: &str, text: &str| Root::new(&[(file, text)]).facts(None).security.kind;
+    for (file, expected) in [
+        ("sys/fs/selinux/enforce", SecurityKind::SeLinux),
+        ("sys/fs/smackfs/load", SecurityKind::Smack),
+        ("sys/kernel/security/tomoyo/stat", SecurityKind::Tomoyo),
+        ("sys/kernel/notes", SecurityKind::None),
+    ] {
+        assert_eq!(kind(file, "1"), Some(expected), "{file}");
+    }
+    let enabled = "sys/module/apparmor/parameters/enabled";
+    assert_eq!(kind(enabled, "N\n"), None);
+    assert_eq!(kind("sys/module/other", ""), None);
+}
+
+#[test]
+fn offloads_are_told_as_far_as_the_driver_tells_them() {
+    let root = Root::new(&[]);
+    let offloads = |offload: &dyn Fn(&str, Offload) -> io::Result<bool>| {
+        let kernel = Kernel {
+            offload,
+            addresses: Vec::new(),
+            ..Kernel::here()
+        };
+        let all = settings::of(&root.0, &kernel, Some("eth0"));
+        let found = all
+            .into_iter()
+            .find(|(name, _)| name == "interface_offloads");
+        found.map(|(_, value)| value)
+    };
+    assert_eq!(offloads(&|_, _| Ok(false)), some("none"));
+    assert_eq!(
+        offloads(&|_, _| Err(io::ErrorKind::Unsupported.into())),
+        None
+    );
+    let one = |_: &str, which| Ok(which == Offload::Gso);
+    assert_eq!(offloads(&one), some(Offload::Gso.label()));
+}

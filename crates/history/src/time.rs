@@ -1,5 +1,7 @@
 //! Points in time, in microseconds since 1970, as text.
 
+use std::str::FromStr;
+
 /// Microseconds in a second.
 const MICROS: i64 = 1_000_000;
 /// Seconds in a day.
@@ -76,16 +78,20 @@ pub fn age(text: &str) -> Option<i64> {
         'y' => 365 * DAY,
         _ => return None,
     };
-    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let number: i64 = digits.parse().ok().filter(|_| plain)?;
-    number.checked_mul(seconds * MICROS)
+    whole::<i64>(digits)?.checked_mul(seconds * MICROS)
+}
+
+/// A number of digits alone, without a sign.
+fn whole<T: FromStr>(digits: &str) -> Option<T> {
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|_| plain)
 }
 
 /// Days from 1970 to a date that exists.
 fn days(date: &str) -> Option<i64> {
     let parts: Vec<u64> = date
         .split('-')
-        .map(|part| part.parse().ok().filter(|_| part.len() >= 2))
+        .map(|part| whole(part).filter(|_| part.len() >= 2))
         .collect::<Option<_>>()?;
     let &[year, month, day] = parts.as_slice() else {
         return None;
@@ -97,7 +103,7 @@ fn days(date: &str) -> Option<i64> {
 fn of_day(text: &str) -> Option<i64> {
     let parts: Vec<i64> = text
         .split(':')
-        .map(|part| part.parse().ok().filter(|_| part.len() == 2))
+        .map(|part| whole(part).filter(|_| part.len() == 2))
         .collect::<Option<_>>()?;
     let (hour, minute, second) = match *parts.as_slice() {
         [hour, minute] => (hour, minute, 0),
@@ -126,12 +132,44 @@ mod tests {
         }
         assert_eq!(read("2026-11-21", 0), read("2026-11-21T00:00Z", 0));
         assert_eq!(exact(1_500_000), "1970-01-01T00:00:01.500000Z");
+        assert_eq!(exact(90_000_001), "1970-01-01T00:01:30.000001Z");
+        assert_eq!(shown(1_999_999), "1970-01-01 00:00:01");
+        assert_eq!(shown(-1), "not a date");
+    }
+
+    #[test]
+    fn a_time_of_day_has_hours_minutes_and_perhaps_seconds() {
+        let seconds = |text: &str| read(&format!("1970-01-02 {text}"), 0);
+        let second = |number: i64| Some((DAY + number) * MICROS);
+        assert_eq!(seconds("00:00"), second(0));
+        assert_eq!(seconds("23:59"), second(86_340));
+        assert_eq!(seconds("01:02:03Z"), second(3723));
+        for text in ["24:00", "23:60", "00:00:60", "1:02", "01:02:03:04", "01"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_document_has_seconds_and_a_history_microseconds() {
+        assert_eq!(micros(1.5), Some(1_500_000));
+        assert_eq!(micros(0.0), Some(0));
+        assert_eq!((micros(-0.5), micros(f64::NAN)), (None, None));
+        assert_eq!(micros(253_402_300_799.5), Some(253_402_300_799_500_000));
+        assert_eq!(micros(253_402_300_800.0), None);
+        assert_eq!(seconds(2_500_000), 2.5);
+        let written = in_seconds(&2_500_000, serde_json::value::Serializer);
+        assert_eq!(written.unwrap(), serde_json::json!(2.5));
     }
 
     #[test]
     fn an_age_counts_back_from_now() {
         assert_eq!(read("2d", 3 * DAY * MICROS), Some(DAY * MICROS));
         assert_eq!(age("1w"), age("7d"));
+        assert_eq!(age("1y"), age("365d"));
+        assert_eq!(age("1d"), age("24h"));
+        assert_eq!((age("1h"), age("1m")), (age("60m"), age("60s")));
+        assert_eq!(age("2s"), Some(2_000_000));
+        assert_eq!(read("1s", i64::MIN), None);
     }
 
     #[test]
@@ -150,6 +188,12 @@ mod tests {
             "9999999999999999999d",
             "1é",
             "2026-11-21T1:2",
+            "2026-11-21T+1:00",
+            "2026-11-21T-0:00",
+            "2026-+1-21",
+            "2026-1-21",
+            "2026-11",
+            "2026-11-21-01",
         ] {
             assert_eq!(read(text, 0), None, "{text}");
         }

@@ -140,3 +140,50 @@ fn level(points: &[TrendPoint]) -> Option<Level> {
         median: median(&values)?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(value: f64) -> TrendPoint {
+        TrendPoint {
+            started: 0,
+            result: 1,
+            manifest: 1,
+            value,
+        }
+    }
+
+    fn change(before: f64, after: f64) -> LevelChange {
+        let level = |median| Level { results: 5, median };
+        LevelChange {
+            first: point(after),
+            before: level(before),
+            after: level(after),
+            probability: 0.001,
+            differences: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_change_is_a_ratio_and_better_or_worse() {
+        let (up, down) = (change(200.0, 300.0), change(200.0, 150.0));
+        assert_eq!((up.ratio(), down.ratio()), (1.5, 0.75));
+        assert_eq!(
+            (up.word("higher"), down.word("higher")),
+            ("better", "worse")
+        );
+        assert_eq!((up.word("lower"), down.word("lower")), ("worse", "better"));
+    }
+
+    #[test]
+    fn a_level_is_the_median_of_its_results() {
+        let found = level(&[1.0, 9.0, 2.0].map(point));
+        let expected = Level {
+            results: 3,
+            median: 2.0,
+        };
+        assert_eq!(found, Some(expected));
+        assert_eq!(level(&[]), None);
+    }
+}

@@ -130,3 +130,81 @@ impl SqlRow {
         value
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store that notes its statements, and fails at one of them.
+    struct Noted {
+        statements: Vec<String>,
+        fails: &'static str,
+    }
+
+    impl Database for Noted {
+        fn dialect(&self) -> SqlDialect {
+            SqlDialect {
+                counted: "",
+                bytes: "",
+                clustered: "",
+                begin: &["BEGIN", "LOCK"],
+            }
+        }
+
+        fn run(&mut self, statement: &str, _: &[SqlValue]) -> Result<u64, HistoryError> {
+            self.statements.push(statement.to_owned());
+            if statement == self.fails {
+                return Err(HistoryError::Document(format!("no {statement}")));
+            }
+            Ok(0)
+        }
+
+        fn rows(&mut self, _: &str, _: &[SqlValue]) -> Result<Vec<SqlRow>, HistoryError> {
+            Ok(Vec::new())
+        }
+
+        fn has_table(&mut self, _: &str) -> Result<bool, HistoryError> {
+            Ok(false)
+        }
+
+        fn check(&mut self) -> Result<Vec<String>, HistoryError> {
+            Ok(Vec::new())
+        }
+    }
+
+    /// The outcome of a transaction with one statement, and all statements that were run.
+    fn transaction(fails: &'static str) -> (Result<u64, String>, Vec<String>) {
+        let mut store = Noted {
+            statements: Vec::new(),
+            fails,
+        };
+        let done = within(&mut store, |store| store.run("WORK", &[]).map(|_| 7));
+        (done.map_err(|error| error.to_string()), store.statements)
+    }
+
+    #[test]
+    fn a_transaction_is_kept_as_a_whole_or_not_at_all() {
+        let (done, statements) = transaction("");
+        assert_eq!(done, Ok(7));
+        assert_eq!(statements, ["BEGIN", "LOCK", "WORK", "COMMIT"]);
+        let (done, statements) = transaction("WORK");
+        assert_eq!(done, Err("no WORK".to_owned()));
+        assert_eq!(statements, ["BEGIN", "LOCK", "WORK", "ROLLBACK"]);
+        let (done, statements) = transaction("LOCK");
+        assert_eq!(done, Err("no LOCK".to_owned()));
+        assert_eq!(statements, ["BEGIN", "LOCK", "ROLLBACK"]);
+        assert_eq!(transaction("COMMIT").0, Err("no COMMIT".to_owned()));
+    }
+
+    #[test]
+    fn a_row_is_read_from_the_left_and_what_is_missing_is_nothing() {
+        let values = [5_i64.into(), 2.5.into(), "x".into(), vec![7].into()];
+        let mut row = SqlRow::new(values.to_vec());
+        assert_eq!((row.whole(), row.real()), (5, 2.5));
+        assert_eq!((row.text(), row.bytes()), ("x".to_owned(), vec![7]));
+        let mut row = SqlRow::new(vec![SqlValue::Null; 4]);
+        assert_eq!(row.whole(), 0);
+        assert!(row.real().is_nan());
+        assert_eq!((row.text(), row.bytes()), (String::new(), Vec::new()));
+    }
+}

@@ -221,6 +221,102 @@ mod tests {
     }
 
     #[test]
+    fn a_document_that_is_too_long_is_refused_unread() {
+        let error = HistoryEntry::read("a.json", vec![0; LARGEST + 1], None).unwrap_err();
+        assert_eq!(error.to_string(), "a.json is longer than 256 MiB");
+    }
+
+    #[test]
+    fn a_label_that_is_given_replaces_that_of_the_result() {
+        let bytes = document(|d| d["brand"] = json!("nightly"));
+        let label = |given| {
+            HistoryEntry::read("a.json", bytes.clone(), given)
+                .unwrap()
+                .label
+        };
+        assert_eq!(label(None), "nightly");
+        assert_eq!(label(Some("mine")), "mine");
+        assert_eq!(read(&document(|_| ())).label, "");
+    }
+
+    #[test]
+    fn a_digest_is_that_of_sha_256() {
+        assert!(digest_of(b"abc").starts_with("ba7816bf8f01cfea414140de5dae2223"));
+        assert_eq!(digest_of(b"abc").len(), 64);
+        assert_eq!(key(&["abc"]).len(), KEY);
+        assert_ne!(key(&["ab", "c"]), key(&["a", "bc"]));
+    }
+
+    #[test]
+    fn equal_facts_have_equal_keys() {
+        let plain = read(&document(|_| ()));
+        let later = read(&document(|d| {
+            d["started_unix_seconds"] = json!(1_700_000_009.0)
+        }));
+        assert_eq!(later.manifest_key(), plain.manifest_key());
+        assert_eq!(plain.manifest_key().len(), KEY);
+    }
+
+    #[test]
+    fn a_host_is_named_or_else_has_its_address() {
+        let mut record = Record::default();
+        assert_eq!(host(&record), "");
+        record.remote.address = Some("192.0.2.1".to_owned());
+        assert_eq!(host(&record), "192.0.2.1");
+        record.remote.name = Some("db1".to_owned());
+        assert_eq!(host(&record), "db1");
+    }
+
+    #[test]
+    fn several_commands_are_one_line() {
+        let command_of = |lines: &[&str]| {
+            let commands = lines.iter().map(|line| (String::new(), (*line).to_owned()));
+            command(&Record {
+                commands: commands.collect(),
+                ..Record::default()
+            })
+        };
+        assert_eq!(
+            command_of(&["iperf3 -s", "iperf3 -c\nx"]),
+            "iperf3 -s; iperf3 -c\u{fffd}x"
+        );
+        assert_eq!(command_of(&[]), "");
+    }
+
+    #[test]
+    fn the_median_latency_comes_first_and_the_rest_keeps_its_order() {
+        let names = |names: &[&str]| {
+            let figure = read(&document(|_| ())).figures.remove(0);
+            let named = |name: &&str| RunFigure {
+                name: (*name).to_owned(),
+                ..figure.clone()
+            };
+            let mut figures: Vec<RunFigure> = names.iter().map(named).collect();
+            put_latency_first(&mut figures);
+            figures
+                .into_iter()
+                .map(|figure| figure.name)
+                .collect::<Vec<_>>()
+        };
+        let found = names(&[
+            "rate",
+            "cpu p50",
+            "latency p99",
+            "latency p50",
+            "latency p90",
+        ]);
+        let expected = [
+            "latency p50",
+            "rate",
+            "cpu p50",
+            "latency p99",
+            "latency p90",
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(names(&["rate", "cpu p50"]), ["rate", "cpu p50"]);
+    }
+
+    #[test]
     fn what_lacks_time_or_result_is_refused() {
         let refused =
             |bytes: &[u8]| HistoryEntry::read("x\n.json", bytes.to_vec(), None).unwrap_err();

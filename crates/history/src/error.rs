@@ -54,3 +54,18 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
         None => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Error;
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_system_is_told_without_its_number() {
+        // ENOENT.
+        let missing = plain(&Error::from_raw_os_error(2));
+        assert_eq!(missing, "No such file or directory");
+        assert_eq!(plain(&Error::other("odd")), "odd");
+    }
+}

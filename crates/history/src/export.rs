@@ -137,5 +137,33 @@ mod tests {
     fn what_would_part_a_field_is_quoted() {
         assert_eq!(quoted("a b"), "a b");
         assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+        assert_eq!(quoted("a\nb"), "\"a\nb\"");
+        assert_eq!(quoted("a\rb"), "\"a\rb\"");
+    }
+
+    #[test]
+    fn a_table_has_a_line_for_each_result_and_nothing_for_a_missing_figure() {
+        let column = |name: &str, cells| ExportColumn {
+            name: name.to_owned(),
+            cells,
+        };
+        let rate = vec![Some(2.5), None, Some(f64::INFINITY)];
+        let table = ExportTable {
+            columns: vec![
+                column("id", ExportCells::Whole(vec![3, 2, 1])),
+                column("started", ExportCells::Times(vec![1_500_000, 0, 0])),
+                column(
+                    "host",
+                    ExportCells::Texts(["a,b", "c", ""].map(Into::into).into()),
+                ),
+                column("rate (1/s)", ExportCells::Figures(rate)),
+            ],
+            rows: 3,
+        };
+        let expected = "id,started,host,rate (1/s)\r\n\
+                        3,1970-01-01T00:00:01.500000Z,\"a,b\",2.5\r\n\
+                        2,1970-01-01T00:00:00.000000Z,c,\r\n\
+                        1,1970-01-01T00:00:00.000000Z,,\r\n";
+        assert_eq!(table.csv(), expected);
     }
 }

@@ -131,6 +131,27 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_sqlite_has_two_more_beside_it() {
+        let files = Location::File(PathBuf::from("/x/h.sqlite")).files();
+        let expected = ["/x/h.sqlite", "/x/h.sqlite-wal", "/x/h.sqlite-shm"];
+        assert_eq!(files, expected.map(PathBuf::from));
+    }
+
+    #[test]
+    fn a_location_is_shown_in_one_line() {
+        let location = Location::File(PathBuf::from("/x/a\nb"));
+        assert_eq!(location.to_string(), "/x/a\u{fffd}b");
+    }
+
+    #[test]
+    fn a_url_of_another_kind_is_no_place() {
+        let error = found(Some("mysql://u:secret@h/d"), &[]).unwrap_err();
+        let line = error.to_string();
+        assert!(line.starts_with("mysql:// is no place"), "{line}");
+        assert!(!line.contains("secret"), "{line}");
+    }
+
+    #[test]
     fn an_option_comes_before_the_variable_and_that_before_the_usual_place() {
         let file = |path: &str| Ok(Location::File(PathBuf::from(path)));
         let all = [(VARIABLE, "b"), ("XDG_DATA_HOME", "/x"), ("HOME", "/h")];

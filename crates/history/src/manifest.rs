@@ -236,6 +236,75 @@ mod tests {
     }
 
     #[test]
+    fn a_record_of_another_program_has_the_facts_of_its_file() {
+        let text = |text: &str| Some(text.to_owned());
+        let named = |name: &str, fact: &str| vec![(name.to_owned(), fact.to_owned())];
+        let mut record = Record {
+            program: text("iperf 3.18"),
+            commands: named("client", "iperf3 -c db1"),
+            test: text("TCP_STREAM"),
+            protocol: text("TCP"),
+            direction: text("to the server"),
+            limit: text("10 s"),
+            facts: named("streams", "4"),
+            ..Record::default()
+        };
+        record.local.facts = named("congestion control", "bbr");
+        record.remote.facts = named("congestion control", "cubic");
+        let (asked, manifest) = of_record(&record);
+        let expected = facts(&[
+            ("command.0", "iperf3 -c db1"),
+            ("test", "TCP_STREAM"),
+            ("protocol", "TCP"),
+            ("direction", "to the server"),
+            ("limit", "10 s"),
+        ]);
+        assert_eq!(asked, expected);
+        let others = facts(&[
+            ("program", "iperf 3.18"),
+            ("local.congestion control", "bbr"),
+            ("remote.congestion control", "cubic"),
+            ("run.streams", "4"),
+        ]);
+        assert_eq!(manifest, expected.into_iter().chain(others).collect());
+        assert_eq!(of_record(&Record::default()), Default::default());
+    }
+
+    #[test]
+    fn nine_of_ten_results_decide_about_a_fact() {
+        let winner_of = |counts: &[(&str, usize)], total| {
+            let owned: Vec<(String, usize)> = counts
+                .iter()
+                .map(|(value, n)| ((*value).to_owned(), *n))
+                .collect();
+            let votes: BTreeMap<&String, usize> = owned.iter().map(|(v, n)| (v, *n)).collect();
+            winner(Some(&votes), total)
+        };
+        let said = |value: &str| Some(Some(value.to_owned()));
+        assert_eq!(winner_of(&[("a", 9)], 10), said("a"));
+        assert_eq!(winner_of(&[("a", 8), ("b", 1)], 10), None);
+        assert_eq!(winner_of(&[("a", 1), ("b", 18)], 20), said("b"));
+        // Nine of ten do not have the fact.
+        assert_eq!(winner_of(&[("a", 1)], 10), Some(None));
+        assert_eq!(winner_of(&[("a", 2)], 10), None);
+        assert_eq!(winner(None, 10), Some(None));
+        assert_eq!((share(3, 4), share(0, 0)), (0.75, 0.0));
+    }
+
+    #[test]
+    fn what_is_no_text_is_written_as_json() {
+        let mut found = ManifestFacts::new();
+        flatten(
+            "x",
+            &json!({"on": true, "list": [1, "a"], "in": {"n": 0}}),
+            &mut found,
+        );
+        let expected = facts(&[("x.on", "true"), ("x.list", "[1,\"a\"]"), ("x.in.n", "0")]);
+        assert_eq!(found, expected);
+        assert_eq!(read("no facts"), ManifestFacts::new());
+    }
+
+    #[test]
     fn a_difference_is_what_both_sides_agree_on_and_not_with_each_other() {
         let before = [
             (

@@ -143,3 +143,45 @@ pub(crate) fn version(database: &mut dyn Database, place: &str) -> Result<i64, H
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::Sqlite;
+
+    #[test]
+    fn tables_of_an_earlier_version_are_brought_up() {
+        let scratch = netperf_testkit::Scratch::new();
+        let mut file = Sqlite::open(&scratch.path().join("h.sqlite"), true).unwrap();
+        let place = "h.sqlite";
+        assert_eq!(version(&mut file, place), Ok(0));
+        let dialect = file.dialect();
+        for statement in STEPS[0] {
+            file.run(&spoken(statement, dialect), &[]).unwrap();
+        }
+        assert_eq!(version(&mut file, place), Ok(1));
+        assert_eq!(file.has_table("campaigns"), Ok(false));
+        for _ in 0..2 {
+            assert_eq!(bring_up(&mut file, place), Ok(()));
+            assert_eq!(version(&mut file, place), Ok(2));
+            assert_eq!(file.has_table("campaigns"), Ok(true));
+        }
+        assert_eq!(newest(), 2);
+    }
+
+    #[test]
+    fn a_version_beyond_the_newest_is_refused() {
+        let scratch = netperf_testkit::Scratch::new();
+        let mut file = Sqlite::open(&scratch.path().join("h.sqlite"), true).unwrap();
+        bring_up(&mut file, "h.sqlite").unwrap();
+        let next = newest() + 1;
+        let statement = "UPDATE netperf_history SET version = $1";
+        assert_eq!(file.run(statement, &[next.into()]), Ok(1));
+        let refused = Err(HistoryError::Newer {
+            place: "h.sqlite".to_owned(),
+            found: next,
+            known: newest(),
+        });
+        assert_eq!(version(&mut file, "h.sqlite"), refused);
+    }
+}

@@ -234,7 +234,90 @@ fn shown(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
+
+    fn failure(code: i32) -> rusqlite::Error {
+        let text = Some("what\nhappened".to_owned());
+        rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), text)
+    }
+
+    #[test]
+    fn only_some_errors_are_of_files_that_cannot_be_written_or_are_busy() {
+        use rusqlite::ffi;
+        for (code, reading, busy) in [
+            (ffi::SQLITE_READONLY, true, false),
+            (ffi::SQLITE_CANTOPEN, true, false),
+            (ffi::SQLITE_BUSY, false, true),
+            (ffi::SQLITE_LOCKED, false, true),
+            (ffi::SQLITE_FULL, false, false),
+        ] {
+            let error = failure(code);
+            assert_eq!(
+                (is_for_reading(&error), is_busy(&error)),
+                (reading, busy),
+                "{code}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_error_is_told_with_the_file_in_one_line() {
+        let told = |code| trouble(Path::new("/x/a\nb"), &failure(code));
+        let place = || "/x/a\u{fffd}b".to_owned();
+        let foreign = HistoryError::Foreign(place());
+        assert_eq!(told(rusqlite::ffi::SQLITE_NOTADB), foreign);
+        let full = HistoryError::Store {
+            place: place(),
+            why: "what\u{fffd}happened".to_owned(),
+        };
+        assert_eq!(told(rusqlite::ffi::SQLITE_FULL), full);
+    }
+
+    #[test]
+    fn a_history_is_its_owners_alone() {
+        let scratch = netperf_testkit::Scratch::new();
+        let path = scratch.path().join("deep/h.sqlite");
+        let file = Sqlite::open(&path, true).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(mode(&scratch.path().join("deep")), 0o700);
+        let setting = |name: &str| -> String {
+            let pragma = format!("SELECT CAST({name} AS TEXT) FROM pragma_{name}");
+            file.connection
+                .query_row(&pragma, [], |row| row.get(0))
+                .unwrap()
+        };
+        assert_eq!(setting("journal_mode"), "wal");
+        assert_eq!(setting("foreign_keys"), "1");
+        // FULL: a commit waits for the disk.
+        assert_eq!(setting("synchronous"), "2");
+    }
+
+    #[test]
+    fn every_kind_of_value_comes_back() {
+        let scratch = netperf_testkit::Scratch::new();
+        let mut file = Sqlite::open(&scratch.path().join("h.sqlite"), true).unwrap();
+        file.run("CREATE TABLE t (a, b, c, d, e)", &[]).unwrap();
+        let values = [
+            SqlValue::Null,
+            SqlValue::Whole(-7),
+            SqlValue::Real(2.5),
+            SqlValue::Text("x$1".to_owned()),
+            SqlValue::Bytes(vec![0, 255]),
+        ];
+        let added = file.run("INSERT INTO t VALUES ($1, $2, $3, $4, $5)", &values);
+        assert_eq!(added, Ok(1));
+        let found = file.ask("SELECT * FROM t", &[]).unwrap();
+        let expected = SqlRow::new(values.to_vec());
+        assert_eq!(format!("{found:?}"), format!("{:?}", [expected]));
+        assert_eq!(file.check(), Ok(Vec::new()));
+        assert_eq!(
+            (file.has_table("t"), file.has_table("u")),
+            (Ok(true), Ok(false))
+        );
+    }
 
     #[test]
     fn a_file_is_read_where_nothing_beside_it_can_be_written() {

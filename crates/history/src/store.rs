@@ -95,7 +95,7 @@ pub struct Listed {
 pub struct Configuration {
     /// Its number in the store.
     #[serde(skip)]
-    id: i64,
+    pub(crate) id: i64,
     /// Its key.
     pub key: String,
     /// The name of the test.
@@ -122,7 +122,7 @@ pub struct Configuration {
 pub struct FigureKind {
     /// Its number in the store.
     #[serde(skip)]
-    id: i64,
+    pub(crate) id: i64,
     /// Its name.
     pub name: String,
     /// The sign of its unit.

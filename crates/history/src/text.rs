@@ -316,6 +316,210 @@ mod tests {
     }
 
     #[test]
+    fn a_bar_is_the_median_of_as_many_values_as_needed() {
+        assert_eq!(bars(&[1.0, 1.0, 5.0, 9.0], 2), "▁█");
+        assert_eq!(bars(&[1.0, 1.0, 5.0, 9.0, 9.0], 3), "▁▆█");
+        assert_eq!(bars(&[4.0, 4.0], BARS), "▅▅");
+        let heights: String = (0..8)
+            .map(|seventh| height(f64::from(seventh) / 7.0))
+            .collect();
+        assert_eq!(heights, "▁▂▃▄▅▆▇█");
+    }
+
+    fn configuration(host: &str, label: &str) -> Configuration {
+        Configuration {
+            id: 1,
+            key: "0123456789ab".to_owned(),
+            test: "TCP_RR".to_owned(),
+            host: host.to_owned(),
+            label: label.to_owned(),
+            command: "netperf -t TCP_RR".to_owned(),
+            results: 30,
+            first: 0,
+            last: 0,
+        }
+    }
+
+    /// A rate of 100, 110 and 99 on the first days of 1970.
+    fn trend() -> Trend {
+        let points = [100.0, 110.0, 99.0].into_iter().zip(0_i64..);
+        let points = points.map(|(value, day)| TrendPoint {
+            started: day * 86_400_000_000,
+            result: 7 + day,
+            manifest: 1,
+            value,
+        });
+        Trend {
+            configuration: configuration("db1", "nightly"),
+            kind: FigureKind {
+                id: 1,
+                name: "rate".to_owned(),
+                unit: "trans/s".to_owned(),
+                better: "higher".to_owned(),
+            },
+            points: points.collect(),
+        }
+    }
+
+    /// With ordinary blanks.
+    fn plain(text: &str) -> String {
+        text.replace('\u{a0}', " ")
+    }
+
+    #[test]
+    fn a_trend_has_a_heading_bars_and_its_last_values() {
+        let heading = "TCP_RR to db1 called nightly, configuration 0123456789ab: rate, 3 results\n\
+                       1970-01-01 00:00:00 to 1970-01-03 00:00:00 UTC\n\
+                       netperf -t TCP_RR\n\n";
+        let expected = "▂█▁\n\
+                        from 99.00 trans/s to 110.0 trans/s, median 100.0 trans/s\n\n";
+        let text = plain(&trend().text(2));
+        let rows = "id  started (UTC)                 rate    change\n \
+                    8  1970-01-02 00:00:00  110.0 trans/s  +10.00 %\n \
+                    9  1970-01-03 00:00:00  99.00 trans/s  -10.00 %\n\
+                    1 earlier ones are not shown.\n";
+        assert_eq!(text, format!("{heading}{expected}{rows}"));
+        let all = plain(&trend().text(3));
+        assert!(all.ends_with("-10.00 %\n"), "{all}");
+        // The first one has none to compare with.
+        assert!(
+            all.contains(" 7  1970-01-01 00:00:00  100.0 trans/s\n"),
+            "{all}"
+        );
+    }
+
+    #[test]
+    fn a_heading_names_a_host_and_a_label_only_where_there_are_some() {
+        let trend = Trend {
+            configuration: configuration("", ""),
+            points: Vec::new(),
+            ..trend()
+        };
+        let heading = "TCP_RR, configuration 0123456789ab: rate, 0 results\nnetperf -t TCP_RR\n\n";
+        assert_eq!(
+            trend.text(5),
+            format!("{heading}id  started (UTC)  rate  change\n")
+        );
+    }
+
+    #[test]
+    fn several_trends_have_a_line_each() {
+        let empty = Trend {
+            configuration: configuration("db2", ""),
+            points: Vec::new(),
+            ..trend()
+        };
+        let table = "configuration  test    host  label    results           last\n\
+                     0123456789ab   TCP_RR  db1   nightly       30  99.00 trans/s  ▂█▁\n\
+                     0123456789ab   TCP_RR  db2                 30\n";
+        assert_eq!(plain(&trends(&[trend(), empty], None)), table);
+        let document = trend().json();
+        assert_eq!(document["configuration"]["key"], "0123456789ab");
+        assert_eq!(document["figure"]["name"], "rate");
+        assert_eq!(document["points"][1]["value"], 110.0);
+    }
+
+    fn listed() -> Listed {
+        Listed {
+            id: 12,
+            digest: "abcdef0123456789".to_owned(),
+            started: 86_400_000_000,
+            configuration: "0123456789ab".to_owned(),
+            test: "TCP_RR".to_owned(),
+            host: "db1".to_owned(),
+            label: "nightly".to_owned(),
+            command: "netperf -t TCP_RR".to_owned(),
+            value: 2500.0,
+            unit: "trans/s".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_list_has_a_line_for_each_result() {
+        let table = "id  digest    started (UTC)        test    host        result  label\n\
+                     12  abcdef01  1970-01-02 00:00:00  TCP_RR  db1   2500 trans/s  nightly\n";
+        assert_eq!(plain(&list(&[listed()], None)), table);
+        assert_eq!(list(&[], None), "No result.\n");
+        let document = list_json(&[listed()]);
+        assert_eq!(document["schema"], SCHEMA);
+        assert_eq!(document["results"][0]["digest"], "abcdef0123456789");
+    }
+
+    fn found(better: &str, changes: Vec<LevelChange>) -> Changes {
+        let mut trend = trend();
+        trend.kind.better = better.to_owned();
+        Changes {
+            configuration: trend.configuration,
+            kind: trend.kind,
+            chance: 0.01,
+            points: trend.points,
+            changes,
+        }
+    }
+
+    fn level_change() -> LevelChange {
+        let level = |results, median| crate::change::Level { results, median };
+        let difference = |name: &str, before, after| crate::manifest::Difference {
+            name: name.to_owned(),
+            before,
+            after,
+        };
+        let text = |text: &str| Some(text.to_owned());
+        LevelChange {
+            first: trend().points[2],
+            before: level(20, 200.0),
+            after: level(10, 300.0),
+            probability: 0.004,
+            differences: vec![
+                difference("kernel", text("6.1"), text("6.\n2")),
+                difference("turbo", None, text("on")),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_change_is_told_with_both_levels_and_what_differs() {
+        let change = "1970-01-03 00:00:00, result 9: 200.0 trans/s (20 results) -> \
+                      300.0 trans/s (10 results), +50.00 %, better, p 0.004\n";
+        let facts = "    kernel: 6.1 -> 6.\u{fffd}2\n    turbo: (not told, or off) -> on\n";
+        let text = plain(&changes(&found("higher", vec![level_change()])));
+        assert!(text.starts_with("TCP_RR to db1"), "{text}");
+        assert!(text.ends_with(&format!("\n\n{change}{facts}")), "{text}");
+        let alike = LevelChange {
+            differences: Vec::new(),
+            ..level_change()
+        };
+        let text = changes(&found("lower", vec![alike]));
+        let end = "worse, p 0.004\n    Nothing that the manifests tell differs between both.\n";
+        assert!(text.ends_with(end), "{text}");
+        let none = changes(&found("higher", Vec::new()));
+        let end = "\n\nNo change of level that chance explains with less than 1 %.\n";
+        assert!(none.ends_with(end), "{none}");
+    }
+
+    #[test]
+    fn a_document_of_changes_has_the_same() {
+        let document = changes_json(&found("lower", vec![level_change()]));
+        assert_eq!(document["results"], 3);
+        assert_eq!(document["false_alarm_chance"], 0.01);
+        let change = &document["changes"][0];
+        assert_eq!(change["outcome"], "worse");
+        assert_eq!(
+            (&change["ratio"], &change["probability"]),
+            (&json!(1.5), &json!(0.004))
+        );
+        let levels = [
+            "results_before",
+            "results_after",
+            "median_before",
+            "median_after",
+        ];
+        let expected = [json!(20), json!(10), json!(200.0), json!(300.0)];
+        assert_eq!(levels.map(|name| change[name].clone()), expected);
+        assert_eq!(change["differences"][1]["name"], "turbo");
+    }
+
+    #[test]
     fn a_value_is_shown_by_the_sign_of_its_unit() {
         assert_eq!(value(2.5e9, "bit/s").replace('\u{a0}', " "), "2.500 Gbit/s");
         assert_eq!(

@@ -105,6 +105,65 @@ fn a_document_that_was_damaged_is_not_given_out() {
     assert_eq!(store.check().expect("a check").len(), 1);
 }
 
+#[test]
+fn a_result_is_found_by_as_many_digits_as_it_takes() {
+    let fresh = Fresh::file();
+    let entries = [1, 2].map(|day| result("db1", day, 1.0, "6.1"));
+    fresh.open().add(&entries, NOW).expect("added");
+    rusqlite_file(fresh.path(), "UPDATE results SET digest = 'abcde' || id");
+    let mut store = fresh.open();
+    for (name, id) in [("abcde1", 1), ("ABCDE2", 2), ("2", 2)] {
+        assert_eq!(store.find(name), Ok(id));
+    }
+    let error = store.find("abcde").expect_err("too short").to_string();
+    assert!(error.contains("no result abcde"), "{error}");
+    rusqlite_file(fresh.path(), "UPDATE results SET digest = 'abcdef' || id");
+    let error = store.find("abcdef").expect_err("two").to_string();
+    assert!(
+        error.contains("several results begin with abcdef"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_check_looks_at_each_document() {
+    let fresh = Fresh::file();
+    let entries: Vec<_> = (0..205).map(|day| result("db1", day, 1.0, "6.1")).collect();
+    fresh.open().add(&entries, NOW).expect("added");
+    assert_eq!(fresh.open().check(), Ok(Vec::new()));
+    let damage = "UPDATE results SET digest = 'a' || digest WHERE id IN (1, 100, 101, 205)";
+    rusqlite_file(fresh.path(), damage);
+    let found = fresh.open().check().expect("a check");
+    let expected = [1, 100, 101, 205].map(|id| format!("the document of result {id} is damaged"));
+    assert_eq!(found, expected);
+    // One byte more or less than was stored.
+    for length in ["length - 1", "length + 1"] {
+        let fresh = Fresh::file();
+        fresh.open().add(&entries[..1], NOW).expect("added");
+        rusqlite_file(
+            fresh.path(),
+            &format!("UPDATE documents SET length = {length}"),
+        );
+        assert_eq!(
+            fresh.open().check().map(|found| found.len()),
+            Ok(1),
+            "{length}"
+        );
+    }
+    let error = fresh.open().document(999).expect_err("none").to_string();
+    assert!(error.contains("no result 999"), "{error}");
+}
+
+#[test]
+fn a_store_is_shown_by_its_place() {
+    let fresh = Fresh::file();
+    let shown = format!("{:?}", fresh.open());
+    assert!(
+        shown.starts_with("Store") && shown.contains("history.sqlite"),
+        "{shown}"
+    );
+}
+
 fn rusqlite_file(path: &Path, statement: &str) {
     let connection = rusqlite::Connection::open(path).expect("a file");
     connection.execute_batch(statement).expect("a statement");

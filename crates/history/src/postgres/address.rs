@@ -304,6 +304,81 @@ mod tests {
     }
 
     #[test]
+    fn an_address_is_completed_from_the_environment() {
+        let variables = [
+            ("USER", "me"),
+            ("PGUSER", "u"),
+            ("PGHOST", "db"),
+            ("PGPORT", "7"),
+            ("PGPASSWORD", "geheim"),
+        ];
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let found = PostgresAddress::read("", &variable).unwrap();
+        assert_eq!(found.to_string(), "postgres://u@db:7/u");
+        assert_eq!(found.password, Some(Password("geheim".to_owned())));
+        let named = PostgresAddress::read("v:x@[::1]:8/d", &variable).unwrap();
+        assert_eq!(named.to_string(), "postgres://v@[::1]:8/d");
+        assert_eq!(named.password, Some(Password("x".to_owned())));
+        let nobody = PostgresAddress::read("", &|_| None)
+            .unwrap_err()
+            .to_string();
+        assert!(nobody.contains("names no user"), "{nobody}");
+    }
+
+    #[test]
+    fn a_mode_of_tls_is_one_of_four() {
+        let roots = || TlsMode::VerifyFull("/r".into());
+        for (options, expected) in [
+            ("", TlsMode::Prefer),
+            ("?sslmode=prefer&sslrootcert=/r", TlsMode::Prefer),
+            ("?sslmode=disable&sslrootcert=/r", TlsMode::Disable),
+            ("?sslmode=require", TlsMode::Require),
+            ("?sslmode=require&sslrootcert=/r", roots()),
+            ("?sslmode=verify-full&sslrootcert=/r&", roots()),
+        ] {
+            assert_eq!(
+                read(&format!("h/d{options}")).unwrap().tls,
+                expected,
+                "{options}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_percent_sign_stands_before_two_hexadecimal_digits() {
+        assert_eq!(decoded("a%2Fb%c3%bC").unwrap(), "a/b\u{fc}");
+        for (text, said) in [
+            ("%", "hexadecimal"),
+            ("%4", "hexadecimal"),
+            ("%4g", "hexadecimal"),
+        ] {
+            assert!(
+                decoded(text).unwrap_err().to_string().contains(said),
+                "{text}"
+            );
+        }
+        assert!(
+            decoded("%ff")
+                .unwrap_err()
+                .to_string()
+                .contains("is no text")
+        );
+    }
+
+    #[test]
+    fn a_socket_is_localhost_in_the_password_file() {
+        let address = read("u@/d?host=/tmp/x&port=1").unwrap();
+        assert_eq!(
+            address.password_of("localhost:1:d:u:secret").as_deref(),
+            Some("secret")
+        );
+        assert_eq!(address.password_of("/tmp/x:1:d:u:secret"), None);
+    }
+
+    #[test]
     fn what_makes_no_sense_is_said_without_the_password() {
         for (text, said) in [
             ("u:geheim@h:x/d", "port"),
@@ -343,12 +418,24 @@ mod tests {
         let variable =
             |name: &str| (name == "PGPASSFILE").then(|| path.to_string_lossy().into_owned());
         let read = || PostgresAddress::read("u@h/d", &variable);
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(read().unwrap_err().to_string().contains("chmod 600"));
+        for mode in [0o644, 0o640, 0o604, 0o610] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert!(
+                read().unwrap_err().to_string().contains("chmod 600"),
+                "{mode:o}"
+            );
+        }
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         assert_eq!(
             read().unwrap().password,
             Some(Password("geheim".to_owned()))
         );
+        let pgpass = scratch.path().join(".pgpass");
+        std::fs::rename(&path, pgpass).unwrap();
+        assert_eq!(read().unwrap().password, None);
+        let home =
+            |name: &str| (name == "HOME").then(|| scratch.path().to_string_lossy().into_owned());
+        let at_home = PostgresAddress::read("u@h/d", &home).unwrap();
+        assert_eq!(at_home.password, Some(Password("geheim".to_owned())));
     }
 }

@@ -204,3 +204,21 @@ fn tcp(name: &str, port: u16) -> Result<TcpStream, String> {
     }
     Err(problem)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_connection_is_told_in_one_line() {
+        // ECONNREFUSED.
+        assert_eq!(
+            broken(&io::Error::from_raw_os_error(111)),
+            "Connection refused"
+        );
+        assert_eq!(broken(&io::Error::other("a\nb")), "a\u{fffd}b");
+        let end = io::Error::from(io::ErrorKind::UnexpectedEof);
+        assert_eq!(broken(&end), "the server closed the connection");
+        assert_eq!(silent(), "the server was silent for 70 s");
+    }
+}

@@ -92,3 +92,30 @@ impl ServerCertVerifier for AcceptAnyCert {
         self.0.signature_verification_algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(host: &str, roots: Option<&Path>) -> String {
+        connector(host, roots).err().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_file_without_certificates_is_named() {
+        let scratch = netperf_testkit::Scratch::new();
+        let path = scratch.path().join("roots");
+        let missing = refused("db", Some(&path));
+        assert!(missing.starts_with("sslrootcert /"), "{missing}");
+        std::fs::write(&path, "nothing\n").unwrap();
+        let empty = refused("db", Some(&path));
+        assert!(empty.ends_with("roots: it has no certificate"), "{empty}");
+    }
+
+    #[test]
+    fn a_host_needs_a_name_or_a_number() {
+        assert_eq!(refused("db.example", None), "");
+        assert_eq!(refused("::1", None), "");
+        assert_eq!(refused("no host", None), "no host is no name of a host");
+    }
+}

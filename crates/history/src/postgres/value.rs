@@ -62,3 +62,56 @@ impl FromSql<'_> for SqlValue {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a server would get and give back, as `kind`.
+    fn through(value: &SqlValue, kind: &Type) -> SqlValue {
+        let mut bytes = BytesMut::new();
+        match value.to_sql(kind, &mut bytes).unwrap() {
+            IsNull::Yes => SqlValue::from_sql_null(kind).unwrap(),
+            IsNull::No => SqlValue::from_sql(kind, &bytes).unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_value_comes_back_as_what_it_was() {
+        for (value, kind) in [
+            (SqlValue::Null, Type::TEXT),
+            (SqlValue::Whole(-7), Type::INT8),
+            (SqlValue::Real(2.5), Type::FLOAT8),
+            (SqlValue::Text("x".to_owned()), Type::TEXT),
+            (SqlValue::Bytes(vec![0, 255]), Type::BYTEA),
+        ] {
+            assert_eq!(value.kind(), kind);
+            assert_eq!(through(&value, &kind), value);
+        }
+    }
+
+    #[test]
+    fn a_number_is_whole_in_every_size() {
+        for (kind, bytes) in [
+            (Type::INT4, &[0, 0, 0, 9][..]),
+            (Type::INT2, &[0, 9]),
+            (Type::INT8, &[0, 0, 0, 0, 0, 0, 0, 9]),
+        ] {
+            assert_eq!(
+                SqlValue::from_sql(&kind, bytes).unwrap(),
+                SqlValue::Whole(9)
+            );
+        }
+        assert_eq!(
+            SqlValue::from_sql(&Type::BOOL, &[1]).unwrap(),
+            SqlValue::Whole(1)
+        );
+        let name = SqlValue::from_sql(&Type::NAME, b"x").unwrap();
+        assert_eq!(name, SqlValue::Text("x".to_owned()));
+        assert!(SqlValue::from_sql(&Type::INT8, &[9]).is_err());
+        let accepts = |kind: &Type| {
+            <SqlValue as ToSql>::accepts(kind) && <SqlValue as FromSql<'_>>::accepts(kind)
+        };
+        assert!(accepts(&Type::INT8) && accepts(&Type::NAME));
+    }
+}

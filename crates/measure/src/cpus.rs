@@ -110,20 +110,18 @@ fn pack(root: &Path, allowed: &[u32]) -> Vec<u32> {
 
 fn spread(root: &Path, allowed: &[u32]) -> Vec<u32> {
     let places = places(root, allowed);
-    let before = |place: &CpuPlace, same: fn(&CpuPlace, &CpuPlace) -> bool| {
-        places
-            .iter()
-            .filter(|other| *other < place && same(other, place))
-            .count()
-    };
     let mut ranked: Vec<_> = places
         .iter()
         .map(|place| {
-            let same_core = |a: &CpuPlace, b: &CpuPlace| (a.package, a.core) == (b.package, b.core);
-            let first_of_another = |a: &CpuPlace, b: &CpuPlace| {
-                a.package == b.package && a.core == a.cpu && a.core != b.core
-            };
-            let (sibling, core) = (before(place, same_core), before(place, first_of_another));
+            let mut before: Vec<u32> = places
+                .iter()
+                .filter(|other| *other < place && other.package == place.package)
+                .map(|other| other.core)
+                .collect();
+            let sibling = before.iter().filter(|core| **core == place.core).count();
+            // In order, so that CPUs of a core follow each other.
+            before.dedup();
+            let core = before.len() - usize::from(sibling > 0);
             (sibling, core, *place)
         })
         .collect();
@@ -220,6 +218,16 @@ mod tests {
         let machine = Machine::of_two_packages("spread");
         let spread = machine.place(Placement::Spread, &ALL).unwrap();
         assert_eq!(spread, [0, 2, 1, 3, 4, 6, 5, 7]);
+    }
+
+    #[test]
+    fn spreading_takes_packages_in_turn_whichever_threads_of_a_core_are_allowed() {
+        let machine = Machine::of_two_packages("threads");
+        let spread = |allowed: &[u32]| machine.place(Placement::Spread, allowed).unwrap();
+        assert_eq!(spread(&[0, 1, 2, 3]), [0, 2, 1, 3]);
+        assert_eq!(spread(&[4, 5, 6, 7]), [4, 6, 5, 7]);
+        assert_eq!(spread(&[0, 3, 5, 6]), [0, 6, 5, 3]);
+        assert_eq!(spread(&[0, 4, 5, 6]), [0, 6, 5, 4]);
     }
 
     #[test]

@@ -271,6 +271,17 @@ mod tests {
     }
 
     #[test]
+    fn a_loop_has_its_place_on_one_cpu() {
+        let last = *process::allowed_cpus().unwrap().last().unwrap();
+        let place = |cpu| {
+            let placed = move || take_place(cpu).and_then(|()| process::allowed_cpus());
+            thread::spawn(placed).join().unwrap()
+        };
+        assert_eq!(place(i32::try_from(last).unwrap()).unwrap(), [last]);
+        assert!(place(-1).is_err());
+    }
+
+    #[test]
     fn loops_end_when_they_are_dropped() {
         let spinners = Spinners {
             cpus: Vec::new(),

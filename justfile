@@ -93,6 +93,16 @@ properties:
     PROPTEST_CASES=512 cargo test -p netperf-cli -p netperf-engine -p netperf-measure -p netperf-report \
         -p netperf-session -p netperf-web -p netperf-wire
 
+# Let tests find small changes (mutants) of the code that differs from BASE; .ci/mutants says which.
+[no-exit-message]
+mutants base="":
+    .ci/mutants changed {{ base }}
+
+# Let the tests of a crate find about COUNT small changes of its code, drawn at random.
+[no-exit-message]
+mutants-of crate count="25":
+    .ci/mutants of {{ crate }} {{ count }}
+
 # Run test suites between hosts with a slow router, made of namespaces; as root.
 [no-exit-message]
 lab-netns *suites="lab":

@@ -99,3 +99,39 @@ pub fn fill_digits(block: &mut [u8], offset: usize) {
         *byte = digit(at);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_has_three_numbers_and_a_stage() {
+        let version = |lower| Version {
+            upper: 0x0002_0001,
+            lower,
+        };
+        assert_eq!(version(0x0009_0003).to_string(), "2.1.9");
+        let stages = [0, 1, 2, 3, 4].map(|build| version(0x0009_0000 | build).stage());
+        assert_eq!(stages, ["-dev", "-rc", "-rc2", "", "-private"]);
+    }
+
+    #[test]
+    fn a_block_is_filled_with_digits_from_its_offset() {
+        let mut block = [0; 5];
+        fill_digits(&mut block, 18);
+        assert_eq!(&block, b"89012");
+        assert_eq!((digit(0), digit(39)), (b'0', b'9'));
+    }
+
+    #[test]
+    fn a_time_is_seconds_and_microseconds() {
+        let time = WireTime::from_micros(3_000_004);
+        assert_eq!((time.seconds, time.micros), (3, 4));
+        assert_eq!(time.micros(), 3_000_004);
+        let late = WireTime {
+            seconds: 1,
+            micros: 2_000_000,
+        };
+        assert_eq!(late.micros(), 3_000_000);
+    }
+}

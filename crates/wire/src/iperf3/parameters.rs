@@ -277,6 +277,59 @@ mod tests {
     }
 
     #[test]
+    fn what_is_encoded_is_decoded() {
+        let text = |text: &str| Some(text.to_owned());
+        let all = Parameters {
+            protocol: Protocol::Udp,
+            omit: 1,
+            server_affinity: Some(2),
+            time: 3.5,
+            num: 4,
+            blockcount: 5,
+            mss: Some(600),
+            nodelay: true,
+            parallel: 7,
+            direction: StreamDirection::Both,
+            window: Some(8000),
+            len: 900,
+            bandwidth: 10_000,
+            fqrate: 11_000,
+            pacing_timer: 12,
+            burst: 13,
+            tos: 14,
+            title: text("a title"),
+            extra_data: text("more"),
+            congestion: text("bbr"),
+            get_server_output: true,
+            counters_64bit: true,
+            repeating_payload: true,
+            zerocopy: true,
+            authtoken: text("token"),
+            client_version: "3.18".to_owned(),
+        };
+        let reverse = Parameters {
+            protocol: Protocol::Sctp,
+            direction: StreamDirection::Reverse,
+            ..all.clone()
+        };
+        for parameters in [all, reverse] {
+            let decoded = Parameters::decode(parameters.encode().as_bytes());
+            assert_eq!(decoded, Ok(parameters));
+        }
+        let least = Parameters {
+            time: 10.0,
+            parallel: 1,
+            pacing_timer: 1000,
+            client_version: "3.18".to_owned(),
+            ..Parameters::default()
+        };
+        let expected = "{\"tcp\":true,\"omit\":0,\"time\":10,\"num\":0,\"blockcount\":0,\
+                        \"parallel\":1,\"len\":0,\"pacing_timer\":1000,\
+                        \"client_version\":\"3.18\"}";
+        assert_eq!(least.encode(), expected);
+    }
+
+    #[test]
     fn absurd_values_are_one_clear_error() {
         for (text, message) in [
             ("[]", "a message is not a JSON object"),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use netperf_wire::iperf2::{
-    ANSWER_LEN, Amount, BLOCK_TIMES_LEN, BlockTimes, ClientHeader, Datagram, DatagramLayout,
+    ANSWER_LEN, Amount, BLOCK_TIMES_LEN, BlockTimes, ClientHeader, Datagram, DatagramLayout, Flags,
     HeaderAnswer, Iperf2Error, MOST_KEY, Opening, REPORT_LEN, STAMP, ServerReport, UdpHeader,
     VERSION, WireTime,
 };
@@ -315,6 +315,23 @@ fn numbers_of_both_layouts_keep_their_sign() {
     let only_sign = Datagram::decode(&0x8000_0005_u32.to_be_bytes(), DatagramLayout::Classic);
     assert_eq!(only_sign.map(|one| one.number), Some(-5));
     assert_eq!(Datagram::decode(&[1, 2, 3], DatagramLayout::Classic), None);
+}
+
+#[test]
+fn a_datagram_of_iperf_2_1_has_a_header_only_if_it_is_extended() {
+    let header = |layout: DatagramLayout, flags: u32| {
+        let stamp = layout.stamp();
+        let mut bytes = vec![0; 200];
+        bytes[stamp..stamp + 4].copy_from_slice(&flags.to_be_bytes());
+        UdpHeader::decode(&bytes, layout).map(|found| found.header.extension.is_some())
+    };
+    let extend = Flags::EXTEND.bits();
+    assert_eq!(header(DatagramLayout::Modern, extend), Some(true));
+    assert_eq!(header(DatagramLayout::Modern, 0), None);
+    assert_eq!(header(DatagramLayout::Classic, 0), Some(false));
+    assert_eq!(header(DatagramLayout::Classic, extend), Some(true));
+    let digits = u32::from_be_bytes(*b"0123");
+    assert_eq!(header(DatagramLayout::Classic, digits), None);
 }
 
 proptest! {

@@ -121,8 +121,7 @@ fn spread(root: &Path, allowed: &[u32]) -> Vec<u32> {
             let sibling = before.iter().filter(|core| **core == place.core).count();
             // In order, so that CPUs of a core follow each other.
             before.dedup();
-            let core = before.len() - usize::from(sibling > 0);
-            (sibling, core, *place)
+            (sibling, before.len(), *place)
         })
         .collect();
     ranked.sort_unstable();

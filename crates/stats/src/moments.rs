@@ -111,6 +111,8 @@ mod tests {
         assert!(close(variance(&[1.0, 2.0, 6.0]).unwrap(), 7.0));
         assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(range(&[4.0, -1.0, 2.0]), Some((-1.0, 4.0)));
+        assert_eq!(range(&[]), None);
     }
 
     #[test]

@@ -183,6 +183,20 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_of_unrelated_batches_has_a_degree_of_freedom_less_than_there_are() {
+        let values: Vec<f64> = (0..90).map(|at| f64::from(at * at % 11)).collect();
+        let found = of_mean(&values, 0.95).unwrap();
+        let means = batches(&values, found.batch);
+        let k = count(found.batches);
+        assert!(corrected(lag_one(&means), k) <= 0.0, "{found:?}");
+        let quantile = found.half_width / found.error;
+        assert!(
+            (quantile - t_quantile(0.95, k - 1.0)).abs() < 1e-9,
+            "{found:?}"
+        );
+    }
+
+    #[test]
     fn a_constant_series_is_certain() {
         let found = of_mean(&[7.0; 100], 0.95).unwrap();
         assert!(found.half_width.abs() < 1e-12);

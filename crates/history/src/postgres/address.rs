@@ -392,6 +392,7 @@ mod tests {
             assert!(!line.contains("geheim"), "{line}");
         }
         let shown = format!("{:?}", read("u:geheim@h/d").unwrap());
+        assert!(shown.contains("password: Some(Secret)"), "{shown}");
         assert!(!shown.contains("geheim"), "{shown}");
     }
 

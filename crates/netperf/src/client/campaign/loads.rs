@@ -263,11 +263,16 @@ fn text(file: &mut File) -> String {
     read.map_or_else(|_| String::new(), |_| text)
 }
 
-/// The last line of messages; `None` without any.
+/// The reason in the messages of netperf; `None` without any.
 fn text_of_lines(file: &mut File) -> Option<String> {
-    let text = text(file);
-    let last = text.lines().rfind(|line| !line.trim().is_empty())?;
-    Some(netperf_web::escape::line(last))
+    reason(&text(file)).map(netperf_web::escape::line)
+}
+
+/// The last line before the one that tells what was measured until a failure.
+fn reason(text: &str) -> Option<&str> {
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let is_reason = |line: &&str| !line.starts_with("netperf: incomplete: ");
+    lines().rfind(is_reason).or_else(|| lines().next_back())
 }
 
 #[cfg(test)]
@@ -287,6 +292,14 @@ mod tests {
                 cooldown: 250_000_000,
             },
         }
+    }
+
+    #[test]
+    fn the_reason_of_a_failure_is_not_what_was_measured_before_it() {
+        let text = "netperf: a doubt\nnetperf: lost netserver\nnetperf: incomplete: 6 bytes\n\n";
+        assert_eq!(reason(text), Some("netperf: lost netserver"));
+        let only = "netperf: incomplete: 6 bytes";
+        assert_eq!((reason(only), reason(" \n")), (Some(only), None));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A client behind a router that translates addresses and lets one port through.
 
 use crate::net::{self, Namespace};
-use crate::require::require;
+use crate::require;
 use crate::{Place, eventually};
 
 /// Three machines in a row: a client, a router and a server.
@@ -24,8 +24,7 @@ impl BehindNat {
 
     /// Makes them, joined. `None`, after saying so, where nothing here can translate.
     pub fn new() -> Option<Self> {
-        let tool = net::runs("nft", "-v");
-        if !require(tool, "nft", "install nftables") {
+        if !require::nft() {
             return None;
         }
         net::sweep();

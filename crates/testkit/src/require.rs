@@ -5,6 +5,8 @@
 
 use std::io::Write as _;
 
+use crate::net;
+
 /// Says whether the test can go on; see the module.
 ///
 /// # Panics
@@ -58,4 +60,9 @@ pub fn root() -> bool {
         "root",
         "run as root, which makes private networks",
     ) && require(crate::net::available(), "`ip netns`", "install iproute2")
+}
+
+/// True if nft(8) is there, to count and drop packets.
+pub fn nft() -> bool {
+    require(net::runs("nft", "-v"), "nft", "install nftables")
 }

@@ -304,7 +304,7 @@ impl Forger {
 
 #[test]
 fn threat_model_requests_with_a_forged_source_are_neither_answered_nor_counted_netns() {
-    if !require::root() {
+    if !require::root() || !require::nft() {
         return;
     }
     let forger = Forger::new();
@@ -333,7 +333,7 @@ fn threat_model_requests_with_a_forged_source_are_neither_answered_nor_counted_n
 
 #[test]
 fn a_forged_datagram_to_the_port_of_the_control_connection_is_not_answered_netns() {
-    if !require::root() {
+    if !require::root() || !require::nft() {
         return;
     }
     let forger = Forger::new();

@@ -490,7 +490,7 @@ const VICTIM: &str = "198.18.0.9";
 
 #[test]
 fn threat_model_a_forged_source_gets_no_more_bytes_than_it_seems_to_have_sent_netns() {
-    if !require::root() {
+    if !require::root() || !require::nft() {
         return;
     }
     let hosts = TwoHosts::new();

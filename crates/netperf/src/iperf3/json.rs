@@ -405,7 +405,8 @@ impl Json<'_> {
     fn sums(&self, group: SumGroup, ends: &[Ends]) -> Vec<(&'static str, JsonNode)> {
         let all = |of: fn(&Ends) -> (StreamFigures, f64)| {
             let figures: Vec<StreamFigures> = ends.iter().map(|ends| of(ends).0).collect();
-            let end = ends.first().map(|ends| of(ends).1);
+            // Until the last of them has ended: iperf3 3.12 takes one of the streams.
+            let end = ends.iter().map(|ends| of(ends).1).reduce(f64::max);
             (sum(&figures), end.unwrap_or_default())
         };
         let (sent, end) = all(|ends| ends.sent);

@@ -286,10 +286,11 @@ impl TextView {
                 others.extend(known);
             }
             if self.parameters.parallel > 1 {
-                let first = group.positions.clone().next().unwrap_or(0);
-                let end = totals.ends.get(first).copied().unwrap_or_default();
+                let ends = group.positions.clone().filter_map(|at| totals.ends.get(at));
+                let end = ends.copied().fold(0.0, f64::max);
                 let figures: Vec<StreamFigures> = others.iter().map(|(one, _)| *one).collect();
-                let other = others.first().map(|(_, end)| (sum(&figures), *end));
+                let last = others.iter().map(|(_, end)| *end).reduce(f64::max);
+                let other = last.map(|end| (sum(&figures), end));
                 text.push_str(&self.last_rows("SUM", &group, (sum(&own), end), other));
             }
         }

@@ -16,6 +16,9 @@ pub struct SoFar<'a> {
     pub partial: Option<&'a Iteration>,
 }
 
+/// How the line of [`incomplete`] begins.
+pub const INCOMPLETE: &str = "netperf: incomplete: ";
+
 /// The line, for standard error, that tells what netperf measured of an iteration that
 /// failed; empty where that is nothing. It is never on standard output: a script must not
 /// take it for a result.
@@ -47,7 +50,7 @@ pub fn incomplete(plan: &TestPlan, so_far: SoFar<'_>) -> String {
         several => format!("; the {several} iterations before it were complete"),
     };
     format!(
-        "netperf: incomplete: {} in {:.2} s by netperf's count, and nothing is known of \
+        "{INCOMPLETE}{} in {:.2} s by netperf's count, and nothing is known of \
          netserver's{before}\n",
         counted.join(" and "),
         run.elapsed

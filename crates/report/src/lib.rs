@@ -34,7 +34,7 @@ pub mod view;
 use netperf_model::{Format, Outcome, ReportPlan, TestPlan};
 
 pub use banner::banner;
-pub use incomplete::{SoFar, incomplete};
+pub use incomplete::{INCOMPLETE, SoFar, incomplete};
 pub use interim::{interim_line, interim_work};
 pub use selection::{Needs, Selection, SelectionError};
 pub use until::percent;

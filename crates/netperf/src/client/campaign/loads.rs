@@ -271,7 +271,7 @@ fn text_of_lines(file: &mut File) -> Option<String> {
 /// The last line before the one that tells what was measured until a failure.
 fn reason(text: &str) -> Option<&str> {
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
-    let is_reason = |line: &&str| !line.starts_with("netperf: incomplete: ");
+    let is_reason = |line: &&str| !line.starts_with(netperf_report::INCOMPLETE);
     lines().rfind(is_reason).or_else(|| lines().next_back())
 }
 

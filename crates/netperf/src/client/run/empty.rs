@@ -67,7 +67,9 @@ pub(super) fn failure(
     around: Surroundings,
 ) -> Option<String> {
     let cause = cause(plan, hosts, agreed, runs, around)?;
-    if has_connection(plan) || elsewhere::explanation(plan).is_some() || plan.remote.one_port {
+    let is_late = || runs.iter().any(|run| comes_late(plan, run));
+    let is_elsewhere = || elsewhere::explanation(plan).is_some() || plan.remote.one_port;
+    if has_connection(plan) || is_late() || is_elsewhere() {
         return Some(cause);
     }
     Some(format!("{cause}: {}", blocked::advice(plan)))
@@ -152,13 +154,17 @@ fn comes_late(plan: &TestPlan, run: &Iteration) -> bool {
     let (local, remote) = (&run.local.tally, &remote.tally);
     let there = plan.flow.sends && local.bytes_sent > 0 && remote.bytes_received == 0;
     let back = plan.flow.receives && remote.bytes_sent > 0 && local.bytes_received == 0;
-    plan.transport.row().reliable && plan.transport.is_connected() && (there || back)
+    goes_over_connections(plan) && (there || back)
+}
+
+fn goes_over_connections(plan: &TestPlan) -> bool {
+    plan.transport.row().reliable && plan.transport.is_connected()
 }
 
 /// Returns true if the test has a connection from its beginning on, which no firewall blocks.
 fn has_connection(plan: &TestPlan) -> bool {
     let opens_more = plan.flow.connects || plan.test.counts_connections();
-    plan.transport.row().reliable && plan.transport.is_connected() && !opens_more
+    goes_over_connections(plan) && !opens_more
 }
 
 /// Data that arrived in none of the runs.

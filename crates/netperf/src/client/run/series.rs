@@ -12,6 +12,7 @@ use netperf_os::alarm;
 use netperf_report::document::WarningText;
 use netperf_report::format::json;
 
+use super::session::RESULTS;
 use super::{
     IterationResult, TestRun, arrivals, doubts, drops, empty, identifier, implausible, trial,
 };
@@ -173,10 +174,10 @@ fn unknown_result(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
     let last = runs.last();
     let lacks = last.is_some_and(|run| figures::lacks_result(plan, run));
     lacks.then(|| {
-        Warning::Imprecise(
-            "netserver's result did not come within 3 s of the signal: what arrived there is unknown"
-                .to_owned(),
-        )
+        Warning::Imprecise(format!(
+            "netserver's result did not come within {} s of the signal: what arrived there is unknown",
+            RESULTS.as_secs()
+        ))
     })
 }
 

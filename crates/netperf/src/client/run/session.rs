@@ -24,7 +24,7 @@ use crate::link::ControlLink;
 use crate::output::Failure;
 
 /// Time limit for netserver's results after the end of the run.
-const RESULTS: Duration = Duration::from_secs(3);
+pub(super) const RESULTS: Duration = Duration::from_secs(3);
 /// The same after the user has ended a run whose figures are netperf's own.
 const IMPATIENT: Duration = Duration::from_millis(500);
 /// Additional run time of a netserver that does not learn of the end.

@@ -59,7 +59,7 @@ pub fn root() -> bool {
         is_root(),
         "root",
         "run as root, which makes private networks",
-    ) && require(crate::net::available(), "`ip netns`", "install iproute2")
+    ) && require(net::available(), "`ip netns`", "install iproute2")
 }
 
 /// True if nft(8) is there, to count and drop packets.

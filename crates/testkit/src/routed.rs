@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::net::{self, Namespace};
-use crate::require::{require, root};
+use crate::require::{nft, require, root};
 use crate::{Netserver, Place, Programs, eventually};
 
 /// Length of a full Ethernet frame without its checksum, in bytes.
@@ -107,10 +107,8 @@ impl RoutedLink {
     /// Creates the hosts, with the same bottleneck in both directions. `None`, after saying so,
     /// where root or a program is missing; see [`require`].
     pub fn new(both: Bottleneck) -> Option<Self> {
-        let present = |program: &str| net::runs(program, "--version");
-        let usable = root()
-            && require(present("ethtool"), "ethtool", "install ethtool")
-            && require(present("nft"), "nft", "install nftables");
+        let ethtool = || net::runs("ethtool", "--version");
+        let usable = root() && require(ethtool(), "ethtool", "install ethtool") && nft();
         usable.then(|| Self::created(both))
     }
 

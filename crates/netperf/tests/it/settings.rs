@@ -48,7 +48,7 @@ const CASES: &[Case] = &[
     Named("wait", "--wait abc", "--wait"),
     InForce(
         "bidirectional",
-        "-t TCP_STREAM --bidirectional same --count 100",
+        "-t TCP_STREAM --bidirectional same",
         &[("/test/bidirectional", "\"same\"")],
     ),
     Named("bidirectional", "--bidirectional xyz", "--bidirectional"),

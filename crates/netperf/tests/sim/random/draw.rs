@@ -114,6 +114,22 @@ impl Case {
         }
     }
 
+    /// Whether the client has this word.
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.client.words.iter().any(|one| one == word)
+    }
+
+    /// The client's word behind this one.
+    pub(super) fn after(&self, word: &str) -> Option<&str> {
+        let place = self.client.words.iter().position(|one| one == word)?;
+        self.client.words.get(place + 1).map(String::as_str)
+    }
+
+    /// Whether no program gets a signal.
+    pub(super) const fn is_undisturbed(&self) -> bool {
+        self.client.signal.is_none() && self.server.signal.is_none()
+    }
+
     /// The simulation of the case.
     pub(super) fn simulation(&self) -> Simulation {
         let (server, client) = (self.server.clone(), self.client.clone());

@@ -169,16 +169,14 @@ fn rate(case: &Case, client: &SimFinished, values: &Values) -> Option<String> {
 
 /// A figure that `--until 20%` calls known is within that of what the link carries.
 fn known_figure(case: &Case, client: &SimFinished, values: &Values) -> Option<String> {
-    let words = |one: &str| case.client.words.iter().any(|word| word == one);
-    let undisturbed = case.client.signal.is_none() && case.server.signal.is_none();
     // A connection over a long path is still getting faster, and lost packets slow it down.
     let is_plain = case.link.loss == 0.0 && case.link.delay < Duration::from_millis(50);
-    if !(words("--until") && undisturbed && is_plain && client.stderr.is_empty()) {
+    if !(case.has("--until") && case.is_undisturbed() && is_plain && client.stderr.is_empty()) {
         return None;
     }
     // Headers of IP and of TCP or UDP.
     let payload = match case.test {
-        "UDP_STREAM" if words("100") => 100.0 / 128.0,
+        "UDP_STREAM" if case.has("100") => 100.0 / 128.0,
         _ => 0.97,
     };
     let expected = bits_per_second(case) / 1e6 * payload;
@@ -190,16 +188,14 @@ fn known_figure(case: &Case, client: &SimFinished, values: &Values) -> Option<St
 
 /// No more transactions than round trips.
 fn transactions(case: &Case, values: &Values) -> Option<String> {
-    if !case.test.ends_with("RR") || case.client.words.iter().any(|word| word == "--rate") {
+    if !case.test.ends_with("RR") || case.has("--rate") {
         return None;
     }
     let rate = values.number("THROUGHPUT");
     let round_trip = case.link.delay.as_secs_f64() * 2.0;
     let most = f64::from(case.flows) / round_trip;
     let is_possible = rate <= most * MARGIN;
-    let small = !case.client.words.iter().any(|word| word == "-r");
-    let undisturbed = case.client.signal.is_none() && case.server.signal.is_none();
-    let lossless = case.link.loss == 0.0 && undisturbed && small;
+    let lossless = case.link.loss == 0.0 && case.is_undisturbed() && !case.has("-r");
     // A response may take several packets, and the last are not over when the time is.
     let expected = most - f64::from(case.flows) * 2.0 / f64::from(case.length);
     let is_whole = case.test != "TCP_RR" && case.test != "UDP_RR" || rate > expected * 0.9;
@@ -232,20 +228,19 @@ fn iperf3_figures(case: &Case, client: &SimFinished) -> Vec<String> {
         .as_f64()
         .unwrap_or(0.0);
     let mut list = Vec::new();
-    let words = |one: &str| case.client.words.iter().any(|word| word == one);
-    let whole = if words("-R") { received } else { sent };
+    let whole = if case.has("-R") { received } else { sent };
     if sum != whole {
         list.push(format!("intervals have {sum} bytes, the whole {whole}"));
     }
     // What was sent in the omitted part may arrive in the part that counts.
-    if received > sent && !words("-O") {
+    if received > sent && !case.has("-O") {
         list.push(format!("{received} bytes received of {sent}"));
     }
     let most = bits_per_second(case) * MARGIN;
-    if rate > most + 400_000.0 && !words("-O") {
+    if rate > most + 400_000.0 && !case.has("-O") {
         list.push(format!("{rate} bit/s received over a link of {most}"));
     }
-    if words("-R") && !words("-O") {
+    if case.has("-R") && !case.has("-O") {
         list.extend(iperf3_intervals(case, &document));
     }
     list.extend(iperf3_asked(case, sent, end));
@@ -272,26 +267,14 @@ fn iperf3_intervals(case: &Case, document: &Value) -> Vec<String> {
 
 /// No more than the rate that was asked for, and two blocks.
 fn iperf3_asked(case: &Case, sent: u64, end: &Value) -> Option<String> {
-    let after = |word: &str| {
-        let place = case.client.words.iter().position(|one| one == word)?;
-        case.client.words.get(place + 1)
-    };
-    let asked = match after("-b")?.as_str() {
+    let asked = match case.after("-b")? {
         "300K" => 3e5,
         "2M" => 2e6,
         other => panic!("a rate of {other}"),
     };
-    let block = if after("-l").is_some() {
-        8192.0
-    } else {
-        131_072.0
-    };
+    let block = if case.has("-l") { 8192.0 } else { 131_072.0 };
     let seconds = end["sum_sent"]["seconds"].as_f64()?;
-    let both = if case.client.words.iter().any(|word| word == "--bidir") {
-        2.0
-    } else {
-        1.0
-    };
+    let both = if case.has("--bidir") { 2.0 } else { 1.0 };
     let most = f64::from(case.flows) * both * (asked / 8.0 * seconds * MARGIN + 2.0 * block);
     #[expect(clippy::cast_precision_loss, reason = "a simulation sends little")]
     let is_more = sent as f64 > most;
@@ -300,8 +283,8 @@ fn iperf3_asked(case: &Case, sent: u64, end: &Value) -> Option<String> {
 
 /// Rows of iperf 2 in CSV: rates and bytes that are possible.
 fn iperf2_figures(case: &Case, client: &SimFinished, own: Carried) -> Vec<String> {
-    let undisturbed = case.client.signal.is_none() && case.server.signal.is_none();
-    if case.pairing == Pairing::OurServer || client.end.status() != Some(0) || !undisturbed {
+    let ended_well = client.end.status() == Some(0) && case.is_undisturbed();
+    if case.pairing == Pairing::OurServer || !ended_well {
         return Vec::new();
     }
     let rows: Vec<Iperf2Row> = client.stdout.lines().filter_map(Iperf2Row::of).collect();

@@ -49,7 +49,7 @@ pub(super) enum Pairing {
 }
 
 /// A run, as it was drawn.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Case {
     pub(super) seed: u32,
     pub(super) tool: Tool,
@@ -62,12 +62,16 @@ pub(super) struct Case {
     pub(super) flows: u32,
     pub(super) server: SimProcess,
     pub(super) client: SimProcess,
+    /// A peer in between that breaks one message.
+    pub(super) peer: Option<SimProcess>,
 }
 
 /// When the client starts.
 const START: Duration = Duration::from_secs(1);
 /// A run ends within its length and this time.
-pub(super) const PATIENCE: Duration = Duration::from_secs(70);
+const PATIENCE: Duration = Duration::from_secs(70);
+/// The same where the server may never answer: a stock netserver may calibrate its CPUs first.
+const PATIENCE_WITH_PEER: Duration = Duration::from_secs(170);
 
 /// Words that select what is judged.
 const KEYS: &str = "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,LOCAL_BYTES_SENT,LOCAL_BYTES_RECVD,\
@@ -101,6 +105,7 @@ impl Case {
         let (server, client) = programs(tool, pairing, ours, test);
         let client = SimProcess::new(&client, &words);
         let (server, client) = with_fault(&mut dice, length, server, client);
+        let (server, peer) = with_peer(&mut dice, tool, pairing, server);
         Self {
             seed,
             tool,
@@ -111,6 +116,7 @@ impl Case {
             flows,
             server,
             client,
+            peer,
         }
     }
 
@@ -125,18 +131,28 @@ impl Case {
         self.client.words.get(place + 1).map(String::as_str)
     }
 
-    /// Whether no program gets a signal.
+    /// Whether no program gets a signal, and no message is broken.
     pub(super) const fn is_undisturbed(&self) -> bool {
-        self.client.signal.is_none() && self.server.signal.is_none()
+        self.client.signal.is_none() && self.server.signal.is_none() && self.peer.is_none()
+    }
+
+    /// A run ends within its length and this time.
+    pub(super) const fn patience(&self) -> Duration {
+        if self.peer.is_some() {
+            PATIENCE_WITH_PEER
+        } else {
+            PATIENCE
+        }
     }
 
     /// The simulation of the case.
     pub(super) fn simulation(&self) -> Simulation {
         let (server, client) = (self.server.clone(), self.client.clone());
         let mut simulation = Simulation::of_two(self.link, server, client).seeded(self.seed);
+        simulation.hosts[1].processes.extend(self.peer.clone());
         simulation.counts_bytes = true;
         let length = Duration::from_secs(self.length.into());
-        simulation.length = START + length + PATIENCE + START;
+        simulation.length = START + length + self.patience() + START;
         simulation
     }
 
@@ -158,7 +174,7 @@ impl fmt::Display for Case {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             out,
-            "seed {}: {:?} {:?}: {} {} | {} Mbit/s, {:?}, loss {}{}",
+            "seed {}: {:?} {:?}: {} {} | {} Mbit/s, {:?}, loss {}{}{}",
             self.seed,
             self.tool,
             self.pairing,
@@ -171,6 +187,10 @@ impl fmt::Display for Case {
                 (Some((at, signal)), _) => format!(" | {signal} at {at:?}"),
                 (_, Some((at, signal))) => format!(" | server: {signal} at {at:?}"),
                 (None, None) => String::new(),
+            },
+            match &self.peer {
+                Some(peer) => format!(" | {}", peer.words.join(" ")),
+                None => String::new(),
             }
         )
     }
@@ -286,6 +306,59 @@ fn with_fault(
         4 => (server.signalled(at, "SIGKILL"), client),
         _ => (server, client),
     }
+}
+
+/// Seconds by which a late message is late.
+const LATE: [u32; 3] = [1, 6, 20];
+
+/// A peer that breaks a message of the control connection, in some cases without a signal. The
+/// server then listens at the next port.
+fn with_peer(
+    dice: &mut Dice,
+    tool: Tool,
+    pairing: Pairing,
+    server: SimProcess,
+) -> (SimProcess, Option<SimProcess>) {
+    let drawn = dice.below(6) == 0;
+    // An original client is not judged, and iperf 2 has no control connection.
+    let is_judged = pairing != Pairing::OurServer && tool != Tool::Iperf2;
+    if !drawn || !is_judged || server.signal.is_some() {
+        return (server, None);
+    }
+    let (port, size, words, most) = match tool {
+        // Data comes from the client's host, and control messages from the peer on this one.
+        Tool::Netperf if pairing == Pairing::Ours => (12865, 656, "--data-peers any", 4),
+        Tool::Netperf => (12865, 656, "", 2),
+        Tool::Iperf3 | Tool::Iperf2 => (5201, 0, "", 6),
+    };
+    let fault = dice.one_of(&[
+        "stall",
+        "late",
+        "half-close",
+        "reset",
+        "dribble",
+        "garbage",
+        "short",
+        "twice",
+    ]);
+    let towards = dice.one_of(&["client", "client", "server"]);
+    let number = 1 + dice.below(most);
+    let late = dice.one_of(&LATE);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts/faulty_peer.py");
+    let peer = SimProcess::new(
+        Path::new("/usr/bin/python3"),
+        &format!(
+            "{} {port} {} {size} {towards} {number} {fault} {late}",
+            script.display(),
+            port + 1
+        ),
+    );
+    let mut server = server;
+    let more = format!("-p {} {words}", port + 1);
+    server
+        .words
+        .extend(more.split_whitespace().map(str::to_owned));
+    (server, Some(peer))
 }
 
 /// The server, and the file of the client.

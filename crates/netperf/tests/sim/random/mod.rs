@@ -1,10 +1,12 @@
 //! Random simulated runs, each from a seed, judged by what must hold of every run.
 //!
 //! `NETPERF_SIM_RUNS` is their number (100), `NETPERF_SIM_FIRST` the first seed (1). A seed that
-//! fails is repeated with `just lab-shadow seed NUMBER`.
+//! fails is repeated with `just lab-shadow seed NUMBER`, and the simplest case found that fails
+//! with the steps to it (`NETPERF_SIM_STEPS`) behind the number.
 
 mod draw;
 mod judge;
+mod simpler;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -17,6 +19,8 @@ use draw::Case;
 const RUNS: u32 = 100;
 /// Simulations at the same time. Each has two threads of its own.
 const TOGETHER: usize = 4;
+/// Failed cases that are made simpler.
+const SIMPLIFIED: u32 = 5;
 
 fn number(variable: &str, default: u32) -> u32 {
     environment(variable)
@@ -24,25 +28,38 @@ fn number(variable: &str, default: u32) -> u32 {
         .unwrap_or(default)
 }
 
-/// Runs a seed, and returns what is wrong with the run.
-fn complaints_of(seed: u32) -> Vec<String> {
-    let case = Case::draw(seed, &ours!());
+/// Runs a case: what is wrong with it, and all that was printed.
+fn judged(case: &Case) -> (Vec<String>, String) {
     let ran = std::panic::catch_unwind(|| {
         let run = case.simulation().run();
-        (judge::complaints(&case, &run), run.account())
+        (judge::complaints(case, &run), run.account())
     });
-    let (complaints, run) = ran.unwrap_or_else(|_| {
+    ran.unwrap_or_else(|_| {
         let complaint = "the simulator did not end in time, or its output cannot be read";
         (vec![complaint.to_owned()], String::new())
-    });
+    })
+}
+
+/// Runs a seed, and returns what is wrong with the run; of the first few that fail, in the simplest
+/// case that fails.
+fn complaints_of(seed: u32, failed: &AtomicU32) -> Vec<String> {
+    let steps = environment("NETPERF_SIM_STEPS").unwrap_or_default();
+    let case = Case::draw(seed, &ours!()).after_steps(&steps);
+    let (complaints, run) = judged(&case);
     if complaints.is_empty() {
         return complaints;
     }
     let mut account = vec![case.to_string()];
     account.extend(complaints.iter().map(|complaint| format!("  {complaint}")));
-    account.push(format!("  repeat it: just lab-shadow seed {seed}"));
+    account.push(format!("  repeat it: just lab-shadow seed {seed} {steps}"));
     if number("NETPERF_SIM_RUNS", RUNS) == 1 {
         account.push(run);
+    } else if failed.fetch_add(1, Ordering::Relaxed) < SIMPLIFIED {
+        let fails = |case: &Case| !judged(case).0.is_empty();
+        let (simplest, steps) = simpler::simplest(&case, fails);
+        let steps = steps.join(",");
+        account.push(format!("  simplest: just lab-shadow seed {seed} {steps}"));
+        account.push(format!("  {simplest}"));
     }
     account
 }
@@ -55,7 +72,7 @@ fn random_runs_hold_what_every_run_must() {
     let first = number("NETPERF_SIM_FIRST", 1);
     let end = first + number("NETPERF_SIM_RUNS", RUNS);
     let next = AtomicU32::new(first);
-    let failed = Mutex::new(BTreeMap::new());
+    let (failed, failures) = (Mutex::new(BTreeMap::new()), AtomicU32::new(0));
     std::thread::scope(|scope| {
         for _ in 0..TOGETHER {
             scope.spawn(|| {
@@ -64,7 +81,7 @@ fn random_runs_hold_what_every_run_must() {
                     if seed >= end {
                         return;
                     }
-                    let account = complaints_of(seed);
+                    let account = complaints_of(seed, &failures);
                     if !account.is_empty() {
                         note(&account.join("\n"));
                         failed.lock().expect("the list").insert(seed, account);

@@ -8,13 +8,16 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_os::sctp::{self, AssociationId};
 use netperf_os::wait::{Interest, ready};
-use netperf_os::{SockRef, Socket, sockopt, tcp};
+use netperf_os::{SockRef, Socket, alarm, sockopt, tcp};
 use netperf_transport::llc2;
 use netperf_transport::meeting::Parting;
 
 use crate::stop::{Lost, control_end};
 
-/// Time without progress of the send queue that counts as a loss.
+/// Time for which a netserver that is not heard at the end of a test is waited for: a link or a
+/// host may be back by then. Not after a signal from outside, because the user waits.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+/// Time without progress of the send queue that counts as a loss, where nothing is waited for.
 pub(crate) const NO_PROGRESS: Duration = Duration::from_millis(2000);
 /// Time limit for data on its way to netperf when the time is over.
 pub(crate) const DRAIN: Duration = Duration::from_millis(250);
@@ -50,6 +53,41 @@ const QUEUE_LOOK: Duration = Duration::from_millis(1);
 pub(crate) fn longest_rest(data: BorrowedFd<'_>) -> Duration {
     let after = tcp::info(data).map_or(Duration::ZERO, |info| info.retransmits_after());
     NO_PROGRESS + after * 2
+}
+
+/// Longest time without progress before a loss, of a connection that rests this long by itself:
+/// longer where a control connection says whether the host is gone.
+pub(crate) fn longest_outage(rest: Duration, has_control: bool) -> Duration {
+    if has_control && !alarm::stopped_by_user() {
+        rest.max(PATIENCE)
+    } else {
+        rest
+    }
+}
+
+/// When the wait for the end of connections is over, by the time since it began: something moves
+/// past the point where netserver stops by itself. An outage does not count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndLimit(Duration);
+
+impl EndLimit {
+    pub(crate) const fn new() -> Self {
+        Self(AT_MOST)
+    }
+
+    /// Whether it is over after this time, with nothing moved for `rest` of it.
+    pub(crate) fn is_over(&mut self, elapsed: Duration, rest: Duration) -> bool {
+        let outage = rest >= SILENCE && elapsed < PATIENCE && !alarm::stopped_by_user();
+        if outage {
+            self.0 = elapsed + AT_MOST;
+        }
+        elapsed >= self.0
+    }
+}
+
+/// Time in which a host that is not heard has to answer probes.
+pub(crate) fn patience() -> Duration {
+    longest_outage(Duration::ZERO, true)
 }
 
 /// Longest round trip of a connection; zero if unknown.
@@ -126,13 +164,15 @@ impl<'a> LossWatch<'a> {
         let gone = self.control.and_then(|control| {
             let silence = tcp::silence(data).unwrap_or_default();
             if !self.demanded && silence >= SILENCE {
-                sockopt::demand_signs_of_life(control, round_trip(data));
+                sockopt::demand_signs_of_life(control, round_trip(data), patience());
                 self.demanded = true;
             }
             control_end(control)
         });
         let rest = self.rest();
-        let stands = || rest >= NO_PROGRESS && rest >= longest_rest(data);
+        let has_control = self.control.is_some();
+        let stands =
+            || rest >= NO_PROGRESS && rest >= longest_outage(longest_rest(data), has_control);
         gone.or_else(|| stands().then(|| lost(queued)))
     }
 }
@@ -237,7 +277,8 @@ fn drain(socket: &Socket, control: Option<BorrowedFd<'_>>) -> (Drained, Duration
     let start = clock::now();
     let mut watch = LossWatch::new(control);
     let mut scrap = [0; 65_536];
-    while start.elapsed() < AT_MOST {
+    let mut limit = EndLimit::new();
+    while !limit.is_over(start.elapsed(), watch.rest()) {
         match ready(socket.as_fd(), Interest::Read, LOOK) {
             Ok(true) => match netperf_os::io::recv(socket.as_fd(), &mut scrap) {
                 Ok(0) => return closed,

@@ -53,6 +53,7 @@ mod timing;
 pub mod workload;
 
 pub use error::{EngineError, Operation};
+pub use finish::PATIENCE;
 pub use netperf_transport::meeting::EndMark;
 pub use report::EndReport;
 pub use role::{Client, Role, Server};

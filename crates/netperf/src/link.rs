@@ -7,14 +7,17 @@ use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::time::Duration;
 
+use netperf_cli::OutputStream;
 use netperf_engine::EndMark;
 use netperf_measure::clock::{self, Moment};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, readable_of, ready};
-use netperf_os::{Socket, tcp};
+use netperf_os::{Socket, alarm, tcp};
 use netperf_session::driver::{Link, LinkEvent};
 use netperf_transport::secure::{Channel, NoChannel};
 use netperf_wire::{FRAME_LEN, Frame};
+
+use crate::output;
 
 /// Time limit for sending one message.
 const SEND_WITHIN: Duration = Duration::from_secs(20);
@@ -30,12 +33,32 @@ const PROBES: i32 = 8;
 const GIVE_UP: i32 = 2667;
 /// Interval of repeated end marks until netserver answers.
 const REPEAT: Duration = Duration::from_millis(50);
+/// Time for an answer after a signal from outside.
+const AFTER_SIGNAL: Duration = Duration::from_millis(700);
+/// Interval between looks for a signal from outside.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The wait for netserver's results, which a signal from outside shortens.
+#[derive(Debug)]
+pub(crate) struct ResultsWait {
+    /// Time left after a signal.
+    pub(crate) after_signal: Duration,
+    /// When that is over, once the signal was seen.
+    pub(crate) by: Option<Moment>,
+    /// Line for a person who waits for longer than this.
+    pub(crate) notice: Option<(Duration, String)>,
+}
 
 /// A control connection.
 #[derive(Debug)]
 pub(crate) struct ControlLink {
     socket: Rc<Socket>,
     end_mark: Option<EndMark>,
+    results: Option<ResultsWait>,
+    /// Whether a signal from outside ends each wait.
+    interruptible: bool,
+    /// When waits end after a signal that was seen.
+    signalled_by: Option<Moment>,
     /// Deadline for all messages, if set.
     by: Option<Moment>,
     /// Encryption, if enabled.
@@ -49,6 +72,9 @@ impl ControlLink {
         Self {
             socket,
             end_mark: None,
+            results: None,
+            interruptible: false,
+            signalled_by: None,
             by: None,
             channel: None,
             unread: None,
@@ -102,6 +128,8 @@ impl ControlLink {
     fn await_more(&mut self, left: Duration) -> io::Result<bool> {
         let wait = if self.end_mark.is_some() {
             left.min(REPEAT)
+        } else if self.interruptible {
+            left.min(LOOK)
         } else {
             left
         };
@@ -125,6 +153,43 @@ impl ControlLink {
     /// Repeats the datagram that marks the end while waiting for netserver.
     pub(crate) fn repeat_while_waiting(&mut self, end_mark: Option<EndMark>) {
         self.end_mark = end_mark;
+    }
+
+    /// Lets a signal from outside end each wait from now on.
+    pub(crate) fn heed_signals(&mut self) {
+        self.interruptible = true;
+    }
+
+    /// Whether a signal from outside came so long ago that a netserver at hand would have answered:
+    /// the test then begins, and ends at once with its result.
+    fn is_interrupted(&mut self) -> bool {
+        if self.results.is_some() || !self.interruptible || !alarm::stopped_by_user() {
+            return false;
+        }
+        let by = clock::now().plus(AFTER_SIGNAL + self.round_trip() * 2);
+        self.signalled_by.get_or_insert(by).left().is_zero()
+    }
+
+    /// Marks the wait for results, or its end.
+    pub(crate) fn await_results(&mut self, wait: Option<ResultsWait>) {
+        self.results = wait;
+    }
+
+    /// During the wait for results since `began`: an earlier deadline after a signal from outside,
+    /// and a line for a person who waits.
+    fn look_around(&mut self, began: Moment, deadline: Moment) -> Moment {
+        let Some(wait) = &mut self.results else {
+            return deadline;
+        };
+        let long = |(after, _): &mut (Duration, String)| began.elapsed() >= *after;
+        if let Some((_, line)) = wait.notice.take_if(long) {
+            output::say(OutputStream::Stderr, &line);
+        }
+        if !alarm::stopped_by_user() {
+            return deadline;
+        }
+        let by = *wait.by.get_or_insert(clock::now().plus(wait.after_signal));
+        deadline.min(by)
     }
 
     /// Enables keep-alive probes after this idle time. The kernel ends the connection if the
@@ -255,6 +320,10 @@ impl Link for ControlLink {
                     return Ok(LinkEvent::TimedOut(began.elapsed(), got));
                 }
                 if !self.await_more(left)? {
+                    if self.is_interrupted() {
+                        return Err(io::ErrorKind::Interrupted.into());
+                    }
+                    deadline = self.look_around(began, deadline);
                     continue;
                 }
                 taken = match self.take(&mut bytes[got..]) {

@@ -225,6 +225,9 @@ fn agreed(plan: &TestPlan, frame: &Frame) -> Transition {
 
 fn measured(plan: &TestPlan, agreement: &Agreement, frame: &Frame) -> Transition {
     check(Stage::Results, frame)?;
+    if *frame == *agreement.message {
+        return Err(SessionError::Repeated);
+    }
     let result = offer::results(plan, agreement.measures_cpu, frame)?;
     let next = appendix::begin(plan, result, frame);
     if let Ok(Next::Done(result)) = next {

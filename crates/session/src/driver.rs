@@ -33,7 +33,7 @@ pub trait Link {
     /// Waits for a whole message.
     ///
     /// # Errors
-    /// When the connection is broken.
+    /// When the connection is broken; `Interrupted` when a signal from outside ended the wait.
     fn receive(&mut self, within: Duration) -> std::io::Result<LinkEvent>;
 
     /// Gives all that is sent and received from now on this much time in all, whatever
@@ -201,6 +201,9 @@ impl<'a, L: Link> Conversation<'a, L> {
 
 #[expect(clippy::needless_pass_by_value, reason = "meant for map_err")]
 fn broken(error: std::io::Error) -> SessionError {
+    if error.kind() == std::io::ErrorKind::Interrupted {
+        return SessionError::Interrupted;
+    }
     let text = error.to_string();
     // The error number that Rust appends is removed.
     let words = text.split(" (os error ").next().unwrap_or_default();

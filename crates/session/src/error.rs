@@ -58,6 +58,9 @@ pub enum SessionError {
     /// No answer within this time.
     #[error("no answer from netserver within {}", whole_or_tenths(*.0))]
     NoAnswer(Duration),
+    /// A signal from outside came first.
+    #[error("interrupted before netserver answered")]
+    Interrupted,
     /// A part of an answer within this time.
     #[error(
         "only {got} bytes of an answer from netserver within {}", whole_or_tenths(*.waited)
@@ -74,6 +77,9 @@ pub enum SessionError {
     /// A message cannot be decoded: the field and why.
     #[error("netserver's answer makes no sense: {0}")]
     Malformed(String),
+    /// The response to a request came again where its results were due.
+    #[error("netserver sent its response to the request again in place of results")]
+    Repeated,
     /// An input came in a state that has no place for it.
     #[error("{input} is out of turn in {state}")]
     OutOfTurn {

@@ -12,7 +12,7 @@ use netperf_os::{Socket, io as calls, tcp};
 
 use super::poller::{Poller, Waits};
 use super::shared::SharedRun;
-use crate::finish::{self, AT_MOST, Drained, SILENCE};
+use crate::finish::{self, Drained, EndLimit, SILENCE};
 use crate::stop::Lost;
 
 /// Interval between looks at the send queues.
@@ -35,7 +35,8 @@ pub(super) fn close(sockets: &[Socket], shared: &SharedRun) -> io::Result<(Drain
     let (mut moved, mut looked) = (start, start);
     let mut queued = unacknowledged(sockets);
     let mut scrap = [0; 16_384];
-    while left > 0 && start.elapsed() < AT_MOST && !shared.is_lost() {
+    let mut limit = EndLimit::new();
+    while left > 0 && !limit.is_over(start.elapsed(), moved.elapsed()) && !shared.is_lost() {
         for index in 0..poller.wait(Some(NAP), &Tally::default())? {
             let Some(socket) = sockets.get(poller.token(index)) else {
                 continue;
@@ -71,7 +72,8 @@ pub(super) fn close(sockets: &[Socket], shared: &SharedRun) -> io::Result<(Drain
             let round_trip = fds().map(finish::round_trip).max();
             shared.demand_signs_of_life(round_trip.unwrap_or_default());
         }
-        if moved.elapsed() >= fds().map(finish::longest_rest).max().unwrap_or_default() {
+        let rest = fds().map(finish::longest_rest).max().unwrap_or_default();
+        if moved.elapsed() >= finish::longest_outage(rest, shared.has_control()) {
             return Ok((Drained::Lost(lost(queued)), moved));
         }
     }

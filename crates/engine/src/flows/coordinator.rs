@@ -10,7 +10,7 @@ use netperf_os::{alarm, sockopt};
 use super::shared::{GateEvent, RunStage, SharedRun};
 use crate::early::StopReceiverSlot;
 use crate::feedback::FeedbackWatch;
-use crate::finish::drain_within;
+use crate::finish::{self, drain_within};
 use crate::live::{Counts, Live, total};
 use crate::quiet::ActivityWatch;
 use crate::stop::{Lost, control_end};
@@ -69,6 +69,9 @@ pub(super) fn coordinate(
     controls: &[BorrowedFd<'_>],
     turn: &mut dyn FnMut(RunStage),
 ) -> Coordinated {
+    if !controls.is_empty() {
+        shared.note_control();
+    }
     let mut lost = None;
     let mut look = || {
         if lost.is_none() {
@@ -253,7 +256,7 @@ impl Coordinator<'_> {
         if let Some(round_trip) = self.shared.demands().filter(|_| !self.probed) {
             self.probed = true;
             for control in controls {
-                sockopt::demand_signs_of_life(*control, round_trip);
+                sockopt::demand_signs_of_life(*control, round_trip, finish::patience());
             }
         }
         let patience = self.plan.patience?;

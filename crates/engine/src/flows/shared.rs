@@ -101,6 +101,8 @@ pub(crate) struct SharedRun {
     silent: AtomicU64,
     /// When the other host was heard on the flows of any worker, nanoseconds of the clock.
     heard: AtomicU64,
+    /// Whether a control connection tells of the loss of the other host.
+    has_control: AtomicBool,
     gate: Mutex<Gate>,
     changed: Condvar,
     workers: usize,
@@ -135,6 +137,7 @@ impl SharedRun {
             lost: AtomicBool::new(false),
             silent: AtomicU64::new(0),
             heard: AtomicU64::new(0),
+            has_control: AtomicBool::new(false),
             gate: Mutex::default(),
             changed: Condvar::new(),
             workers,
@@ -185,6 +188,16 @@ impl SharedRun {
     /// Returns whether the peer is gone.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
+    }
+
+    /// A control connection tells of the loss of the other host.
+    pub(crate) fn note_control(&self) {
+        self.has_control.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a control connection tells of the loss of the other host.
+    pub(crate) fn has_control(&self) -> bool {
+        self.has_control.load(Ordering::Relaxed)
     }
 
     /// The other host was heard on the flows of a worker.

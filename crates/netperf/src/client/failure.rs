@@ -281,6 +281,8 @@ fn session(error: &SessionError) -> Failure {
         SessionError::NoAnswer(_)
         | SessionError::Broken(_)
         | SessionError::Malformed(_)
+        | SessionError::Interrupted
+        | SessionError::Repeated
         | SessionError::OutOfTurn { .. } => Failure::failed(error),
     }
 }

@@ -4,6 +4,8 @@
 //!
 //! The cells of an event share two private hosts, and all their tests run when it happens.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,8 +19,9 @@ use netperf_testkit::{
 };
 use serde_json::Value;
 
-/// Longest that anything here may take on a machine that is busy with all of it.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longest that anything here may take on a machine that is busy with all of it: netperf waits
+/// half a minute for a netserver that is silent at the end.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// A test that is this long does not end by itself here, seconds.
 const LONG: u32 = 600;
 /// The kinds of test, the options that mean them, and those of a pace that costs little.
@@ -486,6 +489,33 @@ fn stop_sessions(load: impl Fn(&str) -> Load) {
             signal(session, "CONT");
         }
     });
+}
+
+#[test]
+fn an_outage_over_the_end_of_every_test_leaves_a_whole_result_netns() {
+    let (stopped, ends) = (RefCell::new(HashSet::new()), RefCell::new(Vec::new()));
+    let stop_for_a_while = |_: &TwoHosts, cells: &mut Cells| {
+        let new = |session: &u32| stopped.borrow_mut().insert(*session);
+        let sessions: Vec<u32> = cells.server.sessions().into_iter().filter(new).collect();
+        sessions.iter().for_each(|session| signal(*session, "STOP"));
+        let over = cells
+            .running
+            .last_mut()
+            .is_none_or(|(_, running)| running.ended());
+        assert!(!over, "a test is over");
+        ends.borrow_mut().push(std::thread::spawn(move || {
+            // The length of the outage: the rest of the test, and some seconds.
+            std::thread::sleep(Duration::from_secs(9));
+            sessions.iter().for_each(|session| signal(*session, "CONT"));
+        }));
+    };
+    let Some((_hosts, cells)) = in_turn(|_| Load::Paced(3), stop_for_a_while) else {
+        return;
+    };
+    cells.end(&["finished", "abandoned"], went_well);
+    for end in ends.take() {
+        end.join().expect("the end of an outage");
+    }
 }
 
 #[test]

@@ -155,14 +155,15 @@ pub fn set_pacing_rate(fd: BorrowedFd<'_>, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Unanswered probes that end a connection.
-const PROBES: i32 = 3;
+/// Unanswered probes that end a connection, at least.
+const PROBES: u64 = 3;
 
-/// Probes the host at the other end of a TCP connection: the connection ends after three probes
-/// without an answer. Their interval is twice the longer of `round_trip` and the round trip of
-/// the connection, and at least a second. Nothing changes on a connection without keep-alive, as
-/// `--control-keepalive 0` asks. Best effort: without probes, the deadlines of each wait hold.
-pub fn demand_signs_of_life(fd: BorrowedFd<'_>, round_trip: Duration) {
+/// Probes the host at the other end of a TCP connection: the connection ends once no probe was
+/// answered within `patience`, and after three probes at the earliest. Their interval is twice the
+/// longer of `round_trip` and the round trip of the connection, and at least a second. Nothing
+/// changes on a connection without keep-alive, as `--control-keepalive 0` asks. Best effort:
+/// without probes, the deadlines of each wait hold.
+pub fn demand_signs_of_life(fd: BorrowedFd<'_>, round_trip: Duration, patience: Duration) {
     if fetch(fd, IntOption::KeepAlive).unwrap_or(0) == 0 {
         return;
     }
@@ -172,7 +173,7 @@ pub fn demand_signs_of_life(fd: BorrowedFd<'_>, round_trip: Duration) {
     let options = [
         (IntOption::UserTimeout, 0),
         (IntOption::KeepInterval, interval),
-        (IntOption::KeepCount, PROBES),
+        (IntOption::KeepCount, probes(interval, patience)),
         (IntOption::KeepIdle, 1),
     ];
     for (option, value) in options {
@@ -186,6 +187,15 @@ fn probe_interval(round_trip: Duration) -> i32 {
     const LONGEST: i32 = 32_767;
     let seconds = (round_trip * 2).as_millis().div_ceil(1000);
     i32::try_from(seconds).unwrap_or(LONGEST).clamp(1, LONGEST)
+}
+
+/// Number of probes at this interval in seconds, as the option takes it.
+fn probes(interval: i32, patience: Duration) -> i32 {
+    /// The option takes no more.
+    const MOST: i32 = 127;
+    let interval = u64::from(interval.unsigned_abs()).max(1);
+    let count = patience.as_secs().div_ceil(interval).max(PROBES);
+    i32::try_from(count).unwrap_or(MOST).min(MOST)
 }
 
 /// getsockopt(2) of an `int`.
@@ -223,11 +233,23 @@ mod tests {
             (of(IntOption::KeepAlive), of(IntOption::KeepIdle))
         };
         let before = values();
-        demand_signs_of_life(fd, Duration::ZERO);
+        let patience = Duration::from_secs(30);
+        demand_signs_of_life(fd, Duration::ZERO, patience);
         assert_eq!(values(), before, "nothing asked for probes");
         set(fd, IntOption::KeepAlive, 1).unwrap();
-        demand_signs_of_life(fd, Duration::ZERO);
+        demand_signs_of_life(fd, Duration::ZERO, patience);
         assert_eq!(values(), (1, 1));
+        assert_eq!(fetch(fd, IntOption::KeepCount).unwrap(), 30);
+    }
+
+    #[test]
+    fn probes_last_for_the_patience_and_are_three_at_least() {
+        let patience = Duration::from_secs(30);
+        assert_eq!(
+            [1, 4, 20].map(|interval| probes(interval, patience)),
+            [30, 8, 3]
+        );
+        assert_eq!(probes(1, Duration::from_secs(3600)), 127);
     }
 
     #[test]

@@ -116,6 +116,7 @@ pub(super) fn agreement(
     let (data_port, address) = data_socket(&told)?;
     let size = |name| u32::try_from(told.integer(name)?).ok();
     Ok(Agreement {
+        message: Box::new(frame.clone()),
         setup: EndSetup {
             send_buffer: size("send_buf_size"),
             recv_buffer: size("recv_buf_size"),

@@ -137,6 +137,8 @@ pub struct LocalEnd {
 /// Agreement of netserver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agreement {
+    /// The message that it was read from: the same again is no result.
+    pub message: Box<Frame>,
     /// Its socket and buffers as they really are.
     pub setup: EndSetup,
     /// The port of its data socket, 0 where there is none.

@@ -204,6 +204,7 @@ pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, Ses
     let size = |used: bool, size: i32| u32::try_from(size).ok().filter(|_| used);
     let width = |width: i32| u32::try_from(width).unwrap_or(0);
     Ok(Agreement {
+        message: Box::new(frame.clone()),
         setup: EndSetup {
             send_buffer: u32::try_from(response.send_buf_size).ok(),
             recv_buffer: u32::try_from(response.recv_buf_size).ok(),

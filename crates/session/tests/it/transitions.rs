@@ -15,7 +15,7 @@ use netperf_model::{
 };
 use netperf_session::appendix::Appendices;
 use netperf_session::dialect::Dialect;
-use netperf_session::{client, offer, server};
+use netperf_session::{SessionError, client, offer, server};
 use netperf_wire::messages::{HeaderOnly, OmniResults, StreamRrRequest};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
 
@@ -101,6 +101,18 @@ fn fetching(agreement: offer::Agreement) -> client::ClientState {
     let state = client::ClientState::AwaitingResults(agreement);
     let input = client::ClientInput::Frame(Box::new(long_results()));
     client::step(&series_plan(), state, input).0
+}
+
+#[test]
+fn a_repeated_response_is_no_result() {
+    let response = dialect().response(&ready());
+    let agreement = offer::agreement(&plan(), &response).unwrap();
+    let state = client::ClientState::AwaitingResults(agreement);
+    let input = client::ClientInput::Frame(Box::new(response));
+    let (state, effects) = client::step(&plan(), state, input);
+    assert_eq!(state, client::ClientState::Closed);
+    let failure = client::ClientEffect::Fail(SessionError::Repeated);
+    assert!(effects.contains(&failure), "{effects:?}");
 }
 
 fn client_inputs() -> Vec<(&'static str, client::ClientInput)> {

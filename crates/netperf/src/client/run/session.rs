@@ -4,12 +4,15 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use netperf_engine::{Client, EndMark, EndReport, TestEnd};
+use netperf_cli::OutputStream;
+use netperf_engine::{Client, EndMark, EndReport, PATIENCE, TestEnd};
 use netperf_measure::cpu;
 use netperf_model::many::flows_have_sessions;
 use netperf_model::refusal::{needs_of_flows, needs_of_path};
-use netperf_model::{Address, ControlPlan, CpuUsage, Denied, EndResult, Feature, Hosts, TestPlan};
-use netperf_os::{sockopt, tcp};
+use netperf_model::{
+    Address, ControlPlan, CpuUsage, Denied, EndResult, Feature, Format, Hosts, ReportPlan, TestPlan,
+};
+use netperf_os::{alarm, sockopt, tcp};
 use netperf_session::SessionError;
 use netperf_session::driver::Conversation;
 use netperf_session::offer::{self, Agreement, LocalEnd};
@@ -20,10 +23,11 @@ use super::{TestRun, check, control, unserved};
 use crate::client::control::ControlConnection;
 use crate::client::hosts::socket_address;
 use crate::client::{failure, secure};
-use crate::link::ControlLink;
-use crate::output::Failure;
+use crate::link::{ControlLink, ResultsWait};
+use crate::output::{self, Failure};
 
-/// Time limit for netserver's results after the end of the run.
+/// Time limit for netserver's results after a signal from outside. A person is told of a longer
+/// wait.
 pub(super) const RESULTS: Duration = Duration::from_secs(3);
 /// The same after the user has ended a run whose figures are netperf's own.
 const IMPATIENT: Duration = Duration::from_millis(500);
@@ -46,6 +50,7 @@ pub(crate) fn open<'a>(
     let passphrase = asked.and_then(|asked| asked.passphrase.clone());
     let private = control.private;
     let mut link = ControlLink::new(Rc::new(control.socket));
+    link.heed_signals();
     link.keep_alive(asked.map_or(ControlPlan::KEEPALIVE, |asked| asked.keepalive));
     if let Some(asked) = asked.filter(|_| !private) {
         if let Some(secret) = &asked.secret {
@@ -277,7 +282,7 @@ impl TestRun<'_> {
             talk.link_mut().repeat_while_waiting(end_mark);
         }
         for (index, talk) in self.talk.iter_mut().chain(&mut self.beside).enumerate() {
-            let Some(mut result) = results(plan, talk, ran)? else {
+            let Some(mut result) = results(&self.run.report, plan, talk, ran)? else {
                 // The sessions in which netserver receives come first.
                 let Some(there) = all.as_mut().filter(|_| index >= sessions) else {
                     return Ok((None, None));
@@ -341,19 +346,41 @@ pub(super) fn numbered(own: &EndResult, remote: Option<EndResult>) -> Option<End
 /// The results of a session; `None` where the user did not wait for the end, and netserver did
 /// not notice it in time.
 fn results(
+    report: &ReportPlan,
     plan: &TestPlan,
     talk: &mut Talk<'_>,
     ran: &EndReport,
 ) -> Result<Option<EndResult>, Failure> {
     let within = results_within(plan, ran, talk.link());
-    sockopt::demand_signs_of_life(talk.link().fd(), probed_at(plan, ran));
+    sockopt::demand_signs_of_life(talk.link().fd(), probed_at(plan, ran), within);
+    talk.link_mut().await_results(Some(ResultsWait {
+        after_signal: RESULTS,
+        by: None,
+        notice: notice(report, within),
+    }));
     let results = talk.results(within);
+    talk.link_mut().await_results(None);
     talk.link_mut().repeat_while_waiting(None);
     match results {
         Ok(result) => Ok(Some(result)),
-        Err(_) if ran.stopped_by_user => Ok(None),
+        Err(_) if alarm::stopped_by_user() => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The line for a person who waits; programs that run netperf on a terminal ask for bare output.
+fn notice(report: &ReportPlan, within: Duration) -> Option<(Duration, String)> {
+    let is_for_people = match report.format {
+        Format::Classic => report.headers && report.verbosity > 0,
+        Format::Human => true,
+        _ => false,
+    };
+    let is_attended = is_for_people && output::is_terminal(OutputStream::Stderr);
+    let line = format!(
+        "netperf: waiting up to {} s for netserver's result; Ctrl-C ends the wait\n",
+        within.as_secs()
+    );
+    is_attended.then_some((RESULTS, line))
 }
 
 /// Time limit for netserver's results, which grows with the round-trip time.
@@ -367,7 +394,13 @@ fn results_within(plan: &TestPlan, ran: &EndReport, link: &ControlLink) -> Durat
     }
     let or_none = |holds: bool, time| if holds { time } else { Duration::ZERO };
     let late = or_none(notices_late, PAD) + or_none(ran.queued, QUEUES);
-    RESULTS + late + round_trip * 10 + retransmitted_within(link)
+    let usual = RESULTS + late + round_trip * 10 + retransmitted_within(link);
+    // An outage over the end of a test.
+    if ran.stopped_by_user {
+        usual
+    } else {
+        usual.max(PATIENCE)
+    }
 }
 
 /// Time in which a message of netserver comes again that was lost twice. Elsewhere the system

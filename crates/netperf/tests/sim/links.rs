@@ -209,3 +209,18 @@ fn a_run_whose_server_does_not_answer_after_a_signal_has_no_figure() {
     let rate = Values::parse(&client.stdout).number("THROUGHPUT");
     assert!(rate < 0.0, "{}", run.account());
 }
+
+#[test]
+fn a_session_whose_client_is_killed_ends_and_one_of_a_client_that_runs_does_not() {
+    if !sim::available() {
+        return;
+    }
+    for (signal, left) in [(None, 1), (Some((Duration::from_secs(2), "SIGKILL")), 0)] {
+        let mut simulated = netperf(SimLink::lossless(10, 10), "-l 60 -t UDP_RR", "");
+        simulated.hosts[0].processes[0].signal = signal;
+        simulated.length = Duration::from_secs(8);
+        simulated.notes_left = true;
+        let run = simulated.run();
+        assert_eq!(run.left_at("server").len(), left, "{}", run.account());
+    }
+}

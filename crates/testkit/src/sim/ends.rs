@@ -45,6 +45,19 @@ pub(super) fn find(ends: &[FoundEnd], name: &str) -> SimEnd {
     found.map_or(SimEnd::Running, |(_, end)| *end)
 }
 
+/// The processes of a host that the end of the simulation stopped, by the simulator's names; it
+/// reports those that another started at the log level `debug` alone.
+pub(super) fn stopped(log: &str, host: &str) -> Vec<String> {
+    let of_host = |line: &str| {
+        let (_, rest) = line.split_once("process '")?;
+        let (name, rest) = rest.split_once('\'')?;
+        let name = name.strip_prefix(host)?.strip_prefix('.')?;
+        rest.starts_with(" exited with status StoppedByShadow")
+            .then(|| name.to_owned())
+    };
+    log.lines().filter_map(of_host).collect()
+}
+
 /// A line such as "00:00:00.07 [1:shadow-worker] 00:00:01.08 [ERROR] ... process
 /// 'client.netperf.1000' exited with status Normal(1); expected ... but was exited: 1".
 fn end(line: &str) -> Option<FoundEnd> {
@@ -89,5 +102,13 @@ mod tests {
         let text = line("exited; expected end state was running but was signaled: SIGKILL");
         assert_eq!(of(&text)[0].1, SimEnd::Signal(at));
         assert_eq!(of("Error: something else"), []);
+    }
+
+    #[test]
+    fn processes_that_the_end_stopped_are_named_by_host() {
+        let log = "process 'server.netserver.1003' exited with status StoppedByShadow\n\
+                   process 'server.netserver.1000' exited with status Normal(0)\n\
+                   process 'client.netperf.1000' exited with status StoppedByShadow; expected";
+        assert_eq!(stopped(log, "server"), ["netserver.1003"]);
     }
 }

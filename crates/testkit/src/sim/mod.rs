@@ -102,6 +102,9 @@ pub struct Simulation {
     pub hosts: Vec<SimHost>,
     /// Whether what hosts carry is counted, which takes real time.
     pub counts_bytes: bool,
+    /// Whether processes are noted that were started on a host and are left at the end, which takes
+    /// real time.
+    pub notes_left: bool,
 }
 
 impl Simulation {
@@ -118,6 +121,7 @@ impl Simulation {
             length: Duration::from_secs(300),
             hosts: vec![host("client", client), host("server", server)],
             counts_bytes: false,
+            notes_left: false,
         }
     }
 
@@ -147,7 +151,9 @@ impl Simulation {
         let ran = output.join("sim-stats.json").exists();
         assert!(ran, "the simulator did not finish: {said}");
         let host = |host: &SimHost| (host.name, host.outputs(&output, &ends));
+        let left = |host: &SimHost| (host.name, host.left(&output, &said));
         SimRun {
+            left: self.hosts.iter().map(left).collect(),
             outputs: self.hosts.iter().map(host).collect(),
             carried: self.carried(&output),
             took: simulator.took,
@@ -166,9 +172,10 @@ impl Simulation {
 }
 
 impl SimHost {
-    fn outputs(&self, output: &Path, ends: &[ends::FoundEnd]) -> Vec<SimFinished> {
+    /// Numbers and names of its own processes, in the order of their starts.
+    fn stems(&self, output: &Path) -> Vec<(u32, String)> {
         let folder = output.join("hosts").join(self.name);
-        let entries = std::fs::read_dir(&folder).expect("the folder of a host");
+        let entries = std::fs::read_dir(folder).expect("the folder of a host");
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut files: Vec<(u32, String)> = names
             .filter_map(|name| {
@@ -178,6 +185,21 @@ impl SimHost {
             .collect();
         files.sort();
         assert_eq!(files.len(), self.processes.len(), "{files:?}");
+        files
+    }
+
+    /// Processes that its own ones started, and that the end stopped.
+    fn left(&self, output: &Path, log: &str) -> Vec<String> {
+        let own = self.stems(output);
+        let is_own = |name: &String| own.iter().any(|(_, stem)| stem == name);
+        let mut left = ends::stopped(log, self.name);
+        left.retain(|name| !is_own(name));
+        left
+    }
+
+    fn outputs(&self, output: &Path, ends: &[ends::FoundEnd]) -> Vec<SimFinished> {
+        let folder = output.join("hosts").join(self.name);
+        let files = self.stems(output);
         let text = |name: String| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
         let one = |(_, stem): (u32, String)| SimFinished {
             end: ends::find(ends, &format!("{}.{stem}", self.name)),
@@ -212,6 +234,7 @@ pub struct SimFinished {
 pub struct SimRun {
     outputs: BTreeMap<&'static str, Vec<SimFinished>>,
     carried: BTreeMap<&'static str, Carried>,
+    left: BTreeMap<&'static str, Vec<String>>,
     /// Real time that it took.
     pub took: Duration,
 }
@@ -230,6 +253,11 @@ impl SimRun {
     /// What a host carried, if it was counted.
     pub fn carried(&self, host: &str) -> Carried {
         self.carried[host]
+    }
+
+    /// Processes that those of a host started and that were left at the end, if they were noted.
+    pub fn left_at(&self, host: &str) -> &[String] {
+        &self.left[host]
     }
 
     /// All that programs printed, and their ends: the same for the same simulation.

@@ -14,8 +14,14 @@ impl Simulation {
             self.seed,
             time(self.length)
         );
+        if self.counts_bytes || self.notes_left {
+            text += "host_option_defaults:\n";
+        }
+        if self.notes_left {
+            text += "  log_level: debug\n";
+        }
         if self.counts_bytes {
-            text += "host_option_defaults:\n  pcap_enabled: true\n  pcap_capture_size: 96 B\n";
+            text += "  pcap_enabled: true\n  pcap_capture_size: 96 B\n";
         }
         text += &self.graph();
         text += "hosts:\n";

@@ -145,12 +145,21 @@ impl Case {
         }
     }
 
+    /// Whether nothing that the server started may be left at the end: something ends its client or
+    /// the connection, and tells the server.
+    pub(super) fn leaves_nothing(&self) -> bool {
+        let is_own = self.pairing != Pairing::OurClient && self.tool == Tool::Netperf;
+        let tells = |peer: &SimProcess| peer.words.iter().any(|word| word == "client");
+        is_own && self.client.signal.is_some() && self.peer.iter().all(tells)
+    }
+
     /// The simulation of the case.
     pub(super) fn simulation(&self) -> Simulation {
         let (server, client) = (self.server.clone(), self.client.clone());
         let mut simulation = Simulation::of_two(self.link, server, client).seeded(self.seed);
         simulation.hosts[1].processes.extend(self.peer.clone());
         simulation.counts_bytes = true;
+        simulation.notes_left = self.leaves_nothing();
         let length = Duration::from_secs(self.length.into());
         simulation.length = START + length + self.patience() + START;
         simulation

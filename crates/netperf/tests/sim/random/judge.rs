@@ -26,6 +26,9 @@ pub(super) fn complaints(case: &Case, run: &SimRun) -> Vec<String> {
     if case.pairing != Pairing::OurClient && case.server.signal.is_none() {
         list.extend(server_is_alive(run.of("server")));
     }
+    if case.leaves_nothing() && !run.left_at("server").is_empty() {
+        list.push(format!("left at the server: {:?}", run.left_at("server")));
+    }
     if case.pairing != Pairing::OurServer {
         list.extend(status(case, client));
     }

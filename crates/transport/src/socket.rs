@@ -285,7 +285,7 @@ fn set_common_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
         named("debug flag (-g)", set_checked(fd, IntOption::Debug, 1))?;
     }
     if plan.routing == Routing::DirectOnly {
-        set_checked(fd, IntOption::DontRoute, 1)?;
+        without::route_directly(socket)?;
     }
     Ok(())
 }

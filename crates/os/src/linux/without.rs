@@ -12,6 +12,7 @@
 //! | `SO_REUSEADDR` | nothing, [`share_port`] | bind(2) fails while the port is in use, and says so |
 //! | `SO_DOMAIN` | the family of getsockname(2), [`domain`] | – |
 //! | `IP_RECVERR` | nothing, [`report_drops`] | datagrams that the queue of this host drops count as sent |
+//! | `SO_DONTROUTE` | nothing, [`route_directly`] | what is sent may be routed, as `-R 1` asks |
 //! | `IP_PKTINFO` | nothing, [`tell_destination`] | responses leave from the address that the kernel chooses |
 //! | `SO_RCVTIMEO`, `SO_SNDTIMEO` | a signal every 20 ms, [`set_patience`] | a call returns earlier, with `EINTR` |
 //! | `SCM_RIGHTS` | a list in the process, [`pass`](super::pass) | descriptors reach other threads, not other processes |
@@ -343,6 +344,18 @@ pub fn report_drops(socket: &Socket) -> bool {
         Ok(_) | Err(_) => IntOption::RecvErrV4,
     };
     sockopt::set(socket.as_fd(), option, 1).is_ok()
+}
+
+/// `SO_DONTROUTE`: what is sent goes to hosts of its own network only. Nothing on a system without
+/// it, as in netperf 2.7.
+///
+/// # Errors
+/// Any other of setsockopt(2).
+pub fn route_directly(socket: &Socket) -> io::Result<()> {
+    match sockopt::set(socket.as_fd(), IntOption::DontRoute, 1) {
+        Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Ok(()),
+        set => set,
+    }
 }
 
 /// `IP_PKTINFO` or `IPV6_RECVPKTINFO`: a datagram comes with the address it was sent to. Without

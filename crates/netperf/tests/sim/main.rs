@@ -1,5 +1,6 @@
 //! Whole programs in virtual time, under Shadow (`lab/shadow`). A program of their own: simulations
 //! use the processors for as long as they last, beside no test that is about time.
 
+mod interop;
 mod links;
 mod random;

@@ -1,0 +1,191 @@
+//! Ours and the originals in both roles, test by test: what ours measures with the original at
+//! the other end is what theory says, and the original's figures with ours are, too.
+
+use std::path::{Path, PathBuf};
+
+use netperf_testkit::sim::{self, SimFinished};
+use netperf_testkit::{SimLink, SimProcess, Simulation, Values, note, ours};
+use serde_json::Value;
+
+use crate::links::linked;
+
+const MBIT: u64 = 20;
+const DELAY_MS: u64 = 10;
+
+/// Who is at which end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ends {
+    Ours,
+    OurClient,
+    OurServer,
+}
+
+use Ends::{OurClient, OurServer, Ours};
+
+const ALL: &[Ends] = &[Ours, OurClient, OurServer];
+/// Our client. netperf 2.7 stops receiving a TCP stream in the simulator after a moment, or sending one.
+const OURS_SENDS: &[Ends] = &[Ours, OurClient];
+const OURS_SERVES: &[Ends] = &[Ours, OurServer];
+
+/// The file of the original, or ours.
+fn program(is_ours: bool, name: &str) -> PathBuf {
+    let own = ours!();
+    match name {
+        _ if !is_ours => Path::new("/usr/bin").join(name),
+        "netperf" => own.netperf,
+        "netserver" => own.netserver,
+        name => linked(&own.netperf, name),
+    }
+}
+
+/// Runs a client against a server.
+fn run(ends: Ends, names: [&str; 2], server_words: &str, client_words: &str) -> SimFinished {
+    let server = program(ends != OurClient, names[0]);
+    let client = program(ends != OurServer, names[1]);
+    let simulated = Simulation::of_two(
+        SimLink::lossless(MBIT, DELAY_MS),
+        SimProcess::new(&server, server_words),
+        SimProcess::new(&client, client_words),
+    )
+    .run();
+    let client = simulated.of("client");
+    let account = simulated.account();
+    note(&format!("{ends:?} {client_words}: {:?}", simulated.took));
+    assert_eq!(
+        client.end.status(),
+        Some(0),
+        "{ends:?} {client_words}: {account}"
+    );
+    client.clone()
+}
+
+/// A test of netperf, its words behind `--`, who can be at which end, and the figure by theory.
+const NETPERF: &[(&str, &str, &[Ends], f64)] = &[
+    ("TCP_RR", "", ALL, 50.0),
+    ("TCP_RR", "-r 100,1000", ALL, 50.0),
+    ("TCP_RR", "-b 3", ALL, 200.0),
+    ("TCP_RR", "-D -s 32768 -S 32768", ALL, 50.0),
+    // An end is sent there when all data is acknowledged, sometimes with a delay.
+    ("TCP_CRR", "", &[OurClient], 25.0),
+    ("TCP_CRR", "", OURS_SERVES, 16.4),
+    ("TCP_CC", "", ALL, 25.0),
+    ("UDP_RR", "", ALL, 50.0),
+    ("UDP_RR", "-r 100,1000", ALL, 50.0),
+    ("UDP_STREAM", "-m 1400", ALL, 19.6),
+    ("UDP_STREAM", "-m 100", ALL, 15.6),
+    ("TCP_STREAM", "", OURS_SENDS, 19.0),
+    ("TCP_STREAM", "-m 1000 -D", OURS_SENDS, 19.0),
+    ("TCP_MAERTS", "", OURS_SERVES, 19.0),
+    ("TCP_MAERTS", "-M 1000", OURS_SERVES, 19.0),
+];
+
+#[test]
+fn netperf_measures_what_theory_says_with_either_program_at_either_end() {
+    if !sim::available() {
+        return;
+    }
+    let keys = "THROUGHPUT,LOCAL_BYTES_SENT,LOCAL_BYTES_RECVD,REMOTE_BYTES_SENT,REMOTE_BYTES_RECVD";
+    for (test, words, pairings, expected) in NETPERF {
+        for ends in *pairings {
+            // The original's first tests have columns alone, which end with the figure.
+            let has_keys = *test != "TCP_CC";
+            let selection = if has_keys {
+                format!("-k {keys}")
+            } else {
+                String::new()
+            };
+            let words = format!("-4 -H server -l 2 -P 0 -t {test} -- {words} {selection}");
+            let client = run(*ends, ["netserver", "netperf"], "-D -4", &words);
+            let figure = if has_keys {
+                let values = Values::parse(&client.stdout);
+                assert_counts_agree(*ends, &words, &values);
+                values.number("THROUGHPUT")
+            } else {
+                let last = client.stdout.split_whitespace().nth(5);
+                last.and_then(|it| it.parse().ok()).expect("a figure")
+            };
+            let error = (figure - expected).abs() / expected;
+            assert!(error < 0.07, "{ends:?} {words}: {figure}, not {expected}");
+        }
+    }
+}
+
+/// No more arrived than was sent, and no less but for what is in flight at the end: a burst of
+/// requests, which the original does not count as sent, or a queue of the link.
+fn assert_counts_agree(ends: Ends, words: &str, values: &Values) {
+    for (sent, received) in [
+        ("LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD"),
+        ("REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD"),
+    ] {
+        let (sent, received) = (values.count(sent), values.count(received));
+        let in_flight = if words.contains("RR ") {
+            4 * 1000
+        } else {
+            sent
+        };
+        let burst = if words.contains("-b 3") { 4 } else { 0 };
+        let agree = received <= sent + burst && sent <= received + in_flight;
+        assert!(agree, "{ends:?} {words}: {sent} sent, {received} received");
+    }
+}
+
+/// Words of iperf 2's server and client, who can be at which end, and bytes or a rate by theory.
+const IPERF2: &[(&str, &str, &[Ends], f64)] = &[
+    ("-s", "-t 2", ALL, 19e6),
+    // The original spins until the next block is due.
+    ("-s", "-t 2 -b 4m -P 2", OURS_SENDS, 4e6),
+    ("-s", "-t 2 -b 4m", OURS_SENDS, 4e6),
+    ("-s -u", "-u -b 2m -t 2", ALL, 2e6),
+    ("-s -u", "-u -b 2m -l 200 -t 2", ALL, 2e6),
+];
+
+#[test]
+fn iperf2_measures_what_theory_says_with_either_program_at_either_end() {
+    if !sim::available() {
+        return;
+    }
+    for (server, words, pairings, expected) in IPERF2 {
+        for ends in *pairings {
+            let words = format!("-c server -y C {words}");
+            let client = run(*ends, ["iperf"; 2], server, &words);
+            // Rows of streams, and what a server of datagrams reports.
+            let rates = client.stdout.lines().filter_map(|line| {
+                let rate = line.split(',').nth(8)?;
+                rate.parse::<f64>().ok()
+            });
+            let rates: Vec<f64> = rates.collect();
+            let rate = rates.first().copied().unwrap_or_default();
+            let error = (rate - expected).abs() / expected;
+            // A sender's row has what waits in its socket buffer.
+            assert!(error < 0.15, "{ends:?} {words}: {rates:?}, not {expected}");
+        }
+    }
+}
+
+/// Words of iperf3's client, who can be at which end, and the bytes that it moves. The original's
+/// client spins.
+const IPERF3: &[(&str, &[Ends], u64)] = &[
+    ("-n 1M", OURS_SENDS, 1 << 20),
+    ("-n 512K -P 2", OURS_SENDS, 1 << 19),
+    ("-n 200K", &[OurServer], 200 << 10),
+];
+
+#[test]
+fn iperf3_moves_the_amount_with_either_program_at_either_end() {
+    if !sim::available() {
+        return;
+    }
+    for (words, pairings, amount) in IPERF3 {
+        for ends in *pairings {
+            let words = format!("-4 -J -c server {words}");
+            let client = run(*ends, ["iperf3"; 2], "-s -4 -1", &words);
+            let document: Value = serde_json::from_str(&client.stdout).expect("a document");
+            let received = document["end"]["sum_received"]["bytes"].as_u64();
+            let received = received.expect("a count");
+            // Whole blocks of 128 KiB; the original does not read the last behind the end.
+            let block = 128 << 10;
+            let is_right = received + block > *amount && received <= amount + 4 * block;
+            assert!(is_right, "{ends:?} {words}: {received} of {amount}");
+        }
+    }
+}

@@ -14,6 +14,8 @@ use crate::output::system_text;
 pub(crate) const FILE: &str = "NETPERF_KEY_FILE";
 /// Environment variable with the key.
 pub(crate) const KEY: &str = "NETPERF_KEY";
+/// Name that means standard input.
+pub(crate) const STDIN: &str = "-";
 /// Size limit of a key file, bytes.
 const LONGEST: u64 = 65_536;
 /// Buffer for a key file, bytes: one more than its limit.
@@ -40,6 +42,9 @@ pub(crate) fn load_again(
     open: impl FnOnce(&Path) -> io::Result<File>,
 ) -> Result<Option<KeyRing>, String> {
     match path(file) {
+        Some(file) if is_stdin(&file) => {
+            Err("the key came from standard input, which is read once: start again".to_owned())
+        }
         Some(file) => keys_of(&file, open).map(Some),
         None => load(None),
     }
@@ -59,6 +64,10 @@ fn keys_of(file: &Path, open: impl FnOnce(&Path) -> io::Result<File>) -> Result<
 
 fn find(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
     if let Some(file) = path(file) {
+        if is_stdin(&file) {
+            let keys = parse(io::stdin().lock());
+            return keys.map(Some).map_err(|why| format!("the key on standard input: {why}"));
+        }
         return keys_of(&file, |path| File::open(path)).map(Some);
     }
     variable(KEY)
@@ -82,9 +91,18 @@ fn read(path: &Path, file: File) -> Result<KeyRing, String> {
             path.display()
         ));
     }
+    parse(file)
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == STDIN
+}
+
+fn parse(from: impl io::Read) -> Result<KeyRing, String> {
     // A buffer that grows would leave copies behind.
     let mut text = Zeroizing::new(Vec::with_capacity(BUFFER));
-    file.take(LONGEST).read_to_end(&mut text).map_err(system)?;
+    let read = from.take(LONGEST).read_to_end(&mut text);
+    read.map_err(|error| system_text(&error))?;
     KeyRing::parse(&text).map_err(|bad| bad.to_string())
 }
 

@@ -47,6 +47,9 @@ fn with_control(part: &mut [libc::iovec], control: &mut PassControl, space: usiz
 pub fn send(to: BorrowedFd<'_>, bytes: &[u8], with: Option<BorrowedFd<'_>>) -> io::Result<()> {
     match (send_with_rights(to, bytes, with), with) {
         (Err(error), Some(fd)) if has_no_rights(&error) => {
+            if let Some(copied) = pass_here::copy(bytes, fd)? {
+                return send_with_rights(to, &copied, None);
+            }
             let (tagged, place) = pass_here::leave(bytes, fd)?;
             let sent = send_with_rights(to, &tagged, None);
             if sent.is_err() {
@@ -116,10 +119,18 @@ pub fn receive(
 ) -> io::Result<(usize, Option<OwnedFd>)> {
     match receive_with_rights(from, buf, wait, true) {
         Err(error) if has_no_rights(&error) => {
-            let (count, _) = receive_with_rights(from, buf, wait, false)?;
-            let message = buf.get(..count).unwrap_or_default();
-            let tagged = pass_here::take_tagged(message);
-            Ok(tagged.map_or((count, None), |(length, fd)| (length, Some(fd))))
+            let mut tagged = vec![0; buf.len() + pass_here::LONGEST];
+            let (count, _) = receive_with_rights(from, &mut tagged, wait, false)?;
+            let message = tagged.get(..count).unwrap_or_default();
+            let copied = pass_here::take_copied(message)?;
+            let (length, fd) = match copied.or_else(|| pass_here::take_tagged(message)) {
+                Some((length, fd)) => (length, Some(fd)),
+                None => (count.min(buf.len()), None),
+            };
+            for (place, byte) in buf.iter_mut().zip(message.iter().take(length)) {
+                *place = *byte;
+            }
+            Ok((length, fd))
         }
         received => received,
     }

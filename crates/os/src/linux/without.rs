@@ -15,7 +15,7 @@
 //! | `SO_DONTROUTE` | nothing, [`route_directly`] | what is sent may be routed, as `-R 1` asks |
 //! | `IP_PKTINFO` | nothing, [`tell_destination`] | responses leave from the address that the kernel chooses |
 //! | `SO_RCVTIMEO`, `SO_SNDTIMEO` | a signal every 20 ms, [`set_patience`] | a call returns earlier, with `EINTR` |
-//! | `SCM_RIGHTS` | a list in the process, [`pass`](super::pass) | descriptors reach other threads, not other processes |
+//! | `SCM_RIGHTS` | a copy of a short file, and a list in the process, [`pass`](super::pass) | sockets reach other threads, not other processes |
 //! | `PR_SET_TIMERSLACK` | [`sleep_exactly`](super::wait::sleep_exactly) measures whether sleeps are exact | where they are, nothing spins until a time |
 //! | `SO_RCVLOWAT` | nothing, [`set_wake_threshold`](super::sockopt::set_wake_threshold) | more wake-ups |
 //!

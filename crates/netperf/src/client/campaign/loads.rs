@@ -1,10 +1,8 @@
 //! Loads of an agent: processes of this program.
 
 use std::ffi::OsString;
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::fd::{AsFd as _, AsRawFd as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use netperf_campaign::agent::StartedLoad;
@@ -12,7 +10,7 @@ use netperf_campaign::plan::CampaignPlan;
 use netperf_campaign::protocol::{CampaignLoad, LoadResult};
 use netperf_measure::clock;
 use netperf_model::TransportGroup;
-use netperf_os::{pass, process, without};
+use netperf_os::{process, without};
 use serde_json::Value;
 
 use crate::client::versus;
@@ -181,11 +179,8 @@ impl RunningLoad {
             .args(words(load, target, started.at))
             .env_clear()
             .envs(inherited)
-            .envs(key.as_ref().map(|file| {
-                let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-                (key::FILE, path)
-            }))
-            .stdin(Stdio::null())
+            .envs(key.as_ref().map(|_| (key::FILE, key::STDIN)))
+            .stdin(key.map_or_else(Stdio::null, Stdio::from))
             .stdout(output.try_clone()?)
             .stderr(errors.try_clone()?);
         let child = process::start_itself(c"netperf", &mut command)?;
@@ -248,12 +243,11 @@ impl Drop for RunningLoad {
     }
 }
 
-/// A file in memory with a key, which the next process inherits.
+/// A file in memory with a key, which the next process reads as its standard input.
 fn key_file(key: &str) -> io::Result<File> {
     let mut file = File::from(without::file_in_memory(c"key")?);
-    file.set_permissions(Permissions::from_mode(0o600))?;
     file.write_all(key.as_bytes())?;
-    pass::keep_on_exec(file.as_fd())?;
+    file.rewind()?;
     Ok(file)
 }
 

@@ -66,7 +66,9 @@ fn find(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
     if let Some(file) = path(file) {
         if is_stdin(&file) {
             let keys = parse(io::stdin().lock());
-            return keys.map(Some).map_err(|why| format!("the key on standard input: {why}"));
+            return keys
+                .map(Some)
+                .map_err(|why| format!("the key on standard input: {why}"));
         }
         return keys_of(&file, |path| File::open(path)).map(Some);
     }

@@ -65,7 +65,9 @@ pub(super) fn copy(bytes: &[u8], fd: BorrowedFd<'_>) -> io::Result<Option<Vec<u8
     let mut contents = vec![0; length];
     file.read_exact_at(&mut contents, 0)?;
     let text = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    Ok(Some([bytes, &contents, &FILE, &text.to_ne_bytes()].concat()))
+    Ok(Some(
+        [bytes, &contents, &FILE, &text.to_ne_bytes()].concat(),
+    ))
 }
 
 /// The file that a message contains, and the length of its text.

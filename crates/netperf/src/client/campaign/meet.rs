@@ -1,6 +1,8 @@
 //! How a coordinator and its agents meet.
 
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use netperf_campaign::inventory::{
@@ -18,6 +20,10 @@ use crate::threads::spawn;
 const MOST_LABELS: usize = 32;
 /// Threads that connect to agents.
 const CONNECTING: usize = 16;
+/// Agents that prove the key at the same time.
+const JOINING: usize = 64;
+/// Interval between looks for agents that join.
+const LOOK: Duration = Duration::from_millis(20);
 
 impl CampaignRun<'_> {
     /// Connects to all agents, or waits until as many have joined.
@@ -84,43 +90,73 @@ impl CampaignRun<'_> {
         let until = clock::now().plus(within);
         let system = |error: std::io::Error| crate::output::system_text(&error);
         listener.set_nonblocking(true).map_err(system)?;
-        while self.members.len() < count {
-            let joined = self.members.len();
-            self.progress
-                .say(&format!("{joined} of {count} agents have joined"));
-            if until.left().is_zero() {
-                let seconds = within.as_secs();
-                return Err(format!(
-                    "{joined} of {count} agents joined within {seconds} s"
-                ));
-            }
-            if self.signals.next().is_some() {
-                return Err("interrupted".to_owned());
-            }
-            let Ok((stream, _)) = listener.accept() else {
-                std::thread::sleep(Duration::from_millis(20));
-                continue;
-            };
-            stream.set_nonblocking(false).map_err(system)?;
-            // Whoever does not prove the key is not counted.
-            if let Ok(peer) = AgentLink::accept(stream, keys) {
-                let address = peer.address().unwrap_or_default();
-                self.members.push(Member {
-                    peer: Some(peer),
-                    ..Member::new(InventoryMember {
-                        name: format!("{address}-{joined}"),
-                        control: joined_address(&address),
-                        source: InventorySource {
-                            engine: EngineName::Join,
-                            ..InventorySource::default()
-                        },
-                        agent: true,
-                        ..InventoryMember::default()
-                    })
+        // Handshakes take round trips, and whoever says nothing takes its time.
+        let (proven, joining) = mpsc::channel();
+        let under_way = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            while self.members.len() < count {
+                self.take_joined(&joining, count);
+                let joined = self.members.len();
+                self.progress
+                    .say(&format!("{joined} of {count} agents have joined"));
+                if joined >= count {
+                    break;
+                }
+                if until.left().is_zero() {
+                    let seconds = within.as_secs();
+                    return Err(format!(
+                        "{joined} of {count} agents joined within {seconds} s"
+                    ));
+                }
+                if self.signals.next().is_some() {
+                    return Err("interrupted".to_owned());
+                }
+                let room = under_way.load(Ordering::Relaxed) < JOINING;
+                let Some((stream, _)) = room.then(|| listener.accept().ok()).flatten() else {
+                    std::thread::sleep(LOOK);
+                    continue;
+                };
+                stream.set_nonblocking(false).map_err(system)?;
+                let (proven, under_way) = (proven.clone(), &under_way);
+                under_way.fetch_add(1, Ordering::Relaxed);
+                let started = spawn(scope, move || {
+                    // Whoever does not prove the key is not counted.
+                    if let Ok(peer) = AgentLink::accept(stream, keys) {
+                        // Enough have joined where nobody takes it.
+                        let _taken = proven.send(peer);
+                    }
+                    under_way.fetch_sub(1, Ordering::Relaxed);
                 });
+                if started.is_err() {
+                    under_way.fetch_sub(1, Ordering::Relaxed);
+                }
             }
+            Ok(())
+        })
+    }
+
+    /// Makes members of the agents that have proven the key, until there are so many.
+    fn take_joined(&mut self, joining: &mpsc::Receiver<AgentLink>, count: usize) {
+        while self.members.len() < count {
+            let Ok(peer) = joining.try_recv() else {
+                return;
+            };
+            let address = peer.address().unwrap_or_default();
+            let joined = self.members.len();
+            self.members.push(Member {
+                peer: Some(peer),
+                ..Member::new(InventoryMember {
+                    name: format!("{address}-{joined}"),
+                    control: joined_address(&address),
+                    source: InventorySource {
+                        engine: EngineName::Join,
+                        ..InventorySource::default()
+                    },
+                    agent: true,
+                    ..InventoryMember::default()
+                })
+            });
         }
-        Ok(())
     }
 
     /// Greets all agents.

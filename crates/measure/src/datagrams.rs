@@ -52,6 +52,9 @@ impl DatagramTrack {
 
 #[cfg(test)]
 mod tests {
+    use netperf_model::Jitter;
+    use proptest::prelude::*;
+
     use super::*;
 
     const MILLI: u64 = 1_000_000;
@@ -97,5 +100,23 @@ mod tests {
         assert_eq!(counts.order.highest, u64::MAX);
         assert_eq!(counts.order.lost, u64::MAX - 4);
         assert_eq!(of(&[1, 1, 1]).order.lost, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn the_account_equals_order_and_jitter_of_the_model(
+            datagrams in prop::collection::vec((0_u64..50, 0_u64..1 << 40, 0_u64..1 << 40), 0..200),
+        ) {
+            let mut track = DatagramTrack::default();
+            let (mut order, mut jitter) = (ArrivalOrder::default(), Jitter::default());
+            for (number, sent, arrived) in datagrams {
+                track.take(number, sent, arrived);
+                order.take(number, 1);
+                jitter.take(i64::try_from(arrived).unwrap() - i64::try_from(sent).unwrap());
+                prop_assert_eq!(track.counts().order, order);
+                let (old, new) = (track.counts().jitter, jitter.mean() / 1e9);
+                prop_assert!((old - new).abs() <= 1e-12 * old, "{} {}", old, new);
+            }
+        }
     }
 }

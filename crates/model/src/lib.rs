@@ -10,6 +10,7 @@ pub mod agreed;
 pub mod arrivals;
 pub mod catalog;
 pub mod cpu;
+pub mod datagrams;
 pub mod date;
 pub mod end_job;
 pub mod event;
@@ -48,6 +49,7 @@ pub use catalog::settings::{
 pub use catalog::tests::{Suite, TestId, TestRow};
 pub use catalog::transports::{Domain, Meeting, SocketKind, TransportId, TransportRow};
 pub use cpu::{CpuMethod, CpuShares, CpuUsage};
+pub use datagrams::{ArrivalOrder, Jitter};
 pub use end_job::{Abilities, EndFlows, EndJob, EndRole, Ending};
 pub use event::{Interim, RunPart};
 pub use host::{
@@ -74,7 +76,7 @@ pub use policy::{
     Limits, Network, OnePort, Policy, PortRange, Require, SessionLoad, Sources, Startups,
     TransportGroup, TransportSet,
 };
-pub use quality::{ArrivalOrder, NUMBER_BYTES, Quality, QualityScope};
+pub use quality::{NUMBER_BYTES, Quality, QualityScope};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};
 pub use refusal::{Refusal, tells_of_tcp};
 pub use secret::{PassphraseText, Secret, WeakSecret};

@@ -142,42 +142,6 @@ impl Quality {
     }
 }
 
-/// Loss and order by the numbers of datagrams that arrived, as iperf 2 and iperf3 count them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ArrivalOrder {
-    /// Largest number in order so far; 0 before the first.
-    pub highest: u64,
-    /// Datagrams that arrived, late and repeated ones included.
-    pub arrived: u64,
-    /// Numbers that were passed over, less one for each late or repeated datagram.
-    pub lost: u64,
-    /// Late and repeated datagrams.
-    pub out_of_order: u64,
-}
-
-impl ArrivalOrder {
-    /// Counts a datagram with this number. `first` is the number of the first one of a flow.
-    #[inline]
-    pub fn take(&mut self, number: u64, first: u64) {
-        self.arrived += 1;
-        let expected = if self.arrived == 1 {
-            Some(first)
-        } else {
-            self.highest.checked_add(1)
-        };
-        match expected.and_then(|expected| number.checked_sub(expected)) {
-            Some(passed) => {
-                self.lost = self.lost.saturating_add(passed);
-                self.highest = number;
-            }
-            None => {
-                self.out_of_order += 1;
-                self.lost = self.lost.saturating_sub(1);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -153,3 +153,34 @@ impl DatagramAccount {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use netperf_model::Jitter;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_account_equals_order_and_jitter_of_the_model(
+            datagrams in prop::collection::vec((0_i64..50, 0_u64..1 << 51, 0_u64..1 << 51), 0..200),
+        ) {
+            let mut account = DatagramAccount::default();
+            let (mut order, mut jitter) = (ArrivalOrder::default(), Jitter::default());
+            for (number, sent, now) in datagrams {
+                let sent = WireTime::from_micros(sent);
+                let datagram = Datagram { number, sent: Some(sent) };
+                account.add(&datagram, 100, DatagramLayout::Modern, now);
+                order.take(number.unsigned_abs(), 1);
+                let difference =
+                    jitter.take(i64::try_from(now).unwrap() - i64::try_from(sent.micros()).unwrap());
+                prop_assert_eq!(account.order, order);
+                prop_assert_eq!(account.jitter(), jitter.mean());
+                let transit = account.transit.unwrap();
+                prop_assert_eq!(Some(transit.last), jitter.last_transit());
+                prop_assert_eq!(transit.difference, difference);
+            }
+        }
+    }
+}

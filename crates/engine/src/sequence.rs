@@ -5,7 +5,8 @@
 //! in nanoseconds; all of eight bytes, the most significant first.
 
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{EndSetup, NUMBER_BYTES, Quality};
+use netperf_model::figures::whole;
+use netperf_model::{EndSetup, Jitter, NUMBER_BYTES, Quality};
 use netperf_transport::Endpoint;
 
 /// Marks a numbered datagram; its last byte is the version of the layout.
@@ -18,8 +19,6 @@ const WINDOW: usize = 65_536;
 const REACH: u64 = WINDOW as u64;
 /// Bits of a word of the window.
 const WORD: usize = 64;
-/// The smoothing of jitter, as a shift: one part in 16 (RFC 3550 section 6.4.1).
-const SMOOTHING: u32 = 4;
 
 /// Numbers in datagrams at one end.
 #[derive(Debug)]
@@ -104,19 +103,17 @@ pub(crate) struct NumberTrack {
     began: Moment,
 }
 
-/// Jitter from the times of datagrams. Clocks of two hosts have nothing in common, so only
-/// differences of transit times mean anything. All are nanoseconds.
+/// Jitter and spread of the transit times of datagrams, nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delay {
-    /// The transit time of the first datagram, from which all others are measured.
+    jitter: Jitter,
+    /// Transit time of the first datagram: the others are measured from there, because clocks of two
+    /// hosts have nothing in common.
     first: Option<i64>,
-    last: i64,
     least: i64,
     most: i64,
     sum: i128,
     count: u64,
-    /// Jitter, sixteen times.
-    jitter: u64,
 }
 
 impl NumberTrack {
@@ -209,7 +206,7 @@ impl NumberTrack {
         let spread = |most: i64| u64::try_from(most.saturating_sub(delay.least)).unwrap_or(0);
         let mean = delay.sum.checked_div(i128::from(delay.count)).unwrap_or(0);
         Quality {
-            jitter: delay.jitter >> SMOOTHING,
+            jitter: whole(delay.jitter.mean()),
             mean_variation: spread(i64::try_from(mean).unwrap_or(i64::MAX)),
             most_variation: spread(delay.most),
             ..self.quality
@@ -220,16 +217,8 @@ impl NumberTrack {
 impl Delay {
     #[inline]
     fn take(&mut self, transit: i64) {
-        let Some(first) = self.first else {
-            (self.first, self.count) = (Some(transit), 1);
-            return;
-        };
-        let transit = transit.wrapping_sub(first);
-        let difference = transit.abs_diff(self.last);
-        // J += (|D| - J) / 16, in whole numbers (RFC 3550 appendix A.8).
-        let aged = (self.jitter + (1 << (SMOOTHING - 1))) >> SMOOTHING;
-        self.jitter = self.jitter.saturating_add(difference).saturating_sub(aged);
-        self.last = transit;
+        self.jitter.take(transit);
+        let transit = transit.wrapping_sub(*self.first.get_or_insert(transit));
         self.least = self.least.min(transit);
         self.most = self.most.max(transit);
         self.sum += i128::from(transit);

@@ -4,7 +4,6 @@ pub mod clock;
 pub mod confidence;
 pub mod cpu;
 pub mod cpus;
-pub mod datagrams;
 pub mod device_drops;
 pub mod device_stamps;
 pub mod fine;

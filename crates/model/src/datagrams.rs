@@ -97,8 +97,34 @@ mod tests {
         jitter.mean()
     }
 
+    fn order(numbers: &[u64]) -> ArrivalOrder {
+        let mut order = ArrivalOrder::default();
+        numbers.iter().for_each(|number| order.take(*number, 1));
+        order
+    }
+
     #[test]
-    fn jitter_counts_a_sixteenth_of_a_step_and_fades() {
+    fn late_and_repeated_datagrams_are_counted_as_iperf3_does() {
+        let counts = order(&[1, 2, 3, 5, 4, 8, 8, 9, 10]);
+        assert_eq!((counts.highest, counts.arrived), (10, 9));
+        assert_eq!((counts.lost, counts.out_of_order), (1, 2));
+    }
+
+    #[test]
+    fn numbers_without_sense_do_not_overflow() {
+        let counts = order(&[u64::MAX, 1, u64::MAX, 0]);
+        assert_eq!(counts.highest, u64::MAX);
+        assert_eq!(counts.lost, u64::MAX - 4);
+        assert_eq!(order(&[1, 1, 1]).lost, 0);
+    }
+
+    #[test]
+    fn a_constant_offset_of_clocks_is_no_jitter() {
+        assert_eq!(jitter(&[-100_000_000_000; 100]), 0.0);
+    }
+
+    #[test]
+    fn one_step_of_transit_counts_a_sixteenth_and_fades() {
         assert_eq!(jitter(&[0, 1600]), 100.0);
         assert_eq!(jitter(&[0, 1600, 1600]), 93.75);
         let mut both = Jitter::default();

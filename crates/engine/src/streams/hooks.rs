@@ -4,8 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_measure::datagrams::DatagramTrack;
-use netperf_model::Tally;
+use netperf_model::{ArrivalOrder, Jitter, Tally};
 use netperf_os::wait;
 use netperf_transport::Endpoint;
 
@@ -16,6 +15,8 @@ use crate::stop::{Ended, Phase, Stop};
 /// A hold-up beyond this is not made up for, nanoseconds.
 const MADE_UP: u64 = 1_000_000_000;
 const SECOND: f64 = 1e9;
+/// Number of the first datagram of a stream.
+const FIRST: u64 = 1;
 
 /// Releases the blocks of a stream at its rate.
 #[derive(Debug)]
@@ -77,7 +78,9 @@ pub(super) struct StreamHooks<'a, F> {
     /// Bytes of a datagram.
     pub(super) size: usize,
     pub(super) sends: bool,
-    pub(super) track: DatagramTrack,
+    pub(super) order: ArrivalOrder,
+    /// Of transit times in nanoseconds.
+    pub(super) jitter: Jitter,
     pub(super) counts: &'a StreamCounts,
 }
 
@@ -115,19 +118,20 @@ impl<F: DatagramFormat> Hooks for StreamHooks<'_, F> {
             return;
         };
         let now = clock::monotonic();
-        let track = &mut self.track;
+        let (order, jitter) = (&mut self.order, &mut self.jitter);
         endpoint.each_received(buffer, bytes, |datagram| {
             if let Some((number, sent)) = format.read(datagram) {
-                track.take(number, sent, now);
+                order.take(number, FIRST);
+                jitter.take(i64::from_ne_bytes(now.wrapping_sub(sent).to_ne_bytes()));
             }
         });
-        let (counts, own) = (track.counts(), self.counts);
-        let order = counts.order;
+        let (order, own) = (&self.order, self.counts);
+        let jitter = self.jitter.mean() / SECOND;
         own.highest.store(order.highest, Ordering::Relaxed);
         own.lost.store(order.lost, Ordering::Relaxed);
         own.out_of_order
             .store(order.out_of_order, Ordering::Relaxed);
-        own.jitter.store(counts.jitter.to_bits(), Ordering::Relaxed);
+        own.jitter.store(jitter.to_bits(), Ordering::Relaxed);
     }
 
     fn paused(&self) -> Duration {

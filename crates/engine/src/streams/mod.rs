@@ -16,7 +16,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_measure::datagrams::DatagramTally;
 use netperf_model::ArrivalOrder;
 use netperf_os::{Socket, process};
 
@@ -63,6 +62,15 @@ pub struct StreamSocket {
     pub sends: bool,
     /// Bytes after which a sender stops.
     pub amount: Option<u64>,
+}
+
+/// Counts of datagrams that arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DatagramTally {
+    /// Loss and order.
+    pub order: ArrivalOrder,
+    /// Jitter, seconds.
+    pub jitter: f64,
 }
 
 /// Counts of a stream as they are now.

@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::AsFd;
 
-use netperf_measure::datagrams::DatagramTrack;
-use netperf_model::Tally;
+use netperf_model::{ArrivalOrder, Jitter, Tally};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Domain, Socket, wait, without};
 use netperf_transport::io::batch::Trains;
@@ -284,7 +283,8 @@ impl<F: DatagramFormat> ReadyStream<F> {
             format,
             size,
             sends,
-            track: DatagramTrack::default(),
+            order: ArrivalOrder::default(),
+            jitter: Jitter::default(),
             counts,
         };
         let mut tally = Tally::default();

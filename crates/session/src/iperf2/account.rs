@@ -1,11 +1,11 @@
 //! Account of a flow of datagrams at its receiver: bytes, loss, order, jitter and transit times.
 //!
 //! The rules are those of iperf 2.1.8, with one difference: jitter starts from the transit time
-//! of the first datagram, so that an offset between clocks does not matter (as in RFC 3550, 6.4.1).
+//! of the first datagram, so that an offset between clocks does not matter ([`Jitter`]).
 
-use netperf_model::ArrivalOrder;
 use netperf_model::figures::{count, whole};
 use netperf_model::iperf2::DelayMoments;
+use netperf_model::{ArrivalOrder, Jitter};
 use netperf_wire::iperf2::{Datagram, DatagramLayout, ServerReport, Transit, WireTime};
 
 /// Account of a flow.
@@ -21,17 +21,12 @@ pub struct DatagramAccount {
     first_at: Option<u64>,
     /// Time of the last datagram, microseconds.
     last_at: u64,
-    /// Smoothed difference of transit times, microseconds.
-    jitter: f64,
-    transit: Option<TransitAccount>,
-}
-
-/// Transit times, microseconds; the clocks of both ends differ by an unknown offset.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct TransitAccount {
-    last: i64,
+    /// Of transit times in microseconds.
+    jitter: Jitter,
+    /// Difference between the last two transit times, microseconds.
     difference: i64,
-    moments: DelayMoments,
+    /// Transit times, microseconds; the clocks of both ends differ by an unknown offset.
+    transits: DelayMoments,
 }
 
 impl DatagramAccount {
@@ -57,38 +52,28 @@ impl DatagramAccount {
     fn transit(&mut self, now: u64, sent: WireTime) {
         let micros = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
         let transit = micros(now).saturating_sub(micros(sent.micros()));
-        let account = self.transit.get_or_insert(TransitAccount {
-            last: transit,
-            difference: 0,
-            moments: DelayMoments::default(),
-        });
-        if account.moments.count > 0 {
-            let difference = transit.saturating_sub(account.last);
-            self.jitter += (difference.unsigned_abs() as f64 - self.jitter) / 16.0;
-            account.difference = difference;
-            account.last = transit;
-        }
-        account.moments.add(transit as f64);
+        self.difference = self.jitter.take(transit);
+        self.transits.add(transit as f64);
     }
 
     /// Transit time of the last datagram with a time, microseconds, and the number of such datagrams.
     /// It has the offset between the clocks of both ends.
     #[must_use]
     pub fn last_transit(&self) -> Option<(f64, u64)> {
-        let transit = self.transit.as_ref()?;
-        Some((transit.last as f64, transit.moments.count))
+        let last = self.jitter.last_transit()?;
+        Some((last as f64, self.transits.count))
     }
 
     /// Transit times of all datagrams with a time, microseconds. They have the offset, too.
     #[must_use]
-    pub fn transits(&self) -> DelayMoments {
-        self.transit.map(|one| one.moments).unwrap_or_default()
+    pub const fn transits(&self) -> DelayMoments {
+        self.transits
     }
 
     /// Jitter, microseconds.
     #[must_use]
     pub const fn jitter(&self) -> f64 {
-        self.jitter
+        self.jitter.mean()
     }
 
     /// Time from the first to the last datagram, microseconds.
@@ -108,30 +93,27 @@ impl DatagramAccount {
             lost: self.order.lost,
             out_of_order: self.order.out_of_order,
             datagrams: total,
-            jitter: WireTime::from_micros(whole(self.jitter)),
+            jitter: WireTime::from_micros(whole(self.jitter())),
             transit: Some(self.transit_report()),
         }
     }
 
     /// Transit times for the report. Negative ones, of clocks that differ, are 0.
     fn transit_report(&self) -> Transit {
-        let Some(transit) = &self.transit else {
+        if self.transits.count == 0 {
             return Transit::default();
-        };
+        }
         let real = |micros: f64| WireTime::from_micros(whole(micros));
         let DelayMoments {
             min,
             max,
             mean,
             squares,
-            ..
-        } = transit.moments;
+            count: transits,
+        } = self.transits;
         let squares = squares.max(0.0);
         let millionths = whole(squares.fract() * 1e6);
-        let [seconds, micros] = [
-            transit.difference / 1_000_000,
-            transit.difference % 1_000_000,
-        ];
+        let [seconds, micros] = [self.difference / 1_000_000, self.difference % 1_000_000];
         let word = |number: i64| {
             let number = i32::try_from(number).unwrap_or_default();
             u32::from_be_bytes(number.to_be_bytes())
@@ -144,43 +126,12 @@ impl DatagramAccount {
         Transit {
             min: real(min),
             max: real(max),
-            sum: real(mean * count(transit.moments.count)),
+            sum: real(mean * count(transits)),
             mean: real(mean),
             squares: [low(whole(squares)), low(millionths)],
             difference: [word(seconds), word(micros)],
-            count: low(transit.moments.count),
+            count: low(transits),
             rate: [low(rate), 1],
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use netperf_model::Jitter;
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn the_account_equals_order_and_jitter_of_the_model(
-            datagrams in prop::collection::vec((0_i64..50, 0_u64..1 << 51, 0_u64..1 << 51), 0..200),
-        ) {
-            let mut account = DatagramAccount::default();
-            let (mut order, mut jitter) = (ArrivalOrder::default(), Jitter::default());
-            for (number, sent, now) in datagrams {
-                let sent = WireTime::from_micros(sent);
-                let datagram = Datagram { number, sent: Some(sent) };
-                account.add(&datagram, 100, DatagramLayout::Modern, now);
-                order.take(number.unsigned_abs(), 1);
-                let difference =
-                    jitter.take(i64::try_from(now).unwrap() - i64::try_from(sent.micros()).unwrap());
-                prop_assert_eq!(account.order, order);
-                prop_assert_eq!(account.jitter(), jitter.mean());
-                let transit = account.transit.unwrap();
-                prop_assert_eq!(Some(transit.last), jitter.last_transit());
-                prop_assert_eq!(transit.difference, difference);
-            }
         }
     }
 }

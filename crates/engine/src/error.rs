@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use netperf_model::Feature;
+use netperf_transport::open::{OpenError, OpenStep};
 
 /// The operation that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -79,6 +80,20 @@ impl Operation {
             operation: self,
             error,
         }
+    }
+}
+
+impl From<OpenError> for EngineError {
+    fn from(OpenError { step, error }: OpenError) -> Self {
+        let operation = match step {
+            OpenStep::Socket => Operation::Create,
+            OpenStep::Buffers => Operation::Buffers,
+            OpenStep::Ring => Operation::Extra(Feature::Uring),
+            OpenStep::Send => Operation::Send,
+            OpenStep::Receive => Operation::Receive,
+            OpenStep::Stamps(by) => Operation::Extra(by.feature()),
+        };
+        operation.failed()(error)
     }
 }
 

@@ -1,132 +1,22 @@
-//! The data path of one flow, and its effect on sizes and buffers.
+//! The effect of a data path on sizes, buffers and sources.
 
 use std::io;
 use std::os::fd::AsFd as _;
-use std::time::Duration;
 
-use netperf_model::{
-    EndJob, EndPlan, EndSetup, Ending, Feature, IoMethod, IoPlan, Stamper, TestId,
-};
-use netperf_os::{SockAddr, Socket, filter};
+use netperf_model::{EndJob, EndPlan, EndSetup, IoMethod};
+use netperf_os::{Socket, filter};
 use netperf_transport::io::batch::Trains;
-use netperf_transport::io::{RingRecv, RingSend};
+use netperf_transport::open::trains;
+pub(crate) use netperf_transport::open::{DataPath, PathClass, choose};
 
 use crate::due::queue::DueQueue;
+#[cfg(not(all(feature = "flows", feature = "paths")))]
 use crate::error::{EngineError, Operation};
 
 /// Bytes that are under way without a copy unless `-W` says otherwise, at most.
 const UNDER_WAY: u32 = 4 << 20;
 /// Buffers for that, at least and at most.
 const BUFFERS: (u32, u32) = (16, 1024);
-
-/// Data path of one flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DataPath {
-    /// The connection is only opened.
-    OpenOnly,
-    /// A connection for each transaction.
-    Connections,
-    /// Bulk data both ways, a thread for each direction.
-    BothWays,
-    /// Requests that are sent when they are due.
-    OpenLoop,
-    /// A file, by sendfile(2).
-    File,
-    /// From socket to pipe to nowhere, by splice(2).
-    Splice,
-    /// Many sends under way in a ring of io_uring.
-    RingSend,
-    /// Many receives under way in a ring of io_uring.
-    RingRecv,
-    /// Sends without a copy (`MSG_ZEROCOPY`).
-    ZeroCopy,
-    /// Sends without a copy, by io_uring.
-    RingZeroCopy,
-    /// Received bytes are dropped in the kernel (`MSG_TRUNC`).
-    Discard,
-    /// Transactions with time stamps.
-    Stamped(Stamper),
-    /// Many datagrams in a call to send.
-    BatchSend,
-    /// Many datagrams in a call to receive.
-    BatchRecv,
-    /// read(2) and write(2).
-    Write,
-    /// A call for each message.
-    Call,
-}
-
-/// Kinds of transports, by the data paths that they offer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PathClass {
-    /// A byte stream on a socket that can be spliced and sent files over.
-    Stream,
-    /// Datagrams on a socket that can move many of them in a call.
-    Datagrams,
-    /// Nothing else.
-    Other,
-}
-
-/// The data path that a job asks for.
-pub(crate) fn choose(job: &EndJob, class: PathClass) -> DataPath {
-    if job.connects {
-        DataPath::Connections
-    } else if job.duplex.is_some() && class != PathClass::Other {
-        DataPath::BothWays
-    } else {
-        match class {
-            PathClass::Stream => of_stream(job),
-            PathClass::Datagrams => of_datagrams(job),
-            PathClass::Other if job.is_open_loop() => DataPath::OpenLoop,
-            PathClass::Other => DataPath::Call,
-        }
-    }
-}
-
-fn of_stream(job: &EndJob) -> DataPath {
-    let io = &job.end.io;
-    // netserver takes the option for requests, too.
-    let splices = job.end.copy_avoidance && job.receives && !job.is_netperf();
-    let by_uring = io.method == IoMethod::Uring;
-    let paths = [
-        (job.test == TestId::TcpMss, DataPath::OpenOnly),
-        (job.test == TestId::TcpSendfile, DataPath::File),
-        (splices, DataPath::Splice),
-        (
-            job.only_receives() && (job.end.copy_avoidance || io.splice),
-            DataPath::Splice,
-        ),
-        (job.only_receives() && by_ring(io), DataPath::RingRecv),
-        (job.only_sends() && by_ring(io), DataPath::RingSend),
-        (job.only_receives() && io.discard, DataPath::Discard),
-        (
-            job.only_sends() && io.zerocopy && by_uring,
-            DataPath::RingZeroCopy,
-        ),
-        (job.only_sends() && io.zerocopy, DataPath::ZeroCopy),
-    ];
-    first(paths).unwrap_or_else(|| {
-        let path = of_messages(job);
-        if job.use_write && path == DataPath::Call {
-            DataPath::Write
-        } else {
-            path
-        }
-    })
-}
-
-fn of_datagrams(job: &EndJob) -> DataPath {
-    let io = &job.end.io;
-    let one_way = !job.is_request_response() && job.ending == Ending::Omni;
-    let many = one_way && (io.is_batched() || io.discard);
-    let paths = [
-        (many && by_ring(io) && job.sends, DataPath::RingSend),
-        (many && by_ring(io), DataPath::RingRecv),
-        (many && job.sends, DataPath::BatchSend),
-        (many, DataPath::BatchRecv),
-    ];
-    first(paths).unwrap_or_else(|| of_messages(job))
-}
 
 /// Has the kernel drop datagrams of other sources than netserver's policy permits, for the paths
 /// that do not look at each source.
@@ -144,114 +34,6 @@ pub(crate) fn take_only_permitted(job: &EndJob, socket: &Socket) -> io::Result<(
     match job.sources.networks() {
         Some(networks) => filter::attach_sources(socket.as_fd(), &networks),
         None => Ok(()),
-    }
-}
-
-/// Paths that move one message at a time.
-fn of_messages(job: &EndJob) -> DataPath {
-    match job.end.stamps {
-        Some(by) if !job.only_sends() || job.is_netperf() => DataPath::Stamped(by),
-        _ if job.is_open_loop() => DataPath::OpenLoop,
-        _ => DataPath::Call,
-    }
-}
-
-fn first<const N: usize>(paths: [(bool, DataPath); N]) -> Option<DataPath> {
-    let found = paths.into_iter().find(|(asked, _)| *asked);
-    found.map(|(_, path)| path)
-}
-
-/// Runs `$go` with an endpoint whose calls block.
-#[cfg(not(feature = "paths"))]
-macro_rules! by_method {
-    ($job:expr, $patience:expr, $endpoint:expr, |$ready:ident| $go:expr) => {
-        by_polling!($job, $endpoint, |$ready| $go)
-    };
-}
-#[cfg(not(feature = "paths"))]
-macro_rules! by_polling {
-    ($job:expr, $endpoint:expr, |$ready:ident| $go:expr) => {{
-        let $ready = $endpoint;
-        $go
-    }};
-}
-#[cfg(not(feature = "paths"))]
-pub(crate) use {by_method, by_polling};
-
-/// Runs `$go` with an endpoint that waits as its plan says. A receive follows every send at
-/// once where `$pairs` is true.
-#[cfg(feature = "paths")]
-macro_rules! by_method {
-    ($job:expr, $patience:expr, $endpoint:expr, |$ready:ident| $go:expr) => {{
-        use netperf_transport::io::{Again, ByRing};
-        let failed = $crate::error::Operation::Create.failed();
-        let (method, patience) = ($job.end.io.method, $patience);
-        match method {
-            netperf_model::IoMethod::Blocking => {
-                let $ready = $endpoint;
-                $go
-            }
-            netperf_model::IoMethod::Poll => {
-                let $ready = Again::spinning($endpoint, patience).map_err(failed)?;
-                $go
-            }
-            netperf_model::IoMethod::Epoll => {
-                let $ready = Again::sleeping($endpoint, patience).map_err(failed)?;
-                $go
-            }
-            netperf_model::IoMethod::Uring => {
-                let ridden = ByRing::new($endpoint, patience, $crate::path::pairs($job));
-                let $ready = ridden.map_err($crate::path::no_ring())?;
-                $go
-            }
-        }
-    }};
-}
-#[cfg(feature = "paths")]
-pub(crate) use by_method;
-
-/// The same for an endpoint that a ring does not serve.
-#[cfg(feature = "paths")]
-macro_rules! by_polling {
-    ($job:expr, $endpoint:expr, |$ready:ident| $go:expr) => {{
-        use netperf_transport::io::Again;
-        let failed = $crate::error::Operation::Create.failed();
-        match $job.end.io.method {
-            netperf_model::IoMethod::Blocking | netperf_model::IoMethod::Uring => {
-                let $ready = $endpoint;
-                $go
-            }
-            netperf_model::IoMethod::Poll => {
-                let $ready = Again::spinning($endpoint, None).map_err(failed)?;
-                $go
-            }
-            netperf_model::IoMethod::Epoll => {
-                let $ready = Again::sleeping($endpoint, None).map_err(failed)?;
-                $go
-            }
-        }
-    }};
-}
-#[cfg(feature = "paths")]
-pub(crate) use by_polling;
-
-/// A size that preparing derived.
-pub(crate) fn size(size: Option<u32>) -> usize {
-    size.and_then(|size| usize::try_from(size).ok())
-        .unwrap_or(0)
-}
-
-/// True if this many requests may not fit into the socket's send buffer, so that both ends could
-/// wait in send(2) for each other.
-pub(crate) fn fills_buffer(requests: usize, setup: &EndSetup) -> bool {
-    requests.saturating_mul(size(setup.send_size)) > size(setup.send_buffer) / 2
-}
-
-/// Number of datagrams per call.
-pub(crate) fn trains(io: &IoPlan) -> Trains {
-    Trains {
-        messages: io.batch.unwrap_or(1),
-        segments: io.segments,
     }
 }
 
@@ -296,49 +78,6 @@ pub(crate) fn buffers(
     )
 }
 
-/// Returns whether a ring moves many messages at a time.
-pub(crate) fn by_ring(io: &IoPlan) -> bool {
-    io.method == IoMethod::Uring && io.is_batched()
-}
-
-/// Makes a ring that sends many messages at a time.
-pub(crate) fn ring_send<const WHOLE: bool>(
-    (io, setup): (&IoPlan, &EndSetup),
-    (socket, to): (Socket, Option<SockAddr>),
-    patience: Option<Duration>,
-) -> io::Result<RingSend<WHOLE>> {
-    let message = size(setup.send_size);
-    let many = (size(io.batch).max(1), trains(io).train(message));
-    let ring = RingSend::new(socket, to, many, patience)?;
-    if io.segments {
-        ring.cut_into(message)
-    } else {
-        Ok(ring)
-    }
-}
-
-/// Makes a ring that receives many messages at a time; they have a source to answer where it
-/// `tells`.
-pub(crate) fn ring_recv(
-    (io, setup): (&IoPlan, &EndSetup),
-    socket: Socket,
-    tells: bool,
-    patience: Option<Duration>,
-) -> io::Result<RingRecv> {
-    let space = trains(io).slot(size(setup.recv_size));
-    let many = (size(io.batch).max(1), space);
-    if io.segments {
-        RingRecv::put_together(socket, many, patience)
-    } else {
-        RingRecv::new(socket, many, tells, patience)
-    }
-}
-
-/// Returns whether every receive follows a send at once, without a wait in between.
-pub(crate) fn pairs(job: &EndJob) -> bool {
-    job.is_request_response() && job.end.pace.is_none_or(|pace| pace.burst == 0)
-}
-
 /// The queue of requests that are sent when they are due, where the job asks for that.
 pub(crate) fn due_queue(job: &EndJob) -> Option<DueQueue> {
     let rate = job.end.rate.as_ref().filter(|_| job.is_open_loop())?;
@@ -351,22 +90,14 @@ pub(crate) fn not_built() -> EngineError {
     Operation::Create.failed()(io::ErrorKind::Unsupported.into())
 }
 
-/// Wraps the refusal of time stamps.
-pub(crate) fn no_stamps(by: Stamper) -> impl FnOnce(io::Error) -> EngineError {
-    Operation::Extra(by.feature()).failed()
-}
-
-/// Wraps the refusal of a ring of io_uring.
-pub(crate) fn no_ring() -> impl FnOnce(io::Error) -> EngineError {
-    Operation::Extra(Feature::Uring).failed()
-}
-
 #[cfg(test)]
 mod tests {
     use netperf_model::catalog::transports::TRANSPORTS;
+    use std::io;
+
     use netperf_model::{
-        Arrival, Duplex, EndRole, Family, Flow, Limit, RatePlan, RateUnit, SocketPlan, TransportId,
-        TransportRow,
+        Arrival, Duplex, EndRole, Ending, Family, Flow, IoPlan, Limit, RatePlan, RateUnit,
+        SocketPlan, Stamper, TestId, TransportId, TransportRow,
     };
     use netperf_transport::meeting::{Addresses, Connects};
     use netperf_transport::registry::{self, Asked, Visitor};

@@ -16,6 +16,7 @@ pub mod meeting;
 pub mod non_blocking;
 pub mod null;
 pub mod one_port;
+pub mod open;
 pub mod place;
 pub mod registry;
 pub mod scripted;

@@ -2,51 +2,49 @@
 
 use std::io;
 
-use netperf_model::{Duplex, EndJob, IoMethod, Setting};
+use netperf_model::{Duplex, EndJob, Setting};
 use netperf_os::flow_label::flow_info;
 use netperf_os::{SockAddr, Socket, without};
 use netperf_transport::duplex::TwoWays;
-use netperf_transport::io::ByRing;
 use netperf_transport::meeting::Connects;
-use netperf_transport::tcp::Tcp;
+use netperf_transport::open::{OpenError, OpenStep, Opened, PathDirection};
 use netperf_transport::udp::Aimed;
 
 use super::ends::DatagramEnds;
-use super::meet::{Coordination, FlowSet, OpenFlows, dealt, each, run_by};
+use super::meet::{Coordination, FlowSet, OpenFlows, dealt};
 use super::run::share;
 use super::to_usize;
-use crate::direction::PathDirection;
+use crate::direction;
 use crate::end;
 use crate::error::{EngineError, Operation};
-use crate::path::PathClass;
+use crate::path::{DataPath, PathClass};
 use crate::role::Role;
 
 impl<N: Role, T, F: FnOnce() -> T> OpenFlows<'_, N, F> {
     /// Moves the bytes of connections both ways, each direction on its data path.
     pub(super) fn both_ways<C: Connects + Sync>(self, how: &C) -> Coordination<T> {
         let FlowSet { job, common, .. } = self.set;
-        let [outward, inward] = PathDirection::both(job, PathClass::Stream, common.setup);
-        let by_ring = job.end.io.method == IoMethod::Uring;
-        match outward.is_plain() && inward.is_plain() {
-            true if by_ring => {
-                self.over_sockets(how, each(|socket| ByRing::of_both_ways(Tcp(socket))))
-            }
-            true => self.over_sockets(how, each(|socket| Ok(Tcp(socket)))),
-            false => self.over_sockets(how, |sockets| {
-                let own: io::Result<_> = sockets.iter().map(Socket::try_clone).collect();
-                let (sends, receives) = (outward.endpoints(own?)?, inward.endpoints(sockets)?);
-                let each = sends.into_iter().zip(receives);
-                Ok(each
-                    .map(|(out, inward)| TwoWays::new(out, inward))
-                    .collect())
-            }),
+        let [outward, inward] = direction::both(job, PathClass::Stream, common.setup);
+        if outward.is_plain() && inward.is_plain() {
+            return self.over_path(how, DataPath::Call);
         }
+        self.over_sockets(how, |sockets| {
+            let own: io::Result<_> = sockets.iter().map(Socket::try_clone).collect();
+            let (sends, receives) = (
+                outward.endpoints(own.map_err(not_cloned)?)?,
+                inward.endpoints(sockets)?,
+            );
+            let each = sends.into_iter().zip(receives);
+            Ok(each
+                .map(|(out, inward)| TwoWays::new(out, inward))
+                .collect())
+        })
     }
 
     /// The same with datagrams. netserver answers the first of each flow.
     pub(super) fn both_ways_in_datagrams(
         self,
-        [outward, inward]: [PathDirection; 2],
+        [outward, inward]: [PathDirection<'_>; 2],
     ) -> Coordination<T> {
         let Self {
             set,
@@ -57,7 +55,8 @@ impl<N: Role, T, F: FnOnce() -> T> OpenFlows<'_, N, F> {
         let label = job.end.socket.settings.number(Setting::FlowLabel);
         let flow_info = label.map_or(0, flow_info);
         let one = |(socket, to): (Socket, Option<&SockAddr>)| {
-            let sends = outward.endpoint(socket.try_clone()?, to)?;
+            let own = socket.try_clone().map_err(not_cloned)?;
+            let sends = outward.endpoint(own, to)?;
             let both = TwoWays::<true>::new(sends, inward.endpoint(socket, to)?);
             Ok(match to {
                 Some(_) => both,
@@ -67,14 +66,14 @@ impl<N: Role, T, F: FnOnce() -> T> OpenFlows<'_, N, F> {
         let sockets = dealt(sockets, set.threads);
         let open = |index: u32| {
             let own = sockets(index)?;
-            let both: io::Result<Vec<_>> = if N::NETPERF {
+            let both: Opened<Vec<_>> = if N::NETPERF {
                 let aimed = set.aimed_both(index, own)?.into_iter();
                 aimed.map(|(socket, to)| one((socket, Some(to)))).collect()
             } else {
                 report_drops(&own, job);
                 own.into_iter().map(|socket| one((socket, None))).collect()
             };
-            both.map_err(outward.failed())
+            both.map_err(direction::failed(outward.method()))
         };
         Ok(common.run::<N, _, _>(&open, &share(job), &DatagramEnds, coordinate))
     }
@@ -93,7 +92,7 @@ impl<N: Role, T, F: FnOnce() -> T> OpenFlows<'_, N, F> {
             let each: io::Result<Vec<E>> = each.collect();
             each.map_err(Operation::Connect.failed())
         };
-        Ok(run_by::<N, E, _>(set, &open, coordinate))
+        set.aimed_at(DataPath::Call, &open, coordinate)
     }
 }
 
@@ -122,6 +121,12 @@ impl<'r, N: Role> FlowSet<'r, N> {
         );
         Ok(aimed)
     }
+}
+
+/// Wraps the error of a second descriptor.
+fn not_cloned(error: io::Error) -> OpenError {
+    let step = OpenStep::Socket;
+    OpenError { step, error }
 }
 
 /// Has the kernel report datagrams that a full local queue drops.

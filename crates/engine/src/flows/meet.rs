@@ -6,17 +6,17 @@ use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
-use netperf_model::{Duplex, EndJob, IoMethod, Stamper};
+use netperf_model::{Duplex, EndJob, Feature, IoMethod};
 use netperf_os::{SockAddr, Socket};
-use netperf_transport::io::{
-    BatchedRecv, BatchedSend, ByRing, Discarding, OnRing, RingRecv, RingSend, RingZeroCopy,
-    Stamped, ZeroCopy,
-};
 use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, OnSocket, Parts};
 use netperf_transport::one_port::Passed;
+use netperf_transport::open::{
+    self as paths, DatagramVisitor, EndpointOptions, MakeDatagrams, MakeStream, OpenError, Opened,
+    PathDirection, StreamVisitor, WaitMode,
+};
 use netperf_transport::registry::Visitor;
-use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
 use netperf_transport::udp::{Aimed, Udp};
 use netperf_transport::{one_port, socket};
 
@@ -31,7 +31,7 @@ use super::transactions::{TransactionConnects, answers, asks};
 use super::worker::WorkerReport;
 use super::workers::WorkerSetup;
 use super::{no_flows, to_usize};
-use crate::direction::PathDirection;
+use crate::direction;
 use crate::early::{StopReceiver, StopReceiverSlot};
 use crate::error::{EngineError, Operation};
 use crate::meet::ConnectionFacts;
@@ -77,61 +77,14 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
 
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "flows are moved by calls, except by the paths here"
+        reason = "each of the other paths has an endpoint for each connection"
     )]
     fn stream<C: Connects + Sync>(self, how: C) -> Self::Out {
-        let (job, file) = (self.set.job, self.set.file);
-        let by_ring = job.end.io.method == IoMethod::Uring;
+        let job = self.set.job;
         match path::choose(job, PathClass::Stream) {
             DataPath::Connections => self.transactions(&how),
-            DataPath::File if N::NETPERF => {
-                let (offset, width) = (job.end.send.offset, self.set.common.setup.send_width);
-                let from_file = each(|socket| {
-                    let file = file.ok_or(io::ErrorKind::NotFound)?.try_clone()?;
-                    Ok(FromFile::new(socket, file, offset.into(), width))
-                });
-                self.over_sockets(&how, from_file)
-            }
-            DataPath::Stamped(by) => {
-                let by = (by, self.set.flows);
-                self.over_sockets(
-                    &how,
-                    each(move |socket| Stamped::stream(socket, N::NETPERF, by)),
-                )
-            }
-            DataPath::Discard if by_ring => {
-                let by_ring = |socket| ByRing::of_flow(Discarding(socket), NAP, false);
-                self.over_sockets(&how, each(by_ring))
-            }
-            DataPath::Discard => self.over_sockets(&how, each(|socket| Ok(Discarding(socket)))),
-            DataPath::Splice => self.over_sockets(&how, Spliced::sharing),
-            DataPath::ZeroCopy | DataPath::RingZeroCopy => {
-                // All flows together pin as much memory as one flow.
-                let width = (self.set.common.setup.send_width / self.set.flows.max(1)).max(2);
-                if by_ring {
-                    let by_ring = |socket| RingZeroCopy::new(socket, width, Some(NAP));
-                    return self.over_sockets(&how, each(by_ring));
-                }
-                self.over_sockets(&how, each(|socket| ZeroCopy::beside_others(socket, width)))
-            }
-            DataPath::RingSend => {
-                let plan = (&job.end.io, self.set.common.setup);
-                let send = |socket| path::ring_send::<false>(plan, (socket, None), Some(NAP));
-                self.over_sockets(&how, each(send))
-            }
-            DataPath::RingRecv => {
-                let plan = (&job.end.io, self.set.common.setup);
-                let recv = |socket| path::ring_recv(plan, socket, false, Some(NAP));
-                self.over_sockets(&how, each(recv))
-            }
             DataPath::BothWays => self.both_ways(&how),
-            _ if by_ring => {
-                let puts_off = puts_off(job);
-                let by_ring = move |socket| ByRing::of_flow(Tcp(socket), NAP, puts_off);
-                self.over_sockets(&how, each(by_ring))
-            }
-            _ if job.use_write => self.over_sockets(&how, each(|socket| Ok(Written(socket)))),
-            _ => self.over_sockets(&how, each(|socket| Ok(Tcp(socket)))),
+            path => self.over_path(&how, path),
         }
     }
 
@@ -148,18 +101,12 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
         let FlowSet { job, common, .. } = self.set;
         let path = path::choose(job, PathClass::Datagrams);
-        if let DataPath::Stamped(by) = path {
-            return self.stamped_datagrams(&how, by);
-        }
         if let Some(live) = common.live.filter(|_| job.tells_addresses()) {
             for (socket, to) in self.sockets.iter().zip(self.set.senders()) {
                 live.aimed(socket.as_fd(), to);
             }
         }
-        if matches!(path, DataPath::RingRecv | DataPath::RingSend) {
-            return self.ring_datagrams(&how, path);
-        }
-        let directions = PathDirection::both(job, PathClass::Datagrams, common.setup);
+        let directions = direction::both(job, PathClass::Datagrams, common.setup);
         if path == DataPath::BothWays && !directions.iter().all(PathDirection::is_plain) {
             return self.both_ways_in_datagrams(directions);
         } else if N::NETPERF && job.duplex == Some(Duplex::Separate) {
@@ -170,54 +117,21 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             sockets,
             coordinate,
         } = self;
-        let (io, ends) = (&job.end.io, DatagramEnds);
-        let (trains, setup) = (path::trains(io), common.setup);
-        let batched = |(socket, to)| {
-            BatchedSend::new(socket, to, trains, path::size(setup.send_size))
-                .map_err(Operation::Send.failed())
-        };
-        if path == DataPath::BatchRecv {
-            let space = path::size(setup.recv_size);
-            let sockets = dealt(sockets, set.threads);
-            let batching = |socket| {
-                BatchedRecv::new(socket, trains, space, io.discard)
-                    .map_err(Operation::Receive.failed())
-            };
-            let open = |index: u32| sockets(index)?.into_iter().map(batching).collect();
-            return Ok(common.run::<N, BatchedRecv, _>(&open, &share(job), &ends, coordinate));
+        if matches!(path, DataPath::RingRecv | DataPath::BatchRecv) {
+            return set.receiving(path, sockets, coordinate);
         }
-        if job.tells_addresses() {
+        if N::NETPERF && job.tells_addresses() {
             let aimed = sockets.into_iter().zip(&set.targets.there);
             let aimed = aimed.map(|(socket, to)| how.asking(socket, to.clone()));
             let aimed = aimed.collect::<io::Result<Vec<E>>>();
-            let open = dealt(aimed.map_err(Operation::Connect.failed())?, set.threads);
-            return Ok(run_by::<N, E, _>(set, &open, coordinate));
+            let from = dealt(aimed.map_err(Operation::Connect.failed())?, set.threads);
+            return set.aimed_at(path, &from, coordinate);
         }
         if N::NETPERF {
-            let asking = |index: u32| set.asking(&how, index);
-            if path == DataPath::BatchSend {
-                let batching = |index: u32| {
-                    let each = asking(index)?.into_iter().map(E::into_parts);
-                    each.map(batched).collect()
-                };
-                return Ok(common.run::<N, BatchedSend, _>(
-                    &batching,
-                    &share(job),
-                    &ends,
-                    coordinate,
-                ));
-            }
-            return Ok(run_by::<N, E, _>(set, &asking, coordinate));
+            let from = |index: u32| set.asking(&how, index);
+            return set.aimed_at(path, &from, coordinate);
         }
-        let endpoints = sockets.into_iter().map(|socket| {
-            let mut endpoint = how.answering(socket)?;
-            endpoint.take_only_from(&job.sources);
-            endpoint.repeat(job.end.numbers, setup.send_size);
-            Ok(endpoint)
-        });
-        let endpoints = endpoints.collect::<io::Result<Vec<_>>>();
-        let open = dealt(endpoints.map_err(Operation::Create.failed())?, set.threads);
-        Ok(run_by::<N, _, _>(set, &open, coordinate))
+        set.answering(path, &how, sockets, coordinate)
     }
 
     fn addressed<A: Addresses>(self, _: A) -> Self::Out {
@@ -275,56 +189,6 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
 }
 
 impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
-    /// Has many datagrams under way in a ring of each flow.
-    fn ring_datagrams<E: Aimed>(self, how: &Udp<E>, path: DataPath) -> Coordination<T> {
-        let Self {
-            set,
-            sockets,
-            coordinate,
-        } = self;
-        let FlowSet { job, common, .. } = set;
-        let (io, setup, share) = (&job.end.io, common.setup, share(job));
-        if path == DataPath::RingRecv {
-            let sockets = dealt(sockets, set.threads);
-            let by_ring = |socket| {
-                path::ring_recv((io, setup), socket, true, Some(NAP)).map_err(path::no_ring())
-            };
-            let open = |index: u32| sockets(index)?.into_iter().map(by_ring).collect();
-            return Ok(common.run::<N, RingRecv, _>(&open, &share, &DatagramEnds, coordinate));
-        }
-        let by_ring = |to| path::ring_send((io, setup), to, Some(NAP)).map_err(path::no_ring());
-        let open = |index: u32| {
-            let each = set.asking(how, index)?.into_iter().map(E::into_parts);
-            each.map(by_ring).collect()
-        };
-        Ok(common.run::<N, RingSend<true>, _>(&open, &share, &DatagramEnds, coordinate))
-    }
-
-    /// Has the datagrams of transactions stamped.
-    fn stamped_datagrams<E: Aimed>(self, how: &Udp<E>, by: Stamper) -> Coordination<T> {
-        let Self {
-            set,
-            sockets,
-            coordinate,
-        } = self;
-        let FlowSet { job, common, .. } = set;
-        let with = (by, set.flows);
-        let sockets = dealt(sockets, set.threads);
-        let open = |index: u32| {
-            let stamped: io::Result<Vec<Stamped<true>>> = if N::NETPERF {
-                let each = set.asking(how, index)?.into_iter().map(E::into_parts);
-                each.map(|(socket, to)| Stamped::asking(socket, to, with))
-                    .collect()
-            } else {
-                let each = sockets(index)?.into_iter();
-                each.map(|socket| Stamped::answering(socket, with))
-                    .collect()
-            };
-            stamped.map_err(path::no_stamps(by))
-        };
-        Ok(common.run::<N, _, _>(&open, &share(job), &DatagramEnds, coordinate))
-    }
-
     /// Opens a connection for every transaction.
     fn transactions<C: Connects + Sync>(self, how: &C) -> Coordination<T> {
         let Self {
@@ -370,11 +234,22 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
         Ok((reports, coordinated))
     }
 
+    /// Moves the bytes of connections on a data path.
+    pub(super) fn over_path<C: Connects + Sync>(self, how: &C, path: DataPath) -> Coordination<T> {
+        let set = self.set;
+        let offset = u64::from(set.job.end.send.offset);
+        let opening = EndpointOptions {
+            file: set.file.map(|file| (file, offset)),
+            ..set.opening()
+        };
+        paths::stream(path, opening, ConnectionFlows { flows: self, how })?
+    }
+
     /// Has the bytes of connections moved by other endpoints on their sockets.
     pub(super) fn over_sockets<C: Connects + Sync, E: FlowEndpoint>(
         self,
         how: &C,
-        make: impl Fn(Vec<Socket>) -> io::Result<Vec<E>> + Sync,
+        make: impl Fn(Vec<Socket>) -> Opened<Vec<E>> + Sync,
     ) -> Coordination<T> {
         let Self {
             set, coordinate, ..
@@ -389,13 +264,12 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
                 *locked(&cipher) = first.cipher();
             }
             let sockets = endpoints.into_iter().map(OnSocket::into_socket).collect();
-            make(sockets).map_err(|error| match (job.end.io.method, job.end.stamps) {
-                (_, Some(by)) => path::no_stamps(by)(error),
-                (IoMethod::Uring, None) => path::no_ring()(error),
-                (IoMethod::Blocking | IoMethod::Poll | IoMethod::Epoll, None) => {
-                    Operation::Create.failed()(error)
-                }
-            })
+            let operation = match (job.end.io.method, job.end.stamps) {
+                (_, Some(by)) => Operation::Extra(by.feature()),
+                (IoMethod::Uring, None) => Operation::Extra(Feature::Uring),
+                (IoMethod::Blocking | IoMethod::Poll | IoMethod::Epoll, None) => Operation::Create,
+            };
+            make(sockets).map_err(|OpenError { error, .. }| operation.failed()(error))
         };
         let share = share(job);
         let (mut reports, coordinated) = common.run::<N, _, _>(&open, &share, &ends, coordinate);
@@ -407,6 +281,64 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
 }
 
 impl<'r, N: Role> FlowSet<'r, N> {
+    /// What the endpoints of the flows are made with. No call waits where data goes both ways.
+    fn opening(&self) -> EndpointOptions<'static> {
+        let most = if self.job.duplex.is_some() {
+            Duration::ZERO
+        } else {
+            NAP
+        };
+        let waits = WaitMode::Together(self.flows, most);
+        EndpointOptions::of(self.job, self.common.setup, waits)
+    }
+
+    /// Moves datagrams to the addresses of endpoints.
+    pub(super) fn aimed_at<E: Aimed, T>(
+        self,
+        path: DataPath,
+        from: &(dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync),
+        coordinate: impl FnOnce() -> T,
+    ) -> Coordination<T> {
+        let flows = DatagramFlows {
+            set: self,
+            from,
+            coordinate,
+        };
+        paths::aimed(path, self.opening(), flows)?
+    }
+
+    /// Receives datagrams from any address, many in a call.
+    fn receiving<T>(
+        self,
+        path: DataPath,
+        sockets: Vec<Socket>,
+        coordinate: impl FnOnce() -> T,
+    ) -> Coordination<T> {
+        let flows = DatagramFlows {
+            set: self,
+            from: &dealt(sockets, self.threads),
+            coordinate,
+        };
+        paths::receiving(path, self.opening(), flows)?
+    }
+
+    /// Receives datagrams from any address that may send them, and answers where there are requests.
+    fn answering<E: Aimed, T>(
+        self,
+        path: DataPath,
+        how: &Udp<E>,
+        sockets: Vec<Socket>,
+        coordinate: impl FnOnce() -> T,
+    ) -> Coordination<T> {
+        let end = (how, self.job.sources.clone());
+        let flows = DatagramFlows {
+            set: self,
+            from: &dealt(sockets, self.threads),
+            coordinate,
+        };
+        paths::answering(path, self.opening(), end, flows)?
+    }
+
     /// netserver's listener, and the addresses it accepts.
     fn gate(&self) -> Result<AcceptFilter<'r>, EngineError> {
         let listener = self.listener;
@@ -481,7 +413,7 @@ impl<'r, N: Role> FlowSet<'r, N> {
                 None => open_each(how(job), connects, to, shared)?,
             };
             set_on_each(&endpoints, job)?;
-            Ok(deal(endpoints, threads))
+            Ok::<_, EngineError>(deal(endpoints, threads))
         };
         let targets = self.targets;
         let all = move || {
@@ -508,41 +440,44 @@ impl<'r, N: Role> FlowSet<'r, N> {
     }
 }
 
-/// Runs flows of datagrams, whose calls go through a ring where that is asked for.
-pub(super) fn run_by<N: Role, E: OnRing + Parts, T>(
-    set: FlowSet<'_, N>,
-    open: &(dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync),
-    coordinate: impl FnOnce() -> T,
-) -> (Vec<Result<WorkerReport, EngineError>>, T) {
-    let FlowSet { job, common, .. } = set;
-    if job.end.io.method != IoMethod::Uring {
-        return common.run::<N, E, _>(open, &share(job), &DatagramEnds, coordinate);
+/// Connections whose sockets are moved to the endpoints of a data path.
+struct ConnectionFlows<'r, 'h, N, F, C> {
+    flows: OpenFlows<'r, N, F>,
+    how: &'h C,
+}
+
+impl<N: Role, T, F: FnOnce() -> T, C: Connects + Sync> StreamVisitor
+    for ConnectionFlows<'_, '_, N, F, C>
+{
+    type Out = Coordination<T>;
+
+    const IS_ONE: bool = false;
+    const NETPERF: bool = N::NETPERF;
+
+    fn moves<M: MakeStream>(self, make: M) -> Self::Out {
+        let make = |sockets| make.many(sockets);
+        self.flows.over_sockets(self.how, make)
     }
-    let puts_off = puts_off(job);
-    let by_ring = |endpoint| {
-        let ring = if job.duplex.is_some() {
-            ByRing::of_both_ways(endpoint)
-        } else {
-            ByRing::of_flow(endpoint, NAP, puts_off)
-        };
-        ring.map_err(path::no_ring())
-    };
-    let by_rings = |index: u32| open(index)?.into_iter().map(by_ring).collect();
-    common.run::<N, ByRing<E>, _>(&by_rings, &share(job), &DatagramEnds, coordinate)
 }
 
-/// Returns whether a receive follows a send at once: unless several requests are in flight, or the
-/// thread waits for its flow before it receives.
-fn puts_off(job: &EndJob) -> bool {
-    let waits = job.end.rate.is_some() || job.response_patience().is_some();
-    path::pairs(job) && job.burst == 0 && !waits
+/// Datagrams whose endpoints are made, thread by thread, from what `from` gives.
+struct DatagramFlows<'r, 'o, N, I, F> {
+    set: FlowSet<'r, N>,
+    from: &'o (dyn Fn(u32) -> Result<Vec<I>, EngineError> + Sync),
+    coordinate: F,
 }
 
-/// Makes the endpoints of a thread one by one.
-pub(super) fn each<E>(
-    make: impl Fn(Socket) -> io::Result<E> + Sync,
-) -> impl Fn(Vec<Socket>) -> io::Result<Vec<E>> + Sync {
-    move |sockets| sockets.into_iter().map(&make).collect()
+impl<N: Role, I, T, F: FnOnce() -> T> DatagramVisitor<I> for DatagramFlows<'_, '_, N, I, F> {
+    type Out = Coordination<T>;
+
+    const IS_ONE: bool = false;
+
+    fn asks<M: MakeDatagrams<I>>(self, make: M) -> Self::Out {
+        let FlowSet { job, common, .. } = self.set;
+        let open = |index: u32| Ok(make.many((self.from)(index)?)?);
+        let share = share(job);
+        Ok(common.run::<N, M::Endpoint, _>(&open, &share, &DatagramEnds, self.coordinate))
+    }
 }
 
 /// Options for netperf's sockets.

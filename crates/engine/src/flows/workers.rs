@@ -9,6 +9,7 @@ use netperf_model::{
 };
 use netperf_os::events::Watch;
 use netperf_transport::meeting::OnSocket;
+use netperf_transport::open::fills_buffer;
 use netperf_transport::{Endpoint, socket};
 
 use super::ends::CloseFlows;
@@ -24,7 +25,6 @@ use crate::error::{EngineError, Operation};
 use crate::finish::{self, Drained};
 use crate::limit::RECEIVED_MARGIN;
 use crate::live::{Counts, Live};
-use crate::path;
 use crate::record::{LatencyRecorder, NoRecorder};
 use crate::ring::Ring;
 use crate::role::Role;
@@ -407,7 +407,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         let keeps_time = PaceRule::bursts(end).is_some() || end.rate.is_some();
         // A call that waits to send keeps from receiving.
         let requests = self.common.work.in_flight();
-        let fills = requests > 1 && path::fills_buffer(requests, self.common.setup);
+        let fills = requests > 1 && fills_buffer(requests, self.common.setup);
         // Data may be inside the program when the kernel has nothing to report.
         let both = FlowCarrier::of(self.common.transport) != Some(FlowCarrier::Threads)
             && (matches!(self.common.work, FlowLoop::Exchange { .. })

@@ -1,20 +1,19 @@
 //! Bulk data both ways at once over one flow.
 
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use netperf_model::{Duplex, IoMethod, Limit as LimitPlan};
+use netperf_model::{Duplex, Limit as LimitPlan};
 use netperf_os::io::{half_close, set_nonblocking};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{SockAddr, Socket, without};
 use netperf_transport::Endpoint;
-use netperf_transport::io::Again;
 use netperf_transport::meeting::{Addresses, Connects, OnSocket, Parts as _};
+use netperf_transport::open::{self, OpenStep, Opened, PairVisitor, PathDirection};
 use netperf_transport::udp::{Aimed, ToPeer, Udp};
 
 use super::{Moved, OneFlow, Work, needed};
-use crate::direction::{LOOK, PathDirection};
+use crate::direction::{self, LOOK};
 use crate::duplex::{self, BothEnded, Failed, Inward, Patience};
 use crate::error::{EngineError, Operation};
 use crate::finish::{self, AT_MOST, Drained};
@@ -61,7 +60,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
                 let _gone = half_close(outward.as_fd());
             }
         };
-        let directions = PathDirection::both(&self.work.job, PathClass::Stream, &self.work.setup);
+        let directions = direction::both(&self.work.job, PathClass::Stream, &self.work.setup);
         let sockets = (own(&outward)?, own(receives)?);
         let ended = self.both::<false>(directions, sockets, None, limits, tell)?;
         wait_again(&outward);
@@ -135,8 +134,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
             wait_again(&outward);
             marks.mark();
         };
-        let directions =
-            PathDirection::both(&self.work.job, PathClass::Datagrams, &self.work.setup);
+        let directions = direction::both(&self.work.job, PathClass::Datagrams, &self.work.setup);
         let ended = self.both::<true>(directions, sockets, Some(&to), limits, tell)?;
         if !netperf {
             return Ok(Moved::nothing(ended.receiving));
@@ -145,7 +143,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         Ok(self.parted(endpoint, ended.receiving))
     }
 
-    /// Waits until something has come, and leaves it there; how it ended where nothing came.
+    /// WaitMode until something has come, and leaves it there; how it ended where nothing came.
     fn wait_for_first(&mut self, data: &Socket) -> Result<Option<Ended>, EngineError> {
         loop {
             match ready(data.as_fd(), Interest::Read, LOOK) {
@@ -200,45 +198,53 @@ impl<N: Role> OneFlow<'_, '_, N> {
     /// Moves data both ways, each direction on its data path.
     fn both<const WHOLE: bool>(
         &mut self,
-        [outward, inward]: [PathDirection; 2],
-        (sends, receives): (Socket, Socket),
+        directions: [PathDirection<'_>; 2],
+        sockets: (Socket, Socket),
         to: Option<&SockAddr>,
         limits: Limits<'_>,
         tell: impl FnOnce(),
     ) -> Result<BothEnded, EngineError> {
-        let mut out = outward
-            .endpoint::<WHOLE>(sends, to)
-            .map_err(outward.failed())?;
-        // A ring and a pipe belong to the thread that receives.
-        let inward = move || inward.endpoint::<WHOLE>(receives, to);
-        let failed = |error| Operation::Create.failed()(error);
-        match outward.method() {
-            IoMethod::Blocking | IoMethod::Uring => self.both_over(&mut out, inward, limits, tell),
-            IoMethod::Poll => {
-                let mut out = Again::spinning(out, None).map_err(failed)?;
-                let inward = move || Again::spinning(inward()?, Some(LOOK));
-                self.both_over(&mut out, inward, limits, tell)
+        let method = directions[0].method();
+        let loops = BothLoops {
+            flow: self,
+            limits,
+            tell,
+        };
+        open::pair::<WHOLE, _>(directions, sockets, to, loops).map_err(|error| {
+            match error.step {
+                OpenStep::Socket => error.into(),
+                OpenStep::Buffers
+                | OpenStep::Ring
+                | OpenStep::Send
+                | OpenStep::Receive
+                | OpenStep::Stamps(_) => direction::failed(method)(error),
             }
-            IoMethod::Epoll => {
-                let mut out = Again::sleeping(out, None).map_err(failed)?;
-                let inward = move || Again::sleeping(inward()?, Some(LOOK));
-                self.both_over(&mut out, inward, limits, tell)
-            }
-        }
+        })?
     }
+}
 
-    fn both_over<O: Endpoint, I: Endpoint>(
-        &mut self,
-        outward: &mut O,
-        inward: impl FnOnce() -> io::Result<I> + Send,
-        (patience, amount, cut_by): Limits<'_>,
-        tell: impl FnOnce(),
-    ) -> Result<BothEnded, EngineError> {
+/// The loops of both directions of a flow.
+struct BothLoops<'f, 'a, 's, N, T> {
+    flow: &'f mut OneFlow<'a, 's, N>,
+    limits: Limits<'f>,
+    tell: T,
+}
+
+impl<N: Role, T: FnOnce()> PairVisitor for BothLoops<'_, '_, '_, N, T> {
+    type Out = Result<BothEnded, EngineError>;
+
+    fn pair<O: Endpoint, I: Endpoint>(
+        self,
+        mut outward: O,
+        inward: impl FnOnce() -> Opened<I> + Send,
+    ) -> Self::Out {
+        let Self { flow, limits, tell } = self;
+        let (patience, amount, cut_by) = limits;
         let Work {
             job, rings, setup, ..
-        } = &mut *self.work;
+        } = &mut *flow.work;
         let inward = Inward {
-            endpoint: inward,
+            endpoint: move || inward().map_err(|error| error.error),
             ring: needed(&mut rings.recv)?,
             plan: &job.end,
             setup,
@@ -251,19 +257,19 @@ impl<N: Role> OneFlow<'_, '_, N> {
             may_be_reset: !N::NETPERF,
         };
         let run = workload::LoopContext {
-            limit: self.limit,
-            stop: &mut *self.stop,
-            tally: &mut *self.tally,
-            recorder: &mut *self.recorder,
-            hooks: &mut *self.hooks,
+            limit: flow.limit,
+            stop: &mut *flow.stop,
+            tally: &mut *flow.tally,
+            recorder: &mut *flow.recorder,
+            hooks: &mut *flow.hooks,
         };
-        let outward = (outward, needed(&mut rings.send)?);
+        let outward = (&mut outward, needed(&mut rings.send)?);
         let ended = duplex::both(outward, inward, run, tell).map_err(|failed| match failed {
             Failed::Sending(error) => Operation::Send.failed()(error),
             Failed::Receiving(error) => Operation::Receive.failed()(error),
         })?;
-        self.work.quality = ended.quality;
-        self.work.counts = ended.counts;
+        flow.work.quality = ended.quality;
+        flow.work.counts = ended.counts;
         Ok(ended)
     }
 }

@@ -5,8 +5,6 @@ mod connections;
 mod datagrams;
 #[cfg(feature = "paths")]
 mod duplex;
-#[cfg(feature = "paths")]
-mod fast;
 mod loops;
 #[cfg(feature = "paths")]
 mod open_loop;

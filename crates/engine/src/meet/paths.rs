@@ -1,58 +1,42 @@
-//! The endpoints of the data paths.
+//! The loops over the endpoints of the data paths.
 
-use std::io;
 use std::os::fd::AsFd as _;
 
-use netperf_model::{EndJob, EndSetup};
 use netperf_os::Socket;
-use netperf_transport::io::while_sending::ReadWhileSending;
-use netperf_transport::meeting::{Addresses as _, Parts as _};
-use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
+use netperf_transport::open::{
+    self, DatagramVisitor, EndpointOptions, MakeDatagrams, MakeStream, StreamVisitor, WaitMode,
+};
 use netperf_transport::udp::{Aimed, Udp};
 
 use super::{Moved, OneFlow};
 use crate::early::StopReceiver;
 use crate::error::{EngineError, Operation};
-use crate::path::{self, DataPath, by_method, by_polling};
+use crate::path::DataPath;
 use crate::role::Role;
 use crate::stop::Ended;
 
 impl<N: Role> OneFlow<'_, '_, N> {
+    /// What the endpoint of the flow is made with.
+    fn opening(&self) -> EndpointOptions<'static> {
+        EndpointOptions::of(&self.work.job, &self.work.setup, WaitMode::InCalls(None))
+    }
+
     /// Runs the loop over a connected byte stream.
     pub(super) fn over_stream(
         &mut self,
         path: DataPath,
         data: Socket,
     ) -> Result<(Ended, Socket), EngineError> {
-        let job = &self.work.job;
-        match path {
-            DataPath::OpenOnly => Ok((Ended::Complete, data)),
-            DataPath::File if N::NETPERF => {
-                let (offset, width) = (job.end.send.offset, self.work.setup.send_width);
-                let file = self.work.file.take();
-                let file = file.ok_or_else(|| Operation::Buffers.failed()(no_file()))?;
-                self.send(FromFile::new(data, file, u64::from(offset), width))
-            }
-            DataPath::Splice => {
-                let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
-                if !job.only_receives() {
-                    return self.over(spliced);
-                }
-                by_polling!(&self.work.job, spliced, |endpoint| self.receive(endpoint))
-            }
-            DataPath::Write => self.over(Written(data)),
-            DataPath::Call if N::NETPERF && fills_buffer(job, &self.work.setup) => {
-                let most = in_flight(job).saturating_mul(path::size(job.response));
-                let endpoint = ReadWhileSending::new(data, most, job.end.io.method.spins());
-                let endpoint = endpoint.map_err(Operation::Buffers.failed())?;
-                by_method!(job, None, endpoint, |endpoint| self.exchange(endpoint))
-            }
-            DataPath::Call => by_method!(job, None, Tcp(data), |endpoint| self.over(endpoint)),
-            #[cfg(feature = "paths")]
-            other => self.over_stream_by(other, data),
-            #[cfg(not(feature = "paths"))]
-            _ => Err(path::not_built()),
+        if path == DataPath::OpenOnly {
+            return Ok((Ended::Complete, data));
         }
+        let file = self.work.file.take();
+        let offset = u64::from(self.work.job.end.send.offset);
+        let how = EndpointOptions {
+            file: file.as_ref().map(|file| (file, offset)),
+            ..self.opening()
+        };
+        open::stream(path, how, StreamLoops { flow: self, data })?
     }
 
     /// Runs the loop over datagrams, one by one or many in a call.
@@ -72,60 +56,80 @@ impl<N: Role> OneFlow<'_, '_, N> {
             let receiver = receiver.map_err(Operation::Create.failed())?;
             self.stop.listen(Some(receiver));
         }
-        if !asks {
-            return self.over_datagrams_of_any(path, how, data);
+        let opening = self.opening();
+        if asks {
+            let from = self.asking(how, data)?;
+            return open::aimed(path, opening, DatagramLoops { flow: self, from })?;
         }
-        let endpoint = self.asking(how, data)?;
-        match path {
-            DataPath::Call => {
-                by_method!(
-                    &self.work.job,
-                    self.work.job.recv_timeout,
-                    endpoint,
-                    |endpoint| self.addressed(endpoint)
-                )
-            }
-            #[cfg(feature = "paths")]
-            other => self.over_datagrams_by(other, endpoint),
-            #[cfg(not(feature = "paths"))]
-            _ => Err(path::not_built()),
-        }
-    }
-
-    /// The same at netserver where it receives: from any address that it may.
-    fn over_datagrams_of_any<E: Aimed>(
-        self,
-        path: DataPath,
-        how: &Udp<E>,
-        data: Socket,
-    ) -> Result<Moved, EngineError> {
-        let job = &self.work.job;
-        match path {
-            DataPath::Call => {
-                let mut endpoint = how.answering(data).map_err(Operation::Create.failed())?;
-                endpoint.take_only_from(&job.sources);
-                endpoint.repeat(job.end.numbers, self.work.setup.send_size);
-                by_method!(job, None, endpoint, |endpoint| self.answers(endpoint))
-            }
-            #[cfg(feature = "paths")]
-            other => self.over_datagrams_of_any_by(other, data),
-            #[cfg(not(feature = "paths"))]
-            _ => Err(path::not_built()),
-        }
+        let end = (how, job.sources.clone());
+        let (flow, from) = (self, data);
+        open::answering(path, opening, end, DatagramLoops { flow, from })?
     }
 }
 
-/// True if a burst of requests does not fit into the socket's buffer.
-fn fills_buffer(job: &EndJob, setup: &EndSetup) -> bool {
-    let asks = job.is_request_response() && job.end.rate.is_none();
-    asks && job.burst > 0 && path::fills_buffer(in_flight(job), setup)
+/// The loops over a connection.
+struct StreamLoops<'f, 'a, 's, N> {
+    flow: &'f mut OneFlow<'a, 's, N>,
+    data: Socket,
 }
 
-/// Requests that may be without a response at the same time.
-fn in_flight(job: &EndJob) -> usize {
-    path::size(Some(job.burst)).saturating_add(1)
+impl<N: Role> StreamVisitor for StreamLoops<'_, '_, '_, N> {
+    type Out = Result<(Ended, Socket), EngineError>;
+
+    const IS_ONE: bool = true;
+    const NETPERF: bool = N::NETPERF;
+
+    fn moves<M: MakeStream>(self, make: M) -> Self::Out {
+        self.flow.over(make.one(self.data)?)
+    }
+
+    fn sends<M: MakeStream>(self, make: M) -> Self::Out {
+        self.flow.send(make.one(self.data)?)
+    }
+
+    fn receives<M: MakeStream>(self, make: M) -> Self::Out {
+        self.flow.receive(make.one(self.data)?)
+    }
+
+    fn exchanges<M: MakeStream>(self, make: M) -> Self::Out {
+        self.flow.exchange(make.one(self.data)?)
+    }
+
+    #[cfg(feature = "paths")]
+    fn asks_when_due<M: MakeStream>(self, make: M) -> Self::Out {
+        self.flow.open_loop(make.one(self.data)?)
+    }
 }
 
-fn no_file() -> io::Error {
-    io::Error::other("there is no file to send")
+/// The loops over datagrams, whose endpoint is made from an `I`.
+struct DatagramLoops<'a, 's, N, I> {
+    flow: OneFlow<'a, 's, N>,
+    from: I,
+}
+
+impl<N: Role, I> DatagramVisitor<I> for DatagramLoops<'_, '_, N, I> {
+    type Out = Result<Moved, EngineError>;
+
+    const IS_ONE: bool = true;
+
+    fn asks<M: MakeDatagrams<I>>(self, make: M) -> Self::Out {
+        self.flow.addressed(make.one(self.from)?)
+    }
+
+    fn answers<M: MakeDatagrams<I>>(self, make: M) -> Self::Out {
+        self.flow.answers(make.one(self.from)?)
+    }
+
+    fn sends<M: MakeDatagrams<I>>(self, make: M) -> Self::Out {
+        self.flow.send_messages(make.one(self.from)?)
+    }
+
+    fn receives<M: MakeDatagrams<I>>(self, make: M) -> Self::Out {
+        self.flow.receive_messages(make.one(self.from)?)
+    }
+
+    #[cfg(feature = "paths")]
+    fn asks_when_due<M: MakeDatagrams<I>>(self, make: M) -> Self::Out {
+        self.flow.open_messages(make.one(self.from)?)
+    }
 }

@@ -18,6 +18,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::ArrivalOrder;
 use netperf_os::{Socket, process};
+use netperf_transport::open::transfer;
 
 /// Longest time in a blocked call.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(4);
@@ -207,7 +208,7 @@ impl Streams {
     #[must_use]
     pub fn memory<F>(plan: &StreamsPlan<F>, streams: u32) -> u64 {
         let each = match plan.datagrams {
-            Some(_) => move_data::MOST_DATAGRAM_BUFFER,
+            Some(_) => transfer::MOST_DATAGRAM_BUFFER,
             None => plan.size,
         };
         (each as u64 + STACK as u64) * u64::from(streams)

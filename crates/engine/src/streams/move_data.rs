@@ -5,12 +5,8 @@ use std::io::{self, Write as _};
 use std::os::fd::AsFd;
 
 use netperf_model::{ArrivalOrder, Jitter, Tally};
-use netperf_os::sockopt::{self, IntOption};
-use netperf_os::{Domain, Socket, wait, without};
-use netperf_transport::io::batch::Trains;
-use netperf_transport::io::{Again, BatchedRecv, BatchedSend, BriefSpin};
-use netperf_transport::tcp::{FromFile, Tcp};
-use netperf_transport::udp::ConnectedUdp;
+use netperf_os::{wait, without};
+use netperf_transport::open::transfer::{self, TransferEndpoint};
 use netperf_transport::{Endpoint, Received, Sent};
 
 use super::hooks::{StreamHooks, StreamPace};
@@ -22,17 +18,8 @@ use crate::ring::{Ring, RingLayout};
 use crate::stop::Ended;
 use crate::workload::{LoopContext, stream};
 
-/// Largest buffer of a stream of datagrams, bytes.
-pub(super) const MOST_DATAGRAM_BUFFER: usize = TRAINS as usize * 65_536;
-/// Trains of datagrams per call.
-const TRAINS: u32 = 4;
 /// Time that the datagrams of one call may be apart from their rate, seconds.
 const TOGETHER: f64 = 100e-6;
-/// Most bytes that a receiver of a connection gathers before it wakes up.
-const GATHERED: usize = 128 << 10;
-/// Headers of IPv6 and UDP, bytes: longer datagrams cannot be cut by the kernel.
-const HEADERS: usize = 48;
-
 /// An endpoint whose calls return after [`PATIENCE`]. A peer's closed port is no failure of a
 /// stream of datagrams.
 struct Patient<E>(E);
@@ -83,20 +70,9 @@ fn is_refused(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused
 }
 
-/// How a stream moves its bytes.
-enum Mover {
-    Tcp(Tcp),
-    File(FromFile),
-    Datagrams(ConnectedUdp),
-    Send(BatchedSend),
-    Recv(BatchedRecv),
-    /// The same with a CPU of its own.
-    EagerRecv(Again<BatchedRecv, BriefSpin>),
-}
-
 /// A stream that can start.
 pub(super) struct ReadyStream<F> {
-    mover: Mover,
+    endpoint: TransferEndpoint,
     ring: Ring,
     sends: bool,
     limit: RunLimit,
@@ -118,28 +94,17 @@ pub(super) fn ready<F: DatagramFormat>(
     } = stream;
     without::set_patience(socket.as_fd(), Some(PATIENCE))?;
     let size = plan.size.max(1);
-    let (mover, buffer) = match (plan.datagrams.is_some(), sends) {
-        (true, true) => datagram_sender(socket, size, plan.rate)?,
+    let (endpoint, buffer) = match (plan.datagrams.is_some(), sends) {
+        (true, true) => transfer::datagram_sender(socket, size, together(size, plan.rate))?,
         (true, false) => {
-            let (receiver, buffer) = datagram_receiver(socket, size)?;
-            let mover = if is_eager {
-                Mover::EagerRecv(Again::spinning_briefly(receiver, Some(PATIENCE))?)
-            } else {
-                Mover::Recv(receiver)
-            };
-            (mover, buffer)
+            let polls = is_eager.then_some(PATIENCE);
+            transfer::datagram_receiver(socket, size, polls)?
         }
-        (false, true) if plan.zerocopy => {
-            let file = payload_file(size, plan.digits)?;
-            (Mover::File(FromFile::new(socket, file, 0, 1)), size)
+        (false, true) => {
+            let file = plan.zerocopy.then(|| payload_file(size, plan.digits));
+            (transfer::stream_sender(socket, file.transpose()?), size)
         }
-        (false, true) => (Mover::Tcp(Tcp(socket)), size),
-        (false, false) => {
-            // It wakes up for a block, or after [`PATIENCE`], and not for each segment: its sender
-            // pays for waking it up.
-            sockopt::set_wake_threshold(socket.as_fd(), size.min(GATHERED));
-            (Mover::Tcp(Tcp(socket)), size)
-        }
+        (false, false) => (transfer::stream_receiver(socket, size), size),
     };
     let layout = RingLayout {
         size: u32::try_from(buffer).unwrap_or(u32::MAX),
@@ -159,7 +124,7 @@ pub(super) fn ready<F: DatagramFormat>(
     };
     let blocks = u64::from(plan.burst.max(1)) * size as u64;
     Ok(ReadyStream {
-        mover,
+        endpoint,
         ring,
         sends,
         limit,
@@ -172,62 +137,18 @@ pub(super) fn ready<F: DatagramFormat>(
     })
 }
 
-/// The endpoint of a sender, and the bytes of one call: as many datagrams as the rate allows to
-/// be sent together, in trains that the kernel cuts where they fit into packets.
-fn datagram_sender(socket: Socket, size: usize, rate: Option<f64>) -> io::Result<(Mover, usize)> {
-    let most = Trains {
-        messages: TRAINS,
-        segments: true,
-    };
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a datagram has at most 64 KiB; a large count is as good as the largest"
-    )]
-    let together = match rate {
+/// Datagrams of this size that may be sent together at a rate.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a datagram has at most 64 KiB; a large count is as good as the largest"
+)]
+fn together(size: usize, rate: Option<f64>) -> usize {
+    match rate {
         None => usize::MAX,
         Some(rate) => (rate / 8.0 / size as f64 * TOGETHER) as usize,
-    };
-    if together < 2 {
-        return Ok((Mover::Datagrams(ConnectedUdp(socket)), size));
     }
-    let segments = size + HEADERS <= path_mtu(&socket);
-    let trains = Trains { segments, ..most };
-    let count = together.min(trains.send_buffer(size) / size).max(1);
-    let again = socket.try_clone()?;
-    let sender = BatchedSend::new(socket, None, trains, size).or_else(|_| {
-        // A kernel before Linux 4.18 does not cut datagrams.
-        let segments = false;
-        BatchedSend::new(again, None, Trains { segments, ..most }, size)
-    })?;
-    Ok((Mover::Send(sender), count * size))
-}
-
-fn path_mtu(socket: &Socket) -> usize {
-    let option = match without::domain(socket) {
-        Ok(domain) if domain == Domain::IPV6 => IntOption::PathMtuV6,
-        _ => IntOption::PathMtuV4,
-    };
-    let mtu = sockopt::fetch(socket.as_fd(), option).unwrap_or(0);
-    usize::try_from(mtu).unwrap_or(0)
-}
-
-fn datagram_receiver(socket: Socket, size: usize) -> io::Result<(BatchedRecv, usize)> {
-    let again = socket.try_clone()?;
-    let trains = |segments| Trains {
-        messages: TRAINS,
-        segments,
-    };
-    let (receiver, trains) = match BatchedRecv::new(socket, trains(true), size, false) {
-        Ok(receiver) => (receiver, trains(true)),
-        // A kernel before Linux 5.0 does not put datagrams together.
-        Err(_) => (
-            BatchedRecv::new(again, trains(false), size, false)?,
-            trains(false),
-        ),
-    };
-    Ok((receiver, trains.recv_buffer(size)))
 }
 
 /// A file in memory with the payload of one block.
@@ -269,7 +190,7 @@ impl<F: DatagramFormat> ReadyStream<F> {
             let _early = wait::sleep_exactly();
         }
         let Self {
-            mover,
+            endpoint,
             mut ring,
             sends,
             limit,
@@ -295,17 +216,20 @@ impl<F: DatagramFormat> ReadyStream<F> {
             recorder: &mut NoRecorder,
             hooks: &mut hooks,
         };
-        let ended = match (mover, sends) {
-            (Mover::Tcp(tcp), true) => stream::send(&mut Patient(tcp), &mut ring, context),
-            (Mover::Tcp(tcp), false) => stream::receive(&mut Patient(tcp), &mut ring, context),
-            (Mover::File(file), _) => stream::send(&mut Patient(file), &mut ring, context),
-            (Mover::Datagrams(udp), _) => stream::send(&mut Patient(udp), &mut ring, context),
-            (Mover::Send(sender), _) => stream::send(&mut Patient(sender), &mut ring, context),
-            (Mover::Recv(receiver), _) => {
-                stream::receive(&mut Patient(receiver), &mut ring, context)
+        let ring = &mut ring;
+        let ended = match endpoint {
+            TransferEndpoint::Tcp(tcp) if sends => stream::send(&mut Patient(tcp), ring, context),
+            TransferEndpoint::Tcp(tcp) => stream::receive(&mut Patient(tcp), ring, context),
+            TransferEndpoint::File(file) => stream::send(&mut Patient(file), ring, context),
+            TransferEndpoint::Datagrams(udp) => stream::send(&mut Patient(udp), ring, context),
+            TransferEndpoint::BatchedSend(sender) => {
+                stream::send(&mut Patient(sender), ring, context)
             }
-            (Mover::EagerRecv(receiver), _) => {
-                stream::receive(&mut Patient(receiver), &mut ring, context)
+            TransferEndpoint::BatchedRecv(receiver) => {
+                stream::receive(&mut Patient(receiver), ring, context)
+            }
+            TransferEndpoint::EagerRecv(receiver) => {
+                stream::receive(&mut Patient(receiver), ring, context)
             }
         };
         let last = stop.last_arrival();

@@ -31,7 +31,6 @@ pub mod flows;
 #[cfg(not(feature = "flows"))]
 #[path = "flows/absent.rs"]
 pub mod flows;
-pub mod iperf2;
 pub mod limit;
 pub mod live;
 mod meet;
@@ -48,8 +47,8 @@ mod sequence;
 mod series;
 pub mod sizes;
 pub mod stop;
-pub mod streams;
 mod timing;
+mod transfer;
 pub mod workload;
 
 pub use error::{EngineError, Operation};
@@ -60,3 +59,4 @@ pub use role::{Client, Role, Server};
 pub use run::TestEnd;
 pub use stop::Lost;
 pub use timing::PAD;
+pub use transfer::{iperf2, streams};

@@ -1,0 +1,4 @@
+//! Transfers of iperf.
+
+pub mod iperf2;
+pub mod streams;

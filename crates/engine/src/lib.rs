@@ -48,7 +48,7 @@ mod series;
 pub mod sizes;
 pub mod stop;
 mod timing;
-mod transfer;
+pub mod transfer;
 pub mod workload;
 
 pub use error::{EngineError, Operation};

@@ -16,6 +16,22 @@ use crate::stop::{Ended, Phase, Stop};
 /// does not end in a long rush.
 const MADE_UP: u64 = 1_000_000_000;
 
+/// When the unit is due that follows so many at a constant rate, nanoseconds since the first.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "exact up to 2^53 bits, a petabyte"
+)]
+#[inline]
+pub(crate) const fn due_at_rate(units: u64, per_second: f64) -> u64 {
+    nanos(units as f64 * SECOND / per_second)
+}
+
+/// The part of a hold-up that is not made up for, nanoseconds.
+#[inline]
+pub(crate) const fn not_made_up(late: u64) -> u64 {
+    late.saturating_sub(MADE_UP)
+}
+
 /// When the operations of a flow are due.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PaceRule {
@@ -144,11 +160,7 @@ impl Pacing {
                 let ticks = position.units / u64::from(plan.burst.max(1));
                 ticks.saturating_mul(u64::try_from(plan.interval.as_nanos()).unwrap_or(u64::MAX))
             }
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "exact up to 2^53 bits, a petabyte"
-            )]
-            PaceRule::Rate(rate) => nanos(position.units as f64 * SECOND / rate.per_second),
+            PaceRule::Rate(rate) => due_at_rate(position.units, rate.per_second),
         };
         let first = position.first? + position.given_up;
         Some(first.saturating_add(after))
@@ -170,7 +182,7 @@ impl Pacing {
         {
             if position.units % u64::from(plan.burst.max(1)) == 0 {
                 position.first.get_or_insert(now);
-                position.given_up += (now - due).saturating_sub(MADE_UP);
+                position.given_up += not_made_up(now - due);
             }
             position.units += 1;
         }
@@ -187,7 +199,7 @@ impl Pacing {
         let late = now.saturating_sub(due.unwrap_or(now));
         if let (Some(lateness), Some(position)) = (&mut self.lateness, self.flows.get_mut(token)) {
             lateness.record_nanos(late);
-            position.given_up += late.saturating_sub(MADE_UP);
+            position.given_up += not_made_up(late);
         }
     }
 

@@ -17,12 +17,6 @@ use super::MovedCounts;
 #[derive(Debug, Default)]
 pub(crate) struct ShownCounts {
     pub(crate) moved: TransferCounts,
-    lost: AtomicU64,
-    /// Number of the last datagram.
-    last: AtomicU64,
-    out_of_order: AtomicU64,
-    /// Jitter, microseconds.
-    jitter: AtomicU64,
     /// Delays by interval, if they are shown.
     delays: Option<IntervalDelays>,
     /// When a direction of a client began, once it has.
@@ -71,12 +65,9 @@ impl ShownCounts {
     /// Takes over the account of a flow.
     pub(crate) fn take(&self, account: &DatagramAccount) {
         self.moved.set(account.bytes, account.order.arrived);
-        self.lost.store(account.order.lost, Ordering::Relaxed);
-        self.last.store(account.order.highest, Ordering::Relaxed);
-        self.out_of_order
-            .store(account.order.out_of_order, Ordering::Relaxed);
-        self.jitter
-            .store(whole(account.jitter()), Ordering::Relaxed);
+        self.moved
+            .datagrams
+            .publish(&account.order, account.jitter());
         if let (Some(delays), Some((transit, number))) = (&self.delays, account.last_transit()) {
             // A datagram without a time has no new one.
             if delays.numbers.swap(number, Ordering::Relaxed) != number {
@@ -99,7 +90,7 @@ impl ShownCounts {
 
     /// Jitter, microseconds.
     pub(crate) fn jitter(&self) -> u64 {
-        self.jitter.load(Ordering::Relaxed)
+        whole(self.moved.datagrams.read(0).jitter)
     }
 
     /// Delays since the last call.
@@ -110,12 +101,13 @@ impl ShownCounts {
 
     /// Counts so far.
     pub(crate) fn now(&self) -> MovedCounts {
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let moved = MovedCounts::of(&self.moved);
+        let order = self.moved.datagrams.read(moved.calls).order;
         MovedCounts {
-            datagrams: load(&self.last),
-            lost: load(&self.lost),
-            late: load(&self.out_of_order),
-            ..MovedCounts::of(&self.moved)
+            datagrams: order.highest,
+            lost: order.lost,
+            late: order.out_of_order,
+            ..moved
         }
     }
 }

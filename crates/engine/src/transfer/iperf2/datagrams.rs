@@ -9,8 +9,9 @@ use netperf_measure::clock;
 use netperf_os::io::{is_no_progress, is_queue_full};
 use netperf_os::wait;
 
+use super::super::pace::{TransferPace, wait_until};
 use super::{
-    Credit, PATIENCE, STALLED, Transfer, TransferCounts, TransferEnd, epoch_micros, wait_until,
+    Credit, OwnerStop, PATIENCE, STALLED, Transfer, TransferCounts, TransferEnd, epoch_micros,
 };
 
 /// Bytes of number and time.
@@ -56,16 +57,16 @@ pub fn send_datagrams(
         elapsed: Duration::ZERO,
         end: TransferEnd::Complete,
     };
+    #[expect(clippy::cast_precision_loss, reason = "a rate needs no 53 bits")]
+    let per_second = order.per_giga_second.max(1) as f64 / 1e9;
+    let mut pace = TransferPace::begun(per_second, start);
     let mut number: i64 = 0;
     let mut last = start;
     loop {
-        let nanos = u128::from(run.calls) * 1_000_000_000_000_000_000
-            / u128::from(order.per_giga_second.max(1));
-        let due = start.plus(Duration::from_nanos(
-            u64::try_from(nanos).unwrap_or(u64::MAX),
-        ));
+        let due = pace.due(run.calls);
         let end = order.time.map(|time| start.plus(time));
-        if !wait_until(end.map_or(due, |end| due.min(end)), stop) {
+        let due = end.map_or(due, |end| due.min(end));
+        if !wait_until(due, PATIENCE, &OwnerStop(stop)) {
             run.end = TransferEnd::Stopped;
             break;
         }

@@ -6,68 +6,46 @@
 
 mod credit;
 mod datagrams;
-mod reads;
 mod stream;
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use netperf_measure::clock::{self, Moment};
-use netperf_os::wait;
+use netperf_measure::clock;
+use netperf_model::Tally;
 
+pub use super::counts::TransferCounts;
+pub use super::reads::{READ_CLASSES, ReadSizes};
 pub use credit::Credit;
 pub use datagrams::{Arrived, DatagramOrder, receive_datagrams, send_datagrams};
-pub use reads::{READ_CLASSES, ReadSizes};
 pub use stream::{StreamOrder, receive_stream, receive_stream_to, send_stream, send_stream_by};
+
+use crate::stop::{Ended, Phase, Stop};
 
 /// Longest wait of a system call.
 pub const PATIENCE: Duration = Duration::from_millis(100);
 /// Time without progress after which a connection is given up.
 pub const STALLED: Duration = Duration::from_secs(10);
 
-/// Counters of one direction, which other threads read.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub struct TransferCounts {
-    /// Bytes.
-    pub bytes: AtomicU64,
-    /// Calls, or datagrams.
-    pub calls: AtomicU64,
-    /// Reads by their size, if they are sorted.
-    pub reads: Option<ReadSizes>,
-}
+/// Ends a transfer when its owner says so.
+struct OwnerStop<'a>(&'a AtomicBool);
 
-impl TransferCounts {
-    /// Counters that sort reads of at most `largest` bytes by their size.
-    #[must_use]
-    pub fn sorting(largest: usize) -> Self {
-        Self {
-            reads: Some(ReadSizes::new(largest)),
-            ..Self::default()
+impl Stop for OwnerStop<'_> {
+    #[inline]
+    fn phase(&self) -> Phase {
+        if self.0.load(Ordering::Relaxed) {
+            Phase::Finish
+        } else {
+            Phase::Running
         }
     }
 
-    /// Sets both.
-    pub fn set(&self, bytes: u64, calls: u64) {
-        self.bytes.store(bytes, Ordering::Relaxed);
-        self.calls.store(calls, Ordering::Relaxed);
-    }
-
-    /// Adds a datagram of this length.
     #[inline]
-    pub fn count(&self, length: usize) {
-        self.add(u64::try_from(length).unwrap_or_default());
-    }
+    fn progress(&self, _: &Tally) {}
 
-    #[inline]
-    fn add(&self, bytes: u64) {
-        // Only one thread writes.
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        self.bytes
-            .store(load(&self.bytes).wrapping_add(bytes), Ordering::Relaxed);
-        self.calls
-            .store(load(&self.calls).wrapping_add(1), Ordering::Relaxed);
+    fn interrupted(&mut self, _: &Tally) -> Option<Ended> {
+        (self.phase() != Phase::Running).then_some(Ended::TimeOver)
     }
 }
 
@@ -95,28 +73,6 @@ pub struct Transfer {
     pub elapsed: Duration,
     /// Reason for the end.
     pub end: TransferEnd,
-}
-
-/// Time until a moment, waited for in steps, so that a stop is noticed. Returns false if stopped.
-fn wait_until(due: Moment, stop: &AtomicBool) -> bool {
-    loop {
-        if stop.load(Ordering::Relaxed) {
-            return false;
-        }
-        let left = due.left();
-        if left.is_zero() {
-            return true;
-        }
-        wait::sleep(left.min(PATIENCE));
-    }
-}
-
-/// Time at which so many bits are due at a rate, from the start.
-fn due(start: Moment, bits: u64, rate: u64) -> Moment {
-    let nanos = u128::from(bits) * 1_000_000_000 / u128::from(rate.max(1));
-    start.plus(Duration::from_nanos(
-        u64::try_from(nanos).unwrap_or(u64::MAX),
-    ))
 }
 
 /// True if the peer ended the connection.

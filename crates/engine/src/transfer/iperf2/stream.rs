@@ -9,7 +9,8 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_os::io::{is_no_progress, recv, send};
 
-use super::{STALLED, Transfer, TransferCounts, TransferEnd, due, is_closed, wait_until};
+use super::super::pace::{TransferPace, wait_until};
+use super::{OwnerStop, PATIENCE, STALLED, Transfer, TransferCounts, TransferEnd, is_closed};
 
 /// What is sent over a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +60,9 @@ pub fn send_stream_by(
         end: TransferEnd::Complete,
     };
     counts.bytes.store(order.before, Ordering::Relaxed);
+    #[expect(clippy::cast_precision_loss, reason = "2^53 bit/s are fast enough")]
+    let paced = |rate: u64| TransferPace::begun(rate.max(1) as f64, start);
+    let mut pace = order.rate.map(paced);
     let mut progress = start;
     let mut within = 0;
     loop {
@@ -66,12 +70,12 @@ pub fn send_stream_by(
             run.end = TransferEnd::Stopped;
             break;
         }
-        if let Some(rate) = order.rate.filter(|_| within == 0) {
-            let mut next = due(start, run.bytes.saturating_mul(8), rate);
+        if let Some(pace) = pace.as_mut().filter(|_| within == 0) {
+            let mut next = pace.due(run.bytes.saturating_mul(8));
             if let Some(time) = order.time {
                 next = next.min(start.plus(time));
             }
-            if !wait_until(next, stop) {
+            if !wait_until(next, PATIENCE, &OwnerStop(stop)) {
                 continue;
             }
             progress = progress.max(next);

@@ -1,79 +1,24 @@
 //! Around each call of a stream: its rate, and numbers in datagrams.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{ArrivalOrder, Jitter, Tally};
-use netperf_os::wait;
 use netperf_transport::Endpoint;
 
-use super::{DatagramFormat, PATIENCE, StreamCounts};
+use super::super::counts::TransferCounts;
+use super::super::pace::TransferPace;
+use super::{DatagramFormat, PATIENCE};
 use crate::due::hooks::Hooks;
-use crate::stop::{Ended, Phase, Stop};
+use crate::stop::{Ended, Stop};
 
-/// A hold-up beyond this is not made up for, nanoseconds.
-const MADE_UP: u64 = 1_000_000_000;
 const SECOND: f64 = 1e9;
 /// Number of the first datagram of a stream.
 const FIRST: u64 = 1;
 
-/// Releases the blocks of a stream at its rate.
-#[derive(Debug)]
-pub(super) struct StreamPace {
-    /// Nanoseconds of a byte.
-    byte: f64,
-    /// Bytes that are released together.
-    burst: u64,
-    /// Bytes that are released.
-    released: u64,
-    began: Option<u64>,
-    given_up: u64,
-}
-
-impl StreamPace {
-    pub(super) fn new(bits_per_second: f64, burst: u64) -> Self {
-        Self {
-            byte: 8.0 * SECOND / bits_per_second,
-            burst: burst.max(1),
-            released: 0,
-            began: None,
-            given_up: 0,
-        }
-    }
-
-    /// Waits until the next bytes are due. `sent` were before, which may end within a block.
-    fn wait<S: Stop>(&mut self, sent: u64, stop: &S) -> Option<Ended> {
-        if sent < self.released {
-            return None;
-        }
-        self.released = sent + self.burst;
-        let now = clock::monotonic();
-        let began = *self.began.get_or_insert(now);
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "exact up to 2^53 bytes and nanoseconds"
-        )]
-        let due = began + self.given_up + (sent as f64 * self.byte) as u64;
-        self.given_up += now.saturating_sub(due).saturating_sub(MADE_UP);
-        loop {
-            let left = due.saturating_sub(clock::monotonic());
-            if left == 0 {
-                return None;
-            }
-            if stop.phase() != Phase::Running {
-                return Some(Ended::TimeOver);
-            }
-            wait::sleep(Duration::from_nanos(left).min(PATIENCE));
-        }
-    }
-}
-
 /// Hooks of a stream.
 pub(super) struct StreamHooks<'a, F> {
-    pub(super) pace: Option<StreamPace>,
+    pub(super) pace: Option<TransferPace>,
     pub(super) format: Option<F>,
     /// Bytes of a datagram.
     pub(super) size: usize,
@@ -81,7 +26,7 @@ pub(super) struct StreamHooks<'a, F> {
     pub(super) order: ArrivalOrder,
     /// Of transit times in nanoseconds.
     pub(super) jitter: Jitter,
-    pub(super) counts: &'a StreamCounts,
+    pub(super) counts: &'a TransferCounts,
 }
 
 impl<F: DatagramFormat> Hooks for StreamHooks<'_, F> {
@@ -97,7 +42,7 @@ impl<F: DatagramFormat> Hooks for StreamHooks<'_, F> {
         }
         if let Some(pace) = &mut self.pace {
             let dropped = tally.failed_sends * self.size as u64;
-            let ended = pace.wait(tally.bytes_sent + dropped, stop);
+            let ended = pace.wait(tally.bytes_sent + dropped, PATIENCE, stop);
             if ended.is_some() {
                 return ended;
             }
@@ -125,38 +70,11 @@ impl<F: DatagramFormat> Hooks for StreamHooks<'_, F> {
                 jitter.take(i64::from_ne_bytes(now.wrapping_sub(sent).to_ne_bytes()));
             }
         });
-        let (order, own) = (&self.order, self.counts);
         let jitter = self.jitter.mean() / SECOND;
-        own.highest.store(order.highest, Ordering::Relaxed);
-        own.lost.store(order.lost, Ordering::Relaxed);
-        own.out_of_order
-            .store(order.out_of_order, Ordering::Relaxed);
-        own.jitter.store(jitter.to_bits(), Ordering::Relaxed);
+        self.counts.datagrams.publish(&self.order, jitter);
     }
 
     fn paused(&self) -> Duration {
         Duration::ZERO
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::workload::message::testing::Manual;
-
-    #[test]
-    fn a_rate_is_kept_behind_a_call_that_sent_a_part_of_a_block() {
-        // A byte is due every 10 microseconds.
-        let mut pace = StreamPace::new(8e5, 1000);
-        let stop = Manual::patient();
-        let begin = clock::now();
-        // The call of the first block sent 300 bytes, and the others whole blocks.
-        for sent in [0, 300, 1300, 2300] {
-            assert!(pace.wait(sent, &stop).is_none());
-        }
-        assert!(begin.elapsed() >= Duration::from_millis(23));
-        // Nothing is released before what was released is sent.
-        assert!(pace.wait(3299, &stop).is_none());
-        assert_eq!(pace.released, 3300);
     }
 }

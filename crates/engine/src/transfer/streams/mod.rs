@@ -16,9 +16,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::ArrivalOrder;
 use netperf_os::{Socket, process};
 use netperf_transport::open::transfer;
+
+use super::counts::{DatagramTally, TransferCounts};
 
 /// Longest time in a blocked call.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(4);
@@ -65,15 +66,6 @@ pub struct StreamSocket {
     pub amount: Option<u64>,
 }
 
-/// Counts of datagrams that arrived.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DatagramTally {
-    /// Loss and order.
-    pub order: ArrivalOrder,
-    /// Jitter, seconds.
-    pub jitter: f64,
-}
-
 /// Counts of a stream as they are now.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StreamReading {
@@ -90,36 +82,22 @@ pub struct StreamReading {
     pub errno: i32,
 }
 
-/// Counts that a loop publishes.
+/// Counters of a stream, and how it ended.
 #[derive(Debug, Default)]
-#[repr(align(128))]
 pub(crate) struct StreamCounts {
-    pub(crate) bytes: AtomicU64,
-    pub(crate) messages: AtomicU64,
-    pub(crate) highest: AtomicU64,
-    pub(crate) lost: AtomicU64,
-    pub(crate) out_of_order: AtomicU64,
-    pub(crate) jitter: AtomicU64,
+    moved: TransferCounts,
     ended: AtomicU64,
     errno: AtomicI32,
 }
 
 impl StreamCounts {
     fn read(&self) -> StreamReading {
-        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let ended = self.ended.load(Ordering::Acquire);
+        let messages = self.moved.calls.load(Ordering::Relaxed);
         StreamReading {
-            bytes: of(&self.bytes),
-            messages: of(&self.messages),
-            datagrams: DatagramTally {
-                order: ArrivalOrder {
-                    highest: of(&self.highest),
-                    arrived: of(&self.messages),
-                    lost: of(&self.lost),
-                    out_of_order: of(&self.out_of_order),
-                },
-                jitter: f64::from_bits(of(&self.jitter)),
-            },
+            bytes: self.moved.bytes.load(Ordering::Relaxed),
+            messages,
+            datagrams: self.moved.datagrams.read(messages),
             ended,
             errno: self.errno.load(Ordering::Relaxed),
         }

@@ -9,7 +9,8 @@ use netperf_os::{wait, without};
 use netperf_transport::open::transfer::{self, TransferEndpoint};
 use netperf_transport::{Endpoint, Received, Sent};
 
-use super::hooks::{StreamHooks, StreamPace};
+use super::super::pace::TransferPace;
+use super::hooks::StreamHooks;
 use super::stop::StreamStop;
 use super::{DatagramFormat, PATIENCE, Shared, StreamCounts, StreamSocket, StreamsPlan};
 use crate::limit::RunLimit;
@@ -76,7 +77,7 @@ pub(super) struct ReadyStream<F> {
     ring: Ring,
     sends: bool,
     limit: RunLimit,
-    pace: Option<StreamPace>,
+    pace: Option<TransferPace>,
     format: Option<F>,
     size: usize,
 }
@@ -131,7 +132,7 @@ pub(super) fn ready<F: DatagramFormat>(
         pace: plan
             .rate
             .filter(|_| sends)
-            .map(|rate| StreamPace::new(rate, blocks)),
+            .map(|rate| TransferPace::new(rate / 8.0, blocks)),
         format: plan.datagrams,
         size,
     })
@@ -198,7 +199,7 @@ impl<F: DatagramFormat> ReadyStream<F> {
             format,
             size,
         } = self;
-        let mut stop = StreamStop::new(shared, counts, sends);
+        let mut stop = StreamStop::new(shared, &counts.moved, sends);
         let mut hooks = StreamHooks {
             pace,
             format,
@@ -206,7 +207,7 @@ impl<F: DatagramFormat> ReadyStream<F> {
             sends,
             order: ArrivalOrder::default(),
             jitter: Jitter::default(),
-            counts,
+            counts: &counts.moved,
         };
         let mut tally = Tally::default();
         let context = LoopContext {

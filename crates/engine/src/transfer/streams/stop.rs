@@ -1,17 +1,16 @@
 //! When a stream ends: its owner says so.
 
-use std::sync::atomic::Ordering;
-
 use netperf_measure::clock::{self, Moment};
 use netperf_model::Tally;
 
-use super::{DRAIN, Shared, StreamCounts};
+use super::super::counts::TransferCounts;
+use super::{DRAIN, Shared};
 use crate::stop::{Ended, Phase, Stop};
 
 /// Stop condition of a stream.
 pub(super) struct StreamStop<'a> {
     shared: &'a Shared,
-    counts: &'a StreamCounts,
+    counts: &'a TransferCounts,
     sends: bool,
     /// When a receiver was told to finish.
     finishing: Option<Moment>,
@@ -20,7 +19,7 @@ pub(super) struct StreamStop<'a> {
 }
 
 impl<'a> StreamStop<'a> {
-    pub(super) const fn new(shared: &'a Shared, counts: &'a StreamCounts, sends: bool) -> Self {
+    pub(super) const fn new(shared: &'a Shared, counts: &'a TransferCounts, sends: bool) -> Self {
         Self {
             shared,
             counts,
@@ -56,8 +55,7 @@ impl Stop for StreamStop<'_> {
         } else {
             (tally.bytes_received, tally.recv_calls)
         };
-        self.counts.bytes.store(bytes, Ordering::Relaxed);
-        self.counts.messages.store(messages, Ordering::Relaxed);
+        self.counts.set(bytes, messages);
     }
 
     fn interrupted(&mut self, _: &Tally) -> Option<Ended> {
@@ -102,7 +100,7 @@ mod tests {
             opened: Condvar::new(),
             counts: Box::default(),
         };
-        let (counts, tally) = (StreamCounts::default(), Tally::default());
+        let (counts, tally) = (TransferCounts::default(), Tally::default());
         let mut stop = StreamStop::new(&shared, &counts, false);
         assert!(stop.interrupted(&tally).is_none());
         assert!(stop.overtime(&tally).is_none());

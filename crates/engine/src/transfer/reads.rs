@@ -10,8 +10,6 @@ pub const READ_CLASSES: usize = 8;
 pub struct ReadSizes {
     /// Size of the largest read, bytes.
     largest: usize,
-    /// Width of a class, bytes.
-    width: usize,
     classes: [AtomicU64; READ_CLASSES],
 }
 
@@ -21,7 +19,6 @@ impl ReadSizes {
     pub fn new(largest: usize) -> Self {
         Self {
             largest,
-            width: (largest / READ_CLASSES).max(1),
             classes: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
@@ -35,7 +32,8 @@ impl ReadSizes {
     /// Counts a read of so many bytes.
     #[inline]
     pub fn count(&self, bytes: usize) {
-        let class = bytes.saturating_sub(1) / self.width;
+        let width = (self.largest / READ_CLASSES).max(1);
+        let class = bytes.saturating_sub(1) / width;
         if let Some(counter) = self.classes.get(class.min(READ_CLASSES - 1)) {
             // Only one thread writes.
             let count = counter.load(Ordering::Relaxed).wrapping_add(1);

@@ -202,7 +202,7 @@ pub fn receive_stream_to(
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
+    use std::io::{Read as _, Write as _};
     use std::os::fd::AsFd as _;
     use std::os::unix::net::UnixStream;
 
@@ -219,5 +219,59 @@ mod tests {
         assert!(received.bytes > 0);
         drop(near);
         sender.join().unwrap();
+    }
+
+    #[test]
+    fn blocks_that_are_sent_in_parts_stay_whole_and_the_last_is_cut() {
+        let (near, mut far) = UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut all = Vec::new();
+            far.read_to_end(&mut all).unwrap();
+            all
+        });
+        const LENGTH: usize = 300_000;
+        let block: Vec<u8> = (0..=250).cycle().take(LENGTH).collect();
+        let (counts, stop) = (TransferCounts::default(), AtomicBool::new(false));
+        let order = StreamOrder {
+            bytes: Some(1_000_000),
+            before: 7,
+            ..StreamOrder::default()
+        };
+        let sent = send_stream(near.as_fd(), &block, &order, &counts, &stop);
+        let sent = sent.unwrap();
+        assert_eq!((sent.bytes, sent.end), (1_000_000, TransferEnd::Complete));
+        assert!(sent.calls > 4, "none was sent in parts");
+        assert_eq!(counts.bytes.load(Ordering::Relaxed), sent.bytes);
+        drop(near);
+        let all = reader.join().unwrap();
+        assert_eq!(all.len(), 999_993);
+        for (number, got) in all.chunks(LENGTH).enumerate() {
+            assert_eq!(got, &block[..got.len()], "block {number}");
+        }
+    }
+
+    #[test]
+    fn the_time_of_an_amount_at_a_rate_is_that_of_all_its_blocks() {
+        let (near, _far) = UnixStream::pair().unwrap();
+        let (counts, stop) = (TransferCounts::default(), AtomicBool::new(false));
+        let order = StreamOrder {
+            bytes: Some(300),
+            rate: Some(80_000),
+            ..StreamOrder::default()
+        };
+        let sent = send_stream(near.as_fd(), &[7; 100], &order, &counts, &stop).unwrap();
+        assert_eq!((sent.bytes, sent.calls), (300, 3));
+        assert!(sent.elapsed >= Duration::from_millis(30));
+        let order = StreamOrder {
+            time: Some(Duration::from_millis(25)),
+            bytes: None,
+            ..order
+        };
+        let sent = send_stream(near.as_fd(), &[7; 100], &order, &counts, &stop).unwrap();
+        assert_eq!((sent.bytes, sent.end), (300, TransferEnd::Complete));
+        stop.store(true, Ordering::Relaxed);
+        let sent = send_stream(near.as_fd(), &[7; 100], &order, &counts, &stop).unwrap();
+        assert_eq!((sent.bytes, sent.end), (0, TransferEnd::Stopped));
     }
 }

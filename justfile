@@ -109,7 +109,7 @@ lab-netns *suites="lab":
     lab/suites netns {{ suites }}
 
 # Run whole programs in virtual time under Shadow: all such tests, `just lab-shadow seed 7`, or
-# `just lab-shadow runs 5000`. Needs `shadow` on PATH (lab/shadow/README.md).
+# `just lab-shadow runs 5000`, or `just lab-shadow scale`. Needs `shadow` on PATH (lab/shadow/README.md).
 [no-exit-message]
 lab-shadow *options:
     lab/shadow/run {{ options }}

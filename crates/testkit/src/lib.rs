@@ -40,7 +40,7 @@ pub use process::{Finished, Invocation, Running};
 pub use routed::{Bottleneck, LinkHost, QueueLimit, RoutedLink};
 pub use scratch::Scratch;
 pub use server::Netserver;
-pub use sim::{SimLink, SimProcess, Simulation};
+pub use sim::{SimHost, SimLink, SimProcess, Simulation};
 pub use sockets::is_closed;
 pub use star::Star;
 pub use tmux::Terminal;

@@ -39,12 +39,13 @@ pub(super) fn give_key(plan: &mut TestPlan) -> Result<(), Failure> {
 pub(super) fn enter(link: &mut ControlLink, secret: &Secret, host: &str) -> Result<(), Failure> {
     let broken = |error: std::io::Error| SessionError::Broken(system_text(&error));
     link.send(&access::greeting()).map_err(broken)?;
-    let received = link
-        .receive(client::ANSWER)
-        .map_err(|error| match error.kind() {
-            std::io::ErrorKind::Interrupted => SessionError::Interrupted,
-            _ => broken(error),
-        });
+    let received = link.receive(client::ANSWER).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::Interrupted {
+            SessionError::Interrupted
+        } else {
+            broken(error)
+        }
+    });
     let can = match received? {
         LinkEvent::Frame(frame) => access::is_answer(&frame)?,
         // A netserver that requires only a passphrase closes without an answer.

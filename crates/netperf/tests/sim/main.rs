@@ -4,3 +4,4 @@
 mod interop;
 mod links;
 mod random;
+mod scale;

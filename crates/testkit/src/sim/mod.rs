@@ -18,8 +18,9 @@ pub use ends::SimEnd;
 use crate::process::Invocation;
 use crate::{Scratch, require};
 
-/// Time limit of a simulation, by the clock of this machine.
+/// Time limit of a simulation, by the clock of this machine, and for each of its processes.
 const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE_EACH: Duration = Duration::from_secs(5);
 
 /// The link between all hosts of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,7 +85,9 @@ impl SimProcess {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimHost {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
+    /// Its place among those that [`Simulation::delays`] lies between.
+    pub place: usize,
     /// Programs in the order of their starts.
     pub processes: Vec<SimProcess>,
 }
@@ -96,9 +99,13 @@ pub struct Simulation {
     pub seed: u32,
     /// The link.
     pub link: SimLink,
+    /// Delay in one direction from each place to each; empty if all hosts are in one place, with
+    /// the delay of the link.
+    pub delays: Vec<Vec<Duration>>,
     /// At most this much virtual time.
     pub length: Duration,
-    /// The hosts; their addresses are 11.0.0.1, 11.0.0.2 and so on.
+    /// The hosts; their addresses are 11.0.0.1, 11.0.0.2 and so on, 250 with the same third
+    /// number.
     pub hosts: Vec<SimHost>,
     /// Whether what hosts carry is counted, which takes real time.
     pub counts_bytes: bool,
@@ -111,13 +118,15 @@ impl Simulation {
     /// A server on the host `server`, and a client on the host `client` that starts after a second.
     pub fn of_two(link: SimLink, server: SimProcess, client: SimProcess) -> Self {
         let client = client.at(Duration::from_secs(1));
-        let host = |name, process| SimHost {
-            name,
+        let host = |name: &str, process| SimHost {
+            name: name.to_owned(),
+            place: 0,
             processes: vec![process],
         };
         Self {
             seed: 1,
             link,
+            delays: Vec::new(),
             length: Duration::from_secs(300),
             hosts: vec![host("client", client), host("server", server)],
             counts_bytes: false,
@@ -140,18 +149,20 @@ impl Simulation {
         let scenario = folder.path().join("scenario.yaml");
         std::fs::write(&scenario, self.scenario()).expect("the scenario is written");
         let output = folder.path().join("out");
+        let processes: usize = self.hosts.iter().map(|host| host.processes.len()).sum();
+        let processes = u32::try_from(processes).expect("fewer processes");
         let simulator = Invocation::new(Path::new("shadow"))
             .args(["--parallelism", "1", "--log-level", "error"])
             .arg("--data-directory")
             .args([&output, &scenario])
-            .patience(PATIENCE)
+            .patience(PATIENCE + PATIENCE_EACH * processes)
             .run();
         let said = format!("{}{}", simulator.stdout, simulator.stderr);
         let ends = ends::of(&said);
         let ran = output.join("sim-stats.json").exists();
         assert!(ran, "the simulator did not finish: {said}");
-        let host = |host: &SimHost| (host.name, host.outputs(&output, &ends));
-        let left = |host: &SimHost| (host.name, host.left(&output, &said));
+        let host = |host: &SimHost| (host.name.clone(), host.outputs(&output, &ends));
+        let left = |host: &SimHost| (host.name.clone(), host.left(&output, &said));
         SimRun {
             left: self.hosts.iter().map(left).collect(),
             outputs: self.hosts.iter().map(host).collect(),
@@ -160,12 +171,12 @@ impl Simulation {
         }
     }
 
-    fn carried(&self, output: &Path) -> BTreeMap<&'static str, Carried> {
-        let captured = (1..).zip(&self.hosts).filter(|_| self.counts_bytes);
-        let one = |(number, host): (u8, &SimHost)| {
-            let file = output.join("hosts").join(host.name).join("eth0.pcap");
+    fn carried(&self, output: &Path) -> BTreeMap<String, Carried> {
+        let captured = self.hosts.iter().enumerate().filter(|_| self.counts_bytes);
+        let one = |(index, host): (usize, &SimHost)| {
+            let file = output.join("hosts").join(&host.name).join("eth0.pcap");
             let bytes = std::fs::read(file).expect("a capture");
-            (host.name, capture::carried(&bytes, [11, 0, 0, number]))
+            (host.name.clone(), capture::carried(&bytes, address(index)))
         };
         captured.map(one).collect()
     }
@@ -174,7 +185,7 @@ impl Simulation {
 impl SimHost {
     /// Numbers and names of its own processes, in the order of their starts.
     fn stems(&self, output: &Path) -> Vec<(u32, String)> {
-        let folder = output.join("hosts").join(self.name);
+        let folder = output.join("hosts").join(&self.name);
         let entries = std::fs::read_dir(folder).expect("the folder of a host");
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut files: Vec<(u32, String)> = names
@@ -192,13 +203,13 @@ impl SimHost {
     fn left(&self, output: &Path, log: &str) -> Vec<String> {
         let own = self.stems(output);
         let is_own = |name: &String| own.iter().any(|(_, stem)| stem == name);
-        let mut left = ends::stopped(log, self.name);
+        let mut left = ends::stopped(log, &self.name);
         left.retain(|name| !is_own(name));
         left
     }
 
     fn outputs(&self, output: &Path, ends: &[ends::FoundEnd]) -> Vec<SimFinished> {
-        let folder = output.join("hosts").join(self.name);
+        let folder = output.join("hosts").join(&self.name);
         let files = self.stems(output);
         let text = |name: String| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
         let one = |(_, stem): (u32, String)| SimFinished {
@@ -208,6 +219,12 @@ impl SimHost {
         };
         files.into_iter().map(one).collect()
     }
+}
+
+/// Address of the host with this index.
+fn address(index: usize) -> [u8; 4] {
+    let part = |number: usize| u8::try_from(number).expect("fewer hosts");
+    [11, 0, part(index / 250), part(index % 250 + 1)]
 }
 
 /// Whether `shadow` is on the path; says so where it is not.
@@ -232,9 +249,9 @@ pub struct SimFinished {
 /// What came of a simulation.
 #[derive(Clone, Debug)]
 pub struct SimRun {
-    outputs: BTreeMap<&'static str, Vec<SimFinished>>,
-    carried: BTreeMap<&'static str, Carried>,
-    left: BTreeMap<&'static str, Vec<String>>,
+    outputs: BTreeMap<String, Vec<SimFinished>>,
+    carried: BTreeMap<String, Carried>,
+    left: BTreeMap<String, Vec<String>>,
     /// Real time that it took.
     pub took: Duration,
 }

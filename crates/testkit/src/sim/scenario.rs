@@ -26,38 +26,57 @@ impl Simulation {
         text += &self.graph();
         text += "hosts:\n";
         for (index, host) in self.hosts.iter().enumerate() {
-            text += &host.scenario(index + 1);
+            text += &host.scenario(index);
         }
         text
     }
 
     fn graph(&self) -> String {
-        let bits = self.link.bits_per_second;
-        let lines = [
-            "graph [".to_owned(),
-            "  node [".to_owned(),
-            "    id 0".to_owned(),
-            format!("    host_bandwidth_up \"{bits} bit\""),
-            format!("    host_bandwidth_down \"{bits} bit\""),
-            "  ]".to_owned(),
-            "  edge [".to_owned(),
-            "    source 0".to_owned(),
-            "    target 0".to_owned(),
-            format!("    latency \"{}\"", time(self.link.delay)),
-            format!("    packet_loss {:?}", self.link.loss),
-            "  ]".to_owned(),
-            "]".to_owned(),
-        ];
+        let link = &self.link;
+        let own = [vec![link.delay]];
+        let delays: &[Vec<Duration>] = if self.delays.is_empty() {
+            &own
+        } else {
+            &self.delays
+        };
+        let bits = link.bits_per_second;
+        let mut lines = vec!["graph [".to_owned()];
+        for id in 0..delays.len() {
+            lines.extend([
+                "  node [".to_owned(),
+                format!("    id {id}"),
+                format!("    host_bandwidth_up \"{bits} bit\""),
+                format!("    host_bandwidth_down \"{bits} bit\""),
+                "  ]".to_owned(),
+            ]);
+        }
+        for (source, row) in delays.iter().enumerate() {
+            // An edge goes both ways.
+            for (target, delay) in row.iter().enumerate().skip(source) {
+                lines.extend([
+                    "  edge [".to_owned(),
+                    format!("    source {source}"),
+                    format!("    target {target}"),
+                    format!("    latency \"{}\"", time(*delay)),
+                    format!("    packet_loss {:?}", link.loss),
+                    "  ]".to_owned(),
+                ]);
+            }
+        }
+        lines.push("]".to_owned());
         let graph: String = lines.iter().map(|line| format!("      {line}\n")).collect();
-        format!("network:\n  graph:\n    type: gml\n    inline: |\n{graph}")
+        format!(
+            "network:\n  use_shortest_path: false\n  graph:\n    type: gml\n    inline: |\n{graph}"
+        )
     }
 }
 
 impl SimHost {
-    fn scenario(&self, number: usize) -> String {
+    fn scenario(&self, index: usize) -> String {
+        let [one, two, three, four] = super::address(index);
         let mut text = format!(
-            "  {}:\n    network_node_id: 0\n    ip_addr: 11.0.0.{number}\n    processes:\n",
-            self.name
+            "  {}:\n    network_node_id: {}\n    ip_addr: {one}.{two}.{three}.{four}\n    processes:\n",
+            self.name, self.place
         );
         for process in &self.processes {
             text += &process.scenario();

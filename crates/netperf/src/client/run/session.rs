@@ -373,7 +373,12 @@ fn notice(report: &ReportPlan, within: Duration) -> Option<(Duration, String)> {
     let is_for_people = match report.format {
         Format::Classic => report.headers && report.verbosity > 0,
         Format::Human => true,
-        _ => false,
+        Format::Columns(_)
+        | Format::Csv(_)
+        | Format::Keyval(_)
+        | Format::Json
+        | Format::JsonStream
+        | Format::Iperf(_) => false,
     };
     let is_attended = is_for_people && output::is_terminal(OutputStream::Stderr);
     let line = format!(

@@ -60,7 +60,7 @@ pub use keys::{BadKeyFile, KeyRing, KeyRole, NamedKey};
 pub use latency::{Decades, Latency};
 pub use many::{
     FlowCarrier, FlowCounts, FlowThere, Flows, Many, Placement, Window, WorkerThreads, Workers,
-    share_of,
+    share_of, share_of_messages,
 };
 pub use one_way::{ClockOffset, DeviceStamp, OneWay, Part, Spread, Stamp, Stamper, Stamps};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};

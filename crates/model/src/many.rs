@@ -57,6 +57,14 @@ pub fn share_of(units: u64, flows: u32, index: u32) -> u64 {
     units / flows + u64::from(u64::from(index) < units % flows)
 }
 
+/// Units for the flow of this index in whole messages of `message` units: together they have no
+/// more messages than the units of all flows take.
+#[must_use]
+pub fn share_of_messages(units: u64, message: u32, flows: u32, index: u32) -> u64 {
+    let message = u64::from(message.max(1));
+    share_of(units.div_ceil(message), flows, index).saturating_mul(message)
+}
+
 /// True if netserver serves each flow in a session, which knows the address of the flow.
 #[must_use]
 pub fn flows_have_sessions(plan: &TestPlan) -> bool {
@@ -525,6 +533,15 @@ mod tests {
             let share = |index| share_of(units, flows, index);
             assert_eq!((0..flows).map(share).sum::<u64>(), units);
             assert!((0..flows).all(|index| share(0) - share(index) <= 1));
+        }
+    }
+
+    #[test]
+    fn shares_in_whole_messages_are_the_messages_of_one_flow() {
+        for (units, message, flows) in [(1000, 100, 3), (1000, 300, 7), (0, 10, 2), (5, 10, 4)] {
+            let share = |index| share_of_messages(units, message, flows, index);
+            let all: u64 = (0..flows).map(share).sum();
+            assert_eq!(all, units.next_multiple_of(message.into()));
         }
     }
 

@@ -75,7 +75,7 @@ impl<N: Role, T, F: FnOnce() -> T> OpenFlows<'_, N, F> {
             };
             both.map_err(direction::failed(outward.method()))
         };
-        Ok(common.run::<N, _, _>(&open, &share(job), &DatagramEnds, coordinate))
+        Ok(common.run::<N, _, _>(&open, &share(job, common.setup), &DatagramEnds, coordinate))
     }
 
     /// Sends to netserver, and receives at sockets that it was told of.

@@ -95,7 +95,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         }
         let ends = ConnectionEnds::of::<C>(job.transport);
         let open = self.set.opener(&how)?;
-        Ok(common.run::<N, _, _>(&open, &share(job), &ends, self.coordinate))
+        Ok(common.run::<N, _, _>(&open, &share(job, common.setup), &ends, self.coordinate))
     }
 
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
@@ -159,7 +159,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             let open = dealt(each.collect::<Result<_, _>>()?, set.threads);
             return Ok(common.run::<N, A::Asking, _>(
                 &open,
-                &share(job),
+                &share(job, common.setup),
                 &DatagramEnds,
                 coordinate,
             ));
@@ -168,7 +168,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             let open = |index: u32| set.aimed(index)?.into_iter().map(asking).collect();
             return Ok(common.run::<N, A::Asking, _>(
                 &open,
-                &share(job),
+                &share(job, common.setup),
                 &DatagramEnds,
                 coordinate,
             ));
@@ -180,7 +180,12 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         });
         let endpoints = endpoints.collect::<io::Result<Vec<_>>>();
         let open = dealt(endpoints.map_err(Operation::Create.failed())?, set.threads);
-        Ok(common.run::<N, A::Answering, _>(&open, &share(job), &DatagramEnds, coordinate))
+        Ok(common.run::<N, A::Answering, _>(
+            &open,
+            &share(job, common.setup),
+            &DatagramEnds,
+            coordinate,
+        ))
     }
 
     fn absent(self, error: io::Error) -> Self::Out {
@@ -208,7 +213,7 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
             return Ok(common.in_threads(&part, coordinate));
         }
         let seen = OnceLock::new();
-        let share = share(job);
+        let share = share(job, common.setup);
         let part = |index: u32| {
             let mine = (index..set.flows).step_by(to_usize(set.threads));
             let shares: Vec<u64> = mine.map(&share).collect();
@@ -271,7 +276,7 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
             };
             make(sockets).map_err(|OpenError { error, .. }| operation.failed()(error))
         };
-        let share = share(job);
+        let share = share(job, common.setup);
         let (mut reports, coordinated) = common.run::<N, _, _>(&open, &share, &ends, coordinate);
         if let Some(Ok(first)) = reports.first_mut() {
             first.cipher = locked(&cipher).take();
@@ -475,7 +480,7 @@ impl<N: Role, I, T, F: FnOnce() -> T> DatagramVisitor<I> for DatagramFlows<'_, '
     fn asks<M: MakeDatagrams<I>>(self, make: M) -> Self::Out {
         let FlowSet { job, common, .. } = self.set;
         let open = |index: u32| Ok(make.many((self.from)(index)?)?);
-        let share = share(job);
+        let share = share(job, common.setup);
         Ok(common.run::<N, M::Endpoint, _>(&open, &share, &DatagramEnds, self.coordinate))
     }
 }

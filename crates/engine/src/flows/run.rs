@@ -7,7 +7,9 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::{Duplex, EndFlows, EndJob, Limit as LimitPlan, Tally, TestId, share_of};
+use netperf_model::{
+    Duplex, EndFlows, EndJob, EndSetup, Limit as LimitPlan, Tally, TestId, share_of_messages,
+};
 use netperf_os::{Socket, alarm};
 use netperf_transport::registry::{self, Asked};
 
@@ -245,7 +247,7 @@ fn loop_of<N: Role>(job: &EndJob) -> FlowLoop {
 
 /// Amount for each flow, where this end counts it. netperf, which only receives, takes no more
 /// than a correct peer sends.
-pub(super) fn share(job: &EndJob) -> impl Fn(u32) -> u64 + use<> {
+pub(super) fn share(job: &EndJob, setup: &EndSetup) -> impl Fn(u32) -> u64 + use<> {
     let counts = if job.is_netperf() {
         job.sends || job.connects || job.receives
     } else {
@@ -268,9 +270,12 @@ pub(super) fn share(job: &EndJob) -> impl Fn(u32) -> u64 + use<> {
         0
     };
     let flows = job.flow_count();
+    // No flow sends a part of a message.
+    let whole = job.sends && !job.counts_transactions() && job.transport.keeps_boundaries();
+    let message = setup.send_size.filter(|_| whole).unwrap_or(1);
     move |flow| {
         units.map_or(u64::MAX, |units| {
-            share_of(units, flows, flow).saturating_add(margin)
+            share_of_messages(units, message, flows, flow).saturating_add(margin)
         })
     }
 }

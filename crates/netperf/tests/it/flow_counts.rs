@@ -94,3 +94,24 @@ fn sessions_of_a_stock_netserver_are_the_counts_of_flows() {
         "{values:?}"
     );
 }
+
+#[test]
+fn datagrams_of_an_amount_are_as_many_with_several_flows_as_with_one() {
+    let server = ours!().serve();
+    for words in [
+        "-t UDP_STREAM --count 1000 -- -m 100",
+        "-t UDP_STREAM --reverse --count 1000 -- -m ,100",
+    ] {
+        for flows in ["1", "3", "7"] {
+            let finished = ours!()
+                .client_of(&server)
+                .args(["--flows", flows, "-P", "0"])
+                .args(words.split_whitespace())
+                .args(["-k", "LOCAL_BYTES_SENT,REMOTE_BYTES_SENT"])
+                .run();
+            let values = Values::parse(&finished.expect_clean().stdout);
+            let sent = values.count("LOCAL_BYTES_SENT") + values.count("REMOTE_BYTES_SENT");
+            assert_eq!(sent, 1000, "{flows} flows, {words}");
+        }
+    }
+}

@@ -8,7 +8,7 @@ use netperf_measure::cpus;
 use netperf_model::many::{cpu_list_text, flows_have_sessions};
 use netperf_model::{
     Abilities, Arrivals, Duplex, EndResult, Flow, FlowCounts, FlowThere, Flows, Hosts, IoCounts,
-    Limit, Many, TestPlan, Workers, share_of,
+    Limit, Many, TestPlan, Workers, share_of_messages,
 };
 use netperf_session::offer::Agreement;
 use netperf_transport::registry;
@@ -199,7 +199,9 @@ pub(super) fn asked(
     if let Some(many) = plan.many.as_ref().filter(|_| apart) {
         let own = asked.to_mut();
         if let Limit::Units(units) = plan.limit {
-            own.limit = Limit::Units(share_of(units, many.flows, index));
+            let whole = plan.transport.keeps_boundaries() && !plan.flow.counts_transactions();
+            let message = plan.remote.send.size.filter(|_| whole).unwrap_or(1);
+            own.limit = Limit::Units(share_of_messages(units, message, many.flows, index));
         }
         own.remote.rate = plan.remote.rate.map(|rate| rate.of_each(many.flows));
         let place = usize::try_from(index).unwrap_or(0);

@@ -5,8 +5,8 @@ use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
-use netperf_model::Placement;
 use netperf_model::many::cpu_list;
+use netperf_model::{Placement, Workers};
 
 use crate::host;
 
@@ -35,6 +35,20 @@ pub fn check(cpus: &[u32]) -> io::Result<()> {
         let text = format!("this host has no CPU {cpu} to run on");
         Err(io::Error::new(io::ErrorKind::InvalidInput, text))
     })
+}
+
+/// Threads with the CPUs that a list or a rule gives them. `address` is the one that data comes to
+/// here.
+///
+/// # Errors
+/// As [`chosen`] and [`check`].
+pub fn placed(workers: &Workers, address: impl FnOnce() -> Option<IpAddr>) -> io::Result<Workers> {
+    let mut placed = workers.clone();
+    if let Some(rule) = workers.place {
+        placed.cpus = chosen(rule, address())?;
+    }
+    check(&placed.cpus)?;
+    Ok(placed)
 }
 
 fn by_rule(

@@ -46,8 +46,6 @@ mod until;
 mod versus;
 mod way_out;
 
-pub(crate) use run::many::placed;
-
 #[cfg(not(feature = "results"))]
 use unbuilt::results::{human, keep, subcommand};
 #[cfg(not(feature = "live"))]

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use netperf_engine::{EngineError, Operation, Server, TestEnd};
-use netperf_measure::{clock, device_stamps};
+use netperf_measure::{clock, cpus, device_stamps};
 use netperf_model::{
     Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndNeeds, EndResult, EndSetup, FactsWanted,
     Feature, Flow, GuardedFeature, HostSupport, Limit, Policy, Stamper, Token, TransportId,
@@ -23,7 +23,6 @@ use netperf_wire::RemoteErrno;
 
 use super::record::{Ran, Records, SessionEnd, SessionRecord};
 use super::sandbox::fill_file;
-use crate::client::placed;
 
 /// Runs the tests of a session.
 pub(super) struct EngineHost<'a> {
@@ -167,7 +166,7 @@ impl<'a> EngineHost<'a> {
         let mut job = self.with_method(job);
         self.look_at_file(&mut job)?;
         if let Some(flows) = &mut job.flows {
-            let placed = placed(&flows.workers, || self.local.map(|local| local.ip()));
+            let placed = cpus::placed(&flows.workers, || self.local.map(|local| local.ip()));
             flows.workers = placed.map_err(|error| cannot_place(&error))?;
         }
         let time = match job.limit {

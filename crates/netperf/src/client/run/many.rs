@@ -2,7 +2,6 @@
 //! this program, and in as many sessions as there are flows where it is not.
 
 use std::borrow::Cow;
-use std::io;
 
 use netperf_measure::cpus;
 use netperf_model::many::{cpu_list_text, flows_have_sessions};
@@ -90,7 +89,7 @@ pub(super) fn remark(many: &Many, served: FlowSessions) {
 /// netperf's threads, with CPUs where they are to have some.
 pub(super) fn workers(many: &Many, hosts: &Hosts) -> Result<Workers, Failure> {
     let from = netperf_os::net::source_address((hosts.remote.address, 9).into()).ok();
-    placed(&many.local, || from).map_err(|error| {
+    cpus::placed(&many.local, || from).map_err(|error| {
         let option = if many.local.place.is_some() {
             "--place"
         } else {
@@ -98,19 +97,6 @@ pub(super) fn workers(many: &Many, hosts: &Hosts) -> Result<Workers, Failure> {
         };
         Failure::unsupported(format_args!("{option}: cannot place threads: {error}"))
     })
-}
-
-/// Threads with the CPUs that a list or a rule gives them.
-pub(crate) fn placed(
-    workers: &Workers,
-    address: impl FnOnce() -> Option<std::net::IpAddr>,
-) -> io::Result<Workers> {
-    let mut placed = workers.clone();
-    if let Some(rule) = workers.place {
-        placed.cpus = cpus::chosen(rule, address())?;
-    }
-    cpus::check(&placed.cpus)?;
-    Ok(placed)
 }
 
 /// Checks that netserver has a port for each flow, where each needs one.

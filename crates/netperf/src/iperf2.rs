@@ -19,6 +19,7 @@ use netperf_cli::Iperf2Unit;
 use netperf_engine::iperf2::{PATIENCE, ReadSizes, Transfer, TransferCounts, epoch_micros};
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
+use netperf_os::net::addresses;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type, tcp};
@@ -35,7 +36,6 @@ pub(crate) use self::heads::{ConnectingHead, ListeningHead};
 pub(crate) use self::reports::ReportRow;
 pub(crate) use self::shown_counts::ShownCounts;
 pub(crate) use self::timed::{receive_timed_stream, send_timed_stream};
-use crate::iperf3::socket::addresses;
 use crate::threads::spawn;
 
 /// Time that the server may take longer than its test, for data that waits in the network.

@@ -13,6 +13,7 @@ use netperf_engine::iperf2::{Arrived, PATIENCE, Transfer, TransferEnd, receive_d
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::io::{Source, recv_from, send_back};
+use netperf_os::net::addresses;
 use netperf_os::wait::{Interest, ready};
 use netperf_os::without::{self, set_patience};
 use netperf_os::{Domain, Protocol, Socket, Type};
@@ -23,7 +24,6 @@ use super::{
     Iperf2Failure, Iperf2SocketOptions, Iperf2StreamResult, ShownCounts, failed, own_address,
     receive_time,
 };
-use crate::iperf3::socket::addresses;
 use crate::threads::{join, spawn};
 
 /// Time for the server to connect, beside that of the tests before.

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use netperf_measure::clock;
+use netperf_os::net::addresses;
 use netperf_os::{Socket, system};
 use netperf_wire::iperf3::{Cookie, Parameters, Results, ServerOutput};
 
 use super::json::{Json, TestFacts, http_date};
 use super::lines::LineWriter;
 use super::run::{Run, StreamInterval, Totals};
-use super::socket::{SocketBuffers, addresses};
+use super::socket::SocketBuffers;
 use super::text::TextView;
 use super::verbose::{described, starting, utilisation, wanted};
 

@@ -1,7 +1,6 @@
 //! Sockets of streams: their options, which both ends set alike.
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -66,16 +65,6 @@ pub(crate) fn equip(socket: &Socket, parameters: &Parameters) -> Result<(), Opti
         set("TCP_CONGESTION", socket.set_tcp_congestion(name.as_bytes()))?;
     }
     Ok(())
-}
-
-/// Addresses of a connected socket: its own and the peer's.
-pub(crate) fn addresses(socket: &Socket) -> (Option<SocketAddr>, Option<SocketAddr>) {
-    let plain = |address: io::Result<netperf_os::SockAddr>| {
-        let address = address.ok()?.as_socket()?;
-        // A connection to an IPv6 listener by IPv4.
-        Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
-    };
-    (plain(socket.local_addr()), plain(socket.peer_addr()))
 }
 
 /// Sizes of the buffers of a socket, bytes; `None` if unknown.

@@ -5,6 +5,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 
+use socket2::{SockAddr, Socket};
+
 use super::call::checked;
 
 /// The Linux request that asks for [`DriverInfo`] (linux/ethtool.h).
@@ -144,6 +146,17 @@ pub fn source_address(remote: SocketAddr) -> io::Result<IpAddr> {
     remote.set_port(port);
     socket.connect(remote)?;
     socket.local_addr().map(|address| address.ip())
+}
+
+/// Addresses of a connected socket: its own and the peer's.
+#[must_use]
+pub fn addresses(socket: &Socket) -> (Option<SocketAddr>, Option<SocketAddr>) {
+    let plain = |address: io::Result<SockAddr>| {
+        let address = address.ok()?.as_socket()?;
+        // A connection to an IPv6 listener by IPv4.
+        Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
+    };
+    (plain(socket.local_addr()), plain(socket.peer_addr()))
 }
 
 /// struct ethtool_drvinfo (linux/ethtool.h).

@@ -15,6 +15,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_model::iperf2::Iperf2Rate;
 use netperf_model::{Denied, Duplex, EndNeeds, Flow, Policy, Tally, TransportId};
 use netperf_os::io::{half_close, peek_at, recv};
+use netperf_os::net::addresses;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::without::set_patience;
@@ -31,7 +32,6 @@ use super::{longest, permitted, time_and_bytes};
 use crate::iperf2::{
     READ_BUFFER, ShownCounts, now, read_buffer, receive_timed_stream, send_all, send_timed_stream,
 };
-use crate::iperf3::socket::addresses;
 use crate::server::admission;
 use crate::server::record::{Ran, Records, SessionEnd, SessionRecord};
 use crate::threads::join;

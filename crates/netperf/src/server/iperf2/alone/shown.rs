@@ -8,6 +8,7 @@ use std::time::Duration;
 use netperf_engine::iperf2::{Transfer, TransferEnd};
 use netperf_model::iperf2::BLOCK;
 use netperf_os::Socket;
+use netperf_os::net::addresses;
 use netperf_session::iperf2::SendOrder;
 use netperf_session::iperf2::account::DatagramAccount;
 use netperf_session::iperf2::flow::{DatagramFlow, FlowSending};
@@ -15,7 +16,6 @@ use netperf_wire::iperf2::{ClientHeader, ServerReport, UpperFlags};
 
 use super::board::{AcceptedStream, Carries, Iperf2Board, ShownDirection, StreamLine};
 use crate::iperf2::{ConnectingHead, ShownCounts, is_one_host};
-use crate::iperf3::socket::addresses;
 use crate::output::out;
 
 /// A connection of a client.

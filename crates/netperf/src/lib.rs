@@ -1,5 +1,6 @@
 //! netperf and netserver: the two mains, and the code that connects the crates.
 
+mod agent_variables;
 pub mod client;
 mod iperf2;
 mod iperf3;
@@ -11,6 +12,7 @@ mod link;
 )]
 mod output;
 pub mod server;
+mod session_settings;
 mod threads;
 mod version;
 

@@ -2,7 +2,7 @@
 
 mod accept_loop;
 mod admission;
-pub(crate) mod agent;
+mod agent;
 mod check;
 mod histogram;
 mod host;
@@ -24,7 +24,7 @@ mod secure;
 mod session;
 mod session_log;
 mod session_process;
-pub(crate) mod session_settings;
+
 mod start_rates;
 mod supervisor;
 
@@ -47,12 +47,12 @@ use netperf_os::{Socket, pass};
 use record::{Grant, Records, SessionEnd, SessionRecord};
 use sandbox::Means;
 use session_log::{ProcessEnd, SessionLog};
-use session_settings::SessionSettings;
 use supervisor::Supervisor;
 
 use crate::iperf3::report::Iperf3Report;
 use crate::key;
 use crate::output::{self, FAILED, Failure, INVALID, out};
+use crate::session_settings::{self, SessionSettings};
 
 /// Returns true if systemd (`JOURNAL_STREAM`, systemd.exec(5)) or a container started netserver.
 fn is_a_service() -> bool {

@@ -21,18 +21,11 @@ use netperf_os::pass::{self, PassWait};
 use netperf_os::{Socket, process, without};
 
 use super::session_process::inherited_variables;
-use super::session_settings::{DESCRIPTOR, SessionSettings};
+use crate::agent_variables::{CONTROL, DOOR, PLACE_VARIABLES};
 use crate::key;
 use crate::link::ControlLink;
+use crate::session_settings::{DESCRIPTOR, SessionSettings};
 
-/// Variable with the descriptor of the connection to the listener.
-pub(crate) const CONTROL: &str = "NETPERF_AGENT_CONTROL";
-/// Variable with the descriptor at which sessions pass their connections.
-pub(crate) const DOOR: &str = "NETPERF_AGENT_DOOR";
-/// Variables from which an agent knows its place; those of `netperf_campaign::inventory`, which
-/// not every build has.
-pub(crate) const PLACE_VARIABLES: [&str; 4] =
-    ["NETPERF_LABELS", "NODE_NAME", "SLURMD_NODENAME", "POD_UID"];
 /// Variable of a session process with the descriptor of the agent's door.
 pub(super) const SESSION_DOOR: &str = "NETSERVER_AGENT";
 /// Time for the agent to take a connection.

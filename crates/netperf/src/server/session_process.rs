@@ -20,9 +20,9 @@ use super::iperf2::ServedProtocol;
 use super::proofs::ProofSource;
 use super::record::{Grant, SessionRecord};
 use super::session_log::{ProcessEnd, SessionLog};
-use super::session_settings::{DESCRIPTOR, SessionSettings};
 use super::supervisor;
 use crate::key;
+use crate::session_settings::{DESCRIPTOR, SessionSettings};
 
 /// Set for a session process, which writes records to its standard output.
 pub(super) const RECORDS: &str = "NETSERVER_RECORDS";

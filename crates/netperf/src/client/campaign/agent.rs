@@ -20,11 +20,11 @@ use netperf_os::wait::ready_of;
 use netperf_transport::secure::Channel;
 
 use super::loads::{self, RunningLoad};
+use crate::agent_variables::{CONTROL, DOOR};
 use crate::key;
 use crate::link::ControlLink;
 use crate::output::{FAILED, Failure, system_text};
-use crate::server::agent::{CONTROL, DOOR};
-use crate::server::session_settings::{DESCRIPTOR, SessionSettings};
+use crate::session_settings::{DESCRIPTOR, SessionSettings};
 
 /// Interval of looks at loads.
 const LOOK: Duration = Duration::from_millis(10);
@@ -425,7 +425,7 @@ mod tests {
     #[test]
     fn netserver_passes_on_the_variables_of_places() {
         assert_eq!(
-            crate::server::agent::PLACE_VARIABLES,
+            crate::agent_variables::PLACE_VARIABLES,
             inventory::PLACE_VARIABLES
         );
     }

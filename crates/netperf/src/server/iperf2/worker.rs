@@ -16,7 +16,7 @@ use super::ServedProtocol;
 use crate::server::record::SessionRecord;
 use crate::server::session_log::SessionLog;
 use crate::server::session_process::{PROTOCOL, RECORDS, inherited_variables, settings};
-use crate::server::session_settings::DESCRIPTOR;
+use crate::session_settings::DESCRIPTOR;
 
 /// Most bytes of a record.
 const LONGEST: usize = 512;

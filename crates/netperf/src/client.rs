@@ -71,14 +71,15 @@ use netperf_report::selection::{Listing, all_names};
 use netperf_report::selectors::{is_selector, names};
 
 use crate::key::variable;
+use crate::memory::report_lack_of_memory;
 use crate::output::{self, Failure, out};
 
-/// Runs netperf.
+/// Runs netperf. `version` is the output of `--version`.
 #[must_use]
-pub fn main(argv: &[OsString]) -> ExitCode {
+pub fn main(argv: &[OsString], version: &str) -> ExitCode {
     netperf_os::process::set_name(c"netperf");
-    crate::report_lack_of_memory("netperf");
-    output::unless_lost(run_as_asked(argv))
+    report_lack_of_memory("netperf");
+    output::unless_lost(run_as_asked(argv, version))
 }
 
 /// Parses a command line.
@@ -103,7 +104,7 @@ fn human() -> HumanArg {
     }
 }
 
-fn run_as_asked(argv: &[OsString]) -> ExitCode {
+fn run_as_asked(argv: &[OsString], version: &str) -> ExitCode {
     if output::has_long_option(argv) || human() != HumanArg::No {
         output::always_hint();
     }
@@ -136,7 +137,7 @@ fn run_as_asked(argv: &[OsString]) -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Ok(Command::FullVersion) => {
-            out(&crate::version::full());
+            out(version);
             return ExitCode::SUCCESS;
         }
         Err(error) => Err(error.into()),

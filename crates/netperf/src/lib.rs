@@ -2,10 +2,12 @@
 
 mod agent_variables;
 pub mod client;
+mod iperf;
 mod iperf2;
 mod iperf3;
 mod key;
 mod link;
+mod memory;
 #[cfg_attr(
     not(all(feature = "results", feature = "live")),
     expect(dead_code, reason = "optional features call some of it")
@@ -19,32 +21,16 @@ mod version;
 use std::ffi::OsString;
 use std::path::Path;
 
+pub use iperf::{iperf2_main, iperf3_main};
+pub use version::full as version;
+
 #[global_allocator]
 static ALLOCATOR: netperf_os::memory::ExitingAllocator = netperf_os::memory::ExitingAllocator;
-
-/// Sets the message for the case that `program` has no memory.
-fn report_lack_of_memory(program: &str) {
-    let line = format!(
-        "{program}: not enough memory: use fewer flows and threads (--flows, --threads), smaller \
-         messages (-m, -M), or a higher limit (ulimit -v, MemoryMax=)\n"
-    );
-    netperf_os::memory::set_last_message(2, &line);
-}
 
 /// Arguments of the process, including argv\[0\].
 #[must_use]
 pub fn argv() -> Vec<OsString> {
     std::env::args_os().collect()
-}
-
-/// Runs a process that was started under the name iperf3.
-#[must_use]
-pub fn iperf3_main(argv: &[OsString]) -> std::process::ExitCode {
-    let words = argv.iter().skip(1);
-    let words: Vec<String> = words
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    iperf3::client::main(&words)
 }
 
 /// Returns true if this process was started under the name netserver.

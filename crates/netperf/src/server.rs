@@ -51,6 +51,7 @@ use supervisor::Supervisor;
 
 use crate::iperf3::report::Iperf3Report;
 use crate::key;
+use crate::memory::report_lack_of_memory;
 use crate::output::{self, FAILED, Failure, INVALID, out};
 use crate::session_settings::{self, SessionSettings};
 
@@ -59,11 +60,11 @@ fn is_a_service() -> bool {
     key::variable("JOURNAL_STREAM").is_some() || std::process::id() == 1
 }
 
-/// Runs netserver.
+/// Runs netserver. `full_version` is the output of `--version`.
 #[must_use]
-pub fn main(argv: &[OsString]) -> ExitCode {
+pub fn main(argv: &[OsString], full_version: &str) -> ExitCode {
     netperf_os::process::set_name(c"netserver");
-    crate::report_lack_of_memory("netserver");
+    report_lack_of_memory("netserver");
     if output::has_long_option(argv) || is_a_service() {
         output::always_hint();
     }
@@ -100,7 +101,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
             ExitCode::from(FAILED)
         }
         Ok(ServerCommand::Version(text)) => version(&text),
-        Ok(ServerCommand::FullVersion) => version(&crate::version::full()),
+        Ok(ServerCommand::FullVersion) => version(full_version),
         Err(error) => Failure::from(error).report(),
     }
 }

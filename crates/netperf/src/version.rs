@@ -18,7 +18,8 @@ const FEATURES: &[(&str, bool)] = &[
 
 /// The line of netperf 2.7, and lines with the version of this program, its commit and its
 /// features. The build script finds the commit.
-pub(crate) fn full() -> String {
+#[must_use]
+pub fn full() -> String {
     let version = env!("CARGO_PKG_VERSION");
     let commit = env!("NETPERF_COMMIT");
     let features = FEATURES.iter().filter(|(_, has)| *has);

@@ -3,13 +3,12 @@
 mod counts;
 mod rows;
 
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use netperf_cli::{Iperf2Args, Iperf2Command};
+use netperf_cli::Iperf2Args;
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Type, alarm, wait};
@@ -18,31 +17,8 @@ pub(crate) use self::rows::ClientRows;
 use crate::iperf2::{Iperf2Client, Iperf2Failure, Iperf2SocketOptions, TestPart};
 use crate::output::{err, system_text};
 
-/// Line of `-v`. Scripts take it for the version whose options and output these are.
-const VERSION: &str = "iperf version 2.1.8 (netperf)";
 /// Longest wait between looks at the counters.
 const LOOK: Duration = Duration::from_millis(10);
-
-/// Runs the program.
-#[must_use]
-pub fn main(argv: &[OsString]) -> ExitCode {
-    netperf_os::process::set_name(c"iperf");
-    crate::report_lack_of_memory("iperf");
-    match netperf_cli::iperf2(argv, VERSION) {
-        Ok(Iperf2Command::Client(args)) => crate::output::unless_lost(client(*args)),
-        Ok(Iperf2Command::Server(args)) => {
-            crate::output::unless_lost(crate::server::iperf2_alone(&args))
-        }
-        Ok(Iperf2Command::Text(text, exit)) => {
-            err(&text);
-            ExitCode::from(exit)
-        }
-        Err(line) => {
-            err(&format!("{line}\n"));
-            ExitCode::FAILURE
-        }
-    }
-}
 
 /// First address of a host.
 fn address(host: &str, port: u16, is_v6: bool) -> Option<SocketAddr> {
@@ -51,7 +27,8 @@ fn address(host: &str, port: u16, is_v6: bool) -> Option<SocketAddr> {
     found.addresses.first().copied()
 }
 
-fn client(mut args: Iperf2Args) -> ExitCode {
+/// Runs a client.
+pub(crate) fn run(mut args: Iperf2Args) -> ExitCode {
     let Some(remote) = address(&args.host, args.plan.port, args.plan.ipv6) else {
         err(&format!("{}: Unknown host\n", args.host));
         return ExitCode::FAILURE;
@@ -97,7 +74,7 @@ fn client(mut args: Iperf2Args) -> ExitCode {
     if let Some(connections) = args.connections {
         return connect_again(&args, &options, remote, &rows, connections - 1);
     }
-    run(&client, &mut rows);
+    test(&client, &mut rows);
     ExitCode::SUCCESS
 }
 
@@ -164,7 +141,7 @@ impl Follow<'_> {
 }
 
 /// Runs a test and prints its rows.
-fn run(client: &Iperf2Client, rows: &mut ClientRows) {
+fn test(client: &Iperf2Client, rows: &mut ClientRows) {
     let stop = AtomicBool::new(false);
     let results = client.run(&stop, |client, part| {
         let follow = Follow {

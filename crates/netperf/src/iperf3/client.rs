@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use netperf_cli::iperf3::{Iperf3Client, Iperf3Command, iperf3, iperf3_help};
+use netperf_cli::iperf3::Iperf3Client;
 use netperf_measure::clock::{self, Moment};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, alarm, io as calls, process};
@@ -24,7 +24,7 @@ use super::lines::LineWriter;
 use super::run::{Run, StreamInfo, StreamInterval, Totals};
 use super::socket::send_all;
 use super::{BLOCK, DATAGRAM, VERSION};
-use crate::output::{err, out};
+use crate::output::err;
 
 /// Default length of a test, seconds.
 const TIME: f64 = 10.0;
@@ -44,25 +44,6 @@ const STALLED: Duration = Duration::from_secs(60);
 
 /// Status of a failure.
 const FAILED: u8 = 1;
-
-/// Runs the command line of iperf3.
-pub(crate) fn main(words: &[String]) -> ExitCode {
-    match iperf3(words) {
-        Ok(Iperf3Command::Client(args)) => run(&args),
-        Ok(Iperf3Command::Server(args)) => crate::server::iperf3_alone(&args),
-        Ok(Iperf3Command::Help) => {
-            out(iperf3_help());
-            ExitCode::SUCCESS
-        }
-        Ok(Iperf3Command::Version) => {
-            let name = crate::version::full();
-            let name = name.lines().next().unwrap_or_default();
-            out(&format!("iperf {VERSION} (protocol of; {name})\n"));
-            ExitCode::SUCCESS
-        }
-        Err(text) => fail(&text),
-    }
-}
 
 fn fail(text: &str) -> ExitCode {
     err(&format!("iperf3: {text}\n"));
@@ -145,7 +126,8 @@ impl Tested {
     }
 }
 
-fn run(args: &Iperf3Client) -> ExitCode {
+/// Runs a client.
+pub(crate) fn run(args: &Iperf3Client) -> ExitCode {
     if alarm::catch_signals().is_err() {
         return fail("error - unable to catch signals");
     }

@@ -1,0 +1,61 @@
+//! The program under the names `iperf` and `iperf3`: a client or a server of those.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use netperf_cli::iperf3::{Iperf3Command, iperf3, iperf3_help};
+use netperf_cli::{Iperf2Command, iperf2};
+
+use crate::iperf3::VERSION;
+use crate::memory::report_lack_of_memory;
+use crate::output::{err, out, unless_lost};
+use crate::{client, server, version};
+
+/// Line of iperf's `-v`. Scripts take it for the version whose options and output these are.
+const IPERF2_VERSION: &str = "iperf version 2.1.8 (netperf)";
+
+/// Runs a process that was started under the name iperf.
+#[must_use]
+pub fn iperf2_main(argv: &[OsString]) -> ExitCode {
+    netperf_os::process::set_name(c"iperf");
+    report_lack_of_memory("iperf");
+    match iperf2(argv, IPERF2_VERSION) {
+        Ok(Iperf2Command::Client(args)) => unless_lost(client::iperf2::run(*args)),
+        Ok(Iperf2Command::Server(args)) => unless_lost(server::iperf2_alone(&args)),
+        Ok(Iperf2Command::Text(text, exit)) => {
+            err(&text);
+            ExitCode::from(exit)
+        }
+        Err(line) => {
+            err(&format!("{line}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs a process that was started under the name iperf3.
+#[must_use]
+pub fn iperf3_main(argv: &[OsString]) -> ExitCode {
+    let words = argv.iter().skip(1);
+    let words: Vec<String> = words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    match iperf3(&words) {
+        Ok(Iperf3Command::Client(args)) => crate::iperf3::client::run(&args),
+        Ok(Iperf3Command::Server(args)) => server::iperf3_alone(&args),
+        Ok(Iperf3Command::Help) => {
+            out(iperf3_help());
+            ExitCode::SUCCESS
+        }
+        Ok(Iperf3Command::Version) => {
+            let name = version();
+            let name = name.lines().next().unwrap_or_default();
+            out(&format!("iperf {VERSION} (protocol of; {name})\n"));
+            ExitCode::SUCCESS
+        }
+        Err(text) => {
+            err(&format!("iperf3: {text}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -188,15 +188,6 @@ fn environment_has(name: &str) -> bool {
     std::env::var_os(name).is_some()
 }
 
-impl From<CliError> for Failure {
-    fn from(error: CliError) -> Self {
-        match error.stream() {
-            OutputStream::Stdout => Self::stdout(error.exit(), error),
-            OutputStream::Stderr => Self::stderr(error.exit(), error),
-        }
-    }
-}
-
 /// Returns true if only JSON may go to standard output.
 fn stdout_is_for_json(command: &Result<Command, CliError>, argv: &[OsString]) -> bool {
     match command {
@@ -293,7 +284,7 @@ fn test(mut run: RunCommand) -> ExitCode {
 
 fn measure(run: &mut RunCommand, begun: RunStart, done: &mut RunSoFar) -> Result<(), Failure> {
     secure::give_key(&mut run.plan)?;
-    let needs = netperf_report::needs(&run.plan, &run.report)?;
+    let needs = netperf_report::needs(&run.plan, &run.report).map_err(failure::selection)?;
     run.plan.latency |= needs.latency;
     draw_seed(&mut run.plan);
     show::check(run)?;

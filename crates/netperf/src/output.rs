@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use netperf_cli::{Notice, OutputStream, Usage};
+use netperf_cli::{CliError, Notice, OutputStream, Usage};
+use netperf_model::Refusal;
 
 /// Use of the terminal by the live view.
 #[derive(Debug)]
@@ -304,6 +305,21 @@ impl Failure {
         err(&self.stderr);
         hint(&self.hint);
         ExitCode::from(self.exit)
+    }
+}
+
+impl From<CliError> for Failure {
+    fn from(error: CliError) -> Self {
+        match error.stream() {
+            OutputStream::Stdout => Self::stdout(error.exit(), error),
+            OutputStream::Stderr => Self::stderr(error.exit(), error),
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::unsupported(refusal)
     }
 }
 

@@ -4,9 +4,7 @@ use std::io;
 
 use netperf_engine::{EngineError, Lost, Operation};
 use netperf_measure::device_stamps::Lacking;
-use netperf_model::{
-    Denied, Family, Feature, GuardedFeature, Many, Refusal, TestPlan, TransportId,
-};
+use netperf_model::{Denied, Family, Feature, GuardedFeature, Many, TestPlan, TransportId};
 use netperf_report::SelectionError;
 use netperf_session::SessionError;
 
@@ -154,7 +152,7 @@ pub(super) fn unable(feature: Feature, host: Option<&str>) -> Failure {
 /// A feature that netserver does not give to this client.
 pub(super) fn not_for_strangers(feature: Feature) -> Failure {
     match GuardedFeature::of(feature) {
-        Some(guarded) => SessionError::Denied(Denied::Feature(guarded).to_string()).into(),
+        Some(guarded) => session(&SessionError::Denied(Denied::Feature(guarded).to_string())),
         None => unable(feature, None),
     }
 }
@@ -223,30 +221,17 @@ pub(super) fn no_connections(transport: TransportId) -> Failure {
     ))
 }
 
-impl From<SelectionError> for Failure {
-    fn from(error: SelectionError) -> Self {
-        Self::stdout(SelectionError::EXIT, error)
-    }
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self::unsupported(refusal)
-    }
-}
-
-impl From<SessionError> for Failure {
-    fn from(error: SessionError) -> Self {
-        session(&error)
-    }
-}
-
 /// Remedy if a server answers otherwise than netserver.
 const NO_NETSERVER: &str =
     "this is no answer of a netserver: check host and port; is that an iperf3 server?";
 
+/// A selection of output that cannot be read.
+pub(super) fn selection(error: SelectionError) -> Failure {
+    Failure::stdout(SelectionError::EXIT, error)
+}
+
 /// The control conversation failed.
-fn session(error: &SessionError) -> Failure {
+pub(super) fn session(error: &SessionError) -> Failure {
     match error {
         SessionError::Remote(errno) => {
             let text = match errno.private_meaning() {

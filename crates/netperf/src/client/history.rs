@@ -29,20 +29,19 @@ fn failure(exit: u8, problem: impl Display) -> Failure {
     Failure::stderr(exit, format_args!("netperf history: {problem}"))
 }
 
-impl From<HistoryError> for Failure {
-    fn from(error: HistoryError) -> Self {
-        let exit = match error {
-            HistoryError::Store { .. } => FAILED,
-            HistoryError::Absent(_)
-            | HistoryError::Foreign(_)
-            | HistoryError::Newer { .. }
-            | HistoryError::Place(_)
-            | HistoryError::Document(_)
-            | HistoryError::Unknown(_)
-            | HistoryError::Ambiguous(_) => INVALID,
-        };
-        failure(exit, error)
-    }
+/// The failure of an operation on stored results.
+pub(super) fn store_failure(error: HistoryError) -> Failure {
+    let exit = match error {
+        HistoryError::Store { .. } => FAILED,
+        HistoryError::Absent(_)
+        | HistoryError::Foreign(_)
+        | HistoryError::Newer { .. }
+        | HistoryError::Place(_)
+        | HistoryError::Document(_)
+        | HistoryError::Unknown(_)
+        | HistoryError::Ambiguous(_) => INVALID,
+    };
+    failure(exit, error)
 }
 
 pub(super) fn open(asked: Option<&str>, make: bool) -> Result<Store, HistoryError> {
@@ -62,7 +61,7 @@ pub(super) fn now() -> i64 {
 pub(super) fn run(verb: HistoryVerb, args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let filter = filter(args)?;
     let make = verb == HistoryVerb::Add;
-    let mut store = open(args.place.as_deref(), make)?;
+    let mut store = open(args.place.as_deref(), make).map_err(store_failure)?;
     match verb {
         HistoryVerb::Add => return add(&mut store, args),
         HistoryVerb::List => list(&mut store, &filter, args),
@@ -112,7 +111,7 @@ fn add(store: &mut Store, args: &HistoryArgs) -> Result<ExitCode, Failure> {
                 }
             }
         }
-        let added = store.add(&entries, now())?;
+        let added = store.add(&entries, now()).map_err(store_failure)?;
         for (entry, added) in entries.iter().zip(added) {
             let word = if added.known { "known" } else { "saved" };
             out(&told(entry, added.id, word, args.json));
@@ -146,7 +145,9 @@ fn told(entry: &HistoryEntry, id: i64, word: &str, as_json: bool) -> String {
 }
 
 fn list(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), Failure> {
-    let results = store.list(filter, Some(args.limit.unwrap_or(ROWS)))?;
+    let results = store
+        .list(filter, Some(args.limit.unwrap_or(ROWS)))
+        .map_err(store_failure)?;
     if args.json {
         print(&text::list_json(&results));
     } else {
@@ -161,7 +162,10 @@ fn print(document: &Value) {
 
 fn show(store: &mut Store, args: &HistoryArgs) -> Result<(), Failure> {
     let name = args.words.concat();
-    let document = store.find(&name).and_then(|id| store.document(id))?;
+    let document = store
+        .find(&name)
+        .and_then(|id| store.document(id))
+        .map_err(store_failure)?;
     output::out_bytes(&document);
     Ok(())
 }
@@ -173,11 +177,11 @@ fn chosen(
     filter: &Filter,
     args: &HistoryArgs,
 ) -> Result<Vec<(Configuration, FigureKind)>, Failure> {
-    let found = store.configurations(filter)?;
+    let found = store.configurations(filter).map_err(store_failure)?;
     let mut chosen = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for configuration in found {
-        let kinds = store.kinds(&configuration)?;
+        let kinds = store.kinds(&configuration).map_err(store_failure)?;
         let wanted =
             |kind: &&FigureKind| args.figure.as_ref().is_none_or(|name| *name == kind.name);
         if let Some(kind) = kinds.iter().find(wanted) {
@@ -212,7 +216,9 @@ fn trend(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), F
     let hidden = chosen.len() - shown.min(chosen.len());
     let mut trends = Vec::new();
     for (configuration, kind) in chosen.into_iter().take(shown) {
-        let points = store.series(&kind, filter, Some(last))?;
+        let points = store
+            .series(&kind, filter, Some(last))
+            .map_err(store_failure)?;
         trends.push(Trend {
             configuration,
             kind,
@@ -245,7 +251,7 @@ fn changes(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(),
     let mut found: Vec<Changes> = Vec::new();
     for (configuration, kind) in chosen(store, filter, args)? {
         let changes = change::find(store, (&configuration, &kind), filter, last, chance);
-        found.push(changes?);
+        found.push(changes.map_err(store_failure)?);
     }
     if args.json {
         let all: Vec<Value> = found.iter().map(text::changes_json).collect();
@@ -288,16 +294,18 @@ fn forget(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), 
                 match (store.find(name), store.find_campaign(name)) {
                     (Ok(_), Ok(_)) => {
                         let name = netperf_web::escape::line(name);
-                        return Err(HistoryError::Ambiguous(name).into());
+                        return Err(store_failure(HistoryError::Ambiguous(name)));
                     }
                     (Err(HistoryError::Unknown(_)), Ok(campaign)) => campaigns.push(campaign),
-                    (found, _) => results.push(found?),
+                    (found, _) => results.push(found.map_err(store_failure)?),
                 }
             }
             Forget::Named(results, campaigns)
         }
     };
-    let Forgotten { results, campaigns } = store.forget(&what, filter, args.dry_run)?;
+    let Forgotten { results, campaigns } = store
+        .forget(&what, filter, args.dry_run)
+        .map_err(store_failure)?;
     let (key, words) = if args.dry_run {
         ("would_forget", "would be forgotten")
     } else {
@@ -322,7 +330,7 @@ fn forget(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), 
 
 fn export(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), Failure> {
     apart(args)?;
-    let table = ExportTable::of(store, filter)?;
+    let table = ExportTable::of(store, filter).map_err(store_failure)?;
     if let Some(path) = &args.csv {
         write(path, table.csv().as_bytes())?;
     }
@@ -334,7 +342,7 @@ fn export(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), 
 
 #[cfg(feature = "parquet")]
 fn parquet(table: &ExportTable) -> Result<Vec<u8>, Failure> {
-    Ok(table.parquet()?)
+    table.parquet().map_err(store_failure)
 }
 
 #[cfg(not(feature = "parquet"))]
@@ -345,7 +353,7 @@ fn parquet(_: &ExportTable) -> Result<Vec<u8>, Failure> {
 }
 
 fn check(store: &mut Store) -> Result<(), Failure> {
-    let wrong = store.check()?;
+    let wrong = store.check().map_err(store_failure)?;
     if wrong.is_empty() {
         out("Nothing is damaged.\n");
         return Ok(());
@@ -364,6 +372,6 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 /// Refuses a table that would be written over the history itself, or over the other table.
 fn apart(args: &HistoryArgs) -> Result<(), Failure> {
     let outputs = [args.csv.as_deref(), args.parquet.as_deref()];
-    let place = place(args.place.as_deref())?;
+    let place = place(args.place.as_deref()).map_err(store_failure)?;
     files::apart(&outputs, &place.files()).map_err(|line| failure(INVALID, line))
 }

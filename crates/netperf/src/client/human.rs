@@ -4,6 +4,7 @@ use netperf_campaign::{Letters, RunSummary};
 use netperf_cli::RunCommand;
 use netperf_model::{Format, Outcome, ReportPlan};
 
+use super::failure;
 use crate::output::{self, Failure};
 
 /// Accepts every run.
@@ -14,7 +15,7 @@ pub(super) const fn check(_run: &RunCommand) -> Result<(), Failure> {
 
 /// The report of an outcome in the format asked for.
 pub(super) fn report(outcome: &Outcome, report: &ReportPlan) -> Result<String, Failure> {
-    let text = netperf_report::final_report(outcome, report)?;
+    let text = netperf_report::final_report(outcome, report).map_err(failure::selection)?;
     if report.format != Format::Human {
         return Ok(text);
     }

@@ -4,7 +4,7 @@ use netperf_cli::RunCommand;
 use netperf_history::{HistoryEntry, HistoryError};
 use netperf_model::{Format, Outcome, ReportPlan};
 
-use super::history::{now, open};
+use super::history::{now, open, store_failure};
 use crate::output::{Failure, err};
 
 /// The place that was named, if one was.
@@ -22,7 +22,7 @@ pub(super) fn check(run: &RunCommand) -> Result<(), Failure> {
             "--history: this test has no result to keep",
         ));
     }
-    open(named(place), true)?;
+    open(named(place), true).map_err(store_failure)?;
     Ok(())
 }
 
@@ -36,9 +36,15 @@ pub(super) fn keep(run: &RunCommand, outcome: &Outcome) -> Result<(), Failure> {
         ..run.report.clone()
     };
     let document = netperf_report::final_report(outcome, &report)
-        .map_err(|error| HistoryError::Document(error.to_string()))?;
-    let entry = HistoryEntry::read("the result", document.into_bytes(), None)?;
-    for added in open(named(place), true)?.add(&[entry], now())? {
+        .map_err(|error| HistoryError::Document(error.to_string()))
+        .map_err(store_failure)?;
+    let entry =
+        HistoryEntry::read("the result", document.into_bytes(), None).map_err(store_failure)?;
+    for added in open(named(place), true)
+        .map_err(store_failure)?
+        .add(&[entry], now())
+        .map_err(store_failure)?
+    {
         err(&format!("netperf: kept as result {}\n", added.id));
     }
     Ok(())

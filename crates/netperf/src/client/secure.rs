@@ -7,6 +7,7 @@ use netperf_session::driver::{Link, LinkEvent};
 use netperf_session::{SessionError, access, client};
 use netperf_transport::secure::{Channel, NoChannel};
 
+use super::failure;
 use crate::key;
 use crate::link::ControlLink;
 use crate::output::{Failure, system_text};
@@ -37,24 +38,27 @@ pub(super) fn give_key(plan: &mut TestPlan) -> Result<(), Failure> {
 /// Encrypts a connection and finds out whether netserver has the key. Nothing has been said
 /// over it.
 pub(super) fn enter(link: &mut ControlLink, secret: &Secret, host: &str) -> Result<(), Failure> {
-    let broken = |error: std::io::Error| SessionError::Broken(system_text(&error));
+    let broken =
+        |error: std::io::Error| failure::session(&SessionError::Broken(system_text(&error)));
     link.send(&access::greeting()).map_err(broken)?;
     let received = link.receive(client::ANSWER).map_err(|error| {
         if error.kind() == std::io::ErrorKind::Interrupted {
-            SessionError::Interrupted
+            failure::session(&SessionError::Interrupted)
         } else {
             broken(error)
         }
     });
     let can = match received? {
-        LinkEvent::Frame(frame) => access::is_answer(&frame)?,
+        LinkEvent::Frame(frame) => {
+            access::is_answer(&frame).map_err(|error| failure::session(&error))?
+        }
         // A netserver that requires only a passphrase closes without an answer.
         LinkEvent::Closed(_) => false,
         LinkEvent::TimedOut(waited, 0) => {
-            return Err(SessionError::NoAnswer(waited).into());
+            return Err(failure::session(&SessionError::NoAnswer(waited)));
         }
         LinkEvent::TimedOut(waited, got) => {
-            return Err(SessionError::Incomplete { got, waited }.into());
+            return Err(failure::session(&SessionError::Incomplete { got, waited }));
         }
     };
     if !can {

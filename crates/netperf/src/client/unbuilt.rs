@@ -46,7 +46,7 @@ pub(super) mod results {
             outcome: &Outcome,
             report: &ReportPlan,
         ) -> Result<String, Failure> {
-            Ok(netperf_report::final_report(outcome, report)?)
+            netperf_report::final_report(outcome, report).map_err(crate::client::failure::selection)
         }
     }
 

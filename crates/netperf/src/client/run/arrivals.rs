@@ -9,6 +9,7 @@ use netperf_model::{
 use netperf_session::{SessionError, offer};
 
 use super::TestRun;
+use crate::client::failure;
 use crate::output::Failure;
 
 const WHY: &str = "the amount that arrived in the measured time is unknown: a netserver of this \
@@ -54,9 +55,9 @@ impl TestRun<'_> {
         let mut readings = Vec::with_capacity(READINGS);
         while readings.len() < READINGS && (readings.is_empty() || begun.elapsed() < LONGEST) {
             let before = clock::now().nanos();
-            let Some(there) = talk.clock()? else {
+            let Some(there) = talk.clock().map_err(|error| failure::session(&error))? else {
                 let malformed = "no reading of netserver's clock".to_owned();
-                return Err(SessionError::Malformed(malformed).into());
+                return Err(failure::session(&SessionError::Malformed(malformed)));
             };
             readings.push((before, there, clock::now().nanos()));
         }

@@ -57,12 +57,12 @@ pub(crate) fn open<'a>(
             secure::enter(&mut link, secret, &asked.remote.host)?;
         }
     }
-    Ok(Conversation::open(plan, link, passphrase)?)
+    Conversation::open(plan, link, passphrase).map_err(|error| failure::session(&error))
 }
 
 /// The failure of a request for anything but a test.
 pub(crate) fn unanswered(error: SessionError, plan: &TestPlan) -> Failure {
-    unserved::explained(&error, plan, Failure::from(error.clone()))
+    unserved::explained(&error, plan, failure::session(&error))
 }
 
 impl TestRun<'_> {
@@ -81,7 +81,7 @@ impl TestRun<'_> {
         let abilities = talk.greet().map_err(|error| unanswered(error, plan))?;
         let host = &self.hosts.remote.name;
         if let (None, Some(method)) = (&abilities, offer::unusual_method(plan)) {
-            return Err(SessionError::CpuMethod(method).into());
+            return Err(failure::session(&SessionError::CpuMethod(method)));
         }
         if let Some(many) = &plan.many {
             self.served = many::served(plan, many, abilities.as_ref(), host)?;
@@ -108,11 +108,11 @@ impl TestRun<'_> {
                 let unknown = SessionError::Unsupported(transport);
                 let unable = plan.remote.features().first().copied();
                 let error = unable.map_or(unknown, SessionError::Unable);
-                Err(error.into())
+                Err(failure::session(&error))
             }
             Some(abilities) if abilities.off.contains(&transport) => {
                 let denied = Denied::Transport(transport);
-                Err(SessionError::Denied(denied.to_string()).into())
+                Err(failure::session(&SessionError::Denied(denied.to_string())))
             }
             Some(abilities) if !abilities.transports.contains(&transport) => {
                 Err(failure::unsupported(transport, Some(host)))
@@ -364,7 +364,7 @@ fn results(
     match results {
         Ok(result) => Ok(Some(result)),
         Err(_) if alarm::stopped_by_user() => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(failure::session(&error)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod counts;
 mod rows;
+pub(super) mod session;
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Type, alarm, wait};
 
 pub(crate) use self::rows::ClientRows;
-use crate::iperf2::{Iperf2Client, Iperf2Failure, Iperf2SocketOptions, TestPart};
+use self::session::{Iperf2Client, Iperf2Failure, Iperf2SocketOptions, TestPart};
 use crate::output::{err, system_text};
 
 /// Longest wait between looks at the counters.

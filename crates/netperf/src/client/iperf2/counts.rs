@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use netperf_report::iperf2::enhanced;
 
-use crate::iperf2::{Iperf2Stream, MovedCounts, sender_state};
+use crate::client::iperf2::session::Iperf2Stream;
+use crate::iperf2::{MovedCounts, sender_state};
 
 /// The counts of what a stream sends.
 pub(super) fn sent(stream: &Iperf2Stream) -> MovedCounts {

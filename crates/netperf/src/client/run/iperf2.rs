@@ -18,9 +18,9 @@ use netperf_os::process;
 use super::peer::{PeerMeter, of_peer, own_setup, shape};
 use super::{IterationResult, TestRun};
 use crate::client::hosts::socket_address;
+use crate::client::iperf2::session::{Iperf2Client, Iperf2Failure, Iperf2StreamResult};
 use crate::client::iperf2::{ClientRows, Follow};
 use crate::client::{interim, until};
-use crate::iperf2::{Iperf2Client, Iperf2Failure, Iperf2StreamResult};
 use crate::iperf3::socket::SocketBuffers;
 use crate::output::{Failure, system_text};
 

@@ -10,10 +10,8 @@ use netperf_report::iperf2::id;
 
 use super::ClientRows;
 use super::ways::{ClientWay, WayOf};
-use crate::iperf2::{
-    BackStream, ConnectingHead, Iperf2Client, Iperf2Stream, ListeningHead, day_and_time,
-    first_window,
-};
+use crate::client::iperf2::session::{BackStream, Iperf2Client, Iperf2Stream};
+use crate::iperf2::{ConnectingHead, ListeningHead, day_and_time, first_window};
 use crate::output::out;
 
 /// Size of the buffer for a datagram.

@@ -10,7 +10,8 @@ use netperf_report::iperf2::{enhanced, id, late, loss, rest};
 use super::ClientRows;
 use super::ways::{ClientWay, WayMoved, WayOf};
 use crate::client::iperf2::counts::sent_columns;
-use crate::iperf2::{Iperf2Client, MovedCounts, ShownCounts, receives};
+use crate::client::iperf2::session::{Iperf2Client, receives};
+use crate::iperf2::{MovedCounts, ShownCounts};
 use crate::output::out;
 
 impl ClientRows {

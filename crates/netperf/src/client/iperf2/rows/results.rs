@@ -11,9 +11,10 @@ use super::ClientRows;
 use super::sum::SumSoFar;
 use super::ways::WayOf;
 use crate::client::iperf2::counts;
-use crate::iperf2::{
-    Iperf2Client, Iperf2Stream, Iperf2StreamResult, MovedCounts, ReportRow, StreamOutcome,
+use crate::client::iperf2::session::{
+    Iperf2Client, Iperf2Stream, Iperf2StreamResult, StreamOutcome,
 };
+use crate::iperf2::{MovedCounts, ReportRow};
 use crate::output::{err, out};
 
 /// A stream of the client, with its place, and its results.

@@ -10,7 +10,8 @@ use netperf_report::iperf2::{
 
 use super::ClientRows;
 use super::ways::{ClientWay, WayOf};
-use crate::iperf2::{Iperf2Client, MovedCounts};
+use crate::client::iperf2::session::Iperf2Client;
+use crate::iperf2::MovedCounts;
 use crate::output::out;
 
 /// Titles and columns of a sum.

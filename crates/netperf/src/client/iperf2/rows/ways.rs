@@ -7,7 +7,8 @@ use netperf_measure::clock::Moment;
 use netperf_model::iperf2::DelayMoments;
 
 use crate::client::iperf2::counts;
-use crate::iperf2::{Iperf2Client, MovedCounts, ShownCounts};
+use crate::client::iperf2::session::Iperf2Client;
+use crate::iperf2::{MovedCounts, ShownCounts};
 
 /// A direction: its place among the client's own streams, or among those of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

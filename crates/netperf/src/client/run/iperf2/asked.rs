@@ -7,7 +7,7 @@ use netperf_model::figures::whole;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rate, MOST_STREAMS};
 use netperf_model::{IperfShape, Limit, RateUnit, TestPlan, TransportId};
 
-use crate::iperf2::Iperf2SocketOptions;
+use crate::client::iperf2::session::Iperf2SocketOptions;
 use crate::output::Failure;
 
 /// Longest time of a test: the header of a client has 32 bits for it, in hundredths of a second.

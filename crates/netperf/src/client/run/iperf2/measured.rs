@@ -13,9 +13,9 @@ use netperf_session::iperf2::account::DatagramAccount;
 use netperf_transport::socket::congestion;
 use netperf_wire::iperf2::ServerReport;
 
+use crate::client::iperf2::session::{Iperf2Client, Iperf2StreamResult};
 use crate::client::run::peer::pair;
 use crate::client::run::tcp_facts;
-use crate::iperf2::{Iperf2Client, Iperf2StreamResult};
 
 /// Counts of one stream: what netperf sent and received.
 fn tally(client: &Iperf2Client, result: &Iperf2StreamResult) -> Tally {

@@ -20,10 +20,8 @@ use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_session::iperf2::flow::{DatagramFlow, FlowAction, FlowStage};
 
 use super::forward::receive;
-use super::{
-    Iperf2Failure, Iperf2SocketOptions, Iperf2StreamResult, ShownCounts, failed, own_address,
-    receive_time,
-};
+use super::{Iperf2Failure, Iperf2SocketOptions, Iperf2StreamResult, failed, receive_time};
+use crate::iperf2::{ShownCounts, own_address};
 use crate::threads::{join, spawn};
 
 /// Time for the server to connect, beside that of the tests before.

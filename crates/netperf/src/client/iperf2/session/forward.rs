@@ -26,8 +26,11 @@ use netperf_wire::iperf2::{
 };
 
 use super::{
-    FLOW_GAP, Iperf2Failure, Iperf2Stream, Iperf2StreamResult, ShownCounts, failed, now,
-    per_giga_second, read_buffer, receive_time, receive_timed_stream, receives, send_timed_stream,
+    Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, per_giga_second, receive_time,
+    receives,
+};
+use crate::iperf2::{
+    FLOW_GAP, ShownCounts, now, read_buffer, receive_timed_stream, send_all, send_timed_stream,
 };
 use crate::threads::{join, spawn};
 
@@ -100,15 +103,6 @@ fn run_connection(
         result.version = answer.map(|answer| answer.version);
     }
     Ok(result)
-}
-
-/// Sends all bytes.
-pub(crate) fn send_all(socket: &Socket, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let sent = send(socket.as_fd(), bytes)?;
-        bytes = bytes.get(sent..).unwrap_or_default();
-    }
-    Ok(())
 }
 
 /// Waits for the answer to the header.

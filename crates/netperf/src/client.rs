@@ -20,7 +20,8 @@ mod hosts;
 #[cfg(feature = "results")]
 mod human;
 mod interim;
-pub mod iperf2;
+pub(crate) mod iperf2;
+pub(crate) mod iperf3;
 #[cfg(feature = "results")]
 mod itself;
 #[cfg(feature = "results")]

@@ -41,7 +41,7 @@ pub fn iperf3_main(argv: &[OsString]) -> ExitCode {
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
     match iperf3(&words) {
-        Ok(Iperf3Command::Client(args)) => crate::iperf3::client::run(&args),
+        Ok(Iperf3Command::Client(args)) => client::iperf3::run(&args),
         Ok(Iperf3Command::Server(args)) => server::iperf3_alone(&args),
         Ok(Iperf3Command::Help) => {
             out(iperf3_help());

@@ -49,10 +49,10 @@ use sandbox::Means;
 use session_log::{ProcessEnd, SessionLog};
 use supervisor::Supervisor;
 
-use crate::iperf3::report::Iperf3Report;
 use crate::key;
 use crate::memory::report_lack_of_memory;
 use crate::output::{self, FAILED, Failure, INVALID, out};
+use crate::server::iperf3::report::Iperf3Report;
 use crate::session_settings::{self, SessionSettings};
 
 /// Returns true if systemd (`JOURNAL_STREAM`, systemd.exec(5)) or a container started netserver.

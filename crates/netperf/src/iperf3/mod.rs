@@ -1,9 +1,7 @@
 //! iperf3 tests at either end: the streams of the engine with the messages of the protocol.
 
-pub(crate) mod client;
 pub(crate) mod json;
 pub(crate) mod lines;
-pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod socket;
 pub(crate) mod text;

@@ -9,6 +9,7 @@ pub(super) mod alone;
 pub(super) mod message;
 mod opening;
 mod port;
+pub(super) mod report;
 pub(super) mod session;
 mod streams;
 

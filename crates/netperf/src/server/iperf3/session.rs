@@ -21,11 +21,11 @@ use netperf_wire::iperf3::{Cookie, Parameters, Protocol, Results, ServerError, S
 use self::permit::said;
 use super::message::{self, StreamMessage};
 use super::opening::StreamChoice;
-use crate::iperf3::report::Iperf3Report;
 use crate::iperf3::run::Run;
 use crate::iperf3::socket::send_all;
 use crate::iperf3::text::bits;
 use crate::server::admission;
+use crate::server::iperf3::report::Iperf3Report;
 use crate::server::record::{Ran, Records, SessionEnd, SessionRecord};
 
 /// Time limit for each message of a client.

@@ -7,9 +7,9 @@ use netperf_model::{
 };
 use netperf_wire::iperf3::{Results, StreamResults};
 
+use crate::client::iperf3::Tested;
 use crate::client::run::peer::pair;
 use crate::client::run::tcp_facts;
-use crate::iperf3::client::Tested;
 use crate::iperf3::run::{StreamFigures, StreamInfo, Totals};
 
 /// Longest time by which the server's part of a test exceeds the client's, seconds: beyond it

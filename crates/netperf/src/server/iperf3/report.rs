@@ -7,12 +7,12 @@ use netperf_os::net::addresses;
 use netperf_os::{Socket, system};
 use netperf_wire::iperf3::{Cookie, Parameters, Results, ServerOutput};
 
-use super::json::{Json, TestFacts, http_date};
-use super::lines::LineWriter;
-use super::run::{Run, StreamInterval, Totals};
-use super::socket::SocketBuffers;
-use super::text::TextView;
-use super::verbose::{described, starting, utilisation, wanted};
+use crate::iperf3::json::{Json, TestFacts, http_date};
+use crate::iperf3::lines::LineWriter;
+use crate::iperf3::run::{Run, StreamInterval, Totals};
+use crate::iperf3::socket::SocketBuffers;
+use crate::iperf3::text::TextView;
+use crate::iperf3::verbose::{described, starting, utilisation, wanted};
 
 /// Length of the output for the client from which no more intervals are added: clients read so
 /// much at most.

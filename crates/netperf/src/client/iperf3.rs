@@ -20,10 +20,10 @@ use netperf_wire::iperf3::{Cookie, Parameters, Protocol, Results, StreamDirectio
 
 pub(crate) use self::observer::TestObserver;
 pub(crate) use self::output::Output;
-use super::lines::LineWriter;
-use super::run::{Run, StreamInfo, StreamInterval, Totals};
-use super::socket::send_all;
-use super::{BLOCK, DATAGRAM, VERSION};
+use crate::iperf3::lines::LineWriter;
+use crate::iperf3::run::{Run, StreamInfo, StreamInterval, Totals};
+use crate::iperf3::socket::send_all;
+use crate::iperf3::{BLOCK, DATAGRAM, VERSION};
 use crate::output::err;
 
 /// Default length of a test, seconds.

@@ -6,6 +6,7 @@ use netperf_os::system;
 use netperf_wire::iperf3::{Cookie, PORT, Parameters, ServerOutput, StreamDirection};
 
 use super::{TestObserver, Tested};
+use crate::iperf3::VERSION;
 use crate::iperf3::json::{Json, TestFacts, http_date};
 use crate::iperf3::lines::LineWriter;
 use crate::iperf3::run::{Run, StreamInterval};
@@ -108,7 +109,7 @@ impl TestObserver for Output {
         let names = system::names();
         if self.verbose {
             let name = described(&names);
-            self.lines(&format!("iperf {}\n{name}\n", super::VERSION));
+            self.lines(&format!("iperf {}\n{name}\n", VERSION));
         }
         self.start.system = described(&names);
     }

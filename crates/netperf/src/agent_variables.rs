@@ -2,10 +2,10 @@
 //! netperf.
 
 /// Variable with the descriptor of the connection to the listener.
-pub(crate) const CONTROL: &str = "NETPERF_AGENT_CONTROL";
+pub const CONTROL: &str = "NETPERF_AGENT_CONTROL";
 /// Variable with the descriptor at which sessions pass their connections.
-pub(crate) const DOOR: &str = "NETPERF_AGENT_DOOR";
+pub const DOOR: &str = "NETPERF_AGENT_DOOR";
 /// Variables from which an agent knows its place; those of `netperf_campaign::inventory`, which
 /// not every build has.
-pub(crate) const PLACE_VARIABLES: [&str; 4] =
+pub const PLACE_VARIABLES: [&str; 4] =
     ["NETPERF_LABELS", "NODE_NAME", "SLURMD_NODENAME", "POD_UID"];

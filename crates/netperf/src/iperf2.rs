@@ -21,26 +21,26 @@ use netperf_report::iperf2::Iperf2Figures;
 use netperf_report::iperf2::enhanced::SenderState;
 use netperf_wire::iperf2::WireTime;
 
-pub(crate) use self::counts::MovedCounts;
-pub(crate) use self::heads::{ConnectingHead, ListeningHead};
-pub(crate) use self::reports::ReportRow;
-pub(crate) use self::shown_counts::ShownCounts;
-pub(crate) use self::timed::{receive_timed_stream, send_timed_stream};
+pub use self::counts::MovedCounts;
+pub use self::heads::{ConnectingHead, ListeningHead};
+pub use self::reports::ReportRow;
+pub use self::shown_counts::ShownCounts;
+pub use self::timed::{receive_timed_stream, send_timed_stream};
 
 /// Size of a receive buffer, unless the sizes of reads are counted.
-pub(crate) const READ_BUFFER: usize = 256 * 1024;
+pub const READ_BUFFER: usize = 256 * 1024;
 
 /// Time between the starts of two flows: receivers of 2.1.8 mix up the first datagrams of flows that
 /// begin together.
-pub(crate) const FLOW_GAP: Duration = Duration::from_millis(5);
+pub const FLOW_GAP: Duration = Duration::from_millis(5);
 
 /// Time of day.
-pub(crate) fn now() -> WireTime {
+pub fn now() -> WireTime {
     WireTime::from_micros(epoch_micros())
 }
 
 /// The address at which the datagrams of a peer arrive: the one from which answers leave.
-pub(crate) fn own_address(socket: &Socket, peer: SocketAddr) -> SocketAddr {
+pub fn own_address(socket: &Socket, peer: SocketAddr) -> SocketAddr {
     let bound = addresses(socket).0.unwrap_or(peer);
     if !bound.ip().is_unspecified() {
         return bound;
@@ -55,7 +55,7 @@ pub(crate) fn own_address(socket: &Socket, peer: SocketAddr) -> SocketAddr {
 }
 
 /// A buffer for what is counted here.
-pub(crate) fn read_buffer(counts: &TransferCounts) -> Vec<u8> {
+pub fn read_buffer(counts: &TransferCounts) -> Vec<u8> {
     let size = counts
         .reads
         .as_ref()
@@ -69,13 +69,13 @@ fn window(info: &tcp::TcpInfo) -> u64 {
 }
 
 /// What the line of a connection tells of its window, segments and round trip.
-pub(crate) fn first_window(info: &tcp::TcpInfo) -> String {
+pub fn first_window(info: &tcp::TcpInfo) -> String {
     let (window, segment, time) = (window(info), info.snd_mss, info.rtt);
     format!(" (icwnd/mss/irtt={window}/{segment}/{time})")
 }
 
 /// State of a connection over which data is sent, and how many segments were sent again.
-pub(crate) fn sender_state(socket: BorrowedFd<'_>) -> Option<(SenderState, u64)> {
+pub fn sender_state(socket: BorrowedFd<'_>) -> Option<(SenderState, u64)> {
     let info = tcp::info(socket).ok()?;
     let state = SenderState {
         window: window(&info),
@@ -86,20 +86,20 @@ pub(crate) fn sender_state(socket: BorrowedFd<'_>) -> Option<(SenderState, u64)>
 }
 
 /// True if both ends are this host, which has one clock.
-pub(crate) fn is_one_host(own: SocketAddr, peer: SocketAddr) -> bool {
+pub fn is_one_host(own: SocketAddr, peer: SocketAddr) -> bool {
     let [own, peer]: [IpAddr; 2] = [own, peer].map(|end| end.ip().to_canonical());
     own == peer || peer.is_loopback()
 }
 
 /// Time of day in the line of a connection.
-pub(crate) fn day_and_time() -> String {
+pub fn day_and_time() -> String {
     let date = netperf_model::date::date(clock::since_epoch().as_secs_f64());
     let date = date.unwrap_or_default();
     date.get(..19).unwrap_or(&date).to_owned()
 }
 
 /// Local time of day: `YYYYMMDDHHMMSS`, with milliseconds behind a point if asked for.
-pub(crate) fn stamp(enhanced: bool) -> String {
+pub fn stamp(enhanced: bool) -> String {
     let now = clock::since_epoch();
     let offset = netperf_os::system::local_time_offset(now.as_secs());
     let local = now.as_secs().saturating_add_signed(offset);
@@ -113,7 +113,7 @@ pub(crate) fn stamp(enhanced: bool) -> String {
 }
 
 /// Units of rows by `-f`.
-pub(crate) const fn figures_of(unit: Iperf2Unit) -> Iperf2Figures {
+pub const fn figures_of(unit: Iperf2Unit) -> Iperf2Figures {
     let (bytes, power) = match unit {
         Iperf2Unit::Bits => (false, None),
         Iperf2Unit::Bytes => (true, None),
@@ -124,7 +124,7 @@ pub(crate) const fn figures_of(unit: Iperf2Unit) -> Iperf2Figures {
 }
 
 /// Sends all bytes.
-pub(crate) fn send_all(socket: &Socket, mut bytes: &[u8]) -> io::Result<()> {
+pub fn send_all(socket: &Socket, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let sent = send(socket.as_fd(), bytes)?;
         bytes = bytes.get(sent..).unwrap_or_default();

@@ -11,11 +11,11 @@ use zeroize::Zeroizing;
 use crate::output::system_text;
 
 /// Environment variable with the name of the key file.
-pub(crate) const FILE: &str = "NETPERF_KEY_FILE";
+pub const FILE: &str = "NETPERF_KEY_FILE";
 /// Environment variable with the key.
-pub(crate) const KEY: &str = "NETPERF_KEY";
+pub const KEY: &str = "NETPERF_KEY";
 /// Name that means standard input.
-pub(crate) const STDIN: &str = "-";
+pub const STDIN: &str = "-";
 /// Size limit of a key file, bytes.
 const LONGEST: u64 = 65_536;
 /// Buffer for a key file, bytes: one more than its limit.
@@ -25,7 +25,7 @@ const BUFFER: usize = 65_537;
 ///
 /// # Errors
 /// One line with the problem and the way out; any key in a build without TLS.
-pub(crate) fn load(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
+pub fn load(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
     let key = find(file)?;
     if key.is_some() && !cfg!(feature = "tls") {
         return Err("this build has no TLS and takes no key: build with --features tls".to_owned());
@@ -37,7 +37,7 @@ pub(crate) fn load(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
 ///
 /// # Errors
 /// As [`load`], and what `open` returns.
-pub(crate) fn load_again(
+pub fn load_again(
     file: Option<&Path>,
     open: impl FnOnce(&Path) -> io::Result<File>,
 ) -> Result<Option<KeyRing>, String> {
@@ -51,7 +51,7 @@ pub(crate) fn load_again(
 }
 
 /// The key file: `file` or that of the environment.
-pub(crate) fn path(file: Option<&Path>) -> Option<PathBuf> {
+pub fn path(file: Option<&Path>) -> Option<PathBuf> {
     file.map(Path::to_path_buf)
         .or_else(|| variable(FILE).map(PathBuf::from))
 }
@@ -81,7 +81,7 @@ fn find(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
 
 /// A non-empty environment variable.
 #[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
-pub(crate) fn variable(name: &str) -> Option<String> {
+pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 

@@ -1,21 +1,17 @@
 //! netperf and netserver: the two mains, and the code that connects the crates.
 
-mod agent_variables;
+pub mod agent_variables;
 pub mod client;
 mod iperf;
-mod iperf2;
-mod iperf3;
-mod key;
-mod link;
-mod memory;
-#[cfg_attr(
-    not(all(feature = "results", feature = "live")),
-    expect(dead_code, reason = "optional features call some of it")
-)]
-mod output;
+pub mod iperf2;
+pub mod iperf3;
+pub mod key;
+pub mod link;
+pub mod memory;
+pub mod output;
 pub mod server;
-mod session_settings;
-mod threads;
+pub mod session_settings;
+pub mod threads;
 mod version;
 
 use std::ffi::OsString;

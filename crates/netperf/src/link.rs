@@ -22,7 +22,7 @@ use crate::output;
 /// Time limit for sending one message.
 const SEND_WITHIN: Duration = Duration::from_secs(20);
 /// Time limit for the rest of a message that has begun.
-pub(crate) const WHOLE_WITHIN: Duration = Duration::from_secs(20);
+pub const WHOLE_WITHIN: Duration = Duration::from_secs(20);
 /// Number of keep-alive probes per idle time after an unanswered first probe; a single lost
 /// probe proves nothing.
 const PROBES_PER_IDLE: i32 = 5;
@@ -40,18 +40,18 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// The wait for netserver's results, which a signal from outside shortens.
 #[derive(Debug)]
-pub(crate) struct ResultsWait {
+pub struct ResultsWait {
     /// Time left after a signal.
-    pub(crate) after_signal: Duration,
+    pub after_signal: Duration,
     /// When that is over, once the signal was seen.
-    pub(crate) by: Option<Moment>,
+    pub by: Option<Moment>,
     /// Line for a person who waits for longer than this.
-    pub(crate) notice: Option<(Duration, String)>,
+    pub notice: Option<(Duration, String)>,
 }
 
 /// A control connection.
 #[derive(Debug)]
-pub(crate) struct ControlLink {
+pub struct ControlLink {
     socket: Rc<Socket>,
     end_mark: Option<EndMark>,
     results: Option<ResultsWait>,
@@ -68,7 +68,8 @@ pub(crate) struct ControlLink {
 }
 
 impl ControlLink {
-    pub(crate) fn new(socket: Rc<Socket>) -> Self {
+    /// A connection over this socket, without encryption.
+    pub fn new(socket: Rc<Socket>) -> Self {
         Self {
             socket,
             end_mark: None,
@@ -81,7 +82,8 @@ impl ControlLink {
         }
     }
 
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+    /// Descriptor of the socket.
+    pub fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_ref().as_fd()
     }
 
@@ -95,7 +97,7 @@ impl ControlLink {
     ///
     /// # Errors
     /// Any failure of the handshake.
-    pub(crate) fn encrypt(
+    pub fn encrypt(
         &mut self,
         make: impl FnOnce(BorrowedFd<'_>) -> Result<Channel, NoChannel>,
     ) -> Result<(), NoChannel> {
@@ -103,14 +105,13 @@ impl ControlLink {
         Ok(())
     }
 
-    #[cfg(feature = "results")]
     /// The encryption, for a connection that carries other messages from now on.
-    pub(crate) fn into_channel(self) -> Option<Channel> {
+    pub fn into_channel(self) -> Option<Channel> {
         self.channel
     }
 
     /// Puts a message back, to be received again.
-    pub(crate) fn put_back(&mut self, frame: Box<Frame>) {
+    pub fn put_back(&mut self, frame: Box<Frame>) {
         self.unread = Some(frame);
     }
 
@@ -151,12 +152,12 @@ impl ControlLink {
     }
 
     /// Repeats the datagram that marks the end while waiting for netserver.
-    pub(crate) fn repeat_while_waiting(&mut self, end_mark: Option<EndMark>) {
+    pub fn repeat_while_waiting(&mut self, end_mark: Option<EndMark>) {
         self.end_mark = end_mark;
     }
 
     /// Lets a signal from outside end each wait from now on.
-    pub(crate) fn heed_signals(&mut self) {
+    pub fn heed_signals(&mut self) {
         self.interruptible = true;
     }
 
@@ -171,7 +172,7 @@ impl ControlLink {
     }
 
     /// Marks the wait for results, or its end.
-    pub(crate) fn await_results(&mut self, wait: Option<ResultsWait>) {
+    pub fn await_results(&mut self, wait: Option<ResultsWait>) {
         self.results = wait;
     }
 
@@ -195,7 +196,7 @@ impl ControlLink {
     /// Enables keep-alive probes after this idle time. The kernel ends the connection if the
     /// peer's host does not reply for almost three times as long, even with data in flight.
     /// Zero disables both.
-    pub(crate) fn keep_alive(&self, idle: Duration) {
+    pub fn keep_alive(&self, idle: Duration) {
         if idle.is_zero() {
             return;
         }
@@ -211,7 +212,7 @@ impl ControlLink {
 
     /// Probes netserver's host each second from now on, if the connection is probed at all:
     /// netserver sends datagrams only while it hears from this host.
-    pub(crate) fn give_signs_of_life(&self) {
+    pub fn give_signs_of_life(&self) {
         if self.socket.keepalive().unwrap_or(false) {
             self.probe(&[(IntOption::KeepIdle, 1), (IntOption::KeepInterval, 1)]);
         }
@@ -231,7 +232,7 @@ impl ControlLink {
     ///
     /// # Errors
     /// Those of either connection.
-    pub(crate) fn forward(&mut self, inside: &UnixStream, silence: Duration) -> io::Result<()> {
+    pub fn forward(&mut self, inside: &UnixStream, silence: Duration) -> io::Result<()> {
         let outside = Rc::clone(&self.socket);
         let outside = outside.as_ref().as_fd();
         let mut buf = vec![0; 65_536];
@@ -271,7 +272,7 @@ impl ControlLink {
     }
 
     /// Round-trip time of the connection; zero if unknown.
-    pub(crate) fn round_trip(&self) -> Duration {
+    pub fn round_trip(&self) -> Duration {
         tcp::info(self.socket.as_ref().as_fd()).map_or(Duration::ZERO, |info| info.round_trip())
     }
 }

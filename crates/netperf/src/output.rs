@@ -31,17 +31,17 @@ fn overlay() -> MutexGuard<'static, Overlay> {
 }
 
 /// Prints on standard output and flushes, so that the text survives a later kill.
-pub(crate) fn out(text: &str) {
+pub fn out(text: &str) {
     say(OutputStream::Stdout, text);
 }
 
 /// Prints on standard error.
-pub(crate) fn err(text: &str) {
+pub fn err(text: &str) {
     say(OutputStream::Stderr, text);
 }
 
 /// Prints on the given stream; a full screen delays what is for the terminal.
-pub(crate) fn say(stream: OutputStream, text: &str) {
+pub fn say(stream: OutputStream, text: &str) {
     let mut overlay = overlay();
     match &mut *overlay {
         Overlay::Screen(waiting) if is_terminal(stream) => waiting.push((stream, text.to_owned())),
@@ -54,7 +54,7 @@ pub(crate) fn say(stream: OutputStream, text: &str) {
 }
 
 /// Returns whether a person reads the stream.
-pub(crate) fn is_terminal(stream: OutputStream) -> bool {
+pub fn is_terminal(stream: OutputStream) -> bool {
     match stream {
         OutputStream::Stdout => io::stdout().is_terminal(),
         OutputStream::Stderr => io::stderr().is_terminal(),
@@ -62,8 +62,7 @@ pub(crate) fn is_terminal(stream: OutputStream) -> bool {
 }
 
 /// Columns that a line on standard output should have at most; `None` where no person reads it.
-#[cfg(feature = "results")]
-pub(crate) fn columns() -> Option<usize> {
+pub fn columns() -> Option<usize> {
     is_terminal(OutputStream::Stdout).then_some(80)
 }
 
@@ -75,7 +74,7 @@ fn write(stream: OutputStream, text: &str) {
 }
 
 /// Queues terminal output from now on, because the full screen is in use.
-pub(crate) fn hold() {
+pub fn hold() {
     let mut overlay = overlay();
     if !matches!(*overlay, Overlay::Screen(_)) {
         *overlay = Overlay::Screen(Vec::new());
@@ -83,14 +82,14 @@ pub(crate) fn hold() {
 }
 
 /// Shows a status line on standard error until it is erased or other text is printed.
-pub(crate) fn draw_line(line: &str) {
+pub fn draw_line(line: &str) {
     let mut overlay = overlay();
     *overlay = Overlay::Line;
     print(&mut io::stderr().lock(), &format!("{}{line}", ERASE));
 }
 
 /// Ends drawing: erases the status line, or prints the queued text.
-pub(crate) fn release() {
+pub fn release() {
     let mut overlay = overlay();
     match std::mem::replace(&mut *overlay, Overlay::Nothing) {
         Overlay::Nothing => {}
@@ -102,7 +101,7 @@ pub(crate) fn release() {
 }
 
 /// Prints help and returns the exit status.
-pub(crate) fn usage(usage: &Usage) -> ExitCode {
+pub fn usage(usage: &Usage) -> ExitCode {
     say(usage.stream, &usage.text);
     hint(&usage.hint);
     ExitCode::from(usage.exit)
@@ -113,12 +112,12 @@ static HINTS: AtomicBool = AtomicBool::new(false);
 
 /// Prints hints from now on even if standard error is not a terminal: no program parses the
 /// texts of this command line.
-pub(crate) fn always_hint() {
+pub fn always_hint() {
     HINTS.store(true, Ordering::Relaxed);
 }
 
 /// Returns true if a command line has a long option, which netperf 2.7 does not have.
-pub(crate) fn has_long_option(argv: &[OsString]) -> bool {
+pub fn has_long_option(argv: &[OsString]) -> bool {
     let is_long = |word: &OsString| word.len() > 2 && word.as_encoded_bytes().starts_with(b"--");
     argv.iter().skip(1).any(is_long)
 }
@@ -143,7 +142,7 @@ fn written(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
 static LOST: OnceLock<String> = OnceLock::new();
 
 /// Prints raw bytes on standard output.
-pub(crate) fn out_bytes(bytes: &[u8]) {
+pub fn out_bytes(bytes: &[u8]) {
     match written(&mut io::stdout().lock(), bytes) {
         // A closed pipe is not an error: the reader has seen enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -155,7 +154,7 @@ pub(crate) fn out_bytes(bytes: &[u8]) {
 
 /// Turns success into failure if part of the output could not be written, for example on a full
 /// disk.
-pub(crate) fn unless_lost(exit: ExitCode) -> ExitCode {
+pub fn unless_lost(exit: ExitCode) -> ExitCode {
     let Some(why) = LOST.get() else {
         return exit;
     };
@@ -168,7 +167,7 @@ pub(crate) fn unless_lost(exit: ExitCode) -> ExitCode {
 
 /// Prints the notices of the command line; all of them on standard error if standard output is
 /// JSON.
-pub(crate) fn notices(notices: &[Notice], json: bool) {
+pub fn notices(notices: &[Notice], json: bool) {
     for notice in notices {
         let (terminal, print): (bool, fn(&str)) = match notice.stream {
             OutputStream::Stdout if !json => (io::stdout().is_terminal(), out),
@@ -180,9 +179,8 @@ pub(crate) fn notices(notices: &[Notice], json: bool) {
     }
 }
 
-#[cfg(any(feature = "results", feature = "live"))]
 /// Returns true if the locale supports Unicode (locale(7)).
-pub(crate) fn has_unicode() -> bool {
+pub fn has_unicode() -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(crate::key::variable);
@@ -193,34 +191,34 @@ pub(crate) fn has_unicode() -> bool {
 }
 
 /// Exit status of most failures.
-pub(crate) const FAILED: u8 = 1;
+pub const FAILED: u8 = 1;
 /// Exit status for an invalid command line or an unreadable file.
-pub(crate) const INVALID: u8 = 2;
+pub const INVALID: u8 = 2;
 /// Exit status when a host or this build lacks a requirement.
-pub(crate) const UNSUPPORTED: u8 = 3;
+pub const UNSUPPORTED: u8 = 3;
 /// Exit status when netserver refuses a test, or a host is not found or not reached.
-pub(crate) const REFUSED: u8 = 255;
+pub const REFUSED: u8 = 255;
 
 /// A failure that ends the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub struct Failure {
     /// Text for standard output, including newlines.
-    pub(crate) stdout: String,
+    pub stdout: String,
     /// Text for standard error, including newlines.
-    pub(crate) stderr: String,
+    pub stderr: String,
     /// One-line form, if the other texts are those of the original, which only programs that
     /// parse them need.
-    pub(crate) in_short: Option<String>,
+    pub in_short: Option<String>,
     /// Lines with cause and remedy, if the other texts are those of the original: for people,
     /// JSON and command lines that the original does not have, not for programs that parse those
     /// texts.
-    pub(crate) hint: String,
+    pub hint: String,
     /// Exit status.
-    pub(crate) exit: u8,
+    pub exit: u8,
 }
 
 /// A link-local address (RFC 4291 section 2.5.6) without its interface.
-pub(crate) fn lacks_zone(address: SocketAddr) -> bool {
+pub fn lacks_zone(address: SocketAddr) -> bool {
     match address {
         SocketAddr::V6(v6) => v6.scope_id() == 0 && v6.ip().is_unicast_link_local(),
         SocketAddr::V4(_) => false,
@@ -229,7 +227,7 @@ pub(crate) fn lacks_zone(address: SocketAddr) -> bool {
 
 impl Failure {
     /// Lines on standard output.
-    pub(crate) fn stdout(exit: u8, lines: impl Display) -> Self {
+    pub fn stdout(exit: u8, lines: impl Display) -> Self {
         Self {
             stdout: format!("{lines}\n"),
             exit,
@@ -238,7 +236,7 @@ impl Failure {
     }
 
     /// Lines on standard error.
-    pub(crate) fn stderr(exit: u8, lines: impl Display) -> Self {
+    pub fn stderr(exit: u8, lines: impl Display) -> Self {
         Self {
             stderr: format!("{lines}\n"),
             exit,
@@ -247,39 +245,39 @@ impl Failure {
     }
 
     /// A line of netperf on standard error, for most failures.
-    pub(crate) fn failed(line: impl Display) -> Self {
+    pub fn failed(line: impl Display) -> Self {
         Self::stderr(FAILED, format_args!("netperf: {line}"))
     }
 
     /// The same when the command line is invalid.
-    pub(crate) fn invalid(line: impl Display) -> Self {
+    pub fn invalid(line: impl Display) -> Self {
         Self::stderr(INVALID, format_args!("netperf: {line}"))
     }
 
     /// The same when a host or this build lacks a requirement.
-    pub(crate) fn unsupported(line: impl Display) -> Self {
+    pub fn unsupported(line: impl Display) -> Self {
         Self::stderr(UNSUPPORTED, format_args!("netperf: {line}"))
     }
 
     /// The same when netserver refuses the test.
-    pub(crate) fn refused(line: impl Display) -> Self {
+    pub fn refused(line: impl Display) -> Self {
         Self::stderr(REFUSED, format_args!("netperf: {line}"))
     }
 
     /// A line of netserver on standard error.
-    pub(crate) fn netserver(exit: u8, line: impl Display) -> Self {
+    pub fn netserver(exit: u8, line: impl Display) -> Self {
         Self::stderr(exit, format_args!("netserver: {line}"))
     }
 
     /// All lines.
-    pub(crate) fn lines(&self) -> String {
+    pub fn lines(&self) -> String {
         let ended = self.stdout.is_empty() || self.stdout.ends_with('\n');
         let between = if ended { "" } else { "\n" };
         format!("{}{between}{}", self.stdout, self.stderr)
     }
 
     /// The same failure for standard error only, in its one-line form if there is one.
-    pub(crate) fn on_stderr(&self) -> Self {
+    pub fn on_stderr(&self) -> Self {
         Self {
             stderr: self.in_short.clone().unwrap_or_else(|| self.lines()) + &self.hint,
             exit: self.exit,
@@ -288,19 +286,19 @@ impl Failure {
     }
 
     /// Adds lines for standard error.
-    pub(crate) fn and(mut self, lines: &str) -> Self {
+    pub fn and(mut self, lines: &str) -> Self {
         self.stderr.push_str(lines);
         self
     }
 
     /// Adds a line of netperf with cause and remedy.
-    pub(crate) fn hint(mut self, line: impl Display) -> Self {
+    pub fn hint(mut self, line: impl Display) -> Self {
         self.hint.push_str(&format!("netperf: {line}\n"));
         self
     }
 
     /// Prints the failure and returns the exit status.
-    pub(crate) fn report(&self) -> ExitCode {
+    pub fn report(&self) -> ExitCode {
         out(&self.stdout);
         err(&self.stderr);
         hint(&self.hint);
@@ -324,7 +322,7 @@ impl From<Refusal> for Failure {
 }
 
 /// The system's text for an error, without the number that Rust appends.
-pub(crate) fn system_text(error: &io::Error) -> String {
+pub fn system_text(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error ") {
         Some(end) => text[..end].to_string(),

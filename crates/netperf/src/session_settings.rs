@@ -15,16 +15,19 @@ use netperf_os::{pass, without};
 use zeroize::Zeroizing;
 
 /// Environment variable with the descriptor number of the file.
-pub(crate) const DESCRIPTOR: &str = "NETSERVER_SETTINGS";
+pub const DESCRIPTOR: &str = "NETSERVER_SETTINGS";
 /// Separates words; no argument contains it.
 const END: u8 = 0;
 
 /// Words of the command line, the passphrase and the keys of a session.
 #[derive(Debug, Default)]
-pub(crate) struct SessionSettings {
-    pub(crate) words: Vec<OsString>,
-    pub(crate) passphrase: Option<PassphraseText>,
-    pub(crate) keys: Option<Arc<KeyRing>>,
+pub struct SessionSettings {
+    /// Words of the command line.
+    pub words: Vec<OsString>,
+    /// Passphrase of the control connection.
+    pub passphrase: Option<PassphraseText>,
+    /// Keys of the clients.
+    pub keys: Option<Arc<KeyRing>>,
 }
 
 impl SessionSettings {
@@ -32,7 +35,7 @@ impl SessionSettings {
     ///
     /// # Errors
     /// When there are too many open files, or no memory.
-    pub(crate) fn to_file(&self) -> io::Result<OwnedFd> {
+    pub fn to_file(&self) -> io::Result<OwnedFd> {
         let mut file = File::from(without::file_in_memory(c"settings")?);
         for key in self.keys.iter().flat_map(|keys| keys.keys()) {
             let most = key.max_sessions.unwrap_or_default();
@@ -55,13 +58,13 @@ impl SessionSettings {
     }
 
     /// Reads the inherited file with this number.
-    pub(crate) fn inherited(number: i32) -> io::Result<Self> {
+    pub fn inherited(number: i32) -> io::Result<Self> {
         let file = pass::take_inherited(number).ok_or(io::ErrorKind::NotFound)?;
         Self::read(file.into())
     }
 
     /// Reads such a file from its begin.
-    pub(crate) fn read(mut file: File) -> io::Result<Self> {
+    pub fn read(mut file: File) -> io::Result<Self> {
         file.rewind()?;
         // A buffer that grows would leave copies behind.
         let size = usize::try_from(file.metadata()?.len()).unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::output::system_text;
 ///
 /// # Errors
 /// A line that names the limits.
-pub(crate) fn spawn<'scope, T: Send + 'scope>(
+pub fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> io::Result<ScopedJoinHandle<'scope, T>> {
@@ -33,7 +33,7 @@ pub(crate) fn spawn<'scope, T: Send + 'scope>(
 ///
 /// # Errors
 /// The error that it returned, or that it panicked.
-pub(crate) fn join<T>(thread: ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
+pub fn join<T>(thread: ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
     let lost = |_| Err(io::Error::other("a thread failed"));
     thread.join().unwrap_or_else(lost)
 }

@@ -6,24 +6,26 @@ use netperf_engine::iperf2::{READ_CLASSES, ReadSizes, TransferCounts};
 
 /// What a direction of one or several streams moved, until a moment or in an interval.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct MovedCounts {
-    pub(crate) bytes: u64,
+pub struct MovedCounts {
+    /// Bytes.
+    pub bytes: u64,
     /// Calls, or datagrams that were moved.
-    pub(crate) calls: u64,
+    pub calls: u64,
     /// Datagrams, as the rows tell them.
-    pub(crate) datagrams: u64,
-    pub(crate) lost: u64,
+    pub datagrams: u64,
+    /// Datagrams that were lost.
+    pub lost: u64,
     /// Datagrams that came out of order.
-    pub(crate) late: u64,
+    pub late: u64,
     /// Segments that were sent again.
-    pub(crate) retransmits: u64,
+    pub retransmits: u64,
     /// Reads by their size, if they are counted.
-    pub(crate) reads: [u64; READ_CLASSES],
+    pub reads: [u64; READ_CLASSES],
 }
 
 impl MovedCounts {
     /// What a transfer has moved so far.
-    pub(crate) fn of(counts: &TransferCounts) -> Self {
+    pub fn of(counts: &TransferCounts) -> Self {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let (calls, reads) = (load(&counts.calls), counts.reads.as_ref());
         Self {
@@ -36,12 +38,12 @@ impl MovedCounts {
     }
 
     /// Counts since others.
-    pub(crate) fn since(self, before: Self) -> Self {
+    pub fn since(self, before: Self) -> Self {
         self.with(before, u64::saturating_sub)
     }
 
     /// Counts of both.
-    pub(crate) fn plus(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
         self.with(other, |one, more| one + more)
     }
 

@@ -11,19 +11,22 @@ use netperf_report::iperf2::{Iperf2Figures, RULE};
 use super::figures_of;
 
 /// The head of a port that listens.
-pub(crate) struct ListeningHead<'a> {
-    pub(crate) args: &'a Iperf2Args,
-    pub(crate) port: u16,
-    pub(crate) socket: &'a Socket,
+pub struct ListeningHead<'a> {
+    /// The command line.
+    pub args: &'a Iperf2Args,
+    /// Port at which it listens.
+    pub port: u16,
+    /// The listening socket.
+    pub socket: &'a Socket,
     /// Size of the largest read, bytes.
-    pub(crate) read: usize,
+    pub read: usize,
     /// Lines of further settings.
-    pub(crate) settings: &'a str,
+    pub settings: &'a str,
 }
 
 impl ListeningHead<'_> {
     /// Its lines.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let (protocol, kind) = if self.args.plan.udp {
             ("UDP", "UDP buffer size")
         } else {
@@ -65,25 +68,30 @@ impl ListeningHead<'_> {
 }
 
 /// The head of streams that this end opens.
-pub(crate) struct ConnectingHead<'a> {
-    pub(crate) args: &'a Iperf2Args,
-    pub(crate) host: &'a str,
-    pub(crate) port: u16,
+pub struct ConnectingHead<'a> {
+    /// The command line.
+    pub args: &'a Iperf2Args,
+    /// Name or address of the peer.
+    pub host: &'a str,
+    /// Port of the peer.
+    pub port: u16,
     /// Number of streams.
-    pub(crate) streams: u32,
+    pub streams: u32,
     /// Size of a block or datagram, bytes.
-    pub(crate) block: usize,
-    pub(crate) rate: Option<Iperf2Rate>,
-    pub(crate) tos: u8,
+    pub block: usize,
+    /// Rate of datagrams, if limited.
+    pub rate: Option<Iperf2Rate>,
+    /// Type of service of the packets.
+    pub tos: u8,
     /// Lines of further settings.
-    pub(crate) settings: &'a str,
+    pub settings: &'a str,
     /// The line of the socket buffer.
-    pub(crate) window: &'a str,
+    pub window: &'a str,
 }
 
 impl ConnectingHead<'_> {
     /// Its lines.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let udp = self.args.plan.udp;
         let protocol = if udp { "UDP" } else { "TCP" };
         let (host, port, block) = (self.host, self.port, self.block);

@@ -8,11 +8,13 @@ use netperf_report::iperf2::{DATAGRAM_TITLES, Iperf2Figures, enhanced, late, los
 use netperf_wire::iperf2::{ServerReport, Transit, WireTime};
 
 /// A report.
-pub(crate) struct ReportRow<'a> {
-    pub(crate) figures: Iperf2Figures,
-    pub(crate) report: &'a ServerReport,
+pub struct ReportRow<'a> {
+    /// Units of the row.
+    pub figures: Iperf2Figures,
+    /// Report of the receiver.
+    pub report: &'a ServerReport,
     /// Both ends have one clock.
-    pub(crate) is_known: bool,
+    pub is_known: bool,
 }
 
 impl ReportRow<'_> {
@@ -22,7 +24,7 @@ impl ReportRow<'_> {
     }
 
     /// Titles of the row.
-    pub(crate) fn titles(&self) -> &'static str {
+    pub fn titles(&self) -> &'static str {
         if self.transit().is_some() {
             enhanced::DELAY_TITLES
         } else {
@@ -31,7 +33,7 @@ impl ReportRow<'_> {
     }
 
     /// The row with this name, and a line of late datagrams.
-    pub(crate) fn text(&self, name: &str) -> String {
+    pub fn text(&self, name: &str) -> String {
         let report = self.report;
         let time = Duration::from_micros(report.duration.micros());
         let mut row = self.figures.row(name, Duration::ZERO, time, report.bytes);

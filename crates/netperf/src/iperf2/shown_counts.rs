@@ -15,8 +15,9 @@ use super::MovedCounts;
 
 /// Counters of one direction of a stream, which its thread writes.
 #[derive(Debug, Default)]
-pub(crate) struct ShownCounts {
-    pub(crate) moved: TransferCounts,
+pub struct ShownCounts {
+    /// Bytes and calls.
+    pub moved: TransferCounts,
     /// Delays by interval, if they are shown.
     delays: Option<IntervalDelays>,
     /// When a direction of a client began, once it has.
@@ -27,7 +28,7 @@ pub(crate) struct ShownCounts {
 
 impl ShownCounts {
     /// Counters of a connection whose reads of at most `largest` bytes are sorted by size.
-    pub(crate) fn sorting(largest: usize) -> Self {
+    pub fn sorting(largest: usize) -> Self {
         Self {
             moved: TransferCounts::sorting(largest),
             ..Self::default()
@@ -35,7 +36,7 @@ impl ShownCounts {
     }
 
     /// The same counters, with delays.
-    pub(crate) fn timing(self) -> Self {
+    pub fn timing(self) -> Self {
         Self {
             delays: Some(IntervalDelays::default()),
             ..self
@@ -43,27 +44,27 @@ impl ShownCounts {
     }
 
     /// The direction begins, unless it has.
-    pub(crate) fn begin(&self) {
+    pub fn begin(&self) {
         self.begun.get_or_init(clock::now);
     }
 
     /// When it began.
-    pub(crate) fn begun(&self) -> Option<Moment> {
+    pub fn begun(&self) -> Option<Moment> {
         self.begun.get().copied()
     }
 
     /// The direction has ended; it took this time.
-    pub(crate) fn end(&self, elapsed: Duration) {
+    pub fn end(&self, elapsed: Duration) {
         self.elapsed.get_or_init(|| elapsed);
     }
 
     /// Its time, once it has ended.
-    pub(crate) fn elapsed(&self) -> Option<Duration> {
+    pub fn elapsed(&self) -> Option<Duration> {
         self.elapsed.get().copied()
     }
 
     /// Takes over the account of a flow.
-    pub(crate) fn take(&self, account: &DatagramAccount) {
+    pub fn take(&self, account: &DatagramAccount) {
         self.moved.set(account.bytes, account.order.arrived);
         self.moved
             .datagrams
@@ -77,30 +78,30 @@ impl ShownCounts {
     }
 
     /// True if the delays of blocks are shown.
-    pub(crate) const fn shows_delays(&self) -> bool {
+    pub const fn shows_delays(&self) -> bool {
         self.delays.is_some()
     }
 
     /// Adds the delay of a block, microseconds.
-    pub(crate) fn add_delay(&self, delay: f64) {
+    pub fn add_delay(&self, delay: f64) {
         if let Some(delays) = &self.delays {
             delays.add(delay);
         }
     }
 
     /// Jitter, microseconds.
-    pub(crate) fn jitter(&self) -> u64 {
+    pub fn jitter(&self) -> u64 {
         whole(self.moved.datagrams.read(0).jitter)
     }
 
     /// Delays since the last call.
-    pub(crate) fn end_interval(&self) -> DelayMoments {
+    pub fn end_interval(&self) -> DelayMoments {
         let delays = self.delays.as_ref();
         delays.map(IntervalDelays::end).unwrap_or_default()
     }
 
     /// Counts so far.
-    pub(crate) fn now(&self) -> MovedCounts {
+    pub fn now(&self) -> MovedCounts {
         let moved = MovedCounts::of(&self.moved);
         let order = self.moved.datagrams.read(moved.calls).order;
         MovedCounts {

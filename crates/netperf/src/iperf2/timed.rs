@@ -14,7 +14,7 @@ use netperf_session::iperf2::blocks::{ReceivedBlocks, SentBlocks};
 use super::{ShownCounts, now, read_buffer};
 
 /// Sends blocks; each begins with its times.
-pub(crate) fn send_timed_stream(
+pub fn send_timed_stream(
     fd: BorrowedFd<'_>,
     block: &mut [u8],
     order: &StreamOrder,
@@ -38,7 +38,7 @@ pub(crate) fn send_timed_stream(
 }
 
 /// Receives blocks and counts the delay of each.
-pub(crate) fn receive_timed_stream(
+pub fn receive_timed_stream(
     fd: BorrowedFd<'_>,
     mut blocks: ReceivedBlocks,
     limit: (u64, Duration),

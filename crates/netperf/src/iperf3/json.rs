@@ -12,42 +12,54 @@ use super::run::{Extremes, StreamFigures, StreamInterval, Totals};
 use super::socket::SocketBuffers;
 use super::text::{TextView, bits, of_peer, percent, sum};
 
-pub(crate) use self::node::http_date;
+pub use self::node::http_date;
 
 /// What is known before a test.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TestFacts {
+pub struct TestFacts {
     /// The server's end, whose client has this address; else the client's end.
-    pub(crate) accepts: bool,
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    pub(crate) system: String,
-    pub(crate) since_epoch: Duration,
-    pub(crate) cookie: String,
-    pub(crate) mss: u32,
-    pub(crate) parameters: Parameters,
+    pub accepts: bool,
+    /// Name or address of the peer.
+    pub host: String,
+    /// Port of the peer, or from which the client connects.
+    pub port: u16,
+    /// Names of the system and the machine.
+    pub system: String,
+    /// Start of the test, since 1970.
+    pub since_epoch: Duration,
+    /// Text of the cookie.
+    pub cookie: String,
+    /// Segment size, bytes.
+    pub mss: u32,
+    /// Parameters of the test.
+    pub parameters: Parameters,
     /// Buffers of the first stream.
-    pub(crate) buffers: SocketBuffers,
+    pub buffers: SocketBuffers,
 }
 
 impl TestFacts {
     /// The output of the server, if this is the client and has asked for it (`--get-server-output`).
     /// iperf3 3.12 sends it in all tests behind one that asked.
-    pub(crate) fn output_of<'a>(&self, peer: Option<&'a Results>) -> Option<&'a ServerOutput> {
+    pub fn output_of<'a>(&self, peer: Option<&'a Results>) -> Option<&'a ServerOutput> {
         let asked = !self.accepts && self.parameters.get_server_output;
         peer.filter(|_| asked)?.output.as_ref()
     }
 }
 
 /// A document.
-pub(crate) struct Json<'a> {
-    pub(crate) start: &'a TestFacts,
-    pub(crate) view: Option<&'a TextView>,
-    pub(crate) intervals: &'a [StreamInterval],
-    pub(crate) totals: Option<&'a Totals>,
+pub struct Json<'a> {
+    /// What is known before the test.
+    pub start: &'a TestFacts,
+    /// The streams, once they are open.
+    pub view: Option<&'a TextView>,
+    /// Intervals so far.
+    pub intervals: &'a [StreamInterval],
+    /// Results of this end.
+    pub totals: Option<&'a Totals>,
     /// Results of the other end.
-    pub(crate) peer: Option<&'a Results>,
-    pub(crate) error: Option<&'a str>,
+    pub peer: Option<&'a Results>,
+    /// Text of a failure.
+    pub error: Option<&'a str>,
 }
 
 /// Direction of a group of streams.
@@ -59,7 +71,7 @@ struct SumGroup {
 
 impl Json<'_> {
     /// The text, with a newline.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let mut keys = vec![
             ("start", self.start()),
             ("intervals", self.intervals()),
@@ -91,17 +103,17 @@ impl Json<'_> {
     }
 
     /// The line of `--json-stream` before the first interval.
-    pub(crate) fn start_event(&self) -> String {
+    pub fn start_event(&self) -> String {
         self.start().event("start")
     }
 
     /// The line of an interval.
-    pub(crate) fn interval_event(&self, interval: &StreamInterval) -> String {
+    pub fn interval_event(&self, interval: &StreamInterval) -> String {
         self.interval(interval).event("interval")
     }
 
     /// The lines behind the last interval.
-    pub(crate) fn end_events(&self) -> String {
+    pub fn end_events(&self) -> String {
         let error = self.error.map(|error| plain(error).event("error"));
         let end = self.totals.map(|_| self.end().event("end"));
         [error, end].into_iter().flatten().collect()

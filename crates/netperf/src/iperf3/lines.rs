@@ -13,7 +13,7 @@ use crate::output::{err, out, system_text};
 /// Standard output, or a file (`--logfile`). Each line is behind the time (`--timestamps`) and
 /// the title of the test (`-T`).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LineWriter {
+pub struct LineWriter {
     title: Option<String>,
     timestamps: Option<String>,
     file: Option<Arc<File>>,
@@ -24,7 +24,7 @@ impl LineWriter {
     ///
     /// # Errors
     /// When the file cannot be opened.
-    pub(crate) fn open(common: &Iperf3Common, title: Option<&str>) -> Result<Self, String> {
+    pub fn open(common: &Iperf3Common, title: Option<&str>) -> Result<Self, String> {
         let opened = common.log_file.as_ref().map(|name| {
             let file = OpenOptions::new().append(true).create(true).open(name);
             let unable = |error| format!("unable to open log file {name}: {}", system_text(&error));
@@ -59,7 +59,7 @@ impl LineWriter {
     }
 
     /// Writes lines for people.
-    pub(crate) fn lines(&self, text: &str) {
+    pub fn lines(&self, text: &str) {
         let title = self.title.as_ref();
         let title = title.map_or_else(String::new, |title| format!("{title}:  "));
         self.prefixed(text, &title);
@@ -75,12 +75,12 @@ impl LineWriter {
     }
 
     /// Writes a document as it is.
-    pub(crate) fn document(&self, text: &str) {
+    pub fn document(&self, text: &str) {
         self.write(text);
     }
 
     /// Writes a complaint: to standard error, or to the file.
-    pub(crate) fn complaint(&self, text: &str) {
+    pub fn complaint(&self, text: &str) {
         let line = format!("iperf3: {text}\n");
         if self.file.is_none() {
             err(&line);

@@ -1,25 +1,25 @@
 //! iperf3 tests at either end: the streams of the engine with the messages of the protocol.
 
-pub(crate) mod json;
-pub(crate) mod lines;
-pub(crate) mod run;
-pub(crate) mod socket;
-pub(crate) mod text;
-pub(crate) mod verbose;
+pub mod json;
+pub mod lines;
+pub mod run;
+pub mod socket;
+pub mod text;
+pub mod verbose;
 
 use netperf_engine::streams::DatagramFormat;
 use netperf_wire::iperf3::{Counter, DatagramHeader};
 
 /// Version that this implementation reports.
-pub(crate) const VERSION: &str = "3.12";
+pub const VERSION: &str = "3.12";
 /// Default length of a block, bytes.
-pub(crate) const BLOCK: u32 = 128 * 1024;
+pub const BLOCK: u32 = 128 * 1024;
 /// Length of a datagram if the path is not known, bytes.
-pub(crate) const DATAGRAM: u32 = 1460;
+pub const DATAGRAM: u32 = 1460;
 
 /// Numbers of datagrams as iperf3 writes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Iperf3Numbers(pub(crate) Counter);
+pub struct Iperf3Numbers(pub Counter);
 
 const MICRO: u64 = 1000;
 const SECOND: u64 = 1_000_000_000;

@@ -18,86 +18,93 @@ use super::{BLOCK, DATAGRAM, Iperf3Numbers};
 
 /// A stream of the test.
 #[derive(Clone, Debug)]
-pub(crate) struct StreamInfo {
+pub struct StreamInfo {
     /// Identifier in the results.
-    pub(crate) id: u32,
+    pub id: u32,
     /// This end sends.
-    pub(crate) sends: bool,
+    pub sends: bool,
     /// Own address.
-    pub(crate) local: Option<SocketAddr>,
+    pub local: Option<SocketAddr>,
     /// The peer's address.
-    pub(crate) remote: Option<SocketAddr>,
+    pub remote: Option<SocketAddr>,
 }
 
 /// Figures of a stream in an interval, or in the whole test.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct StreamFigures {
+pub struct StreamFigures {
     /// Bytes.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Datagrams: sent, or expected by the receiver.
-    pub(crate) packets: u64,
+    pub packets: u64,
     /// Datagrams lost.
-    pub(crate) lost: u64,
+    pub lost: u64,
     /// Datagrams that came late or again.
-    pub(crate) out_of_order: u64,
+    pub out_of_order: u64,
     /// Jitter, seconds.
-    pub(crate) jitter: f64,
+    pub jitter: f64,
     /// Segments retransmitted; `None` if unknown.
-    pub(crate) retransmits: Option<u64>,
+    pub retransmits: Option<u64>,
     /// Congestion window, bytes.
-    pub(crate) cwnd: u64,
+    pub cwnd: u64,
     /// The peer's window, bytes.
-    pub(crate) window: u64,
+    pub window: u64,
     /// Round trip and its variation, microseconds.
-    pub(crate) rtt: (u32, u32),
+    pub rtt: (u32, u32),
     /// Path MTU, bytes.
-    pub(crate) pmtu: u32,
+    pub pmtu: u32,
 }
 
 /// An interval.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct StreamInterval {
+pub struct StreamInterval {
     /// Begin and end, seconds from the start, or from the start of the part that counts.
-    pub(crate) start: f64,
-    pub(crate) end: f64,
+    pub start: f64,
+    /// End, seconds.
+    pub end: f64,
     /// It does not count.
-    pub(crate) omitted: bool,
+    pub omitted: bool,
     /// Figures of each stream.
-    pub(crate) streams: Vec<StreamFigures>,
+    pub streams: Vec<StreamFigures>,
 }
 
 /// Round trips and windows of a stream over all intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Extremes {
-    pub(crate) max_cwnd: u64,
-    pub(crate) max_window: u64,
-    pub(crate) max_rtt: u32,
-    pub(crate) min_rtt: u32,
-    pub(crate) rtt_sum: u64,
-    pub(crate) count: u32,
+pub struct Extremes {
+    /// Largest congestion window, bytes.
+    pub max_cwnd: u64,
+    /// Largest window of the peer, bytes.
+    pub max_window: u64,
+    /// Longest round trip, microseconds.
+    pub max_rtt: u32,
+    /// Shortest round trip, microseconds.
+    pub min_rtt: u32,
+    /// Sum of the round trips, microseconds.
+    pub rtt_sum: u64,
+    /// Number of round trips.
+    pub count: u32,
 }
 
 /// Figures of the whole test of one end.
 #[derive(Clone, Debug)]
-pub(crate) struct Totals {
+pub struct Totals {
     /// Figures of each stream.
-    pub(crate) streams: Vec<StreamFigures>,
+    pub streams: Vec<StreamFigures>,
     /// Seconds of each stream.
-    pub(crate) ends: Vec<f64>,
+    pub ends: Vec<f64>,
     /// Extremes of each stream.
-    pub(crate) extremes: Vec<Extremes>,
+    pub extremes: Vec<Extremes>,
     /// Seconds of the part that counts.
-    pub(crate) seconds: f64,
+    pub seconds: f64,
     /// CPU time, percent of one CPU.
-    pub(crate) cpu: [f64; 3],
+    pub cpu: [f64; 3],
     /// Congestion control of the streams.
-    pub(crate) congestion: Option<String>,
+    pub congestion: Option<String>,
     /// State of TCP of the first stream.
-    pub(crate) tcp: Option<TcpInfo>,
+    pub tcp: Option<TcpInfo>,
 }
 
 /// Length of blocks or datagrams of a test.
-pub(crate) const fn block(parameters: &Parameters) -> u32 {
+pub const fn block(parameters: &Parameters) -> u32 {
     match (parameters.len, parameters.protocol) {
         (0, Protocol::Udp) => DATAGRAM,
         (0, Protocol::Tcp | Protocol::Sctp) => BLOCK,
@@ -106,7 +113,7 @@ pub(crate) const fn block(parameters: &Parameters) -> u32 {
 }
 
 /// The plan of the streams of one end.
-pub(crate) fn plan(parameters: &Parameters) -> StreamsPlan<Iperf3Numbers> {
+pub fn plan(parameters: &Parameters) -> StreamsPlan<Iperf3Numbers> {
     let counter = if parameters.counters_64bit {
         Counter::Wide
     } else {
@@ -145,13 +152,14 @@ fn wanted(parameters: &Parameters) -> u64 {
 
 /// Running streams.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub struct Run {
     streams: Streams,
     /// Second descriptors, for `TCP_INFO`.
     watched: Vec<Option<Socket>>,
-    pub(crate) infos: Vec<StreamInfo>,
+    /// Addresses and direction of each stream.
+    pub infos: Vec<StreamInfo>,
     /// Socket buffers of the first stream.
-    pub(crate) buffers: SocketBuffers,
+    pub buffers: SocketBuffers,
     udp: bool,
     is_client: bool,
     /// Client's end, which an amount ends.
@@ -181,7 +189,7 @@ impl Run {
     ///
     /// # Errors
     /// As [`Streams::prepare`].
-    pub(crate) fn prepare(
+    pub fn prepare(
         parameters: &Parameters,
         is_client: bool,
         sockets: Vec<Socket>,
@@ -229,7 +237,7 @@ impl Run {
     }
 
     /// Starts the streams.
-    pub(crate) fn start(&mut self) {
+    pub fn start(&mut self) {
         self.cpu = process::cpu_times().unwrap_or_default();
         let readings = self.readings();
         self.base.clone_from(&readings);
@@ -259,7 +267,7 @@ impl Run {
     }
 
     /// Counts of all streams, for other threads.
-    pub(crate) fn counter(&self) -> impl Fn() -> Tally + Send + Sync + 'static {
+    pub fn counter(&self) -> impl Fn() -> Tally + Send + Sync + 'static {
         let reader = self.streams.reader();
         let sends: Vec<bool> = self.infos.iter().map(|info| info.sends).collect();
         move || {
@@ -278,7 +286,7 @@ impl Run {
     }
 
     /// The connections over which this end sends.
-    pub(crate) fn sending(&self) -> Vec<BorrowedFd<'_>> {
+    pub fn sending(&self) -> Vec<BorrowedFd<'_>> {
         let pairs = self.watched.iter().zip(&self.infos);
         let sending = pairs.filter(|(_, info)| info.sends);
         sending
@@ -287,7 +295,7 @@ impl Run {
     }
 
     /// Returns true if the amount of a client's test has been moved, or a stream failed.
-    pub(crate) fn is_over(&self, parameters: &Parameters) -> bool {
+    pub fn is_over(&self, parameters: &Parameters) -> bool {
         let readings = self.streams.read();
         let failed = readings.iter().any(|one| one.errno != 0);
         if failed || !self.by_amount {
@@ -302,7 +310,7 @@ impl Run {
     }
 
     /// Error number of a stream that failed.
-    pub(crate) fn failed(&self) -> Option<i32> {
+    pub fn failed(&self) -> Option<i32> {
         let readings = self.streams.read();
         readings
             .iter()
@@ -312,19 +320,19 @@ impl Run {
 
     /// True if the amount that a client sends over connections has not arrived whole. It says that
     /// its test is over on another connection, which may be faster.
-    pub(crate) fn lacks(&self, parameters: &Parameters) -> bool {
+    pub fn lacks(&self, parameters: &Parameters) -> bool {
         let receives = self.infos.iter().all(|info| !info.sends);
         let amount = wanted(parameters).max(parameters.num);
         !self.udp && receives && self.failed().is_none() && self.bytes() < amount
     }
 
     /// Bytes of all streams so far.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.streams.read().iter().map(|one| one.bytes).sum()
     }
 
     /// Ends an interval.
-    pub(crate) fn interval(&mut self, omitted: bool) -> StreamInterval {
+    pub fn interval(&mut self, omitted: bool) -> StreamInterval {
         let now = clock::monotonic();
         let readings = self.readings();
         self.interval_of(now, readings, omitted)
@@ -355,12 +363,12 @@ impl Run {
     }
 
     /// True once data may move.
-    pub(crate) const fn has_begun(&self) -> bool {
+    pub const fn has_begun(&self) -> bool {
         self.started > 0
     }
 
     /// The part that does not count is over.
-    pub(crate) fn counts_from_now(&mut self) {
+    pub fn counts_from_now(&mut self) {
         let (now, readings) = (clock::monotonic(), self.readings());
         self.begun = now;
         self.base.clone_from(&readings);
@@ -370,14 +378,14 @@ impl Run {
     }
 
     /// Ends the streams over which this end sends.
-    pub(crate) fn stop_sending(&mut self) {
+    pub fn stop_sending(&mut self) {
         self.stopped = Some(clock::monotonic());
         self.streams.stop_sending();
     }
 
     /// Ends the streams. Gives the last interval, if something moved in it or it is the only one,
     /// and the totals.
-    pub(crate) fn finish(&mut self, intervals_before: bool) -> (Option<StreamInterval>, Totals) {
+    pub fn finish(&mut self, intervals_before: bool) -> (Option<StreamInterval>, Totals) {
         let now = self.stopped.unwrap_or_else(clock::monotonic);
         // The peer sends no more if this end is a server that was told of the end of the test, or
         // a client that was asked for its results: what has arrived already counts.
@@ -417,7 +425,7 @@ impl Run {
     }
 
     /// Closes the second descriptors of the streams, whose own are closed already.
-    pub(crate) fn close(&mut self) {
+    pub fn close(&mut self) {
         self.watched.clear();
     }
 }
@@ -440,7 +448,7 @@ impl Extremes {
     }
 
     /// Mean of the round trips, microseconds.
-    pub(crate) fn mean_rtt(&self) -> u64 {
+    pub fn mean_rtt(&self) -> u64 {
         self.rtt_sum / u64::from(self.count.max(1))
     }
 }
@@ -489,7 +497,7 @@ fn figures(before: &StreamSample, now: &StreamSample, sends: bool, udp: bool) ->
 
 impl Totals {
     /// The results as they are sent to the peer.
-    pub(crate) fn results(&self, infos: &[StreamInfo], udp: bool) -> Results {
+    pub fn results(&self, infos: &[StreamInfo], udp: bool) -> Results {
         let sends = infos.iter().any(|info| info.sends);
         let all = infos.iter().zip(&self.streams).zip(&self.ends);
         Results {

@@ -15,18 +15,18 @@ const SEND: Duration = Duration::from_secs(10);
 
 /// An option that could not be set.
 #[derive(Debug)]
-pub(crate) struct OptionError {
+pub struct OptionError {
     /// Name of the option in iperf3's messages.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Cause.
-    pub(crate) error: io::Error,
+    pub error: io::Error,
 }
 
 /// Sets the options of the parameters at a socket of a stream.
 ///
 /// # Errors
 /// The first option that the kernel refuses.
-pub(crate) fn equip(socket: &Socket, parameters: &Parameters) -> Result<(), OptionError> {
+pub fn equip(socket: &Socket, parameters: &Parameters) -> Result<(), OptionError> {
     let set = |name, done: io::Result<()>| done.map_err(|error| OptionError { name, error });
     let option = |name, option, value| set(name, sockopt::set(socket.as_fd(), option, value));
     if let Some(bytes) = parameters.window {
@@ -69,14 +69,16 @@ pub(crate) fn equip(socket: &Socket, parameters: &Parameters) -> Result<(), Opti
 
 /// Sizes of the buffers of a socket, bytes; `None` if unknown.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SocketBuffers {
-    pub(crate) send: Option<u32>,
-    pub(crate) recv: Option<u32>,
+pub struct SocketBuffers {
+    /// Size of the send buffer.
+    pub send: Option<u32>,
+    /// Size of the receive buffer.
+    pub recv: Option<u32>,
 }
 
 impl SocketBuffers {
     /// Those of the first stream.
-    pub(crate) fn of(first: Option<&Socket>) -> Self {
+    pub fn of(first: Option<&Socket>) -> Self {
         let bytes = |size: io::Result<usize>| u32::try_from(size.ok()?).ok();
         Self {
             send: first.and_then(|socket| bytes(socket.send_buffer_size())),
@@ -89,7 +91,7 @@ impl SocketBuffers {
 ///
 /// # Errors
 /// Whatever send(2) reports; `ETIMEDOUT` if the peer does not read.
-pub(crate) fn send_all(socket: &Socket, mut bytes: &[u8]) -> io::Result<()> {
+pub fn send_all(socket: &Socket, mut bytes: &[u8]) -> io::Result<()> {
     let until = clock::now().plus(SEND);
     while !bytes.is_empty() {
         match calls::send_now(socket.as_fd(), bytes) {

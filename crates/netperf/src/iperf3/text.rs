@@ -8,19 +8,21 @@ use netperf_wire::iperf3::{Parameters, Protocol, Results, StreamDirection, Strea
 use super::run::{StreamFigures, StreamInfo, StreamInterval, Totals};
 
 /// Line between parts.
-pub(crate) const RULE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";
+pub const RULE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";
 
 /// What does not change during a test.
 #[derive(Clone, Debug)]
-pub(crate) struct TextView {
+pub struct TextView {
     /// The client's end.
-    pub(crate) client: bool,
-    pub(crate) parameters: Parameters,
-    pub(crate) infos: Vec<StreamInfo>,
+    pub client: bool,
+    /// Parameters of the test.
+    pub parameters: Parameters,
+    /// The streams.
+    pub infos: Vec<StreamInfo>,
     /// Unit of rates (`-f`).
-    pub(crate) letter: Option<char>,
+    pub letter: Option<char>,
     /// More lines (`-V`).
-    pub(crate) verbose: bool,
+    pub verbose: bool,
 }
 
 /// A quantity in four columns and its unit. Amounts are bytes.
@@ -46,13 +48,13 @@ fn four(value: f64) -> String {
 }
 
 /// A number of bytes.
-pub(crate) fn transfer(bytes: u64) -> String {
+pub fn transfer(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["Bytes", "KBytes", "MBytes", "GBytes", "TBytes"];
     quantity(count(bytes), 1024.0, &UNITS)
 }
 
 /// A rate of bits per second in the unit of a letter (`-f`).
-pub(crate) fn rate(bits: f64, letter: Option<char>) -> String {
+pub fn rate(bits: f64, letter: Option<char>) -> String {
     const UNITS: [&str; 5] = ["bits", "Kbits", "Mbits", "Gbits", "Tbits"];
     let fixed = |value: f64, base: f64, power: i32, unit: &str| {
         format!("{} {unit}", four(value / base.powi(power)))
@@ -71,7 +73,7 @@ pub(crate) fn rate(bits: f64, letter: Option<char>) -> String {
 }
 
 /// Bits per second.
-pub(crate) fn bits(bytes: u64, seconds: f64) -> f64 {
+pub fn bits(bytes: u64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         count(bytes) * 8.0 / seconds
     } else {
@@ -80,7 +82,7 @@ pub(crate) fn bits(bytes: u64, seconds: f64) -> f64 {
 }
 
 /// Percentage of lost datagrams.
-pub(crate) fn percent(lost: u64, packets: u64) -> f64 {
+pub fn percent(lost: u64, packets: u64) -> f64 {
     if packets == 0 {
         0.0
     } else {
@@ -131,7 +133,7 @@ impl TextView {
     }
 
     /// Number of a stream in the first column: what iperf3's descriptors are in the usual case.
-    pub(crate) fn number(&self, position: usize) -> usize {
+    pub fn number(&self, position: usize) -> usize {
         match (self.client, self.udp(), position) {
             (true, _, _) => 5 + 2 * position,
             (false, true, _) => 5 + position,
@@ -166,7 +168,7 @@ impl TextView {
     }
 
     /// The lines of the streams.
-    pub(crate) fn connected(&self) -> String {
+    pub fn connected(&self) -> String {
         let mut text = String::new();
         for (position, info) in self.infos.iter().enumerate() {
             let Some((local, remote)) = info.local.zip(info.remote) else {
@@ -240,7 +242,7 @@ impl TextView {
     }
 
     /// The rows of an interval, and before the first one their titles.
-    pub(crate) fn interval(&self, interval: &StreamInterval, first: bool) -> String {
+    pub fn interval(&self, interval: &StreamInterval, first: bool) -> String {
         let mut text = String::new();
         let several = self.parameters.parallel > 1;
         if first {
@@ -263,7 +265,7 @@ impl TextView {
     }
 
     /// The rows of the whole test. A client has the results of the server.
-    pub(crate) fn last(&self, totals: &Totals, peer: Option<&Results>) -> String {
+    pub fn last(&self, totals: &Totals, peer: Option<&Results>) -> String {
         let summary = if self.verbose {
             "Test Complete. Summary Results:\n"
         } else {
@@ -370,7 +372,7 @@ fn quality(figures: &StreamFigures) -> String {
 }
 
 /// The figures of a stream at the peer, and its seconds.
-pub(crate) fn of_peer(results: Option<StreamResults>) -> (StreamFigures, f64) {
+pub fn of_peer(results: Option<StreamResults>) -> (StreamFigures, f64) {
     let results = results.unwrap_or_default();
     let figures = StreamFigures {
         bytes: results.bytes,
@@ -384,7 +386,7 @@ pub(crate) fn of_peer(results: Option<StreamResults>) -> (StreamFigures, f64) {
 }
 
 /// The figures of several streams together; the jitter is the mean.
-pub(crate) fn sum(all: &[StreamFigures]) -> StreamFigures {
+pub fn sum(all: &[StreamFigures]) -> StreamFigures {
     let total = |of: fn(&StreamFigures) -> u64| all.iter().map(of).sum();
     let jitter: f64 = all.iter().map(|one| one.jitter).sum();
     let known = all.iter().filter_map(|one| one.retransmits);

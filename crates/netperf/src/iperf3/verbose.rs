@@ -8,7 +8,7 @@ use super::run::Totals;
 use super::text::TextView;
 
 /// The name of this system.
-pub(crate) fn described(names: &system::Names) -> String {
+pub fn described(names: &system::Names) -> String {
     format!(
         "{} {} {} {} {}",
         names.sysname, names.node, names.release, names.version, names.machine
@@ -16,7 +16,7 @@ pub(crate) fn described(names: &system::Names) -> String {
 }
 
 /// The lines of what the client asks for.
-pub(crate) fn wanted(facts: &TestFacts) -> String {
+pub fn wanted(facts: &TestFacts) -> String {
     let parameters = &facts.parameters;
     let mut text = format!("      Cookie: {}\n", facts.cookie);
     if parameters.protocol == Protocol::Tcp {
@@ -35,7 +35,7 @@ pub(crate) fn wanted(facts: &TestFacts) -> String {
 }
 
 /// The line before the first row.
-pub(crate) fn starting(parameters: &Parameters) -> String {
+pub fn starting(parameters: &Parameters) -> String {
     let protocol = match parameters.protocol {
         Protocol::Udp => "UDP",
         Protocol::Tcp | Protocol::Sctp => "TCP",
@@ -56,7 +56,7 @@ pub(crate) fn starting(parameters: &Parameters) -> String {
 
 /// The lines behind the last row, with what the peer reported. A server that only receives shows
 /// its congestion control alone.
-pub(crate) fn utilisation(view: &TextView, totals: &Totals, peer: &Results) -> String {
+pub fn utilisation(view: &TextView, totals: &Totals, peer: &Results) -> String {
     let one = |cpu: [f64; 3]| {
         let [total, user, system] = cpu;
         format!("{total:.1}% ({user:.1}%u/{system:.1}%s)")

@@ -63,7 +63,7 @@ impl JsonNode {
 }
 
 /// A time as RFC 9110 writes it.
-pub(crate) fn http_date(since_epoch: Duration) -> String {
+pub fn http_date(since_epoch: Duration) -> String {
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     const MONTHS: [&str; 12] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",

@@ -6,10 +6,13 @@ use std::process::ExitCode;
 use netperf_cli::iperf3::{Iperf3Command, iperf3, iperf3_help};
 use netperf_cli::{Iperf2Command, iperf2};
 
-use crate::iperf3::VERSION;
-use crate::memory::report_lack_of_memory;
-use crate::output::{err, out, unless_lost};
-use crate::{client, server, version};
+use netperf_client as client;
+use netperf_program::iperf3::VERSION;
+use netperf_program::memory::report_lack_of_memory;
+use netperf_program::output::{err, out, unless_lost};
+use netperf_server as server;
+
+use crate::version;
 
 /// Line of iperf's `-v`. Scripts take it for the version whose options and output these are.
 const IPERF2_VERSION: &str = "iperf version 2.1.8 (netperf)";

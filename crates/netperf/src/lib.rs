@@ -1,17 +1,6 @@
-//! netperf and netserver: the two mains, and the code that connects the crates.
+//! netperf and netserver: what their two mains share.
 
-pub mod agent_variables;
-pub mod client;
 mod iperf;
-pub mod iperf2;
-pub mod iperf3;
-pub mod key;
-pub mod link;
-pub mod memory;
-pub mod output;
-pub mod server;
-pub mod session_settings;
-pub mod threads;
 mod version;
 
 use std::ffi::OsString;

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let argv = netperf::argv();
     if netperf::is_netserver(&argv) {
-        netperf::server::main(&argv, &netperf::version())
+        netperf_server::main(&argv, &netperf::version())
     } else if netperf::is_iperf3(&argv) {
         netperf::iperf3_main(&argv)
     } else if netperf::is_iperf2(&argv) {
         netperf::iperf2_main(&argv)
     } else {
-        netperf::client::main(&argv, &netperf::version())
+        netperf_client::main(&argv, &netperf::version())
     }
 }

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    netperf::server::main(&netperf::argv(), &netperf::version())
+    netperf_server::main(&netperf::argv(), &netperf::version())
 }

@@ -52,7 +52,7 @@ fn files(path: &Path) -> Vec<PathBuf> {
 }
 
 fn source(name: &str) -> PathBuf {
-    root().join("crates/netperf/src").join(name)
+    root().join("crates").join(name)
 }
 
 /// Names and values of the constants of a source whose comment says that they are exit statuses.
@@ -70,12 +70,15 @@ fn constants(text: &str) -> Vec<(String, u8)> {
 /// Statuses with which sources can end a program: constants that they define or take from
 /// `output.rs`, and those of `ExitCode`.
 fn of_code(names: &[&str]) -> Statuses {
-    let common = constants(&read(&source("output.rs")));
+    let common = constants(&read(&source("program/src/output.rs")));
     let mut found = Statuses::new();
     for file in names.iter().flat_map(|name| files(&source(name))) {
         let text = read(&file);
         found.extend(constants(&text).iter().map(|(_, value)| *value));
-        let imports = text.split("use crate::output::").nth(1).unwrap_or_default();
+        let imports = text
+            .split("use netperf_program::output::")
+            .nth(1)
+            .unwrap_or_default();
         let imports = imports.split(';').next().unwrap_or_default();
         for (name, value) in &common {
             let mut words = imports.split(|letter: char| !letter.is_alphanumeric());
@@ -111,20 +114,30 @@ fn man_pages_and_manual_name_the_same_statuses() {
 #[test]
 fn the_manual_names_the_statuses_of_the_code_of_each_program() {
     for (heading, sources) in [
-        ("netperf", &["output.rs", "client.rs"][..]),
-        ("netperf report", &["client/report.rs", "client/report"]),
-        ("netperf sweep", &["client/sweep.rs"]),
+        (
+            "netperf",
+            &["program/src/output.rs", "client/src/lib.rs"][..],
+        ),
+        (
+            "netperf report",
+            &["client/src/report.rs", "client/src/report"],
+        ),
+        ("netperf sweep", &["client/src/sweep.rs"]),
         (
             "netperf campaign",
-            &["client/campaign.rs", "client/campaign", "client/compare.rs"],
+            &[
+                "client/src/campaign.rs",
+                "client/src/campaign",
+                "client/src/compare.rs",
+            ],
         ),
-        ("netperf history", &["client/history.rs"]),
-        ("netserver", &["server.rs", "server"]),
+        ("netperf history", &["client/src/history.rs"]),
+        ("netserver", &["server/src"]),
     ] {
         assert_eq!(of_code(sources), of_manual(heading), "{heading}");
     }
     // A run that fails has a status of netperf.
-    let mut code = of_code(&["client/compare.rs", "client/versus.rs"]);
+    let mut code = of_code(&["client/src/compare.rs", "client/src/versus.rs"]);
     assert!(code.is_subset(&of_manual(RUN)), "{code:?}");
     code.append(&mut of_manual("netperf"));
     assert_eq!(code, of_manual(RUN));

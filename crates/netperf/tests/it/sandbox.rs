@@ -13,9 +13,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use netperf::server::sandbox::{Means, confine};
 use netperf_cli::SandboxArg;
 use netperf_os::{Domain, Socket, Type};
+use netperf_server::sandbox::{Means, confine};
 use netperf_testkit::process::signal;
 use netperf_testkit::{
     Invocation, LoopbackOnly, Netserver, Place, Scratch, environment, eventually, ours, require,

@@ -131,7 +131,7 @@ const HELD: &[(&str, &str, &str)] = &[
     ),
     (
         "filling the disk with netserver's log",
-        "crates/netperf/src/server/log.rs",
+        "crates/server/src/log.rs",
         "threat_model_of_a_flood_of_strangers_so_many_are_written_and_the_rest_counted",
     ),
     (
@@ -296,7 +296,7 @@ const HELD: &[(&str, &str, &str)] = &[
     ),
     (
         "a source (IPv6: of 64 bits) has at most half of what others leave",
-        "crates/netperf/src/server/iperf2/flow_table.rs",
+        "crates/server/src/iperf2/flow_table.rs",
         "threat_model_a_network_leaves_as_many_flows_to_others_as_it_has",
     ),
     (

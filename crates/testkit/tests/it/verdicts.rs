@@ -15,7 +15,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "each run has an end, and all of them count",
     ),
     (
-        "netperf/src/client/until/feed/tests.rs",
+        "client/src/until/feed/tests.rs",
         "for _ in 0..longest {",
         "a simulated run ends when enough is known",
     ),

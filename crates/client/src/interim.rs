@@ -1,0 +1,232 @@
+//! Interim results: another thread looks at the loop's counts and prints.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use netperf_cli::RunCommand;
+use netperf_engine::live::Live;
+use netperf_measure::clock::{self, Moment};
+use netperf_model::{
+    Duplex, Interim, Latency, RunPart, Tally, TestPlan, TransportId, Unit, figures,
+};
+use netperf_report::{interim_line, interim_work};
+
+use super::run::tcp_facts;
+use super::{show, ticker, until};
+use netperf_program::output::out;
+
+/// Parts of an interval after which a line that waits for a transaction looks again.
+const LOOKS: u32 = 8;
+/// Shortest interval at the end of a run that has a line.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// State between interim lines.
+struct InterimPrinter<'a> {
+    run: &'a RunCommand,
+    unit: Unit,
+    iteration: usize,
+    kept: &'a mut Vec<Interim>,
+    last: (Moment, Tally),
+    /// The part of the run at the last line, if only one part counts.
+    part: Option<RunPart>,
+    arrivals: ArrivalCounts,
+    /// The times of all operations until then.
+    times: Latency,
+}
+
+impl InterimPrinter<'_> {
+    /// Prints what happened since the last line, and keeps it.
+    fn print(&mut self, now: Moment, tally: Tally, live: &Live) {
+        let (then, before) = std::mem::replace(&mut self.last, (now, tally));
+        let part = live.part();
+        let began = std::mem::replace(&mut self.part, part);
+        let arrived = self.arrivals.next(live);
+        let interim = Interim {
+            work: interim_work(
+                &self.run.plan,
+                self.unit,
+                &before,
+                &arrived.over(before, tally),
+            ),
+            seconds: now.since(then).as_secs_f64(),
+            ended: clock::since_epoch(),
+            ended_nanos: now.nanos(),
+            iteration: self.iteration,
+            parts: part.map(|part| (began.unwrap_or(self.first_part()), part)),
+            counts: tally.since(&before),
+            arrived: arrived.0,
+            tcp: live.tcp().map(tcp_facts),
+            times: self.times(live),
+        };
+        out(&interim_line(
+            &self.run.plan,
+            &self.run.report,
+            self.kept.len(),
+            &interim,
+        ));
+        self.kept.push(interim);
+    }
+
+    /// The part with which a run begins of which only one part counts.
+    fn first_part(&self) -> RunPart {
+        match &self.run.plan.many {
+            Some(many) if !many.warmup.is_zero() => RunPart::WarmUp,
+            Some(_) | None => RunPart::Measured,
+        }
+    }
+
+    /// Adds to the last line what happened in no time since.
+    fn add_to_the_last(&mut self, tally: Tally, live: &Live) {
+        let before = std::mem::replace(&mut self.last.1, tally);
+        let arrived = self.arrivals.next(live);
+        let Some(last) = self.kept.last_mut() else {
+            return;
+        };
+        let after = arrived.over(before, tally);
+        last.work += interim_work(&self.run.plan, self.unit, &before, &after);
+        last.counts = last.counts.plus(&tally.since(&before));
+        last.arrived = last.arrived.zip(arrived.0).map(|(last, more)| last + more);
+    }
+
+    /// Latency of the operations since the last line, if recorded and shown.
+    fn times(&mut self, live: &Live) -> Option<Latency> {
+        if !(self.run.plan.latency && self.run.report.format.is_json()) {
+            return None;
+        }
+        let all = Latency::of_loops(live.latencies()).unwrap_or_default();
+        let before = std::mem::replace(&mut self.times, all);
+        Some(self.times.since(&before))
+    }
+}
+
+/// Upper limit of the connections whose `TCP_INFO` is read at every interval.
+const MOST_CONNECTIONS: u32 = 256;
+
+/// The number of connections on which acknowledged bytes are counted instead of sent ones: what a
+/// send buffer takes on a slow link is no rate. `None` if netperf's end does not send bulk data
+/// over TCP, and over too many connections.
+fn acknowledging(plan: &TestPlan) -> Option<u32> {
+    let flow = &plan.flow;
+    let sends = flow.sends && !flow.counts_transactions() && flow.duplex != Some(Duplex::Separate);
+    let connections = plan.many.as_ref().map_or(1, |many| many.flows);
+    let bulk_over_tcp = sends && !flow.connects && plan.transport == TransportId::Tcp;
+    (bulk_over_tcp && connections <= MOST_CONNECTIONS).then_some(connections)
+}
+
+/// Bytes that arrive at netserver, from one look to the next.
+pub(super) struct ArrivalCounts {
+    connections: Option<u32>,
+    /// Bytes acknowledged at the last look.
+    last: Option<u64>,
+}
+
+/// Bytes that have arrived since a look; `None` if unknown.
+pub(super) struct ArrivedBytes(Option<u64>);
+
+impl ArrivalCounts {
+    pub(super) fn of(plan: &TestPlan) -> Self {
+        Self {
+            connections: acknowledging(plan),
+            last: None,
+        }
+    }
+
+    /// Bytes since the last look.
+    pub(super) fn next(&mut self, live: &Live) -> ArrivedBytes {
+        let now = self.connections.and_then(|all| live.acknowledged(all));
+        let now = now.or(self.last);
+        let before = std::mem::replace(&mut self.last, now).unwrap_or(0);
+        ArrivedBytes(now.map(|now| now.saturating_sub(before)))
+    }
+}
+
+impl ArrivedBytes {
+    /// The counts `after` an interval with the bytes that arrived in it, where they are known, as
+    /// those that were sent.
+    pub(super) fn over(&self, before: Tally, after: Tally) -> Tally {
+        let arrived = self.0.map(|bytes| before.bytes_sent + bytes);
+        Tally {
+            bytes_sent: arrived.unwrap_or(after.bytes_sent),
+            ..after
+        }
+    }
+}
+
+/// Counts of a run, and observation of its connections as far as intervals or a display need it.
+/// Only JSON shows TCP's view of intervals.
+pub(super) fn live(run: &RunCommand) -> Live {
+    let mut live = Live::default();
+    let shows = run.plan.interim.is_some() || run.show.live;
+    match acknowledging(&run.plan).filter(|_| shows) {
+        Some(flows) if run.plan.many.is_some() => live = live.with_flows(flows),
+        Some(_) => live = live.with_tcp(),
+        None => {}
+    }
+    if run.plan.interim.is_some() && run.report.format.is_json() {
+        live = live.with_tcp();
+    }
+    live = until::live(&run.plan, live);
+    if run.plan.remote.until {
+        live = live.that_tells();
+    }
+    show::live(run, live)
+}
+
+/// Runs `work` with interim results beside it, if any are wanted; what is left of
+/// the last interval gives a last line.
+pub(super) fn beside<T>(
+    run: &RunCommand,
+    iteration: usize,
+    kept: &mut Vec<Interim>,
+    live: &Live,
+    work: impl FnOnce() -> T,
+) -> T {
+    let work = || show::beside(run, iteration, live, work);
+    let Some(interval) = run.plan.interim else {
+        return work();
+    };
+    let unit = figures::unit_in_force(&run.plan, run.report.unit);
+    let last = (clock::now(), Tally::default());
+    let mut printer = InterimPrinter {
+        run,
+        unit,
+        iteration,
+        kept,
+        last,
+        part: None,
+        arrivals: ArrivalCounts::of(&run.plan),
+        times: Latency::default(),
+    };
+    // A rate of 0 is no round-trip time: flent fails on it. A line of text waits for a
+    // transaction, as in netperf 2.7, and its interval is longer.
+    let waits = run.plan.flow.counts_transactions() && !run.report.format.is_json();
+    let every = if waits { interval / LOOKS } else { interval };
+    let mut due = last.0.plus(interval);
+    let tick = || {
+        // What follows brings the connection to its end.
+        if live.is_ending() {
+            return ControlFlow::Break(());
+        }
+        let (now, tally) = (clock::now(), live.read());
+        // Parts of an interval are whole nanoseconds, and eight of them a little less than it.
+        let early = now.plus(Duration::from_nanos(LOOKS.into())) < due;
+        let none = tally.transactions == printer.last.1.transactions;
+        if waits && (early || none) {
+            return ControlFlow::Continue(());
+        }
+        printer.print(now, tally, live);
+        due = due.plus(interval).max(now.plus(interval / 2));
+        ControlFlow::Continue(())
+    };
+    let done = ticker::beside((last.0, every), tick, work);
+    let tally = live.read();
+    if tally != printer.last.1 {
+        let over = live.over().unwrap_or_else(clock::now);
+        if over.since(printer.last.0) < SHORTEST {
+            printer.add_to_the_last(tally, live);
+        } else {
+            printer.print(over, tally, live);
+        }
+    }
+    done
+}

@@ -1,0 +1,176 @@
+//! netperf called as `iperf`: a client of iperf 2 with its options and its output.
+
+mod counts;
+mod rows;
+pub(super) mod session;
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use netperf_cli::Iperf2Args;
+use netperf_model::iperf2::Iperf2Direction;
+use netperf_os::resolve::{Want, resolve};
+use netperf_os::{Type, alarm, wait};
+
+pub(crate) use self::rows::ClientRows;
+use self::session::{Iperf2Client, Iperf2Failure, Iperf2SocketOptions, TestPart};
+use netperf_program::output::{err, system_text};
+
+/// Longest wait between looks at the counters.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// First address of a host.
+fn address(host: &str, port: u16, is_v6: bool) -> Option<SocketAddr> {
+    let want = if is_v6 { Want::V6 } else { Want::Any };
+    let found = resolve(host, &port.to_string(), want, Type::STREAM).ok()?;
+    found.addresses.first().copied()
+}
+
+/// Runs a client.
+pub fn run(mut args: Iperf2Args) -> ExitCode {
+    let Some(remote) = address(&args.host, args.plan.port, args.plan.ipv6) else {
+        err(&format!("{}: Unknown host\n", args.host));
+        return ExitCode::FAILURE;
+    };
+    args.plan.ipv6 = remote.is_ipv6();
+    let bind = match args.bind.as_deref().map(|text| bind(text, remote)) {
+        Some(None) => {
+            let text = args.bind.unwrap_or_default();
+            err(&format!("{text}: Unknown host\n"));
+            return ExitCode::FAILURE;
+        }
+        Some(bind) => bind,
+        None => None,
+    };
+    let options = Iperf2SocketOptions {
+        window: args.window,
+        no_delay: args.no_delay,
+        segment: args.segment,
+        congestion: args.congestion.clone(),
+        bind,
+        enhanced: args.enhanced,
+    };
+    if args.window.is_some_and(|window| window < 2048) {
+        let window = args.window.unwrap_or_default();
+        err(&format!(
+            "WARNING: TCP window size set to {window} bytes. A small window size\nwill give poor \
+             performance. See the Iperf documentation.\n"
+        ));
+    }
+    // Without a handler a signal ends the program without results.
+    let _default = alarm::catch_signals();
+    let mut rows = ClientRows::new(&args);
+    let client = match Iperf2Client::open(&args.plan, &options, remote) {
+        Ok(client) => client,
+        Err(failure) => {
+            rows.head(None, &args.host);
+            // The original continues and ends with success.
+            complain(&failure);
+            return ExitCode::SUCCESS;
+        }
+    };
+    rows.head(Some(&client), &args.host);
+    if let Some(connections) = args.connections {
+        return connect_again(&args, &options, remote, &rows, connections - 1);
+    }
+    test(&client, &mut rows);
+    ExitCode::SUCCESS
+}
+
+/// Opens and closes further connections (`--connect-only`).
+fn connect_again(
+    args: &Iperf2Args,
+    options: &Iperf2SocketOptions,
+    remote: SocketAddr,
+    rows: &ClientRows,
+    connections: u32,
+) -> ExitCode {
+    for _ in 0..connections {
+        if alarm::stopped_by_user() {
+            break;
+        }
+        match Iperf2Client::open(&args.plan, options, remote) {
+            Ok(client) => rows.connections(&client),
+            Err(failure) => complain(&failure),
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Follows a test while it runs.
+pub(crate) struct Follow<'a> {
+    pub(crate) client: &'a Iperf2Client,
+    /// Ends the test.
+    pub(crate) stop: &'a AtomicBool,
+    /// Returns true if the test is to end before its time.
+    pub(crate) enough: &'a dyn Fn() -> bool,
+}
+
+impl Follow<'_> {
+    /// Prints rows of intervals until a part of the test is over. A signal ends it early.
+    pub(crate) fn until(&self, part: &TestPart<'_>, mut rows: Option<&mut ClientRows>) {
+        let is_second = part.first.is_some();
+        if let (Some(rows), Some(first)) = (&mut rows, part.first) {
+            rows.first_part(self.client, first);
+        }
+        // With -r, the streams of the server follow the results of the client's own.
+        let has_back = is_second || self.client.plan.direction == Iperf2Direction::Dual;
+        while !(part.is_over)() {
+            if alarm::stopped_by_user() || (self.enough)() {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            let mut wait = LOOK;
+            if let Some(rows) = &mut rows {
+                if has_back {
+                    rows.opened_back(self.client);
+                }
+                let _printed = rows.tick(self.client);
+                wait = rows.due().map_or(LOOK, |due| due.left().min(LOOK));
+            }
+            wait::sleep(wait);
+        }
+        if let Some(rows) = rows {
+            if has_back {
+                rows.opened_back(self.client);
+            }
+            // Intervals that were over before the part was.
+            while rows.tick(self.client) {}
+        }
+    }
+}
+
+/// Runs a test and prints its rows.
+fn test(client: &Iperf2Client, rows: &mut ClientRows) {
+    let stop = AtomicBool::new(false);
+    let results = client.run(&stop, |client, part| {
+        let follow = Follow {
+            client,
+            stop: &stop,
+            enough: &|| false,
+        };
+        follow.until(part, Some(rows));
+    });
+    rows.results(client, &results);
+    for failure in results.iter().filter_map(|result| result.as_ref().err()) {
+        complain(failure);
+    }
+}
+
+fn complain(failure: &Iperf2Failure) {
+    let text = system_text(&failure.error);
+    err(&format!("{} failed: {text}\n", failure.step));
+}
+
+/// A local address and port.
+fn bind(text: &str, remote: SocketAddr) -> Option<SocketAddr> {
+    if let Ok(address) = text.parse() {
+        return Some(address);
+    }
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !host.contains(':') => (host, port.parse().ok()?),
+        _ => (text, 0),
+    };
+    address(host, port, remote.is_ipv6())
+}

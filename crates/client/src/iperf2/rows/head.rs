@@ -1,0 +1,196 @@
+//! The head of a client, and the lines of its connections.
+
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::time::Duration;
+
+use netperf_model::iperf2::Iperf2Direction;
+use netperf_os::Socket;
+use netperf_os::sockopt::{self, IntOption};
+use netperf_report::iperf2::id;
+
+use super::ClientRows;
+use super::ways::{ClientWay, WayOf};
+use crate::iperf2::session::{BackStream, Iperf2Client, Iperf2Stream};
+use netperf_program::iperf2::{ConnectingHead, ListeningHead, day_and_time, first_window};
+use netperf_program::output::out;
+
+/// Size of the buffer for a datagram.
+const MOST_DATAGRAM: usize = 65_536;
+
+impl ClientRows {
+    /// Head and connection lines.
+    pub(crate) fn head(&mut self, client: Option<&Iperf2Client>, host: &str) {
+        let plan = &self.args.plan;
+        let first = client.and_then(|client| client.streams.first());
+        if !self.leaves_out('S') {
+            if let Some(socket) = client.and_then(Iperf2Client::back_socket) {
+                self.back_head(socket);
+            }
+            let tested = first.filter(|_| self.args.connections.is_none());
+            let settings = tested.map(|first| self.settings(first));
+            let window = tested.map(|first| self.window(first));
+            let head = ConnectingHead {
+                args: &self.args,
+                host: if self.args.hides_addresses {
+                    "(**hidden**)"
+                } else {
+                    host
+                },
+                port: plan.port,
+                streams: plan.streams,
+                block: plan.block(),
+                rate: plan.effective_rate(),
+                tos: plan.tos.unwrap_or(0),
+                settings: &settings.unwrap_or_default(),
+                window: &match self.args.connections {
+                    Some(_) => "TCP three-way-handshake (3WHS) only\n".to_owned(),
+                    None => window.unwrap_or_default(),
+                },
+            };
+            out(&head.text());
+        }
+        if let Some(client) = client {
+            self.connections(client);
+            self.begin(client);
+        }
+    }
+
+    /// Lines of the connections.
+    pub(crate) fn connections(&self, client: &Iperf2Client) {
+        if !self.leaves_out('C') && !self.args.sum_only {
+            for stream in &client.streams {
+                self.connection(stream);
+            }
+        }
+    }
+
+    /// The head of the port at which the server opens streams.
+    fn back_head(&self, socket: &Socket) {
+        let plan = &self.args.plan;
+        let head = ListeningHead {
+            args: &self.args,
+            port: plan.listen_port.unwrap_or(plan.port),
+            socket,
+            read: if plan.udp {
+                MOST_DATAGRAM
+            } else {
+                plan.block()
+            },
+            settings: "",
+        };
+        out(&head.text());
+    }
+
+    /// Lines of streams that the server has opened since the last.
+    pub(crate) fn opened_back(&mut self, client: &Iperf2Client) {
+        let opened = client.opened_back();
+        let before = client.streams.len() + self.shown_back;
+        let first = u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1);
+        let new = opened.iter().enumerate().skip(self.shown_back);
+        for (number, (at, stream)) in (first..).zip(new) {
+            self.back_line(number, stream);
+            let way = ClientWay::new(WayOf::Back(at), &stream.received);
+            self.ways.push(way);
+        }
+        self.shown_back = opened.len();
+    }
+
+    fn back_line(&self, number: u32, stream: &BackStream) {
+        if self.leaves_out('C') || self.args.sum_only {
+            return;
+        }
+        let mut notes = String::new();
+        if self.args.enhanced {
+            let (descriptor, date) = (stream.descriptor, day_and_time());
+            notes = format!(" (sock={descriptor}) on {date} (UTC)");
+        }
+        out(&format!(
+            "{} local {} port {} connected with {} port {}{notes}\n",
+            id(number, false),
+            self.shown(stream.local),
+            stream.local.port(),
+            self.shown(stream.remote),
+            stream.remote.port(),
+        ));
+    }
+
+    /// The line of the socket buffer.
+    fn window(&self, first: &Iperf2Stream) -> String {
+        let size = first.socket.send_buffer_size().unwrap_or_default();
+        let size = u64::try_from(size).unwrap_or_default();
+        let requested = self.args.window;
+        let requested = requested.map(|window| u64::try_from(window).unwrap_or_default());
+        let kind = if self.args.plan.udp {
+            "UDP buffer size"
+        } else {
+            "TCP window size"
+        };
+        self.figures.window(kind, size, requested)
+    }
+
+    /// Further lines of the head.
+    fn settings(&self, first: &Iperf2Stream) -> String {
+        let mut lines = String::new();
+        if let Some(rate) = self.args.plan.fq_rate {
+            let second = Duration::from_secs(1);
+            let rate = self.figures.rate(rate / 8, second);
+            let rate = rate.trim_end_matches("s/sec");
+            lines.push_str(&format!("fair-queue socket pacing set to {rate}/s\n"));
+        }
+        if let Some(size) = self.args.segment {
+            lines.push_str(&format!("MSS req size {size} bytes (per TCP_MAXSEG)\n"));
+        }
+        if self.args.shows_segment {
+            let size = sockopt::fetch(first.socket.as_fd(), IntOption::SegmentSize);
+            if let Ok(size) = size {
+                lines.push_str(&format!("MSS size {size} bytes\n"));
+            }
+        }
+        if let Some(name) = &self.args.congestion {
+            lines.push_str(&format!("TCP congestion control set to {name}\n"));
+        }
+        lines
+    }
+
+    fn connection(&self, stream: &Iperf2Stream) {
+        let plan = &self.args.plan;
+        let mut notes = String::new();
+        match plan.direction {
+            Iperf2Direction::Reverse => notes.push_str(" (reverse)"),
+            Iperf2Direction::FullDuplex => notes.push_str(" (full-duplex)"),
+            Iperf2Direction::Forward | Iperf2Direction::Dual | Iperf2Direction::Tradeoff => {}
+        }
+        let two_way = plan.direction == Iperf2Direction::FullDuplex;
+        if plan.no_udp_fin || (plan.udp && two_way) {
+            notes.push_str(" (no-udp-fin)");
+        }
+        if plan.trip_times {
+            notes.push_str(" (trip-times)");
+        }
+        if self.args.enhanced {
+            notes.push_str(&format!(" (sock={})", stream.socket.as_raw_fd()));
+        }
+        if let Some(tos) = plan.tos.filter(|tos| *tos > 0) {
+            notes.push_str(&format!(" (tos rx=0x{tos:x})"));
+        }
+        if let Some(tcp) = &stream.tcp {
+            notes.push_str(&first_window(tcp));
+        }
+        let connects_only = self.args.connections.is_some();
+        if !plan.udp && (self.args.enhanced || connects_only) {
+            let time = stream.connect_time.as_secs_f64() * 1e3;
+            notes.push_str(&format!(" (ct={time:.2} ms)"));
+        }
+        if self.args.enhanced || connects_only {
+            notes.push_str(&format!(" on {} (UTC)", day_and_time()));
+        }
+        out(&format!(
+            "{} local {} port {} connected with {} port {}{notes}\n",
+            id(stream.number, false),
+            self.shown(stream.local),
+            stream.local.port(),
+            self.shown(stream.remote),
+            stream.remote.port(),
+        ));
+    }
+}

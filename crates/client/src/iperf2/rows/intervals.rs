@@ -1,0 +1,190 @@
+//! Rows of intervals, and those of directions that have ended.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use netperf_engine::iperf2::Transfer;
+use netperf_measure::clock::Moment;
+use netperf_report::iperf2::{enhanced, id, late, loss, rest};
+
+use super::ClientRows;
+use super::ways::{ClientWay, WayMoved, WayOf};
+use crate::iperf2::counts::sent_columns;
+use crate::iperf2::session::{Iperf2Client, receives};
+use netperf_program::iperf2::{MovedCounts, ShownCounts};
+use netperf_program::output::out;
+
+impl ClientRows {
+    /// The directions of the client's own streams begin.
+    pub(super) fn begin(&mut self, client: &Iperf2Client) {
+        let streams = || client.streams.iter().enumerate();
+        if receives(&client.plan) {
+            let received = streams();
+            let received =
+                received.map(|(at, one)| ClientWay::new(WayOf::Received(at), &one.received));
+            self.ways.extend(received);
+        }
+        if client.plan.direction.client_sends() {
+            let sent = streams().map(|(at, one)| ClientWay::new(WayOf::Sent(at), &one.sent));
+            self.ways.extend(sent);
+        }
+        self.pairs
+            .resize_with(client.streams.len(), Default::default);
+    }
+
+    /// When the next interval ends.
+    pub(crate) fn due(&self) -> Option<Moment> {
+        let every = self.args.interval?;
+        let ways = self.ways.iter().filter(|way| !way.is_over(every));
+        ways.filter_map(|way| way.due(every)).min()
+    }
+
+    /// Prints rows of intervals that are over, one of each direction. Returns false if there were
+    /// none.
+    pub(crate) fn tick(&mut self, client: &Iperf2Client) -> bool {
+        let Some(every) = self.args.interval else {
+            return false;
+        };
+        let mut ways = std::mem::take(&mut self.ways);
+        let mut is_any = false;
+        for way in &mut ways {
+            if let Some(moved) = way.next(client, every) {
+                self.way_row(client, way.of, &way.counts, &moved);
+                is_any = true;
+            }
+        }
+        if is_any {
+            self.pairs_of_interval(&ways, every);
+            self.sum_of_interval(client, &mut ways, every);
+        }
+        self.ways = ways;
+        is_any
+    }
+
+    /// A direction has ended: the row behind its last interval, if it has one, and that of the whole.
+    /// Returns what it adds to a sum.
+    pub(super) fn end_way(
+        &mut self,
+        client: &Iperf2Client,
+        of: WayOf,
+        all: &Transfer,
+    ) -> MovedCounts {
+        let mut ways = std::mem::take(&mut self.ways);
+        let mut sum = MovedCounts::default();
+        if let Some(way) = ways.iter_mut().find(|way| way.of == of) {
+            let [whole, last] = way.end(client, (all.bytes, all.elapsed));
+            // The original has no row of the last datagrams that are sent.
+            let is_sent = matches!(of, WayOf::Sent(_));
+            let rest = rest(self.args.interval, way.turn, all.elapsed);
+            if let Some(times) = rest.filter(|_| !is_sent || !self.args.plan.udp) {
+                self.way_row(client, of, &way.counts, &WayMoved { times, ..last });
+            }
+            if !is_sent {
+                self.way_row(client, of, &way.counts, &whole);
+                sum = MovedCounts {
+                    calls: 0,
+                    ..whole.counts
+                };
+            }
+        }
+        self.ways = ways;
+        sum
+    }
+
+    /// A row of a direction.
+    fn way_row(
+        &mut self,
+        client: &Iperf2Client,
+        of: WayOf,
+        counts: &ShownCounts,
+        moved: &WayMoved,
+    ) {
+        match of {
+            WayOf::Sent(at) => self.sent_row(client, at, moved),
+            WayOf::Received(at) => {
+                let stream = client.streams.get(at);
+                let ends = stream.map(|stream| (stream.local, stream.remote));
+                self.received_row((place(at), true, ends), counts, moved);
+            }
+            WayOf::Back(at) => {
+                let opened = client.opened_back();
+                let ends = opened.get(at).map(|stream| (stream.remote, stream.local));
+                let number = place(client.streams.len() + at);
+                self.received_row((number, false, ends), counts, moved);
+            }
+        }
+    }
+
+    /// A row of what an own stream sends in a part of the test.
+    fn sent_row(&mut self, client: &Iperf2Client, at: usize, moved: &WayMoved) {
+        let Some(stream) = client.streams.get(at) else {
+            return;
+        };
+        let (udp, new, (from, to)) = (self.args.plan.udp, &moved.counts, moved.times);
+        if self.args.csv {
+            // How many datagrams are lost is not known before the report.
+            let figures = udp.then_some([0, 0, new.calls, 0]);
+            let ends = (stream.local, stream.remote);
+            self.csv_row((stream.number, ends), (from, to), new.bytes, figures);
+            return;
+        }
+        if !self.shows_rows() {
+            return;
+        }
+        self.title(self.sent_titles());
+        let name = id(stream.number, false);
+        let mut row = self.figures.row(&name, from, to, new.bytes);
+        if self.args.enhanced {
+            let time = to.saturating_sub(from);
+            row.push_str(&sent_columns(new, stream, time, udp));
+        }
+        out(&format!("{row}\n"));
+    }
+
+    /// A row of what a stream with this number receives, between these ends, that of its sender first.
+    fn received_row(
+        &mut self,
+        (number, is_own, ends): (u32, bool, Option<(SocketAddr, SocketAddr)>),
+        counts: &ShownCounts,
+        moved: &WayMoved,
+    ) {
+        let (udp, new, (from, to)) = (self.args.plan.udp, &moved.counts, moved.times);
+        let Some(ends) = ends else { return };
+        let jitter = counts.jitter();
+        if self.args.csv {
+            let figures = udp.then_some([jitter, new.lost, new.datagrams, new.late]);
+            self.csv_row((number, ends), (from, to), new.bytes, figures);
+            return;
+        }
+        if !self.shows_rows() {
+            return;
+        }
+        self.title(self.received_titles());
+        let name = id(number, is_own);
+        let mut row = self.figures.row(&name, from, to, new.bytes);
+        if udp {
+            let jitter = Duration::from_micros(jitter);
+            row.push_str(&loss(jitter, new.lost, new.datagrams));
+        }
+        if self.args.enhanced {
+            let amount = (new.bytes, to.saturating_sub(from));
+            let is_known = self.has_one_clock(ends.0, ends.1);
+            if udp {
+                let delays = enhanced::delays(&moved.delays, is_known, new.calls, amount);
+                row.push_str(&delays);
+            } else {
+                if self.args.plan.trip_times {
+                    row.push_str(&enhanced::bursts(&moved.delays, is_known, amount));
+                }
+                row.push_str(&enhanced::reads(&new.reads));
+            }
+        }
+        let late = late(&name, (from, to), new.late);
+        out(&format!("{row}\n{late}"));
+    }
+}
+
+/// Number of the stream at a place.
+fn place(at: usize) -> u32 {
+    u32::try_from(at + 1).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,389 @@
+//! The client's own connections and flows.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use netperf_engine::iperf2::{
+    Arrived, DatagramOrder, STALLED, StreamOrder, Transfer, TransferCounts, TransferEnd,
+    receive_datagrams, receive_stream, send_datagrams, send_stream,
+};
+use netperf_measure::clock;
+use netperf_model::iperf2::{Iperf2Amount, Iperf2Plan, Iperf2Rate};
+use netperf_os::Socket;
+use netperf_os::io::{half_close, recv, recv_now, send};
+use netperf_os::tcp;
+use netperf_os::wait::{Interest, ready};
+use netperf_session::iperf2::account::DatagramAccount;
+use netperf_session::iperf2::blocks::ReceivedBlocks;
+use netperf_session::iperf2::client::{tcp_header, udp_header};
+use netperf_session::iperf2::connection::HEADER_TIME;
+use netperf_session::iperf2::finish::{self, FinishEffect, FinishInput, FinishState};
+use netperf_wire::iperf2::{
+    Datagram, DatagramLayout, EXTENDED_LEN, HeaderAnswer, STAMP, fill_digits,
+};
+
+use super::{
+    Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, per_giga_second, receive_time,
+    receives,
+};
+use netperf_program::iperf2::{
+    FLOW_GAP, ShownCounts, now, read_buffer, receive_timed_stream, send_all, send_timed_stream,
+};
+use netperf_program::threads::{join, spawn};
+
+/// Time for the server to take what was sent and to close.
+const CLOSE_TIME: Duration = Duration::from_secs(10);
+
+/// Time between two looks at what is acknowledged.
+const LOOK: Duration = Duration::from_micros(200);
+
+/// Runs a stream to its end.
+pub(super) fn run(
+    plan: &Iperf2Plan,
+    stream: &Iperf2Stream,
+    stop: &AtomicBool,
+) -> Result<Iperf2StreamResult, Iperf2Failure> {
+    if plan.udp {
+        run_datagrams(plan, stream, stop)
+    } else {
+        run_connection(plan, stream, stop)
+    }
+}
+
+/// Time and bytes of a test.
+fn time_and_bytes(plan: &Iperf2Plan) -> (Option<Duration>, Option<u64>) {
+    match plan.amount {
+        Iperf2Amount::Time(time) => (Some(time), None),
+        Iperf2Amount::Bytes(bytes) => (None, Some(bytes)),
+    }
+}
+
+fn run_connection(
+    plan: &Iperf2Plan,
+    stream: &Iperf2Stream,
+    stop: &AtomicBool,
+) -> Result<Iperf2StreamResult, Iperf2Failure> {
+    let socket = &stream.socket;
+    let header = tcp_header(plan, now());
+    send_all(socket, &header).map_err(failed("write"))?;
+    if plan.detects_peer && !plan.compatible {
+        await_answer(socket).map_err(failed("recvack"))?;
+    }
+    let mut result = Iperf2StreamResult::default();
+    if !plan.direction.client_sends() {
+        let received = receive(plan, socket, &stream.received, stop);
+        result.received = Some(received.map_err(failed("read"))?);
+        return Ok(result);
+    }
+    let before = u64::try_from(header.len()).unwrap_or_default();
+    let send = || send_blocks(plan, stream, before, stop);
+    if receives(plan) {
+        let both = std::thread::scope(|scope| {
+            let sender = spawn(scope, send)?;
+            let received = receive(plan, socket, &stream.received, stop);
+            Ok((join(sender), received))
+        });
+        let (sent, received) = both.map_err(failed("thread"))?;
+        result.sent = Some(sent.map_err(failed("write"))?);
+        result.received = Some(received.map_err(failed("read"))?);
+        return Ok(result);
+    }
+    let sent = send().map_err(failed("write"))?;
+    result.sent = Some(sent);
+    if sent.end != TransferEnd::Closed {
+        // The answer to the header, and the end of the server: it has taken everything.
+        let counts = TransferCounts::default();
+        let mut buf = [0; 4096];
+        let limit = (0, CLOSE_TIME);
+        let _ended = receive_stream(socket.as_fd(), &mut buf, limit, &counts, stop);
+        let answer = HeaderAnswer::decode(&buf).ok();
+        result.version = answer.map(|answer| answer.version);
+    }
+    Ok(result)
+}
+
+/// Waits for the answer to the header.
+fn await_answer(socket: &Socket) -> io::Result<()> {
+    let mut answer = Vec::new();
+    let until = clock::now().plus(HEADER_TIME);
+    loop {
+        if !ready(socket.as_fd(), Interest::Read, until.left())? {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let mut buf = [0; 64];
+        let count = recv_now(socket.as_fd(), &mut buf)?;
+        answer.extend_from_slice(buf.get(..count).unwrap_or_default());
+        if HeaderAnswer::decode(&answer).is_ok() {
+            return Ok(());
+        }
+        if count == 0 || answer.len() >= 64 {
+            return Err(io::Error::other("no answer to the client header"));
+        }
+    }
+}
+
+/// Receives what the server sends over a connection.
+pub(super) fn receive(
+    plan: &Iperf2Plan,
+    from: &Socket,
+    counts: &ShownCounts,
+    stop: &AtomicBool,
+) -> io::Result<Transfer> {
+    let (fd, moved) = (from.as_fd(), &counts.moved);
+    let limit = (0, receive_time(plan));
+    counts.begin();
+    let received = if plan.trip_times {
+        receive_timed_stream(fd, ReceivedBlocks::behind_header(), limit, (counts, stop))
+    } else {
+        receive_stream(fd, &mut read_buffer(moved), limit, moved, stop)
+    };
+    let received = received?;
+    counts.end(received.elapsed);
+    Ok(received)
+}
+
+/// Sends blocks, ends this direction and waits until the other end has all of it: the time is that
+/// in which the bytes arrived, not that in which they were put into a buffer.
+fn send_blocks(
+    plan: &Iperf2Plan,
+    stream: &Iperf2Stream,
+    before: u64,
+    stop: &AtomicBool,
+) -> io::Result<Transfer> {
+    let mut block = vec![0; plan.block()];
+    fill_digits(&mut block, 0);
+    let (time, bytes) = time_and_bytes(plan);
+    let rate = match plan.rate {
+        Some(Iperf2Rate::Bits(bits)) => Some(bits),
+        Some(Iperf2Rate::Packets(blocks)) => {
+            let bits = u64::try_from(plan.block() * 8).unwrap_or(u64::MAX);
+            Some(blocks.saturating_mul(bits))
+        }
+        None => None,
+    };
+    let order = StreamOrder {
+        time,
+        bytes,
+        before,
+        rate,
+    };
+    let (fd, counts) = (stream.socket.as_fd(), &stream.sent);
+    counts.begin();
+    let mut sent = if plan.trip_times {
+        send_timed_stream(fd, &mut block, &order, &counts.moved, stop)?
+    } else {
+        send_stream(fd, &block, &order, &counts.moved, stop)?
+    };
+    counts.end(sent.elapsed);
+    // The server may have closed the connection.
+    let _gone = half_close(fd);
+    if sent.end == TransferEnd::Complete {
+        sent.elapsed += acknowledged(fd, stop);
+    }
+    Ok(sent)
+}
+
+/// Waits until everything is acknowledged, the test is stopped, or nothing was acknowledged for
+/// [`STALLED`]. Returns how long that took.
+fn acknowledged(fd: BorrowedFd<'_>, stop: &AtomicBool) -> Duration {
+    let begin = clock::now();
+    let mut last = (u32::MAX, begin);
+    while let Ok(left @ 1..) = tcp::unacknowledged(fd) {
+        if left != last.0 {
+            last = (left, clock::now());
+        }
+        if stop.load(Ordering::Relaxed) || last.1.elapsed() >= STALLED {
+            break;
+        }
+        netperf_os::wait::sleep(LOOK);
+    }
+    begin.elapsed()
+}
+
+fn run_datagrams(
+    plan: &Iperf2Plan,
+    stream: &Iperf2Stream,
+    stop: &AtomicBool,
+) -> Result<Iperf2StreamResult, Iperf2Failure> {
+    // A server of iperf 2.1.8 gives the first datagrams of a flow to another one if both begin at
+    // the same moment.
+    netperf_os::wait::sleep(FLOW_GAP * (stream.number - 1));
+    let header = udp_header(plan, now());
+    let first = if plan.compatible {
+        STAMP
+    } else {
+        STAMP + EXTENDED_LEN.max(header.len())
+    };
+    let mut datagram = vec![0; plan.block().max(first)];
+    fill_digits(&mut datagram, 0);
+    for (place, byte) in datagram.iter_mut().skip(STAMP).zip(&header) {
+        *place = *byte;
+    }
+    let fd = stream.socket.as_fd();
+    let mut result = Iperf2StreamResult::default();
+    if !plan.direction.client_sends() {
+        let account = receive_flow(plan, stream, stop, Some(&mut datagram));
+        set_account(&mut result, account.map_err(failed("read"))?);
+        return Ok(result);
+    }
+    let (time, bytes) = time_and_bytes(plan);
+    let order = DatagramOrder {
+        time,
+        bytes,
+        per_giga_second: per_giga_second(plan),
+        length: plan.block(),
+        first: if plan.compatible {
+            STAMP
+        } else {
+            STAMP + EXTENDED_LEN
+        },
+        credit: None,
+    };
+    let counts = &stream.sent;
+    let mut transmit = || {
+        counts.begin();
+        let sent = send_datagrams(&mut datagram, &order, &counts.moved, stop, |bytes| {
+            send(fd, bytes)
+        })?;
+        counts.end(sent.0.elapsed);
+        Ok(sent)
+    };
+    if receives(plan) {
+        let both = std::thread::scope(|scope| {
+            let receiver = spawn(scope, || receive_flow(plan, stream, stop, None))?;
+            let sent = transmit();
+            if let Ok((_, last)) = &sent {
+                finish(stream, *last, false, plan.block());
+            }
+            Ok((sent, join(receiver)))
+        });
+        let (sent, account) = both.map_err(failed("thread"))?;
+        result.sent = Some(sent.map_err(failed("write"))?.0);
+        set_account(&mut result, account.map_err(failed("read"))?);
+        return Ok(result);
+    }
+    let (sent, last) = transmit().map_err(failed("write"))?;
+    result.sent = Some(sent);
+    let state = finish(stream, last, !plan.no_udp_fin, plan.block());
+    if let FinishState::Over(report) = state {
+        result.report = report;
+        result.unreported = !plan.no_udp_fin && report.is_none();
+    }
+    Ok(result)
+}
+
+fn set_account(result: &mut Iperf2StreamResult, (account, total): (DatagramAccount, u64)) {
+    result.received = Some(Transfer {
+        bytes: account.bytes,
+        calls: account.order.arrived,
+        elapsed: Duration::from_micros(account.duration()),
+        end: TransferEnd::Complete,
+    });
+    result.account = Some((account, total));
+}
+
+/// Receives a flow of the server to its final datagram. `request` is sent until data arrives.
+fn receive_flow(
+    plan: &Iperf2Plan,
+    stream: &Iperf2Stream,
+    stop: &AtomicBool,
+    mut request: Option<&mut Vec<u8>>,
+) -> io::Result<(DatagramAccount, u64)> {
+    let fd = stream.socket.as_fd();
+    let (mut account, mut total) = (DatagramAccount::default(), 0);
+    let mut last = clock::now();
+    let until = last.plus(receive_time(plan));
+    let ask = |request: &mut Option<&mut Vec<u8>>| {
+        if let Some(bytes) = request {
+            let sent = Some(now());
+            let stamp = Datagram { number: 1, sent }.stamp();
+            for (place, byte) in bytes.iter_mut().zip(stamp) {
+                *place = byte;
+            }
+            // A lost request is repeated.
+            let _lost = send(fd, bytes);
+        }
+    };
+    ask(&mut request);
+    let mut buf = vec![0; 65_536];
+    let layout = DatagramLayout::Modern;
+    receive_datagrams(
+        &mut buf,
+        stop,
+        |buf| recv(fd, buf),
+        |arrived| match arrived {
+            _ if until.left().is_zero() => ControlFlow::Break(()),
+            Arrived::Datagram(bytes, at) => {
+                request = None;
+                last = clock::now();
+                if let Some(datagram) = Datagram::decode(bytes, layout) {
+                    account.add(&datagram, bytes.len(), layout, at);
+                    stream.received.begin();
+                    stream.received.take(&account);
+                    if datagram.is_final() {
+                        total = datagram.number.unsigned_abs();
+                        return ControlFlow::Break(());
+                    }
+                }
+                ControlFlow::Continue(())
+            }
+            Arrived::Nothing => {
+                ask(&mut request);
+                if last.elapsed() >= STALLED {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            }
+        },
+    )?;
+    stream
+        .received
+        .end(Duration::from_micros(account.duration()));
+    Ok((account, total.max(account.order.highest)))
+}
+
+/// Ends a flow with final datagrams.
+fn finish(stream: &Iperf2Stream, last: i64, awaits: bool, length: usize) -> FinishState {
+    let fd = stream.socket.as_fd();
+    let mut datagram = vec![0; length.max(STAMP)];
+    fill_digits(&mut datagram, 0);
+    let (mut state, mut effects) = finish::start(last, awaits);
+    while !effects.is_empty() {
+        let mut answer = None;
+        for effect in effects {
+            match effect {
+                FinishEffect::SendFinal(number) => {
+                    let sent = Some(now());
+                    let stamp = Datagram { number, sent }.stamp();
+                    for (place, byte) in datagram.iter_mut().zip(stamp) {
+                        *place = byte;
+                    }
+                    // A lost final datagram is repeated.
+                    let _lost = send(fd, &datagram);
+                }
+                FinishEffect::Expect(within) => {
+                    let mut buf = vec![0; 65_536];
+                    let is_ready = ready(fd, Interest::Read, within).unwrap_or(false);
+                    let count = is_ready.then(|| recv_now(fd, &mut buf).ok()).flatten();
+                    answer = count.map(|count| {
+                        buf.truncate(count);
+                        buf
+                    });
+                    if is_ready && answer.is_none() {
+                        // An error that nothing listens is there at once.
+                        netperf_os::wait::sleep(within);
+                    }
+                }
+            }
+        }
+        let input = answer
+            .as_deref()
+            .map_or(FinishInput::TimedOut, FinishInput::Arrived);
+        (state, effects) = finish::step(state, input);
+    }
+    state
+}

@@ -1,0 +1,561 @@
+//! A client of iperf3.
+
+mod connect;
+mod observer;
+mod output;
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use netperf_cli::iperf3::Iperf3Client;
+use netperf_measure::clock::{self, Moment};
+use netperf_os::wait::{Interest, ready};
+use netperf_os::{Socket, alarm, io as calls, process};
+use netperf_session::iperf3::client::{
+    ClientError, ClientTest, ClientTestEffect, ClientTestInput, ClientTestState,
+};
+use netperf_wire::iperf3::{Cookie, Parameters, Protocol, Results, StreamDirection};
+
+pub(crate) use self::observer::TestObserver;
+pub(crate) use self::output::Output;
+use netperf_program::iperf3::lines::LineWriter;
+use netperf_program::iperf3::run::{Run, StreamInfo, StreamInterval, Totals};
+use netperf_program::iperf3::socket::send_all;
+use netperf_program::iperf3::{BLOCK, DATAGRAM, VERSION};
+use netperf_program::output::err;
+
+/// Default length of a test, seconds.
+const TIME: f64 = 10.0;
+/// Default interval, seconds.
+const INTERVAL: f64 = 1.0;
+/// Default rate of UDP, bits per second.
+const UDP_RATE: u64 = 1 << 20;
+/// Time limit for an answer of the server.
+const ANSWER: Duration = Duration::from_secs(30);
+/// Time for which data may arrive behind the end of a test. The answer waits in the same queues.
+const QUEUED: Duration = Duration::from_secs(60);
+/// Interval of looks at the streams, with a time and with an amount.
+const LOOK: Duration = Duration::from_millis(50);
+const LOOK_AT_AMOUNT: Duration = Duration::from_millis(1);
+/// Time without data after which a test of an amount fails.
+const STALLED: Duration = Duration::from_secs(60);
+
+/// Status of a failure.
+const FAILED: u8 = 1;
+
+fn fail(text: &str) -> ExitCode {
+    err(&format!("iperf3: {text}\n"));
+    ExitCode::from(FAILED)
+}
+
+/// The parameters of a test, apart from the length of datagrams, which the path determines.
+fn parameters(args: &Iperf3Client) -> Parameters {
+    let by_amount = args.bytes.is_some() || args.blocks.is_some();
+    let (rate, burst) = args
+        .rate
+        .unwrap_or(if args.udp { (UDP_RATE, 0) } else { (0, 0) });
+    Parameters {
+        protocol: if args.udp {
+            Protocol::Udp
+        } else {
+            Protocol::Tcp
+        },
+        omit: args.omit,
+        server_affinity: args.common.affinity.1,
+        time: if by_amount {
+            0.0
+        } else {
+            args.time.unwrap_or(TIME)
+        },
+        num: args.bytes.unwrap_or(0),
+        blockcount: args.blocks.unwrap_or(0),
+        mss: args.segment,
+        nodelay: args.no_delay,
+        parallel: args.parallel.max(1),
+        direction: match (args.reverse, args.bidirectional) {
+            (true, _) => StreamDirection::Reverse,
+            (false, true) => StreamDirection::Both,
+            (false, false) => StreamDirection::Forward,
+        },
+        window: args.window,
+        len: args.length.unwrap_or(if args.udp { 0 } else { BLOCK }),
+        bandwidth: rate,
+        fqrate: args.fq_rate,
+        pacing_timer: args.pacing_timer.unwrap_or(1000),
+        burst,
+        tos: args.tos,
+        title: args.title.clone(),
+        extra_data: args.extra_data.clone(),
+        congestion: args.congestion.clone(),
+        get_server_output: args.server_output,
+        counters_64bit: args.counters_64bit,
+        repeating_payload: args.repeating_payload,
+        zerocopy: args.zerocopy,
+        authtoken: None,
+        client_version: VERSION.to_owned(),
+    }
+}
+
+/// Result of a test.
+pub(crate) struct Tested {
+    /// The streams, in the order in which they were opened.
+    pub(crate) infos: Vec<StreamInfo>,
+    /// Time from the first connect of a stream to the last, and until the server was ready.
+    pub(crate) setup: Duration,
+    pub(crate) totals: Option<Totals>,
+    pub(crate) peer: Option<Box<Results>>,
+    /// Text of a failure.
+    pub(crate) error: Option<String>,
+    /// The user stopped the test.
+    pub(crate) interrupted: bool,
+}
+
+impl Tested {
+    /// A test that could not begin.
+    pub(crate) fn failed(error: String) -> Self {
+        Self {
+            infos: Vec::new(),
+            setup: Duration::ZERO,
+            totals: None,
+            peer: None,
+            error: Some(error),
+            interrupted: false,
+        }
+    }
+}
+
+/// Runs a client.
+pub fn run(args: &Iperf3Client) -> ExitCode {
+    if alarm::catch_signals().is_err() {
+        return fail("error - unable to catch signals");
+    }
+    if let Some(cpu) = args.common.affinity.0 {
+        if let Err(error) = process::bind_to_cpu(cpu) {
+            return fail(&format!("error - unable to set CPU affinity: {error}"));
+        }
+    }
+    let writer = match LineWriter::open(&args.common, args.title.as_deref()) {
+        Ok(writer) => writer,
+        Err(text) => return fail(&format!("error - {text}")),
+    };
+    let mut output = Output::new(args, &args.host, writer);
+    let tested = test(args, &mut output);
+    output.last(&tested);
+    if tested.error.is_some() {
+        ExitCode::from(FAILED)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+fn test(args: &Iperf3Client, output: &mut Output) -> Tested {
+    match ClientRun::begin(args, output) {
+        Ok(run) => run.finish(),
+        Err(error) => Tested::failed(error),
+    }
+}
+
+/// A test of a client.
+pub(crate) struct ClientRun<'a> {
+    test: Test<'a>,
+    machine: ClientTest,
+}
+
+impl<'a> ClientRun<'a> {
+    /// Connects to the server.
+    ///
+    /// # Errors
+    /// The text of the failure.
+    pub(crate) fn begin(
+        args: &'a Iperf3Client,
+        observer: &'a mut dyn TestObserver,
+    ) -> Result<Self, String> {
+        let mut parameters = parameters(args);
+        let mut random = [0; 36];
+        netperf_os::system::random(&mut random)
+            .map_err(|error| format!("unable to make a cookie: {error}"))?;
+        let cookie = Cookie::of(&random);
+        observer.connecting(args.common.port.as_deref());
+        let control = connect::control(args)?;
+        let mss = connect::segment_size(&control);
+        if parameters.len == 0 {
+            parameters.len = mss.filter(|_| args.udp).unwrap_or(DATAGRAM).min(65_507);
+        }
+        observer.begins(&parameters, cookie, mss);
+        let mut test = Test {
+            args,
+            observer,
+            control,
+            cookie,
+            run: None,
+            totals: None,
+            peer: None,
+            error: None,
+            end: None,
+            parameters: parameters.clone(),
+            until: clock::now().plus(ANSWER),
+            latest: clock::now().plus(ANSWER),
+            timing: Timing::default(),
+            intervals: 0,
+            interrupted: false,
+        };
+        let mut machine = ClientTest::new(cookie, parameters);
+        test.step(&mut machine, ClientTestInput::Connected);
+        Ok(Self { test, machine })
+    }
+
+    /// Goes on until data moves, or until the test has failed.
+    pub(crate) fn until_data(&mut self) {
+        while self.test.end.is_none() && self.machine.at() != ClientTestState::Runs {
+            self.test.turn(&mut self.machine);
+        }
+    }
+
+    /// Returns true if the server did not take the test because it runs another one, or because it
+    /// closed its listener behind one.
+    pub(crate) const fn is_busy(&self) -> bool {
+        match self.test.end {
+            Some(Err(ClientError::Busy)) => true,
+            Some(Err(ClientError::Closed)) => self.test.run.is_none(),
+            _ => false,
+        }
+    }
+
+    /// Goes on to the end.
+    pub(crate) fn finish(mut self) -> Tested {
+        while self.test.end.is_none() {
+            self.test.turn(&mut self.machine);
+        }
+        self.test.leave()
+    }
+}
+
+/// Moments of a running test.
+#[derive(Debug, Default)]
+struct Timing {
+    /// Set-up of the streams.
+    setup: Duration,
+    /// End of the part that does not count.
+    omitted_until: Option<Moment>,
+    /// End of the next interval.
+    interval_at: Option<Moment>,
+    /// End of the time.
+    over_at: Option<Moment>,
+    /// Bytes at the last look, and when they changed.
+    progress: (u64, Option<Moment>),
+}
+
+struct Test<'a> {
+    args: &'a Iperf3Client,
+    observer: &'a mut dyn TestObserver,
+    control: Socket,
+    cookie: Cookie,
+    parameters: Parameters,
+    run: Option<Run>,
+    totals: Option<(Totals, Vec<StreamInfo>)>,
+    peer: Option<Box<Results>>,
+    /// Why this end failed.
+    error: Option<String>,
+    end: Option<Result<(), ClientError>>,
+    until: Moment,
+    /// The latest deadline of an answer while data still arrives.
+    latest: Moment,
+    timing: Timing,
+    intervals: u32,
+    interrupted: bool,
+}
+
+impl Test<'_> {
+    fn by_amount(&self) -> bool {
+        self.parameters.num > 0 || self.parameters.blockcount > 0
+    }
+
+    /// Waits for the next event and handles it.
+    fn turn(&mut self, machine: &mut ClientTest) {
+        let runs = machine.at() == ClientTestState::Runs;
+        let timing = &self.timing;
+        // Moments of the run are over with it.
+        let moments = if runs {
+            [timing.omitted_until, timing.interval_at, timing.over_at]
+        } else {
+            [Some(self.until), None, None]
+        };
+        let next = moments.into_iter().flatten().map(Moment::left).min();
+        let most = match (runs, self.by_amount()) {
+            (true, true) => LOOK_AT_AMOUNT,
+            (_, _) => LOOK,
+        };
+        let wait = next.unwrap_or(most).min(most);
+        let readable = ready(
+            self.control.as_fd(),
+            Interest::Read,
+            // poll(2) takes whole milliseconds: a shorter wait would be none.
+            wait.max(Duration::from_millis(1)),
+        );
+        if matches!(readable, Ok(true)) {
+            self.read_control(machine);
+        }
+        let interrupted = alarm::stopped_by_user() && !self.observer.takes_signals();
+        if interrupted && self.end.is_none() {
+            self.interrupted = true;
+            self.finish();
+            self.step(machine, ClientTestInput::Interrupted);
+        }
+        if self.end.is_none() {
+            self.tick(machine);
+        }
+    }
+
+    fn read_control(&mut self, machine: &mut ClientTest) {
+        let mut bytes = [0; 16 * 1024];
+        let input = match calls::recv_now(self.control.as_fd(), &mut bytes) {
+            Ok(0) => ClientTestInput::Closed,
+            Ok(count) => ClientTestInput::Bytes(bytes.get(..count).unwrap_or_default()),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted
+                ) =>
+            {
+                return;
+            }
+            Err(_) => ClientTestInput::Closed,
+        };
+        self.step(machine, input);
+    }
+
+    fn step(&mut self, machine: &mut ClientTest, input: ClientTestInput<'_>) {
+        let before = machine.at();
+        let mut effects = std::collections::VecDeque::from(machine.step(input));
+        while let Some(effect) = effects.pop_front() {
+            let next = match effect {
+                ClientTestEffect::Send(bytes) => send_all(&self.control, &bytes)
+                    .err()
+                    .map(|_| ClientTestInput::Closed),
+                ClientTestEffect::OpenStreams => Some(self.open_streams()),
+                ClientTestEffect::Start => {
+                    self.start();
+                    None
+                }
+                ClientTestEffect::Finish => Some(self.measure()),
+                ClientTestEffect::Report(results) => {
+                    self.peer = Some(results);
+                    None
+                }
+                ClientTestEffect::End(end) => {
+                    self.end = Some(end);
+                    None
+                }
+            };
+            if let Some(next) = next {
+                effects.extend(machine.step(next));
+            }
+        }
+        if machine.at() != before {
+            self.until = clock::now().plus(ANSWER);
+            self.latest = self.until.plus(QUEUED);
+        }
+    }
+
+    fn open_streams(&mut self) -> ClientTestInput<'static> {
+        let peer = self.control.peer_addr().ok().and_then(|at| at.as_socket());
+        let before = clock::now();
+        let opened = match peer {
+            Some(peer) => self.open_all(peer),
+            None => Err("control socket has closed unexpectedly".to_owned()),
+        };
+        match opened {
+            Ok(run) => {
+                self.timing.setup = before.elapsed();
+                self.observer.connected(&run, &self.parameters);
+                self.run = Some(run);
+                ClientTestInput::StreamsOpen
+            }
+            Err(error) => {
+                self.error = Some(error);
+                ClientTestInput::Failed
+            }
+        }
+    }
+
+    fn open_all(&self, peer: SocketAddr) -> Result<Run, String> {
+        let mut sockets = Vec::new();
+        for position in 0..self.parameters.streams() {
+            let own_port = self
+                .args
+                .own_port
+                .map(|port| port.wrapping_add(u16::try_from(position).unwrap_or(0)));
+            let own = (self.args, own_port);
+            sockets.push(connect::stream(own, peer, &self.parameters, &self.cookie)?);
+        }
+        Run::prepare(&self.parameters, true, sockets)
+            .map_err(|error| format!("unable to create a new stream: {}", connect::said(&error)))
+    }
+
+    fn start(&mut self) {
+        let Some(run) = &mut self.run else {
+            return;
+        };
+        run.start();
+        let now = clock::now();
+        let omit = Duration::from_secs(self.parameters.omit.into());
+        self.timing.omitted_until = (!omit.is_zero()).then(|| now.plus(omit));
+        self.timing.interval_at = self.interval().map(|interval| now.plus(interval));
+        if !self.by_amount() && self.parameters.time > 0.0 {
+            let time = Duration::try_from_secs_f64(self.parameters.time).unwrap_or_default();
+            self.timing.over_at = Some(now.plus(omit + time));
+        }
+        self.timing.progress = (0, Some(now));
+    }
+
+    fn interval(&self) -> Option<Duration> {
+        let seconds = self.args.common.interval.unwrap_or(INTERVAL);
+        let interval = Duration::try_from_secs_f64(seconds).ok();
+        interval.filter(|interval| !interval.is_zero())
+    }
+
+    /// Does what is due.
+    fn tick(&mut self, machine: &mut ClientTest) {
+        // One reading: what is due at the same moment is done together.
+        let now = clock::now();
+        let over = |moment: Option<Moment>| moment.is_some_and(|at| at <= now);
+        if machine.at() != ClientTestState::Runs {
+            self.wait_for_queued_data(now);
+            if self.until.left().is_zero() {
+                self.step(machine, ClientTestInput::Silent);
+            }
+            return;
+        }
+        if over(self.timing.omitted_until) {
+            self.timing.omitted_until = None;
+            self.row(true);
+            if let Some(run) = &mut self.run {
+                run.counts_from_now();
+            }
+            let interval = self.interval();
+            self.timing.interval_at = interval.map(|interval| clock::now().plus(interval));
+        }
+        let is_over = over(self.timing.over_at) || self.observer.is_enough();
+        if over(self.timing.interval_at) && !is_over {
+            self.row(self.timing.omitted_until.is_some());
+            let interval = self.interval().unwrap_or(LOOK);
+            self.timing.interval_at = self.timing.interval_at.map(|at| at.plus(interval));
+        }
+        let failed = self.run.as_ref().and_then(Run::failed);
+        if is_over
+            || self
+                .run
+                .as_ref()
+                .is_some_and(|run| run.is_over(&self.parameters))
+        {
+            self.end_test(machine, failed);
+        } else {
+            self.watch_progress(machine);
+        }
+    }
+
+    /// Puts off the deadline of an answer while data arrives.
+    fn wait_for_queued_data(&mut self, now: Moment) {
+        let Some(bytes) = self.run.as_ref().map(Run::bytes) else {
+            return;
+        };
+        if bytes != self.timing.progress.0 {
+            self.timing.progress = (bytes, Some(now));
+            self.until = self.until.max(now.plus(ANSWER).min(self.latest));
+        }
+    }
+
+    /// The time or the amount is over, or a stream failed.
+    fn end_test(&mut self, machine: &mut ClientTest, failed: Option<i32>) {
+        if let Some(errno) = failed {
+            // The server may have said why.
+            if matches!(ready(self.control.as_fd(), Interest::Read, LOOK), Ok(true)) {
+                self.read_control(machine);
+            }
+            if self.end.is_none() {
+                let error = std::io::Error::from_raw_os_error(errno);
+                let text = connect::said(&error);
+                self.error = Some(format!("unable to write to stream socket: {text}"));
+                self.step(machine, ClientTestInput::Failed);
+            }
+            return;
+        }
+        self.observer.over();
+        if let Some(run) = &mut self.run {
+            run.stop_sending();
+        }
+        self.step(machine, ClientTestInput::Over);
+    }
+
+    /// Ends the streams and gives their results.
+    fn measure(&mut self) -> ClientTestInput<'static> {
+        self.finish();
+        let udp = self.parameters.protocol == Protocol::Udp;
+        let results = self.totals.as_ref();
+        let results = results.map(|(totals, infos)| totals.results(infos, udp));
+        ClientTestInput::Finished(Box::new(results.unwrap_or_default()))
+    }
+
+    fn watch_progress(&mut self, machine: &mut ClientTest) {
+        let Some(run) = self.run.as_ref().filter(|_| self.by_amount()) else {
+            return;
+        };
+        let (bytes, now) = (run.bytes(), clock::now());
+        let (before, since) = self.timing.progress;
+        if bytes != before {
+            self.timing.progress = (bytes, Some(now));
+        } else if since.is_some_and(|since| now.since(since) > STALLED) {
+            self.step(machine, ClientTestInput::Silent);
+        }
+    }
+
+    fn row(&mut self, omitted: bool) {
+        if let Some(run) = &mut self.run {
+            let interval = run.interval(omitted);
+            self.show(interval);
+        }
+    }
+
+    fn show(&mut self, interval: StreamInterval) {
+        self.observer.interval(interval, self.intervals == 0);
+        self.intervals += 1;
+    }
+
+    /// Ends the streams.
+    fn finish(&mut self) {
+        let Some(run) = &mut self.run else {
+            return;
+        };
+        if self.totals.is_some() || !run.has_begun() {
+            return;
+        }
+        let (last, totals) = run.finish(self.intervals > 0);
+        let infos = run.infos.clone();
+        if let Some(last) = last {
+            self.show(last);
+        }
+        self.totals = Some((totals, infos));
+    }
+
+    fn leave(mut self) -> Tested {
+        let error = match self.end.take() {
+            Some(Ok(())) | None => None,
+            Some(Err(ClientError::Failed)) => self.error.take(),
+            Some(Err(error)) => Some(error.to_string()),
+        };
+        if error.is_some() {
+            self.finish();
+        }
+        let (totals, infos) = self.totals.unzip();
+        Tested {
+            infos: infos.unwrap_or_default(),
+            setup: self.timing.setup,
+            totals,
+            peer: self.peer,
+            error,
+            interrupted: self.interrupted,
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Observers of a test of a client while it runs.
+
+use netperf_wire::iperf3::{Cookie, Parameters};
+
+use netperf_program::iperf3::run::{Run, StreamInterval};
+
+/// Follows a test, and may end it.
+pub(crate) trait TestObserver {
+    /// The control connection is about to be made.
+    fn connecting(&mut self, port: Option<&str>);
+
+    /// The control connection stands.
+    fn begins(&mut self, parameters: &Parameters, cookie: Cookie, mss: Option<u32>);
+
+    /// The streams are open.
+    fn connected(&mut self, run: &Run, parameters: &Parameters);
+
+    /// An interval is over.
+    fn interval(&mut self, interval: StreamInterval, first: bool);
+
+    /// Returns true if the test is to end now, as if its time were over.
+    fn is_enough(&self) -> bool {
+        false
+    }
+
+    /// Returns true if a signal ends the test as the end of its time does.
+    fn takes_signals(&self) -> bool {
+        false
+    }
+
+    /// The senders of the client are about to stop.
+    fn over(&mut self) {}
+}

@@ -1,0 +1,170 @@
+//! Output of a client in the forms of iperf3.
+
+use netperf_cli::iperf3::Iperf3Client;
+use netperf_measure::clock;
+use netperf_os::system;
+use netperf_wire::iperf3::{Cookie, PORT, Parameters, ServerOutput, StreamDirection};
+
+use super::{TestObserver, Tested};
+use netperf_program::iperf3::VERSION;
+use netperf_program::iperf3::json::{Json, TestFacts, http_date};
+use netperf_program::iperf3::lines::LineWriter;
+use netperf_program::iperf3::run::{Run, StreamInterval};
+use netperf_program::iperf3::text::TextView;
+use netperf_program::iperf3::verbose::{described, starting, utilisation, wanted};
+
+/// Output of one test.
+pub(crate) struct Output {
+    json: bool,
+    verbose: bool,
+    stream: bool,
+    writer: LineWriter,
+    letter: Option<char>,
+    host: String,
+    view: Option<TextView>,
+    start: TestFacts,
+    intervals: Vec<StreamInterval>,
+    has_rows: bool,
+}
+
+impl Output {
+    /// The output of a test to a server of this name.
+    pub(crate) fn new(args: &Iperf3Client, host: &str, writer: LineWriter) -> Self {
+        Self {
+            json: args.common.json,
+            stream: args.common.json_stream,
+            verbose: args.common.verbose,
+            writer,
+            letter: args.common.format,
+            host: host.to_owned(),
+            view: None,
+            start: TestFacts::default(),
+            intervals: Vec::new(),
+            has_rows: false,
+        }
+    }
+
+    fn lines(&self, text: &str) {
+        if !self.json {
+            self.writer.lines(text);
+        }
+    }
+
+    fn json<'a>(&'a self, tested: Option<&'a Tested>) -> Json<'a> {
+        Json {
+            start: &self.start,
+            view: self.view.as_ref(),
+            intervals: &self.intervals,
+            totals: tested.and_then(|tested| tested.totals.as_ref()),
+            peer: tested.and_then(|tested| tested.peer.as_deref()),
+            error: None,
+        }
+    }
+
+    /// Prints the results.
+    pub(crate) fn last(&self, tested: &Tested) {
+        let error = match (&tested.error, tested.interrupted) {
+            (Some(error), true) => Some(format!("interrupt - {error}")),
+            (error, _) => error.clone(),
+        };
+        if self.json {
+            let json = Json {
+                error: error.as_deref(),
+                ..self.json(Some(tested))
+            };
+            let text = if self.stream {
+                json.end_events()
+            } else {
+                json.text()
+            };
+            return self.writer.document(&text);
+        }
+        if let (Some(view), Some(totals)) = (&self.view, &tested.totals) {
+            if tested.error.is_none() || self.has_rows {
+                self.lines(&view.last(totals, tested.peer.as_deref()));
+            }
+            if let (true, Some(peer)) = (self.verbose, &tested.peer) {
+                self.lines(&utilisation(view, totals, peer));
+            }
+        }
+        match self.start.output_of(tested.peer.as_deref()) {
+            Some(ServerOutput::Text(text)) => self.lines(&format!("\nServer output:\n{text}\n")),
+            Some(ServerOutput::Json(value)) => {
+                self.lines(&format!("\nServer JSON output:\n{value:#}\n"));
+            }
+            None => {}
+        }
+        match (error, tested.interrupted) {
+            (None, _) => self.lines("\niperf Done.\n"),
+            (Some(error), true) => self.writer.complaint(&error),
+            (Some(error), false) => self.writer.complaint(&format!("error - {error}")),
+        }
+    }
+}
+
+impl TestObserver for Output {
+    fn connecting(&mut self, port: Option<&str>) {
+        self.start.host.clone_from(&self.host);
+        self.start.port = port.and_then(|port| port.parse().ok()).unwrap_or(PORT);
+        let names = system::names();
+        if self.verbose {
+            let name = described(&names);
+            self.lines(&format!("iperf {}\n{name}\n", VERSION));
+        }
+        self.start.system = described(&names);
+    }
+
+    fn begins(&mut self, parameters: &Parameters, cookie: Cookie, mss: Option<u32>) {
+        self.start.since_epoch = clock::since_epoch();
+        self.start.cookie = cookie.text().to_owned();
+        self.start.mss = mss.unwrap_or(0);
+        self.start.parameters = parameters.clone();
+        if self.verbose {
+            let time = http_date(self.start.since_epoch);
+            let mss = self.start.mss;
+            self.lines(&format!("Control connection MSS {mss}\nTime: {time}\n"));
+        }
+        let (host, port) = (&self.host, self.start.port);
+        self.lines(&format!("Connecting to host {host}, port {port}\n"));
+        if self.verbose {
+            self.lines(&wanted(&self.start));
+        }
+        if parameters.direction == StreamDirection::Reverse {
+            let host = &self.host;
+            self.lines(&format!("Reverse mode, remote host {host} is sending\n"));
+        }
+    }
+
+    fn connected(&mut self, run: &Run, parameters: &Parameters) {
+        let view = TextView {
+            client: true,
+            parameters: parameters.clone(),
+            infos: run.infos.clone(),
+            letter: self.letter,
+            verbose: self.verbose,
+        };
+        self.start.buffers = run.buffers;
+        self.lines(&view.connected());
+        if self.verbose {
+            self.lines(&starting(parameters));
+        }
+        self.view = Some(view);
+        if self.stream {
+            self.writer.document(&self.json(None).start_event());
+        }
+    }
+
+    fn interval(&mut self, interval: StreamInterval, first: bool) {
+        if let Some(view) = &self.view {
+            self.lines(&view.interval(&interval, first));
+        }
+        if self.stream {
+            let event = self.json(None).interval_event(&interval);
+            return self.writer.document(&event);
+        }
+        if self.json {
+            self.intervals.push(interval);
+        }
+        self.has_rows = true;
+    }
+}

@@ -1,0 +1,326 @@
+//! The netperf program.
+
+mod asked;
+mod begin;
+#[cfg(feature = "results")]
+mod campaign;
+#[cfg(feature = "results")]
+mod check;
+#[cfg(feature = "results")]
+mod compare;
+mod control;
+mod elsewhere;
+mod facts;
+mod failure;
+#[cfg(feature = "results")]
+mod files;
+#[cfg(feature = "results")]
+mod history;
+mod hosts;
+#[cfg(feature = "results")]
+mod human;
+mod interim;
+pub mod iperf2;
+pub mod iperf3;
+#[cfg(feature = "results")]
+mod itself;
+#[cfg(feature = "results")]
+mod keep;
+mod list;
+#[cfg(test)]
+mod planned;
+mod private;
+#[cfg(feature = "results")]
+mod report;
+mod run;
+mod secure;
+#[cfg(feature = "live")]
+mod show;
+mod stamps;
+#[cfg(feature = "results")]
+mod sweep;
+mod ticker;
+#[cfg(not(all(feature = "results", feature = "live")))]
+mod unbuilt;
+mod until;
+#[cfg(feature = "results")]
+mod versus;
+mod way_out;
+
+#[cfg(not(feature = "results"))]
+use unbuilt::results::{human, keep, subcommand};
+#[cfg(not(feature = "live"))]
+use unbuilt::show;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+#[cfg(feature = "results")]
+use netperf_cli::Subcommand;
+use netperf_cli::{
+    CliEnvironment, CliError, Command, HumanArg, OutputStream, Parsed, RunCommand, UnknownTest,
+    Usage,
+};
+use netperf_measure::clock;
+use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until, Warning};
+use netperf_report::SoFar;
+use netperf_report::document::{RunContext, RunError};
+use netperf_report::format::json;
+use netperf_report::selection::{Listing, all_names};
+use netperf_report::selectors::{is_selector, names};
+
+use netperf_program::key::variable;
+use netperf_program::memory::report_lack_of_memory;
+use netperf_program::output::{self, Failure, out};
+
+/// Runs netperf. `version` is the output of `--version`.
+#[must_use]
+pub fn main(argv: &[OsString], version: &str) -> ExitCode {
+    netperf_os::process::set_name(c"netperf");
+    report_lack_of_memory("netperf");
+    output::unless_lost(run_as_asked(argv, version))
+}
+
+/// Parses a command line.
+fn parsed(argv: &[OsString]) -> Parsed<Command> {
+    let selectors = names();
+    let around = CliEnvironment {
+        read_file: &|path: &Path| std::fs::read_to_string(path),
+        is_selector: &is_selector,
+        selectors: &selectors,
+        dump_tcp_info: environment_has("DUMP_TCP_INFO"),
+    };
+    netperf_cli::netperf_with(argv, &around, human())
+}
+
+/// The output that the environment asks for. Only one value means anything.
+fn human() -> HumanArg {
+    let asked = variable("NETPERF_OUTPUT").is_some_and(|output| output == "human");
+    if asked && cfg!(feature = "results") {
+        HumanArg::ByDefault
+    } else {
+        HumanArg::No
+    }
+}
+
+fn run_as_asked(argv: &[OsString], version: &str) -> ExitCode {
+    if output::has_long_option(argv) || human() != HumanArg::No {
+        output::always_hint();
+    }
+    if let Some(exit) = subcommand(argv) {
+        return exit;
+    }
+    let parsed = parsed(argv);
+    let json = stdout_is_for_json(&parsed.command, argv);
+    output::notices(&parsed.notices, json);
+    let done = match parsed.command {
+        Ok(Command::Run(run)) => return test(*run),
+        Ok(Command::UnknownTest(unknown)) => unknown_test(&unknown),
+        Ok(Command::List(mut asked)) => {
+            secure::give_key(&mut asked.plan).and_then(|()| list::print(&asked))
+        }
+        Ok(Command::ListSelectors { one_per_line }) => {
+            let listing = if output::is_terminal(OutputStream::Stdout) {
+                Listing::Meanings
+            } else if one_per_line {
+                Listing::Lines
+            } else {
+                Listing::Commas
+            };
+            out(&all_names(listing));
+            return ExitCode::FAILURE;
+        }
+        Ok(Command::Usage(usage)) => return output::usage(&with_left_out(usage)),
+        Ok(Command::Version(text)) => {
+            out(&text);
+            return ExitCode::SUCCESS;
+        }
+        Ok(Command::FullVersion) => {
+            out(version);
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => Err(error.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if json => failure.on_stderr().report(),
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Runs a subcommand; `None` if there is none.
+#[cfg(feature = "results")]
+fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
+    let done = match netperf_cli::subcommand(argv)? {
+        Ok(Subcommand::Check(args)) => check::run(&args),
+        Ok(Subcommand::Report(args)) => report::run(&args),
+        Ok(Subcommand::Compare(args)) => compare::run(&args),
+        Ok(Subcommand::Run(args)) => versus::run(&args),
+        Ok(Subcommand::Sweep(args)) => sweep::run(&args),
+        Ok(Subcommand::History(verb, args)) => history::run(verb, &args),
+        Ok(Subcommand::Campaign(verb, args)) => campaign::run(verb, &args),
+        Ok(Subcommand::Usage(usage) | Subcommand::Help(usage)) => {
+            Ok(output::usage(&with_left_out(usage)))
+        }
+        Err(error) => Err(error.into()),
+    };
+    Some(done.unwrap_or_else(|failure| failure.report()))
+}
+
+/// Adds to help what it describes and this build does not have.
+fn with_left_out(mut usage: Usage) -> Usage {
+    for (option, feature, is_built) in [
+        ("--parquet", "parquet", cfg!(feature = "parquet")),
+        ("postgres://", "postgres", cfg!(feature = "postgres")),
+    ] {
+        if !is_built && usage.exit == 0 && usage.text.contains(option) {
+            usage.text.push_str(&format!(
+                "\n{option} is not in this program, which is built without the feature '{feature}'.\n"
+            ));
+        }
+    }
+    usage
+}
+
+#[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
+fn environment_has(name: &str) -> bool {
+    std::env::var_os(name).is_some()
+}
+
+/// Returns true if only JSON may go to standard output.
+fn stdout_is_for_json(command: &Result<Command, CliError>, argv: &[OsString]) -> bool {
+    match command {
+        Ok(Command::Run(run)) => run.report.format.is_json(),
+        Ok(Command::UnknownTest(unknown)) => unknown.json,
+        Ok(Command::List(list)) => list.json,
+        Ok(
+            Command::ListSelectors { .. }
+            | Command::Usage(_)
+            | Command::Version(_)
+            | Command::FullVersion,
+        ) => false,
+        Err(_) => netperf_cli::asks_for_json(argv),
+    }
+}
+
+/// Start time of the program, since 1970.
+#[derive(Clone, Copy)]
+struct RunStart(Duration);
+
+impl RunStart {
+    fn now() -> Self {
+        Self(clock::since_epoch())
+    }
+
+    fn until_now(self) -> Span {
+        Span {
+            started: self.0,
+            ended: clock::since_epoch(),
+        }
+    }
+
+    fn frame(self, run: &RunCommand) -> RunContext<'_> {
+        RunContext {
+            plan: &run.plan,
+            report: &run.report,
+            span: self.until_now(),
+        }
+    }
+}
+
+/// Measurements so far, for the report of a failed run.
+#[derive(Default)]
+struct RunSoFar {
+    iterations: Vec<Iteration>,
+    /// Failure after the report: nothing arrived, or the result was not stored.
+    failure: Option<Failure>,
+    /// Interim results, over all iterations.
+    intervals: Vec<Interim>,
+    /// Latency of operations over all iterations.
+    latency: Option<Latency>,
+    /// Accuracy reached so far (`--until`).
+    until: Option<Until>,
+    /// netperf's end of a failed iteration.
+    partial: Option<Iteration>,
+    /// Settings that are not in force as they were asked for.
+    unmet: Vec<Warning>,
+}
+
+impl RunSoFar {
+    fn so_far(&self) -> SoFar<'_> {
+        SoFar {
+            iterations: &self.iterations,
+            intervals: &self.intervals,
+            latency: self.latency.as_ref(),
+            partial: self.partial.as_ref(),
+        }
+    }
+}
+
+/// Runs a test and reports the result.
+fn test(mut run: RunCommand) -> ExitCode {
+    let begun = RunStart::now();
+    let mut done = RunSoFar::default();
+    let measured = measure(&mut run, begun, &mut done);
+    show::close();
+    let Err(failure) = measured else {
+        let failure = done.failure.as_ref();
+        return failure.map_or(ExitCode::SUCCESS, Failure::report);
+    };
+    let incomplete = netperf_report::incomplete(&run.plan, done.so_far())
+        + &elsewhere::hint(&run.plan, done.partial.as_ref());
+    if run.report.format.is_json() {
+        let failure = failure.on_stderr();
+        let error = RunError {
+            message: failure.stderr.trim_end().to_owned(),
+            exit_status: failure.exit,
+        };
+        out(&json::failure(begun.frame(&run), done.so_far(), error));
+        return failure.and(&incomplete).report();
+    }
+    failure.and(&incomplete).report()
+}
+
+fn measure(run: &mut RunCommand, begun: RunStart, done: &mut RunSoFar) -> Result<(), Failure> {
+    secure::give_key(&mut run.plan)?;
+    let needs = netperf_report::needs(&run.plan, &run.report).map_err(failure::selection)?;
+    run.plan.latency |= needs.latency;
+    draw_seed(&mut run.plan);
+    show::check(run)?;
+    keep::check(run)?;
+    human::check(run)?;
+    done.unmet = asked::before(run)?;
+    run::many::check(&run.plan)?;
+    begin::wait(&mut run.plan)?;
+    done.unmet.extend(run::blocked::settle(run, begun)?);
+    run::trial::settle(run, begun)?;
+    out(&json::start(begun.frame(run)));
+    if run.plan.test.moves_data() {
+        run::test(run, begun, done)
+    } else {
+        run::without_data(run, begun)
+    }
+}
+
+/// Chooses the random seed that the result reports.
+fn draw_seed(plan: &mut TestPlan) {
+    let random = plan.local.rate.as_mut();
+    if let Some(rate) = random.filter(|rate| rate.arrival == Arrival::Poisson) {
+        rate.seed.get_or_insert_with(hosts::random);
+    }
+}
+
+/// Reports an unknown test name, after connecting to netserver as the original does.
+fn unknown_test(unknown: &UnknownTest) -> Result<(), Failure> {
+    if let Some(plan) = &unknown.control {
+        control::establish(plan)?;
+    }
+    Err(Failure {
+        stdout: unknown.text(),
+        hint: unknown.hint(),
+        exit: UnknownTest::EXIT,
+        ..Failure::default()
+    })
+}

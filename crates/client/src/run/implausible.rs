@@ -1,0 +1,95 @@
+//! Results of netserver that cannot be: netperf's own counts contradict them.
+
+use netperf_model::{Iteration, TestPlan, Warning};
+
+/// Factor by which more may arrive than was sent: a network may repeat datagrams.
+const REPEATED: u64 = 2;
+/// Bytes of a connection that buffers at both ends and on the path may hold at the end.
+const HELD: u64 = 256 << 20;
+
+/// Warning about netserver's counts of data that netperf sent.
+pub(super) fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
+    runs.iter().find_map(|run| of_run(plan, run))
+}
+
+/// Warning about responses that came before their requests: rate and latency are then not those
+/// of transactions.
+pub(super) fn unasked(bytes: u64) -> Option<Warning> {
+    (bytes > 0).then(|| {
+        Warning::Implausible(format!(
+            "netserver sent {bytes} bytes that no request asked for: its responses do not wait \
+             for requests, so that its result cannot be right"
+        ))
+    })
+}
+
+fn of_run(plan: &TestPlan, run: &Iteration) -> Option<Warning> {
+    let many = plan.many.as_ref();
+    // Counts of a part of the run do not begin with the same byte at both ends.
+    let is_whole = many.is_none_or(|many| !many.has_margins());
+    let is_bulk = plan.flow.sends && !plan.flow.connects && !plan.flow.counts_transactions();
+    let remote = run.remote.as_ref().filter(|_| is_bulk && is_whole)?;
+    let (sent, received) = (run.local.tally.bytes_sent, remote.tally.bytes_received);
+    let flows = many.map_or(1, |many| u64::from(many.flows));
+    let is_stream = plan.transport.row().reliable && plan.transport.is_connected();
+    let too_many = sent > 0 && received > sent.saturating_mul(REPEATED);
+    let too_few = is_stream && received.saturating_add(HELD.saturating_mul(flows)) < sent;
+    (too_many || too_few).then(|| {
+        Warning::Implausible(format!(
+            "netserver reports {received} bytes received of {sent} bytes sent: its result cannot \
+             be right"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use netperf_model::{EndResult, Tally};
+
+    use super::*;
+    use crate::planned::plan;
+
+    fn is_doubted(words: &str, sent: u64, received: u64) -> bool {
+        let end = |bytes_sent, bytes_received| EndResult {
+            tally: Tally {
+                bytes_sent,
+                bytes_received,
+                ..Tally::default()
+            },
+            ..EndResult::default()
+        };
+        let run = Iteration {
+            elapsed: 1.0,
+            paused: 0.0,
+            local: end(sent, 0),
+            remote: Some(end(0, received)),
+            segment_size: None,
+            cipher: None,
+            tcp: None,
+            many: None,
+            one_way: None,
+        };
+        doubt(&plan(&format!("netperf -H a {words}")), &[run]).is_some()
+    }
+
+    #[test]
+    fn more_than_was_sent_and_less_than_buffers_hold_is_doubted() {
+        let udp = "-t UDP_STREAM";
+        assert!(!is_doubted(udp, 1000, 0) && !is_doubted(udp, 1000, 2000));
+        assert!(is_doubted(udp, 1000, 2001));
+        assert!(!is_doubted(udp, 10 * HELD, 0));
+        let tcp = "-t TCP_STREAM";
+        assert!(!is_doubted(tcp, HELD, 0) && is_doubted(tcp, HELD + 1, 0));
+        assert!(is_doubted(tcp, 1000, 1_000_000));
+        let flows = "-t TCP_STREAM --flows 2";
+        assert!(!is_doubted(flows, 2 * HELD, 0) && is_doubted(flows, 2 * HELD + 1, 0));
+        // Parts of a run, and requests, begin at different times.
+        for words in [
+            "-t TCP_STREAM --flows 2 --warmup 1",
+            "-t TCP_RR",
+            "-t TCP_MAERTS",
+        ] {
+            assert!(!is_doubted(words, 1000, 1_000_000), "{words}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The iterations of a test, as many as it takes, and what they come to.
+
+use std::time::Duration;
+
+use netperf_measure::clock;
+use netperf_measure::confidence::{ConfidenceInput, assess};
+use netperf_model::{
+    Agreed, Confidence, Format, Iteration, Latency, Outcome, TestPlan, Unit, Warning, figures,
+    one_way, rate, unanswered,
+};
+use netperf_os::alarm;
+use netperf_report::document::WarningText;
+use netperf_report::format::json;
+
+use super::session::RESULTS;
+use super::{
+    IterationResult, TestRun, arrivals, doubts, drops, empty, identifier, implausible, trial,
+};
+use crate::{asked, facts, until};
+use netperf_program::output::{Failure, err, out};
+
+impl TestRun<'_> {
+    pub(super) fn iterate(&mut self) -> Result<Outcome, Failure> {
+        let plan = self.plan();
+        let unit = figures::unit_in_force(plan, self.run.report.unit);
+        let mut warnings = std::mem::take(&mut self.done.unmet);
+        loop {
+            let number = self.done.iterations.len() + 1;
+            let IterationResult {
+                agreed,
+                iteration,
+                stopped,
+                discarded,
+                fell_back,
+                held_back,
+                unasked,
+            } = self.once(number)?;
+            for unmet in asked::after(self.run, &agreed, Some(&iteration))? {
+                self.warn(&mut warnings, unmet);
+            }
+            let now = clock::since_epoch();
+            out(&json::iteration(
+                plan,
+                &self.run.report,
+                number,
+                &iteration,
+                now,
+            ));
+            self.done.iterations.push(iteration);
+            if stopped {
+                warnings.push(Warning::EndedEarly);
+            }
+            if discarded && !warnings.contains(&Warning::QueueDiscarded) {
+                warnings.push(Warning::QueueDiscarded);
+            }
+            if fell_back {
+                self.warn(&mut warnings, Warning::FellBackToTcp);
+            }
+            warnings.extend(implausible::unasked(unasked));
+            if let Some(time) = held_back {
+                self.warn(&mut warnings, Warning::Stalled(unread(time)));
+            }
+            let doubtful = self.done.latency.as_ref().is_some_and(Latency::is_doubtful);
+            if doubtful {
+                self.warn(&mut warnings, Warning::ClockWentWrong);
+            }
+            let confidence = confidence(plan, unit, &self.done.iterations);
+            // A signal may have come after the run, too.
+            let stopped = stopped || alarm::stopped_by_user();
+            if stopped || !wants_more(plan, self.done.iterations.len(), confidence.as_ref()) {
+                return Ok(self.outcome(agreed, confidence, stopped, warnings));
+            }
+        }
+    }
+
+    /// Says what is doubtful, once.
+    fn warn(&self, warnings: &mut Vec<Warning>, doubt: Warning) {
+        let doubt = self.named(doubt);
+        if !warnings.contains(&doubt) {
+            if self.tells_doubts() {
+                err(&format!("netperf: {}\n", WarningText::of(&doubt).message));
+            }
+            warnings.push(doubt);
+        }
+    }
+
+    /// A doubt with the name of the peer.
+    fn named(&self, doubt: Warning) -> Warning {
+        match self.plan().peer {
+            Some(peer) => doubt.of_peer(peer),
+            None => doubt,
+        }
+    }
+
+    /// True if doubts go to standard error; a summary for a person has them.
+    fn tells_doubts(&self) -> bool {
+        self.run.report.format != Format::Human
+    }
+
+    /// Result of all iterations, with warnings.
+    fn outcome(
+        &mut self,
+        agreed: Agreed,
+        confidence: Option<Confidence>,
+        stopped: bool,
+        mut warnings: Vec<Warning>,
+    ) -> Outcome {
+        let plan = self.plan();
+        let mut done = std::mem::take(self.done);
+        let remote_host = facts::remote(self.remote_host.take(), &mut done.iterations);
+        let rate = rate::doubts(plan, &done.iterations, done.latency.as_ref());
+        until::settle(plan, done.until.as_mut(), &done.iterations);
+        let imprecise =
+            until::doubt(plan, done.until.as_ref(), &done.iterations).filter(|_| !stopped);
+        let control = self.talk.as_ref().map(|talk| talk.link().fd());
+        let around = empty::Surroundings {
+            stopped,
+            idle: control.is_some_and(empty::is_idle),
+        };
+        let unknown = unknown_result(plan, &done.iterations).filter(|_| stopped);
+        let missing = empty::failure(plan, &self.hosts, &agreed, &done.iterations, around);
+        // Other traffic may have ended with the test.
+        let missing = missing.filter(|_| {
+            let starved = empty::starved(plan, &done.iterations).is_some();
+            !(starved && !stopped && trial::moves_data(self.run, self.begun))
+        });
+        if let Some(why) = missing {
+            // The program reports it as its failure.
+            warnings.push(self.named(Warning::Unheard(why)));
+        } else {
+            // The program reports it as its failure, too.
+            let implausible = implausible::doubt(plan, &done.iterations);
+            warnings.extend(implausible.map(|doubt| self.named(doubt)));
+            let unanswered = unanswered::doubt(plan, &done.iterations);
+            let arrivals = arrivals::doubt(plan, &done.iterations);
+            let starved = empty::starved(plan, &done.iterations);
+            let found = rate.into_iter().chain(unanswered).chain(starved);
+            let dropped = drops::doubt(self.drops.as_ref(), &done.iterations);
+            let unsplit = one_way::doubt(plan, &done.iterations).filter(|_| !stopped);
+            let found = found.chain(imprecise).chain(dropped).chain(unsplit);
+            let found = found.chain(unknown);
+            for doubt in found.chain(arrivals) {
+                self.warn(&mut warnings, doubt);
+            }
+            let of_hosts = doubts::of_hosts(&self.hosts, self.control_local, &done.iterations);
+            if self.tells_doubts() {
+                doubts::show(&of_hosts);
+            }
+            warnings.extend(of_hosts);
+        }
+        Outcome {
+            plan: plan.clone(),
+            hosts: self.hosts.clone(),
+            agreed,
+            latency: done
+                .latency
+                .map(|times| unanswered::measured(plan, &done.iterations, times)),
+            iterations: done.iterations,
+            intervals: done.intervals,
+            confidence,
+            until: done.until,
+            local_host: facts::local(self.facts, &self.hosts),
+            remote_host,
+            peer_version: self.peer_version.take(),
+            uuid: identifier(plan),
+            span: self.begun.until_now(),
+            warnings,
+        }
+    }
+}
+
+/// Warning about a netserver that did not notice the end of an interrupted run in time.
+fn unknown_result(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
+    let last = runs.last();
+    let lacks = last.is_some_and(|run| figures::lacks_result(plan, run));
+    lacks.then(|| {
+        Warning::Imprecise(format!(
+            "netserver's result did not come within {} s of the signal: what arrived there is unknown",
+            RESULTS.as_secs()
+        ))
+    })
+}
+
+/// Text about a netserver that stopped reading.
+fn unread(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    format!(
+        "netserver read nothing in the last {seconds:.1} s of the test: the throughput includes \
+         that time"
+    )
+}
+
+fn confidence(plan: &TestPlan, unit: Unit, runs: &[Iteration]) -> Option<Confidence> {
+    let wanted = plan.confidence.as_ref()?;
+    let all: Vec<figures::Figures> = runs
+        .iter()
+        .map(|run| figures::of_iteration(plan, unit, run))
+        .collect();
+    let column = |pick: fn(&figures::Figures) -> f64| all.iter().map(pick).collect::<Vec<f64>>();
+    let result = column(|figures| figures.throughput);
+    let local_cpu = column(|figures| figures.local_cpu);
+    let remote_cpu = column(|figures| figures.remote_cpu);
+    let series = ConfidenceInput {
+        result: &result,
+        local_cpu: &local_cpu,
+        remote_cpu: &remote_cpu,
+    };
+    Some(assess(wanted, series))
+}
+
+fn wants_more(plan: &TestPlan, done: usize, reached: Option<&Confidence>) -> bool {
+    let (Some(wanted), Some(reached)) = (&plan.confidence, reached) else {
+        return false;
+    };
+    let done = u32::try_from(done).unwrap_or(u32::MAX);
+    done < wanted.min_iterations || (!reached.met && done < wanted.max_iterations)
+}

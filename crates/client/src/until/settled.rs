@@ -1,0 +1,138 @@
+//! The figure of a run that is over: that of the result line, with its interval.
+
+use netperf_model::figures::{self, count, document_unit};
+use netperf_model::{Arrivals, Iteration, Known, TestPlan, Until, UntilEnd, UntilPlan};
+use netperf_stats::until::{Wanted, look};
+
+use super::feed::known_of;
+
+/// Ratio of the half width to the requested one above which the request was not met: the run
+/// ends before its figure is known.
+const TOLERANCE: f64 = 1.25;
+
+/// Replaces the mean that was judged by the figure of the result line. The interval includes the
+/// distance of the two. Datagrams are judged by what arrived, if netserver has samples of it.
+pub(crate) fn settle(plan: &TestPlan, found: Option<&mut Until>, runs: &[Iteration]) {
+    let (Some(wanted), Some(found), Some(run)) = (&plan.until, found, runs.last()) else {
+        return;
+    };
+    if let Some(arrived) = arrived(plan, wanted, run) {
+        found.throughput = Some(arrived);
+    }
+    let work = figures::work(plan, document_unit(plan), run);
+    let rate = work.map_or(0.0, |(work, seconds)| work / seconds);
+    let Some(known) = &mut found.throughput else {
+        return;
+    };
+    if !rate.is_finite() || rate <= 0.0 {
+        return;
+    }
+    known.half_width += (known.value - rate).abs();
+    known.value = rate;
+    let met = known.half_width <= wanted.precision * rate * TOLERANCE;
+    if found.end == UntilEnd::Reached && !met {
+        found.end = UntilEnd::TooNoisy;
+    }
+}
+
+/// True if netperf sends datagrams and nothing answers them.
+fn sends_datagrams(plan: &TestPlan) -> bool {
+    let flow = &plan.flow;
+    let one_way = flow.sends && !flow.counts_transactions() && flow.duplex.is_none();
+    one_way && !plan.transport.row().reliable
+}
+
+/// The rate at which datagrams arrived, bytes per second. `None` without enough samples.
+fn arrived(plan: &TestPlan, wanted: &UntilPlan, run: &Iteration) -> Option<Known> {
+    let remote = run.remote.as_ref().filter(|_| sends_datagrams(plan))?;
+    let values = rates(remote.arrivals.as_ref()?);
+    let wanted = Wanted {
+        precision: wanted.precision,
+        level: wanted.level,
+    };
+    look(&values, wanted).estimate.map(known_of)
+}
+
+/// Bytes per second in intervals of equal length between the first and the last sample.
+fn rates(arrivals: &Arrivals) -> Vec<f64> {
+    // Nothing arrives while the test is set up, and after its end.
+    let samples = arrivals.samples.as_slice();
+    let total = samples.last().map_or(0, |last| last.bytes);
+    let begin = samples.partition_point(|sample| sample.bytes == 0);
+    let end = samples.partition_point(|sample| sample.bytes < total);
+    let samples = samples.get(begin..=end).unwrap_or_default();
+    let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
+        return Vec::new();
+    };
+    let intervals = samples.len() - 1;
+    let length =
+        count(last.nanos.saturating_sub(first.nanos)) / netperf_stats::moments::count(intervals);
+    let at = |index: usize| {
+        let then = count(first.nanos) + length * netperf_stats::moments::count(index);
+        let behind = samples.partition_point(|sample| count(sample.nanos) <= then);
+        let before = samples.get(behind.saturating_sub(1)).unwrap_or(first);
+        let after = samples.get(behind).unwrap_or(last);
+        let gap = count(after.nanos.saturating_sub(before.nanos)).max(1.0);
+        let share = ((then - count(before.nanos)) / gap).clamp(0.0, 1.0);
+        count(before.bytes) + count(after.bytes.saturating_sub(before.bytes)) * share
+    };
+    let ends: Vec<f64> = (0..=intervals).map(at).collect();
+    let rate = |pair: &[f64]| match pair {
+        [from, to] => (to - from) * 1e9 / length,
+        _ => 0.0,
+    };
+    ends.windows(2).map(rate).collect()
+}
+
+/// Warning for datagrams without samples of what arrived, if the share that did not arrive exceeds
+/// the precision.
+pub(super) fn lost(plan: &TestPlan, wanted: &UntilPlan, run: &Iteration) -> Option<String> {
+    let remote = run.remote.as_ref().filter(|_| sends_datagrams(plan))?;
+    if arrived(plan, wanted, run).is_some() {
+        return None;
+    }
+    let sent = run.local.tally.bytes_sent;
+    let share = count(sent.saturating_sub(remote.tally.bytes_received)) / count(sent.max(1));
+    (share > wanted.precision).then(|| {
+        let lost = netperf_report::percent(share);
+        format!(
+            "--until judged what was sent, of which {lost} did not arrive: how precisely the \
+             throughput of the rest is known is unknown"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netperf_model::ArrivalSample;
+
+    fn arrivals(samples: &[(u64, u64)]) -> Arrivals {
+        let sample = |&(nanos, bytes)| ArrivalSample { nanos, bytes };
+        Arrivals {
+            samples: samples.iter().map(sample).collect(),
+        }
+    }
+
+    #[test]
+    fn samples_become_rates_of_equal_intervals_without_the_time_around_them() {
+        let second = 1_000_000_000;
+        // Set-up, four intervals with a late sample between them, and silence.
+        let samples = [
+            (0, 0),
+            (second, 100),
+            (2 * second, 200),
+            (4 * second, 400),
+            (5 * second, 500),
+            (9 * second, 500),
+        ];
+        let rates = rates(&arrivals(&samples));
+        assert_eq!(rates.len(), 3);
+        assert!(
+            rates.iter().all(|rate| (rate - 100.0).abs() < 1e-6),
+            "{rates:?}"
+        );
+        assert!(super::rates(&arrivals(&[])).is_empty());
+        assert!(super::rates(&arrivals(&[(0, 0), (second, 0)])).is_empty());
+    }
+}

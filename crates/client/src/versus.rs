@@ -1,0 +1,378 @@
+//! `netperf run`: configurations in turn, compared pair by pair.
+
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::ExitCode;
+
+use netperf_campaign::sweep::Parameter;
+use netperf_campaign::{Design, Set};
+use netperf_cli::{CliError, Command, CompareArgs, RunCommand};
+use netperf_model::figures::unit_in_force;
+use netperf_model::in_force::UNTOLD;
+use netperf_model::{TestId, UnitKind, rate};
+use netperf_os::signals::{self, Signal, Signals};
+use netperf_web::Record;
+use serde_json::Value;
+
+use super::itself::RunRemarks;
+use super::{compare, itself};
+use netperf_program::output::{Failure, INVALID, UNSUPPORTED, err, system_text};
+
+/// Default number of runs of each configuration; the simulation of the statistics uses the same
+/// number.
+const PAIRS: u32 = 20;
+
+fn failure(exit: u8, problem: impl Display) -> Failure {
+    Failure::stderr(exit, format_args!("netperf run: {problem}"))
+}
+
+fn io_failure(what: &str, error: &std::io::Error) -> Failure {
+    failure(INVALID, format_args!("{what}: {}", system_text(error)))
+}
+
+/// Names of the configurations in result files.
+const SIDES: std::ops::RangeInclusive<char> = 'a'..='z';
+
+/// A configuration.
+struct RunSide {
+    /// Its name in reports.
+    name: String,
+    /// Its command line.
+    words: Vec<String>,
+}
+
+/// Runs `netperf run`.
+pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
+    let sides = sides(args)?;
+    comparable(&sides, args.vary.as_deref())?;
+    if let Some(folder) = &args.keep {
+        empty(folder)?;
+    }
+    // An interrupted run ends with what it has, and so does the comparison.
+    let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
+        .map_err(|error| io_failure("signals", &error))?;
+    let (sets, warnings) = pairs(args, &sides, &signals)?;
+    compare::show(&sets, args, Design::Paired, &warnings).map_err(|error| failure(INVALID, error))
+}
+
+/// The configurations: two command lines, or one with several values of an option.
+fn sides(args: &CompareArgs) -> Result<Vec<RunSide>, Failure> {
+    let Some(vary) = &args.vary else {
+        let side = |words: &Vec<String>| RunSide {
+            name: netperf_web::escape::line(&netperf_cli::masked_words(words).join(" ")),
+            words: words.clone(),
+        };
+        return Ok(vec![side(&args.first), side(&args.second)]);
+    };
+    let wrong = |why: String| {
+        let why = netperf_web::escape::line(&why);
+        failure(INVALID, format_args!("--vary {vary}: {why}"))
+    };
+    let parameter = Parameter::read("--vary", vary).map_err(|error| failure(INVALID, error))?;
+    let most = SIDES.count();
+    if !(2..=most).contains(&parameter.values.len()) {
+        return Err(wrong(format!("give 2 to {most} different values")));
+    }
+    let name = &parameter.name;
+    // The command may be incomplete without the value.
+    let test = planned(&args.first).ok().flatten();
+    let test = test.map_or(TestId::TcpStream, |run| run.plan.test);
+    let side = |value: &String| {
+        let words = netperf_cli::varied(&args.first, name, value, test).map_err(wrong)?;
+        let name = netperf_web::escape::line(&format!("{name}={value}"));
+        Ok(RunSide { name, words })
+    };
+    parameter.values.iter().map(side).collect()
+}
+
+/// Refuses configurations whose figures mean different things, and values of an option that make
+/// the same test, before the first run.
+fn comparable(sides: &[RunSide], vary: Option<&str>) -> Result<(), Failure> {
+    let mut tests = Vec::new();
+    for side in sides {
+        let test = planned(&side.words).map_err(|error| {
+            let why = error.to_string();
+            let first = netperf_web::escape::line(why.lines().next().unwrap_or_default());
+            failure(INVALID, format_args!("{}: {first}", side.name))
+        })?;
+        // The run of a side that is no test reports it.
+        tests.extend(test.map(|test| (side, test)));
+    }
+    let mut tests = tests.into_iter();
+    let Some((one, first)) = tests.next() else {
+        return Ok(());
+    };
+    for (side, other) in tests {
+        let differs = meaning(&first).into_iter().zip(meaning(&other));
+        if let Some((a, b)) = differs.into_iter().find(|(a, b)| a != b) {
+            let line = format!("the figures of the two sides cannot be compared: {a} and {b}");
+            return Err(failure(INVALID, line));
+        }
+        let is_same = first.plan == other.plan && first.auto_one_port == other.auto_one_port;
+        if vary.is_some() && is_same {
+            let line = format!(
+                "{} and {} make the same test; is the option also in the command?",
+                one.name, side.name
+            );
+            return Err(failure(INVALID, line));
+        }
+    }
+    Ok(())
+}
+
+/// The test that these words run; `None` if they run none.
+///
+/// # Errors
+/// When an option or a value is wrong.
+pub(super) fn planned(words: &[String]) -> Result<Option<Box<RunCommand>>, CliError> {
+    let words = ["netperf", "--json"]
+        .into_iter()
+        .chain(words.iter().map(String::as_str));
+    let argv: Vec<OsString> = words.map(OsString::from).collect();
+    let command = super::parsed(&argv).command?;
+    Ok(if let Command::Run(run) = command {
+        Some(run)
+    } else {
+        None
+    })
+}
+
+/// The meaning of a run's figures, in words: its test, the direction of its data, what is
+/// counted, and the time from which latency counts.
+fn meaning(run: &RunCommand) -> [String; 4] {
+    let plan = &run.plan;
+    let counted = match unit_in_force(plan, run.report.unit).kind() {
+        UnitKind::Transactions => "transactions per second",
+        UnitKind::Data if plan.transport.row().reliable => "throughput",
+        UnitKind::Data => "throughput of datagrams",
+    };
+    let paced = match rate::asked(plan) {
+        Some(_) => "a test with --rate",
+        None => "one without",
+    };
+    [
+        format!("test {}", plan.test.row().name),
+        format!("direction {}", plan.flow.label()),
+        counted.to_owned(),
+        paced.to_owned(),
+    ]
+}
+
+/// A folder for the results, without those of another comparison: a mixture of both would
+/// be compared some day.
+fn empty(folder: &Path) -> Result<(), Failure> {
+    let name = folder.to_string_lossy();
+    let failed = |error| io_failure(&name, &error);
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let file = entry.map_err(failed)?.file_name();
+        let file = file.to_string_lossy();
+        if file.ends_with(".json")
+            && SIDES
+                .into_iter()
+                .any(|side| file.starts_with(&format!("{side}-")))
+        {
+            let name = netperf_web::escape::line(&name);
+            let line = format!("{name} has results already; give another folder to --keep");
+            return Err(failure(INVALID, line));
+        }
+    }
+    Ok(())
+}
+
+/// Makes the pairs, or as many runs of every further configuration; an interrupted round counts
+/// no more. Also returns the warnings of the runs, each once.
+fn pairs(
+    args: &CompareArgs,
+    sides: &[RunSide],
+    signals: &Signals,
+) -> Result<(Vec<Set>, Vec<String>), Failure> {
+    let set = |side: &RunSide| Set {
+        name: side.name.clone(),
+        runs: Vec::new(),
+    };
+    let mut sets: Vec<Set> = sides.iter().map(set).collect();
+    let wanted = args.pairs.unwrap_or(PAIRS);
+    let mut remarks = RunRemarks::default();
+    let mut warnings = Vec::new();
+    for pair in 1..=wanted {
+        let Some(round) = round(args, sides, pair, signals)? else {
+            let line = if pair > 1 && std::io::stderr().is_terminal() {
+                "\n"
+            } else {
+                ""
+            };
+            err(&format!(
+                "{line}netperf run: interrupted after {} of {wanted} pairs\n",
+                pair - 1
+            ));
+            break;
+        };
+        for ((set, side), (run, stderr)) in sets.iter_mut().zip(sides).zip(round) {
+            set.runs.push(run);
+            for line in remarks.new_of(&stderr) {
+                let line = format!("{}, run {pair}: {line}", side.name);
+                err(&format!("netperf run: {line}\n"));
+                warnings.push(line);
+            }
+        }
+        progress(pair, wanted);
+    }
+    Ok((sets, warnings))
+}
+
+/// The result of a run, and what it printed on standard error.
+type Told = (Record, Vec<u8>);
+
+/// One run of each side, and what it printed on standard error; none when a signal came meanwhile,
+/// and then no further run is begun.
+fn round(
+    args: &CompareArgs,
+    sides: &[RunSide],
+    pair: u32,
+    signals: &Signals,
+) -> Result<Option<Vec<Told>>, Failure> {
+    let mut done = Vec::new();
+    for (letter, side) in SIDES.zip(sides) {
+        let name = format!("{letter}-{pair:03}");
+        // A signal to the process group also ends the current run, which is neither a failure
+        // nor a result.
+        let which = format!("{}, run {pair}", side.name);
+        let document = one(args, (&name, &which), &side.words);
+        if signals.next().is_some() {
+            return Ok(None);
+        }
+        done.push((name, document?));
+    }
+    for (name, (document, _)) in &done {
+        keep(args, name, document)?;
+    }
+    let records = done
+        .into_iter()
+        .map(|(name, (document, stderr))| Ok((read(&name, &document)?, stderr)));
+    records.collect::<Result<_, _>>().map(Some)
+}
+
+/// Progress, if standard error is a terminal.
+fn progress(done: u32, wanted: u32) {
+    if std::io::stderr().is_terminal() {
+        let end = if done == wanted { "\n" } else { "" };
+        err(&format!("\r{done} of {wanted} pairs{end}"));
+    }
+}
+
+/// One run of this very program: its document, and what it printed on standard error. It has a name
+/// in files and one in messages.
+fn one(
+    args: &CompareArgs,
+    (name, which): (&str, &str),
+    words: &[String],
+) -> Result<(Vec<u8>, Vec<u8>), Failure> {
+    let finished = itself::run(words).map_err(|error| io_failure("netperf", &error))?;
+    if finished.status.success() {
+        return match substituted(&finished.stdout) {
+            Some(what) => {
+                keep(args, name, &finished.stdout)?;
+                let line = format!("{which}: not the test that was asked for: {what}");
+                Err(failure(UNSUPPORTED, line))
+            }
+            None => Ok((finished.stdout, finished.stderr)),
+        };
+    }
+    keep(args, name, &finished.stdout)?;
+    let said = String::from_utf8_lossy(&finished.stderr);
+    let exit = finished
+        .status
+        .code()
+        .and_then(|code| u8::try_from(code).ok());
+    let line = format!("{which} failed: {}", said.trim_end());
+    Err(failure(exit.unwrap_or(INVALID), line))
+}
+
+/// A setting of a run that is known to differ from the one that was asked for. Such a run belongs
+/// to no configuration of a comparison.
+fn substituted(document: &[u8]) -> Option<String> {
+    let document: Value = serde_json::from_slice(document).ok()?;
+    let warnings = document["warnings"].as_array()?.iter();
+    let messages = warnings
+        .filter(|warning| warning["code"] == "not_as_asked")
+        .filter_map(|warning| warning["message"].as_str());
+    let mut known = messages.filter(|message| !message.ends_with(UNTOLD));
+    known.next().map(str::to_owned)
+}
+
+fn keep(args: &CompareArgs, name: &str, document: &[u8]) -> Result<(), Failure> {
+    let Some(folder) = &args.keep else {
+        return Ok(());
+    };
+    let path = folder.join(format!("{name}.json"));
+    std::fs::write(&path, document).map_err(|error| io_failure(&path.to_string_lossy(), &error))
+}
+
+fn read(name: &str, document: &[u8]) -> Result<Record, Failure> {
+    netperf_web::read(name, document).map_err(|error| failure(INVALID, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn differ(first: &str, second: &str) -> Option<(String, String)> {
+        let words = |line: &str| {
+            line.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let of = |line| meaning(&planned(&words(line)).unwrap().expect("a test"));
+        let (first, second) = (of(first), of(second));
+        first.into_iter().zip(second).find(|(a, b)| a != b)
+    }
+
+    #[test]
+    fn sides_whose_figures_mean_different_things_differ() {
+        for (first, second, a, b) in [
+            ("-t TCP_RR", "-t TCP_CRR", "test TCP_RR", "test TCP_CRR"),
+            (
+                "-t OMNI -- -d send",
+                "-t OMNI -- -d recv",
+                "direction Send",
+                "direction Receive",
+            ),
+            (
+                "-t TCP_RR",
+                "-t TCP_RR -f m",
+                "transactions per second",
+                "throughput",
+            ),
+            (
+                "-t OMNI",
+                "-t OMNI -- -T udp",
+                "throughput",
+                "throughput of datagrams",
+            ),
+            (
+                "-t TCP_RR --rate 1k",
+                "-t TCP_RR",
+                "a test with --rate",
+                "one without",
+            ),
+        ] {
+            let found = differ(first, second).expect("a difference");
+            assert_eq!(found, (a.to_owned(), b.to_owned()));
+        }
+    }
+
+    #[test]
+    fn sides_that_differ_in_settings_mean_the_same() {
+        for (first, second) in [
+            ("-t TCP_RR", "-t TCP_RR -- -r 100,100"),
+            ("-t TCP_STREAM -f m", "-t TCP_STREAM -f g --flows 4"),
+            ("-t TCP_RR --rate 1k", "-t TCP_RR --rate 2k"),
+            ("-t TCP_STREAM", "-t TCP_STREAM -- -K reno"),
+        ] {
+            assert_eq!(differ(first, second), None);
+        }
+    }
+}

@@ -1,0 +1,595 @@
+//! Accept loop. Holds a connection until its first message is complete, then starts a session
+//! process.
+//!
+//! A single thread that never blocks on a client. Pending connections, processes and their
+//! lifetimes are all bounded, so that unauthenticated clients cannot exhaust resources.
+
+mod campaign;
+mod grants;
+mod incoming;
+mod input;
+mod iperf2;
+mod unproven;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::{self, Read as _};
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
+use netperf_measure::clock::{self, Moment};
+use netperf_model::{Denied, Require};
+use netperf_os::signals::{self, Signal, Signals};
+use netperf_os::{Socket, process};
+use netperf_session::server::PASSPHRASE;
+use netperf_transport::registry;
+
+pub(super) use self::grants::leaves_seats;
+use super::admission::Admission;
+use super::agent::AgentProcess;
+use super::iperf2::{DatagramWorker, Iperf2Sockets};
+use super::iperf3::{Iperf3Port, Iperf3Sockets};
+use super::log::ServerLog;
+use super::metrics::{Gauges, Metrics};
+use super::metrics_server::MetricsServer;
+use super::one_port::DataArrivals;
+use super::pending::{self, PendingConnection, PendingConnections, WaitLimits};
+use super::poller::{PollEvent, PollToken, ServerPoller};
+use super::proofs::{PROOF_TIME, ProofPool};
+use super::root_files::{self, RootFiles};
+use super::sandbox::Means;
+use super::session;
+use super::session_log::{ProcessEnd, SessionLog};
+use super::session_process::SessionProcess;
+use super::start_rates::StartRates;
+use super::supervisor::Supervisor;
+use netperf_program::key;
+
+/// Pause after accept(2) fails for lack of descriptors or memory.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Longest wait of epoll_wait(2); nothing depends on it.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+/// Largest number of concurrent sessions; further clients wait.
+pub(super) const MOST_SESSIONS: usize = 1000;
+/// Largest number of pending connections.
+const MOST_WAITING: usize = 4096;
+/// Descriptors reserved for listeners, pipes and standard streams.
+const DESCRIPTORS_KEPT: u64 = 2 * MOST_SESSIONS as u64 / 8;
+
+/// State of the listener.
+#[derive(Debug)]
+pub(super) struct AcceptLoop {
+    /// Original command line, for reading the configuration file again.
+    argv: Vec<OsString>,
+    pub(super) args: ServerArgs,
+    /// Those of netperf, then those of iperf 2.
+    listeners: Vec<Socket>,
+    /// Number of those of netperf.
+    of_netperf: usize,
+    /// Processes that serve datagrams of iperf 2.
+    datagram_workers: Vec<DatagramWorker>,
+    signals: Signals,
+    pub(super) poller: ServerPoller,
+    pending: PendingConnections,
+    most_waiting: usize,
+    pub(super) sessions: Vec<SessionProcess>,
+    proofs: ProofPool,
+    starts: StartRates,
+    /// Number of sessions started.
+    pub(super) started: u64,
+    pub(super) admission: Admission,
+    pub(super) log: ServerLog,
+    metrics: Metrics,
+    metrics_server: Option<MetricsServer>,
+    data_arrivals: DataArrivals,
+    pub(super) iperf3: Iperf3Port,
+    /// Opens files of root, where netserver has changed to another user.
+    root_files: Option<RootFiles>,
+    /// The agent of campaigns.
+    agent: Option<AgentProcess>,
+    /// accept(2) is suspended until then.
+    paused: Option<Moment>,
+    /// Deadline for running sessions after a termination signal.
+    draining: Option<Moment>,
+    /// Standard input has ended, and netserver ends with it.
+    input_ended: bool,
+}
+
+impl AcceptLoop {
+    /// Prepares the listeners.
+    ///
+    /// # Errors
+    /// When signals cannot be watched or a listener cannot be made non-blocking.
+    pub(super) fn open(
+        argv: &[OsString],
+        args: &ServerArgs,
+        (mut listeners, of_iperf3, iperf2): (Vec<Socket>, Iperf3Sockets, Iperf2Sockets),
+        (log, metrics_server): (ServerLog, Option<MetricsServer>),
+        (root_files, agent): (Option<RootFiles>, Option<AgentProcess>),
+    ) -> io::Result<Self> {
+        let poller = ServerPoller::new()?;
+        let data_arrivals = DataArrivals::open(&listeners, args.one_port(), &poller)?;
+        let of_netperf = listeners.len();
+        listeners.extend(iperf2.listeners);
+        for (number, listener) in (0..).zip(&listeners) {
+            // A connection that is closed before accept(2) must not block the loop.
+            listener.set_nonblocking(true)?;
+            pending::wake_on_first_word(listener);
+            poller.watch(listener.as_fd(), PollToken::Listener(number))?;
+        }
+        // With `-f` the session runs in this process, so a termination signal ends both at
+        // once.
+        let watched: &[Signal] = if args.no_fork {
+            &[Signal::HangUp]
+        } else {
+            &[Signal::Terminate, Signal::HangUp, Signal::Child]
+        };
+        let signals = signals::watch(watched)?;
+        poller.watch(signals.as_fd(), PollToken::Signals)?;
+        if let Some(metrics_server) = &metrics_server {
+            metrics_server.register(&poller)?;
+        }
+        let iperf3 = Iperf3Port::watch(of_iperf3, &poller)?;
+        if let Some(agent) = &agent {
+            poller.watch(agent.fd(), PollToken::Agent)?;
+        }
+        if args.agent.exit_on_eof {
+            input::watch(&poller)?;
+        }
+        let descriptors = process::raise_open_files().unwrap_or(1024);
+        let space = usize::try_from(descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2);
+        Ok(Self {
+            argv: argv.to_vec(),
+            args: args.clone(),
+            listeners,
+            of_netperf,
+            datagram_workers: iperf2
+                .datagrams
+                .into_iter()
+                .map(DatagramWorker::new)
+                .collect(),
+            signals,
+            poller,
+            pending: PendingConnections::default(),
+            most_waiting: space.unwrap_or(MOST_WAITING).clamp(1, MOST_WAITING),
+            sessions: Vec::new(),
+            proofs: ProofPool::default(),
+            starts: StartRates::default(),
+            started: 0,
+            admission: Admission::new(args.policy()),
+            log,
+            metrics: Metrics::default(),
+            metrics_server,
+            data_arrivals,
+            iperf3,
+            root_files,
+            agent,
+            paused: None,
+            draining: None,
+            input_ended: false,
+        })
+    }
+
+    /// Serves until a signal ends it.
+    pub(super) fn serve(mut self, supervisor: &Supervisor) -> ExitCode {
+        self.look_at_host();
+        let sandbox = match self.args.operations.sandbox {
+            _ if self.args.no_fork => "off: all sessions are in this process".to_owned(),
+            SandboxArg::Off => "off".to_owned(),
+            SandboxArg::Auto | SandboxArg::Require => Means::find().described(),
+        };
+        let fields = [
+            ("port", self.ports().into()),
+            ("sandbox", sandbox.into()),
+            ("one_port", self.one_port().label().into()),
+        ];
+        self.log.say(LogLevel::Info, "listening", &fields);
+        self.log_iperf3();
+        loop {
+            match self.poller.wait(self.next_timeout()) {
+                Ok(events) => self.act(&events, supervisor),
+                // The kernel has no memory: try again later.
+                Err(error) => {
+                    self.complain("poll", &error);
+                    std::thread::sleep(ACCEPT_PAUSE);
+                }
+            }
+            self.expire();
+            if self.is_over() {
+                let lost = [("lines_lost", self.log.lost().into())];
+                self.log.say(LogLevel::Info, "stopped", &lost);
+                if !self.input_ended {
+                    signals::end_of(Signal::Terminate);
+                }
+                return ExitCode::SUCCESS;
+            }
+        }
+    }
+
+    /// Ports of the listeners, which a supervisor may have chosen.
+    fn ports(&self) -> String {
+        let at = |listener: &Socket| listener.local_addr().ok()?.as_socket();
+        let ports = self.listeners.iter().filter_map(at);
+        let ports: BTreeSet<u16> = ports.map(|at| at.port()).collect();
+        let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+        ports.join(",")
+    }
+
+    /// Time until the next scheduled action.
+    fn next_timeout(&self) -> Duration {
+        let moments = [
+            self.paused,
+            self.draining,
+            self.pending.next(self.wait_limits()),
+            self.metrics_server.as_ref().and_then(MetricsServer::until),
+            self.admission.next(),
+            self.data_arrivals.next(),
+            self.iperf3.next(),
+            self.next_proof(),
+            self.next_worker(),
+        ];
+        let next = moments.into_iter().flatten().min();
+        next.map_or(LONGEST_WAIT, Moment::left)
+    }
+
+    /// Time limits of pending connections.
+    fn wait_limits(&self) -> WaitLimits {
+        let idle_time = self.admission.policy().limits.idle_time;
+        let silent = if self.args.require() == Require::None {
+            idle_time
+        } else {
+            PASSPHRASE
+        };
+        WaitLimits {
+            silent,
+            place: if self.args.require() == Require::Key {
+                PROOF_TIME
+            } else {
+                idle_time
+            },
+        }
+    }
+
+    /// Handles the events of one round.
+    fn act(&mut self, events: &[PollEvent], supervisor: &Supervisor) {
+        let is_ready = |wanted: PollToken| events.iter().any(|event| event.token == wanted);
+        for PollEvent { token, ended } in events {
+            match *token {
+                PollToken::Session(number) => self.read(number),
+                PollToken::PendingConnection(number) => {
+                    if let Some(one) = self.pending.take(number) {
+                        self.hear(one, *ended);
+                    }
+                }
+                PollToken::ArrivingData(number) => {
+                    let unclaimed = self.data_arrivals.hear(number, *ended, &self.poller);
+                    self.log_unclaimed(unclaimed);
+                }
+                PollToken::Listener(number) => self.accept_from(number),
+                PollToken::Iperf3Listener(number) => self.accept_iperf3(number),
+                PollToken::Iperf3Connection(number) => self.hear_iperf3(number, *ended),
+                PollToken::Iperf3Session(number) => self.iperf3.hear_session(number, &self.poller),
+                PollToken::Iperf3Datagrams => self.iperf3.read_words(),
+                PollToken::Iperf2Datagrams(number) => self.read_worker(number),
+                PollToken::Signals
+                | PollToken::MetricsServer
+                | PollToken::Refused
+                | PollToken::Handoffs
+                | PollToken::Agent
+                | PollToken::Input
+                | PollToken::Probes => {}
+            }
+        }
+        if is_ready(PollToken::Handoffs) {
+            self.data_arrivals.read_handoffs();
+        }
+        if is_ready(PollToken::Input) {
+            self.hear_input();
+        }
+        if is_ready(PollToken::Agent) {
+            self.hear_agent();
+        }
+        if is_ready(PollToken::Probes) {
+            self.answer_probes();
+        }
+        if is_ready(PollToken::MetricsServer) {
+            self.answer();
+        }
+        if is_ready(PollToken::Refused) {
+            self.admission.look(&self.poller);
+        }
+        if is_ready(PollToken::Signals) {
+            while let Some(signal) = self.signals.next() {
+                self.obey(signal);
+                if self.draining.is_some() {
+                    supervisor.tell("STOPPING=1\nSTATUS=sessions may finish");
+                }
+            }
+        }
+    }
+
+    /// Reads records of a session, up to a limit per round.
+    fn read(&mut self, number: u64) {
+        let mut sessions = self.sessions.iter_mut();
+        let Some(session) = sessions.find(|one| one.number == number) else {
+            return;
+        };
+        let more = session.read();
+        let asks = session.asks();
+        if let Some(fd) = session.fd().filter(|_| more) {
+            // Re-arms the event for the rest. On failure it is read at the end of the session.
+            let _late = self.poller.change_token(fd, PollToken::Session(number));
+        }
+        if let Some(asked) = asks {
+            self.grant(number, asked);
+        }
+    }
+
+    /// Answers HTTP requests.
+    fn answer(&mut self) {
+        let now = Gauges {
+            sessions: self.sessions.len(),
+            waiting: self.pending.len(),
+            draining: self.draining.is_some(),
+            lines_lost: self.log.lost(),
+        };
+        let Some(metrics_server) = &mut self.metrics_server else {
+            return;
+        };
+        metrics_server.serve(&self.poller, |path| match path {
+            "/metrics" => ("200 OK", self.metrics.text(now)),
+            "/health" if now.draining => ("503 Service Unavailable", "draining\n".to_owned()),
+            "/health" => ("200 OK", "serving\n".to_owned()),
+            _ => ("404 Not Found", "/metrics or /health\n".to_owned()),
+        });
+    }
+
+    /// Serves a session in this process. A panic ends the session, not the server.
+    fn serve_here(&mut self, control: Socket, peer: String) {
+        let mut session_log = SessionLog::new(peer, None);
+        let served = std::panic::AssertUnwindSafe(|| {
+            session::serve(control, &self.args, (None, None), &mut session_log);
+        });
+        let end = match std::panic::catch_unwind(served) {
+            Ok(()) => ProcessEnd::Exit(0),
+            Err(_) => ProcessEnd::Exit(101),
+        };
+        session_log.write(end, &mut self.log);
+        self.metrics.enter(&session_log, end);
+    }
+
+    /// Handles a failure of accept(2), which never ends the server.
+    pub(super) fn survive(&mut self, error: &io::Error) {
+        let kind = error.kind();
+        let passing = kind == io::ErrorKind::WouldBlock
+            || kind == io::ErrorKind::Interrupted
+            || kind == io::ErrorKind::ConnectionAborted;
+        if !passing {
+            self.complain("accept", error);
+            self.pause(Some(clock::now().plus(ACCEPT_PAUSE)));
+            // The cause may be a lack of descriptors.
+            if let Some(one) = self.pending.take_stalest() {
+                self.drop_silent(&one.peer, "crowded");
+            }
+        }
+    }
+
+    /// Suspends the listeners until then, or resumes them.
+    fn pause(&mut self, until: Option<Moment>) {
+        self.paused = until;
+        for (number, listener) in (0..).zip(&self.listeners) {
+            let (fd, token) = (listener.as_fd(), PollToken::Listener(number));
+            // If this fails, the next accept(2) fails again and is logged.
+            let _in_vain = self.poller.pause(fd, token, until.is_some());
+        }
+        self.iperf3.pause(&self.poller, until.is_some());
+    }
+
+    fn obey(&mut self, signal: Signal) {
+        match signal {
+            Signal::Child => self.reap(),
+            // The engine that started an agent ends it so.
+            Signal::HangUp if self.args.agent.enabled => {
+                self.drain();
+                self.draining = Some(clock::now());
+            }
+            Signal::HangUp => {
+                self.log.reopen();
+                self.reload();
+            }
+            // A second signal ends the wait for sessions.
+            Signal::Interrupt | Signal::Terminate if self.draining.is_some() => {
+                self.draining = Some(clock::now())
+            }
+            Signal::Interrupt | Signal::Terminate => self.drain(),
+        }
+    }
+
+    /// Reads the configuration file again and replaces the access policy. An invalid file
+    /// changes nothing. Ports and the user never change.
+    fn reload(&mut self) {
+        let files = self.root_files.as_ref();
+        let read = |path: &std::path::Path| {
+            let mut text = String::new();
+            root_files::open(path, files)?.read_to_string(&mut text)?;
+            Ok(text)
+        };
+        match netperf_cli::netserver(&self.argv, &read).command {
+            Ok(ServerCommand::Serve(read)) => self.take(*read),
+            // Other commands do not serve.
+            Ok(
+                ServerCommand::Usage(_) | ServerCommand::Version(_) | ServerCommand::FullVersion,
+            ) => {}
+            Err(error) => {
+                let fields = [("error", error.to_string().into())];
+                self.log.say(LogLevel::Error, "reload", &fields);
+            }
+        }
+    }
+
+    /// Applies the new settings, except those fixed at start.
+    fn take(&mut self, mut read: ServerArgs) {
+        // Keys that cannot be read again stay.
+        let old = self.args.access.keys.clone();
+        let open = |path: &std::path::Path| root_files::open(path, self.root_files.as_ref());
+        read.access.keys = match key::load_again(read.access.key_file.as_deref(), open) {
+            Ok(keys) => keys.map(Arc::new).or(old),
+            Err(line) => {
+                let fields = [("error", line.into())];
+                self.log.say(LogLevel::Error, "keys", &fields);
+                old
+            }
+        };
+        read.operations = std::mem::take(&mut self.args.operations);
+        // Ports stay open.
+        (read.iperf2, read.iperf3) = (self.args.iperf2.clone(), self.args.iperf3.clone());
+        let error = if read.require() == Require::Key && read.access.keys.is_none() {
+            Some("a key is required, but none is configured".to_owned())
+        } else {
+            read.open_to_iperf()
+        };
+        if let Some(error) = error {
+            self.args.operations = read.operations;
+            return self
+                .log
+                .say(LogLevel::Error, "reload", &[("error", error.into())]);
+        }
+        self.admission.change(read.policy());
+        self.args = read;
+        self.end_workers();
+        self.look_at_host();
+        self.log.say(LogLevel::Info, "reloaded", &[]);
+    }
+
+    /// Finds out which permitted transports and which features this host has. Sessions do not:
+    /// to open a socket may load a kernel module.
+    fn look_at_host(&mut self) {
+        let permitted = self.admission.policy().transports;
+        self.args.access.found = Some(registry::find(permitted));
+    }
+
+    /// Stops accepting clients; running sessions may finish.
+    fn drain(&mut self) {
+        for listener in self.listeners.drain(..) {
+            // A supervisor holds the same socket, so closing it does not remove it from epoll.
+            self.poller.remove(listener.as_fd());
+        }
+        self.pending.clear();
+        self.end_workers();
+        self.data_arrivals.close();
+        self.iperf3.close(&self.poller);
+        let next_timeout = self.args.operations.drain();
+        self.draining = Some(clock::now().plus(next_timeout));
+        let fields = [
+            ("sessions", self.sessions.len().into()),
+            ("seconds", next_timeout.as_secs_f64().into()),
+        ];
+        self.log.say(LogLevel::Info, "draining", &fields);
+    }
+
+    /// Logs finished sessions and starts waiting ones.
+    fn reap(&mut self) {
+        let mut index = 0;
+        while let Some(session) = self.sessions.get_mut(index) {
+            if let Some(end) = session.ended() {
+                self.close(index, end);
+            } else {
+                index += 1;
+            }
+        }
+        self.begin_waiting();
+    }
+
+    /// Starts the sessions of waiting clients for which there is a place.
+    fn begin_waiting(&mut self) {
+        while self.sessions.len() < MOST_SESSIONS {
+            let (proofs, startups) = (&self.proofs, self.startups());
+            let may_begin = |one: &PendingConnection| {
+                one.unproven
+                    .is_none_or(|source| proofs.has_place(source, startups))
+            };
+            let Some(next) = self.pending.take_complete(may_begin) else {
+                return;
+            };
+            self.begin(next);
+        }
+    }
+
+    fn close(&mut self, index: usize, end: ProcessEnd) {
+        let mut session = self.sessions.swap_remove(index);
+        self.data_arrivals.remove_session(session.number);
+        self.iperf3.remove_session(session.number, &self.poller);
+        session.read_the_rest();
+        if let Some((source, _)) = session.unproven {
+            // A session that netserver ends is no failure of its client.
+            let failed = end != ProcessEnd::Drained || self.draining.is_none();
+            self.proofs.ends(source, !failed, clock::now());
+        }
+        session.session_log.write(end, &mut self.log);
+        self.metrics.enter(&session.session_log, end);
+    }
+
+    /// Ends everything whose time limit has expired.
+    fn expire(&mut self) {
+        let over = |moment: Moment| moment.left().is_zero();
+        if self.paused.is_some_and(over) {
+            self.pause(None);
+        }
+        let (wait_limits, now) = (self.wait_limits(), clock::now());
+        while let Some((one, why)) = self.pending.take_overdue(wait_limits, now) {
+            if one.unproven.is_some() {
+                self.refuse(one, &Denied::Startups);
+            } else {
+                self.drop_silent(&one.peer, why);
+            }
+        }
+        self.end_proofs(now);
+        self.expire_iperf3();
+        self.start_workers();
+        if self.admission.next().is_some_and(over) {
+            self.admission.look(&self.poller);
+        }
+        if self.data_arrivals.next().is_some() {
+            let unclaimed = self.data_arrivals.look();
+            self.log_unclaimed(unclaimed);
+        }
+        if self
+            .metrics_server
+            .as_ref()
+            .and_then(MetricsServer::until)
+            .is_some_and(over)
+        {
+            self.answer();
+        }
+        if self.draining.is_some_and(over) {
+            while let Some(session) = self.sessions.last_mut() {
+                let end = session.kill();
+                self.close(self.sessions.len() - 1, end);
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.draining.is_some() && self.sessions.is_empty() && !self.has_workers()
+    }
+
+    pub(super) fn complain(&mut self, what: &str, error: &io::Error) {
+        self.metrics.failed(what);
+        self.log.fail(what, error);
+    }
+}
+
+/// Address in log format.
+pub(super) fn described(peer: &netperf_os::SockAddr) -> String {
+    if let Some(address) = peer.as_socket() {
+        let canonical = address.ip().to_canonical();
+        return std::net::SocketAddr::new(canonical, address.port()).to_string();
+    }
+    match netperf_os::address::as_vsock(peer) {
+        Some((cid, port)) => format!("vsock:{cid}:{port}"),
+        None => "unknown".to_owned(),
+    }
+}

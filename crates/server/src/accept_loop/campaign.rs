@@ -1,0 +1,50 @@
+//! The agent of campaigns, and the sessions of a campaign that is over.
+
+use netperf_cli::LogLevel;
+use netperf_measure::clock;
+
+use super::AcceptLoop;
+use crate::agent::{AgentMessage, AgentProcess};
+
+impl AcceptLoop {
+    /// Ends the sessions of a campaign that is over: a load whose agent does not end it stops here.
+    fn end_without_key(&mut self) {
+        let mut index = 0;
+        while let Some(session) = self.sessions.get_mut(index) {
+            let keys = self.args.access.keys.as_deref();
+            if session.session_log.lacks_key(keys) {
+                let end = session.kill();
+                self.close(index, end);
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    /// Reads the messages of the agent. netserver ends with it.
+    pub(super) fn hear_agent(&mut self) {
+        while let Some(message) = self.agent.as_mut().and_then(AgentProcess::next) {
+            match message {
+                AgentMessage::Keys(keys) => {
+                    self.args.access.keys = keys;
+                    self.end_without_key();
+                }
+                AgentMessage::Log(line) => {
+                    let fields = [("campaign", line.into())];
+                    self.log.say(LogLevel::Info, "agent", &fields);
+                }
+                AgentMessage::Ended => {
+                    if let Some(agent) = &self.agent {
+                        self.poller.remove(agent.fd());
+                    }
+                    self.agent = None;
+                    self.log.say(LogLevel::Info, "agent ended", &[]);
+                    if self.draining.is_none() {
+                        self.drain();
+                        self.draining = Some(clock::now());
+                    }
+                }
+            }
+        }
+    }
+}

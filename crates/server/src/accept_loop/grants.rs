@@ -1,0 +1,132 @@
+//! Seats, memory and ports, which the listener grants to sessions.
+
+use std::net::IpAddr;
+
+use netperf_measure::clock;
+use netperf_model::{Denied, EndNeeds, SessionLoad};
+
+use super::AcceptLoop;
+use crate::proofs::ProofSource;
+use crate::record::{Grant, SessionRecord};
+
+/// Largest number of concurrent sessions.
+const SEATS: u32 = 1000;
+const _: () = assert!(SEATS as usize == super::MOST_SESSIONS);
+
+impl AcceptLoop {
+    /// Answers a session.
+    pub(super) fn grant(&mut self, number: u64, asked: SessionRecord) {
+        let Some(index) = self.sessions.iter().position(|one| one.number == number) else {
+            return;
+        };
+        let grant = match asked {
+            SessionRecord::Proven => self.seat(index),
+            SessionRecord::Needs(needs) => self.reserve(index, needs),
+            SessionRecord::Runs(_)
+            | SessionRecord::Ran(_)
+            | SessionRecord::Refused(_)
+            | SessionRecord::Denied(..)
+            | SessionRecord::Key(_)
+            | SessionRecord::Failed(_)
+            | SessionRecord::Ended(_) => return,
+        };
+        if let Some(session) = self.sessions.get_mut(index) {
+            session.answer(grant);
+        }
+        if asked == SessionRecord::Proven {
+            self.begin_waiting();
+        }
+    }
+
+    /// Gives a seat to a client that has proven the key.
+    fn seat(&mut self, index: usize) -> Grant {
+        let session = self.sessions.get(index);
+        let asker = session.and_then(|one| Some((one.address, one.unproven?.0)));
+        let Some((address, source)) = asker else {
+            return Grant::Granted;
+        };
+        self.proofs.ends(source, true, clock::now());
+        let admitted = self.admit_session(address);
+        if let Some(session) = self.sessions.get_mut(index) {
+            session.unproven = None;
+        }
+        match admitted {
+            Ok(()) if self.key_is_full(index) => Grant::KeySessions,
+            Ok(()) => Grant::Granted,
+            Err(Denied::PeerSessions(..)) => Grant::PeerSessions,
+            Err(_) => Grant::Sessions,
+        }
+    }
+
+    /// Admits one more session of this address.
+    pub(crate) fn admit_session(&self, address: Option<IpAddr>) -> Result<(), Denied> {
+        let (policy, load) = (self.admission.policy(), self.load(address));
+        policy.admit(address, load)?;
+        if policy.limits.peer_sessions.is_none() && !leaves_seats(load, SEATS) {
+            return Err(Denied::PeerSessions(load.of_peer, load.until_peer_end));
+        }
+        Ok(())
+    }
+
+    /// Reserves memory and ports for a test of a session, instead of those of the test before.
+    fn reserve(&mut self, index: usize, needs: EndNeeds) -> Grant {
+        let limits = &self.admission.policy().limits;
+        let others = || {
+            let all = self.sessions.iter().enumerate();
+            all.filter(|(other, _)| *other != index)
+        };
+        let memory: u64 = others().map(|(_, one)| one.needs.memory).sum();
+        let ports: u64 = others().map(|(_, one)| one.needs.ports).sum();
+        let grant = if memory.saturating_add(needs.memory) > limits.memory.all {
+            Grant::Memory
+        } else if ports.saturating_add(needs.ports) > limits.ports.all {
+            Grant::Ports
+        } else {
+            Grant::Granted
+        };
+        if let Some(session) = self.sessions.get_mut(index) {
+            session.needs = if grant == Grant::Granted {
+                needs
+            } else {
+                EndNeeds::default()
+            };
+        }
+        grant
+    }
+
+    /// Counts the start of a session process of this address.
+    pub(crate) fn count_start(&mut self, address: Option<IpAddr>) -> Result<(), Denied> {
+        let limits = &self.admission.policy().limits;
+        let source = ProofSource(limits.source(address));
+        let rate = limits.session_rate;
+        self.starts.count(source, rate, clock::now())
+    }
+}
+
+/// Returns true if a source may have one more of so many seats without a limit for sources: it
+/// leaves at least as many as it has.
+pub(crate) const fn leaves_seats(load: SessionLoad, most: u32) -> bool {
+    load.of_peer < most.saturating_sub(load.all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_leaves_seats_to_others() {
+        let mut load = SessionLoad::default();
+        let mut fill = |others: u32| {
+            (load.of_peer, load.all) = (0, others);
+            while leaves_seats(load, SEATS) {
+                load.of_peer += 1;
+                load.all += 1;
+            }
+            load.of_peer
+        };
+        assert_eq!(
+            [fill(0), fill(500), fill(750), fill(999)],
+            [500, 250, 125, 1]
+        );
+    }
+}

@@ -1,0 +1,426 @@
+//! The streams of a server, and when they have rows.
+
+mod lines;
+mod rows;
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use netperf_cli::Iperf2Args;
+use netperf_engine::iperf2::Transfer;
+use netperf_measure::clock::{self, Moment};
+use netperf_model::iperf2::{BLOCK, DelayMoments};
+use netperf_os::Socket;
+use netperf_report::iperf2::enhanced::SenderState;
+use netperf_report::iperf2::{Iperf2Figures, id, rest, shown_address};
+
+pub(crate) use self::lines::StreamLine;
+use netperf_program::iperf2::{MovedCounts, ShownCounts, figures_of, sender_state};
+use netperf_program::output::out;
+
+/// Number of the interval of a row about a whole test.
+const LAST_TURN: u32 = u32::MAX;
+/// Largest buffer for reads that are counted by size, bytes.
+const MOST_READ: usize = 64 << 20;
+
+/// Load of a direction of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carries {
+    /// Bytes of the client.
+    Bytes,
+    /// Bytes of the client in blocks with times.
+    Blocks,
+    /// Bytes of the server.
+    OwnBytes,
+    /// Datagrams of the client.
+    Datagrams,
+    /// Datagrams of the server.
+    OwnDatagrams,
+}
+
+/// A direction of a stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShownDirection {
+    /// Number of the stream.
+    pub(crate) number: u32,
+    /// The server sends, on a stream that the client also uses or on one of its own.
+    pub(crate) is_marked: bool,
+    pub(crate) own: SocketAddr,
+    pub(crate) client: SocketAddr,
+    pub(crate) carries: Carries,
+    /// It has further columns (`-e`, `--trip-times`).
+    pub(crate) is_enhanced: bool,
+    /// Both ends have one clock.
+    pub(crate) has_one_clock: bool,
+    /// The stream has another direction.
+    pub(crate) is_pair: bool,
+}
+
+/// A direction that runs.
+#[derive(Debug)]
+struct RunningDirection {
+    direction: ShownDirection,
+    counts: Arc<ShownCounts>,
+    since: Moment,
+    /// Intervals so far, and the counts at the end of the last.
+    turn: u32,
+    before: MovedCounts,
+    /// The last row is not part of a sum yet.
+    is_new: Option<MovedCounts>,
+    /// Delays of the intervals so far.
+    delays: DelayMoments,
+    /// The connection over which the server sends, for further columns.
+    socket: Option<Socket>,
+}
+
+impl RunningDirection {
+    /// Counts so far.
+    fn counted(&self) -> MovedCounts {
+        let counted = self.counts.now();
+        let state = self.sender_state();
+        MovedCounts {
+            datagrams: match self.direction.carries {
+                Carries::OwnDatagrams => counted.calls,
+                Carries::Bytes | Carries::Blocks | Carries::OwnBytes | Carries::Datagrams => {
+                    counted.datagrams
+                }
+            },
+            retransmits: state.map_or(0, |(_, retransmits)| retransmits),
+            ..counted
+        }
+    }
+
+    fn sender_state(&self) -> Option<(SenderState, u64)> {
+        sender_state(self.socket.as_ref()?.as_fd())
+    }
+}
+
+/// Streams of a client that overlap in time.
+#[derive(Debug, Default)]
+struct ClientGroup {
+    running: u32,
+    streams: u32,
+    directions: u32,
+    total: MovedCounts,
+    /// Counts in the sums of intervals, and the number of the last such interval.
+    summed: MovedCounts,
+    turn: u32,
+    longest: Duration,
+    has_datagrams: bool,
+    /// Datagrams go both ways on one flow.
+    is_two_way: bool,
+    /// The server sends.
+    sends: bool,
+}
+
+#[derive(Debug, Default)]
+struct BoardState {
+    next: u32,
+    ended: u32,
+    shown: Vec<RunningDirection>,
+    groups: HashMap<IpAddr, ClientGroup>,
+    /// Rows of a direction whose stream has another one, by number and interval, until the other
+    /// has that row.
+    halves: HashMap<(u32, u32), (Duration, MovedCounts)>,
+    /// Sums of both directions of a stream, by its number: the last interval that has one, and the
+    /// counts in those so far.
+    pairs: HashMap<u32, (u32, MovedCounts)>,
+    /// Flows for which the server sends on one of its own, now or later.
+    backs: u32,
+    /// Titles that were printed since no stream ran.
+    titles: Vec<&'static str>,
+}
+
+/// A connection whose stream has not begun.
+pub(crate) struct AcceptedStream<'a> {
+    board: &'a Iperf2Board,
+    client: IpAddr,
+}
+
+impl Drop for AcceptedStream<'_> {
+    fn drop(&mut self) {
+        let mut state = self.board.state();
+        self.board.leave(&mut state, self.client);
+    }
+}
+
+/// Prints the rows of all streams.
+#[derive(Debug)]
+pub(crate) struct Iperf2Board {
+    args: Iperf2Args,
+    figures: Iperf2Figures,
+    state: Mutex<BoardState>,
+}
+
+impl Iperf2Board {
+    pub(super) fn new(args: &Iperf2Args) -> Self {
+        Self {
+            args: args.clone(),
+            figures: figures_of(args.unit),
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, BoardState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn leaves_out(&self, letter: char) -> bool {
+        self.args.csv || self.args.left_out.contains(letter)
+    }
+
+    /// True if streams have rows of their own, other than lines of comma-separated values.
+    fn shows_rows(&self) -> bool {
+        !self.args.sum_only && !self.leaves_out('D')
+    }
+
+    /// The options of the server.
+    pub(crate) const fn args(&self) -> &Iperf2Args {
+        &self.args
+    }
+
+    /// An address, perhaps with its last part only.
+    pub(super) fn address(&self, address: SocketAddr) -> String {
+        shown_address(address.ip(), self.args.hides_addresses)
+    }
+
+    /// The form of the head.
+    pub(super) const fn figures(&self) -> Iperf2Figures {
+        self.figures
+    }
+
+    /// A direction of a stream begins. `socket` is a connection over which the server sends.
+    pub(crate) fn begin(
+        &self,
+        direction: ShownDirection,
+        socket: Option<&Socket>,
+    ) -> Arc<ShownCounts> {
+        let counts = Arc::new(self.counts(&direction));
+        let socket = socket.filter(|_| direction.is_enhanced);
+        let socket = socket.and_then(|socket| socket.try_clone().ok());
+        let mut state = self.state();
+        // The other direction of a connection or flow is no further stream.
+        let is_known = |one: &RunningDirection| one.direction.number == direction.number;
+        let is_new = !state.shown.iter().any(is_known);
+        state.shown.push(RunningDirection {
+            direction,
+            counts: Arc::clone(&counts),
+            since: clock::now(),
+            turn: 0,
+            before: MovedCounts::default(),
+            is_new: None,
+            delays: DelayMoments::default(),
+            socket,
+        });
+        let group = state.groups.entry(direction.client.ip()).or_default();
+        group.running += 1;
+        group.streams += u32::from(is_new);
+        group.directions += 1;
+        group.has_datagrams |= direction.carries == Carries::Datagrams;
+        let carries = direction.carries;
+        group.is_two_way |= !is_new && carries == Carries::OwnDatagrams;
+        group.sends |= matches!(carries, Carries::OwnBytes | Carries::OwnDatagrams);
+        counts
+    }
+
+    /// Counters of a direction.
+    fn counts(&self, direction: &ShownDirection) -> ShownCounts {
+        match (direction.is_enhanced, direction.carries) {
+            (true, Carries::Bytes) => ShownCounts::sorting(self.largest_read()),
+            (true, Carries::Blocks) => ShownCounts::sorting(self.largest_read()).timing(),
+            (true, Carries::Datagrams) => ShownCounts::default().timing(),
+            (true, Carries::OwnBytes | Carries::OwnDatagrams) | (false, _) => {
+                ShownCounts::default()
+            }
+        }
+    }
+
+    /// Size of the largest read of a connection, bytes.
+    pub(super) fn largest_read(&self) -> usize {
+        self.args.plan.length.unwrap_or(BLOCK).clamp(1, MOST_READ)
+    }
+
+    /// A direction has ended; it has no row if it failed.
+    pub(crate) fn end(&self, counts: &Arc<ShownCounts>, transfer: Option<&Transfer>) {
+        let mut state = self.state();
+        let own = |one: &RunningDirection| Arc::ptr_eq(&one.counts, counts);
+        let Some(at) = state.shown.iter().position(own) else {
+            return;
+        };
+        let shown = state.shown.remove(at);
+        let direction = shown.direction;
+        state.ended += u32::from(!direction.is_marked);
+        let mut all = MovedCounts {
+            bytes: transfer.map_or(0, |transfer| transfer.bytes),
+            ..shown.counted()
+        };
+        if let Some(transfer) = transfer.filter(|_| direction.carries == Carries::OwnDatagrams) {
+            all.datagrams = original_count(transfer);
+        }
+        if let Some(transfer) = transfer {
+            self.last_row(&mut state, &shown, all, transfer);
+        }
+        let address = direction.client.ip();
+        let Some(group) = state.groups.get_mut(&address) else {
+            return;
+        };
+        group.total = group.total.plus(all);
+        let elapsed = transfer.map(|transfer| transfer.elapsed);
+        group.longest = group.longest.max(elapsed.unwrap_or_default());
+        self.leave(&mut state, address);
+    }
+
+    /// A connection of a client was accepted. Until the guard is dropped, its stream may begin, and
+    /// the client has no sum.
+    pub(super) fn accepted(&self, client: IpAddr) -> AcceptedStream<'_> {
+        self.state().groups.entry(client).or_default().running += 1;
+        AcceptedStream {
+            board: self,
+            client,
+        }
+    }
+
+    /// One thing less runs for a client. The last has the sum.
+    fn leave(&self, state: &mut BoardState, client: IpAddr) {
+        let Some(group) = state.groups.get_mut(&client) else {
+            return;
+        };
+        group.running = group.running.saturating_sub(1);
+        if group.running > 0 {
+            return;
+        }
+        let group = state.groups.remove(&client).unwrap_or_default();
+        if !self.has_sum(&group) {
+            return;
+        }
+        let rest = rest(self.args.interval, group.turn, group.longest);
+        if let Some(times) = rest.filter(|_| group.turn > 0 && !self.args.plan.udp) {
+            self.sum(state, &group, times, group.total.since(group.summed));
+        }
+        let whole = (Duration::ZERO, group.longest);
+        self.sum(state, &group, whole, group.total);
+    }
+
+    /// True if a group has a sum at its end. Both directions of one stream have none beside rows of
+    /// intervals.
+    const fn has_sum(&self, group: &ClientGroup) -> bool {
+        if self.args.sum_only {
+            return group.directions > 0;
+        }
+        group.directions > 1 && (group.streams > 1 || self.args.interval.is_none())
+    }
+
+    fn last_row(
+        &self,
+        state: &mut BoardState,
+        shown: &RunningDirection,
+        all: MovedCounts,
+        transfer: &Transfer,
+    ) {
+        let direction = shown.direction;
+        let whole = (Duration::ZERO, transfer.elapsed);
+        let rest = rest(self.args.interval, shown.turn, transfer.elapsed);
+        let delays = shown.counts.end_interval();
+        if let Some(times) = rest.filter(|_| direction.carries != Carries::OwnDatagrams) {
+            self.row(state, shown, times, (all.since(shown.before), delays));
+        }
+        self.row(state, shown, whole, (all, shown.delays.plus(&delays)));
+        if direction.carries == Carries::OwnDatagrams && self.shows_rows() {
+            let sent = all.datagrams;
+            let name = id(direction.number, false);
+            out(&format!("{name} Sent {sent} datagrams\n"));
+        }
+        self.both_ways(state, &direction, LAST_TURN, whole, all);
+    }
+
+    /// Number of streams that have ended.
+    pub(super) fn ended(&self) -> u32 {
+        self.state().ended
+    }
+
+    /// True if no stream runs.
+    pub(super) fn is_idle(&self) -> bool {
+        let state = self.state();
+        state.shown.is_empty() && state.backs == 0
+    }
+
+    /// A flow for which the server sends on one of its own begins, or is over.
+    pub(super) fn awaits_back(&self, begins: bool) {
+        let mut state = self.state();
+        state.backs = if begins {
+            state.backs + 1
+        } else {
+            state.backs.saturating_sub(1)
+        };
+    }
+
+    /// True if heads are printed.
+    pub(super) fn shows_settings(&self) -> bool {
+        !self.leaves_out('S')
+    }
+
+    /// When the next interval ends.
+    pub(super) fn due(&self) -> Option<Moment> {
+        let every = self.args.interval?;
+        let state = self.state();
+        let all = state.shown.iter();
+        all.map(|one| one.since.plus(every * (one.turn + 1))).min()
+    }
+
+    /// Prints the rows of intervals that are over.
+    pub(super) fn tick(&self) {
+        let Some(every) = self.args.interval else {
+            return;
+        };
+        let mut state = self.state();
+        let mut all = std::mem::take(&mut state.shown);
+        let mut changed = Vec::new();
+        for shown in &mut all {
+            let from = every * shown.turn;
+            if !shown.since.plus(from + every).left().is_zero() {
+                continue;
+            }
+            let now = shown.counted();
+            let (new, delays) = (now.since(shown.before), shown.counts.end_interval());
+            (shown.before, shown.turn) = (now, shown.turn + 1);
+            shown.delays = shown.delays.plus(&delays);
+            let times = (from, from + every);
+            self.row(&mut state, shown, times, (new, delays));
+            self.both_ways(&mut state, &shown.direction, shown.turn, times, new);
+            let earlier = shown.is_new.unwrap_or_default();
+            shown.is_new = Some(earlier.plus(new));
+            changed.push(shown.direction.client.ip());
+        }
+        changed.dedup();
+        for address in changed {
+            let of_group = |one: &&mut RunningDirection| one.direction.client.ip() == address;
+            let group: Vec<&mut RunningDirection> = all.iter_mut().filter(of_group).collect();
+            let complete = group.iter().all(|one| one.is_new.is_some());
+            let streams = state.groups.get(&address).map_or(0, |group| group.streams);
+            let is_sum = self.args.sum_only || (streams > 1 && group.len() > 1);
+            if !is_sum || !complete {
+                continue;
+            }
+            let turn = group.first().map_or(0, |one| one.turn);
+            let to = every * turn;
+            let mut total = MovedCounts::default();
+            for one in group {
+                total = total.plus(one.is_new.take().unwrap_or_default());
+            }
+            let from = to.saturating_sub(every);
+            let mut group = state.groups.remove(&address).unwrap_or_default();
+            self.sum(&mut state, &group, (from, to), total);
+            (group.summed, group.turn) = (group.summed.plus(total), turn);
+            state.groups.insert(address, group);
+        }
+        state.shown = all;
+    }
+}
+
+/// Number of datagrams that the original prints: the final one counts, and one more.
+const fn original_count(transfer: &Transfer) -> u64 {
+    transfer.calls + 2
+}

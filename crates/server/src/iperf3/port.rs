@@ -1,0 +1,418 @@
+//! The ports of iperf3, as the listener sees them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::net::{IpAddr, Shutdown, SocketAddr};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use netperf_cli::LogLevel;
+use netperf_measure::clock::{self, Moment};
+use netperf_model::{Denied, OnePort};
+use netperf_os::io::{Source, peek_at, recv, recv_with_destination, send};
+use netperf_os::{SockAddr, Socket};
+use netperf_wire::iperf3::{CONNECT_WORD, COOKIE, ConnectWord, Cookie, State};
+
+use super::message::{self, StreamMessage};
+use crate::accept_loop::{AcceptLoop, MOST_SESSIONS, described};
+use crate::admission::address_of;
+use crate::iperf2::ServedProtocol;
+use crate::one_port::{canonical, of_the_same_link};
+use crate::poller::{PollToken, ServerPoller};
+use crate::session_process::SessionProcess;
+
+/// Time limit for a cookie.
+pub(super) const WITHIN: Duration = Duration::from_secs(5);
+/// Largest number of connections whose cookie is incomplete; the oldest is dropped first.
+const MOST: usize = 512;
+/// Most connect words for a test: some may be forged.
+pub(super) const MOST_WORDS: u32 = 1024;
+/// Connections, datagrams and messages per round.
+const AT_ONCE: usize = 64;
+
+/// A connection whose cookie is incomplete.
+#[derive(Debug)]
+struct Arriving {
+    socket: Socket,
+    peer: SockAddr,
+    until: Moment,
+}
+
+/// What a session expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expects {
+    Nothing,
+    Connections,
+    /// Connect words; another session of the address comes first.
+    Turn,
+    /// Connect words.
+    Words,
+}
+
+/// A session.
+#[derive(Debug)]
+struct Seat {
+    handoff: Socket,
+    cookie: Cookie,
+    address: Option<IpAddr>,
+    expects: Expects,
+    /// Connect words that it has been passed.
+    words: u32,
+}
+
+/// Sockets at the port of iperf3.
+#[derive(Debug, Default)]
+pub(crate) struct Iperf3Sockets {
+    /// TCP listeners.
+    pub(crate) listeners: Vec<Socket>,
+    /// A datagram socket at the address of each listener.
+    pub(crate) datagrams: Vec<Socket>,
+}
+
+/// Listeners, connections and sessions of iperf3.
+#[derive(Debug, Default)]
+pub(crate) struct Iperf3Port {
+    listeners: Vec<Socket>,
+    datagrams: Vec<Socket>,
+    next: u64,
+    arriving: BTreeMap<u64, Arriving>,
+    /// Sessions by number.
+    seats: BTreeMap<u64, Seat>,
+    cookies: HashMap<Cookie, u64>,
+    /// The session of each address that has the turn.
+    turns: HashMap<Option<IpAddr>, u64>,
+}
+
+impl Iperf3Port {
+    /// Watches the sockets.
+    ///
+    /// # Errors
+    /// When a socket cannot be watched.
+    pub(crate) fn watch(
+        Iperf3Sockets {
+            listeners,
+            datagrams,
+        }: Iperf3Sockets,
+        poller: &ServerPoller,
+    ) -> io::Result<Self> {
+        for (number, listener) in (0..).zip(&listeners) {
+            listener.set_nonblocking(true)?;
+            poller.watch(listener.as_fd(), PollToken::Iperf3Listener(number))?;
+        }
+        for socket in &datagrams {
+            poller.watch(socket.as_fd(), PollToken::Iperf3Datagrams)?;
+        }
+        Ok(Self {
+            listeners,
+            datagrams,
+            ..Self::default()
+        })
+    }
+
+    /// Suspends the listeners, or resumes them.
+    pub(crate) fn pause(&self, poller: &ServerPoller, suspends: bool) {
+        for (number, listener) in (0..).zip(&self.listeners) {
+            let token = PollToken::Iperf3Listener(number);
+            // If this fails, the next accept(2) fails again and is logged.
+            let _in_vain = poller.pause(listener.as_fd(), token, suspends);
+        }
+    }
+
+    /// Stops accepting clients; sessions that run finish.
+    pub(crate) fn close(&mut self, poller: &ServerPoller) {
+        for socket in self.listeners.drain(..) {
+            poller.remove(socket.as_fd());
+        }
+        self.arriving.clear();
+    }
+
+    /// Time of the next expiry.
+    pub(crate) fn next(&self) -> Option<Moment> {
+        // All have the same limit, so the first is the oldest.
+        self.arriving.first_key_value().map(|(_, one)| one.until)
+    }
+
+    /// Removes a session that has ended.
+    pub(crate) fn remove_session(&mut self, number: u64, poller: &ServerPoller) {
+        if let Some(seat) = self.seats.remove(&number) {
+            poller.remove(seat.handoff.as_fd());
+            self.cookies.remove(&seat.cookie);
+            self.give_turns();
+        }
+    }
+
+    /// Reads the messages of a session.
+    pub(crate) fn hear_session(&mut self, number: u64, poller: &ServerPoller) {
+        for _ in 0..AT_ONCE {
+            let Some(seat) = self.seats.get_mut(&number) else {
+                return;
+            };
+            match message::receive(&seat.handoff) {
+                Some(StreamMessage::ExpectsConnections) => seat.expects = Expects::Connections,
+                Some(StreamMessage::ExpectsDatagrams) => {
+                    seat.expects = Expects::Turn;
+                    self.give_turns();
+                }
+                Some(StreamMessage::ExpectsNothing) => {
+                    seat.expects = Expects::Nothing;
+                    self.give_turns();
+                }
+                Some(StreamMessage::Word(from, own)) => self.announce(from, own),
+                // Further clients do not wait for the end of this session. It sends nothing else.
+                Some(
+                    StreamMessage::Over
+                    | StreamMessage::Granted
+                    | StreamMessage::Connection(..)
+                    | StreamMessage::Unknown,
+                ) => {}
+                Some(StreamMessage::End) => return self.remove_session(number, poller),
+                None => return,
+            }
+        }
+    }
+
+    /// Gives each address the turn of its oldest session that waits for one.
+    fn give_turns(&mut self) {
+        let seats = &self.seats;
+        self.turns.retain(|_, number| {
+            let seat = seats.get(number);
+            seat.is_some_and(|seat| seat.expects == Expects::Words)
+        });
+        for (number, seat) in &mut self.seats {
+            if seat.expects == Expects::Turn && !self.turns.contains_key(&seat.address) {
+                seat.expects = Expects::Words;
+                seat.words = 0;
+                self.turns.insert(seat.address, *number);
+                // A session that is gone ends soon.
+                let _gone = message::send(&seat.handoff, &StreamMessage::Granted);
+            }
+        }
+    }
+
+    /// Passes a connect word to the session that has the turn of its address.
+    fn announce(&mut self, from: SocketAddr, own: SocketAddr) {
+        let number = self.turns.get(&Some(from.ip()));
+        let seat = number.and_then(|number| self.seats.get_mut(number));
+        if let Some(seat) = seat.filter(|seat| seat.words < MOST_WORDS) {
+            seat.words += 1;
+            // A client without an answer gives up.
+            let _lost = message::send(&seat.handoff, &StreamMessage::Word(from, own));
+        }
+    }
+
+    /// Passes connect words to their sessions, up to a limit per round. No other datagram is
+    /// answered, and none costs more where there are many sessions.
+    pub(crate) fn read_words(&mut self) {
+        let mut words = Vec::new();
+        for socket in &self.datagrams {
+            let read = (0..AT_ONCE).map_while(|_| word(socket).ok());
+            words.extend(read.flatten());
+        }
+        for (from, own) in words {
+            self.announce(from, own);
+        }
+    }
+
+    /// Keeps a connection until its cookie is complete.
+    fn keep(&mut self, number: u64, one: Arriving) -> Option<Arriving> {
+        let dropped = (self.arriving.len() >= MOST)
+            .then(|| self.arriving.pop_first())
+            .flatten();
+        self.arriving.insert(number, one);
+        dropped.map(|(_, one)| one)
+    }
+}
+
+/// The next datagram, if it is a connect word: its source and its destination.
+pub(super) fn word(socket: &Socket) -> io::Result<Option<(SocketAddr, SocketAddr)>> {
+    let mut bytes = [0; CONNECT_WORD + 1];
+    let mut source = Source::unknown();
+    let (count, to) = recv_with_destination(socket.as_fd(), &mut bytes, &mut source)?;
+    let read = bytes.get(..count).and_then(ConnectWord::from_client);
+    let port = socket.local_addr()?.as_socket().map(|at| at.port());
+    let (Some(_), Some(from), Some(to), Some(port)) = (read, source.address(), to, port) else {
+        return Ok(None);
+    };
+    let own = SocketAddr::new(to.to_canonical(), port);
+    Ok(Some((canonical(from), of_the_same_link(own, from))))
+}
+
+/// Refuses a connection whose cookie has been read, as a server that is busy.
+pub(super) fn refuse(socket: &Socket) {
+    let busy = [State::AccessDenied.byte()];
+    // The first data on this connection, so there is space for it.
+    if socket.set_nonblocking(true).is_ok() && send(socket.as_fd(), &busy).is_ok() {
+        let _gone = socket.shutdown(Shutdown::Write);
+    }
+}
+
+impl AcceptLoop {
+    /// Accepts connections of an iperf3 listener, up to a limit per round.
+    pub(crate) fn accept_iperf3(&mut self, number: u64) {
+        let Ok(index) = usize::try_from(number) else {
+            return;
+        };
+        for _ in 0..AT_ONCE {
+            let Some(listener) = self.iperf3.listeners.get(index) else {
+                return;
+            };
+            match listener.accept() {
+                Ok((socket, peer)) => self.admit_iperf3(socket, peer),
+                Err(error) => return self.survive(&error),
+            }
+        }
+    }
+
+    fn admit_iperf3(&mut self, socket: Socket, peer: SockAddr) {
+        if !self.admission.policy().admits(address_of(&peer)) {
+            return self.note_denied(described(&peer), &Denied::Network);
+        }
+        if socket.set_nonblocking(true).is_err() {
+            return;
+        }
+        let one = Arriving {
+            socket,
+            peer,
+            until: clock::now().plus(WITHIN),
+        };
+        self.iperf3.next += 1;
+        let number = self.iperf3.next;
+        let token = PollToken::Iperf3Connection(number);
+        if self.poller.watch_edge(one.socket.as_fd(), token).is_err() {
+            return self.drop_silent(&one.peer, "crowded");
+        }
+        self.look_at_cookie(number, one, false);
+    }
+
+    /// Handles an event of a connection whose cookie is incomplete.
+    pub(crate) fn hear_iperf3(&mut self, number: u64, ended: bool) {
+        if let Some(one) = self.iperf3.arriving.remove(&number) {
+            self.look_at_cookie(number, one, ended);
+        }
+    }
+
+    fn look_at_cookie(&mut self, number: u64, one: Arriving, ended: bool) {
+        let mut bytes = [0; COOKIE];
+        let count = match peek_at(one.socket.as_fd(), &mut bytes) {
+            Ok(0) => return self.drop_silent(&one.peer, "finished"),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(_) => return self.drop_silent(&one.peer, "cut"),
+        };
+        if let Some(cookie) = Cookie::read(bytes.get(..count).unwrap_or_default()) {
+            return self.route_iperf3(number, one, cookie);
+        }
+        if !Cookie::may_begin(bytes.get(..count).unwrap_or_default()) || count == COOKIE {
+            return self.drop_silent(&one.peer, "nonsense");
+        }
+        if ended {
+            return self.drop_silent(&one.peer, "cut");
+        }
+        if let Some(dropped) = self.iperf3.keep(number, one) {
+            self.drop_silent(&dropped.peer, "crowded");
+        }
+    }
+
+    /// A stream of a session, or a new session. Streams of a session are used in the order of
+    /// accept(2), as the original does; their cookies may arrive in another.
+    fn route_iperf3(&mut self, place: u64, one: Arriving, cookie: Cookie) {
+        self.poller.remove(one.socket.as_fd());
+        let Some(number) = self.iperf3.cookies.get(&cookie).copied() else {
+            return self.begin_iperf3(one, cookie);
+        };
+        // A session tells that it expects streams before its client opens them.
+        self.iperf3.hear_session(number, &self.poller);
+        if recv(one.socket.as_fd(), &mut [0; COOKIE]).is_err() {
+            return self.drop_silent(&one.peer, "cut");
+        }
+        let seat = self.iperf3.seats.get(&number);
+        let seat = seat.filter(|seat| {
+            seat.expects == Expects::Connections && seat.address == address_of(&one.peer)
+        });
+        let passed = seat.is_some_and(|seat| {
+            one.socket.set_nonblocking(false).is_ok()
+                && message::send_connection(&seat.handoff, one.socket.as_fd(), place).is_ok()
+        });
+        if !passed {
+            refuse(&one.socket);
+            self.note_denied(described(&one.peer), &Denied::Token);
+        }
+    }
+
+    /// Starts the session of a client.
+    fn begin_iperf3(&mut self, one: Arriving, cookie: Cookie) {
+        let address = address_of(&one.peer);
+        let mut admitted = self.admit_session(address);
+        if admitted.is_ok() && self.sessions.len() >= MOST_SESSIONS {
+            let most = u32::try_from(MOST_SESSIONS).unwrap_or(u32::MAX);
+            admitted = Err(Denied::Sessions(most, None));
+        }
+        let admitted = admitted.and_then(|()| self.count_start(address));
+        if let Err(denied) = admitted {
+            if recv(one.socket.as_fd(), &mut [0; COOKIE]).is_ok() {
+                refuse(&one.socket);
+            }
+            return self.note_denied(described(&one.peer), &denied);
+        }
+        if one.socket.set_nonblocking(false).is_err() {
+            return;
+        }
+        self.started += 1;
+        let (number, peer) = (self.started, described(&one.peer));
+        let started = SessionProcess::start(
+            number,
+            (one.socket, peer),
+            &self.args,
+            (OnePort::Tcp, None),
+            ServedProtocol::Iperf3,
+        );
+        match started {
+            Ok((session, Some(handoff))) => {
+                let token = PollToken::Iperf3Session(number);
+                if let Err(error) = self.poller.watch_edge(handoff.as_fd(), token) {
+                    self.complain("session", &error);
+                }
+                if let Some(fd) = session.fd() {
+                    // On failure the records are read at the end of the session.
+                    let _late = self.poller.watch_edge(fd, PollToken::Session(number));
+                }
+                self.sessions.push(session);
+                let seat = Seat {
+                    handoff,
+                    cookie,
+                    address,
+                    expects: Expects::Nothing,
+                    words: 0,
+                };
+                self.iperf3.cookies.insert(cookie, number);
+                self.iperf3.seats.insert(number, seat);
+            }
+            // A session of this kind has a hand-off socket.
+            Ok((_, None)) => {}
+            Err(error) => self.complain("session", &error),
+        }
+    }
+
+    /// Ends connections whose cookie did not come in time.
+    pub(crate) fn expire_iperf3(&mut self) {
+        let is_over = |one: &Arriving| one.until.left().is_zero();
+        while let Some(first) = self.iperf3.arriving.first_entry() {
+            if !is_over(first.get()) {
+                return;
+            }
+            let one = first.remove();
+            self.drop_silent(&one.peer, "slow");
+        }
+    }
+
+    /// Logs the ports of iperf3.
+    pub(crate) fn log_iperf3(&mut self) {
+        let at = |listener: &Socket| listener.local_addr().ok()?.as_socket();
+        let port = self.iperf3.listeners.iter().find_map(at);
+        if let Some(port) = port.map(|at| at.port()) {
+            let fields = [("port", port.to_string().into())];
+            self.log
+                .say(LogLevel::Info, "listening for iperf3", &fields);
+        }
+    }
+}

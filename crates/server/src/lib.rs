@@ -1,0 +1,356 @@
+//! The netserver program.
+
+mod accept_loop;
+mod admission;
+mod agent;
+mod check;
+mod histogram;
+mod host;
+mod iperf2;
+mod iperf3;
+mod listen;
+mod log;
+mod metrics;
+mod metrics_server;
+mod one_port;
+mod own_user;
+mod pending;
+mod poller;
+mod proofs;
+mod record;
+mod root_files;
+pub mod sandbox;
+mod secure;
+mod session;
+mod session_log;
+mod session_process;
+
+mod start_rates;
+mod supervisor;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use iperf2::ServedProtocol;
+pub use iperf2::serve_alone as iperf2_alone;
+pub use iperf3::alone::serve as iperf3_alone;
+use iperf3::session::SessionStart;
+use log::ServerLog;
+use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
+use netperf_model::{Denied, KeyRing, KeyRole, Limits, PassphraseText, Require};
+use netperf_os::wait::{Interest, ready};
+use netperf_os::{Socket, pass};
+use record::{Grant, Records, SessionEnd, SessionRecord};
+use sandbox::Means;
+use session_log::{ProcessEnd, SessionLog};
+use supervisor::Supervisor;
+
+use crate::iperf3::report::Iperf3Report;
+use netperf_program::key;
+use netperf_program::memory::report_lack_of_memory;
+use netperf_program::output::{self, FAILED, Failure, INVALID, out};
+use netperf_program::session_settings::{self, SessionSettings};
+
+/// Returns true if systemd (`JOURNAL_STREAM`, systemd.exec(5)) or a container started netserver.
+fn is_a_service() -> bool {
+    key::variable("JOURNAL_STREAM").is_some() || std::process::id() == 1
+}
+
+/// Runs netserver. `full_version` is the output of `--version`.
+#[must_use]
+pub fn main(argv: &[OsString], full_version: &str) -> ExitCode {
+    netperf_os::process::set_name(c"netserver");
+    report_lack_of_memory("netserver");
+    if output::has_long_option(argv) || is_a_service() {
+        output::always_hint();
+    }
+    let Ok(settings) = inherited_settings() else {
+        return Failure::netserver(FAILED, "the settings of the session cannot be read").report();
+    };
+    let argv = &[argv, &settings.words].concat();
+    let settings = (settings.passphrase, settings.keys);
+    let read = |path: &std::path::Path| std::fs::read_to_string(path);
+    let parsed = netperf_cli::netserver(argv, &read);
+    // Sessions have the words of the listener, which has printed its notices.
+    if key::variable(session_process::RECORDS).is_none() {
+        output::notices(&parsed.notices, false);
+    }
+    match parsed.command {
+        Ok(ServerCommand::Serve(mut args)) => {
+            // Daemonising changes the working directory.
+            let files = args.operations.files.take();
+            args.operations.files = files.and_then(|files| std::path::absolute(files).ok());
+            with_credentials(*args, settings)
+                .and_then(|args| serve(&args, argv))
+                .unwrap_or_else(|failure| failure.report())
+        }
+        Ok(ServerCommand::Usage(usage)) => {
+            let args = netperf_cli::settings_to_check(argv, &read);
+            let failures = args.map(|args| check::failures(*args)).unwrap_or_default();
+            if failures.is_empty() {
+                return output::usage(&usage);
+            }
+            for failure in &failures {
+                // The status is the same for all.
+                let _failed = failure.report();
+            }
+            ExitCode::from(FAILED)
+        }
+        Ok(ServerCommand::Version(text)) => version(&text),
+        Ok(ServerCommand::FullVersion) => version(full_version),
+        Err(error) => Failure::from(error).report(),
+    }
+}
+
+/// Prints a version and the sandbox that this host has.
+fn version(text: &str) -> ExitCode {
+    out(&format!("{text}sandbox: {}\n", Means::find().described()));
+    ExitCode::SUCCESS
+}
+
+/// Environment of the process.
+#[derive(Debug)]
+struct Environment {
+    /// Command line of this process.
+    argv: Vec<OsString>,
+    /// True if standard error is connected to the systemd journal.
+    journal: bool,
+    /// True if session records go to standard output.
+    records: bool,
+    /// What the session serves.
+    protocol: ServedProtocol,
+    /// Descriptor of the hand-off socket for data that arrives at the listener's port.
+    handoff: Option<i32>,
+    /// Descriptor at which a session passes the connection of a coordinator.
+    door: Option<i32>,
+    /// True if a library is preloaded, which may need system calls or files that the sandbox
+    /// forbids.
+    preloaded: bool,
+    /// Supervisor that started the process, and the sockets that it passed.
+    supervisor: Supervisor,
+}
+
+impl Environment {
+    #[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
+    fn look(argv: &[OsString]) -> Self {
+        let has = |name: &str| std::env::var_os(name).is_some();
+        Self {
+            argv: argv.to_vec(),
+            journal: has("JOURNAL_STREAM"),
+            records: has(session_process::RECORDS),
+            protocol: std::env::var(session_process::PROTOCOL)
+                .ok()
+                .and_then(|word| ServedProtocol::named(&word))
+                .unwrap_or_default(),
+            handoff: std::env::var(session_process::HANDOFF)
+                .ok()
+                .and_then(|number| number.parse().ok()),
+            door: std::env::var(agent::SESSION_DOOR)
+                .ok()
+                .and_then(|number| number.parse().ok()),
+            preloaded: has("LD_PRELOAD"),
+            supervisor: Supervisor::new(|name| std::env::var_os(name)),
+        }
+    }
+}
+
+/// Settings of a session process.
+fn inherited_settings() -> io::Result<SessionSettings> {
+    match key::variable(session_settings::DESCRIPTOR) {
+        Some(number) => SessionSettings::inherited(number.parse().map_err(io::Error::other)?),
+        None => Ok(SessionSettings::default()),
+    }
+}
+
+/// Loads the keys, if any are configured. The listener has read those and the passphrase of a
+/// session.
+fn with_credentials(
+    mut args: ServerArgs,
+    (passphrase, keys): (Option<PassphraseText>, Option<Arc<KeyRing>>),
+) -> Result<ServerArgs, Failure> {
+    args.access.keys = if key::variable(session_process::RECORDS).is_some() {
+        if passphrase.is_some() != args.passphrase.is_some() {
+            let line = "the settings of the session have no passphrase";
+            return Err(Failure::netserver(FAILED, line));
+        }
+        args.passphrase = passphrase;
+        args.access.found =
+            key::variable(session_process::FOUND).and_then(|found| found.parse().ok());
+        if let Some(cid) = args.access.found.as_ref().and_then(|found| found.cid) {
+            netperf_os::address::set_local_cid(cid);
+        }
+        keys
+    } else {
+        key::load(args.access.key_file.as_deref())
+            .map_err(|line| Failure::netserver(FAILED, line))?
+            .map(Arc::new)
+    };
+    if args.require() == Require::Key && args.access.keys.is_none() {
+        let line = "--require key needs a key: give its file with --key-file, or with key-file in the file of \
+                    settings";
+        return Err(Failure::netserver(FAILED, line));
+    }
+    if let Some(line) = args.open_to_iperf() {
+        return Err(Failure::netserver(INVALID, line));
+    }
+    let keys = args.access.keys.as_ref();
+    let may_coordinate = keys.is_some_and(|keys| {
+        let mut keys = keys.keys().iter();
+        keys.any(|key| key.role == KeyRole::Agent)
+    });
+    if args.agent.enabled && !may_coordinate {
+        let line = "--agent takes --key-file with a key for agents: netperf campaign key";
+        return Err(Failure::netserver(FAILED, line));
+    }
+    Ok(args)
+}
+
+/// Runs a session if descriptor 0 is a control connection from inetd or from the netserver
+/// listener; otherwise runs the listener.
+fn serve(args: &ServerArgs, argv: &[OsString]) -> Result<ExitCode, Failure> {
+    let environment = Environment::look(argv);
+    let trace = |line: &str| {
+        if args.debug > 0 {
+            out(&format!("{line}: enter\n"));
+        }
+    };
+    trace("check_if_inetd");
+    if let Some(asked) = &args.operations.health {
+        return health(asked);
+    }
+    let inetd = !args.standalone && !environment.supervisor.listens();
+    if inetd && netperf_os::process::standard_input_is_socket() {
+        return match netperf_os::process::take_standard_input() {
+            Some(control) => one_session(control.into(), args, &environment),
+            None => Ok(ExitCode::FAILURE),
+        };
+    }
+    trace("setup_listens");
+    listen::run(args, &environment)
+}
+
+/// Queries /health of the netserver at an address.
+fn health(asked: &str) -> Result<ExitCode, Failure> {
+    let wrong = |exit, why: &str| Failure::netserver(exit, format_args!("--health {asked}: {why}"));
+    let at =
+        metrics_server::address(asked).ok_or_else(|| wrong(INVALID, metrics_server::EXPECTED))?;
+    metrics_server::ask(at).map_err(|error| wrong(FAILED, &output::system_text(&error)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Exit status of a session that could not be sandboxed.
+const UNCONFINED: u8 = 3;
+
+/// `ENOMEM`.
+const NO_MEMORY: i32 = 12;
+
+fn confine(args: &ServerArgs, environment: &Environment, connects: Option<u16>) -> io::Result<()> {
+    let wanted = match args.operations.sandbox {
+        SandboxArg::Auto if environment.preloaded => SandboxArg::Off,
+        wanted @ (SandboxArg::Auto | SandboxArg::Require | SandboxArg::Off) => wanted,
+    };
+    sandbox::confine(wanted, args.operations.files.as_deref(), connects)
+}
+
+/// Time limit for an answer of the listener.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// Records of a session process. The listener has the other end of its standard output.
+struct ListenerRecords;
+
+impl Records for ListenerRecords {
+    fn tell(&mut self, record: SessionRecord) {
+        out(&record.line());
+    }
+
+    fn ask(&mut self, record: SessionRecord, limits: &Limits) -> Result<(), Denied> {
+        self.tell(record);
+        let listener = io::stdout();
+        let mut answer = [0];
+        let answered = matches!(ready(listener.as_fd(), Interest::Read, ANSWER), Ok(true))
+            && matches!(netperf_os::io::recv(listener.as_fd(), &mut answer), Ok(1));
+        let [byte] = answer;
+        if !answered {
+            return Err(Denied::Busy);
+        }
+        Grant::denied(byte, limits).map_or(Ok(()), Err)
+    }
+}
+
+fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environment) -> ExitCode {
+    let connects = match environment.protocol {
+        ServedProtocol::Iperf2 => iperf2::port_back(&control),
+        ServedProtocol::Netperf | ServedProtocol::Iperf3 | ServedProtocol::Iperf2Datagrams => None,
+    };
+    if confine(args, environment, connects).is_err() {
+        out(&SessionRecord::Ended(SessionEnd::Unconfined).line());
+        return ExitCode::from(UNCONFINED);
+    }
+    let failed = SessionRecord::Failed(NO_MEMORY).line();
+    netperf_os::memory::set_last_message(1, &failed);
+    match environment.protocol {
+        ServedProtocol::Netperf | ServedProtocol::Iperf3 => {}
+        ServedProtocol::Iperf2 => {
+            iperf2::serve_connection(control, args, &mut ListenerRecords);
+            return ExitCode::SUCCESS;
+        }
+        ServedProtocol::Iperf2Datagrams => {
+            iperf2::serve_datagrams(control, args);
+            return ExitCode::SUCCESS;
+        }
+    }
+    let handoff = environment.handoff.and_then(pass::take_inherited);
+    let handoff = handoff.map(Socket::from);
+    let door = environment.door.and_then(pass::take_inherited);
+    if environment.protocol == ServedProtocol::Iperf3 {
+        if let Some(handoff) = handoff {
+            let start = SessionStart {
+                control,
+                read: Vec::new(),
+                handoff,
+                policy: args.policy(),
+                rate_limit: None,
+                report: Iperf3Report::default(),
+            };
+            let _recorded = iperf3::session::serve(start, &mut ListenerRecords);
+        }
+        return ExitCode::SUCCESS;
+    }
+    let inherited = (handoff, door.map(Socket::from));
+    session::serve(control, args, inherited, &mut ListenerRecords);
+    ExitCode::SUCCESS
+}
+
+/// Serves the session of this process and reports it to the listener or to a log.
+fn one_session(
+    control: Socket,
+    args: &ServerArgs,
+    environment: &Environment,
+) -> Result<ExitCode, Failure> {
+    if environment.records {
+        return Ok(serve_for_listener(control, args, environment));
+    }
+    // inetd may connect all three standard streams to the client, which must not read the log.
+    let to_client = netperf_os::process::standard_error_is_socket() && !environment.journal;
+    let log = ServerLog::open(args, environment.journal);
+    let mut log = log.map_err(|error| listen::no_log(args, &error))?;
+    if to_client && args.operations.log_file.is_none() {
+        log = log.silent();
+    }
+    let peer = control
+        .peer_addr()
+        .map(|peer| accept_loop::described(&peer));
+    if let Err(error) = confine(args, environment, None) {
+        let fields = [("error", error.to_string().into())];
+        log.say(LogLevel::Error, "sandbox", &fields);
+        return Ok(ExitCode::from(UNCONFINED));
+    }
+    let mut session_log = SessionLog::new(peer.unwrap_or_default(), args.access.keys.clone());
+    session::serve(control, args, (None, None), &mut session_log);
+    session_log.write(ProcessEnd::Exit(0), &mut log);
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,340 @@
+//! The listener: accepts control connections and starts a process for each.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::process::ExitCode;
+
+use netperf_cli::{LogLevel, SandboxArg, ServerArgs};
+use netperf_model::{Family, OnePort};
+use netperf_os::process::{self, Forked};
+use netperf_os::resolve::{Want, resolve};
+use netperf_os::{Domain, Protocol, Socket, Type, address, without};
+
+use super::Environment;
+use super::accept_loop::AcceptLoop;
+use super::agent::AgentProgram;
+use super::iperf2;
+use super::iperf3::Iperf3Sockets;
+use super::log::ServerLog;
+use super::metrics_server::{self, MetricsServer};
+use super::one_port;
+use super::own_user::UserChange;
+use super::root_files::RootFiles;
+use super::sandbox::Means;
+use netperf_program::output::{
+    FAILED, Failure, INVALID, UNSUPPORTED, lacks_zone, out, system_text,
+};
+
+/// Host in the start message without `-L`.
+const ANY_HOST: &str = "IN(6)ADDR_ANY";
+const BACKLOG: i32 = 1024;
+
+/// Opens the listeners and serves until a signal.
+pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let failed = |line: std::fmt::Arguments<'_>| Failure::netserver(FAILED, line);
+    // Sessions inherit nothing; a kernel without the call is older than Linux 5.11.
+    let _marked = netperf_os::process::close_all_on_exec();
+    let mut log =
+        ServerLog::open(args, environment.journal).map_err(|error| no_log(args, &error))?;
+    checked(args)?;
+    let user = UserChange::planned(args, environment.preloaded)?;
+    let agent = args.agent.enabled.then(AgentProgram::find).transpose();
+    let agent = agent.map_err(|line| failed(format_args!("{line}")))?;
+    let root_files = user.as_ref().and_then(|_| root_files(args, &mut log));
+    let described = described(args);
+    let metrics_server = metrics_server(args)?;
+    let supervised = environment.supervisor.listens();
+    let (listeners, reasons) = if supervised {
+        (environment.supervisor.listeners(), Vec::new())
+    } else {
+        listeners(args)
+    };
+    if listeners.is_empty() && supervised {
+        let line = "none of the supervisor's sockets (LISTEN_FDS) listens";
+        return Err(Failure::netserver(FAILED, line));
+    }
+    if listeners.is_empty() {
+        let line = format!("Unable to start netserver with  {described}");
+        let hint = reasons.concat();
+        return Err(Failure {
+            hint,
+            ..Failure::stderr(FAILED, line)
+        });
+    }
+    let of_iperf3 = iperf3_sockets(args)?;
+    let iperf2 = iperf2::listen(args)?;
+    let _unheard = environment.supervisor.connect();
+    if let Some(user) = user {
+        user.carry_out(args, &mut log)?;
+    }
+    let root_files = root_files.filter(RootFiles::are_needed);
+    check_datagrams(args, &listeners)?;
+    if supervised {
+        out("Starting netserver with the sockets of its supervisor (LISTEN_FDS)\n");
+    } else {
+        out(&format!("Starting netserver with host {described}\n"));
+    }
+    if !args.foreground && !supervised {
+        let side = detach().map_err(|error| {
+            failed(format_args!("cannot go to the background: {error}; use -D"))
+        })?;
+        if side == Forked::Parent {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+    if args.debug > 0 {
+        out("accept_connections: enter\n");
+    }
+    let port = listeners
+        .first()
+        .and_then(|one| one.local_addr().ok()?.as_socket());
+    let port = port.map_or_else(|| args.port().to_owned(), |at| at.port().to_string());
+    let agent = agent.map(|program| program.start(args, &port)).transpose();
+    let agent = agent.map_err(|error| failed(format_args!("--agent: {}", system_text(&error))))?;
+    let outputs = (log, metrics_server);
+    let processes = (root_files, agent);
+    let sockets = (listeners, of_iperf3, iperf2);
+    let accept_loop = AcceptLoop::open(&environment.argv, args, sockets, outputs, processes)
+        .map_err(|error| failed(format_args!("cannot listen: {error}")))?;
+    environment.supervisor.tell("READY=1\nSTATUS=serving");
+    Ok(accept_loop.serve(&environment.supervisor))
+}
+
+/// Opens the sockets for iperf3 clients, if configured.
+pub(super) fn iperf3_sockets(args: &ServerArgs) -> Result<Iperf3Sockets, Failure> {
+    let Some(port) = &args.iperf3 else {
+        return Ok(Iperf3Sockets::default());
+    };
+    let (listeners, reasons) = listeners_at(args, port);
+    if listeners.is_empty() {
+        return Err(Failure::stderr(FAILED, reasons.concat().trim_end()));
+    }
+    let datagrams: io::Result<Vec<_>> = listeners.iter().map(one_port::beside).collect();
+    let datagrams = datagrams.map_err(|error| {
+        let reason = system_text(&error);
+        Failure::netserver(FAILED, format_args!("--iperf3: port {port}: {reason}"))
+    })?;
+    Ok(Iperf3Sockets {
+        listeners,
+        datagrams,
+    })
+}
+
+/// The process that opens the files which SIGHUP reads again; `None` without such a file.
+fn root_files(args: &ServerArgs, log: &mut ServerLog) -> Option<RootFiles> {
+    let key = netperf_program::key::path(args.access.key_file.as_deref());
+    let paths: Vec<_> = key.into_iter().chain(args.config.clone()).collect();
+    if paths.is_empty() {
+        return None;
+    }
+    match RootFiles::start(paths) {
+        Ok(files) => Some(files),
+        Err(error) => {
+            let fields = [(
+                "error",
+                format!("no process for files of root: {error}").into(),
+            )];
+            log.say(LogLevel::Warn, "user", &fields);
+            None
+        }
+    }
+}
+
+/// Start message, in the words of the original.
+fn described(args: &ServerArgs) -> String {
+    let host = args.listen.host.as_deref().unwrap_or(ANY_HOST);
+    let family = args.family().label();
+    format!("'{host}' port '{}' and family {family}", args.port())
+}
+
+/// Checks the options on this machine.
+pub(super) fn checked(args: &ServerArgs) -> Result<(), Failure> {
+    let operations = &args.operations;
+    if operations.sandbox == SandboxArg::Require {
+        if args.no_fork {
+            let line = "--sandbox require takes a process for each session, and -f has none";
+            return Err(Failure::netserver(FAILED, line));
+        }
+        if let Some(missing) = Means::find().missing() {
+            let line = format!("--sandbox require: this kernel has no {missing}");
+            return Err(Failure::netserver(UNSUPPORTED, line));
+        }
+    }
+    let files = operations.files.as_deref();
+    if let Some(folder) = files.filter(|folder| !folder.is_dir()) {
+        let line = format!("--files: {} is not a folder", folder.display());
+        return Err(Failure::netserver(FAILED, line));
+    }
+    Ok(())
+}
+
+/// Opens the metrics server, if configured.
+pub(super) fn metrics_server(args: &ServerArgs) -> Result<Option<MetricsServer>, Failure> {
+    let Some(text) = &args.operations.metrics else {
+        return Ok(None);
+    };
+    let wrong = |exit, why: &str| Failure::netserver(exit, format_args!("--metrics {text}: {why}"));
+    let at =
+        metrics_server::address(text).ok_or_else(|| wrong(INVALID, metrics_server::EXPECTED))?;
+    let metrics_server = MetricsServer::open(at);
+    metrics_server
+        .map(Some)
+        .map_err(|error| wrong(FAILED, &system_text(&error)))
+}
+
+/// Checks that datagrams can arrive through the listener's port, if requested explicitly.
+/// Sessions bind to the same port later, as the user that netserver has switched to.
+fn check_datagrams(args: &ServerArgs, listeners: &[Socket]) -> Result<(), Failure> {
+    if args.access.one_port != Some(OnePort::On) || args.no_fork {
+        return Ok(());
+    }
+    let mut sockets = listeners.iter().map(one_port::beside);
+    let Some(error) = sockets.find_map(Result::err) else {
+        return Ok(());
+    };
+    let kind = error.kind();
+    let way_out = if kind == io::ErrorKind::PermissionDenied {
+        " (as this user); use a port from 1024 on"
+    } else if kind == io::ErrorKind::AddrInUse {
+        "; use a port that is free"
+    } else {
+        "; use another address"
+    };
+    let line = format!(
+        "--one-port on: port {} cannot receive datagrams: {}{way_out}, or --one-port tcp",
+        args.port(),
+        system_text(&error)
+    );
+    Err(Failure::netserver(UNSUPPORTED, line))
+}
+
+/// Failure to open the log.
+pub(super) fn no_log(args: &ServerArgs, error: &io::Error) -> Failure {
+    let file = args.operations.log_file.as_deref().unwrap_or(Path::new(""));
+    let file = file.display();
+    Failure::netserver(
+        FAILED,
+        format_args!("cannot write the log to {file}: {error}"),
+    )
+}
+
+/// All listeners that can be opened: on each address of the host, or on the IPv6 wildcard
+/// (which also accepts IPv4 if the system permits) and the IPv4 wildcard. For all others a line
+/// with the reason.
+pub(super) fn listeners(args: &ServerArgs) -> (Vec<Socket>, Vec<String>) {
+    listeners_at(args, args.port())
+}
+
+/// The same at another port.
+pub(super) fn listeners_at(args: &ServerArgs, port: &str) -> (Vec<Socket>, Vec<String>) {
+    let wanted = match args.family() {
+        Family::Unspecified => Want::Any,
+        Family::V4 => Want::V4,
+        Family::V6 => Want::V6,
+    };
+    let host = args.listen.host.as_deref();
+    if let Some(host) = host.filter(|host| host.starts_with("vsock:")) {
+        return split([vsock_listener(host, port).map_err(|error| {
+            let text = system_text(&error);
+            format!("netserver: listen at {host} port {port}: {text}\n")
+        })]);
+    }
+    // Without a host only the port is resolved, so that service names work.
+    let (name, family) = host.map_or(("127.0.0.1", Want::V4), |host| (host, wanted));
+    match resolve(name, port, family, Type::STREAM) {
+        Ok(found) if host.is_some() => split(found.addresses.into_iter().map(open)),
+        Ok(found) => {
+            let port = found.addresses.first().map_or(0, SocketAddr::port);
+            split(wildcards(port, wanted).into_iter().map(open))
+        }
+        Err(error) if error.is_unknown_service() => split([Err(format!(
+            "netserver: -p '{port}': a port is a number from 1 to 65535 or a name in \
+             /etc/services\n"
+        ))]),
+        Err(error) => split([Err(format!(
+            "netserver: -L '{name}': {error}; give an address of this host\n"
+        ))]),
+    }
+}
+
+fn split(opened: impl IntoIterator<Item = Result<Socket, String>>) -> (Vec<Socket>, Vec<String>) {
+    let (mut listeners, mut reasons) = (Vec::new(), Vec::new());
+    for opened in opened {
+        match opened {
+            Ok(listener) => listeners.push(listener),
+            Err(reason) => reasons.push(reason),
+        }
+    }
+    (listeners, reasons)
+}
+
+/// A listener, or a line with the reason for none.
+fn open(address: SocketAddr) -> Result<Socket, String> {
+    listener(address).map_err(|error| {
+        let kind = error.kind();
+        let way_out = if kind == io::ErrorKind::AddrInUse {
+            ": another program has it (`ss -ltnp` shows which); give another port with -p"
+        } else if kind == io::ErrorKind::PermissionDenied {
+            ": ports below 1024 need root or CAP_NET_BIND_SERVICE; give another with -p"
+        } else if kind == io::ErrorKind::AddrNotAvailable {
+            ": this host does not have the address; -L takes one of its own"
+        } else if lacks_zone(address) {
+            ": a link-local address needs the interface, as in fe80::1%eth0"
+        } else {
+            ""
+        };
+        let (ip, port, text) = (address.ip(), address.port(), system_text(&error));
+        format!("netserver: listen at {ip} port {port}: {text}{way_out}\n")
+    })
+}
+
+/// A vsock(7) listener for `vsock:any` or `vsock:CID`.
+fn vsock_listener(host: &str, port: &str) -> io::Result<Socket> {
+    let invalid = |_| io::Error::from(io::ErrorKind::InvalidInput);
+    let cid = match host.strip_prefix("vsock:").unwrap_or(host) {
+        "any" => address::VSOCK_ANY,
+        number => number.parse().map_err(invalid)?,
+    };
+    let socket = Socket::new(Domain::VSOCK, Type::STREAM, None)?;
+    socket.bind(&address::vsock(cid, port.parse().map_err(invalid)?))?;
+    socket.listen(BACKLOG)?;
+    Ok(socket)
+}
+
+/// Addresses of all interfaces, IPv6 first.
+pub(super) fn wildcards(port: u16, wanted: Want) -> Vec<SocketAddr> {
+    let v6 = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), port);
+    let v4 = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
+    match wanted {
+        Want::Any => vec![v6, v4],
+        Want::V4 => vec![v4],
+        Want::V6 => vec![v6],
+    }
+}
+
+fn listener(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    without::share_port(&socket, true);
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket)
+}
+
+/// Moves to the background. The listeners are already open, so that clients can connect as soon
+/// as the command returns.
+pub(super) fn detach() -> io::Result<Forked> {
+    let side = process::fork_single_threaded()?;
+    if side == Forked::Child {
+        process::new_session()?;
+        // Looked up before chdir(2); sessions are started from this file.
+        let _file = process::own_file();
+        std::env::set_current_dir("/")?;
+        process::close_standard_streams()?;
+    }
+    Ok(side)
+}

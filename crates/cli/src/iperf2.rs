@@ -154,7 +154,7 @@ Try `iperf --help' for more information.
 ";
 
 /// What `iperf -h` prints.
-pub(crate) const HELP: &str = "\
+pub const HELP: &str = "\
 Usage: iperf -c HOST [options]
        iperf -s [options]
 

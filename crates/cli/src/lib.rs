@@ -29,7 +29,7 @@ mod grammar;
 mod group;
 mod help;
 mod history;
-mod iperf2;
+pub mod iperf2;
 pub mod iperf3;
 mod kind;
 mod long;

@@ -31,14 +31,15 @@ pub enum DecodeError {
 
 /// Reads fields one after the other.
 #[derive(Debug)]
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     rest: &'a [u8],
     offset: usize,
 }
 
 impl<'a> Reader<'a> {
     /// A cursor over `bytes`, which start `offset` bytes into the record.
-    pub(crate) const fn new(bytes: &'a [u8], offset: usize) -> Self {
+    #[must_use]
+    pub const fn new(bytes: &'a [u8], offset: usize) -> Self {
         Self {
             rest: bytes,
             offset,
@@ -46,10 +47,10 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `N` bytes, which belong to `field`.
-    pub(crate) fn take<const N: usize>(
-        &mut self,
-        field: &'static str,
-    ) -> Result<[u8; N], DecodeError> {
+    ///
+    /// # Errors
+    /// When fewer bytes are left.
+    pub fn take<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], DecodeError> {
         let Some((taken, rest)) = self.rest.split_first_chunk::<N>() else {
             return Err(DecodeError::FieldCut {
                 field,
@@ -64,7 +65,10 @@ impl<'a> Reader<'a> {
     }
 
     /// A cursor over the next `len` bytes, which belong to `field`.
-    pub(crate) fn part(&mut self, len: usize, field: &'static str) -> Result<Self, DecodeError> {
+    ///
+    /// # Errors
+    /// When fewer bytes are left.
+    pub fn part(&mut self, len: usize, field: &'static str) -> Result<Self, DecodeError> {
         let Some((part, rest)) = self.rest.split_at_checked(len) else {
             return Err(DecodeError::FieldCut {
                 field,
@@ -80,25 +84,28 @@ impl<'a> Reader<'a> {
     }
 
     /// True if nothing is left.
-    pub(crate) const fn is_empty(&self) -> bool {
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
     /// Everything that is left.
-    pub(crate) const fn rest(&self) -> &'a [u8] {
+    #[must_use]
+    pub const fn rest(&self) -> &'a [u8] {
         self.rest
     }
 }
 
 /// Writes fields one after the other.
 #[derive(Debug)]
-pub(crate) struct Writer<'a> {
+pub struct Writer<'a> {
     rest: &'a mut [u8],
 }
 
 impl<'a> Writer<'a> {
     /// A cursor over `bytes`.
-    pub(crate) const fn new(bytes: &'a mut [u8]) -> Self {
+    #[must_use]
+    pub const fn new(bytes: &'a mut [u8]) -> Self {
         Self { rest: bytes }
     }
 
@@ -106,7 +113,7 @@ impl<'a> Writer<'a> {
     ///
     /// Bytes that do not fit are left out. No layout gets there: each is checked
     /// against the record's length when it is compiled.
-    pub(crate) fn put<const N: usize>(&mut self, bytes: [u8; N]) {
+    pub fn put<const N: usize>(&mut self, bytes: [u8; N]) {
         let rest = mem::take(&mut self.rest);
         if let Some((slot, rest)) = rest.split_first_chunk_mut::<N>() {
             *slot = bytes;
@@ -115,14 +122,15 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes all of `bytes`; those that do not fit are left out.
-    pub(crate) fn put_all(&mut self, bytes: &[u8]) {
+    pub fn put_all(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.put([*byte]);
         }
     }
 
     /// Bytes that can still be written.
-    pub(crate) const fn space(&self) -> usize {
+    #[must_use]
+    pub const fn space(&self) -> usize {
         self.rest.len()
     }
 }

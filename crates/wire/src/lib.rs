@@ -21,7 +21,7 @@
 #![deny(clippy::indexing_slicing, clippy::host_endian_bytes)]
 
 mod address;
-mod codec;
+pub mod codec;
 mod double;
 mod frame;
 pub mod iperf2;

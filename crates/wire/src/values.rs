@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 /// Gives a word of flags its methods.
+#[macro_export]
 macro_rules! flag_word {
     ($name:ident, $word:ident) => {
         impl $name {
@@ -40,7 +41,6 @@ macro_rules! flag_word {
         }
     };
 }
-pub(crate) use flag_word;
 
 /// Declares an enum over the codes of one field, with `Other` for the rest.
 macro_rules! codes {

@@ -1,6 +1,6 @@
 //! The flags of the client header and of the report.
 
-use crate::values::flag_word;
+use crate::flag_word;
 
 /// First word of the client header and of the report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

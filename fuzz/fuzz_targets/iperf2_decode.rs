@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use netperf_wire::iperf2::{
+use netperf_iperf2::messages::{
     ClientHeader, Datagram, DatagramLayout, HeaderAnswer, MOST_HEADER, MOST_KEY, Opening,
     REPORT_LEN, ServerReport, UdpHeader,
 };

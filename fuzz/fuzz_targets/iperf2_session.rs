@@ -6,16 +6,16 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use netperf_session::iperf2::connection::{
+use netperf_iperf2::states::connection::{
     self, ConnectionEffect, ConnectionInput, ConnectionState, HEADER_TIME, PORT_BYTES,
     asks_for_port,
 };
-use netperf_session::iperf2::finish::{self, FinishEffect, FinishInput, FinishState, MOST_FINALS};
-use netperf_session::iperf2::flow::{
+use netperf_iperf2::states::finish::{self, FinishEffect, FinishInput, FinishState, MOST_FINALS};
+use netperf_iperf2::states::flow::{
     DatagramFlow, FlowAction, FlowSending, FlowStage, IDLE, MOST_IDLE, MOST_REPORTS,
 };
-use netperf_session::iperf2::{LEAST_DATAGRAM, MOST_BLOCK, MOST_DATAGRAM, SendOrder};
-use netperf_wire::iperf2::{MOST_HEADER, MOST_KEY, WireTime};
+use netperf_iperf2::states::{LEAST_DATAGRAM, MOST_BLOCK, MOST_DATAGRAM, SendOrder};
+use netperf_iperf2::messages::{MOST_HEADER, MOST_KEY, WireTime};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((kind, rest)) = bytes.split_first() else {

@@ -4,9 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use netperf_session::iperf3::client::{ClientTest, ClientTestEffect, ClientTestInput};
-use netperf_session::iperf3::server::{ServerTest, ServerTestEffect, ServerTestInput, ServerTestState};
-use netperf_wire::iperf3::{
+use netperf_iperf3::states::client::{ClientTest, ClientTestEffect, ClientTestInput};
+use netperf_iperf3::states::server::{ServerTest, ServerTestEffect, ServerTestInput, ServerTestState};
+use netperf_iperf3::messages::{
     ConnectWord, Cookie, Counter, DatagramHeader, Parameters, Results, ServerError, framed,
 };
 

@@ -29,8 +29,6 @@ mod grammar;
 mod group;
 mod help;
 mod history;
-pub mod iperf2;
-pub mod iperf3;
 mod kind;
 mod long;
 mod masked;
@@ -67,7 +65,6 @@ pub use command::{
 pub use fault::Fault;
 pub use grammar::TestDirection;
 pub use history::HistoryVerb;
-pub use iperf2::{Iperf2Args, Iperf2Command, Iperf2Unit, iperf2};
 pub use long::{Misuse, OptionProblem};
 pub use masked::masked_words;
 pub use operations::{LogFormat, LogLevel, Operations, SandboxArg};

@@ -6,7 +6,10 @@ use netperf_model::TestId;
 use netperf_model::catalog::tests::TESTS;
 
 use crate::subcommand::{self, WORDS};
-use crate::{help, iperf2, iperf3};
+use netperf_iperf2::options as iperf2;
+use netperf_iperf3::options as iperf3;
+
+use crate::help;
 
 /// Topic of a help text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use netperf_cli::Iperf2Args;
+use netperf_iperf2::options::Iperf2Args;
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Type, alarm, wait};

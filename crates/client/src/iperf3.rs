@@ -9,14 +9,14 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use netperf_cli::iperf3::Iperf3Client;
+use netperf_iperf3::messages::{Cookie, Parameters, Protocol, Results, StreamDirection};
+use netperf_iperf3::options::Iperf3Client;
+use netperf_iperf3::states::client::{
+    ClientError, ClientTest, ClientTestEffect, ClientTestInput, ClientTestState,
+};
 use netperf_measure::clock::{self, Moment};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, alarm, io as calls, process};
-use netperf_session::iperf3::client::{
-    ClientError, ClientTest, ClientTestEffect, ClientTestInput, ClientTestState,
-};
-use netperf_wire::iperf3::{Cookie, Parameters, Protocol, Results, StreamDirection};
 
 pub(crate) use self::observer::TestObserver;
 pub(crate) use self::output::Output;

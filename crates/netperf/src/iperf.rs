@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use netperf_cli::iperf3::{Iperf3Command, iperf3, iperf3_help};
-use netperf_cli::{Iperf2Command, iperf2};
+use netperf_iperf2::options::{Iperf2Command, iperf2};
+use netperf_iperf3::options::{Iperf3Command, iperf3, iperf3_help};
 
 use netperf_client as client;
 use netperf_program::iperf3::VERSION;

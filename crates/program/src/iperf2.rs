@@ -11,15 +11,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::Duration;
 
-use netperf_cli::Iperf2Unit;
 use netperf_engine::iperf2::{ReadSizes, TransferCounts, epoch_micros};
+use netperf_iperf2::messages::WireTime;
+use netperf_iperf2::options::Iperf2Unit;
+use netperf_iperf2::rows::Iperf2Figures;
+use netperf_iperf2::rows::enhanced::SenderState;
 use netperf_measure::clock;
 use netperf_os::io::send;
 use netperf_os::net::addresses;
 use netperf_os::{Domain, Protocol, Socket, Type, tcp};
-use netperf_report::iperf2::Iperf2Figures;
-use netperf_report::iperf2::enhanced::SenderState;
-use netperf_wire::iperf2::WireTime;
 
 pub use self::counts::MovedCounts;
 pub use self::heads::{ConnectingHead, ListeningHead};

@@ -16,7 +16,6 @@ pub mod fmt;
 pub mod format;
 mod incomplete;
 mod interim;
-pub mod iperf2;
 pub mod latency;
 pub mod list;
 mod one_way;

@@ -12,10 +12,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
+use netperf_iperf2::states::SendOrder;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Rate};
 use netperf_model::{Denied, Policy};
 use netperf_os::{Domain, Protocol, Socket, Type};
-use netperf_session::iperf2::SendOrder;
 
 pub use alone::serve as serve_alone;
 pub(super) use connection::{port_back, serve as serve_connection};

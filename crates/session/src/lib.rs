@@ -16,8 +16,6 @@ pub mod error;
 mod extension;
 mod fields;
 mod flows;
-pub mod iperf2;
-pub mod iperf3;
 mod numbers;
 pub mod offer;
 mod one_port;

@@ -1,4 +1,4 @@
-//! The netperf 2.7 control messages, and those of iperf 2: layouts, encode and decode.
+//! The netperf 2.7 control messages: layouts, encode and decode.
 //!
 //! Everything on the control connection is a [`Frame`]: 656 bytes, of which the
 //! first eight are a [`Header`] and some of the rest a [`Message`]. Each message
@@ -24,8 +24,6 @@ mod address;
 pub mod codec;
 mod double;
 mod frame;
-pub mod iperf2;
-pub mod iperf3;
 mod kind;
 mod layout;
 pub mod messages;

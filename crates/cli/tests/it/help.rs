@@ -81,7 +81,10 @@ fn the_first_page_has_30_lines_five_examples_and_every_subcommand() {
 #[test]
 fn programs_are_topics_of_help() {
     assert_eq!(help("--help netserver"), netserver_help("--help"));
-    assert_eq!(help("--help iperf3"), netperf_cli::iperf3::iperf3_help());
+    assert_eq!(
+        help("--help iperf3"),
+        netperf_iperf3::options::iperf3_help()
+    );
     assert!(help("--help iperf").contains("\n  -y, --reportstyle C "));
     assert!(help("--help TCP_RR").contains("any P<number>_LATENCY"));
     assert!(!help("--help TCP_STREAM").contains("_LATENCY"));

@@ -3,7 +3,7 @@
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
-use netperf_report::iperf2::enhanced;
+use netperf_iperf2::rows::enhanced;
 
 use crate::iperf2::session::Iperf2Stream;
 use netperf_program::iperf2::{MovedCounts, sender_state};

@@ -9,11 +9,11 @@ mod ways;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use netperf_cli::Iperf2Args;
-use netperf_model::iperf2::Iperf2Direction;
-use netperf_report::iperf2::{
+use netperf_iperf2::options::Iperf2Args;
+use netperf_iperf2::rows::{
     CsvRow, DATAGRAM_TITLES, Iperf2Figures, TITLES, enhanced, shown_address,
 };
+use netperf_model::iperf2::Iperf2Direction;
 
 use self::sum::SumSoFar;
 use self::ways::ClientWay;

@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_engine::iperf2::{PATIENCE, Transfer};
+use netperf_iperf2::messages::{ServerReport, Version};
+use netperf_iperf2::states::account::DatagramAccount;
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type, tcp};
-use netperf_session::iperf2::account::DatagramAccount;
-use netperf_wire::iperf2::{ServerReport, Version};
 
 use self::backward::BackListener;
 pub(crate) use self::backward::BackStream;

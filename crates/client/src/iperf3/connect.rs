@@ -5,13 +5,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use netperf_cli::iperf3::Iperf3Client;
+use netperf_iperf3::messages::{CONNECT_WORD, ConnectWord, Cookie, PORT, Parameters, Protocol};
+use netperf_iperf3::options::Iperf3Client;
 use netperf_measure::clock;
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Domain, Protocol as SocketProtocol, Socket, Type, alarm, io as calls, without};
-use netperf_wire::iperf3::{CONNECT_WORD, ConnectWord, Cookie, PORT, Parameters, Protocol};
 
 use netperf_program::iperf3::socket::{OptionError, equip, send_all};
 use netperf_program::output::system_text;

@@ -1,6 +1,6 @@
 //! Observers of a test of a client while it runs.
 
-use netperf_wire::iperf3::{Cookie, Parameters};
+use netperf_iperf3::messages::{Cookie, Parameters};
 
 use netperf_program::iperf3::run::{Run, StreamInterval};
 

@@ -1,9 +1,9 @@
 //! Output of a client in the forms of iperf3.
 
-use netperf_cli::iperf3::Iperf3Client;
+use netperf_iperf3::messages::{Cookie, PORT, Parameters, ServerOutput, StreamDirection};
+use netperf_iperf3::options::Iperf3Client;
 use netperf_measure::clock;
 use netperf_os::system;
-use netperf_wire::iperf3::{Cookie, PORT, Parameters, ServerOutput, StreamDirection};
 
 use super::{TestObserver, Tested};
 use netperf_program::iperf3::VERSION;

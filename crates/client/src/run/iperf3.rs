@@ -5,12 +5,12 @@ mod measured;
 
 use std::time::Duration;
 
-use netperf_cli::iperf3::Iperf3Client;
 use netperf_engine::live::Live;
+use netperf_iperf3::messages::{COOKIE, Cookie, Parameters};
+use netperf_iperf3::options::Iperf3Client;
 use netperf_measure::clock;
 use netperf_model::{CpuPlan, EndSetup, Hosts, figures};
 use netperf_os::{alarm, wait};
-use netperf_wire::iperf3::{COOKIE, Cookie, Parameters};
 
 use super::peer::{PeerMeter, of_peer, own_setup, shape};
 use super::{IterationResult, TestRun};

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
+use netperf_iperf2::messages::WireTime;
+use netperf_iperf2::states::client::udp_header;
 use netperf_model::iperf2::{Iperf2Direction, Iperf2Plan};
-use netperf_session::iperf2::client::udp_header;
 use netperf_testkit::{
     Finished, Invocation, Netserver, Place, Scratch, TwoHosts, eventually, ours, process::signal,
     require, server::free_port,
 };
-use netperf_wire::iperf2::WireTime;
 
 const IPERF: &str = "/usr/bin/iperf";
 

@@ -4,13 +4,13 @@ use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 
+use netperf_iperf2::messages::{BLOCK_TIMES_LEN, BlockTimes, ClientHeader, WireTime};
+use netperf_iperf2::states::blocks::SentBlocks;
+use netperf_iperf2::states::client::tcp_header;
+use netperf_iperf2::states::connection::timed_header;
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
-use netperf_session::iperf2::blocks::SentBlocks;
-use netperf_session::iperf2::client::tcp_header;
-use netperf_session::iperf2::connection::timed_header;
 use netperf_testkit::{Scratch, eventually};
-use netperf_wire::iperf2::{BLOCK_TIMES_LEN, BlockTimes, ClientHeader, WireTime};
 
 use super::iperf2_served::{PATIENCE, Served, link, stock};
 

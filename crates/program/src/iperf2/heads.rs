@@ -1,12 +1,12 @@
 //! Heads: of a port that listens, and of streams that this end opens. Both ends have both: a server
 //! opens streams for `-d` and `-r`, and its client listens.
 
-use netperf_cli::Iperf2Args;
 use netperf_engine::iperf2::READ_CLASSES;
+use netperf_iperf2::options::Iperf2Args;
+use netperf_iperf2::rows::{Iperf2Figures, RULE};
 use netperf_model::figures::count;
 use netperf_model::iperf2::Iperf2Rate;
 use netperf_os::Socket;
-use netperf_report::iperf2::{Iperf2Figures, RULE};
 
 use super::figures_of;
 

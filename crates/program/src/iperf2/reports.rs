@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use netperf_iperf2::messages::{ServerReport, Transit, WireTime};
+use netperf_iperf2::rows::{DATAGRAM_TITLES, Iperf2Figures, enhanced, late, loss};
 use netperf_model::figures::count;
 use netperf_model::iperf2::DelayMoments;
-use netperf_report::iperf2::{DATAGRAM_TITLES, Iperf2Figures, enhanced, late, loss};
-use netperf_wire::iperf2::{ServerReport, Transit, WireTime};
 
 /// A report.
 pub struct ReportRow<'a> {

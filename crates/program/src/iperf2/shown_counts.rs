@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 use netperf_engine::iperf2::TransferCounts;
+use netperf_iperf2::states::account::DatagramAccount;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::figures::whole;
 use netperf_model::iperf2::DelayMoments;
-use netperf_session::iperf2::account::DatagramAccount;
 
 use super::MovedCounts;
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use netperf_engine::iperf2::{
     StreamOrder, Transfer, TransferCounts, epoch_micros, receive_stream_to, send_stream_by,
 };
+use netperf_iperf2::states::blocks::{ReceivedBlocks, SentBlocks};
 use netperf_os::io::send;
-use netperf_session::iperf2::blocks::{ReceivedBlocks, SentBlocks};
 
 use super::{ShownCounts, now, read_buffer};
 

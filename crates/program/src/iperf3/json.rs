@@ -4,7 +4,7 @@ mod node;
 
 use std::time::Duration;
 
-use netperf_wire::iperf3::{Parameters, Protocol, Results, ServerOutput, StreamDirection};
+use netperf_iperf3::messages::{Parameters, Protocol, Results, ServerOutput, StreamDirection};
 
 use self::node::{JsonNode, plain};
 use super::VERSION;

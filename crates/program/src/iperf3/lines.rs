@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::sync::Arc;
 
-use netperf_cli::iperf3::Iperf3Common;
+use netperf_iperf3::options::Iperf3Common;
 use netperf_measure::clock;
 use netperf_os::system;
 

@@ -8,7 +8,7 @@ pub mod text;
 pub mod verbose;
 
 use netperf_engine::streams::DatagramFormat;
-use netperf_wire::iperf3::{Counter, DatagramHeader};
+use netperf_iperf3::messages::{Counter, DatagramHeader};
 
 /// Version that this implementation reports.
 pub const VERSION: &str = "3.12";

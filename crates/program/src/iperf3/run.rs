@@ -5,13 +5,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use netperf_engine::streams::{StreamReading, StreamSocket, Streams, StreamsPlan};
+use netperf_iperf3::messages::{Counter, Parameters, Protocol, Results, StreamResults};
 use netperf_measure::clock;
 use netperf_model::{ProcessCpu, Tally};
 use netperf_os::net::addresses;
 use netperf_os::tcp::{self, TcpDetail, TcpInfo};
 use netperf_os::{Socket, process};
 use netperf_transport::socket::congestion;
-use netperf_wire::iperf3::{Counter, Parameters, Protocol, Results, StreamResults};
 
 use super::socket::SocketBuffers;
 use super::{BLOCK, DATAGRAM, Iperf3Numbers};

@@ -4,11 +4,11 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use netperf_iperf3::messages::{Parameters, Protocol};
 use netperf_measure::clock;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, io as calls};
-use netperf_wire::iperf3::{Parameters, Protocol};
 
 /// Time limit for sending a message.
 const SEND: Duration = Duration::from_secs(10);

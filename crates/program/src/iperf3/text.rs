@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use netperf_iperf3::messages::{Parameters, Protocol, Results, StreamDirection, StreamResults};
 use netperf_model::figures::count;
-use netperf_wire::iperf3::{Parameters, Protocol, Results, StreamDirection, StreamResults};
 
 use super::run::{StreamFigures, StreamInfo, StreamInterval, Totals};
 

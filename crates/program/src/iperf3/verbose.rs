@@ -1,7 +1,7 @@
 //! Further lines for people (`-V`).
 
+use netperf_iperf3::messages::{Parameters, Protocol, Results};
 use netperf_os::system;
-use netperf_wire::iperf3::{Parameters, Protocol, Results};
 
 use super::json::TestFacts;
 use super::run::Totals;

@@ -11,6 +11,12 @@ use netperf_cli::ServerArgs;
 use netperf_engine::iperf2::{
     PATIENCE, StreamOrder, Transfer, TransferCounts, TransferEnd, receive_stream, send_stream,
 };
+use netperf_iperf2::messages::{ClientHeader, fill_digits};
+use netperf_iperf2::states::SendOrder;
+use netperf_iperf2::states::blocks::ReceivedBlocks;
+use netperf_iperf2::states::connection::{
+    self, ConnectionEffect, ConnectionInput, ConnectionState, PORT_BYTES, asks_for_port,
+};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::iperf2::Iperf2Rate;
 use netperf_model::{Denied, Duplex, EndNeeds, Flow, Policy, Tally, TransportId};
@@ -20,12 +26,6 @@ use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type};
-use netperf_session::iperf2::SendOrder;
-use netperf_session::iperf2::blocks::ReceivedBlocks;
-use netperf_session::iperf2::connection::{
-    self, ConnectionEffect, ConnectionInput, ConnectionState, PORT_BYTES, asks_for_port,
-};
-use netperf_wire::iperf2::{ClientHeader, fill_digits};
 
 use super::alone::ShownConnection;
 use super::{longest, permitted, time_and_bytes};

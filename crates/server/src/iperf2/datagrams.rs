@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_engine::iperf2::{Arrived, PATIENCE, receive_datagrams};
+use netperf_iperf2::states::BackTime;
+use netperf_iperf2::states::flow::{DatagramFlow, FlowAction, FlowSending, LINGER};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, Policy, TransportId};
 use netperf_os::io::{Source, is_no_progress, recv_from, recv_now, send_back};
 use netperf_os::without::set_patience;
 use netperf_os::{Socket, wait};
-use netperf_session::iperf2::BackTime;
-use netperf_session::iperf2::flow::{DatagramFlow, FlowAction, FlowSending, LINGER};
 
 use self::sender::FlowSender;
 use super::alone::{Iperf2Board, ShownFlow};

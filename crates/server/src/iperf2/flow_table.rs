@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use netperf_engine::iperf2::{Credit, Transfer};
+use netperf_iperf2::states::flow::{DatagramFlow, FlowSending};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, Duplex, Flow, Limits, Network, SessionLoad, Tally, TransportId};
 use netperf_os::io::Source;
-use netperf_session::iperf2::flow::{DatagramFlow, FlowSending};
 
 use super::alone::ShownFlow;
 use crate::accept_loop::leaves_seats;

@@ -10,11 +10,11 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
+use netperf_iperf3::messages::{CONNECT_WORD, Protocol};
+use netperf_iperf3::states::server::{ServerTest, ServerTestInput, ServerTestState};
 use netperf_measure::clock::{self, Moment};
 use netperf_os::io::{is_no_progress, peek_at};
 use netperf_os::{Socket, tcp};
-use netperf_session::iperf3::server::{ServerTest, ServerTestInput, ServerTestState};
-use netperf_wire::iperf3::{CONNECT_WORD, Protocol};
 
 use super::message::{self, StreamMessage};
 use super::session::{ANSWER, Iperf3Session};

@@ -7,11 +7,11 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use netperf_cli::LogLevel;
+use netperf_iperf3::messages::{CONNECT_WORD, COOKIE, ConnectWord, Cookie, State};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, OnePort};
 use netperf_os::io::{Source, peek_at, recv, recv_with_destination, send};
 use netperf_os::{SockAddr, Socket};
-use netperf_wire::iperf3::{CONNECT_WORD, COOKIE, ConnectWord, Cookie, State};
 
 use super::message::{self, StreamMessage};
 use crate::accept_loop::{AcceptLoop, MOST_SESSIONS, described};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use netperf_iperf3::messages::{Cookie, Parameters, Results, ServerOutput};
 use netperf_measure::clock;
 use netperf_os::net::addresses;
 use netperf_os::{Socket, system};
-use netperf_wire::iperf3::{Cookie, Parameters, Results, ServerOutput};
 
 use netperf_program::iperf3::json::{Json, TestFacts, http_date};
 use netperf_program::iperf3::lines::LineWriter;

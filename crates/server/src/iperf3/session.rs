@@ -6,17 +6,19 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use netperf_cli::iperf3::Iperf3RateLimit;
+use netperf_iperf3::messages::{
+    Cookie, Parameters, Protocol, Results, ServerError, StreamDirection,
+};
+use netperf_iperf3::options::Iperf3RateLimit;
+use netperf_iperf3::states::server::{
+    BrokenBy, ServerEnd, ServerTest, ServerTestEffect, ServerTestInput, ServerTestState,
+};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::figures::count;
 use netperf_model::{EndNeeds, Flow, Policy, Tally, TransportId};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, all_ready, ready, sleep};
 use netperf_os::{Socket, alarm, io as calls, process};
-use netperf_session::iperf3::server::{
-    BrokenBy, ServerEnd, ServerTest, ServerTestEffect, ServerTestInput, ServerTestState,
-};
-use netperf_wire::iperf3::{Cookie, Parameters, Protocol, Results, ServerError, StreamDirection};
 
 use self::permit::said;
 use super::message::{self, StreamMessage};

@@ -4,9 +4,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
+use netperf_iperf3::messages::{CONNECT_WORD, ConnectWord, Parameters};
 use netperf_os::io::{Source, recv_from_now, send};
 use netperf_os::{Domain, Protocol, Socket, Type, without};
-use netperf_wire::iperf3::{CONNECT_WORD, ConnectWord, Parameters};
 
 use super::message::{self, StreamMessage};
 use crate::one_port::canonical;

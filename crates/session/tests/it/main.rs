@@ -9,8 +9,6 @@ mod conversations;
 mod coordinator;
 mod extension;
 mod features;
-mod iperf2;
-mod iperf3;
 mod suites;
 mod transitions;
 mod travels;

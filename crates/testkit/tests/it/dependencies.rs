@@ -18,7 +18,15 @@ const TABLE: &[(&str, Allowed)] = &[
     ("netperf-model", Allowed::Only(&[])),
     ("netperf-wire", Allowed::Only(&[])),
     ("netperf-os", Allowed::Only(&[])),
-    ("netperf-cli", Allowed::Only(&["netperf-model"])),
+    (
+        "netperf-iperf2",
+        Allowed::Only(&["netperf-model", "netperf-wire"]),
+    ),
+    ("netperf-iperf3", Allowed::Only(&[])),
+    (
+        "netperf-cli",
+        Allowed::Only(&["netperf-model", "netperf-iperf2", "netperf-iperf3"]),
+    ),
     (
         "netperf-measure",
         Allowed::Only(&["netperf-model", "netperf-os"]),
@@ -75,7 +83,8 @@ const TABLE: &[(&str, Allowed)] = &[
             "netperf-transport",
             "netperf-engine",
             "netperf-session",
-            "netperf-report",
+            "netperf-iperf2",
+            "netperf-iperf3",
         ]),
     ),
     (
@@ -89,6 +98,8 @@ const TABLE: &[(&str, Allowed)] = &[
             "netperf-transport",
             "netperf-engine",
             "netperf-session",
+            "netperf-iperf2",
+            "netperf-iperf3",
             "netperf-report",
             "netperf-stats",
             "netperf-web",
@@ -109,7 +120,8 @@ const TABLE: &[(&str, Allowed)] = &[
             "netperf-transport",
             "netperf-engine",
             "netperf-session",
-            "netperf-report",
+            "netperf-iperf2",
+            "netperf-iperf3",
             "netperf-program",
         ]),
     ),
@@ -117,6 +129,8 @@ const TABLE: &[(&str, Allowed)] = &[
         "netperf",
         Allowed::Only(&[
             "netperf-cli",
+            "netperf-iperf2",
+            "netperf-iperf3",
             "netperf-os",
             "netperf-program",
             "netperf-client",
@@ -135,6 +149,10 @@ const SOCKET_CALLERS: &[&str] = &[
     "netperf-transport",
     "netperf-engine",
     "netperf-session",
+    "netperf-iperf2",
+    "netperf-iperf3",
+    "netperf-program",
+    "netperf-server",
 ];
 
 /// Packages that issue system calls themselves, which a preloaded socket library would

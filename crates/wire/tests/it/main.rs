@@ -2,7 +2,6 @@
 
 mod captures;
 mod extension;
-mod iperf2;
 mod layouts;
 mod properties;
 mod quirks;

@@ -3,10 +3,10 @@
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::time::Duration;
 
+use netperf_iperf2::rows::id;
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_os::Socket;
 use netperf_os::sockopt::{self, IntOption};
-use netperf_report::iperf2::id;
 
 use super::ClientRows;
 use super::ways::{ClientWay, WayOf};

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use netperf_engine::iperf2::Transfer;
+use netperf_iperf2::rows::{enhanced, id, late, loss, rest};
 use netperf_measure::clock::Moment;
-use netperf_report::iperf2::{enhanced, id, late, loss, rest};
 
 use super::ClientRows;
 use super::ways::{ClientWay, WayMoved, WayOf};

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use netperf_engine::iperf2::Transfer;
+use netperf_iperf2::messages::ServerReport;
+use netperf_iperf2::rows::{enhanced, id};
 use netperf_model::iperf2::{DelayMoments, Iperf2Direction};
-use netperf_report::iperf2::{enhanced, id};
-use netperf_wire::iperf2::ServerReport;
 
 use super::ClientRows;
 use super::sum::SumSoFar;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use netperf_model::iperf2::Iperf2Direction;
-use netperf_report::iperf2::{
+use netperf_iperf2::rows::{
     SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES, both_ways, datagrams_of_sum, enhanced, late,
     lost_of_sum, rest,
 };
+use netperf_model::iperf2::Iperf2Direction;
 
 use super::ClientRows;
 use super::ways::{ClientWay, WayOf};

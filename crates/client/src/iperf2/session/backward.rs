@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use netperf_engine::iperf2::{Arrived, PATIENCE, Transfer, TransferEnd, receive_datagrams};
+use netperf_iperf2::states::flow::{DatagramFlow, FlowAction, FlowStage};
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::io::{Source, recv_from, send_back};
@@ -17,7 +18,6 @@ use netperf_os::net::addresses;
 use netperf_os::wait::{Interest, ready};
 use netperf_os::without::{self, set_patience};
 use netperf_os::{Domain, Protocol, Socket, Type};
-use netperf_session::iperf2::flow::{DatagramFlow, FlowAction, FlowStage};
 
 use super::forward::receive;
 use super::{Iperf2Failure, Iperf2SocketOptions, Iperf2StreamResult, failed, receive_time};

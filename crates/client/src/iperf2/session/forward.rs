@@ -10,20 +10,20 @@ use netperf_engine::iperf2::{
     Arrived, DatagramOrder, STALLED, StreamOrder, Transfer, TransferCounts, TransferEnd,
     receive_datagrams, receive_stream, send_datagrams, send_stream,
 };
+use netperf_iperf2::messages::{
+    Datagram, DatagramLayout, EXTENDED_LEN, HeaderAnswer, STAMP, fill_digits,
+};
+use netperf_iperf2::states::account::DatagramAccount;
+use netperf_iperf2::states::blocks::ReceivedBlocks;
+use netperf_iperf2::states::client::{tcp_header, udp_header};
+use netperf_iperf2::states::connection::HEADER_TIME;
+use netperf_iperf2::states::finish::{self, FinishEffect, FinishInput, FinishState};
 use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Plan, Iperf2Rate};
 use netperf_os::Socket;
 use netperf_os::io::{half_close, recv, recv_now, send};
 use netperf_os::tcp;
 use netperf_os::wait::{Interest, ready};
-use netperf_session::iperf2::account::DatagramAccount;
-use netperf_session::iperf2::blocks::ReceivedBlocks;
-use netperf_session::iperf2::client::{tcp_header, udp_header};
-use netperf_session::iperf2::connection::HEADER_TIME;
-use netperf_session::iperf2::finish::{self, FinishEffect, FinishInput, FinishState};
-use netperf_wire::iperf2::{
-    Datagram, DatagramLayout, EXTENDED_LEN, HeaderAnswer, STAMP, fill_digits,
-};
 
 use super::{
     Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, per_giga_second, receive_time,

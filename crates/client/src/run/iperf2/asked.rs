@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_cli::Iperf2Args;
+use netperf_iperf2::options::Iperf2Args;
 use netperf_model::figures::whole;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rate, MOST_STREAMS};
 use netperf_model::{IperfShape, Limit, RateUnit, TestPlan, TransportId};

@@ -3,15 +3,15 @@
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
+use netperf_iperf2::messages::ServerReport;
+use netperf_iperf2::states::account::DatagramAccount;
 use netperf_model::figures::whole;
 use netperf_model::{
     EndResult, FlowCounts, Flows, Iteration, ProcessCpu, Quality, QualityScope, Tally, TestPlan,
     WorkerThreads,
 };
 use netperf_os::tcp;
-use netperf_session::iperf2::account::DatagramAccount;
 use netperf_transport::socket::congestion;
-use netperf_wire::iperf2::ServerReport;
 
 use crate::iperf2::session::{Iperf2Client, Iperf2StreamResult};
 use crate::run::peer::pair;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use netperf_cli::iperf3::{Iperf3Client, Iperf3Common};
+use netperf_iperf3::options::{Iperf3Client, Iperf3Common};
 use netperf_model::figures::whole;
 use netperf_model::{Duplex, IperfShape, Limit, RatePlan, RateUnit, TestPlan, TransportId};
 

@@ -1,11 +1,11 @@
 //! Results of both ends of a test of iperf3, as an iteration of netperf.
 
+use netperf_iperf3::messages::{Results, StreamResults};
 use netperf_model::figures::whole;
 use netperf_model::{
     EndResult, FlowCounts, Flows, Iteration, ProcessCpu, Quality, QualityScope, Tally, TestPlan,
     TransportId, WorkerThreads,
 };
-use netperf_wire::iperf3::{Results, StreamResults};
 
 use crate::iperf3::Tested;
 use crate::run::peer::pair;

@@ -9,13 +9,13 @@ use std::os::fd::AsFd as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use netperf_cli::Iperf2Args;
 use netperf_engine::iperf2::Transfer;
+use netperf_iperf2::options::Iperf2Args;
+use netperf_iperf2::rows::enhanced::SenderState;
+use netperf_iperf2::rows::{Iperf2Figures, id, rest, shown_address};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::iperf2::{BLOCK, DelayMoments};
 use netperf_os::Socket;
-use netperf_report::iperf2::enhanced::SenderState;
-use netperf_report::iperf2::{Iperf2Figures, id, rest, shown_address};
 
 pub(crate) use self::lines::StreamLine;
 use netperf_program::iperf2::{MovedCounts, ShownCounts, figures_of, sender_state};

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::Scope;
 use std::time::Duration;
 
-use netperf_cli::Iperf2Args;
 use netperf_engine::iperf2::PATIENCE;
+use netperf_iperf2::options::Iperf2Args;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Policy, Require};
 use netperf_os::net::addresses;

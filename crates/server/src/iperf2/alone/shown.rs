@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netperf_engine::iperf2::{Transfer, TransferEnd};
+use netperf_iperf2::messages::{ClientHeader, ServerReport, UpperFlags};
+use netperf_iperf2::states::SendOrder;
+use netperf_iperf2::states::account::DatagramAccount;
+use netperf_iperf2::states::flow::{DatagramFlow, FlowSending};
 use netperf_model::iperf2::BLOCK;
 use netperf_os::Socket;
 use netperf_os::net::addresses;
-use netperf_session::iperf2::SendOrder;
-use netperf_session::iperf2::account::DatagramAccount;
-use netperf_session::iperf2::flow::{DatagramFlow, FlowSending};
-use netperf_wire::iperf2::{ClientHeader, ServerReport, UpperFlags};
 
 use super::board::{AcceptedStream, Carries, Iperf2Board, ShownDirection, StreamLine};
 use netperf_program::iperf2::{ConnectingHead, ShownCounts, is_one_host};
@@ -342,7 +342,7 @@ impl Drop for ShownFlow {
 
 #[cfg(test)]
 mod tests {
-    use netperf_cli::Iperf2Args;
+    use netperf_iperf2::options::Iperf2Args;
     use netperf_os::{Domain, Type};
 
     use super::*;

@@ -7,6 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use netperf_engine::iperf2::{Credit, DatagramOrder, PATIENCE, Transfer, send_datagrams};
+use netperf_iperf2::messages::{ClientHeader, Datagram, fill_digits};
+use netperf_iperf2::states::finish::{self, FinishEffect, FinishInput, FinishState};
+use netperf_iperf2::states::flow::FlowSending;
+use netperf_iperf2::states::{LEAST_DATAGRAM, SendOrder};
 use netperf_measure::clock::Moment;
 use netperf_model::Policy;
 use netperf_model::iperf2::Iperf2Rate;
@@ -14,10 +18,6 @@ use netperf_os::io::{Source, recv, send, send_back};
 use netperf_os::wait::{self, Interest, ready};
 use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type};
-use netperf_session::iperf2::finish::{self, FinishEffect, FinishInput, FinishState};
-use netperf_session::iperf2::flow::FlowSending;
-use netperf_session::iperf2::{LEAST_DATAGRAM, SendOrder};
-use netperf_wire::iperf2::{ClientHeader, Datagram, fill_digits};
 
 use super::super::alone::{Iperf2Board, ShownBack};
 use super::super::{permitted, time_and_bytes};

@@ -7,11 +7,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use netperf_iperf3::messages::{COOKIE, Cookie};
 use netperf_measure::clock::{self, Moment};
 use netperf_os::io::recv_now;
 use netperf_os::wait::{all_ready, sleep};
 use netperf_os::{Socket, pass};
-use netperf_wire::iperf3::{COOKIE, Cookie};
 
 use crate::admission::address_of;
 use crate::iperf3::message::{self, StreamMessage};

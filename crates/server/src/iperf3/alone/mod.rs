@@ -13,13 +13,13 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use netperf_cli::iperf3::{Iperf3Common, Iperf3Server};
+use netperf_iperf3::messages::PORT;
+use netperf_iperf3::options::{Iperf3Common, Iperf3Server};
+use netperf_iperf3::states::server::ServerEnd;
 use netperf_model::{Limits, Policy, Require};
 use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Domain, Protocol, Socket, Type, alarm, system, without};
-use netperf_session::iperf3::server::ServerEnd;
-use netperf_wire::iperf3::PORT;
 
 use self::intake::{NewClient, TestIntake};
 use super::session::{SessionStart, serve as serve_session};

@@ -3,9 +3,9 @@
 use std::io;
 
 use netperf_engine::streams::Streams;
+use netperf_iperf3::messages::{Protocol, ServerError, StreamDirection};
+use netperf_iperf3::states::server::{BrokenBy, ServerEnd};
 use netperf_model::{Denied, EndNeeds};
-use netperf_session::iperf3::server::{BrokenBy, ServerEnd};
-use netperf_wire::iperf3::{Protocol, ServerError, StreamDirection};
 
 use super::{Iperf3Session, UNSUPPORTED, transport};
 use crate::record::SessionRecord;

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 
+use netperf_iperf2::messages::{ClientHeader, ServerReport, UpperFlags};
+use netperf_iperf2::rows::id;
 use netperf_os::{Socket, tcp};
-use netperf_report::iperf2::id;
-use netperf_wire::iperf2::{ClientHeader, ServerReport, UpperFlags};
 
 use super::Iperf2Board;
 use netperf_program::iperf2::{ReportRow, day_and_time, first_window};

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use netperf_model::iperf2::DelayMoments;
-use netperf_report::iperf2::{
+use netperf_iperf2::rows::{
     CsvRow, DATAGRAM_TITLES, SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES, both_ways, datagrams_of_sum,
     enhanced, id, late, loss, lost_of_sum, rest,
 };
+use netperf_model::iperf2::DelayMoments;
 
 use super::{
     BoardState, Carries, ClientGroup, Iperf2Board, LAST_TURN, RunningDirection, ShownDirection,

@@ -1,0 +1,11 @@
+//! The protocol of iperf 2 (docs/spec/iperf2.md), as pure functions: messages, both ends as state
+//! machines, the command line, and rows of results.
+//!
+//! Nothing here has a socket or a clock, or prints.
+
+#![deny(clippy::indexing_slicing, clippy::host_endian_bytes)]
+
+pub mod messages;
+pub mod options;
+pub mod rows;
+pub mod states;

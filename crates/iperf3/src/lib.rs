@@ -1,0 +1,10 @@
+//! The protocol of iperf3 (docs/spec/iperf3.md), as pure functions: messages, both ends as state
+//! machines, and the command line.
+//!
+//! Nothing here has a socket or a clock, or prints.
+
+#![deny(clippy::indexing_slicing, clippy::host_endian_bytes)]
+
+pub mod messages;
+pub mod options;
+pub mod states;

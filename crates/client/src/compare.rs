@@ -4,16 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::process::ExitCode;
 
-use netperf_campaign::{ChangeOutcome, Comparisons, Design, Incomparable, Judgement, Set, Wish};
+use netperf_campaign::{Comparisons, Design, Incomparable, Judgement, Set, Wish};
 use netperf_cli::CompareArgs;
 
-use super::{campaign, files, itself};
+use super::{campaign, files, itself, verdict};
 use netperf_program::output::{Failure, INVALID, columns, err, out};
-
-/// The exit status when a figure got worse.
-const WORSE: u8 = 4;
-/// The exit status when neither a difference nor equivalence is shown.
-const INCONCLUSIVE: u8 = 5;
 
 fn failure(problem: impl Display) -> Failure {
     Failure::stderr(INVALID, format_args!("netperf compare: {problem}"))
@@ -120,7 +115,7 @@ pub(super) fn show(
     } else {
         out(&found.text(columns()));
     }
-    Ok(exit(found.outcome()))
+    Ok(verdict::exit(found.outcome()))
 }
 
 /// Comparison parameters, with defaults.
@@ -131,15 +126,6 @@ fn wish(args: &CompareArgs, design: Design) -> Wish {
             chance: args.chance.unwrap_or(Wish::CHANCE),
             margin: args.margin.unwrap_or(Wish::MARGIN),
         },
-    }
-}
-
-/// The exit status of a verdict.
-pub(super) fn exit(outcome: ChangeOutcome) -> ExitCode {
-    match outcome {
-        ChangeOutcome::Better | ChangeOutcome::Equivalent => ExitCode::SUCCESS,
-        ChangeOutcome::Worse => ExitCode::from(WORSE),
-        ChangeOutcome::Inconclusive => ExitCode::from(INCONCLUSIVE),
     }
 }
 

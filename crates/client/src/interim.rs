@@ -11,7 +11,7 @@ use netperf_model::{
 };
 use netperf_report::{interim_line, interim_work};
 
-use super::run::tcp_facts;
+use super::tcp_facts::tcp_facts;
 use super::{show, ticker, until};
 use netperf_program::output::out;
 

@@ -6,6 +6,7 @@ mod begin;
 mod campaign;
 #[cfg(feature = "results")]
 mod check;
+mod command_line;
 #[cfg(feature = "results")]
 mod compare;
 mod control;
@@ -33,16 +34,20 @@ mod private;
 #[cfg(feature = "results")]
 mod report;
 mod run;
+mod run_so_far;
 mod secure;
 #[cfg(feature = "live")]
 mod show;
 mod stamps;
 #[cfg(feature = "results")]
 mod sweep;
+mod tcp_facts;
 mod ticker;
 #[cfg(not(all(feature = "results", feature = "live")))]
 mod unbuilt;
 mod until;
+#[cfg(feature = "results")]
+mod verdict;
 #[cfg(feature = "results")]
 mod versus;
 mod way_out;
@@ -53,27 +58,20 @@ use unbuilt::results::{human, keep, subcommand};
 use unbuilt::show;
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
 #[cfg(feature = "results")]
 use netperf_cli::Subcommand;
-use netperf_cli::{
-    CliEnvironment, CliError, Command, HumanArg, OutputStream, Parsed, RunCommand, UnknownTest,
-    Usage,
-};
-use netperf_measure::clock;
-use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until, Warning};
-use netperf_report::SoFar;
-use netperf_report::document::{RunContext, RunError};
-use netperf_report::format::json;
-use netperf_report::selection::{Listing, all_names};
-use netperf_report::selectors::{is_selector, names};
-
-use netperf_program::key::variable;
+use netperf_cli::{CliError, Command, HumanArg, OutputStream, RunCommand, UnknownTest, Usage};
+use netperf_model::{Arrival, TestPlan};
 use netperf_program::memory::report_lack_of_memory;
 use netperf_program::output::{self, Failure, out};
+use netperf_report::document::RunError;
+use netperf_report::format::json;
+use netperf_report::selection::{Listing, all_names};
+
+use command_line::{human_arg, parsed};
+use run_so_far::{RunSoFar, RunStart};
 
 /// Runs netperf. `version` is the output of `--version`.
 #[must_use]
@@ -83,30 +81,8 @@ pub fn main(argv: &[OsString], version: &str) -> ExitCode {
     output::unless_lost(run_as_asked(argv, version))
 }
 
-/// Parses a command line.
-fn parsed(argv: &[OsString]) -> Parsed<Command> {
-    let selectors = names();
-    let around = CliEnvironment {
-        read_file: &|path: &Path| std::fs::read_to_string(path),
-        is_selector: &is_selector,
-        selectors: &selectors,
-        dump_tcp_info: environment_has("DUMP_TCP_INFO"),
-    };
-    netperf_cli::netperf_with(argv, &around, human())
-}
-
-/// The output that the environment asks for. Only one value means anything.
-fn human() -> HumanArg {
-    let asked = variable("NETPERF_OUTPUT").is_some_and(|output| output == "human");
-    if asked && cfg!(feature = "results") {
-        HumanArg::ByDefault
-    } else {
-        HumanArg::No
-    }
-}
-
 fn run_as_asked(argv: &[OsString], version: &str) -> ExitCode {
-    if output::has_long_option(argv) || human() != HumanArg::No {
+    if output::has_long_option(argv) || human_arg() != HumanArg::No {
         output::always_hint();
     }
     if let Some(exit) = subcommand(argv) {
@@ -184,11 +160,6 @@ fn with_left_out(mut usage: Usage) -> Usage {
     usage
 }
 
-#[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
-fn environment_has(name: &str) -> bool {
-    std::env::var_os(name).is_some()
-}
-
 /// Returns true if only JSON may go to standard output.
 fn stdout_is_for_json(command: &Result<Command, CliError>, argv: &[OsString]) -> bool {
     match command {
@@ -202,60 +173,6 @@ fn stdout_is_for_json(command: &Result<Command, CliError>, argv: &[OsString]) ->
             | Command::FullVersion,
         ) => false,
         Err(_) => netperf_cli::asks_for_json(argv),
-    }
-}
-
-/// Start time of the program, since 1970.
-#[derive(Clone, Copy)]
-struct RunStart(Duration);
-
-impl RunStart {
-    fn now() -> Self {
-        Self(clock::since_epoch())
-    }
-
-    fn until_now(self) -> Span {
-        Span {
-            started: self.0,
-            ended: clock::since_epoch(),
-        }
-    }
-
-    fn frame(self, run: &RunCommand) -> RunContext<'_> {
-        RunContext {
-            plan: &run.plan,
-            report: &run.report,
-            span: self.until_now(),
-        }
-    }
-}
-
-/// Measurements so far, for the report of a failed run.
-#[derive(Default)]
-struct RunSoFar {
-    iterations: Vec<Iteration>,
-    /// Failure after the report: nothing arrived, or the result was not stored.
-    failure: Option<Failure>,
-    /// Interim results, over all iterations.
-    intervals: Vec<Interim>,
-    /// Latency of operations over all iterations.
-    latency: Option<Latency>,
-    /// Accuracy reached so far (`--until`).
-    until: Option<Until>,
-    /// netperf's end of a failed iteration.
-    partial: Option<Iteration>,
-    /// Settings that are not in force as they were asked for.
-    unmet: Vec<Warning>,
-}
-
-impl RunSoFar {
-    fn so_far(&self) -> SoFar<'_> {
-        SoFar {
-            iterations: &self.iterations,
-            intervals: &self.intervals,
-            latency: self.latency.as_ref(),
-            partial: self.partial.as_ref(),
-        }
     }
 }
 

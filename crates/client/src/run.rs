@@ -32,20 +32,18 @@ use netperf_measure::clock;
 use netperf_measure::device_drops::DeviceDrops;
 use netperf_model::{
     Agreed, EndJob, EndResult, EndSetup, Feature, HostFacts, Hosts, Iteration, Latency, OneWay,
-    PeerProgram, TcpFacts, TestPlan, figures,
+    PeerProgram, TestPlan, figures,
 };
 use netperf_os::alarm;
-use netperf_os::tcp::TcpInfo;
 use netperf_session::offer::Agreement;
 
 use self::session::{Talk, numbered};
 use self::trace::Trace;
 use super::control::{self, ControlConnection};
 use super::hosts::{data_hosts, drawn, socket_address};
-use super::{
-    RunSoFar, RunStart, asked, facts, failure, hosts, human, interim, keep, show, stamps, until,
-    way_out,
-};
+use super::run_so_far::{RunSoFar, RunStart};
+use super::tcp_facts::tcp_facts;
+use super::{asked, facts, failure, hosts, human, interim, keep, show, stamps, until, way_out};
 use netperf_program::output::{Failure, out};
 
 /// The identifier of this run: given by the user, or fresh (RFC 9562, version 1).
@@ -349,22 +347,5 @@ fn wait(pause: Duration) {
     let until = clock::now().plus(pause);
     while !until.left().is_zero() && !alarm::stopped_by_user() {
         netperf_os::wait::sleep(until.left());
-    }
-}
-
-/// TCP information for reports.
-pub(super) const fn tcp_facts(info: TcpInfo) -> TcpFacts {
-    TcpFacts {
-        round_trip_micros: info.rtt,
-        round_trip_variation_micros: info.rttvar,
-        retransmission_timeout_micros: info.rto,
-        ack_timeout_micros: info.ato,
-        path_mtu_bytes: info.pmtu,
-        send_segment_bytes: info.snd_mss,
-        congestion_window_segments: info.snd_cwnd,
-        send_threshold_segments: info.snd_ssthresh,
-        recv_threshold_bytes: info.rcv_ssthresh,
-        reordering_segments: info.reordering,
-        retransmitted_segments: info.total_retrans,
     }
 }

@@ -13,7 +13,7 @@ use netperf_history::{HistoryError, Store};
 use serde_json::json;
 
 use super::{failure, file, text, view, write_page};
-use crate::{compare, history};
+use crate::{history, verdict};
 use netperf_program::output::{Failure, err, out, system_text};
 
 /// The result of a campaign.
@@ -89,7 +89,7 @@ pub(crate) fn compared(
     } else {
         out(&change.text());
     }
-    Ok(compare::exit(change.outcome()))
+    Ok(verdict::exit(change.outcome()))
 }
 
 fn measured(name: &str, place: Option<&str>) -> Result<MeasuredCampaign, String> {

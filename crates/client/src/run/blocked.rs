@@ -12,7 +12,8 @@ use netperf_os::alarm;
 use super::session::{LEAVE, open};
 use super::trial;
 use super::{check, control};
-use crate::{RunStart, elsewhere};
+use crate::elsewhere;
+use crate::run_so_far::RunStart;
 use netperf_program::output::{Failure, err};
 
 /// Remedy for a blocked data port.

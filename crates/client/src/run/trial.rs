@@ -11,7 +11,7 @@ use netperf_os::alarm;
 use super::session::{LEAVE, open, unanswered};
 use super::trace::Trace;
 use super::{IterationResult, TestRun, catch_signals, control, data_hosts, empty};
-use crate::{RunSoFar, RunStart};
+use crate::run_so_far::{RunSoFar, RunStart};
 use netperf_program::output::{Failure, out};
 
 /// Shortest and longest duration of a trial.

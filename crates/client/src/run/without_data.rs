@@ -8,7 +8,8 @@ use netperf_report::format::json;
 
 use super::identifier;
 use super::session::{LEAVE, open, unanswered};
-use crate::{RunStart, control};
+use crate::control;
+use crate::run_so_far::RunStart;
 use netperf_program::output::{FAILED, Failure, out, system_text};
 
 /// Runs a test without data and prints what it found out.

@@ -129,6 +129,7 @@ fn the_manual_names_the_statuses_of_the_code_of_each_program() {
                 "client/src/campaign.rs",
                 "client/src/campaign",
                 "client/src/compare.rs",
+                "client/src/verdict.rs",
             ],
         ),
         ("netperf history", &["client/src/history.rs"]),
@@ -137,7 +138,11 @@ fn the_manual_names_the_statuses_of_the_code_of_each_program() {
         assert_eq!(of_code(sources), of_manual(heading), "{heading}");
     }
     // A run that fails has a status of netperf.
-    let mut code = of_code(&["client/src/compare.rs", "client/src/versus.rs"]);
+    let mut code = of_code(&[
+        "client/src/compare.rs",
+        "client/src/verdict.rs",
+        "client/src/versus.rs",
+    ]);
     assert!(code.is_subset(&of_manual(RUN)), "{code:?}");
     code.append(&mut of_manual("netperf"));
     assert_eq!(code, of_manual(RUN));

@@ -9,7 +9,7 @@ use netperf_model::{
 
 use crate::iperf3::Tested;
 use crate::run::peer::pair;
-use crate::run::tcp_facts;
+use crate::tcp_facts::tcp_facts;
 use netperf_program::iperf3::run::{StreamFigures, StreamInfo, Totals};
 
 /// Longest time by which the server's part of a test exceeds the client's, seconds: beyond it

@@ -27,7 +27,6 @@ use netperf_os::{Socket, process};
 use netperf_session::server::PASSPHRASE;
 use netperf_transport::registry;
 
-pub(super) use self::grants::leaves_seats;
 use super::admission::Admission;
 use super::agent::AgentProcess;
 use super::iperf2::{DatagramWorker, Iperf2Sockets};
@@ -42,6 +41,7 @@ use super::proofs::{PROOF_TIME, ProofPool};
 use super::root_files::{self, RootFiles};
 use super::sandbox::Means;
 use super::session;
+use super::session_limit::MOST_SESSIONS;
 use super::session_log::{ProcessEnd, SessionLog};
 use super::session_process::SessionProcess;
 use super::start_rates::StartRates;
@@ -52,8 +52,6 @@ use netperf_program::key;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Longest wait of epoll_wait(2); nothing depends on it.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
-/// Largest number of concurrent sessions; further clients wait.
-pub(super) const MOST_SESSIONS: usize = 1000;
 /// Largest number of pending connections.
 const MOST_WAITING: usize = 4096;
 /// Descriptors reserved for listeners, pipes and standard streams.
@@ -579,17 +577,5 @@ impl AcceptLoop {
     pub(super) fn complain(&mut self, what: &str, error: &io::Error) {
         self.metrics.failed(what);
         self.log.fail(what, error);
-    }
-}
-
-/// Address in log format.
-pub(super) fn described(peer: &netperf_os::SockAddr) -> String {
-    if let Some(address) = peer.as_socket() {
-        let canonical = address.ip().to_canonical();
-        return std::net::SocketAddr::new(canonical, address.port()).to_string();
-    }
-    match netperf_os::address::as_vsock(peer) {
-        Some((cid, port)) => format!("vsock:{cid}:{port}"),
-        None => "unknown".to_owned(),
     }
 }

@@ -4,6 +4,7 @@ mod accept_loop;
 mod admission;
 mod agent;
 mod check;
+mod environment;
 mod histogram;
 mod host;
 mod iperf2;
@@ -14,6 +15,7 @@ mod metrics;
 mod metrics_server;
 mod one_port;
 mod own_user;
+mod peer;
 mod pending;
 mod poller;
 mod proofs;
@@ -21,7 +23,9 @@ mod record;
 mod root_files;
 pub mod sandbox;
 mod secure;
+mod served_protocol;
 mod session;
+mod session_limit;
 mod session_log;
 mod session_process;
 
@@ -35,7 +39,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use iperf2::ServedProtocol;
+use environment::Environment;
 pub use iperf2::serve_alone as iperf2_alone;
 pub use iperf3::alone::serve as iperf3_alone;
 use iperf3::session::SessionStart;
@@ -46,8 +50,8 @@ use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, pass};
 use record::{Grant, Records, SessionEnd, SessionRecord};
 use sandbox::Means;
+use served_protocol::ServedProtocol;
 use session_log::{ProcessEnd, SessionLog};
-use supervisor::Supervisor;
 
 use crate::iperf3::report::Iperf3Report;
 use netperf_program::key;
@@ -110,52 +114,6 @@ pub fn main(argv: &[OsString], full_version: &str) -> ExitCode {
 fn version(text: &str) -> ExitCode {
     out(&format!("{text}sandbox: {}\n", Means::find().described()));
     ExitCode::SUCCESS
-}
-
-/// Environment of the process.
-#[derive(Debug)]
-struct Environment {
-    /// Command line of this process.
-    argv: Vec<OsString>,
-    /// True if standard error is connected to the systemd journal.
-    journal: bool,
-    /// True if session records go to standard output.
-    records: bool,
-    /// What the session serves.
-    protocol: ServedProtocol,
-    /// Descriptor of the hand-off socket for data that arrives at the listener's port.
-    handoff: Option<i32>,
-    /// Descriptor at which a session passes the connection of a coordinator.
-    door: Option<i32>,
-    /// True if a library is preloaded, which may need system calls or files that the sandbox
-    /// forbids.
-    preloaded: bool,
-    /// Supervisor that started the process, and the sockets that it passed.
-    supervisor: Supervisor,
-}
-
-impl Environment {
-    #[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
-    fn look(argv: &[OsString]) -> Self {
-        let has = |name: &str| std::env::var_os(name).is_some();
-        Self {
-            argv: argv.to_vec(),
-            journal: has("JOURNAL_STREAM"),
-            records: has(session_process::RECORDS),
-            protocol: std::env::var(session_process::PROTOCOL)
-                .ok()
-                .and_then(|word| ServedProtocol::named(&word))
-                .unwrap_or_default(),
-            handoff: std::env::var(session_process::HANDOFF)
-                .ok()
-                .and_then(|number| number.parse().ok()),
-            door: std::env::var(agent::SESSION_DOOR)
-                .ok()
-                .and_then(|number| number.parse().ok()),
-            preloaded: has("LD_PRELOAD"),
-            supervisor: Supervisor::new(|name| std::env::var_os(name)),
-        }
-    }
 }
 
 /// Settings of a session process.
@@ -341,9 +299,7 @@ fn one_session(
     if to_client && args.operations.log_file.is_none() {
         log = log.silent();
     }
-    let peer = control
-        .peer_addr()
-        .map(|peer| accept_loop::described(&peer));
+    let peer = control.peer_addr().map(|peer| peer::described(&peer));
     if let Err(error) = confine(args, environment, None) {
         let fields = [("error", error.to_string().into())];
         log.say(LogLevel::Error, "sandbox", &fields);

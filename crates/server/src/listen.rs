@@ -11,9 +11,9 @@ use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Domain, Protocol, Socket, Type, address, without};
 
-use super::Environment;
 use super::accept_loop::AcceptLoop;
 use super::agent::AgentProgram;
+use super::environment::Environment;
 use super::iperf2;
 use super::iperf3::Iperf3Sockets;
 use super::log::ServerLog;

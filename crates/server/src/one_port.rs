@@ -20,7 +20,7 @@ use netperf_transport::one_port::{self, HandoffMessage, PREAMBLE, Preamble, Prea
 use self::awaiting::AwaitingPreambles;
 use self::handoffs::Handoffs;
 
-use super::accept_loop::described;
+use super::peer::described;
 use super::pending::PendingConnection;
 use super::poller::{PollToken, ServerPoller};
 

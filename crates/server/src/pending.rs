@@ -12,8 +12,8 @@ use netperf_os::{SockAddr, Socket};
 use netperf_transport::one_port::begins_preamble;
 use netperf_wire::{FRAME_LEN, Frame};
 
-use super::iperf2::ServedProtocol;
 use super::proofs::ProofSource;
+use super::served_protocol::ServedProtocol;
 use netperf_program::link::WHOLE_WITHIN;
 
 /// Bytes that identify the kind of a message.

@@ -16,9 +16,9 @@ use netperf_os::{Socket, pass, process};
 
 use super::admission;
 use super::agent::SESSION_DOOR;
-use super::iperf2::ServedProtocol;
 use super::proofs::ProofSource;
 use super::record::{Grant, SessionRecord};
+use super::served_protocol::ServedProtocol;
 use super::session_log::{ProcessEnd, SessionLog};
 use super::supervisor;
 use netperf_program::key;

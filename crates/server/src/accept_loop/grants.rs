@@ -3,15 +3,12 @@
 use std::net::IpAddr;
 
 use netperf_measure::clock;
-use netperf_model::{Denied, EndNeeds, SessionLoad};
+use netperf_model::{Denied, EndNeeds};
 
 use super::AcceptLoop;
 use crate::proofs::ProofSource;
 use crate::record::{Grant, SessionRecord};
-
-/// Largest number of concurrent sessions.
-const SEATS: u32 = 1000;
-const _: () = assert!(SEATS as usize == super::MOST_SESSIONS);
+use crate::session_limit::{SEATS, leaves_seats};
 
 impl AcceptLoop {
     /// Answers a session.
@@ -100,33 +97,5 @@ impl AcceptLoop {
         let source = ProofSource(limits.source(address));
         let rate = limits.session_rate;
         self.starts.count(source, rate, clock::now())
-    }
-}
-
-/// Returns true if a source may have one more of so many seats without a limit for sources: it
-/// leaves at least as many as it has.
-pub(crate) const fn leaves_seats(load: SessionLoad, most: u32) -> bool {
-    load.of_peer < most.saturating_sub(load.all)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_source_leaves_seats_to_others() {
-        let mut load = SessionLoad::default();
-        let mut fill = |others: u32| {
-            (load.of_peer, load.all) = (0, others);
-            while leaves_seats(load, SEATS) {
-                load.of_peer += 1;
-                load.all += 1;
-            }
-            load.of_peer
-        };
-        assert_eq!(
-            [fill(0), fill(500), fill(750), fill(999)],
-            [500, 250, 125, 1]
-        );
     }
 }

@@ -7,14 +7,16 @@ use netperf_cli::LogLevel;
 use netperf_model::{Denied, OnePort, Require, SessionLoad};
 use netperf_os::{SockAddr, Socket};
 
+use super::AcceptLoop;
 use super::unproven::Credential;
-use super::{AcceptLoop, MOST_SESSIONS, described};
 use crate::admission;
 use crate::agent::AgentProcess;
-use crate::iperf2::ServedProtocol;
 use crate::one_port::Unclaimed;
+use crate::peer::described;
 use crate::pending::{self, FirstMessage, PendingConnection, PendingStage};
 use crate::poller::PollToken;
+use crate::served_protocol::ServedProtocol;
+use crate::session_limit::MOST_SESSIONS;
 use crate::session_process::SessionProcess;
 
 /// Connections accepted per round, so that a flood does not starve other clients.

@@ -3,8 +3,9 @@
 use netperf_measure::clock::{self, Moment};
 
 use super::AcceptLoop;
-use crate::iperf2::{DatagramWorker, ServedProtocol};
+use crate::iperf2::DatagramWorker;
 use crate::poller::PollToken;
+use crate::served_protocol::ServedProtocol;
 
 impl AcceptLoop {
     /// Protocol at the listener with this index.

@@ -10,10 +10,12 @@ use netperf_session::access;
 use netperf_session::server::unlocks;
 use netperf_wire::RequestKind;
 
-use super::{AcceptLoop, MOST_SESSIONS, described};
+use super::AcceptLoop;
 use crate::admission;
+use crate::peer::described;
 use crate::pending::{self, PendingConnection, PendingStage};
 use crate::proofs::{PROOF_TIME, ProofPlace, ProofSource};
+use crate::session_limit::MOST_SESSIONS;
 use crate::session_process::SessionProcess;
 
 /// Time for the start of a session process, besides that for the proof.

@@ -28,7 +28,7 @@ use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type};
 
 use super::alone::ShownConnection;
-use super::{longest, permitted, time_and_bytes};
+use super::limits::{longest, permitted, time_and_bytes};
 use crate::admission;
 use crate::record::{Ran, Records, SessionEnd, SessionRecord};
 use netperf_program::iperf2::{

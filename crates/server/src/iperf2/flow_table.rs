@@ -14,8 +14,8 @@ use netperf_model::{Denied, Duplex, Flow, Limits, Network, SessionLoad, Tally, T
 use netperf_os::io::Source;
 
 use super::alone::ShownFlow;
-use crate::accept_loop::leaves_seats;
 use crate::record::{Ran, SessionEnd, SessionRecord};
+use crate::session_limit::leaves_seats;
 use netperf_program::iperf2::FLOW_GAP;
 
 /// Most flows at a time. Their table has a fixed size, because nothing proves a source.

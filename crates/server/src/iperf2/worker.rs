@@ -12,8 +12,8 @@ use netperf_measure::clock::{self, Moment};
 use netperf_model::{Network, OnePort};
 use netperf_os::{Socket, pass, process};
 
-use super::ServedProtocol;
 use crate::record::SessionRecord;
+use crate::served_protocol::ServedProtocol;
 use crate::session_log::SessionLog;
 use crate::session_process::{PROTOCOL, RECORDS, inherited_variables, settings};
 use netperf_program::session_settings::DESCRIPTOR;

@@ -14,11 +14,13 @@ use netperf_os::io::{Source, peek_at, recv, recv_with_destination, send};
 use netperf_os::{SockAddr, Socket};
 
 use super::message::{self, StreamMessage};
-use crate::accept_loop::{AcceptLoop, MOST_SESSIONS, described};
+use crate::accept_loop::AcceptLoop;
 use crate::admission::address_of;
-use crate::iperf2::ServedProtocol;
 use crate::one_port::{canonical, of_the_same_link};
+use crate::peer::described;
 use crate::poller::{PollToken, ServerPoller};
+use crate::served_protocol::ServedProtocol;
+use crate::session_limit::MOST_SESSIONS;
 use crate::session_process::SessionProcess;
 
 /// Time limit for a cookie.

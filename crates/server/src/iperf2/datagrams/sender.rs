@@ -20,7 +20,7 @@ use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type};
 
 use super::super::alone::{Iperf2Board, ShownBack};
-use super::super::{permitted, time_and_bytes};
+use super::super::limits::{permitted, time_and_bytes};
 use netperf_program::iperf2::{ShownCounts, now};
 
 /// What the thread of a flow needs.

@@ -1,0 +1,53 @@
+//! Environment of the process.
+
+use std::ffi::OsString;
+
+use super::served_protocol::ServedProtocol;
+use super::supervisor::Supervisor;
+use super::{agent, session_process};
+
+/// Environment of the process.
+#[derive(Debug)]
+pub(crate) struct Environment {
+    /// Command line of this process.
+    pub(crate) argv: Vec<OsString>,
+    /// True if standard error is connected to the systemd journal.
+    pub(crate) journal: bool,
+    /// True if session records go to standard output.
+    pub(crate) records: bool,
+    /// What the session serves.
+    pub(crate) protocol: ServedProtocol,
+    /// Descriptor of the hand-off socket for data that arrives at the listener's port.
+    pub(crate) handoff: Option<i32>,
+    /// Descriptor at which a session passes the connection of a coordinator.
+    pub(crate) door: Option<i32>,
+    /// True if a library is preloaded, which may need system calls or files that the sandbox
+    /// forbids.
+    pub(crate) preloaded: bool,
+    /// Supervisor that started the process, and the sockets that it passed.
+    pub(crate) supervisor: Supervisor,
+}
+
+impl Environment {
+    #[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
+    pub(crate) fn look(argv: &[OsString]) -> Self {
+        let has = |name: &str| std::env::var_os(name).is_some();
+        Self {
+            argv: argv.to_vec(),
+            journal: has("JOURNAL_STREAM"),
+            records: has(session_process::RECORDS),
+            protocol: std::env::var(session_process::PROTOCOL)
+                .ok()
+                .and_then(|word| ServedProtocol::named(&word))
+                .unwrap_or_default(),
+            handoff: std::env::var(session_process::HANDOFF)
+                .ok()
+                .and_then(|number| number.parse().ok()),
+            door: std::env::var(agent::SESSION_DOOR)
+                .ok()
+                .and_then(|number| number.parse().ok()),
+            preloaded: has("LD_PRELOAD"),
+            supervisor: Supervisor::new(|name| std::env::var_os(name)),
+        }
+    }
+}

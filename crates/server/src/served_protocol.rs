@@ -1,0 +1,17 @@
+//! What a session process serves.
+
+netperf_model::words! {
+    /// What a session process serves.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) enum ServedProtocol {
+        /// Tests of netperf.
+        #[default]
+        Netperf = "netperf",
+        /// A test of iperf3.
+        Iperf3 = "iperf3",
+        /// A TCP connection of iperf 2.
+        Iperf2 = "iperf2",
+        /// Datagrams of iperf 2.
+        Iperf2Datagrams = "iperf2-datagrams",
+    }
+}

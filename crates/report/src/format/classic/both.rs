@@ -2,7 +2,8 @@
 
 use netperf_model::Duplex;
 
-use super::{Layout, Titles, line, nothing, rows};
+use super::layout::{Layout, Titles, line, nothing};
+use super::rows;
 use crate::fmt::Arg;
 use crate::view::{EndView, View};
 

@@ -1,7 +1,8 @@
 //! TCP_CRR and TCP_CC.
 
+use super::layout::{Layout, Titles, line, merit};
 use super::rr::both_rows;
-use super::{Layout, Titles, line, merit, rows, titles};
+use super::{rows, titles};
 use crate::fmt::{Arg, printf};
 use crate::view::View;
 

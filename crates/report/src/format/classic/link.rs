@@ -2,7 +2,8 @@
 //! in frames, those of the fore and hippi suites socket buffers.
 
 use super::connect::buffers;
-use super::{Layout, Titles, titles, unix};
+use super::layout::{Layout, Titles};
+use super::{titles, unix};
 use crate::view::View;
 
 /// DLCO_STREAM.

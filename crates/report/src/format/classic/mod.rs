@@ -4,6 +4,7 @@ pub mod rows;
 
 mod both;
 mod connect;
+mod layout;
 mod link;
 mod mss;
 mod rr;
@@ -13,50 +14,16 @@ mod titles;
 mod udp_stream;
 mod unix;
 
-use netperf_model::{ReportPlan, Suite, TestId, TestPlan, figures};
+use netperf_model::{ReportPlan, TestId, TestPlan, figures};
 
+pub(super) use self::layout::line;
+use self::layout::{Ahead, Layout, Titles, asks_for_cpu};
 use super::histogram;
-use crate::fmt::{Arg, printf};
+use crate::fmt::Arg;
 use crate::one_way;
 use crate::quality;
 use crate::until;
-use crate::view::{EndView, View, or_minus_one};
-use rows::ClassicRow;
-
-/// Layout of one test, part by part. Every text has its newlines.
-struct Layout {
-    /// Column titles.
-    titles: Titles,
-    /// Result rows.
-    rows: fn(&View<'_>) -> String,
-    /// The highest verbosity with rows: 2, or 1 where the extra part replaces them.
-    rows_up_to: i32,
-    /// Verbosity 0: the figure of merit.
-    figure: fn(&View<'_>) -> String,
-    /// Verbosity 2 and above: what follows the rows.
-    extra: fn(&View<'_>) -> String,
-    /// Below it: the heading of the histogram with the empty lines in front of
-    /// it; `None` for tests without one.
-    histogram: Option<&'static str>,
-}
-
-/// Position of the titles.
-#[derive(Clone, Copy)]
-enum Titles {
-    /// Behind the run, above the rows.
-    Behind(fn(&View<'_>) -> String),
-    /// In front of the run, below the banner, whatever the verbosity.
-    InFront(fn(Ahead) -> String),
-}
-
-/// Facts that titles before the run can show.
-#[derive(Clone, Copy, Debug)]
-struct Ahead {
-    /// The unit's text.
-    unit: &'static str,
-    /// True if CPU utilisation was asked for.
-    cpu: bool,
-}
+use crate::view::View;
 
 /// The titles that follow the banner at once; nothing for tests that have them behind
 /// the run.
@@ -68,12 +35,6 @@ pub(crate) fn titles_in_front(plan: &TestPlan, report: &ReportPlan) -> String {
         unit: figures::unit_in_force(plan, report.unit).label(),
         cpu: asks_for_cpu(plan),
     })
-}
-
-/// True if a row has CPU columns although its titles were printed before the answer of
-/// netserver.
-const fn asks_for_cpu(plan: &TestPlan) -> bool {
-    plan.local.cpu.is_some() || plan.remote.cpu.is_some()
 }
 
 /// The layout of a plan; `None` where nothing is printed this way.
@@ -163,102 +124,4 @@ fn confidence_warning(view: &View<'_>) -> String {
     out.push_str(&line(rows::W3, &[Arg::Float(reached.remote_cpu)]));
     out.push('\n');
     out
-}
-
-/// One row with its newline.
-pub(super) fn line(row: ClassicRow, args: &[Arg<'_>]) -> String {
-    let mut out = printf(row.template, args);
-    out.push('\n');
-    out
-}
-
-/// The space that an end has for sending, as its column shows it: a window of the link
-/// level, or a socket buffer.
-fn send_room<'a>(view: &View<'_>, end: EndView<'_>) -> Arg<'a> {
-    Arg::Int(if view.plan().test.row().suite == Suite::Dlpi {
-        or_minus_one(end.plan.place.window)
-    } else {
-        end.send_buffer()
-    })
-}
-
-/// The same for receiving.
-fn recv_room<'a>(view: &View<'_>, end: EndView<'_>) -> Arg<'a> {
-    Arg::Int(if view.plan().test.row().suite == Suite::Dlpi {
-        or_minus_one(end.plan.place.recv_window)
-    } else {
-        end.recv_buffer()
-    })
-}
-
-/// The unit's text for a title.
-fn unit<'a>(view: &View<'_>) -> Arg<'a> {
-    Arg::Text(view.unit.label())
-}
-
-/// The letters of both CPU methods for a title.
-fn letters<'a>(view: &View<'_>) -> [Arg<'a>; 2] {
-    [
-        Arg::Char(view.local().cpu_letter()),
-        Arg::Char(view.remote().cpu_letter()),
-    ]
-}
-
-/// Busy shares and demands of both ends, as CPU rows end.
-fn cpu_columns<'a>(view: &View<'_>) -> [Arg<'a>; 4] {
-    let mean = view.mean;
-    [
-        Arg::Float(mean.local_cpu),
-        Arg::Float(mean.remote_cpu),
-        Arg::Float(mean.local_demand),
-        Arg::Float(mean.remote_demand),
-    ]
-}
-
-/// The end whose demand is the figure of merit: netperf's if it was measured.
-fn demand(view: &View<'_>) -> (f64, char) {
-    if view.plan().local.cpu.is_some() {
-        (view.mean.local_demand, view.local().cpu_letter())
-    } else {
-        (view.mean.remote_demand, view.remote().cpu_letter())
-    }
-}
-
-/// A row of results: `first`, the length and the result, the CPU columns if `cpu`, and the
-/// brand. A row without a place for the brand leaves it out.
-fn result_row(
-    view: &View<'_>,
-    [plain, with_cpu]: [ClassicRow; 2],
-    cpu: bool,
-    first: &[Arg<'_>],
-    brand: &str,
-) -> String {
-    let mut args = first.to_vec();
-    args.extend([view.mean.elapsed, view.mean.throughput].map(Arg::Float));
-    if cpu {
-        args.extend(cpu_columns(view));
-    }
-    args.push(Arg::Text(brand));
-    line(if cpu { with_cpu } else { plain }, &args)
-}
-
-/// Verbosity 0: the result, or the service demand if `cpu`. A row without a place for the
-/// letter and the brand leaves them out.
-fn merit(view: &View<'_>, [plain, with_cpu]: [ClassicRow; 2], cpu: bool) -> String {
-    let brand = Arg::Text(view.brand());
-    if cpu {
-        let (demand, letter) = demand(view);
-        line(with_cpu, &[Arg::Float(demand), Arg::Char(letter), brand])
-    } else {
-        line(plain, &[Arg::Float(view.mean.throughput), brand])
-    }
-}
-
-/// Verbosity 0 of tests that can show a brand.
-fn branded_figure(view: &View<'_>) -> String {
-    merit(view, [rows::V0B, rows::V0CB], view.shows_cpu())
-}
-
-fn nothing(_: &View<'_>) -> String {
-    String::new()
 }

@@ -1,6 +1,7 @@
 //! TCP_MSS.
 
-use super::{Layout, Titles, line, nothing, rows, titles};
+use super::layout::{Layout, Titles, line, nothing};
+use super::{rows, titles};
 use crate::fmt::Arg;
 use crate::view::{View, or_minus_one};
 

@@ -3,10 +3,11 @@
 use netperf_model::Unit;
 use netperf_model::figures::{self, count};
 
-use super::{
-    ClassicRow, Layout, Titles, branded_figure, letters, line, nothing, recv_room, result_row,
-    rows, sctp, send_room, titles, unit,
+use super::layout::{
+    Layout, Titles, branded_figure, letters, line, nothing, recv_room, result_row, send_room, unit,
 };
+use super::rows::ClassicRow;
+use super::{rows, sctp, titles};
 use crate::fmt::{Arg, printf};
 use crate::view::View;
 

@@ -1,8 +1,9 @@
 //! The SCTP tests, and those XTI tests that print like them (output.md 6): no brand.
 
 use super::connect::buffers;
+use super::layout::{Layout, merit, nothing, result_row};
 use super::stream::{SENDFILE, stream_columns};
-use super::{Layout, merit, nothing, result_row, rows, rr, titles};
+use super::{rows, rr, titles};
 use crate::view::View;
 
 /// SCTP_STREAM, SCTP_STREAM_MANY and XTI_TCP_STREAM.

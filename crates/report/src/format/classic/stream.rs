@@ -2,10 +2,11 @@
 
 use netperf_model::figures::per_call;
 
-use super::{
-    ClassicRow, Layout, Titles, branded_figure, letters, line, recv_room, result_row, rows,
-    send_room, titles, unit,
+use super::layout::{
+    Layout, Titles, branded_figure, letters, line, recv_room, result_row, send_room, unit,
 };
+use super::rows::ClassicRow;
+use super::{rows, titles};
 use crate::fmt::{Arg, printf};
 use crate::view::{View, or_minus_one};
 

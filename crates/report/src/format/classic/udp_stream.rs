@@ -1,9 +1,10 @@
 //! UDP_STREAM.
 
-use super::{
-    ClassicRow, Layout, Titles, cpu_columns, demand, letters, line, nothing, recv_room, rows,
-    send_room, titles, unit,
+use super::layout::{
+    Layout, Titles, cpu_columns, demand, letters, line, nothing, recv_room, send_room, unit,
 };
+use super::rows::ClassicRow;
+use super::{rows, titles};
 use netperf_model::figures;
 
 use crate::fmt::{Arg, printf};

@@ -3,10 +3,11 @@
 
 use netperf_model::figures;
 
+use super::layout::{Ahead, Layout, Titles, asks_for_cpu, line, merit, nothing, result_row};
 use super::rr::both_rows;
 use super::stream::{calls, stream_columns};
 use super::udp_stream::{pair, sent_figure};
-use super::{Ahead, Layout, Titles, asks_for_cpu, line, merit, nothing, result_row, rows, titles};
+use super::{rows, titles};
 use crate::fmt::{Arg, printf};
 use crate::view::View;
 

@@ -1,5 +1,7 @@
 //! Rates and service demand, derived from counts (control-protocol.md 3.12, output.md 9, 12, 14).
 
+mod number;
+
 use std::time::Duration;
 
 use crate::catalog::tests::TestId;
@@ -7,6 +9,8 @@ use crate::cpu::CpuUsage;
 use crate::outcome::Iteration;
 use crate::plan::TestPlan;
 use crate::units::{Unit, UnitKind};
+
+pub use self::number::{count, per_call, whole};
 
 /// The figures of one iteration, or their means over several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -199,33 +203,6 @@ fn service_demand(plan: &TestPlan, unit: Unit, run: &Iteration, cpu: Option<CpuU
     }
     let rate = work / run.timed() / divisor;
     cpu.busy * 10_000.0 / rate * f64::from(cpu.cpus)
-}
-
-/// A count as a figure. Exact up to 2^53, which no run reaches in bytes.
-#[must_use]
-pub fn count(value: u64) -> f64 {
-    value as f64
-}
-
-/// A figure as a count: cut off, and negative ones are 0.
-#[must_use]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast of a float saturates"
-)]
-pub const fn whole(value: f64) -> u64 {
-    value as u64
-}
-
-/// Bytes per send or receive: 0 when there was none.
-#[must_use]
-pub fn per_call(bytes: u64, calls: u64) -> f64 {
-    if calls == 0 {
-        0.0
-    } else {
-        count(bytes) / count(calls)
-    }
 }
 
 /// An end's rates by direction in the whole run, or in the part of it that counts: sent,

@@ -33,6 +33,7 @@ pub mod rate;
 pub mod refusal;
 pub mod secret;
 pub mod series;
+mod tally;
 pub mod token;
 pub mod unanswered;
 pub mod units;

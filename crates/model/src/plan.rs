@@ -1,8 +1,12 @@
 //! Resolved plan of a test: explicit defaults, separate settings for each end, no open sockets.
 
+mod confidence;
+mod family;
 mod flow;
 mod report;
 
+pub use confidence::ConfidencePlan;
+pub use family::Family;
 pub use flow::{Duplex, Flow};
 pub use report::{Format, IperfShape, ReportPlan, SelectionSource};
 
@@ -16,7 +20,7 @@ use crate::catalog::settings::Settings;
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::cpu::CpuMethod;
-use crate::fields::{AsPercent, AsSeconds};
+use crate::fields::AsSeconds;
 use crate::io::{Feature, IoPlan};
 use crate::many::Many;
 use crate::one_way::Stamper;
@@ -37,40 +41,6 @@ pub enum Limit {
     Messages(u64),
     /// On a signal (`-l 0`).
     UntilStopped,
-}
-
-/// Requested address family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Family {
-    /// Any family that the name resolves to.
-    #[default]
-    Unspecified,
-    /// IPv4.
-    V4,
-    /// IPv6.
-    V6,
-}
-
-impl Family {
-    /// Name of the family in messages and in the banner.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Unspecified => "AF_UNSPEC",
-            Self::V4 => "AF_INET",
-            Self::V6 => "AF_INET6",
-        }
-    }
-
-    /// Number of the family in `SOURCE_FAMILY` and `DEST_FAMILY` (Linux values).
-    #[must_use]
-    pub const fn number(self) -> i32 {
-        match self {
-            Self::Unspecified => 0,
-            Self::V4 => 2,
-            Self::V6 => 10,
-        }
-    }
 }
 
 /// Routing of data (`SO_DONTROUTE`, socket(7)).
@@ -380,24 +350,6 @@ impl ControlPlan {
     /// Default keepalive interval of the control connection. A NAT may drop an idle connection
     /// after some minutes, and a short connection after half a minute.
     pub const KEEPALIVE: Duration = Duration::from_secs(15);
-}
-
-/// Confidence intervals (global `-i`, `-I`, `-r`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, rename = "confidence_wanted")]
-pub struct ConfidencePlan {
-    /// The level: 95 or 99 percent.
-    #[serde(rename = "level_percent")]
-    pub level: u32,
-    /// Full width of the interval, of the mean.
-    #[serde(rename = "width_percent", with = "AsPercent")]
-    pub width: f64,
-    /// The least number of iterations.
-    pub min_iterations: u32,
-    /// The greatest number of iterations.
-    pub max_iterations: u32,
-    /// True if only the result, and not CPU, must meet the width.
-    pub result_only: bool,
 }
 
 /// Plan of a test.

@@ -1,4 +1,4 @@
-//! Which package may depend on which: the table of crates, and the packages
+//! Which package may depend on which: the table of crates in the architecture, and the packages
 //! from outside that may not carry the bytes of a test.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,140 +7,39 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What a package may import from the workspace.
-enum Allowed {
-    Only(&'static [&'static str]),
-    All,
+/// The table of crates in `docs/architecture.md`: each package with those that it imports; `None`
+/// for any.
+fn table() -> Vec<(String, Option<BTreeSet<String>>)> {
+    let text = std::fs::read_to_string(root().join("docs/architecture.md")).expect("a document");
+    let section = text.split("\n## Crates\n").nth(1).unwrap_or_default();
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let mut table: Vec<(String, Option<BTreeSet<String>>)> = Vec::new();
+    for row in section.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [names, _, imports] = cells[..] else {
+            panic!("a row of the table has three cells: {row}")
+        };
+        let imports = match imports {
+            "any" => None,
+            "all above" => Some(table.iter().map(|(name, _)| name.clone()).collect()),
+            "–" => Some(BTreeSet::new()),
+            list => Some(list.split(", ").map(package).collect()),
+        };
+        // A folder is outside of the workspace.
+        for name in names.split(", ").filter(|name| !name.contains('/')) {
+            table.push((package(name.trim_matches('`')), imports.clone()));
+        }
+    }
+    table
 }
 
-/// The dependency table, by package.
-const TABLE: &[(&str, Allowed)] = &[
-    ("netperf-model", Allowed::Only(&[])),
-    ("netperf-wire", Allowed::Only(&[])),
-    ("netperf-os", Allowed::Only(&[])),
-    (
-        "netperf-iperf2",
-        Allowed::Only(&["netperf-model", "netperf-wire"]),
-    ),
-    ("netperf-iperf3", Allowed::Only(&[])),
-    (
-        "netperf-cli",
-        Allowed::Only(&["netperf-model", "netperf-iperf2", "netperf-iperf3"]),
-    ),
-    (
-        "netperf-measure",
-        Allowed::Only(&["netperf-model", "netperf-os"]),
-    ),
-    (
-        "netperf-transport",
-        Allowed::Only(&["netperf-model", "netperf-os"]),
-    ),
-    (
-        "netperf-engine",
-        Allowed::Only(&[
-            "netperf-model",
-            "netperf-os",
-            "netperf-measure",
-            "netperf-transport",
-        ]),
-    ),
-    (
-        "netperf-session",
-        Allowed::Only(&["netperf-model", "netperf-wire"]),
-    ),
-    ("netperf-report", Allowed::Only(&["netperf-model"])),
-    ("netperf-stats", Allowed::Only(&[])),
-    (
-        "netperf-web",
-        Allowed::Only(&["netperf-model", "netperf-report"]),
-    ),
-    (
-        "netperf-campaign",
-        Allowed::Only(&[
-            "netperf-model",
-            "netperf-report",
-            "netperf-session",
-            "netperf-stats",
-            "netperf-web",
-        ]),
-    ),
-    (
-        "netperf-history",
-        Allowed::Only(&["netperf-campaign", "netperf-stats", "netperf-web"]),
-    ),
-    (
-        "netperf-tui",
-        Allowed::Only(&["netperf-model", "netperf-report"]),
-    ),
-    (
-        "netperf-program",
-        Allowed::Only(&[
-            "netperf-model",
-            "netperf-wire",
-            "netperf-os",
-            "netperf-cli",
-            "netperf-measure",
-            "netperf-transport",
-            "netperf-engine",
-            "netperf-session",
-            "netperf-iperf2",
-            "netperf-iperf3",
-        ]),
-    ),
-    (
-        "netperf-client",
-        Allowed::Only(&[
-            "netperf-model",
-            "netperf-wire",
-            "netperf-os",
-            "netperf-cli",
-            "netperf-measure",
-            "netperf-transport",
-            "netperf-engine",
-            "netperf-session",
-            "netperf-iperf2",
-            "netperf-iperf3",
-            "netperf-report",
-            "netperf-stats",
-            "netperf-web",
-            "netperf-campaign",
-            "netperf-history",
-            "netperf-tui",
-            "netperf-program",
-        ]),
-    ),
-    (
-        "netperf-server",
-        Allowed::Only(&[
-            "netperf-model",
-            "netperf-wire",
-            "netperf-os",
-            "netperf-cli",
-            "netperf-measure",
-            "netperf-transport",
-            "netperf-engine",
-            "netperf-session",
-            "netperf-iperf2",
-            "netperf-iperf3",
-            "netperf-program",
-        ]),
-    ),
-    (
-        "netperf",
-        Allowed::Only(&[
-            "netperf-cli",
-            "netperf-iperf2",
-            "netperf-iperf3",
-            "netperf-os",
-            "netperf-program",
-            "netperf-client",
-            "netperf-server",
-        ]),
-    ),
-    // Development only.
-    ("netperf-testkit", Allowed::All),
-    ("xtask", Allowed::All),
-];
+/// The package of a crate.
+fn package(name: &str) -> String {
+    match name {
+        "netperf" | "xtask" => name.to_owned(),
+        _ => format!("netperf-{name}"),
+    }
+}
 
 /// Packages that carry the control and data bytes of a test.
 const SOCKET_CALLERS: &[&str] = &[
@@ -243,18 +142,18 @@ fn tree(package: &str, packages: &BTreeMap<String, BTreeSet<String>>) -> BTreeSe
 
 #[test]
 fn each_package_imports_only_what_the_table_allows() {
+    let table = table();
     for (package, imported) in imports() {
-        let row = TABLE.iter().find(|(name, _)| *name == package);
+        let row = table.iter().find(|(name, _)| *name == package);
         let Some((_, allowed)) = row else {
-            panic!("{package} is not in the table: change the design first, then this test")
+            panic!("{package} is not in docs/architecture.md: change the design first")
         };
-        if let Allowed::Only(allowed) = allowed {
-            for import in imported {
-                assert!(
-                    allowed.contains(&import.as_str()),
-                    "{package} must not import {import}"
-                );
-            }
+        if let Some(allowed) = allowed {
+            let imported: BTreeSet<String> = imported.into_iter().collect();
+            assert_eq!(
+                imported, *allowed,
+                "{package} does not import what its row says"
+            );
         }
     }
 }
@@ -262,12 +161,19 @@ fn each_package_imports_only_what_the_table_allows() {
 #[test]
 fn each_row_of_the_table_is_a_package() {
     let packages = imports();
-    for (package, _) in TABLE {
+    for (package, _) in table() {
         assert!(
-            packages.contains_key(*package),
+            packages.contains_key(&package),
             "{package} does not exist: remove its row"
         );
     }
+}
+
+#[test]
+fn netperf_and_netserver_do_not_import_each_other() {
+    let packages = imports();
+    assert!(!packages["netperf-client"].contains(&"netperf-server".to_owned()));
+    assert!(!packages["netperf-server"].contains(&"netperf-client".to_owned()));
 }
 
 #[test]

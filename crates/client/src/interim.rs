@@ -11,8 +11,8 @@ use netperf_model::{
 };
 use netperf_report::{interim_line, interim_work};
 
-use super::tcp_facts::tcp_facts;
 use super::{show, ticker, until};
+use netperf_measure::tcp::tcp_facts;
 use netperf_program::output::out;
 
 /// Parts of an interval after which a line that waits for a transaction looks again.

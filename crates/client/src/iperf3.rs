@@ -20,10 +20,11 @@ use netperf_os::{Socket, alarm, io as calls, process};
 
 pub(crate) use self::observer::TestObserver;
 pub(crate) use self::output::Output;
+use netperf_iperf3::defaults::{BLOCK, DATAGRAM, VERSION};
+use netperf_program::iperf3::figures::{StreamInfo, StreamInterval, Totals};
 use netperf_program::iperf3::lines::LineWriter;
-use netperf_program::iperf3::run::{Run, StreamInfo, StreamInterval, Totals};
+use netperf_program::iperf3::run::Run;
 use netperf_program::iperf3::socket::send_all;
-use netperf_program::iperf3::{BLOCK, DATAGRAM, VERSION};
 use netperf_program::output::err;
 
 /// Default length of a test, seconds.

@@ -41,7 +41,6 @@ mod show;
 mod stamps;
 #[cfg(feature = "results")]
 mod sweep;
-mod tcp_facts;
 mod ticker;
 #[cfg(not(all(feature = "results", feature = "live")))]
 mod unbuilt;

@@ -42,8 +42,8 @@ use self::trace::Trace;
 use super::control::{self, ControlConnection};
 use super::hosts::{data_hosts, drawn, socket_address};
 use super::run_so_far::{RunSoFar, RunStart};
-use super::tcp_facts::tcp_facts;
 use super::{asked, facts, failure, hosts, human, interim, keep, show, stamps, until, way_out};
+use netperf_measure::tcp::tcp_facts;
 use netperf_program::output::{Failure, out};
 
 /// The identifier of this run: given by the user, or fresh (RFC 9562, version 1).

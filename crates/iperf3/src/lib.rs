@@ -5,6 +5,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::host_endian_bytes)]
 
+pub mod defaults;
 pub mod messages;
 pub mod options;
 pub mod states;

@@ -9,3 +9,4 @@ pub mod device_stamps;
 pub mod fine;
 pub mod host;
 pub mod latency;
+pub mod tcp;

@@ -6,12 +6,13 @@ use netperf_measure::clock;
 use netperf_os::system;
 
 use super::{TestObserver, Tested};
-use netperf_program::iperf3::VERSION;
+use netperf_iperf3::defaults::VERSION;
+use netperf_program::iperf3::figures::StreamInterval;
 use netperf_program::iperf3::json::{Json, TestFacts, http_date};
 use netperf_program::iperf3::lines::LineWriter;
-use netperf_program::iperf3::run::{Run, StreamInterval};
+use netperf_program::iperf3::run::Run;
 use netperf_program::iperf3::text::TextView;
-use netperf_program::iperf3::verbose::{described, starting, utilisation, wanted};
+use netperf_program::iperf3::verbose::{starting, utilisation, wanted};
 
 /// Output of one test.
 pub(crate) struct Output {
@@ -108,10 +109,9 @@ impl TestObserver for Output {
         self.start.port = port.and_then(|port| port.parse().ok()).unwrap_or(PORT);
         let names = system::names();
         if self.verbose {
-            let name = described(&names);
-            self.lines(&format!("iperf {}\n{name}\n", VERSION));
+            self.lines(&format!("iperf {VERSION}\n{names}\n"));
         }
-        self.start.system = described(&names);
+        self.start.system = names.to_string();
     }
 
     fn begins(&mut self, parameters: &Parameters, cookie: Cookie, mss: Option<u32>) {

@@ -21,7 +21,7 @@ use crate::hosts::socket_address;
 use crate::iperf2::session::{Iperf2Client, Iperf2Failure, Iperf2StreamResult};
 use crate::iperf2::{ClientRows, Follow};
 use crate::{interim, until};
-use netperf_program::iperf3::socket::SocketBuffers;
+use netperf_program::iperf3::socket::buffers_of;
 use netperf_program::output::{Failure, system_text};
 
 /// The reason for which a result is none. A test that netperf ended has one.
@@ -152,7 +152,7 @@ impl TestRun<'_> {
         iteration.local.cpu = meter.usage(iteration.local.elapsed)?;
         let first = client.streams.first().map(|stream| &stream.socket);
         let length = u32::try_from(test.block()).unwrap_or(u32::MAX);
-        let local = own_setup(SocketBuffers::of(first), length, plan);
+        let local = own_setup(buffers_of(first), length, plan);
         Ok(of_peer(local, remote.port(), iteration))
     }
 }

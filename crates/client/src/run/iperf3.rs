@@ -17,9 +17,10 @@ use super::{IterationResult, TestRun};
 use crate::hosts::socket_address;
 use crate::iperf3::{ClientRun, Output, TestObserver, Tested};
 use crate::{interim, until};
+use netperf_program::iperf3::figures::SocketBuffers;
+use netperf_program::iperf3::figures::{StreamInterval, block};
 use netperf_program::iperf3::lines::LineWriter;
-use netperf_program::iperf3::run::{Run, StreamInterval, block};
-use netperf_program::iperf3::socket::SocketBuffers;
+use netperf_program::iperf3::run::Run;
 use netperf_program::output::Failure;
 
 /// Longest time in which a server ends an iteration, and time between attempts to begin the next.

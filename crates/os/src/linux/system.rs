@@ -1,6 +1,7 @@
 //! Facts about the machine (sysconf(3), uname(2)) and random numbers (getrandom(2)).
 
 use std::ffi::{CStr, CString, c_char};
+use std::fmt;
 use std::io;
 use std::time::Duration;
 
@@ -51,6 +52,18 @@ pub struct Names {
     pub version: String,
     /// The hardware.
     pub machine: String,
+}
+
+impl fmt::Display for Names {
+    /// All names, as `uname -a` begins.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (system, node, release) = (&self.sysname, &self.node, &self.release);
+        write!(
+            f,
+            "{system} {node} {release} {} {}",
+            self.version, self.machine
+        )
+    }
 }
 
 /// uname(2). Empty names when the call fails, which it never does.

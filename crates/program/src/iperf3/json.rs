@@ -7,10 +7,9 @@ use std::time::Duration;
 use netperf_iperf3::messages::{Parameters, Protocol, Results, ServerOutput, StreamDirection};
 
 use self::node::{JsonNode, plain};
-use super::VERSION;
-use super::run::{Extremes, StreamFigures, StreamInterval, Totals};
-use super::socket::SocketBuffers;
+use super::figures::{Extremes, SocketBuffers, StreamFigures, StreamInterval, Totals};
 use super::text::{TextView, bits, of_peer, percent, sum};
+use netperf_iperf3::defaults::VERSION;
 
 pub use self::node::http_date;
 

@@ -1,5 +1,6 @@
 //! iperf3 tests at either end: the streams of the engine with the messages of the protocol.
 
+pub mod figures;
 pub mod json;
 pub mod lines;
 pub mod run;
@@ -9,13 +10,6 @@ pub mod verbose;
 
 use netperf_engine::streams::DatagramFormat;
 use netperf_iperf3::messages::{Counter, DatagramHeader};
-
-/// Version that this implementation reports.
-pub const VERSION: &str = "3.12";
-/// Default length of a block, bytes.
-pub const BLOCK: u32 = 128 * 1024;
-/// Length of a datagram if the path is not known, bytes.
-pub const DATAGRAM: u32 = 1460;
 
 /// Numbers of datagrams as iperf3 writes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

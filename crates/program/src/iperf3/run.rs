@@ -1,116 +1,24 @@
 //! The streams of a test while they run: intervals, the part that counts, and the results.
 
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use netperf_engine::streams::{StreamReading, StreamSocket, Streams, StreamsPlan};
-use netperf_iperf3::messages::{Counter, Parameters, Protocol, Results, StreamResults};
+use netperf_iperf3::messages::{Counter, Parameters, Protocol};
 use netperf_measure::clock;
+use netperf_measure::tcp::tcp_facts;
 use netperf_model::{ProcessCpu, Tally};
 use netperf_os::net::addresses;
-use netperf_os::tcp::{self, TcpDetail, TcpInfo};
+use netperf_os::tcp::{self, TcpDetail};
 use netperf_os::{Socket, process};
 use netperf_transport::socket::congestion;
 
-use super::socket::SocketBuffers;
-use super::{BLOCK, DATAGRAM, Iperf3Numbers};
-
-/// A stream of the test.
-#[derive(Clone, Debug)]
-pub struct StreamInfo {
-    /// Identifier in the results.
-    pub id: u32,
-    /// This end sends.
-    pub sends: bool,
-    /// Own address.
-    pub local: Option<SocketAddr>,
-    /// The peer's address.
-    pub remote: Option<SocketAddr>,
-}
-
-/// Figures of a stream in an interval, or in the whole test.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StreamFigures {
-    /// Bytes.
-    pub bytes: u64,
-    /// Datagrams: sent, or expected by the receiver.
-    pub packets: u64,
-    /// Datagrams lost.
-    pub lost: u64,
-    /// Datagrams that came late or again.
-    pub out_of_order: u64,
-    /// Jitter, seconds.
-    pub jitter: f64,
-    /// Segments retransmitted; `None` if unknown.
-    pub retransmits: Option<u64>,
-    /// Congestion window, bytes.
-    pub cwnd: u64,
-    /// The peer's window, bytes.
-    pub window: u64,
-    /// Round trip and its variation, microseconds.
-    pub rtt: (u32, u32),
-    /// Path MTU, bytes.
-    pub pmtu: u32,
-}
-
-/// An interval.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StreamInterval {
-    /// Begin and end, seconds from the start, or from the start of the part that counts.
-    pub start: f64,
-    /// End, seconds.
-    pub end: f64,
-    /// It does not count.
-    pub omitted: bool,
-    /// Figures of each stream.
-    pub streams: Vec<StreamFigures>,
-}
-
-/// Round trips and windows of a stream over all intervals.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Extremes {
-    /// Largest congestion window, bytes.
-    pub max_cwnd: u64,
-    /// Largest window of the peer, bytes.
-    pub max_window: u64,
-    /// Longest round trip, microseconds.
-    pub max_rtt: u32,
-    /// Shortest round trip, microseconds.
-    pub min_rtt: u32,
-    /// Sum of the round trips, microseconds.
-    pub rtt_sum: u64,
-    /// Number of round trips.
-    pub count: u32,
-}
-
-/// Figures of the whole test of one end.
-#[derive(Clone, Debug)]
-pub struct Totals {
-    /// Figures of each stream.
-    pub streams: Vec<StreamFigures>,
-    /// Seconds of each stream.
-    pub ends: Vec<f64>,
-    /// Extremes of each stream.
-    pub extremes: Vec<Extremes>,
-    /// Seconds of the part that counts.
-    pub seconds: f64,
-    /// CPU time, percent of one CPU.
-    pub cpu: [f64; 3],
-    /// Congestion control of the streams.
-    pub congestion: Option<String>,
-    /// State of TCP of the first stream.
-    pub tcp: Option<TcpInfo>,
-}
-
-/// Length of blocks or datagrams of a test.
-pub const fn block(parameters: &Parameters) -> u32 {
-    match (parameters.len, parameters.protocol) {
-        (0, Protocol::Udp) => DATAGRAM,
-        (0, Protocol::Tcp | Protocol::Sctp) => BLOCK,
-        (length, _) => length,
-    }
-}
+use super::Iperf3Numbers;
+use super::figures::{
+    Extremes, SocketBuffers, StreamFigures, StreamInfo, StreamInterval, Totals, amount, block,
+    wanted,
+};
+use super::socket::buffers_of;
 
 /// The plan of the streams of one end.
 pub fn plan(parameters: &Parameters) -> StreamsPlan<Iperf3Numbers> {
@@ -129,25 +37,6 @@ pub fn plan(parameters: &Parameters) -> StreamsPlan<Iperf3Numbers> {
         zerocopy: parameters.zerocopy,
         digits: parameters.repeating_payload,
     }
-}
-
-/// Bytes that the client's stream at a position sends; `None` if time ends the test. The amount
-/// is that of all streams, in whole blocks.
-fn amount(parameters: &Parameters, position: u32) -> Option<u64> {
-    let block = u64::from(block(parameters));
-    let blocks = match (parameters.num, parameters.blockcount) {
-        (0, 0) => return None,
-        (0, blocks) => blocks,
-        (bytes, _) => bytes.div_ceil(block),
-    };
-    let streams = u64::from(parameters.parallel);
-    let extra = u64::from(u64::from(position) < blocks % streams);
-    Some((blocks / streams + extra).saturating_mul(block))
-}
-
-/// Bytes of a number of blocks; 0 for none.
-fn wanted(parameters: &Parameters) -> u64 {
-    u64::from(block(parameters)).saturating_mul(parameters.blockcount)
 }
 
 /// Running streams.
@@ -198,7 +87,7 @@ impl Run {
         let mut infos = Vec::new();
         let mut watched = Vec::new();
         let mut all = Vec::new();
-        let buffers = SocketBuffers::of(sockets.first());
+        let buffers = buffers_of(sockets.first());
         for (position, socket) in (0..).zip(sockets) {
             let sends = parameters.client_sends(position) == is_client;
             let (local, remote) = addresses(&socket);
@@ -419,7 +308,9 @@ impl Run {
             seconds: seconds(now.saturating_sub(self.begun)),
             cpu: [cpu.total, cpu.user, cpu.system],
             congestion: first.and_then(congestion),
-            tcp: first.and_then(|socket| tcp::info(socket.as_fd()).ok()),
+            tcp: first
+                .and_then(|socket| tcp::info(socket.as_fd()).ok())
+                .map(tcp_facts),
         };
         ((moved || !intervals_before).then_some(last), totals)
     }
@@ -427,29 +318,6 @@ impl Run {
     /// Closes the second descriptors of the streams, whose own are closed already.
     pub fn close(&mut self) {
         self.watched.clear();
-    }
-}
-
-impl Extremes {
-    fn add(&mut self, figures: &StreamFigures) {
-        let rtt = figures.rtt.0;
-        self.max_cwnd = self.max_cwnd.max(figures.cwnd);
-        self.max_window = self.max_window.max(figures.window);
-        self.max_rtt = self.max_rtt.max(rtt);
-        if rtt > 0 {
-            self.min_rtt = if self.count == 0 {
-                rtt
-            } else {
-                self.min_rtt.min(rtt)
-            };
-            self.rtt_sum += u64::from(rtt);
-            self.count += 1;
-        }
-    }
-
-    /// Mean of the round trips, microseconds.
-    pub fn mean_rtt(&self) -> u64 {
-        self.rtt_sum / u64::from(self.count.max(1))
     }
 }
 
@@ -492,31 +360,5 @@ fn figures(before: &StreamSample, now: &StreamSample, sends: bool, udp: bool) ->
         window: tcp.snd_wnd.unwrap_or(0).into(),
         rtt: (tcp.rtt.unwrap_or(0), tcp.rttvar.unwrap_or(0)),
         pmtu: now.pmtu,
-    }
-}
-
-impl Totals {
-    /// The results as they are sent to the peer.
-    pub fn results(&self, infos: &[StreamInfo], udp: bool) -> Results {
-        let sends = infos.iter().any(|info| info.sends);
-        let all = infos.iter().zip(&self.streams).zip(&self.ends);
-        Results {
-            cpu: self.cpu,
-            has_retransmits: sends.then_some(!udp),
-            congestion: self.congestion.clone().filter(|_| !udp),
-            output: None,
-            streams: all
-                .map(|((info, figures), end)| StreamResults {
-                    id: info.id,
-                    bytes: figures.bytes,
-                    retransmits: figures.retransmits,
-                    jitter: figures.jitter,
-                    errors: figures.lost,
-                    packets: figures.packets,
-                    start_time: 0.0,
-                    end_time: *end,
-                })
-                .collect(),
-        }
     }
 }

@@ -10,6 +10,8 @@ use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, io as calls};
 
+use super::figures::SocketBuffers;
+
 /// Time limit for sending a message.
 const SEND: Duration = Duration::from_secs(10);
 
@@ -67,23 +69,12 @@ pub fn equip(socket: &Socket, parameters: &Parameters) -> Result<(), OptionError
     Ok(())
 }
 
-/// Sizes of the buffers of a socket, bytes; `None` if unknown.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SocketBuffers {
-    /// Size of the send buffer.
-    pub send: Option<u32>,
-    /// Size of the receive buffer.
-    pub recv: Option<u32>,
-}
-
-impl SocketBuffers {
-    /// Those of the first stream.
-    pub fn of(first: Option<&Socket>) -> Self {
-        let bytes = |size: io::Result<usize>| u32::try_from(size.ok()?).ok();
-        Self {
-            send: first.and_then(|socket| bytes(socket.send_buffer_size())),
-            recv: first.and_then(|socket| bytes(socket.recv_buffer_size())),
-        }
+/// Sizes of the buffers of the first stream.
+pub fn buffers_of(first: Option<&Socket>) -> SocketBuffers {
+    let bytes = |size: io::Result<usize>| u32::try_from(size.ok()?).ok();
+    SocketBuffers {
+        send: first.and_then(|socket| bytes(socket.send_buffer_size())),
+        recv: first.and_then(|socket| bytes(socket.recv_buffer_size())),
     }
 }
 

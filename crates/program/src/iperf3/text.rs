@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use netperf_iperf3::messages::{Parameters, Protocol, Results, StreamDirection, StreamResults};
 use netperf_model::figures::count;
 
-use super::run::{StreamFigures, StreamInfo, StreamInterval, Totals};
+use super::figures::{StreamFigures, StreamInfo, StreamInterval, Totals};
 
 /// Line between parts.
 pub const RULE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";

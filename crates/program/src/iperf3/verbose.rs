@@ -1,19 +1,10 @@
 //! Further lines for people (`-V`).
 
 use netperf_iperf3::messages::{Parameters, Protocol, Results};
-use netperf_os::system;
 
+use super::figures::Totals;
 use super::json::TestFacts;
-use super::run::Totals;
 use super::text::TextView;
-
-/// The name of this system.
-pub fn described(names: &system::Names) -> String {
-    format!(
-        "{} {} {} {} {}",
-        names.sysname, names.node, names.release, names.version, names.machine
-    )
-}
 
 /// The lines of what the client asks for.
 pub fn wanted(facts: &TestFacts) -> String {

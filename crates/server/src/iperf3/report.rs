@@ -7,12 +7,13 @@ use netperf_measure::clock;
 use netperf_os::net::addresses;
 use netperf_os::{Socket, system};
 
+use netperf_program::iperf3::figures::SocketBuffers;
+use netperf_program::iperf3::figures::{StreamInterval, Totals};
 use netperf_program::iperf3::json::{Json, TestFacts, http_date};
 use netperf_program::iperf3::lines::LineWriter;
-use netperf_program::iperf3::run::{Run, StreamInterval, Totals};
-use netperf_program::iperf3::socket::SocketBuffers;
+use netperf_program::iperf3::run::Run;
 use netperf_program::iperf3::text::TextView;
-use netperf_program::iperf3::verbose::{described, starting, utilisation, wanted};
+use netperf_program::iperf3::verbose::{starting, utilisation, wanted};
 
 /// Length of the output for the client from which no more intervals are added: clients read so
 /// much at most.
@@ -113,7 +114,7 @@ impl Iperf3Report {
             accepts: true,
             host: peer.map(|peer| peer.ip().to_string()).unwrap_or_default(),
             port: peer.map_or(0, |peer| peer.port()),
-            system: described(&system::names()),
+            system: system::names().to_string(),
             since_epoch: clock::since_epoch(),
             cookie: cookie.text().to_owned(),
             mss: parameters.mss.unwrap_or(0),

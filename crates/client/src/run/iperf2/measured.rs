@@ -15,7 +15,7 @@ use netperf_transport::socket::congestion;
 
 use crate::iperf2::session::{Iperf2Client, Iperf2StreamResult};
 use crate::run::peer::pair;
-use crate::tcp_facts::tcp_facts;
+use netperf_measure::tcp::tcp_facts;
 
 /// Counts of one stream: what netperf sent and received.
 fn tally(client: &Iperf2Client, result: &Iperf2StreamResult) -> Tally {

@@ -9,8 +9,7 @@ use netperf_model::{
 
 use crate::iperf3::Tested;
 use crate::run::peer::pair;
-use crate::tcp_facts::tcp_facts;
-use netperf_program::iperf3::run::{StreamFigures, StreamInfo, Totals};
+use netperf_program::iperf3::figures::{StreamFigures, StreamInfo, Totals};
 
 /// Longest time by which the server's part of a test exceeds the client's, seconds: beyond it
 /// the server's time cannot be right.
@@ -39,7 +38,7 @@ pub(super) fn iteration(plan: &TestPlan, tested: &Tested, tally: Tally) -> Optio
         })
         .collect();
     let udp = plan.transport == TransportId::Udp;
-    let (segment_size, tcp) = (totals.tcp.map(|tcp| tcp.snd_mss), totals.tcp.map(tcp_facts));
+    let (segment_size, tcp) = (totals.tcp.map(|tcp| tcp.send_segment_bytes), totals.tcp);
     Some(Iteration {
         elapsed: elapsed(totals, &streams),
         paused: 0.0,

@@ -28,9 +28,8 @@ use crate::listen::{detach, wildcards};
 use crate::one_port::beside;
 use crate::record::NoRecords;
 use crate::sandbox;
-use netperf_program::iperf3::VERSION;
+use netperf_iperf3::defaults::VERSION;
 use netperf_program::iperf3::lines::LineWriter;
-use netperf_program::iperf3::verbose::described;
 use netperf_program::output::{err, system_text};
 
 /// Line around the head.
@@ -146,7 +145,7 @@ fn serve_clients(
         intake.run();
     })?;
     let port = args.common.port.clone().unwrap_or(PORT.to_string());
-    let name = described(&system::names());
+    let name = system::names();
     for number in 1_u64.. {
         if !args.common.json {
             let head = if args.common.verbose {

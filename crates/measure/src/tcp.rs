@@ -4,7 +4,8 @@ use netperf_model::TcpFacts;
 use netperf_os::tcp::TcpInfo;
 
 /// TCP information for reports.
-pub(super) const fn tcp_facts(info: TcpInfo) -> TcpFacts {
+#[must_use]
+pub const fn tcp_facts(info: TcpInfo) -> TcpFacts {
     TcpFacts {
         round_trip_micros: info.rtt,
         round_trip_variation_micros: info.rttvar,

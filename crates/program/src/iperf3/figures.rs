@@ -1,0 +1,182 @@
+//! What the streams of a test moved: in intervals, and in the whole test.
+
+use std::net::SocketAddr;
+
+use netperf_iperf3::messages::{Parameters, Protocol, Results, StreamResults};
+use netperf_model::TcpFacts;
+
+use netperf_iperf3::defaults::{BLOCK, DATAGRAM};
+
+/// A stream of the test.
+#[derive(Clone, Debug)]
+pub struct StreamInfo {
+    /// Identifier in the results.
+    pub id: u32,
+    /// This end sends.
+    pub sends: bool,
+    /// Own address.
+    pub local: Option<SocketAddr>,
+    /// The peer's address.
+    pub remote: Option<SocketAddr>,
+}
+
+/// Figures of a stream in an interval, or in the whole test.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StreamFigures {
+    /// Bytes.
+    pub bytes: u64,
+    /// Datagrams: sent, or expected by the receiver.
+    pub packets: u64,
+    /// Datagrams lost.
+    pub lost: u64,
+    /// Datagrams that came late or again.
+    pub out_of_order: u64,
+    /// Jitter, seconds.
+    pub jitter: f64,
+    /// Segments retransmitted; `None` if unknown.
+    pub retransmits: Option<u64>,
+    /// Congestion window, bytes.
+    pub cwnd: u64,
+    /// The peer's window, bytes.
+    pub window: u64,
+    /// Round trip and its variation, microseconds.
+    pub rtt: (u32, u32),
+    /// Path MTU, bytes.
+    pub pmtu: u32,
+}
+
+/// An interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamInterval {
+    /// Begin and end, seconds from the start, or from the start of the part that counts.
+    pub start: f64,
+    /// End, seconds.
+    pub end: f64,
+    /// It does not count.
+    pub omitted: bool,
+    /// Figures of each stream.
+    pub streams: Vec<StreamFigures>,
+}
+
+/// Round trips and windows of a stream over all intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Extremes {
+    /// Largest congestion window, bytes.
+    pub max_cwnd: u64,
+    /// Largest window of the peer, bytes.
+    pub max_window: u64,
+    /// Longest round trip, microseconds.
+    pub max_rtt: u32,
+    /// Shortest round trip, microseconds.
+    pub min_rtt: u32,
+    /// Sum of the round trips, microseconds.
+    pub rtt_sum: u64,
+    /// Number of round trips.
+    pub count: u32,
+}
+
+/// Figures of the whole test of one end.
+#[derive(Clone, Debug)]
+pub struct Totals {
+    /// Figures of each stream.
+    pub streams: Vec<StreamFigures>,
+    /// Seconds of each stream.
+    pub ends: Vec<f64>,
+    /// Extremes of each stream.
+    pub extremes: Vec<Extremes>,
+    /// Seconds of the part that counts.
+    pub seconds: f64,
+    /// CPU time, percent of one CPU.
+    pub cpu: [f64; 3],
+    /// Congestion control of the streams.
+    pub congestion: Option<String>,
+    /// State of TCP of the first stream.
+    pub tcp: Option<TcpFacts>,
+}
+
+/// Length of blocks or datagrams of a test.
+pub const fn block(parameters: &Parameters) -> u32 {
+    match (parameters.len, parameters.protocol) {
+        (0, Protocol::Udp) => DATAGRAM,
+        (0, Protocol::Tcp | Protocol::Sctp) => BLOCK,
+        (length, _) => length,
+    }
+}
+
+/// Bytes that the client's stream at a position sends; `None` if time ends the test. The amount
+/// is that of all streams, in whole blocks.
+pub fn amount(parameters: &Parameters, position: u32) -> Option<u64> {
+    let block = u64::from(block(parameters));
+    let blocks = match (parameters.num, parameters.blockcount) {
+        (0, 0) => return None,
+        (0, blocks) => blocks,
+        (bytes, _) => bytes.div_ceil(block),
+    };
+    let streams = u64::from(parameters.parallel);
+    let extra = u64::from(u64::from(position) < blocks % streams);
+    Some((blocks / streams + extra).saturating_mul(block))
+}
+
+/// Bytes of a number of blocks; 0 for none.
+pub fn wanted(parameters: &Parameters) -> u64 {
+    u64::from(block(parameters)).saturating_mul(parameters.blockcount)
+}
+
+impl Extremes {
+    /// Takes over the figures of an interval.
+    pub fn add(&mut self, figures: &StreamFigures) {
+        let rtt = figures.rtt.0;
+        self.max_cwnd = self.max_cwnd.max(figures.cwnd);
+        self.max_window = self.max_window.max(figures.window);
+        self.max_rtt = self.max_rtt.max(rtt);
+        if rtt > 0 {
+            self.min_rtt = if self.count == 0 {
+                rtt
+            } else {
+                self.min_rtt.min(rtt)
+            };
+            self.rtt_sum += u64::from(rtt);
+            self.count += 1;
+        }
+    }
+
+    /// Mean of the round trips, microseconds.
+    pub fn mean_rtt(&self) -> u64 {
+        self.rtt_sum / u64::from(self.count.max(1))
+    }
+}
+
+impl Totals {
+    /// The results as they are sent to the peer.
+    pub fn results(&self, infos: &[StreamInfo], udp: bool) -> Results {
+        let sends = infos.iter().any(|info| info.sends);
+        let all = infos.iter().zip(&self.streams).zip(&self.ends);
+        Results {
+            cpu: self.cpu,
+            has_retransmits: sends.then_some(!udp),
+            congestion: self.congestion.clone().filter(|_| !udp),
+            output: None,
+            streams: all
+                .map(|((info, figures), end)| StreamResults {
+                    id: info.id,
+                    bytes: figures.bytes,
+                    retransmits: figures.retransmits,
+                    jitter: figures.jitter,
+                    errors: figures.lost,
+                    packets: figures.packets,
+                    start_time: 0.0,
+                    end_time: *end,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Sizes of the buffers of a socket, bytes; `None` if unknown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SocketBuffers {
+    /// Size of the send buffer.
+    pub send: Option<u32>,
+    /// Size of the receive buffer.
+    pub recv: Option<u32>,
+}

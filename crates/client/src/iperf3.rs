@@ -21,7 +21,7 @@ use netperf_os::{Socket, alarm, io as calls, process};
 pub(crate) use self::observer::TestObserver;
 pub(crate) use self::output::Output;
 use netperf_iperf3::defaults::{BLOCK, DATAGRAM, VERSION};
-use netperf_program::iperf3::figures::{StreamInfo, StreamInterval, Totals};
+use netperf_iperf3::figures::{StreamInfo, StreamInterval, Totals};
 use netperf_program::iperf3::lines::LineWriter;
 use netperf_program::iperf3::run::Run;
 use netperf_program::iperf3::socket::send_all;

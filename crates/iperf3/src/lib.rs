@@ -1,11 +1,15 @@
 //! The protocol of iperf3 (docs/spec/iperf3.md), as pure functions: messages, both ends as state
-//! machines, and the command line.
+//! machines, the command line, and output as text and JSON.
 //!
 //! Nothing here has a socket or a clock, or prints.
 
 #![deny(clippy::indexing_slicing, clippy::host_endian_bytes)]
 
 pub mod defaults;
+pub mod figures;
+pub mod json;
 pub mod messages;
 pub mod options;
 pub mod states;
+pub mod text;
+pub mod verbose;

@@ -2,7 +2,7 @@
 
 use netperf_iperf3::messages::{Cookie, Parameters};
 
-use netperf_program::iperf3::figures::StreamInterval;
+use netperf_iperf3::figures::StreamInterval;
 use netperf_program::iperf3::run::Run;
 
 /// Follows a test, and may end it.

@@ -7,12 +7,12 @@ use netperf_os::system;
 
 use super::{TestObserver, Tested};
 use netperf_iperf3::defaults::VERSION;
-use netperf_program::iperf3::figures::StreamInterval;
-use netperf_program::iperf3::json::{Json, TestFacts, http_date};
+use netperf_iperf3::figures::StreamInterval;
+use netperf_iperf3::json::{Json, TestFacts, http_date};
+use netperf_iperf3::text::TextView;
+use netperf_iperf3::verbose::{starting, utilisation, wanted};
 use netperf_program::iperf3::lines::LineWriter;
 use netperf_program::iperf3::run::Run;
-use netperf_program::iperf3::text::TextView;
-use netperf_program::iperf3::verbose::{starting, utilisation, wanted};
 
 /// Output of one test.
 pub(crate) struct Output {

@@ -11,7 +11,7 @@ use netperf_model::{
 use netperf_os::alarm;
 
 use super::IterationResult;
-use netperf_program::iperf3::figures::SocketBuffers;
+use netperf_iperf3::figures::SocketBuffers;
 use netperf_program::output::{Failure, system_text};
 
 /// The output of iperf that a format is.

@@ -1,12 +1,8 @@
 //! iperf3 tests at either end: the streams of the engine with the messages of the protocol.
 
-pub mod figures;
-pub mod json;
 pub mod lines;
 pub mod run;
 pub mod socket;
-pub mod text;
-pub mod verbose;
 
 use netperf_engine::streams::DatagramFormat;
 use netperf_iperf3::messages::{Counter, DatagramHeader};

@@ -14,11 +14,11 @@ use netperf_os::{Socket, process};
 use netperf_transport::socket::congestion;
 
 use super::Iperf3Numbers;
-use super::figures::{
+use super::socket::buffers_of;
+use netperf_iperf3::figures::{
     Extremes, SocketBuffers, StreamFigures, StreamInfo, StreamInterval, Totals, amount, block,
     wanted,
 };
-use super::socket::buffers_of;
 
 /// The plan of the streams of one end.
 pub fn plan(parameters: &Parameters) -> StreamsPlan<Iperf3Numbers> {

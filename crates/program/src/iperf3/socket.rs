@@ -10,7 +10,7 @@ use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, io as calls};
 
-use super::figures::SocketBuffers;
+use netperf_iperf3::figures::SocketBuffers;
 
 /// Time limit for sending a message.
 const SEND: Duration = Duration::from_secs(10);

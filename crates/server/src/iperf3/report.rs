@@ -7,13 +7,13 @@ use netperf_measure::clock;
 use netperf_os::net::addresses;
 use netperf_os::{Socket, system};
 
-use netperf_program::iperf3::figures::SocketBuffers;
-use netperf_program::iperf3::figures::{StreamInterval, Totals};
-use netperf_program::iperf3::json::{Json, TestFacts, http_date};
+use netperf_iperf3::figures::SocketBuffers;
+use netperf_iperf3::figures::{StreamInterval, Totals};
+use netperf_iperf3::json::{Json, TestFacts, http_date};
+use netperf_iperf3::text::TextView;
+use netperf_iperf3::verbose::{starting, utilisation, wanted};
 use netperf_program::iperf3::lines::LineWriter;
 use netperf_program::iperf3::run::Run;
-use netperf_program::iperf3::text::TextView;
-use netperf_program::iperf3::verbose::{starting, utilisation, wanted};
 
 /// Length of the output for the client from which no more intervals are added: clients read so
 /// much at most.

@@ -26,9 +26,9 @@ use super::opening::StreamChoice;
 use crate::admission;
 use crate::iperf3::report::Iperf3Report;
 use crate::record::{Ran, Records, SessionEnd, SessionRecord};
+use netperf_iperf3::text::bits;
 use netperf_program::iperf3::run::Run;
 use netperf_program::iperf3::socket::send_all;
-use netperf_program::iperf3::text::bits;
 
 /// Time limit for each message of a client.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);

@@ -9,7 +9,7 @@ use netperf_model::{
 
 use crate::iperf3::Tested;
 use crate::run::peer::pair;
-use netperf_program::iperf3::figures::{StreamFigures, StreamInfo, Totals};
+use netperf_iperf3::figures::{StreamFigures, StreamInfo, Totals};
 
 /// Longest time by which the server's part of a test exceeds the client's, seconds: beyond it
 /// the server's time cannot be right.

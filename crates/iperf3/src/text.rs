@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use netperf_iperf3::messages::{Parameters, Protocol, Results, StreamDirection, StreamResults};
+use crate::messages::{Parameters, Protocol, Results, StreamDirection, StreamResults};
 use netperf_model::figures::count;
 
 use super::figures::{StreamFigures, StreamInfo, StreamInterval, Totals};

@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use netperf_iperf3::messages::{Parameters, Protocol, Results, StreamResults};
+use crate::messages::{Parameters, Protocol, Results, StreamResults};
 use netperf_model::TcpFacts;
 
-use netperf_iperf3::defaults::{BLOCK, DATAGRAM};
+use crate::defaults::{BLOCK, DATAGRAM};
 
 /// A stream of the test.
 #[derive(Clone, Debug)]

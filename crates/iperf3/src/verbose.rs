@@ -1,6 +1,6 @@
 //! Further lines for people (`-V`).
 
-use netperf_iperf3::messages::{Parameters, Protocol, Results};
+use crate::messages::{Parameters, Protocol, Results};
 
 use super::figures::Totals;
 use super::json::TestFacts;

@@ -4,12 +4,12 @@ mod node;
 
 use std::time::Duration;
 
-use netperf_iperf3::messages::{Parameters, Protocol, Results, ServerOutput, StreamDirection};
+use crate::messages::{Parameters, Protocol, Results, ServerOutput, StreamDirection};
 
 use self::node::{JsonNode, plain};
 use super::figures::{Extremes, SocketBuffers, StreamFigures, StreamInterval, Totals};
 use super::text::{TextView, bits, of_peer, percent, sum};
-use netperf_iperf3::defaults::VERSION;
+use crate::defaults::VERSION;
 
 pub use self::node::http_date;
 

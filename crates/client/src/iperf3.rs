@@ -9,8 +9,8 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use netperf_iperf3::messages::{Cookie, Parameters, Protocol, Results, StreamDirection};
-use netperf_iperf3::options::Iperf3Client;
+use netperf_iperf3::messages::{Cookie, Parameters, Protocol, Results};
+use netperf_iperf3::options::{Iperf3Client, parameters};
 use netperf_iperf3::states::client::{
     ClientError, ClientTest, ClientTestEffect, ClientTestInput, ClientTestState,
 };
@@ -20,19 +20,15 @@ use netperf_os::{Socket, alarm, io as calls, process};
 
 pub(crate) use self::observer::TestObserver;
 pub(crate) use self::output::Output;
-use netperf_iperf3::defaults::{BLOCK, DATAGRAM, VERSION};
+use netperf_iperf3::defaults::DATAGRAM;
 use netperf_iperf3::figures::{StreamInfo, StreamInterval, Totals};
 use netperf_program::iperf3::lines::LineWriter;
 use netperf_program::iperf3::run::Run;
 use netperf_program::iperf3::socket::send_all;
 use netperf_program::output::err;
 
-/// Default length of a test, seconds.
-const TIME: f64 = 10.0;
 /// Default interval, seconds.
 const INTERVAL: f64 = 1.0;
-/// Default rate of UDP, bits per second.
-const UDP_RATE: u64 = 1 << 20;
 /// Time limit for an answer of the server.
 const ANSWER: Duration = Duration::from_secs(30);
 /// Time for which data may arrive behind the end of a test. The answer waits in the same queues.
@@ -49,54 +45,6 @@ const FAILED: u8 = 1;
 fn fail(text: &str) -> ExitCode {
     err(&format!("iperf3: {text}\n"));
     ExitCode::from(FAILED)
-}
-
-/// The parameters of a test, apart from the length of datagrams, which the path determines.
-fn parameters(args: &Iperf3Client) -> Parameters {
-    let by_amount = args.bytes.is_some() || args.blocks.is_some();
-    let (rate, burst) = args
-        .rate
-        .unwrap_or(if args.udp { (UDP_RATE, 0) } else { (0, 0) });
-    Parameters {
-        protocol: if args.udp {
-            Protocol::Udp
-        } else {
-            Protocol::Tcp
-        },
-        omit: args.omit,
-        server_affinity: args.common.affinity.1,
-        time: if by_amount {
-            0.0
-        } else {
-            args.time.unwrap_or(TIME)
-        },
-        num: args.bytes.unwrap_or(0),
-        blockcount: args.blocks.unwrap_or(0),
-        mss: args.segment,
-        nodelay: args.no_delay,
-        parallel: args.parallel.max(1),
-        direction: match (args.reverse, args.bidirectional) {
-            (true, _) => StreamDirection::Reverse,
-            (false, true) => StreamDirection::Both,
-            (false, false) => StreamDirection::Forward,
-        },
-        window: args.window,
-        len: args.length.unwrap_or(if args.udp { 0 } else { BLOCK }),
-        bandwidth: rate,
-        fqrate: args.fq_rate,
-        pacing_timer: args.pacing_timer.unwrap_or(1000),
-        burst,
-        tos: args.tos,
-        title: args.title.clone(),
-        extra_data: args.extra_data.clone(),
-        congestion: args.congestion.clone(),
-        get_server_output: args.server_output,
-        counters_64bit: args.counters_64bit,
-        repeating_payload: args.repeating_payload,
-        zerocopy: args.zerocopy,
-        authtoken: None,
-        client_version: VERSION.to_owned(),
-    }
 }
 
 /// Result of a test.

@@ -3,10 +3,12 @@
 //! Options that are not served are refused with a line that names them; none is ignored.
 
 mod help;
+mod parameters;
 mod values;
 
 use std::time::Duration;
 
+pub use self::parameters::parameters;
 use self::values::{bad, burst, code_point, number_of_any_base, rate_limit, real, size, whole};
 
 /// A command line of iperf3.

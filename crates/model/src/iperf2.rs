@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use crate::figures::count;
 
+/// Number of classes of sizes.
+pub const READ_CLASSES: usize = 8;
+
 /// Default size of a block, bytes.
 pub const BLOCK: usize = 128 * 1024;
 /// Default size of a datagram over IPv4, bytes.

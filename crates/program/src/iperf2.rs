@@ -2,19 +2,19 @@
 
 mod counts;
 mod heads;
+mod moved;
 mod reports;
+mod row_units;
 mod shown_counts;
 mod timed;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::Duration;
 
 use netperf_engine::iperf2::{ReadSizes, TransferCounts, epoch_micros};
 use netperf_iperf2::messages::WireTime;
-use netperf_iperf2::options::Iperf2Unit;
-use netperf_iperf2::rows::Iperf2Figures;
 use netperf_iperf2::rows::enhanced::SenderState;
 use netperf_measure::clock;
 use netperf_os::io::send;
@@ -23,7 +23,9 @@ use netperf_os::{Domain, Protocol, Socket, Type, tcp};
 
 pub use self::counts::MovedCounts;
 pub use self::heads::{ConnectingHead, ListeningHead};
+pub use self::moved::moved;
 pub use self::reports::ReportRow;
+pub use self::row_units::{figures_of, is_one_host};
 pub use self::shown_counts::ShownCounts;
 pub use self::timed::{receive_timed_stream, send_timed_stream};
 
@@ -85,12 +87,6 @@ pub fn sender_state(socket: BorrowedFd<'_>) -> Option<(SenderState, u64)> {
     Some((state, info.total_retrans.into()))
 }
 
-/// True if both ends are this host, which has one clock.
-pub fn is_one_host(own: SocketAddr, peer: SocketAddr) -> bool {
-    let [own, peer]: [IpAddr; 2] = [own, peer].map(|end| end.ip().to_canonical());
-    own == peer || peer.is_loopback()
-}
-
 /// Time of day in the line of a connection.
 pub fn day_and_time() -> String {
     let date = netperf_model::date::date(clock::since_epoch().as_secs_f64());
@@ -110,17 +106,6 @@ pub fn stamp(enhanced: bool) -> String {
         digits.push_str(&format!(".{:03}", now.subsec_millis()));
     }
     digits
-}
-
-/// Units of rows by `-f`.
-pub const fn figures_of(unit: Iperf2Unit) -> Iperf2Figures {
-    let (bytes, power) = match unit {
-        Iperf2Unit::Bits => (false, None),
-        Iperf2Unit::Bytes => (true, None),
-        Iperf2Unit::BitsOf(power) => (false, Some(power)),
-        Iperf2Unit::BytesOf(power) => (true, Some(power)),
-    };
-    Iperf2Figures { bytes, power }
 }
 
 /// Sends all bytes.

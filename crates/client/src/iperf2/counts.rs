@@ -6,14 +6,14 @@ use std::time::Duration;
 use netperf_iperf2::rows::enhanced;
 
 use crate::iperf2::session::Iperf2Stream;
-use netperf_program::iperf2::{MovedCounts, sender_state};
+use netperf_program::iperf2::{MovedCounts, moved, sender_state};
 
 /// The counts of what a stream sends.
 pub(super) fn sent(stream: &Iperf2Stream) -> MovedCounts {
     let state = sender_state(stream.socket.as_fd());
     MovedCounts {
         retransmits: state.map_or(0, |(_, retransmits)| retransmits),
-        ..MovedCounts::of(&stream.sent.moved)
+        ..moved(&stream.sent.moved)
     }
 }
 

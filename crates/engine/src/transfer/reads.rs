@@ -2,8 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of classes of sizes.
-pub const READ_CLASSES: usize = 8;
+pub use netperf_model::iperf2::READ_CLASSES;
 
 /// Counts of reads in classes of equal width, which other threads read.
 #[derive(Debug)]

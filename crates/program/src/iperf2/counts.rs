@@ -1,8 +1,6 @@
 //! What moved, as rows and sums show it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use netperf_engine::iperf2::{READ_CLASSES, ReadSizes, TransferCounts};
+use netperf_model::iperf2::READ_CLASSES;
 
 /// What a direction of one or several streams moved, until a moment or in an interval.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,19 +22,6 @@ pub struct MovedCounts {
 }
 
 impl MovedCounts {
-    /// What a transfer has moved so far.
-    pub fn of(counts: &TransferCounts) -> Self {
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let (calls, reads) = (load(&counts.calls), counts.reads.as_ref());
-        Self {
-            bytes: load(&counts.bytes),
-            calls,
-            datagrams: calls,
-            reads: reads.map(ReadSizes::counts).unwrap_or_default(),
-            ..Self::default()
-        }
-    }
-
     /// Counts since others.
     pub fn since(self, before: Self) -> Self {
         self.with(before, u64::saturating_sub)

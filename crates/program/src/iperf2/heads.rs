@@ -1,12 +1,10 @@
 //! Heads: of a port that listens, and of streams that this end opens. Both ends have both: a server
 //! opens streams for `-d` and `-r`, and its client listens.
 
-use netperf_engine::iperf2::READ_CLASSES;
 use netperf_iperf2::options::Iperf2Args;
 use netperf_iperf2::rows::{Iperf2Figures, RULE};
 use netperf_model::figures::count;
-use netperf_model::iperf2::Iperf2Rate;
-use netperf_os::Socket;
+use netperf_model::iperf2::{Iperf2Rate, READ_CLASSES};
 
 use super::figures_of;
 
@@ -16,8 +14,10 @@ pub struct ListeningHead<'a> {
     pub args: &'a Iperf2Args,
     /// Port at which it listens.
     pub port: u16,
-    /// The listening socket.
-    pub socket: &'a Socket,
+    /// Size of the receive buffer of its socket, bytes.
+    pub buffer: usize,
+    /// Number of this process.
+    pub process: u32,
     /// Size of the largest read, bytes.
     pub read: usize,
     /// Lines of further settings.
@@ -33,8 +33,7 @@ impl ListeningHead<'_> {
             ("TCP", "TCP window size")
         };
         let (process, buffer) = self.enhanced().unwrap_or_default();
-        let size = self.socket.recv_buffer_size().unwrap_or_default();
-        let size = u64::try_from(size).unwrap_or_default();
+        let size = u64::try_from(self.buffer).unwrap_or_default();
         let requested = self.args.window;
         let requested = requested.and_then(|window| u64::try_from(window).ok());
         let window = figures_of(self.args.unit).window(kind, size, requested);
@@ -50,7 +49,7 @@ impl ListeningHead<'_> {
         if !args.enhanced {
             return None;
         }
-        let process = format!(" with pid {}", std::process::id());
+        let process = format!(" with pid {}", self.process);
         let bind = args.bind.as_ref().filter(|_| args.serves);
         let bind = bind.map_or_else(String::new, |host| {
             format!("Binding to local address {host}\n")
@@ -77,6 +76,8 @@ pub struct ConnectingHead<'a> {
     pub port: u16,
     /// Number of streams.
     pub streams: u32,
+    /// Number of this process.
+    pub process: u32,
     /// Size of a block or datagram, bytes.
     pub block: usize,
     /// Rate of datagrams, if limited.
@@ -97,7 +98,7 @@ impl ConnectingHead<'_> {
         let (host, port, block) = (self.host, self.port, self.block);
         let mut text = format!("{RULE}Client connecting to {host}, {protocol} port {port}");
         if self.args.enhanced {
-            let (process, streams) = (std::process::id(), self.streams);
+            let (process, streams) = (self.process, self.streams);
             text.push_str(&format!(" with pid {process} ({streams} flows)"));
         }
         text.push('\n');

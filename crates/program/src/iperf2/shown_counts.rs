@@ -11,7 +11,8 @@ use netperf_measure::clock::{self, Moment};
 use netperf_model::figures::whole;
 use netperf_model::iperf2::DelayMoments;
 
-use super::MovedCounts;
+use super::counts::MovedCounts;
+use super::moved::moved;
 
 /// Counters of one direction of a stream, which its thread writes.
 #[derive(Debug, Default)]
@@ -102,13 +103,13 @@ impl ShownCounts {
 
     /// Counts so far.
     pub fn now(&self) -> MovedCounts {
-        let moved = MovedCounts::of(&self.moved);
-        let order = self.moved.datagrams.read(moved.calls).order;
+        let counts = moved(&self.moved);
+        let order = self.moved.datagrams.read(counts.calls).order;
         MovedCounts {
             datagrams: order.highest,
             lost: order.lost,
             late: order.out_of_order,
-            ..moved
+            ..counts
         }
     }
 }

@@ -38,6 +38,7 @@ impl ClientRows {
                 },
                 port: plan.port,
                 streams: plan.streams,
+                process: std::process::id(),
                 block: plan.block(),
                 rate: plan.effective_rate(),
                 tos: plan.tos.unwrap_or(0),
@@ -70,7 +71,8 @@ impl ClientRows {
         let head = ListeningHead {
             args: &self.args,
             port: plan.listen_port.unwrap_or(plan.port),
-            socket,
+            buffer: socket.recv_buffer_size().unwrap_or_default(),
+            process: std::process::id(),
             read: if plan.udp {
                 MOST_DATAGRAM
             } else {

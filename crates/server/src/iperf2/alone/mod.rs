@@ -198,7 +198,8 @@ fn head(args: &Iperf2Args, socket: &Socket, board: &Iperf2Board) {
     let head = ListeningHead {
         args,
         port: args.plan.port,
-        socket,
+        buffer: socket.recv_buffer_size().unwrap_or_default(),
+        process: std::process::id(),
         read: if args.plan.udp {
             MOST_DATAGRAM
         } else {

@@ -1,11 +1,20 @@
 //! Lines and numbers in the format of iperf 2.1.8 (docs/spec/iperf2.md, output).
 
+mod counts;
 pub mod enhanced;
+mod heads;
+mod reports;
+mod units;
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use netperf_model::figures::count;
+
+pub use self::counts::MovedCounts;
+pub use self::heads::{ConnectingHead, ListeningHead};
+pub use self::reports::ReportRow;
+pub use self::units::{figures_of, is_one_host};
 
 /// Unit of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

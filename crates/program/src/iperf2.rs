@@ -1,10 +1,6 @@
 //! What both ends of an iperf 2 test need: counters, times of blocks, heads and rows.
 
-mod counts;
-mod heads;
 mod moved;
-mod reports;
-mod row_units;
 mod shown_counts;
 mod timed;
 
@@ -21,11 +17,7 @@ use netperf_os::io::send;
 use netperf_os::net::addresses;
 use netperf_os::{Domain, Protocol, Socket, Type, tcp};
 
-pub use self::counts::MovedCounts;
-pub use self::heads::{ConnectingHead, ListeningHead};
 pub use self::moved::moved;
-pub use self::reports::ReportRow;
-pub use self::row_units::{figures_of, is_one_host};
 pub use self::shown_counts::ShownCounts;
 pub use self::timed::{receive_timed_stream, send_timed_stream};
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use netperf_iperf2::rows::enhanced;
 
 use crate::iperf2::session::Iperf2Stream;
-use netperf_program::iperf2::{MovedCounts, moved, sender_state};
+use netperf_iperf2::rows::MovedCounts;
+use netperf_program::iperf2::{moved, sender_state};
 
 /// The counts of what a stream sends.
 pub(super) fn sent(stream: &Iperf2Stream) -> MovedCounts {

@@ -17,7 +17,8 @@ use netperf_model::iperf2::Iperf2Direction;
 
 use self::sum::SumSoFar;
 use self::ways::ClientWay;
-use netperf_program::iperf2::{figures_of, is_one_host, stamp};
+use netperf_iperf2::rows::{figures_of, is_one_host};
+use netperf_program::iperf2::stamp;
 use netperf_program::output::out;
 
 /// Prints the lines.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use netperf_engine::iperf2::{ReadSizes, TransferCounts};
 
-use super::counts::MovedCounts;
+use netperf_iperf2::rows::MovedCounts;
 
 /// What a transfer has moved so far.
 pub fn moved(counts: &TransferCounts) -> MovedCounts {

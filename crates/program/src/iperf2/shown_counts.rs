@@ -11,8 +11,8 @@ use netperf_measure::clock::{self, Moment};
 use netperf_model::figures::whole;
 use netperf_model::iperf2::DelayMoments;
 
-use super::counts::MovedCounts;
 use super::moved::moved;
+use netperf_iperf2::rows::MovedCounts;
 
 /// Counters of one direction of a stream, which its thread writes.
 #[derive(Debug, Default)]

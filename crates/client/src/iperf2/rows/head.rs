@@ -11,7 +11,8 @@ use netperf_os::sockopt::{self, IntOption};
 use super::ClientRows;
 use super::ways::{ClientWay, WayOf};
 use crate::iperf2::session::{BackStream, Iperf2Client, Iperf2Stream};
-use netperf_program::iperf2::{ConnectingHead, ListeningHead, day_and_time, first_window};
+use netperf_iperf2::rows::{ConnectingHead, ListeningHead};
+use netperf_program::iperf2::{day_and_time, first_window};
 use netperf_program::output::out;
 
 /// Size of the buffer for a datagram.

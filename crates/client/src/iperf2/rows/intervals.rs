@@ -11,7 +11,8 @@ use super::ClientRows;
 use super::ways::{ClientWay, WayMoved, WayOf};
 use crate::iperf2::counts::sent_columns;
 use crate::iperf2::session::{Iperf2Client, receives};
-use netperf_program::iperf2::{MovedCounts, ShownCounts};
+use netperf_iperf2::rows::MovedCounts;
+use netperf_program::iperf2::ShownCounts;
 use netperf_program::output::out;
 
 impl ClientRows {

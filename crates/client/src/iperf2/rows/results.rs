@@ -12,7 +12,7 @@ use super::sum::SumSoFar;
 use super::ways::WayOf;
 use crate::iperf2::counts;
 use crate::iperf2::session::{Iperf2Client, Iperf2Stream, Iperf2StreamResult, StreamOutcome};
-use netperf_program::iperf2::{MovedCounts, ReportRow};
+use netperf_iperf2::rows::{MovedCounts, ReportRow};
 use netperf_program::output::{err, out};
 
 /// A stream of the client, with its place, and its results.

@@ -11,7 +11,7 @@ use netperf_model::iperf2::Iperf2Direction;
 use super::ClientRows;
 use super::ways::{ClientWay, WayOf};
 use crate::iperf2::session::Iperf2Client;
-use netperf_program::iperf2::MovedCounts;
+use netperf_iperf2::rows::MovedCounts;
 use netperf_program::output::out;
 
 /// Titles and columns of a sum.

@@ -18,7 +18,8 @@ use netperf_model::iperf2::{BLOCK, DelayMoments};
 use netperf_os::Socket;
 
 pub(crate) use self::lines::StreamLine;
-use netperf_program::iperf2::{MovedCounts, ShownCounts, figures_of, sender_state};
+use netperf_iperf2::rows::{MovedCounts, figures_of};
+use netperf_program::iperf2::{ShownCounts, sender_state};
 use netperf_program::output::out;
 
 /// Number of the interval of a row about a whole test.

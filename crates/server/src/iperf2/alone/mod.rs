@@ -30,7 +30,8 @@ use super::datagrams::{MOST as MOST_DATAGRAM, serve_shown as serve_datagrams};
 use crate::listen::detach;
 use crate::record::NoRecords;
 use crate::sandbox;
-use netperf_program::iperf2::{ListeningHead, stamp};
+use netperf_iperf2::rows::ListeningHead;
+use netperf_program::iperf2::stamp;
 use netperf_program::output::{err, out, system_text};
 use netperf_program::threads::spawn;
 

@@ -15,7 +15,8 @@ use netperf_os::Socket;
 use netperf_os::net::addresses;
 
 use super::board::{AcceptedStream, Carries, Iperf2Board, ShownDirection, StreamLine};
-use netperf_program::iperf2::{ConnectingHead, ShownCounts, is_one_host};
+use netperf_iperf2::rows::{ConnectingHead, is_one_host};
+use netperf_program::iperf2::ShownCounts;
 use netperf_program::output::out;
 
 /// A connection of a client.

@@ -8,7 +8,8 @@ use netperf_iperf2::rows::id;
 use netperf_os::{Socket, tcp};
 
 use super::Iperf2Board;
-use netperf_program::iperf2::{ReportRow, day_and_time, first_window};
+use netperf_iperf2::rows::ReportRow;
+use netperf_program::iperf2::{day_and_time, first_window};
 use netperf_program::output::out;
 
 /// What the line of a stream tells.

@@ -11,7 +11,8 @@ use netperf_model::iperf2::DelayMoments;
 use super::{
     BoardState, Carries, ClientGroup, Iperf2Board, LAST_TURN, RunningDirection, ShownDirection,
 };
-use netperf_program::iperf2::{MovedCounts, stamp};
+use netperf_iperf2::rows::MovedCounts;
+use netperf_program::iperf2::stamp;
 use netperf_program::output::out;
 
 /// Titles of the rows of a direction.

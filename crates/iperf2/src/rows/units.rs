@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use netperf_iperf2::options::Iperf2Unit;
-use netperf_iperf2::rows::Iperf2Figures;
+use crate::options::Iperf2Unit;
+use crate::rows::Iperf2Figures;
 
 /// True if both ends are this host, which has one clock.
 pub fn is_one_host(own: SocketAddr, peer: SocketAddr) -> bool {

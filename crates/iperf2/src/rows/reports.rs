@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use netperf_iperf2::messages::{ServerReport, Transit, WireTime};
-use netperf_iperf2::rows::{DATAGRAM_TITLES, Iperf2Figures, enhanced, late, loss};
+use crate::messages::{ServerReport, Transit, WireTime};
+use crate::rows::{DATAGRAM_TITLES, Iperf2Figures, enhanced, late, loss};
 use netperf_model::figures::count;
 use netperf_model::iperf2::DelayMoments;
 

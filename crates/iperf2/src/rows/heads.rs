@@ -1,12 +1,12 @@
 //! Heads: of a port that listens, and of streams that this end opens. Both ends have both: a server
 //! opens streams for `-d` and `-r`, and its client listens.
 
-use netperf_iperf2::options::Iperf2Args;
-use netperf_iperf2::rows::{Iperf2Figures, RULE};
+use crate::options::Iperf2Args;
+use crate::rows::{Iperf2Figures, RULE};
 use netperf_model::figures::count;
 use netperf_model::iperf2::{Iperf2Rate, READ_CLASSES};
 
-use super::figures_of;
+use super::units::figures_of;
 
 /// The head of a port that listens.
 pub struct ListeningHead<'a> {

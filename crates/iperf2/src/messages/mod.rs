@@ -4,6 +4,8 @@
 //! flow of datagrams describes itself. Decoding is total: any bytes give a value or an
 //! [`Iperf2Error`].
 
+#![deny(clippy::indexing_slicing, clippy::host_endian_bytes)]
+
 mod answer;
 mod block;
 mod datagram;

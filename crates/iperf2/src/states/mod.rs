@@ -4,6 +4,8 @@
 //! [`flow`] that of a flow of datagrams, [`client`] builds what a client sends, [`blocks`] are those
 //! with times, and [`finish`] is the end of a client's flow.
 
+#![deny(clippy::indexing_slicing, clippy::host_endian_bytes)]
+
 pub mod account;
 pub mod blocks;
 pub mod client;

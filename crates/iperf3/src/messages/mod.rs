@@ -4,6 +4,8 @@
 //! Each message has a bounded size, and each number a bounded value. A message that exceeds
 //! them is an [`Iperf3Error`], which names the key.
 
+#![deny(clippy::indexing_slicing, clippy::host_endian_bytes)]
+
 mod datagram;
 mod json;
 mod parameters;

@@ -1,6 +1,8 @@
 //! Both ends of an iperf3 test as state machines (docs/spec/iperf3.md). A step takes an input
 //! and gives effects, which a driver carries out; there is no socket, clock or thread here.
 
+#![deny(clippy::indexing_slicing, clippy::host_endian_bytes)]
+
 pub mod client;
 pub mod server;
 

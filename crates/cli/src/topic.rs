@@ -2,12 +2,12 @@
 
 use std::iter::once;
 
+use netperf_iperf2::options as iperf2;
+use netperf_iperf3::options as iperf3;
 use netperf_model::TestId;
 use netperf_model::catalog::tests::TESTS;
 
 use crate::subcommand::{self, WORDS};
-use netperf_iperf2::options as iperf2;
-use netperf_iperf3::options as iperf3;
 
 use crate::help;
 

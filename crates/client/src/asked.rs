@@ -6,10 +6,9 @@ use std::io::{self, ErrorKind};
 use netperf_cli::RunCommand;
 use netperf_model::in_force::{self, Substitution};
 use netperf_model::{Agreed, Iteration, SocketKind, TransportId, Warning};
+use netperf_program::output::{Failure, err, system_text};
 use netperf_report::document::WarningText;
 use netperf_transport::socket;
-
-use netperf_program::output::{Failure, err, system_text};
 
 /// Checks what this host can tell before a control connection: values of letters that are not
 /// used, the unit, files, the CPU, the congestion control and the segment size. Prints the

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::TestPlan;
-
 use netperf_program::output::{Failure, INVALID};
 
 /// Longest wait; more is a reading of another clock.

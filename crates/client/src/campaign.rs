@@ -33,6 +33,9 @@ use netperf_campaign::plan::CampaignPlan;
 use netperf_cli::{CampaignArgs, CampaignVerb};
 use netperf_model::{KeyRing, KeyRole, Secret};
 use netperf_os::signals::{self, Signal};
+use netperf_program::key;
+use netperf_program::output::{self, FAILED, Failure, INVALID, out, system_text};
+
 pub(super) use results::{compared, is_campaign};
 use run::CampaignRun;
 use sink::CellFile;
@@ -40,8 +43,6 @@ use sink::CellFile;
 use super::files;
 #[cfg(not(feature = "live"))]
 use super::unbuilt::campaign_live as live;
-use netperf_program::key;
-use netperf_program::output::{self, FAILED, Failure, INVALID, out, system_text};
 
 /// Exit status of a campaign that is not complete.
 const INCOMPLETE: u8 = 1;

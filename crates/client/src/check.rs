@@ -10,11 +10,11 @@ use netperf_campaign::check::{CheckRuns, CheckStep, Letters, datagram_rate};
 use netperf_cli::CheckArgs;
 use netperf_history::{Filter, HistoryEntry, HistoryError, Store};
 use netperf_os::signals::{self, Signal, Signals};
+use netperf_program::output::{self, FAILED, Failure, INVALID, UNSUPPORTED, err, out, system_text};
+use netperf_program::threads::{join, spawn};
 use netperf_web::Document;
 
 use super::{history, itself};
-use netperf_program::output::{self, FAILED, Failure, INVALID, UNSUPPORTED, err, out, system_text};
-use netperf_program::threads::{join, spawn};
 
 /// Port of the discard protocol (RFC 863).
 const DISCARD: u16 = 9;

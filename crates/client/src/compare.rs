@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use netperf_campaign::{Comparisons, Design, Incomparable, Judgement, Set, Wish};
 use netperf_cli::CompareArgs;
+use netperf_program::output::{Failure, INVALID, columns, err, out};
 
 use super::{campaign, files, itself, verdict};
-use netperf_program::output::{Failure, INVALID, columns, err, out};
 
 fn failure(problem: impl Display) -> Failure {
     Failure::stderr(INVALID, format_args!("netperf compare: {problem}"))

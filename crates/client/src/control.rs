@@ -7,11 +7,11 @@ use std::time::Duration;
 use netperf_model::{ControlPlan, DataAddress, Family};
 use netperf_os::resolve::{ResolveError, ResolvedHost, Want, resolve};
 use netperf_os::{Domain, Protocol, Socket, Type, address, without};
+use netperf_program::output::{Failure, REFUSED, system_text};
 use netperf_transport::socket::wildcard;
 
 use super::private;
 use super::way_out::{Step, connecting, resolving};
-use netperf_program::output::{Failure, REFUSED, system_text};
 
 /// Time limit of a connection attempt to one address.
 const CONNECT: Duration = Duration::from_secs(30);

@@ -5,11 +5,11 @@ use std::io;
 use netperf_engine::{EngineError, Lost, Operation};
 use netperf_measure::device_stamps::Lacking;
 use netperf_model::{Denied, Family, Feature, GuardedFeature, Many, TestPlan, TransportId};
+use netperf_program::output::{FAILED, Failure, REFUSED, system_text};
 use netperf_report::SelectionError;
 use netperf_session::SessionError;
 
 use super::way_out;
-use netperf_program::output::{FAILED, Failure, REFUSED, system_text};
 
 /// `ENODEV`: an address family without anything behind it.
 const NO_DEVICE: i32 = 19;

@@ -4,9 +4,8 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use netperf_web::{Record, escape};
-
 use netperf_program::output::{out_bytes, system_text};
+use netperf_web::{Record, escape};
 
 /// Standard input or standard output, in place of a file.
 const STANDARD: &str = "-";

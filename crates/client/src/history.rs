@@ -12,11 +12,11 @@ use netperf_history::text::{self, Trend};
 use netperf_history::{
     Filter, Forget, Forgotten, HistoryEntry, HistoryError, Location, Store, time,
 };
+use netperf_program::key::variable;
+use netperf_program::output::{self, FAILED, Failure, INVALID, err, out};
 use serde_json::{Value, json};
 
 use super::files;
-use netperf_program::key::variable;
-use netperf_program::output::{self, FAILED, Failure, INVALID, err, out};
 
 /// Rows that are shown when nothing is asked for.
 const ROWS: u32 = 20;

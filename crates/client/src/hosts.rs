@@ -6,10 +6,10 @@ use std::net::{IpAddr, SocketAddr};
 use netperf_model::{DataAddress, Family, Host, Hosts, TestPlan};
 use netperf_os::Type;
 use netperf_os::resolve::ResolveError;
+use netperf_program::output::{Failure, REFUSED};
 
 use super::control::{self, ControlConnection, family_of, look_up};
 use super::way_out::resolving;
-use netperf_program::output::{Failure, REFUSED};
 
 /// Resolves both data hosts.
 pub(super) fn data_hosts(

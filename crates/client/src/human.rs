@@ -3,9 +3,9 @@
 use netperf_campaign::{Letters, RunSummary};
 use netperf_cli::RunCommand;
 use netperf_model::{Format, Outcome, ReportPlan};
+use netperf_program::output::{self, Failure};
 
 use super::failure;
-use netperf_program::output::{self, Failure};
 
 /// Accepts every run.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of the small build")]

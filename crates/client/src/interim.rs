@@ -6,14 +6,14 @@ use std::time::Duration;
 use netperf_cli::RunCommand;
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::tcp::tcp_facts;
 use netperf_model::{
     Duplex, Interim, Latency, RunPart, Tally, TestPlan, TransportId, Unit, figures,
 };
+use netperf_program::output::out;
 use netperf_report::{interim_line, interim_work};
 
 use super::{show, ticker, until};
-use netperf_measure::tcp::tcp_facts;
-use netperf_program::output::out;
 
 /// Parts of an interval after which a line that waits for a transaction looks again.
 const LOOKS: u32 = 8;

@@ -13,10 +13,10 @@ use netperf_iperf2::options::Iperf2Args;
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Type, alarm, wait};
+use netperf_program::output::{err, system_text};
 
 pub(crate) use self::rows::ClientRows;
 use self::session::{Iperf2Client, Iperf2Failure, Iperf2SocketOptions, TestPart};
-use netperf_program::output::{err, system_text};
 
 /// Longest wait between looks at the counters.
 const LOOK: Duration = Duration::from_millis(10);

@@ -9,6 +9,8 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use netperf_iperf3::defaults::DATAGRAM;
+use netperf_iperf3::figures::{StreamInfo, StreamInterval, Totals};
 use netperf_iperf3::messages::{Cookie, Parameters, Protocol, Results};
 use netperf_iperf3::options::{Iperf3Client, parameters};
 use netperf_iperf3::states::client::{
@@ -17,15 +19,13 @@ use netperf_iperf3::states::client::{
 use netperf_measure::clock::{self, Moment};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, alarm, io as calls, process};
-
-pub(crate) use self::observer::TestObserver;
-pub(crate) use self::output::Output;
-use netperf_iperf3::defaults::DATAGRAM;
-use netperf_iperf3::figures::{StreamInfo, StreamInterval, Totals};
 use netperf_program::iperf3::lines::LineWriter;
 use netperf_program::iperf3::run::Run;
 use netperf_program::iperf3::socket::send_all;
 use netperf_program::output::err;
+
+pub(crate) use self::observer::TestObserver;
+pub(crate) use self::output::Output;
 
 /// Default interval, seconds.
 const INTERVAL: f64 = 1.0;

@@ -3,9 +3,9 @@
 use netperf_cli::RunCommand;
 use netperf_history::{HistoryEntry, HistoryError};
 use netperf_model::{Format, Outcome, ReportPlan};
+use netperf_program::output::{Failure, err};
 
 use super::history::{now, open, store_failure};
-use netperf_program::output::{Failure, err};
 
 /// The place that was named, if one was.
 fn named(place: &str) -> Option<&str> {

@@ -4,12 +4,12 @@ use netperf_cli::ListCommand;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Abilities, Suite, TestPlan, TestRow, TransportId};
+use netperf_program::output::{Failure, out, system_text};
 use netperf_report::list::{List, Support, SupportRow, json, table};
 use netperf_transport::registry;
 
 use super::run::LEAVE;
 use super::{control, run};
-use netperf_program::output::{Failure, out, system_text};
 
 /// Capabilities of netserver's host.
 enum RemoteAbilities {

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Domain, Protocol, Socket, Type, process};
+use netperf_program::key;
+use netperf_program::output::err;
 use std::os::fd::AsFd;
 
 use super::control::ControlConnection;
-use netperf_program::key;
-use netperf_program::output::err;
 
 /// Time limit of the loopback connection.
 const CONNECT: Duration = Duration::from_secs(5);

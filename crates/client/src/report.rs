@@ -8,11 +8,11 @@ use std::process::{Command, ExitCode, Stdio};
 
 use netperf_campaign::{Set, verdicts};
 use netperf_cli::ReportArgs;
+use netperf_program::output::{FAILED, Failure, INVALID, err};
 use netperf_web::{Record, Verdicts};
 
 use super::compare::set_name;
 use super::files;
-use netperf_program::output::{FAILED, Failure, INVALID, err};
 
 /// Default file name of the page.
 const PAGE: &str = "report.html";

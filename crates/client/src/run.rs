@@ -30,11 +30,13 @@ use netperf_cli::RunCommand;
 use netperf_engine::{EndReport, EngineError, Operation, TestEnd};
 use netperf_measure::clock;
 use netperf_measure::device_drops::DeviceDrops;
+use netperf_measure::tcp::tcp_facts;
 use netperf_model::{
     Agreed, EndJob, EndResult, EndSetup, Feature, HostFacts, Hosts, Iteration, Latency, OneWay,
     PeerProgram, TestPlan, figures,
 };
 use netperf_os::alarm;
+use netperf_program::output::{Failure, out};
 use netperf_session::offer::Agreement;
 
 use self::session::{Talk, numbered};
@@ -43,8 +45,6 @@ use super::control::{self, ControlConnection};
 use super::hosts::{data_hosts, drawn, socket_address};
 use super::run_so_far::{RunSoFar, RunStart};
 use super::{asked, facts, failure, hosts, human, interim, keep, show, stamps, until, way_out};
-use netperf_measure::tcp::tcp_facts;
-use netperf_program::output::{Failure, out};
 
 /// The identifier of this run: given by the user, or fresh (RFC 9562, version 1).
 fn identifier(plan: &TestPlan) -> String {

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use netperf_model::{Secret, TestPlan};
+use netperf_program::key;
+use netperf_program::link::ControlLink;
+use netperf_program::output::{Failure, system_text};
 use netperf_session::driver::{Link, LinkEvent};
 use netperf_session::{SessionError, access, client};
 use netperf_transport::secure::{Channel, NoChannel};
 
 use super::failure;
-use netperf_program::key;
-use netperf_program::link::ControlLink;
-use netperf_program::output::{Failure, system_text};
 
 /// Refusal of a key that a man in the middle could find by trying keys against one proof.
 const GUESSABLE: &str = "the key is not a generated one and could be guessed by a man in the \

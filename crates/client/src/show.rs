@@ -16,11 +16,11 @@ use netperf_engine::live::Live;
 use netperf_measure::clock;
 use netperf_model::Format;
 use netperf_os::{process, terminal, wait};
+use netperf_program::key::variable;
+use netperf_program::output::{self, Failure, err};
 use netperf_tui::{Capabilities, LiveView, ScreenSize, Term};
 
 use self::ticker::LiveTicker;
-use netperf_program::key::variable;
-use netperf_program::output::{self, Failure, err};
 
 /// Time from one picture to the next.
 const EVERY: Duration = Duration::from_millis(250);

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use netperf_measure::device_stamps::Switched;
 use netperf_model::{EndResult, OneWay, Stamper, TestPlan};
+use netperf_program::output::Failure;
 
 use super::failure;
-use netperf_program::output::Failure;
 
 /// The device that is to stamp what goes to `remote`, switched on as long as this lives;
 /// `None` where none is to.

@@ -15,10 +15,10 @@ use netperf_cli::{SweepArgs, SweepWords};
 use netperf_measure::clock::{self, Moment};
 use netperf_os::lock;
 use netperf_os::signals::{self, Signal, Signals};
+use netperf_program::output::{Failure, INVALID, columns, err, out, system_text};
 
 use super::itself::{RunRemarks, reason};
 use super::{itself, versus};
-use netperf_program::output::{Failure, INVALID, columns, err, out, system_text};
 
 /// The exit status when a run failed, or not all were made.
 const INCOMPLETE: u8 = 1;

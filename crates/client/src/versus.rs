@@ -13,12 +13,12 @@ use netperf_model::figures::unit_in_force;
 use netperf_model::in_force::UNTOLD;
 use netperf_model::{TestId, UnitKind, rate};
 use netperf_os::signals::{self, Signal, Signals};
+use netperf_program::output::{Failure, INVALID, UNSUPPORTED, err, system_text};
 use netperf_web::Record;
 use serde_json::Value;
 
 use super::itself::RunRemarks;
 use super::{compare, itself};
-use netperf_program::output::{Failure, INVALID, UNSUPPORTED, err, system_text};
 
 /// Default number of runs of each configuration; the simulation of the statistics uses the same
 /// number.

@@ -6,7 +6,6 @@ use std::net::{IpAddr, SocketAddr};
 use netperf_model::{Family, TransportId};
 use netperf_os::io::MESSAGE_TOO_LONG;
 use netperf_os::resolve::ResolveError;
-
 use netperf_program::output::{lacks_zone, system_text};
 
 /// Port of iperf3.

@@ -2,8 +2,9 @@
 
 use std::net::SocketAddr;
 
-use crate::messages::{Parameters, Protocol, Results, StreamResults};
 use netperf_model::TcpFacts;
+
+use crate::messages::{Parameters, Protocol, Results, StreamResults};
 
 use crate::defaults::{BLOCK, DATAGRAM};
 

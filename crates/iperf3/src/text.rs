@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::messages::{Parameters, Protocol, Results, StreamDirection, StreamResults};
 use netperf_model::figures::count;
+
+use crate::messages::{Parameters, Protocol, Results, StreamDirection, StreamResults};
 
 use super::figures::{StreamFigures, StreamInfo, StreamInterval, Totals};
 

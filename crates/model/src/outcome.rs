@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use schemars::JsonSchema;
 
 use crate::agreed::{Agreed, Hosts};
 use crate::arrivals::Arrivals;

@@ -5,6 +5,8 @@ mod family;
 mod flow;
 mod report;
 
+use serde::{Deserialize, Serialize};
+
 pub use confidence::ConfidencePlan;
 pub use family::Family;
 pub use flow::{Duplex, Flow};
@@ -14,7 +16,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::catalog::settings::Settings;
 use crate::catalog::tests::TestId;

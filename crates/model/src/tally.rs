@@ -1,7 +1,8 @@
 //! Counts of an end, and what the kernel knows of its connection.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use schemars::JsonSchema;
 
 /// Counts kept by the loop of one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,11 +3,10 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use netperf_iperf2::options::{Iperf2Command, iperf2};
-use netperf_iperf3::options::{Iperf3Command, iperf3, iperf3_help};
-
 use netperf_client as client;
+use netperf_iperf2::options::{Iperf2Command, iperf2};
 use netperf_iperf3::defaults::VERSION;
+use netperf_iperf3::options::{Iperf3Command, iperf3, iperf3_help};
 use netperf_program::memory::report_lack_of_memory;
 use netperf_program::output::{err, out, unless_lost};
 use netperf_server as server;

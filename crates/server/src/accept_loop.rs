@@ -24,6 +24,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, Require};
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_os::{Socket, process};
+use netperf_program::key;
 use netperf_session::server::PASSPHRASE;
 use netperf_transport::registry;
 
@@ -46,7 +47,6 @@ use super::session_log::{ProcessEnd, SessionLog};
 use super::session_process::SessionProcess;
 use super::start_rates::StartRates;
 use super::supervisor::Supervisor;
-use netperf_program::key;
 
 /// Pause after accept(2) fails for lack of descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

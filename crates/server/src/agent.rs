@@ -19,12 +19,12 @@ use netperf_cli::ServerArgs;
 use netperf_model::KeyRing;
 use netperf_os::pass::{self, PassWait};
 use netperf_os::{Socket, process, without};
-
-use super::session_process::inherited_variables;
 use netperf_program::agent_variables::{CONTROL, DOOR, PLACE_VARIABLES};
 use netperf_program::key;
 use netperf_program::link::ControlLink;
 use netperf_program::session_settings::{DESCRIPTOR, SessionSettings};
+
+use super::session_process::inherited_variables;
 
 /// Variable of a session process with the descriptor of the agent's door.
 pub(super) const SESSION_DOOR: &str = "NETSERVER_AGENT";

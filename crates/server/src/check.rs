@@ -6,10 +6,10 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 
 use netperf_cli::ServerArgs;
+use netperf_program::output::{FAILED, Failure, system_text};
 
 use super::own_user::UserChange;
 use super::{iperf2, listen, with_credentials};
-use netperf_program::output::{FAILED, Failure, system_text};
 
 /// Failures of a start with these settings. Ports that are in use, as by a running netserver,
 /// are none. Changes no file.

@@ -12,6 +12,7 @@ use std::io;
 
 use netperf_cli::ServerArgs;
 use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_program::output::{FAILED, Failure, system_text};
 
 pub use alone::serve as serve_alone;
 pub(super) use connection::{port_back, serve as serve_connection};
@@ -19,7 +20,6 @@ pub(super) use datagrams::serve as serve_datagrams;
 pub(super) use worker::DatagramWorker;
 
 use super::listen;
-use netperf_program::output::{FAILED, Failure, system_text};
 
 /// Receive buffer of the datagram sockets, bytes: as much as the host permits.
 const RECEIVE_BUFFER: usize = 8 << 20;

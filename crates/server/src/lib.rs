@@ -39,25 +39,26 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
+use netperf_model::{Denied, KeyRing, KeyRole, Limits, PassphraseText, Require};
+use netperf_os::wait::{Interest, ready};
+use netperf_os::{Socket, pass};
+use netperf_program::key;
+use netperf_program::memory::report_lack_of_memory;
+use netperf_program::output::{self, FAILED, Failure, INVALID, out};
+use netperf_program::session_settings::{self, SessionSettings};
+
 use environment::Environment;
 pub use iperf2::serve_alone as iperf2_alone;
 pub use iperf3::alone::serve as iperf3_alone;
 use iperf3::session::SessionStart;
 use log::ServerLog;
-use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
-use netperf_model::{Denied, KeyRing, KeyRole, Limits, PassphraseText, Require};
-use netperf_os::wait::{Interest, ready};
-use netperf_os::{Socket, pass};
 use record::{Grant, Records, SessionEnd, SessionRecord};
 use sandbox::Means;
 use served_protocol::ServedProtocol;
 use session_log::{ProcessEnd, SessionLog};
 
 use crate::iperf3::report::Iperf3Report;
-use netperf_program::key;
-use netperf_program::memory::report_lack_of_memory;
-use netperf_program::output::{self, FAILED, Failure, INVALID, out};
-use netperf_program::session_settings::{self, SessionSettings};
 
 /// Returns true if systemd (`JOURNAL_STREAM`, systemd.exec(5)) or a container started netserver.
 fn is_a_service() -> bool {

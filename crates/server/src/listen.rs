@@ -10,6 +10,9 @@ use netperf_model::{Family, OnePort};
 use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Domain, Protocol, Socket, Type, address, without};
+use netperf_program::output::{
+    FAILED, Failure, INVALID, UNSUPPORTED, lacks_zone, out, system_text,
+};
 
 use super::accept_loop::AcceptLoop;
 use super::agent::AgentProgram;
@@ -22,9 +25,6 @@ use super::one_port;
 use super::own_user::UserChange;
 use super::root_files::RootFiles;
 use super::sandbox::Means;
-use netperf_program::output::{
-    FAILED, Failure, INVALID, UNSUPPORTED, lacks_zone, out, system_text,
-};
 
 /// Host in the start message without `-L`.
 const ANY_HOST: &str = "IN(6)ADDR_ANY";

@@ -6,10 +6,10 @@ use std::path::Path;
 use netperf_cli::{LogLevel, ServerArgs};
 use netperf_model::{GuardedFeature, TransportGroup};
 use netperf_os::privileges::{self, Capability, User};
+use netperf_program::output::{FAILED, Failure};
 use netperf_transport::registry;
 
 use super::log::ServerLog;
-use netperf_program::output::{FAILED, Failure};
 
 /// Users to become without `--user`, the first that exists.
 const NAMES: [&str; 3] = ["netserver", "netperf", "nobody"];

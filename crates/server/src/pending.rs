@@ -9,12 +9,12 @@ use netperf_measure::clock::{self, Moment};
 use netperf_os::io::{is_no_progress, peek_at};
 use netperf_os::sockopt;
 use netperf_os::{SockAddr, Socket};
+use netperf_program::link::WHOLE_WITHIN;
 use netperf_transport::one_port::begins_preamble;
 use netperf_wire::{FRAME_LEN, Frame};
 
 use super::proofs::ProofSource;
 use super::served_protocol::ServedProtocol;
-use netperf_program::link::WHOLE_WITHIN;
 
 /// Bytes that identify the kind of a message.
 const WORD: usize = 4;

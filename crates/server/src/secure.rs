@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_model::{Denied, Require};
+use netperf_program::link::ControlLink;
 use netperf_session::access;
 use netperf_session::driver::{Link, LinkEvent};
 use netperf_session::server::PASSPHRASE;
@@ -13,7 +14,6 @@ use netperf_transport::secure::{Channel, NoChannel};
 
 use super::proofs::PROOF_TIME;
 use super::record::SessionEnd;
-use netperf_program::link::ControlLink;
 
 /// Time limit of the authentication.
 const HANDSHAKE: Duration = PROOF_TIME;

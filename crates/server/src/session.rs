@@ -10,6 +10,7 @@ use netperf_measure::clock;
 use netperf_model::{ControlPlan, CpuMethod, Denied, KeyRole, Require};
 use netperf_os::Socket;
 use netperf_os::wait::{Interest, ready};
+use netperf_program::link::ControlLink;
 use netperf_session::driver::{self, Link, LinkEvent};
 use netperf_session::{access, server};
 use netperf_wire::{Frame, RequestKind};
@@ -19,7 +20,6 @@ use super::agent;
 use super::host::EngineHost;
 use super::record::{Records, SessionEnd, SessionRecord};
 use super::secure::{self, Authentication, Stopped};
-use netperf_program::link::ControlLink;
 
 /// Serves the connection and reports each test and the end. Data may also arrive by `handoff`; the
 /// connection of a coordinator is passed to the agent at `door`.

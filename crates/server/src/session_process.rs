@@ -13,6 +13,8 @@ use netperf_cli::ServerArgs;
 use netperf_measure::clock::Moment;
 use netperf_model::{EndNeeds, OnePort};
 use netperf_os::{Socket, pass, process};
+use netperf_program::key;
+use netperf_program::session_settings::{DESCRIPTOR, SessionSettings};
 
 use super::admission;
 use super::agent::SESSION_DOOR;
@@ -21,8 +23,6 @@ use super::record::{Grant, SessionRecord};
 use super::served_protocol::ServedProtocol;
 use super::session_log::{ProcessEnd, SessionLog};
 use super::supervisor;
-use netperf_program::key;
-use netperf_program::session_settings::{DESCRIPTOR, SessionSettings};
 
 /// Set for a session process, which writes records to its standard output.
 pub(super) const RECORDS: &str = "NETSERVER_RECORDS";

@@ -1,7 +1,8 @@
 //! The help texts, as snapshots.
 
-use crate::common;
 use netperf_cli::{Command, OutputStream, ServerCommand, Subcommand};
+
+use crate::common;
 
 fn help(line: &str) -> String {
     match common::netperf(line).command {

@@ -17,14 +17,14 @@ use netperf_model::{KeyRing, KeyRole, NamedKey, Secret};
 use netperf_os::Socket;
 use netperf_os::pass::{self, PassWait};
 use netperf_os::wait::ready_of;
-use netperf_transport::secure::Channel;
-
-use super::loads::{self, RunningLoad};
 use netperf_program::agent_variables::{CONTROL, DOOR};
 use netperf_program::key;
 use netperf_program::link::ControlLink;
 use netperf_program::output::{FAILED, Failure, system_text};
 use netperf_program::session_settings::{DESCRIPTOR, SessionSettings};
+use netperf_transport::secure::Channel;
+
+use super::loads::{self, RunningLoad};
 
 /// Interval of looks at loads.
 const LOOK: Duration = Duration::from_millis(10);

@@ -6,9 +6,9 @@ use netperf_campaign::Letters;
 use netperf_campaign::matrix::{CampaignScreen, Matrix, MatrixMember, MatrixView};
 use netperf_campaign::outcome::{CellFigures, FIGURES};
 use netperf_campaign::pattern::Cell;
+use netperf_program::output;
 
 use crate::show::FullScreen;
-use netperf_program::output;
 
 /// The screen and what it shows.
 pub(super) struct LiveScreen {

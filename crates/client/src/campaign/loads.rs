@@ -11,11 +11,11 @@ use netperf_campaign::protocol::{CampaignLoad, LoadResult};
 use netperf_measure::clock;
 use netperf_model::TransportGroup;
 use netperf_os::{process, without};
+use netperf_program::key;
+use netperf_program::output::system_text;
 use serde_json::Value;
 
 use crate::versus;
-use netperf_program::key;
-use netperf_program::output::system_text;
 
 /// Options of a test that a campaign may use, in front of `--`.
 const GLOBAL: [&str; 14] = [

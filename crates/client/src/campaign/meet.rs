@@ -11,10 +11,10 @@ use netperf_campaign::inventory::{
 use netperf_campaign::protocol::{Order, Reply, VERSION};
 use netperf_measure::clock;
 use netperf_model::{KeyRing, Secret};
+use netperf_program::threads::spawn;
 
 use super::peer::AgentLink;
 use super::run::{CampaignRun, Member};
-use netperf_program::threads::spawn;
 
 /// Labels of an agent, at most.
 const MOST_LABELS: usize = 32;

@@ -12,11 +12,11 @@ use netperf_campaign::inventory::{
 use netperf_campaign::manifest::{AgentWorkload, Manifest, ManifestKind, StepLauncher};
 use netperf_cli::{CampaignArgs, OutputStream};
 use netperf_model::{KeyRing, KeyRole};
+use netperf_program::key;
+use netperf_program::output::{self, FAILED, Failure, INVALID, out, system_text};
 use zeroize::Zeroizing;
 
 use crate::files;
-use netperf_program::key;
-use netperf_program::output::{self, FAILED, Failure, INVALID, out, system_text};
 
 /// Standard input or standard output, in place of a file.
 const STANDARD: &str = "-";

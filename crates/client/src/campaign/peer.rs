@@ -12,13 +12,13 @@ use netperf_campaign::signs::AgentSigns;
 use netperf_measure::clock;
 use netperf_model::{KeyRing, KeyRole, Secret};
 use netperf_os::Socket;
+use netperf_program::link::ControlLink;
+use netperf_program::output::system_text;
 use netperf_session::access;
 use netperf_transport::secure::Channel;
 use netperf_wire::{FRAME_LEN, Frame};
 
 use crate::secure;
-use netperf_program::link::ControlLink;
-use netperf_program::output::system_text;
 
 /// Time to connect to one address.
 const CONNECT: Duration = Duration::from_secs(5);

@@ -5,9 +5,9 @@ use std::io::IsTerminal as _;
 use netperf_campaign::outcome::CellFigures;
 use netperf_campaign::pattern::Cell;
 use netperf_campaign::progress::{self, HostState};
+use netperf_program::output::err;
 
 use super::live::LiveScreen;
-use netperf_program::output::err;
 
 /// The line on standard error. Where that is no terminal, each state has a line of its own.
 pub(super) struct Progress {

@@ -10,11 +10,11 @@ use netperf_campaign::matrix::{CELLS_SCHEMA, CellReader, CellRecord, Matrix};
 use netperf_campaign::outcome::{CampaignDocument, FORMAT};
 use netperf_cli::CampaignArgs;
 use netperf_history::{HistoryError, Store};
+use netperf_program::output::{Failure, err, out, system_text};
 use serde_json::json;
 
 use super::{failure, file, text, view, write_page};
 use crate::{history, verdict};
-use netperf_program::output::{Failure, err, out, system_text};
 
 /// The result of a campaign.
 enum CampaignResult {

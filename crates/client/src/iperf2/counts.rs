@@ -3,11 +3,11 @@
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
+use netperf_iperf2::rows::MovedCounts;
 use netperf_iperf2::rows::enhanced;
+use netperf_program::iperf2::{moved, sender_state};
 
 use crate::iperf2::session::Iperf2Stream;
-use netperf_iperf2::rows::MovedCounts;
-use netperf_program::iperf2::{moved, sender_state};
 
 /// The counts of what a stream sends.
 pub(super) fn sent(stream: &Iperf2Stream) -> MovedCounts {

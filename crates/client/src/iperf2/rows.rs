@@ -13,13 +13,13 @@ use netperf_iperf2::options::Iperf2Args;
 use netperf_iperf2::rows::{
     CsvRow, DATAGRAM_TITLES, Iperf2Figures, TITLES, enhanced, shown_address,
 };
+use netperf_iperf2::rows::{figures_of, is_one_host};
 use netperf_model::iperf2::Iperf2Direction;
+use netperf_program::iperf2::stamp;
+use netperf_program::output::out;
 
 use self::sum::SumSoFar;
 use self::ways::ClientWay;
-use netperf_iperf2::rows::{figures_of, is_one_host};
-use netperf_program::iperf2::stamp;
-use netperf_program::output::out;
 
 /// Prints the lines.
 pub(crate) struct ClientRows {

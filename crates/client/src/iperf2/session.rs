@@ -18,11 +18,11 @@ use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type, tcp};
+use netperf_program::iperf2::ShownCounts;
+use netperf_program::threads::spawn;
 
 use self::backward::BackListener;
 pub(crate) use self::backward::BackStream;
-use netperf_program::iperf2::ShownCounts;
-use netperf_program::threads::spawn;
 
 /// Time that the server may take longer than its test, for data that waits in the network.
 const OVERTIME: Duration = Duration::from_secs(60);

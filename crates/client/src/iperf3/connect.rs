@@ -12,7 +12,6 @@ use netperf_os::resolve::{Want, resolve};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Domain, Protocol as SocketProtocol, Socket, Type, alarm, io as calls, without};
-
 use netperf_program::iperf3::socket::{OptionError, equip, send_all};
 use netperf_program::output::system_text;
 

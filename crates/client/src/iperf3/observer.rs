@@ -1,8 +1,7 @@
 //! Observers of a test of a client while it runs.
 
-use netperf_iperf3::messages::{Cookie, Parameters};
-
 use netperf_iperf3::figures::StreamInterval;
+use netperf_iperf3::messages::{Cookie, Parameters};
 use netperf_program::iperf3::run::Run;
 
 /// Follows a test, and may end it.

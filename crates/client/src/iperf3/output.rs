@@ -1,18 +1,18 @@
 //! Output of a client in the forms of iperf3.
 
-use netperf_iperf3::messages::{Cookie, PORT, Parameters, ServerOutput, StreamDirection};
-use netperf_iperf3::options::Iperf3Client;
-use netperf_measure::clock;
-use netperf_os::system;
-
-use super::{TestObserver, Tested};
 use netperf_iperf3::defaults::VERSION;
 use netperf_iperf3::figures::StreamInterval;
 use netperf_iperf3::json::{Json, TestFacts, http_date};
+use netperf_iperf3::messages::{Cookie, PORT, Parameters, ServerOutput, StreamDirection};
+use netperf_iperf3::options::Iperf3Client;
 use netperf_iperf3::text::TextView;
 use netperf_iperf3::verbose::{starting, utilisation, wanted};
+use netperf_measure::clock;
+use netperf_os::system;
 use netperf_program::iperf3::lines::LineWriter;
 use netperf_program::iperf3::run::Run;
+
+use super::{TestObserver, Tested};
 
 /// Output of one test.
 pub(crate) struct Output {

@@ -6,11 +6,11 @@ use netperf_measure::clock::{self, Moment};
 use netperf_model::{
     Arrivals, ArrivedAmount, Feature, Flows, Interim, Iteration, MonotonicOffset, TestPlan, Warning,
 };
+use netperf_program::output::Failure;
 use netperf_session::{SessionError, offer};
 
 use super::TestRun;
 use crate::failure;
-use netperf_program::output::Failure;
 
 const WHY: &str = "the amount that arrived in the measured time is unknown: a netserver of this \
  program's version reports it with its results, and TCP knows it otherwise";

@@ -8,13 +8,13 @@ use netperf_engine::{EngineError, Operation};
 use netperf_model::figures::whole_or_tenths;
 use netperf_model::{Address, Feature, Hosts, Refusal, TestPlan, Warning};
 use netperf_os::alarm;
+use netperf_program::output::{Failure, err};
 
 use super::session::{LEAVE, open};
 use super::trial;
 use super::{check, control};
 use crate::elsewhere;
 use crate::run_so_far::RunStart;
-use netperf_program::output::{Failure, err};
 
 /// Remedy for a blocked data port.
 const OPEN: &str = "open that port";

@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 
 use netperf_model::{Feature, Hosts, Refusal, TestPlan};
+use netperf_program::output::Failure;
 use netperf_session::offer::Agreement;
 
 use crate::failure;
-use netperf_program::output::Failure;
 
 /// Checks that the addresses are valid and that this host supports the test.
 pub(super) fn can_be(plan: &TestPlan) -> Result<(), Failure> {

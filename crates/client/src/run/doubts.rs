@@ -4,9 +4,8 @@ use std::io::{self, IsTerminal};
 use std::net::IpAddr;
 
 use netperf_model::{Hosts, Iteration, Warning};
-use netperf_report::document::WarningText;
-
 use netperf_program::output::err;
+use netperf_report::document::WarningText;
 
 /// Utilisation from which on a CPU may be the limit, percent.
 const FULL: f64 = 95.0;

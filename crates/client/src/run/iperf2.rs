@@ -14,6 +14,8 @@ use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Plan};
 use netperf_model::{EndSetup, Hosts, ProcessCpu, Tally, figures};
 use netperf_os::process;
+use netperf_program::iperf3::socket::buffers_of;
+use netperf_program::output::{Failure, system_text};
 
 use super::peer::{PeerMeter, of_peer, own_setup, shape};
 use super::{IterationResult, TestRun};
@@ -21,8 +23,6 @@ use crate::hosts::socket_address;
 use crate::iperf2::session::{Iperf2Client, Iperf2Failure, Iperf2StreamResult};
 use crate::iperf2::{ClientRows, Follow};
 use crate::{interim, until};
-use netperf_program::iperf3::socket::buffers_of;
-use netperf_program::output::{Failure, system_text};
 
 /// The reason for which a result is none. A test that netperf ended has one.
 fn incomplete(result: &Iperf2StreamResult, stopped: bool) -> Option<&'static str> {

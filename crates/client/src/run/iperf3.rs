@@ -6,22 +6,22 @@ mod measured;
 use std::time::Duration;
 
 use netperf_engine::live::Live;
+use netperf_iperf3::figures::SocketBuffers;
+use netperf_iperf3::figures::{StreamInterval, block};
 use netperf_iperf3::messages::{COOKIE, Cookie, Parameters};
 use netperf_iperf3::options::Iperf3Client;
 use netperf_measure::clock;
 use netperf_model::{CpuPlan, EndSetup, Hosts, figures};
 use netperf_os::{alarm, wait};
+use netperf_program::iperf3::lines::LineWriter;
+use netperf_program::iperf3::run::Run;
+use netperf_program::output::Failure;
 
 use super::peer::{PeerMeter, of_peer, own_setup, shape};
 use super::{IterationResult, TestRun};
 use crate::hosts::socket_address;
 use crate::iperf3::{ClientRun, Output, TestObserver, Tested};
 use crate::{interim, until};
-use netperf_iperf3::figures::SocketBuffers;
-use netperf_iperf3::figures::{StreamInterval, block};
-use netperf_program::iperf3::lines::LineWriter;
-use netperf_program::iperf3::run::Run;
-use netperf_program::output::Failure;
 
 /// Longest time in which a server ends an iteration, and time between attempts to begin the next.
 const STILL_BUSY: Duration = Duration::from_secs(5);

@@ -9,13 +9,13 @@ use netperf_model::{
     Abilities, Arrivals, Duplex, EndResult, Flow, FlowCounts, FlowThere, Flows, Hosts, IoCounts,
     Limit, Many, TestPlan, Workers, share_of_messages,
 };
+use netperf_program::output::{Failure, err};
 use netperf_session::offer::Agreement;
 use netperf_transport::registry;
 use netperf_wire::messages::ItemKind;
 
 use super::both::{self, SessionDirection};
 use crate::failure;
-use netperf_program::output::{Failure, err};
 
 /// Distribution of many flows over sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use netperf_iperf3::figures::SocketBuffers;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::{self, Meter};
 use netperf_model::{
@@ -9,10 +10,9 @@ use netperf_model::{
     Iteration, TestPlan,
 };
 use netperf_os::alarm;
+use netperf_program::output::{Failure, system_text};
 
 use super::IterationResult;
-use netperf_iperf3::figures::SocketBuffers;
-use netperf_program::output::{Failure, system_text};
 
 /// The output of iperf that a format is.
 pub(super) const fn shape(format: &Format) -> Option<IperfShape> {

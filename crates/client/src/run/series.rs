@@ -9,6 +9,7 @@ use netperf_model::{
     one_way, rate, unanswered,
 };
 use netperf_os::alarm;
+use netperf_program::output::{Failure, err, out};
 use netperf_report::document::WarningText;
 use netperf_report::format::json;
 
@@ -17,7 +18,6 @@ use super::{
     IterationResult, TestRun, arrivals, doubts, drops, empty, identifier, implausible, trial,
 };
 use crate::{asked, facts, until};
-use netperf_program::output::{Failure, err, out};
 
 impl TestRun<'_> {
     pub(super) fn iterate(&mut self) -> Result<Outcome, Failure> {

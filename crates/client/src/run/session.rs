@@ -13,6 +13,8 @@ use netperf_model::{
     Address, ControlPlan, CpuUsage, Denied, EndResult, Feature, Format, Hosts, ReportPlan, TestPlan,
 };
 use netperf_os::{alarm, sockopt, tcp};
+use netperf_program::link::{ControlLink, ResultsWait};
+use netperf_program::output::{self, Failure};
 use netperf_session::SessionError;
 use netperf_session::driver::Conversation;
 use netperf_session::offer::{self, Agreement, LocalEnd};
@@ -23,8 +25,6 @@ use super::{TestRun, check, control, unserved};
 use crate::control::ControlConnection;
 use crate::hosts::socket_address;
 use crate::{failure, secure};
-use netperf_program::link::{ControlLink, ResultsWait};
-use netperf_program::output::{self, Failure};
 
 /// Time limit for netserver's results after a signal from outside. A person is told of a longer
 /// wait.

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use netperf_cli::RunCommand;
 use netperf_engine::EndReport;
 use netperf_model::{Hosts, Limit, TestPlan};
+use netperf_program::output::{err, out};
 
 use crate::hosts::socket_address;
-use netperf_program::output::{err, out};
 
 /// Output of `-d`: the lines that scripts look for (output.md, debug output).
 pub(super) struct Trace(pub(super) Option<fn(&str)>);

@@ -7,12 +7,12 @@ use std::time::Duration;
 use netperf_cli::{Progress, RunCommand, Show};
 use netperf_model::{EndPlan, Feature, Hosts, IoMethod, Iteration, Limit, TestPlan};
 use netperf_os::alarm;
+use netperf_program::output::{Failure, out};
 
 use super::session::{LEAVE, open, unanswered};
 use super::trace::Trace;
 use super::{IterationResult, TestRun, catch_signals, control, data_hosts, empty};
 use crate::run_so_far::{RunSoFar, RunStart};
-use netperf_program::output::{Failure, out};
 
 /// Shortest and longest duration of a trial.
 const LENGTHS: (Duration, Duration) = (Duration::from_millis(60), Duration::from_millis(300));

@@ -4,12 +4,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use netperf_model::TestPlan;
+use netperf_program::link::ControlLink;
+use netperf_program::output::Failure;
 use netperf_session::driver::{Link, LinkEvent};
 use netperf_session::{SessionError, access, offer};
 
 use crate::control;
-use netperf_program::link::ControlLink;
-use netperf_program::output::Failure;
 
 /// Time limit for the reason.
 const WITHIN: Duration = Duration::from_secs(5);

@@ -3,6 +3,7 @@
 use netperf_cli::RunCommand;
 use netperf_measure::cpu;
 use netperf_model::{Format, TestId, TestPlan};
+use netperf_program::output::{FAILED, Failure, out, system_text};
 use netperf_report::control::{Whose, cpu_rate, uuid};
 use netperf_report::format::json;
 
@@ -10,7 +11,6 @@ use super::identifier;
 use super::session::{LEAVE, open, unanswered};
 use crate::control;
 use crate::run_so_far::RunStart;
-use netperf_program::output::{FAILED, Failure, out, system_text};
 
 /// Runs a test without data and prints what it found out.
 pub(crate) fn without_data(run: &RunCommand, begun: RunStart) -> Result<(), Failure> {

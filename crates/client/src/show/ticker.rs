@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::interim::ArrivalCounts;
 use netperf_cli::RunCommand;
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
@@ -12,6 +11,8 @@ use netperf_model::{CpuPlan, CpuUsage, Latency, Limit, Tally, TestPlan, Transpor
 use netperf_os::tcp::TcpDetail;
 use netperf_report::interim_work;
 use netperf_tui::{About, Each, FlowTick, Interval, LatencyTick, LiveTick, RunEnd, TcpTick};
+
+use crate::interim::ArrivalCounts;
 
 /// Information known before the run.
 pub(super) fn about(run: &RunCommand) -> About {

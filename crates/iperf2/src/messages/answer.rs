@@ -1,7 +1,8 @@
 //! The server's answer to the client header of a TCP connection.
 
-use super::{Iperf2Error, Version, WireTime};
 use netperf_wire::codec::{Reader, Writer};
+
+use super::{Iperf2Error, Version, WireTime};
 
 /// Length of an answer without times, bytes.
 pub const ANSWER_LEN: usize = 28;

@@ -1,8 +1,9 @@
 //! Datagrams: sequence number and time, and in those of a client its header.
 
+use netperf_wire::codec::{Reader, Writer};
+
 use super::header::ClientHeader;
 use super::{Flags, Iperf2Error, RateStart, WireTime};
-use netperf_wire::codec::{Reader, Writer};
 
 /// Bytes of number and time in a datagram of iperf 2.1.
 pub const STAMP: usize = 16;

@@ -1,8 +1,7 @@
 //! Errors of decoding.
 
-use thiserror::Error;
-
 use netperf_wire::codec::DecodeError;
+use thiserror::Error;
 
 /// Reason why bytes are not a message of iperf 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

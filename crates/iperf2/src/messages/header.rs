@@ -1,7 +1,8 @@
 //! The client header, which begins a TCP connection and is in the datagrams of a client.
 
-use super::{Flags, Iperf2Error, UpperFlags, Version, WireTime};
 use netperf_wire::codec::{Reader, Writer};
+
+use super::{Flags, Iperf2Error, UpperFlags, Version, WireTime};
 
 /// Length of the header of iperf 2.0, bytes; iperf 2.1 extends it.
 pub const BASE_LEN: usize = 24;

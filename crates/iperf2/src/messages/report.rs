@@ -1,7 +1,8 @@
 //! The server's report of a flow of datagrams.
 
-use super::{Datagram, DatagramLayout, Flags, Iperf2Error, WireTime};
 use netperf_wire::codec::{Reader, Writer};
+
+use super::{Datagram, DatagramLayout, Flags, Iperf2Error, WireTime};
 
 /// Length of the report to a client of iperf 2.1, bytes.
 pub const REPORT_LEN: usize = 128;

@@ -1,10 +1,11 @@
 //! Heads: of a port that listens, and of streams that this end opens. Both ends have both: a server
 //! opens streams for `-d` and `-r`, and its client listens.
 
-use crate::options::Iperf2Args;
-use crate::rows::{Iperf2Figures, RULE};
 use netperf_model::figures::count;
 use netperf_model::iperf2::{Iperf2Rate, READ_CLASSES};
+
+use crate::options::Iperf2Args;
+use crate::rows::{Iperf2Figures, RULE};
 
 use super::units::figures_of;
 

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::messages::{ServerReport, Transit, WireTime};
-use crate::rows::{DATAGRAM_TITLES, Iperf2Figures, enhanced, late, loss};
 use netperf_model::figures::count;
 use netperf_model::iperf2::DelayMoments;
+
+use crate::messages::{ServerReport, Transit, WireTime};
+use crate::rows::{DATAGRAM_TITLES, Iperf2Figures, enhanced, late, loss};
 
 /// A report.
 pub struct ReportRow<'a> {

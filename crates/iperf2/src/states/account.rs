@@ -3,10 +3,11 @@
 //! The rules are those of iperf 2.1.8, with one difference: jitter starts from the transit time
 //! of the first datagram, so that an offset between clocks does not matter ([`Jitter`]).
 
-use crate::messages::{Datagram, DatagramLayout, ServerReport, Transit, WireTime};
 use netperf_model::figures::{count, whole};
 use netperf_model::iperf2::DelayMoments;
 use netperf_model::{ArrivalOrder, Jitter};
+
+use crate::messages::{Datagram, DatagramLayout, ServerReport, Transit, WireTime};
 
 /// Account of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,8 +1,9 @@
 //! Blocks with times in the data of a TCP connection (`--trip-times`): how they are sent, and their
 //! delays at the receiver.
 
-use crate::messages::{BLOCK_TIMES_LEN, BlockTimes, Opening, WireTime};
 use netperf_model::figures::count;
+
+use crate::messages::{BLOCK_TIMES_LEN, BlockTimes, Opening, WireTime};
 
 /// Bytes that tell the length of a header.
 const WORD: usize = 4;

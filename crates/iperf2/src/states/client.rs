@@ -1,10 +1,11 @@
 //! What a client sends: its header, and the beginning of its datagrams.
 
+use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rate};
+
 use crate::messages::{
     Amount, ClientHeader, EXTENDED_LEN, Flags, FrameNumbers, HeaderExtension, RateStart, STAMP,
     UdpHeader, UpperFlags, VERSION, WireTime,
 };
-use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rate};
 
 /// Announced length of datagrams with trip times.
 const TIMED_LEN: usize = 108;

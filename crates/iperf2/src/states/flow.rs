@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
-use crate::messages::{CLASSIC_REPORT, Datagram, DatagramLayout, UdpHeader, UpperFlags};
 use netperf_model::iperf2::{DATAGRAM, DATAGRAM_RATE, Iperf2Rate};
+
+use crate::messages::{CLASSIC_REPORT, Datagram, DatagramLayout, UdpHeader, UpperFlags};
 
 use super::account::DatagramAccount;
 use super::connection::back_time;

@@ -15,8 +15,9 @@ pub mod flow;
 
 use std::time::Duration;
 
-use crate::messages::{Amount, ClientHeader};
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Rate};
+
+use crate::messages::{Amount, ClientHeader};
 
 /// Largest block that a server sends, bytes.
 pub const MOST_BLOCK: usize = 4 << 20;

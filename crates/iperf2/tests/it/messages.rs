@@ -8,8 +8,9 @@ use netperf_iperf2::messages::{
     HeaderAnswer, Iperf2Error, MOST_KEY, Opening, REPORT_LEN, STAMP, ServerReport, UdpHeader,
     VERSION, WireTime,
 };
-use proptest::prelude::*;
 use serde_json::Value;
+
+use proptest::prelude::*;
 
 const DATA: &str = include_str!("../data/iperf2.json");
 

@@ -1,7 +1,8 @@
 //! Confidence intervals of a result.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use schemars::JsonSchema;
 
 use crate::fields::AsPercent;
 

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use netperf_engine::iperf2::{ReadSizes, TransferCounts};
-
 use netperf_iperf2::rows::MovedCounts;
 
 /// What a transfer has moved so far.

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 use netperf_engine::iperf2::TransferCounts;
+use netperf_iperf2::rows::MovedCounts;
 use netperf_iperf2::states::account::DatagramAccount;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::figures::whole;
 use netperf_model::iperf2::DelayMoments;
 
 use super::moved::moved;
-use netperf_iperf2::rows::MovedCounts;
 
 /// Counters of one direction of a stream, which its thread writes.
 #[derive(Debug, Default)]

@@ -4,6 +4,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use netperf_engine::streams::{StreamReading, StreamSocket, Streams, StreamsPlan};
+use netperf_iperf3::figures::{
+    Extremes, SocketBuffers, StreamFigures, StreamInfo, StreamInterval, Totals, amount, block,
+    wanted,
+};
 use netperf_iperf3::messages::{Counter, Parameters, Protocol};
 use netperf_measure::clock;
 use netperf_measure::tcp::tcp_facts;
@@ -15,10 +19,6 @@ use netperf_transport::socket::congestion;
 
 use super::Iperf3Numbers;
 use super::socket::buffers_of;
-use netperf_iperf3::figures::{
-    Extremes, SocketBuffers, StreamFigures, StreamInfo, StreamInterval, Totals, amount, block,
-    wanted,
-};
 
 /// The plan of the streams of one end.
 pub fn plan(parameters: &Parameters) -> StreamsPlan<Iperf3Numbers> {

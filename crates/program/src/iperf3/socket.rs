@@ -4,13 +4,12 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use netperf_iperf3::figures::SocketBuffers;
 use netperf_iperf3::messages::{Parameters, Protocol};
 use netperf_measure::clock;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, io as calls};
-
-use netperf_iperf3::figures::SocketBuffers;
 
 /// Time limit for sending a message.
 const SEND: Duration = Duration::from_secs(10);

@@ -26,15 +26,15 @@ use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_program::iperf2::{
+    READ_BUFFER, ShownCounts, now, read_buffer, receive_timed_stream, send_all, send_timed_stream,
+};
+use netperf_program::threads::join;
 
 use super::alone::ShownConnection;
 use super::limits::{longest, permitted, time_and_bytes};
 use crate::admission;
 use crate::record::{Ran, Records, SessionEnd, SessionRecord};
-use netperf_program::iperf2::{
-    READ_BUFFER, ShownCounts, now, read_buffer, receive_timed_stream, send_all, send_timed_stream,
-};
-use netperf_program::threads::join;
 
 /// Time limit for a connection back to the client.
 const CONNECT_TIME: Duration = Duration::from_secs(5);

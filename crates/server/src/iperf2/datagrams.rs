@@ -21,6 +21,8 @@ use netperf_model::{Denied, Policy, TransportId};
 use netperf_os::io::{Source, is_no_progress, recv_from, recv_now, send_back};
 use netperf_os::without::set_patience;
 use netperf_os::{Socket, wait};
+use netperf_program::iperf2::own_address;
+use netperf_program::output::{err, out};
 
 use self::sender::FlowSender;
 use super::alone::{Iperf2Board, ShownFlow};
@@ -31,8 +33,6 @@ use crate::log::{DENIED, Flood};
 use crate::proofs::ProofSource;
 use crate::record::{SessionEnd, SessionRecord};
 use crate::start_rates::StartRates;
-use netperf_program::iperf2::own_address;
-use netperf_program::output::{err, out};
 
 /// Largest datagram.
 pub(super) const MOST: usize = 65_536;

@@ -12,11 +12,11 @@ use netperf_iperf2::states::flow::{DatagramFlow, FlowSending};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, Duplex, Flow, Limits, Network, SessionLoad, Tally, TransportId};
 use netperf_os::io::Source;
+use netperf_program::iperf2::FLOW_GAP;
 
 use super::alone::ShownFlow;
 use crate::record::{Ran, SessionEnd, SessionRecord};
 use crate::session_limit::leaves_seats;
-use netperf_program::iperf2::FLOW_GAP;
 
 /// Most flows at a time. Their table has a fixed size, because nothing proves a source.
 const MOST_FLOWS: usize = 1000;

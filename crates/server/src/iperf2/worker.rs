@@ -11,12 +11,12 @@ use netperf_cli::ServerArgs;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Network, OnePort};
 use netperf_os::{Socket, pass, process};
+use netperf_program::session_settings::DESCRIPTOR;
 
 use crate::record::SessionRecord;
 use crate::served_protocol::ServedProtocol;
 use crate::session_log::SessionLog;
 use crate::session_process::{PROTOCOL, RECORDS, inherited_variables, settings};
-use netperf_program::session_settings::DESCRIPTOR;
 
 /// Most bytes of a record.
 const LONGEST: usize = 512;

@@ -15,12 +15,12 @@ use netperf_iperf3::states::server::{ServerTest, ServerTestInput, ServerTestStat
 use netperf_measure::clock::{self, Moment};
 use netperf_os::io::{is_no_progress, peek_at};
 use netperf_os::{Socket, tcp};
+use netperf_program::iperf3::run::Run;
+use netperf_program::iperf3::socket::{OptionError, equip};
 
 use super::message::{self, StreamMessage};
 use super::session::{ANSWER, Iperf3Session};
 use super::streams::open_datagrams;
-use netperf_program::iperf3::run::Run;
-use netperf_program::iperf3::socket::{OptionError, equip};
 
 /// Most candidates beside the streams.
 const SPARE: usize = 64;

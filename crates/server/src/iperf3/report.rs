@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use netperf_iperf3::messages::{Cookie, Parameters, Results, ServerOutput};
-use netperf_measure::clock;
-use netperf_os::net::addresses;
-use netperf_os::{Socket, system};
-
 use netperf_iperf3::figures::SocketBuffers;
 use netperf_iperf3::figures::{StreamInterval, Totals};
 use netperf_iperf3::json::{Json, TestFacts, http_date};
+use netperf_iperf3::messages::{Cookie, Parameters, Results, ServerOutput};
 use netperf_iperf3::text::TextView;
 use netperf_iperf3::verbose::{starting, utilisation, wanted};
+use netperf_measure::clock;
+use netperf_os::net::addresses;
+use netperf_os::{Socket, system};
 use netperf_program::iperf3::lines::LineWriter;
 use netperf_program::iperf3::run::Run;
 

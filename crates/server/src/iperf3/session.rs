@@ -13,12 +13,15 @@ use netperf_iperf3::options::Iperf3RateLimit;
 use netperf_iperf3::states::server::{
     BrokenBy, ServerEnd, ServerTest, ServerTestEffect, ServerTestInput, ServerTestState,
 };
+use netperf_iperf3::text::bits;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::figures::count;
 use netperf_model::{EndNeeds, Flow, Policy, Tally, TransportId};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, all_ready, ready, sleep};
 use netperf_os::{Socket, alarm, io as calls, process};
+use netperf_program::iperf3::run::Run;
+use netperf_program::iperf3::socket::send_all;
 
 use self::permit::said;
 use super::message::{self, StreamMessage};
@@ -26,9 +29,6 @@ use super::opening::StreamChoice;
 use crate::admission;
 use crate::iperf3::report::Iperf3Report;
 use crate::record::{Ran, Records, SessionEnd, SessionRecord};
-use netperf_iperf3::text::bits;
-use netperf_program::iperf3::run::Run;
-use netperf_program::iperf3::socket::send_all;
 
 /// Time limit for each message of a client.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);

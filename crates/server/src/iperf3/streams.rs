@@ -7,10 +7,10 @@ use std::os::fd::AsFd;
 use netperf_iperf3::messages::{CONNECT_WORD, ConnectWord, Parameters};
 use netperf_os::io::{Source, recv_from_now, send};
 use netperf_os::{Domain, Protocol, Socket, Type, without};
+use netperf_program::iperf3::socket::{OptionError, equip};
 
 use super::message::{self, StreamMessage};
 use crate::one_port::canonical;
-use netperf_program::iperf3::socket::{OptionError, equip};
 
 /// Datagrams that are looked at when a socket is new.
 const AT_ONCE: usize = 64;

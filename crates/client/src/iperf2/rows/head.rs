@@ -4,16 +4,16 @@ use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::time::Duration;
 
 use netperf_iperf2::rows::id;
+use netperf_iperf2::rows::{ConnectingHead, ListeningHead};
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_os::Socket;
 use netperf_os::sockopt::{self, IntOption};
+use netperf_program::iperf2::{day_and_time, first_window};
+use netperf_program::output::out;
 
 use super::ClientRows;
 use super::ways::{ClientWay, WayOf};
 use crate::iperf2::session::{BackStream, Iperf2Client, Iperf2Stream};
-use netperf_iperf2::rows::{ConnectingHead, ListeningHead};
-use netperf_program::iperf2::{day_and_time, first_window};
-use netperf_program::output::out;
 
 /// Size of the buffer for a datagram.
 const MOST_DATAGRAM: usize = 65_536;

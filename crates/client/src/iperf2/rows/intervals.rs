@@ -4,16 +4,16 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use netperf_engine::iperf2::Transfer;
+use netperf_iperf2::rows::MovedCounts;
 use netperf_iperf2::rows::{enhanced, id, late, loss, rest};
 use netperf_measure::clock::Moment;
+use netperf_program::iperf2::ShownCounts;
+use netperf_program::output::out;
 
 use super::ClientRows;
 use super::ways::{ClientWay, WayMoved, WayOf};
 use crate::iperf2::counts::sent_columns;
 use crate::iperf2::session::{Iperf2Client, receives};
-use netperf_iperf2::rows::MovedCounts;
-use netperf_program::iperf2::ShownCounts;
-use netperf_program::output::out;
 
 impl ClientRows {
     /// The directions of the client's own streams begin.

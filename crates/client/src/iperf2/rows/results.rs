@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use netperf_engine::iperf2::Transfer;
 use netperf_iperf2::messages::ServerReport;
+use netperf_iperf2::rows::{MovedCounts, ReportRow};
 use netperf_iperf2::rows::{enhanced, id};
 use netperf_model::iperf2::{DelayMoments, Iperf2Direction};
+use netperf_program::output::{err, out};
 
 use super::ClientRows;
 use super::sum::SumSoFar;
 use super::ways::WayOf;
 use crate::iperf2::counts;
 use crate::iperf2::session::{Iperf2Client, Iperf2Stream, Iperf2StreamResult, StreamOutcome};
-use netperf_iperf2::rows::{MovedCounts, ReportRow};
-use netperf_program::output::{err, out};
 
 /// A stream of the client, with its place, and its results.
 type OwnResult<'a> = (usize, &'a Iperf2Stream, &'a Iperf2StreamResult);

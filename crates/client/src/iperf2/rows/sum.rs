@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
+use netperf_iperf2::rows::MovedCounts;
 use netperf_iperf2::rows::{
     SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES, both_ways, datagrams_of_sum, enhanced, late,
     lost_of_sum, rest,
 };
 use netperf_model::iperf2::Iperf2Direction;
+use netperf_program::output::out;
 
 use super::ClientRows;
 use super::ways::{ClientWay, WayOf};
 use crate::iperf2::session::Iperf2Client;
-use netperf_iperf2::rows::MovedCounts;
-use netperf_program::output::out;
 
 /// Titles and columns of a sum.
 struct SumForm {

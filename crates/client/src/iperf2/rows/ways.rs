@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use netperf_iperf2::rows::MovedCounts;
 use netperf_measure::clock::Moment;
 use netperf_model::iperf2::DelayMoments;
+use netperf_program::iperf2::ShownCounts;
 
 use crate::iperf2::counts;
 use crate::iperf2::session::Iperf2Client;
-use netperf_iperf2::rows::MovedCounts;
-use netperf_program::iperf2::ShownCounts;
 
 /// A direction: its place among the client's own streams, or among those of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,11 +18,11 @@ use netperf_os::net::addresses;
 use netperf_os::wait::{Interest, ready};
 use netperf_os::without::{self, set_patience};
 use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_program::iperf2::{ShownCounts, own_address};
+use netperf_program::threads::{join, spawn};
 
 use super::forward::receive;
 use super::{Iperf2Failure, Iperf2SocketOptions, Iperf2StreamResult, failed, receive_time};
-use netperf_program::iperf2::{ShownCounts, own_address};
-use netperf_program::threads::{join, spawn};
 
 /// Time for the server to connect, beside that of the tests before.
 const CONNECT_TIME: Duration = Duration::from_secs(10);

@@ -24,15 +24,15 @@ use netperf_os::Socket;
 use netperf_os::io::{half_close, recv, recv_now, send};
 use netperf_os::tcp;
 use netperf_os::wait::{Interest, ready};
+use netperf_program::iperf2::{
+    FLOW_GAP, ShownCounts, now, read_buffer, receive_timed_stream, send_all, send_timed_stream,
+};
+use netperf_program::threads::{join, spawn};
 
 use super::{
     Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, per_giga_second, receive_time,
     receives,
 };
-use netperf_program::iperf2::{
-    FLOW_GAP, ShownCounts, now, read_buffer, receive_timed_stream, send_all, send_timed_stream,
-};
-use netperf_program::threads::{join, spawn};
 
 /// Time for the server to take what was sent and to close.
 const CLOSE_TIME: Duration = Duration::from_secs(10);

@@ -6,9 +6,9 @@ use netperf_iperf2::options::Iperf2Args;
 use netperf_model::figures::whole;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rate, MOST_STREAMS};
 use netperf_model::{IperfShape, Limit, RateUnit, TestPlan, TransportId};
+use netperf_program::output::Failure;
 
 use crate::iperf2::session::Iperf2SocketOptions;
-use netperf_program::output::Failure;
 
 /// Longest time of a test: the header of a client has 32 bits for it, in hundredths of a second.
 const LONGEST: Duration = Duration::from_secs(21_474_836);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use netperf_iperf2::messages::ServerReport;
 use netperf_iperf2::states::account::DatagramAccount;
+use netperf_measure::tcp::tcp_facts;
 use netperf_model::figures::whole;
 use netperf_model::{
     EndResult, FlowCounts, Flows, Iteration, ProcessCpu, Quality, QualityScope, Tally, TestPlan,
@@ -15,7 +16,6 @@ use netperf_transport::socket::congestion;
 
 use crate::iperf2::session::{Iperf2Client, Iperf2StreamResult};
 use crate::run::peer::pair;
-use netperf_measure::tcp::tcp_facts;
 
 /// Counts of one stream: what netperf sent and received.
 fn tally(client: &Iperf2Client, result: &Iperf2StreamResult) -> Tally {

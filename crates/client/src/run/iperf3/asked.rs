@@ -2,11 +2,10 @@
 
 use std::net::SocketAddr;
 
+use netperf_iperf3::defaults::{BLOCK, DATAGRAM};
 use netperf_iperf3::options::{Iperf3Client, Iperf3Common};
 use netperf_model::figures::whole;
 use netperf_model::{Duplex, IperfShape, Limit, RatePlan, RateUnit, TestPlan, TransportId};
-
-use netperf_iperf3::defaults::{BLOCK, DATAGRAM};
 use netperf_program::output::Failure;
 
 /// Largest block, bytes.

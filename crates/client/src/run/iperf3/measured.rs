@@ -1,5 +1,6 @@
 //! Results of both ends of a test of iperf3, as an iteration of netperf.
 
+use netperf_iperf3::figures::{StreamFigures, StreamInfo, Totals};
 use netperf_iperf3::messages::{Results, StreamResults};
 use netperf_model::figures::whole;
 use netperf_model::{
@@ -9,7 +10,6 @@ use netperf_model::{
 
 use crate::iperf3::Tested;
 use crate::run::peer::pair;
-use netperf_iperf3::figures::{StreamFigures, StreamInfo, Totals};
 
 /// Longest time by which the server's part of a test exceeds the client's, seconds: beyond it
 /// the server's time cannot be right.

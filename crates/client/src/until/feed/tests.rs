@@ -1,7 +1,8 @@
 //! The rule, fed with values that look random and are the same each time.
 
-use super::*;
 use netperf_stats::testing::Dice;
+
+use super::*;
 
 const EVERY: Duration = Duration::from_millis(10);
 

@@ -1,11 +1,12 @@
 //! UDP_STREAM.
 
+use netperf_model::figures;
+
 use super::layout::{
     Layout, Titles, cpu_columns, demand, letters, line, nothing, recv_room, send_room, unit,
 };
 use super::rows::ClassicRow;
 use super::{rows, titles};
-use netperf_model::figures;
 
 use crate::fmt::{Arg, printf};
 use crate::view::View;

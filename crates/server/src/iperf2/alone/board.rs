@@ -13,14 +13,14 @@ use netperf_engine::iperf2::Transfer;
 use netperf_iperf2::options::Iperf2Args;
 use netperf_iperf2::rows::enhanced::SenderState;
 use netperf_iperf2::rows::{Iperf2Figures, id, rest, shown_address};
+use netperf_iperf2::rows::{MovedCounts, figures_of};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::iperf2::{BLOCK, DelayMoments};
 use netperf_os::Socket;
-
-pub(crate) use self::lines::StreamLine;
-use netperf_iperf2::rows::{MovedCounts, figures_of};
 use netperf_program::iperf2::{ShownCounts, sender_state};
 use netperf_program::output::out;
+
+pub(crate) use self::lines::StreamLine;
 
 /// Number of the interval of a row about a whole test.
 const LAST_TURN: u32 = u32::MAX;

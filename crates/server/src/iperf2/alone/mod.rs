@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use netperf_engine::iperf2::PATIENCE;
 use netperf_iperf2::options::Iperf2Args;
+use netperf_iperf2::rows::ListeningHead;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Policy, Require};
 use netperf_os::net::addresses;
@@ -22,6 +23,9 @@ use netperf_os::resolve::{Want, resolve};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready, sleep};
 use netperf_os::{Domain, Protocol, Socket, Type, alarm, without};
+use netperf_program::iperf2::stamp;
+use netperf_program::output::{err, out, system_text};
+use netperf_program::threads::spawn;
 
 pub(super) use self::board::Iperf2Board;
 pub(super) use self::shown::{ShownBack, ShownConnection, ShownFlow};
@@ -30,10 +34,6 @@ use super::datagrams::{MOST as MOST_DATAGRAM, serve_shown as serve_datagrams};
 use crate::listen::detach;
 use crate::record::NoRecords;
 use crate::sandbox;
-use netperf_iperf2::rows::ListeningHead;
-use netperf_program::iperf2::stamp;
-use netperf_program::output::{err, out, system_text};
-use netperf_program::threads::spawn;
 
 /// Connections that the kernel keeps until they are accepted.
 const BACKLOG: i32 = 128;

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use netperf_engine::iperf2::{Transfer, TransferEnd};
 use netperf_iperf2::messages::{ClientHeader, ServerReport, UpperFlags};
+use netperf_iperf2::rows::{ConnectingHead, is_one_host};
 use netperf_iperf2::states::SendOrder;
 use netperf_iperf2::states::account::DatagramAccount;
 use netperf_iperf2::states::flow::{DatagramFlow, FlowSending};
 use netperf_model::iperf2::BLOCK;
 use netperf_os::Socket;
 use netperf_os::net::addresses;
-
-use super::board::{AcceptedStream, Carries, Iperf2Board, ShownDirection, StreamLine};
-use netperf_iperf2::rows::{ConnectingHead, is_one_host};
 use netperf_program::iperf2::ShownCounts;
 use netperf_program::output::out;
+
+use super::board::{AcceptedStream, Carries, Iperf2Board, ShownDirection, StreamLine};
 
 /// A connection of a client.
 pub(crate) struct ShownConnection<'a> {

@@ -18,10 +18,10 @@ use netperf_os::io::{Source, recv, send, send_back};
 use netperf_os::wait::{self, Interest, ready};
 use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_program::iperf2::{ShownCounts, now};
 
 use super::super::alone::{Iperf2Board, ShownBack};
 use super::super::limits::{permitted, time_and_bytes};
-use netperf_program::iperf2::{ShownCounts, now};
 
 /// What the thread of a flow needs.
 pub(super) struct FlowSender {

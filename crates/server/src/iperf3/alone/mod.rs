@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
+use netperf_iperf3::defaults::VERSION;
 use netperf_iperf3::messages::PORT;
 use netperf_iperf3::options::{Iperf3Common, Iperf3Server};
 use netperf_iperf3::states::server::ServerEnd;
@@ -20,6 +21,8 @@ use netperf_model::{Limits, Policy, Require};
 use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Domain, Protocol, Socket, Type, alarm, system, without};
+use netperf_program::iperf3::lines::LineWriter;
+use netperf_program::output::{err, system_text};
 
 use self::intake::{NewClient, TestIntake};
 use super::session::{SessionStart, serve as serve_session};
@@ -28,9 +31,6 @@ use crate::listen::{detach, wildcards};
 use crate::one_port::beside;
 use crate::record::NoRecords;
 use crate::sandbox;
-use netperf_iperf3::defaults::VERSION;
-use netperf_program::iperf3::lines::LineWriter;
-use netperf_program::output::{err, system_text};
 
 /// Line around the head.
 const RULE: &str = "-----------------------------------------------------------\n";

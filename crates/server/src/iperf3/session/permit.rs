@@ -6,11 +6,11 @@ use netperf_engine::streams::Streams;
 use netperf_iperf3::messages::{Protocol, ServerError, StreamDirection};
 use netperf_iperf3::states::server::{BrokenBy, ServerEnd};
 use netperf_model::{Denied, EndNeeds};
+use netperf_program::iperf3::run::plan;
+use netperf_program::output::system_text;
 
 use super::{Iperf3Session, UNSUPPORTED, transport};
 use crate::record::SessionRecord;
-use netperf_program::iperf3::run::plan;
-use netperf_program::output::system_text;
 
 impl Iperf3Session<'_> {
     /// Whether the rate of all streams exceeds the limit.

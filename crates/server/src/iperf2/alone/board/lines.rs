@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 
 use netperf_iperf2::messages::{ClientHeader, ServerReport, UpperFlags};
+use netperf_iperf2::rows::ReportRow;
 use netperf_iperf2::rows::id;
 use netperf_os::{Socket, tcp};
-
-use super::Iperf2Board;
-use netperf_iperf2::rows::ReportRow;
 use netperf_program::iperf2::{day_and_time, first_window};
 use netperf_program::output::out;
+
+use super::Iperf2Board;
 
 /// What the line of a stream tells.
 pub(crate) struct StreamLine<'a> {

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
+use netperf_iperf2::rows::MovedCounts;
 use netperf_iperf2::rows::{
     CsvRow, DATAGRAM_TITLES, SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES, both_ways, datagrams_of_sum,
     enhanced, id, late, loss, lost_of_sum, rest,
 };
 use netperf_model::iperf2::DelayMoments;
+use netperf_program::iperf2::stamp;
+use netperf_program::output::out;
 
 use super::{
     BoardState, Carries, ClientGroup, Iperf2Board, LAST_TURN, RunningDirection, ShownDirection,
 };
-use netperf_iperf2::rows::MovedCounts;
-use netperf_program::iperf2::stamp;
-use netperf_program::output::out;
 
 /// Titles of the rows of a direction.
 const fn titles(direction: &ShownDirection) -> &'static str {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use netperf_model::Family;
 
+pub use crate::args::TestDirection;
 use crate::args::{RateArg, RateCounts};
 
 /// A decimal integer as `atoi(3)` reads it: blanks, a sign, digits; the rest is
@@ -285,17 +286,6 @@ fn from_digits(digits: &str, radix: u32) -> Option<u32> {
         return None;
     }
     u32::from_str_radix(digits, radix).ok()
-}
-
-/// Which ways an OMNI test's data goes, as `-d` says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TestDirection {
-    /// netperf sends.
-    pub sends: bool,
-    /// netperf receives.
-    pub receives: bool,
-    /// Every operation uses a new connection (`crr`, `cc`).
-    pub connects: bool,
 }
 
 /// The words of `-d`, or'ed together. Unknown words add nothing.

@@ -1,22 +1,20 @@
 //! Output of `--help`: every option under its heading, in 80 columns.
 
+pub(crate) mod layout;
+
 use std::fmt::Write as _;
 
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Suite, TestId, TestRow};
 
+pub(crate) use self::layout::wrapped;
+use self::layout::{explained, groups, paragraph};
 use crate::applies;
 use crate::entry::{self, OptionEntry};
-use crate::foreign;
 use crate::group::Group;
 use crate::options;
 use crate::subcommand::ABOUT;
-
-/// Columns of a line.
-const WIDTH: usize = 80;
-/// Column at which explanations begin.
-const COLUMN: usize = 34;
 
 /// The first page.
 pub(crate) fn start() -> String {
@@ -159,77 +157,6 @@ fn percentiles(text: &mut String, row: &TestRow) {
             "\nPercentiles of the latency: any P<number>_LATENCY, as in -k P99.9_LATENCY.\n",
         );
     }
-}
-
-/// Appends options under their headings.
-pub(crate) fn groups(text: &mut String, entries: &[OptionEntry]) {
-    for (group, entries) in entry::by_group(entries) {
-        _ = writeln!(text, "\n{}:", group.title());
-        for entry in entries {
-            option(text, &entry);
-        }
-    }
-}
-
-fn option(text: &mut String, entry: &OptionEntry) {
-    let letter = match entry.letter {
-        Some(letter) => format!("-{letter},"),
-        None => String::new(),
-    };
-    let head = format!("  {letter:4}{}", entry.long_form());
-    let aliases: Vec<String> = foreign::aliases_of(entry.long)
-        .map(|alias| format!("--{alias}"))
-        .collect();
-    if aliases.is_empty() {
-        explained(text, &head, entry.help);
-    } else {
-        let also = aliases.join(", ");
-        explained(text, &head, &format!("{} (also {also})", entry.help));
-    }
-}
-
-/// A head and its explanation beside it, or below it where the head is long.
-fn explained(text: &mut String, head: &str, help: &str) {
-    if head.chars().count() + 2 > COLUMN {
-        _ = writeln!(text, "{head}");
-        paragraph(text, COLUMN, help);
-        return;
-    }
-    let lines = wrapped(help, WIDTH - COLUMN);
-    let mut lines = lines.iter();
-    _ = writeln!(
-        text,
-        "{head:COLUMN$}{}",
-        lines.next().map_or("", |line| line)
-    );
-    for line in lines {
-        _ = writeln!(text, "{:COLUMN$}{line}", "");
-    }
-}
-
-fn paragraph(text: &mut String, indent: usize, words: &str) {
-    for line in wrapped(words, WIDTH - indent) {
-        _ = writeln!(text, "{:indent$}{line}", "");
-    }
-}
-
-/// `words` in lines of at most `width` columns; line breaks stay.
-pub(crate) fn wrapped(words: &str, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    for part in words.split('\n') {
-        let mut line = String::new();
-        for word in part.split(' ') {
-            if !line.is_empty() && line.len() + 1 + word.len() > width {
-                lines.push(std::mem::take(&mut line));
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        lines.push(line);
-    }
-    lines
 }
 
 fn tests(text: &mut String) {

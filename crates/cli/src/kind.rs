@@ -3,6 +3,7 @@
 //! The grammars of the letters accept any text: invalid text is 0. A long option is checked
 //! here first and then read by the same grammar, so that both forms have the same meaning.
 
+pub(crate) mod precision;
 mod rates;
 
 use std::borrow::Cow;
@@ -22,7 +23,6 @@ use self::rates::byte_rate;
 use crate::foreign;
 use crate::grammar::{self, DSCP_NAMES, code_points};
 use crate::long;
-use crate::options::until;
 use crate::places::{Places, places};
 use crate::topic;
 
@@ -196,7 +196,7 @@ impl ValueKind {
             Self::Confidence => confidence(text).map(Cow::Owned),
             Self::Percent => as_it_is(percent(text).is_some()),
             Self::Chance => as_it_is(percent(text).is_some_and(|it| it > 0.0 && it <= 0.5)),
-            Self::Precision => as_it_is(until::asked(text).is_some()),
+            Self::Precision => as_it_is(precision::asked(text).is_some()),
             Self::Cpus => as_it_is(cpu_list(text).is_some()),
             Self::Rate => as_it_is(grammar::rate(text).is_some()),
             Self::Seed => as_it_is(is_seed(text)),

@@ -4,15 +4,12 @@
 //! rejected, with the nearest valid spelling.
 
 use crate::command::{CliError, Notice};
-use crate::foreign;
 use crate::garbled;
 use crate::kind::ValueKind;
+pub use crate::misuse::{Misuse, OptionProblem};
+use crate::nearest::near_names;
+pub(crate) use crate::nearest::{nearest, shown};
 use crate::table::{Halt, ValueShape};
-
-/// Characters of a wrong word that are repeated.
-const SHOWN: usize = 60;
-/// Names suggested at most.
-const SUGGESTIONS: usize = 4;
 
 /// Long options of other tables; the default has none.
 pub(crate) trait OtherTables {
@@ -39,72 +36,6 @@ pub(crate) trait OtherTables {
     fn unknown(&self, program: &str, name: &str, own: Vec<&'static str>) -> CliError {
         misuse(program, name, OptionProblem::unknown(name, own, "--help"))
     }
-}
-
-/// An option that cannot be accepted.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{program}: option {}{}{problem}", dashes(name), shown(name))]
-pub struct Misuse {
-    /// argv\[0\].
-    pub program: String,
-    /// The name or the letter, without dashes.
-    pub name: String,
-    /// The problem.
-    pub problem: OptionProblem,
-}
-
-const fn dashes(name: &str) -> &'static str {
-    if name.len() == 1 { "-" } else { "--" }
-}
-
-/// Problem with a long option: the text after its name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OptionProblem {
-    /// There is none of this name.
-    #[error(" is unknown; {}", suggestion(near, list))]
-    Unknown {
-        /// Names that may have been meant.
-        near: Vec<String>,
-        /// The option that lists all.
-        list: &'static str,
-    },
-    /// It is the name of a subcommand.
-    #[error(" is unknown; did you mean the subcommand, as in `netperf {word} --help`?")]
-    Subcommand {
-        /// The subcommand.
-        word: &'static str,
-    },
-    /// It asks for percentiles, which are selectors of the output.
-    #[error(
-        " is unknown; --latency keeps the latency, and any P<number>_LATENCY is a selector, as in \
-         -- -k P50_LATENCY,P99.9_LATENCY"
-    )]
-    Percentiles,
-    /// The test that runs has no such option.
-    #[error(" is not for the test {test}")]
-    OtherTest {
-        /// The test.
-        test: &'static str,
-    },
-    /// It takes a value, and none is there.
-    #[error(" needs a value: {expected}")]
-    ValueMissing {
-        /// Expected value.
-        expected: String,
-    },
-    /// It takes no value.
-    #[error(" takes no value")]
-    ValueUnwanted,
-    /// The value is none that it takes.
-    #[error(": '{}' is not {expected}{}", shown(value), suggested_value(near.as_deref()))]
-    Value {
-        /// The value.
-        value: String,
-        /// Expected value.
-        expected: String,
-        /// The value that may have been meant.
-        near: Option<String>,
-    },
 }
 
 impl OptionProblem {
@@ -142,92 +73,6 @@ pub(crate) fn misuse(program: &str, name: &str, problem: OptionProblem) -> CliEr
         name: name.to_owned(),
         problem,
     }))
-}
-
-/// A question that suggests other names.
-fn suggestion(near: &[String], list: &str) -> String {
-    match near.split_last() {
-        None => format!("{list} lists the options"),
-        Some((only, [])) => format!("did you mean --{only}?"),
-        Some((last, others)) => format!("did you mean --{} or --{last}?", others.join(", --")),
-    }
-}
-
-/// The end of a message that suggests another value.
-fn suggested_value(near: Option<&str>) -> String {
-    near.map_or_else(String::new, |near| {
-        format!("; did you mean {}?", shown(near))
-    })
-}
-
-/// A word as it can stand in one line.
-pub(crate) fn shown(word: &str) -> String {
-    let mut text: String = word
-        .chars()
-        .take(SHOWN)
-        .flat_map(char::escape_debug)
-        .collect();
-    if word.chars().nth(SHOWN).is_some() {
-        text.push_str("...");
-    }
-    text
-}
-
-/// The names that a wrong one may have been meant to be, best first.
-fn near_names(wrong: &str, mut names: Vec<&'static str>) -> Vec<String> {
-    names.sort_unstable();
-    names.dedup();
-    let wrong = wrong.to_ascii_lowercase().replace('_', "-");
-    let foreign = foreign::NAMES.iter().filter(|(theirs, _)| *theirs == wrong);
-    let same: Vec<String> = foreign
-        .filter(|(_, ours)| names.contains(ours))
-        .map(|(_, ours)| (*ours).to_owned())
-        .collect();
-    if !same.is_empty() {
-        return same;
-    }
-    let longer = names.iter().filter(|name| name.starts_with(&wrong));
-    let longer: Vec<String> = longer
-        .take(SUGGESTIONS)
-        .map(|&name| name.to_owned())
-        .collect();
-    if !wrong.is_empty() && !longer.is_empty() {
-        return longer;
-    }
-    let aliases: Vec<&str> = names
-        .iter()
-        .copied()
-        .flat_map(foreign::aliases_of)
-        .collect();
-    names.extend(aliases);
-    nearest(&wrong, names).into_iter().collect()
-}
-
-/// The one of `words` that takes the fewest changes to get to, if they are few.
-pub(crate) fn nearest<'w>(wrong: &str, words: impl IntoIterator<Item = &'w str>) -> Option<String> {
-    // The words are short; a long one is not a slip of the fingers, and comparing
-    // takes time that grows with it.
-    if wrong.len() > SHOWN {
-        return None;
-    }
-    let wrong = wrong.to_ascii_lowercase();
-    let distance = |word: &str| strsim::damerau_levenshtein(&wrong, &word.to_ascii_lowercase());
-    let begins_alike = |word: &str| {
-        let first = |text: &str| {
-            text.chars()
-                .next()
-                .map(|letter| letter.to_ascii_lowercase())
-        };
-        first(word) == first(&wrong)
-    };
-    let (changes, word) = words
-        .into_iter()
-        .map(|word| (distance(word), word))
-        .min_by_key(|(changes, word)| (*changes, !begins_alike(word)))?;
-    // More changes than letters to keep is another word.
-    let few = changes <= 1.max(wrong.len() / 3) && changes < wrong.chars().count();
-    let like = few && (changes == 1 || begins_alike(word));
-    like.then(|| word.to_owned())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::getopt::{Getopt, GetoptStep};
 use crate::options::global;
-use crate::parse::in_any_suite;
+use crate::parse::asked_test::in_any_suite;
 use crate::table::{ValueShape, by_letter, by_name};
 
 /// Name of the option with the passphrase.

@@ -1,11 +1,14 @@
 //! Stage 1: from words to [`Args`], by the tables.
 
+pub(crate) mod asked_test;
+
 use std::io;
 use std::path::Path;
 
 use netperf_model::{Suite, TestId};
 use zeroize::Zeroizing;
 
+use self::asked_test::{in_any_suite, named_test, test_of};
 use crate::args::{Args, GlobalArgs, HumanArg, ServerArgs, TestArgs};
 use crate::command::{CliError, Command, Notice, OutputStream, ServerCommand, Usage};
 use crate::config;
@@ -21,22 +24,6 @@ use crate::table::{
 };
 use crate::topic::HelpTopic;
 use crate::{CliEnvironment, VERSION, help, resolve, usage};
-
-/// The name of the test that runs when none is given.
-const DEFAULT_TEST: TestId = TestId::TcpStream;
-
-/// The test asked for; `None` when the name is unknown.
-pub(crate) fn test_of(args: &GlobalArgs) -> Option<TestId> {
-    named_test(args).map(|test| foreign::form_of(test, args))
-}
-
-/// The test whose name was given.
-fn named_test(args: &GlobalArgs) -> Option<TestId> {
-    match &args.test {
-        Some(name) => TestId::from_name(name),
-        None => Some(DEFAULT_TEST),
-    }
-}
 
 /// Reads netperf's words, the program's name first, and makes the command of them.
 pub(crate) fn netperf(
@@ -107,7 +94,7 @@ pub(crate) fn netperf(
         test: attempt.test,
     };
     let named = named_test(&args.global);
-    foreign::complete(&mut args, named)?;
+    foreign::form::complete(&mut args, named)?;
     resolve::command(&args, environment, notices)
 }
 
@@ -263,13 +250,6 @@ impl Attempt<'_> {
 fn other_test(program: &str, name: &str, test: TestId) -> CliError {
     let test = test.row().name;
     misuse(program, name, OptionProblem::OtherTest { test })
-}
-
-/// The option of any suite; what it takes is the same in all of them.
-pub(crate) fn in_any_suite(name: &str) -> Option<&'static OptionSpec<TestArgs>> {
-    SUITES
-        .iter()
-        .find_map(|options| by_name(options.table, name))
 }
 
 /// Test-specific long options in front of `--`, kept until the test is known.

@@ -5,7 +5,7 @@ use netperf_model::PeerProgram;
 
 use crate::getopt::{Getopt, GetoptStep};
 use crate::options::{SUITES, global};
-use crate::parse::in_any_suite;
+use crate::parse::asked_test::in_any_suite;
 use crate::table::{ValueShape, by_letter, by_name};
 
 /// Long names of the options in front of `--` that are served.

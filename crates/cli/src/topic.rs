@@ -1,15 +1,13 @@
 //! Topics of `--help`.
 
+mod text;
+
 use std::iter::once;
 
-use netperf_iperf2::options as iperf2;
-use netperf_iperf3::options as iperf3;
 use netperf_model::TestId;
 use netperf_model::catalog::tests::TESTS;
 
-use crate::subcommand::{self, WORDS};
-
-use crate::help;
+use crate::subcommand::WORDS;
 
 /// Topic of a help text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,19 +49,6 @@ impl HelpTopic {
             (Some(subcommand), _) => Self::Subcommand(subcommand),
             (None, Some(test)) => Self::Test(test),
             (None, None) => Self::Start,
-        }
-    }
-
-    /// The help text.
-    pub(crate) fn text(self) -> String {
-        match self {
-            Self::Start => help::start(),
-            Self::All => help::all(),
-            Self::Test(test) => help::test(test),
-            Self::Subcommand(word) => subcommand::help(word),
-            Self::Program("netserver") => help::netserver(),
-            Self::Program("iperf3") => iperf3::iperf3_help().to_owned(),
-            Self::Program(_) => iperf2::HELP.to_owned(),
         }
     }
 }

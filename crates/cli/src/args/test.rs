@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::test_direction::TestDirection;
 use super::{HostArg, PerDirection, PerEnd};
-use crate::grammar::TestDirection;
 
 /// The options behind `--`, of all suites.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,8 +3,9 @@
 use netperf_model::Placement;
 use netperf_model::many::cpu_list;
 
-use super::{set_both_ends, size, span};
+use super::{set_both_ends, span};
 use crate::args::GlobalArgs;
+use crate::grammar::size;
 use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::table::OptionSpec;

@@ -7,6 +7,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use super::*;
+use crate::command::Notice;
+use crate::kind::ValueKind;
+use crate::table::Action;
 
 /// Letters of a table in the notation of `getopt`.
 fn letters<A>(table: &[OptionSpec<A>]) -> Vec<String> {

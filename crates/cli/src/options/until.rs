@@ -1,10 +1,9 @@
 //! The options about going on until figures are known, which have names only.
 
-use netperf_model::until::percentile_named;
-
-use crate::args::{GlobalArgs, UntilArg};
+use crate::args::GlobalArgs;
 use crate::group::Group;
-use crate::kind::{ValueKind, percent};
+use crate::kind::ValueKind;
+use crate::kind::precision::asked;
 use crate::table::OptionSpec;
 
 type Opt = OptionSpec<GlobalArgs>;
@@ -30,16 +29,6 @@ pub(super) const LEVEL: Opt = Opt::named("until-confidence", Group::Statistics)
     .takes("percent", ValueKind::Within(LEVELS.0, LEVELS.1))
     .set(|a, text| a.until.level = text.parse().ok())
     .help("confidence of --until in percent (default 95)");
-
-/// A precision and percentiles: `1%,p50,p99.9`.
-pub(crate) fn asked(text: &str) -> Option<UntilArg> {
-    let mut words = text.split(',');
-    let precision = percent(words.next()?).filter(|share| *share > 0.0)?;
-    Some(UntilArg {
-        precision,
-        percentiles: words.map(percentile_named).collect::<Option<_>>()?,
-    })
-}
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use netperf_model::{
 };
 
 use crate::args::{Args, GlobalArgs, PerEnd, TestArgs};
-use crate::parse;
+use crate::parse::asked_test::test_of;
 
 /// Alignment of buffers unless an option says otherwise.
 const ALIGNMENT: i32 = 8;
@@ -110,7 +110,7 @@ fn socket(args: &Args, which: PlannedEnd) -> SocketPlan {
         PlannedEnd::Remote => SocketPlan {
             // Requests of the older tests have no field for keep-alive.
             keepalive: both.keepalive
-                && parse::test_of(global).is_some_and(|test| test.row().suite == Suite::Omni),
+                && test_of(global).is_some_and(|test| test.row().suite == Suite::Omni),
             packet_info: typed.packet_info,
             defer_accept: typed.defer_accept,
             ..both
@@ -170,7 +170,7 @@ fn alignment(typed: Option<i32>) -> u32 {
 fn cpu(global: &GlobalArgs, which: PlannedEnd) -> Option<CpuPlan> {
     let arg = which.choose(&global.cpu, &global.remote_cpu);
     let calibration = which.choose(TestId::LocCpu, TestId::RemCpu);
-    let calibrates = parse::test_of(global) == Some(calibration);
+    let calibrates = test_of(global) == Some(calibration);
     let wanted = arg.wanted || (global.cpu_method.is_some() && calibrates);
     #[expect(
         clippy::cast_possible_truncation,

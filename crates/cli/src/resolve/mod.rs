@@ -17,9 +17,10 @@ use std::time::Duration;
 use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan, UntilPlan};
 
 use self::ends::PlannedEnd;
+use crate::CliEnvironment;
 use crate::args::{Args, HumanArg, OnePortArg};
 use crate::command::{CliError, Command, ListCommand, Notice, RunCommand, UnknownTest};
-use crate::{CliEnvironment, parse};
+use crate::parse::asked_test::test_of;
 
 /// The command for `args`.
 pub(crate) fn command(
@@ -39,7 +40,7 @@ pub(crate) fn command(
     }
     left_over::refuse(args, notices)?;
     work::check_length(args)?;
-    let Some(test) = parse::test_of(&args.global) else {
+    let Some(test) = test_of(&args.global) else {
         return Ok(Command::UnknownTest(Box::new(UnknownTest {
             name: args.global.test.clone().unwrap_or_default(),
             control: hosts::control(&args.global),

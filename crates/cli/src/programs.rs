@@ -1,0 +1,78 @@
+//! The command lines of both programs.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+
+use crate::args::{HumanArg, ServerArgs};
+use crate::command::{Command, Parsed, ServerCommand};
+use crate::environment::{CliEnvironment, words};
+use crate::fault::Fault;
+use crate::{config, parse};
+
+/// Reads netperf's command line, argv\[0\] included.
+#[must_use]
+pub fn netperf(argv: &[OsString], environment: &CliEnvironment<'_>) -> Parsed<Command> {
+    netperf_with(argv, environment, HumanArg::No)
+}
+
+/// Reads netperf's command line as [`netperf`] does, with the output that the environment
+/// variable `NETPERF_OUTPUT` asks for.
+#[must_use]
+pub fn netperf_with(
+    argv: &[OsString],
+    environment: &CliEnvironment<'_>,
+    human: HumanArg,
+) -> Parsed<Command> {
+    let mut notices = Vec::new();
+    let command = words(argv, "netperf")
+        .and_then(|words| parse::netperf(&words, environment, human, &mut notices));
+    Parsed { notices, command }
+}
+
+/// Returns true if a command line that may not be readable asks for JSON, wherever in it.
+#[must_use]
+pub fn asks_for_json(argv: &[OsString]) -> bool {
+    let formats = ["--json", "--json-stream"];
+    argv.iter()
+        .any(|word| formats.iter().any(|format| word == format))
+}
+
+/// Reads netserver's command line, argv\[0\] included, and the file of settings that it
+/// names, by `read_file`. Done again, it gives what the file says by then.
+#[must_use]
+pub fn netserver(
+    argv: &[OsString],
+    read_file: &dyn Fn(&Path) -> io::Result<String>,
+) -> Parsed<ServerCommand> {
+    let mut notices = Vec::new();
+    let command = words(argv, "netserver")
+        .and_then(|words| parse::netserver(&words, read_file, &mut notices));
+    Parsed { notices, command }
+}
+
+/// Reads the settings of `--check-config` and the options beside it. `None` if the command line
+/// does not have the option, or the file has faults.
+#[must_use]
+pub fn settings_to_check(
+    argv: &[OsString],
+    read_file: &dyn Fn(&Path) -> io::Result<String>,
+) -> Option<Box<ServerArgs>> {
+    parse::settings_to_check(&words(argv, "netserver").ok()?, read_file)
+}
+
+/// Reads the text of a file of settings, called `name`: all that is wrong with it.
+#[must_use]
+pub fn check_config(name: &str, text: &str) -> Vec<Fault> {
+    let mut args = ServerArgs::default();
+    let mut faults = config::apply(name, text, &mut args);
+    if faults.is_empty() {
+        faults.extend(args.contradiction().map(|text| Fault {
+            file: name.to_owned(),
+            line: 0,
+            key: None,
+            text,
+        }));
+    }
+    faults
+}

@@ -284,6 +284,15 @@ impl TwoHosts {
         }
     }
 
+    /// Sends every datagram of the client twice from now on.
+    pub fn duplicate(&self) {
+        let device = Self::CABLE;
+        self.client.nft(&format!(
+            "table netdev twice {{ chain copies {{ type filter hook egress device {device} priority 0; \
+             ip protocol udp meta mark 0 meta mark set 1 dup to {device}; }}; }}"
+        ));
+    }
+
     /// Takes the client's IPv4 address away.
     pub fn take_address(&self) {
         let address = format!("{}/24", Self::CLIENT_V4);

@@ -1,6 +1,6 @@
 //! Results of netserver that cannot be: netperf's own counts contradict them.
 
-use netperf_model::{Iteration, TestPlan, Warning};
+use netperf_model::{Iteration, Limit, TestPlan, Warning};
 
 /// Factor by which more may arrive than was sent: a network may repeat datagrams.
 const REPEATED: u64 = 2;
@@ -19,6 +19,26 @@ pub(super) fn unasked(bytes: u64) -> Option<Warning> {
         Warning::Implausible(format!(
             "netserver sent {bytes} bytes that no request asked for: its responses do not wait \
              for requests, so that its result cannot be right"
+        ))
+    })
+}
+
+/// Warning about an amount of datagrams of which netserver had enough before all were sent.
+pub(super) fn cut_short(plan: &TestPlan, run: &Iteration) -> Option<Warning> {
+    let Limit::Units(wanted) = plan.limit else {
+        return None;
+    };
+    let tally = &run.local.tally;
+    let done = if plan.flow.counts_transactions() {
+        tally.transactions
+    } else {
+        tally.bytes_sent
+    };
+    let is_lossy = plan.flow.sends && !plan.transport.row().reliable && plan.peer.is_none();
+    (is_lossy && done < wanted).then(|| {
+        Warning::Imprecise(format!(
+            "netserver had the whole amount when {done} of {wanted} were done: datagrams came to \
+             it twice"
         ))
     })
 }

@@ -46,6 +46,7 @@ impl TestRun<'_> {
                 &iteration,
                 now,
             ));
+            let short = implausible::cut_short(plan, &iteration);
             self.done.iterations.push(iteration);
             if stopped {
                 warnings.push(Warning::EndedEarly);
@@ -57,6 +58,9 @@ impl TestRun<'_> {
                 self.warn(&mut warnings, Warning::FellBackToTcp);
             }
             warnings.extend(implausible::unasked(unasked));
+            if let Some(short) = short.filter(|_| !stopped) {
+                self.warn(&mut warnings, short);
+            }
             if let Some(time) = held_back {
                 self.warn(&mut warnings, Warning::Stalled(unread(time)));
             }

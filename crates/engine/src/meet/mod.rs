@@ -24,6 +24,7 @@ use netperf_model::{
     EndJob, EndSetup, IoCounts, Latency, Limit as LimitPlan, Paced, Quality, Stamps, Tally,
     TransportId,
 };
+use netperf_os::wait::{Interest, ready};
 use netperf_os::{SockAddr, Socket, alarm};
 use netperf_transport::meeting::{
     AcceptFilter, Addresses, Connects, EndMark, Met, OnSocket, Parts as _,
@@ -46,7 +47,7 @@ use crate::path::{self, DataPath, PathClass};
 use crate::record::LatencyRecorder;
 use crate::ring::Ring;
 use crate::role::Role;
-use crate::stop::{AlarmStop, Ended, Stop, is_gone};
+use crate::stop::{AlarmStop, Ended, Stop, control_end, is_gone};
 use crate::timing;
 use crate::workload;
 use crate::workload::connect::NextConnection;
@@ -153,7 +154,13 @@ pub(crate) fn run<N: Role>(
         recorder: &mut recorder,
         hooks: &mut hooks,
     };
-    let moved = flow.visit(data);
+    let moved = match flow.visit(data) {
+        Err(error) if has_had_enough(&work.job, &error, stop.control()) => {
+            stop.over(Ended::ByPeer);
+            Ok(Moved::nothing(Ended::ByPeer))
+        }
+        moved => moved,
+    };
     stop.settle(
         moved.as_ref().map_or(Ended::Abandoned, |moved| moved.ended),
         tally,
@@ -167,6 +174,22 @@ pub(crate) fn run<N: Role>(
     }
     work.latency = recorder.map(|kept| kept.latency());
     moved
+}
+
+/// Time for netserver's results to follow the refusal of a datagram.
+const RESULTS_FOLLOW: Duration = Duration::from_millis(500);
+
+/// Whether netserver refuses a datagram because it has the whole amount, and its results wait:
+/// some datagrams came to it twice.
+fn has_had_enough(job: &EndJob, error: &EngineError, control: Option<BorrowedFd<'_>>) -> bool {
+    let has_amount = matches!(job.limit, LimitPlan::Units(_) | LimitPlan::Messages(_));
+    let is_refused = error.error.kind() == io::ErrorKind::ConnectionRefused;
+    let may_be = job.is_netperf() && has_amount && is_refused && !job.connects;
+    may_be
+        && control.is_some_and(|control| {
+            ready(control, Interest::Read, RESULTS_FOLLOW).unwrap_or(false)
+                && control_end(control).is_none()
+        })
 }
 
 /// The quality of both directions, where each datagram had a number.

@@ -1,6 +1,6 @@
 //! Counts of netserver on each of many flows.
 
-use netperf_testkit::{Netserver, Place, Programs, Values, ours};
+use netperf_testkit::{Netserver, Place, Programs, TwoHosts, Values, ours, require};
 use serde_json::Value;
 
 /// The flows of a run of 70, over 2 threads at netperf and 3 at netserver.
@@ -113,5 +113,33 @@ fn datagrams_of_an_amount_are_as_many_with_several_flows_as_with_one() {
             let sent = values.count("LOCAL_BYTES_SENT") + values.count("REMOTE_BYTES_SENT");
             assert_eq!(sent, 1000, "{flows} flows, {words}");
         }
+    }
+}
+
+#[test]
+fn an_amount_over_a_path_that_duplicates_has_its_figures_netns() {
+    if !require::root() || !require::nft() {
+        return;
+    }
+    let hosts = TwoHosts::new();
+    hosts.duplicate();
+    let server = Netserver::start_with(&ours!(), &hosts.server(), &["-D"], &[]);
+    for (words, amount) in [
+        ("-t UDP_STREAM --count 20000 -- -m 1000", 20_000),
+        ("-t UDP_RR --count 20 --", 20),
+        ("-t UDP_STREAM --flows 3 --count 20000 -- -m 1000", 20_000),
+    ] {
+        let finished = ours!()
+            .client_of(&server)
+            .within(&hosts.client())
+            .args(["-H", TwoHosts::SERVER_V4, "-P", "0"])
+            .args(words.split_whitespace())
+            .args(["-k", "LOCAL_BYTES_SENT"])
+            .run();
+        assert!(finished.status.success(), "{}", finished.account());
+        let sent = Values::parse(&finished.stdout).count("LOCAL_BYTES_SENT");
+        // What netserver got twice was not asked for again, and a message says so.
+        let is_short = finished.stderr.contains("datagrams came to it twice");
+        assert!(sent == amount || is_short, "{}", finished.account());
     }
 }

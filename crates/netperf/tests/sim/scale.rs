@@ -39,8 +39,8 @@ const FIBRE: f64 = 200.0;
 /// Fibres are longer than the way.
 const DETOUR: f64 = 1.3;
 const EARTH_RADIUS: f64 = 6371.0;
-/// Delay within a city, and of the way to a fibre, milliseconds.
-const LOCAL: f64 = 0.5;
+/// Delay within a city, and of the way to a fibre, milliseconds: the shortest that is simulated.
+const LOCAL: f64 = 1.0;
 
 /// Delay in one direction between two cities.
 fn delay(from: usize, to: usize) -> Duration {

@@ -153,6 +153,13 @@ impl Case {
         is_own && self.client.signal.is_some() && self.peer.iter().all(tells)
     }
 
+    /// Whether a peer breaks a message for good.
+    pub(super) fn breaks_a_message(&self) -> bool {
+        let is_late = |word: &String| word == "late" || word == "dribble";
+        let words = self.peer.iter().map(|peer| &peer.words);
+        words.into_iter().any(|words| !words.iter().any(is_late))
+    }
+
     /// The simulation of the case.
     pub(super) fn simulation(&self) -> Simulation {
         let (server, client) = (self.server.clone(), self.client.clone());

@@ -356,14 +356,18 @@ impl SecondSocket {
     }
 }
 
-/// Bytes that came over a TCP connection beyond the responses to all requests.
-fn unasked(job: &EndJob, tally: &Tally, arrived: Option<u64>) -> u64 {
+/// Bytes that came over a TCP connection beyond the responses to all requests: those counted, or
+/// those of which netserver's host has acknowledged a part.
+fn unasked(job: &EndJob, tally: &Tally, moved: &Moved) -> u64 {
     let is_tcp = matches!(job.transport, TransportId::Tcp | TransportId::IpDefault);
     let counts = is_tcp && job.counts_transactions() && !job.connects;
-    let (Some(arrived), Some(response), true) = (arrived, job.response, counts) else {
+    let (Some(arrived), Some(response), true) = (moved.arrived, job.response, counts) else {
         return 0;
     };
-    let requests = tally.transactions.saturating_add(tally.unanswered);
+    let counted = tally.transactions.saturating_add(tally.unanswered);
+    let request = job.request.map_or(1, |size| u64::from(size.max(1)));
+    let acknowledged = moved.acknowledged.unwrap_or(0).div_ceil(request);
+    let requests = counted.max(acknowledged);
     // The end of the connection counts as a byte.
     let most = requests.saturating_mul(response.into()).saturating_add(1);
     arrived.saturating_sub(most)
@@ -377,12 +381,12 @@ fn report(
     elapsed: Duration,
     cpu: Option<CpuUsage>,
 ) -> EndReport {
+    let unasked = unasked(&work.job, &tally, &moved);
     let facts = moved.facts.unwrap_or_default();
     let lost = match (moved.drained, moved.ended) {
         (Drained::Lost(lost), _) | (_, Ended::Lost(lost)) => Some(lost),
         _ => None,
     };
-    let unasked = unasked(&work.job, &tally, moved.arrived);
     EndReport {
         paused: work.paused.as_secs_f64(),
         latency: work.latency,

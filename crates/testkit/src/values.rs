@@ -38,6 +38,19 @@ impl Values {
         }
     }
 
+    /// In each direction something was sent, and some of it arrived: netserver goes on by itself
+    /// when the time of a connection for each direction is over.
+    #[track_caller]
+    pub fn moved_both_ways(&self) {
+        for (sent, received) in [
+            ("LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD"),
+            ("REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD"),
+        ] {
+            let (sent, received) = (self.count(sent), self.count(received));
+            assert!(received > 0 && received <= sent, "{self:?}");
+        }
+    }
+
     /// netserver's count of bytes sent is -1, or at least what netperf received. It has no
     /// count if it has no result at all, which a loaded machine may cause.
     #[track_caller]

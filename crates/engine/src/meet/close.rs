@@ -45,8 +45,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         self.stop.over(ended);
         let is_bulk = !self.work.job.counts_transactions();
         let held_back = finish::held_back(data.as_fd()).filter(|_| is_bulk);
-        let arrived = tcp::detail(data.as_fd()).ok();
-        let arrived = arrived.and_then(|detail| detail.bytes_received);
+        let detail = tcp::detail(data.as_fd()).unwrap_or_default();
         // TCP has its facts after the end, other transports only before.
         let ((drained, rest), facts) = if parting == Parting::HalfClose {
             let drained = self.end_connection(&data, ended, parting);
@@ -62,7 +61,8 @@ impl<N: Role> OneFlow<'_, '_, N> {
             drained,
             rest,
             held_back,
-            arrived,
+            arrived: detail.bytes_received,
+            acknowledged: detail.bytes_acked,
             end_mark: marks
                 .then(|| dccp::DccpEndpoint(data).part().mark())
                 .flatten(),

@@ -94,6 +94,8 @@ pub(crate) struct Moved {
     pub(crate) held_back: Option<Duration>,
     /// Bytes that TCP had received at the end of the loop.
     pub(crate) arrived: Option<u64>,
+    /// Bytes that the other end of a connection had acknowledged then.
+    pub(crate) acknowledged: Option<u64>,
     pub(crate) end_mark: Option<EndMark>,
     /// Time at the end that does not count: netserver only waited, or what arrived is not
     /// counted.
@@ -110,6 +112,7 @@ impl Moved {
             rest: Duration::ZERO,
             held_back: None,
             arrived: None,
+            acknowledged: None,
             end_mark: None,
             idle: Duration::ZERO,
         }
@@ -179,12 +182,13 @@ pub(crate) fn run<N: Role>(
 /// Time for netserver's results to follow the refusal of a datagram.
 const RESULTS_FOLLOW: Duration = Duration::from_millis(500);
 
-/// Whether netserver refuses a datagram because it has the whole amount, and its results wait:
-/// some datagrams came to it twice.
+/// Whether netserver refuses a datagram because it has the whole amount, or a connection because its
+/// time is over, and its results wait: some datagrams came to it twice, or this program was stopped
+/// for seconds.
 fn has_had_enough(job: &EndJob, error: &EngineError, control: Option<BorrowedFd<'_>>) -> bool {
     let has_amount = matches!(job.limit, LimitPlan::Units(_) | LimitPlan::Messages(_));
     let is_refused = error.error.kind() == io::ErrorKind::ConnectionRefused;
-    let may_be = job.is_netperf() && has_amount && is_refused && !job.connects;
+    let may_be = job.is_netperf() && (has_amount || job.connects) && is_refused;
     may_be
         && control.is_some_and(|control| {
             ready(control, Interest::Read, RESULTS_FOLLOW).unwrap_or(false)

@@ -324,8 +324,8 @@ fn with_fault(
     }
 }
 
-/// Seconds by which a late message is late.
-const LATE: [u32; 3] = [1, 6, 20];
+/// Seconds by which a late message is late: netserver waits longer for its data connection.
+const LATE: [u32; 3] = [2, 12, 12];
 
 /// A peer that breaks a message of the control connection, in some cases without a signal. The
 /// server then listens at the next port.
@@ -335,20 +335,22 @@ fn with_peer(
     pairing: Pairing,
     server: SimProcess,
 ) -> (SimProcess, Option<SimProcess>) {
-    let drawn = dice.below(6) == 0;
+    let drawn = dice.below(4) == 0;
     // An original client is not judged, and iperf 2 has no control connection.
     let is_judged = pairing != Pairing::OurServer && tool != Tool::Iperf2;
     if !drawn || !is_judged || server.signal.is_some() {
         return (server, None);
     }
-    let (port, size, words, most) = match tool {
+    let (port, size, words, numbers) = match tool {
         // Data comes from the client's host, and control messages from the peer on this one.
-        Tool::Netperf if pairing == Pairing::Ours => (12865, 656, "--data-peers any", 4),
-        Tool::Netperf => (12865, 656, "", 2),
-        Tool::Iperf3 | Tool::Iperf2 => (5201, 0, "", 6),
+        Tool::Netperf if pairing == Pairing::Ours => (12865, 656, "--data-peers any", [1, 2, 2, 3]),
+        Tool::Netperf => (12865, 656, "", [1, 2, 2, 2]),
+        Tool::Iperf3 | Tool::Iperf2 => (5201, 0, "", [1, 2, 3, 5]),
     };
     let fault = dice.one_of(&[
         "stall",
+        "late",
+        "late",
         "late",
         "half-close",
         "reset",
@@ -358,7 +360,7 @@ fn with_peer(
         "twice",
     ]);
     let towards = dice.one_of(&["client", "client", "server"]);
-    let number = 1 + dice.below(most);
+    let number = dice.one_of(&numbers);
     let late = dice.one_of(&LATE);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts/faulty_peer.py");
     let peer = SimProcess::new(
@@ -401,4 +403,26 @@ fn programs(tool: Tool, pairing: Pairing, ours: &Programs, test: &str) -> (SimPr
         Pairing::OurServer => (own_server, stock(client_name)),
     };
     (SimProcess::new(&server, words), client)
+}
+
+#[test]
+fn every_fault_of_a_peer_is_drawn() {
+    let programs = netperf_testkit::ours!();
+    let cases: Vec<Case> = (1..600).map(|seed| Case::draw(seed, &programs)).collect();
+    let peers = || cases.iter().filter_map(|case| case.peer.as_ref());
+    for fault in [
+        "stall",
+        "late",
+        "half-close",
+        "reset",
+        "dribble",
+        "garbage",
+        "short",
+        "twice",
+    ] {
+        let drawn = peers()
+            .filter(|peer| peer.words.iter().any(|word| word == fault))
+            .count();
+        assert!(drawn > 0, "{fault} in none of {}", peers().count());
+    }
 }

@@ -109,7 +109,7 @@ fn status(case: &Case, client: &SimFinished) -> Option<String> {
         return None;
     }
     // An option of ours alone has no original; a loss-free link excuses nothing.
-    if case.link.loss == 0.0 {
+    if case.link.loss == 0.0 || case.peer.is_some() {
         return Some(failed);
     }
     let original = case.of_originals()?.run();

@@ -324,8 +324,10 @@ fn with_fault(
     }
 }
 
-/// Seconds by which a late message is late: netserver waits longer for its data connection.
+/// Seconds by which a late message is late.
 const LATE: [u32; 3] = [2, 12, 12];
+/// The same of the first: the time of a stock netserver has begun.
+const LATE_FIRST: u32 = 2;
 
 /// A peer that breaks a message of the control connection, in some cases without a signal. The
 /// server then listens at the next port.
@@ -362,6 +364,7 @@ fn with_peer(
     let towards = dice.one_of(&["client", "client", "server"]);
     let number = dice.one_of(&numbers);
     let late = dice.one_of(&LATE);
+    let late = if number == 1 { LATE_FIRST } else { late };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts/faulty_peer.py");
     let peer = SimProcess::new(
         Path::new("/usr/bin/python3"),

@@ -15,13 +15,14 @@ use netperf_model::{EndPlan, EndSetup, IoCounts, Quality, Tally};
 use netperf_os::{alarm, tcp};
 use netperf_transport::Endpoint;
 
+use crate::alarm_stop::AlarmStop;
 use crate::due::hooks::{Hooks, PlannedHooks};
 use crate::finish::{LossWatch, drain_within};
 use crate::limit::RunLimit;
 use crate::live::Counts;
 use crate::record::{NoRecorder, Recorder};
 use crate::ring::Ring;
-use crate::stop::{AlarmStop, Ended, Lost, Phase, Stop, control_end, is_gone};
+use crate::stop::{Ended, Lost, Phase, Stop, control_end, is_gone};
 use crate::workload::{LoopContext, stream};
 
 /// Time limits of a receiver that waits for the end.

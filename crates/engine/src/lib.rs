@@ -14,6 +14,7 @@
     )
 )]
 
+pub mod alarm_stop;
 mod arrivals;
 mod data_ports;
 #[cfg(any(feature = "flows", feature = "paths"))]
@@ -34,6 +35,7 @@ pub mod flows;
 pub mod limit;
 pub mod live;
 mod meet;
+mod moved;
 mod path;
 mod quiet;
 pub mod record;

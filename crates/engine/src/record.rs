@@ -6,7 +6,7 @@ use netperf_measure::fine::{FineClock, Reading};
 use netperf_measure::latency::{HistogramView, Recording};
 use netperf_model::Latency;
 
-use crate::timing::GRACE;
+use crate::stop::GRACE;
 
 /// Does what takes a while before a run whose times are to be kept.
 pub(crate) fn prepare(latency: bool) {

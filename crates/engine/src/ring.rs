@@ -7,8 +7,6 @@ use std::path::Path;
 use netperf_model::plan::TouchPlan;
 use netperf_os::memory;
 
-use crate::due::hooks::touch;
-
 /// Default contents, repeated from buffer to buffer.
 const PATTERN: &[u8; 8] = b"netperf\0";
 
@@ -229,6 +227,21 @@ fn to_usize(value: u32) -> usize {
 
 fn invalid(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
+}
+
+/// Writes the first bytes of a buffer and reads the next ones, so that the CPU's cache has
+/// them, dirty or clean, when the kernel takes the buffer.
+pub(crate) fn touch(plan: TouchPlan, buffer: &mut [u8]) {
+    let dirty = usize::try_from(plan.dirty).unwrap_or(0).min(buffer.len());
+    let (dirtied, rest) = buffer.split_at_mut(dirty);
+    for byte in dirtied {
+        *byte = byte.wrapping_add(1);
+    }
+    let clean = usize::try_from(plan.clean).unwrap_or(0).min(rest.len());
+    let sum = rest[..clean]
+        .iter()
+        .fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+    std::hint::black_box(sum);
 }
 
 #[cfg(test)]

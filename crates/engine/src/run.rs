@@ -16,6 +16,7 @@ use netperf_transport::one_port;
 use netperf_transport::place::{self, Placed};
 use netperf_transport::socket;
 
+use crate::alarm_stop::AlarmStop;
 use crate::arrivals;
 use crate::end;
 use crate::error::{EngineError, Operation};
@@ -23,11 +24,12 @@ use crate::feedback::FeedbackWatch;
 use crate::finish::Drained;
 use crate::flows;
 use crate::live::Live;
-use crate::meet::{self, Moved, Work};
+use crate::meet::{self, Work};
+use crate::moved::Moved;
 use crate::report::EndReport;
 use crate::role::{Client, Role, Server};
 use crate::series::{self, Watched};
-use crate::stop::{AlarmStop, Ended, control_has_ended};
+use crate::stop::{Ended, control_has_ended};
 use crate::timing;
 use sockets::{announce, open};
 

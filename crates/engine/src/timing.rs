@@ -7,15 +7,14 @@ use netperf_model::{EndJob, Ending, TransportId};
 use netperf_os::alarm::{self, Schedule};
 use netperf_os::{SockRef, tcp};
 
+use crate::alarm_stop::AlarmStop;
 use crate::arrivals;
 use crate::early;
 use crate::feedback;
 use crate::finish;
-use crate::meet::Moved;
-use crate::stop::{AlarmStop, Ended};
+use crate::moved::Moved;
+use crate::stop::{Ended, GRACE};
 
-/// Grace period for operations in flight at netperf.
-pub(crate) const GRACE: Duration = Duration::from_millis(500);
 /// Time that netserver waits for netperf's end of the run past the test's length.
 pub const PAD: Duration = Duration::from_secs(4);
 /// Silence after the time is over that ends a run in which netperf sends no end.

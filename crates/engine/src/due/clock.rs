@@ -9,7 +9,21 @@ use netperf_model::IoMethod;
 use netperf_os::events::{Epoll, Events, Watch};
 use netperf_os::{alarm, wait};
 
-use crate::workload::open::Ticker;
+/// The clock of the loop, and the wait between two looks at the socket.
+pub trait Ticker {
+    /// Nanoseconds since the beginning.
+    fn now(&mut self) -> u64;
+
+    /// Returns whether the alarm has rung since the last call.
+    fn rang(&mut self) -> bool;
+
+    /// Waits for data to receive, or with `space` for send space as well, until `until` at most. May
+    /// return early.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn wait(&mut self, now: u64, until: u64, space: bool) -> io::Result<()>;
+}
 
 /// The longest sleep, nanoseconds.
 const LONGEST: u64 = 100_000_000;

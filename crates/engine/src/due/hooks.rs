@@ -9,6 +9,7 @@ use netperf_model::{EndPlan, EndSetup, Paced, Quality, Tally};
 use netperf_transport::Endpoint;
 
 use crate::due::pacing::Pacing;
+use crate::ring::touch;
 use crate::sequence::Sequence;
 use crate::stop::{Ended, Stop};
 
@@ -200,21 +201,6 @@ impl Hooks for Option<PlannedHooks> {
     fn quality(&self, tally: &Tally, ended: Ended) -> Option<Quality> {
         self.as_ref()?.quality(tally, ended)
     }
-}
-
-/// Writes the first bytes of a buffer and reads the next ones, so that the CPU's cache has
-/// them, dirty or clean, when the kernel takes the buffer.
-pub(crate) fn touch(plan: TouchPlan, buffer: &mut [u8]) {
-    let dirty = usize::try_from(plan.dirty).unwrap_or(0).min(buffer.len());
-    let (dirtied, rest) = buffer.split_at_mut(dirty);
-    for byte in dirtied {
-        *byte = byte.wrapping_add(1);
-    }
-    let clean = usize::try_from(plan.clean).unwrap_or(0).min(rest.len());
-    let sum = rest[..clean]
-        .iter()
-        .fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
-    std::hint::black_box(sum);
 }
 
 #[cfg(test)]

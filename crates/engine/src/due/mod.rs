@@ -1,7 +1,7 @@
 //! When operations are due: pacing, rates and arrivals, and the account of what was due.
 
 mod arrivals;
-pub(crate) mod clock;
+pub mod clock;
 pub mod hooks;
 pub(crate) mod pacing;
 pub mod queue;

@@ -34,7 +34,7 @@ use super::{no_flows, to_usize};
 use crate::direction;
 use crate::early::{StopReceiver, StopReceiverSlot};
 use crate::error::{EngineError, Operation};
-use crate::meet::ConnectionFacts;
+use crate::moved::ConnectionFacts;
 use crate::path::{self, DataPath, PathClass};
 use crate::role::Role;
 use crate::run::Targets;

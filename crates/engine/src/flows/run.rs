@@ -33,7 +33,8 @@ use crate::role::Role;
 use crate::run::{SecondSocket, Targets, TestEnd};
 use crate::series::{self, Watched};
 use crate::stop::Ended;
-use crate::timing::{self, GRACE, IDLE, PAD, patience};
+use crate::stop::GRACE;
+use crate::timing::{self, IDLE, PAD, patience};
 
 /// Runs all flows of an end.
 pub(crate) fn run<N: Role>(

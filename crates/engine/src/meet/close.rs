@@ -8,8 +8,9 @@ use netperf_os::{Socket, tcp};
 use netperf_transport::meeting::{Parting, Parts as _};
 use netperf_transport::{Endpoint, dccp, socket};
 
-use super::{ConnectionFacts, Moved, OneFlow};
+use super::OneFlow;
 use crate::finish::{self, Drained};
+use crate::moved::{ConnectionFacts, Moved};
 use crate::role::Role;
 use crate::stop::Ended;
 

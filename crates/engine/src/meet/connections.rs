@@ -12,12 +12,14 @@ use netperf_transport::meeting::{Connects, GiveUp, Met, OnSocket, Parting};
 use netperf_transport::one_port;
 use netperf_transport::socket::{self, SocketFacts};
 
-use super::{ConnectionFacts, Moved, OneFlow, accept, gate};
+use super::{OneFlow, accept, gate};
+use crate::alarm_stop::AlarmStop;
 use crate::error::{EngineError, Operation};
+use crate::moved::{ConnectionFacts, Moved};
 use crate::quiet::ActivityWatch;
 use crate::role::Role;
 use crate::run::placed;
-use crate::stop::{AlarmStop, Ended, Phase, Stop};
+use crate::stop::{Ended, Phase, Stop};
 use crate::timing::IDLE;
 use crate::workload;
 use crate::workload::connect::{self, Exchange, NextConnection};

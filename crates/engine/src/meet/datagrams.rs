@@ -7,9 +7,10 @@ use netperf_model::Ending;
 use netperf_transport::meeting::{Parted, Parts};
 use netperf_transport::{Endpoint, Received, Sent};
 
-use super::{Moved, OneFlow, blame, loops, needed};
+use super::{OneFlow, blame, loops, needed};
 use crate::due::hooks::Hooks;
 use crate::error::EngineError;
+use crate::moved::Moved;
 use crate::role::Role;
 use crate::stop::Ended;
 

@@ -12,16 +12,18 @@ use netperf_transport::meeting::{Addresses, Connects, OnSocket, Parts as _};
 use netperf_transport::open::{self, OpenStep, Opened, PairVisitor, PathDirection};
 use netperf_transport::udp::{Aimed, ToPeer, Udp};
 
-use super::{Moved, OneFlow, Work, needed};
+use super::{OneFlow, Work, needed};
 use crate::direction::{self, LOOK};
 use crate::duplex::{self, BothEnded, Failed, Inward, Patience};
 use crate::error::{EngineError, Operation};
 use crate::finish::{self, AT_MOST, Drained};
 use crate::limit::RunLimit;
+use crate::moved::Moved;
 use crate::path::PathClass;
 use crate::role::Role;
+use crate::stop::GRACE;
 use crate::stop::{Ended, Phase, Stop};
-use crate::timing::{GRACE, PAD, patience};
+use crate::timing::{PAD, patience};
 use crate::workload;
 
 impl<N: Role> OneFlow<'_, '_, N> {

@@ -10,11 +10,12 @@ use std::io;
 use netperf_model::Tally;
 use netperf_transport::Endpoint;
 
+use crate::alarm_stop::AlarmStop;
 use crate::due::hooks::{NoHooks, PlannedHooks};
 use crate::limit::RunLimit;
 use crate::record::{LatencyRecorder, NoRecorder};
 use crate::ring::Ring;
-use crate::stop::{AlarmStop, Ended};
+use crate::stop::Ended;
 use crate::workload::{LoopContext, rr, stream};
 
 /// Parts of a loop that do not depend on the endpoint.

@@ -22,32 +22,29 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::{
     EndJob, EndSetup, IoCounts, Latency, Limit as LimitPlan, Paced, Quality, Stamps, Tally,
-    TransportId,
 };
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{SockAddr, Socket, alarm};
-use netperf_transport::meeting::{
-    AcceptFilter, Addresses, Connects, EndMark, Met, OnSocket, Parts as _,
-};
+use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, Met, OnSocket, Parts as _};
 use netperf_transport::one_port::Passed;
 use netperf_transport::registry::{self, Asked, Visitor};
-use netperf_transport::socket::SocketFacts;
 use netperf_transport::udp::{Aimed, Udp};
 use netperf_transport::{Endpoint, place, socket};
 
 use self::loops::FlowContext;
+use crate::alarm_stop::AlarmStop;
 use crate::due::hooks::{Hooks, PlannedHooks};
 use crate::due::queue::DueQueue;
 use crate::early::StopReceiver;
 use crate::end::Rings;
 use crate::error::{EngineError, Operation};
-use crate::finish::Drained;
 use crate::limit::RunLimit;
+use crate::moved::{ConnectionFacts, Moved};
 use crate::path::{self, DataPath, PathClass};
 use crate::record::LatencyRecorder;
 use crate::ring::Ring;
 use crate::role::Role;
-use crate::stop::{AlarmStop, Ended, Stop, control_end, is_gone};
+use crate::stop::{Ended, Stop, control_end, is_gone};
 use crate::timing;
 use crate::workload;
 use crate::workload::connect::NextConnection;
@@ -78,61 +75,6 @@ pub(crate) struct Work {
     pub(crate) latency: Option<Latency>,
     /// Time spent waiting for a turn.
     pub(crate) paused: Duration,
-}
-
-/// State of the data connection when the loop was over, before the clock stopped.
-#[derive(Debug)]
-pub(crate) struct Moved {
-    pub(crate) ended: Ended,
-    pub(crate) facts: Option<SocketFacts>,
-    pub(crate) seen: ConnectionFacts,
-    /// End of the connection at netperf.
-    pub(crate) drained: Drained,
-    /// Time without progress while netperf waited for that end.
-    pub(crate) rest: Duration,
-    /// Time for which netserver had read nothing at the end of the loop, if it is long.
-    pub(crate) held_back: Option<Duration>,
-    /// Bytes that TCP had received at the end of the loop.
-    pub(crate) arrived: Option<u64>,
-    /// Bytes that the other end of a connection had acknowledged then.
-    pub(crate) acknowledged: Option<u64>,
-    pub(crate) end_mark: Option<EndMark>,
-    /// Time at the end that does not count: netserver only waited, or what arrived is not
-    /// counted.
-    pub(crate) idle: Duration,
-}
-
-impl Moved {
-    pub(crate) fn nothing(ended: Ended) -> Self {
-        Self {
-            ended,
-            facts: None,
-            seen: ConnectionFacts::default(),
-            drained: Drained::Closed,
-            rest: Duration::ZERO,
-            held_back: None,
-            arrived: None,
-            acknowledged: None,
-            end_mark: None,
-            idle: Duration::ZERO,
-        }
-    }
-}
-
-/// Properties of a connection that are read while it is open.
-#[derive(Debug, Default)]
-pub(crate) struct ConnectionFacts {
-    pub(crate) segment_size: Option<u32>,
-    pub(crate) cipher: Option<String>,
-}
-
-impl ConnectionFacts {
-    pub(crate) fn of(transport: TransportId, endpoint: &impl OnSocket) -> Self {
-        Self {
-            segment_size: socket::segment_size(transport, endpoint.fd()),
-            cipher: endpoint.cipher(),
-        }
-    }
 }
 
 /// Runs one flow with the loop that its job asks for.

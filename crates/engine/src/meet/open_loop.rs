@@ -7,9 +7,10 @@ use netperf_os::io::set_nonblocking;
 use netperf_transport::Endpoint;
 use netperf_transport::meeting::{OnSocket, Parts};
 
-use super::{Moved, OneFlow, blame, needed};
+use super::{OneFlow, blame, needed};
 use crate::due::clock::Polling;
 use crate::error::{EngineError, Operation};
+use crate::moved::Moved;
 use crate::role::Role;
 use crate::stop::Ended;
 use crate::workload::open;

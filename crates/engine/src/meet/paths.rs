@@ -8,9 +8,10 @@ use netperf_transport::open::{
 };
 use netperf_transport::udp::{Aimed, Udp};
 
-use super::{Moved, OneFlow};
+use super::OneFlow;
 use crate::early::StopReceiver;
 use crate::error::{EngineError, Operation};
+use crate::moved::Moved;
 use crate::path::DataPath;
 use crate::role::Role;
 use crate::stop::Ended;

@@ -12,6 +12,7 @@ use netperf_model::Tally;
 use netperf_transport::{Endpoint, Received, Sent};
 
 use super::LoopContext;
+use crate::due::clock::Ticker;
 use crate::due::hooks::Hooks;
 use crate::due::queue::{AGAIN, DueQueue};
 use crate::record::Recorder;
@@ -20,22 +21,6 @@ use crate::stop::{Ended, Phase, Stop};
 
 /// The only flow, and the only arrivals, of the queue.
 const ONLY: usize = 0;
-
-/// The clock of the loop, and the wait between two looks at the socket.
-pub trait Ticker {
-    /// Nanoseconds since the beginning.
-    fn now(&mut self) -> u64;
-
-    /// Returns whether the alarm has rung since the last call.
-    fn rang(&mut self) -> bool;
-
-    /// Waits for data to receive, or with `space` for send space as well, until `until` at most. May
-    /// return early.
-    ///
-    /// # Errors
-    /// Whatever the system reports.
-    fn wait(&mut self, now: u64, until: u64, space: bool) -> io::Result<()>;
-}
 
 /// Result of a look at one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

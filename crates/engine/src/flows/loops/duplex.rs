@@ -17,7 +17,7 @@ use crate::flows::shared::RunStage;
 use crate::flows::worker::{WorkerRecorder, WorkerState};
 use crate::ring::Ring;
 use crate::stop::Ended;
-use crate::timing::GRACE;
+use crate::stop::GRACE;
 
 /// Interval between end marks that may be lost.
 const AGAIN: Duration = Duration::from_millis(50);

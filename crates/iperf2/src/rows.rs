@@ -1,9 +1,13 @@
 //! Lines and numbers in the format of iperf 2.1.8 (docs/spec/iperf2.md, output).
 
+mod choice;
+mod connections;
 mod counts;
+mod directions;
 pub mod enhanced;
 mod heads;
 mod reports;
+mod sums;
 mod units;
 
 use std::net::IpAddr;
@@ -11,9 +15,13 @@ use std::time::Duration;
 
 use netperf_model::figures::count;
 
+pub use self::choice::PrintedTitles;
+pub use self::connections::{ConnectionLine, FirstWindow};
 pub use self::counts::MovedCounts;
+pub use self::directions::{DirectionKind, DirectionRow, sent_line};
 pub use self::heads::{ConnectingHead, ListeningHead};
 pub use self::reports::ReportRow;
+pub use self::sums::{SumKind, SumRow, pair_row};
 pub use self::units::{figures_of, is_one_host};
 
 /// Unit of the figures.
@@ -194,29 +202,41 @@ pub fn shown_address(address: IpAddr, hides: bool) -> String {
     }
 }
 
+/// Jitter and loss of datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatagramQuality {
+    /// Jitter, microseconds.
+    pub jitter: u64,
+    /// Datagrams that were lost.
+    pub lost: u64,
+    /// Datagrams.
+    pub datagrams: u64,
+    /// Datagrams that came out of order.
+    pub late: u64,
+}
+
 /// A row of comma-separated values.
 #[derive(Clone, Copy, Debug)]
-pub struct CsvRow<'a> {
+struct CsvRow<'a> {
     /// Time of day: `YYYYMMDDHHMMSS`.
-    pub stamp: &'a str,
+    stamp: &'a str,
     /// Address and port of the client.
-    pub near: (&'a str, u16),
+    near: (&'a str, u16),
     /// Address and port of the server.
-    pub far: (&'a str, u16),
+    far: (&'a str, u16),
     /// Number of the stream.
-    pub number: u32,
+    number: u32,
     /// Begin and end.
-    pub times: (Duration, Duration),
+    times: (Duration, Duration),
     /// Bytes.
-    pub bytes: u64,
-    /// Of datagrams: jitter in microseconds, lost, total, out of order.
-    pub quality: Option<[u64; 4]>,
+    bytes: u64,
+    /// Jitter and loss of datagrams.
+    quality: Option<DatagramQuality>,
 }
 
 impl CsvRow<'_> {
     /// The text, with its newline.
-    #[must_use]
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         let (from, to) = self.times;
         let rate = per_second(self.bytes, to.saturating_sub(from)) * 8.0;
         let mut row = format!(
@@ -231,13 +251,14 @@ impl CsvRow<'_> {
             to.as_secs_f64(),
             self.bytes,
         );
-        if let Some([jitter, lost, total, late]) = self.quality {
+        if let Some(quality) = self.quality {
+            let (lost, total, late) = (quality.lost, quality.datagrams, quality.late);
             let percent = if total > 0 {
                 100.0 * count(lost) / count(total)
             } else {
                 0.0
             };
-            let jitter = count(jitter) / 1000.0;
+            let jitter = count(quality.jitter) / 1000.0;
             row.push_str(&format!(",{jitter:.3},{lost},{total},{percent:.3},{late}"));
         }
         row.push('\n');

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use netperf_engine::iperf2::{ReadSizes, TransferCounts, epoch_micros};
 use netperf_iperf2::messages::WireTime;
+use netperf_iperf2::options::Iperf2Args;
+use netperf_iperf2::rows::FirstWindow;
 use netperf_iperf2::rows::enhanced::SenderState;
 use netperf_measure::clock;
 use netperf_os::io::send;
@@ -62,10 +64,13 @@ fn window(info: &tcp::TcpInfo) -> u64 {
     u64::from(info.snd_cwnd) * u64::from(info.snd_mss) / 1024
 }
 
-/// What the line of a connection tells of its window, segments and round trip.
-pub fn first_window(info: &tcp::TcpInfo) -> String {
-    let (window, segment, time) = (window(info), info.snd_mss, info.rtt);
-    format!(" (icwnd/mss/irtt={window}/{segment}/{time})")
+/// What the line of a connection shows of its window, segments and round trip.
+pub fn first_window(info: &tcp::TcpInfo) -> FirstWindow {
+    FirstWindow {
+        window: window(info),
+        segment: info.snd_mss,
+        trip: info.rtt,
+    }
 }
 
 /// State of a connection over which data is sent, and how many segments were sent again.
@@ -98,6 +103,15 @@ pub fn stamp(enhanced: bool) -> String {
         digits.push_str(&format!(".{:03}", now.subsec_millis()));
     }
     digits
+}
+
+/// The time of day of rows, which only comma-separated values have.
+pub fn row_stamp(args: &Iperf2Args) -> String {
+    if args.csv {
+        stamp(args.enhanced)
+    } else {
+        String::new()
+    }
 }
 
 /// Sends all bytes.

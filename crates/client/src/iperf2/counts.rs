@@ -1,10 +1,9 @@
-//! Counts of what a client sends, and the columns that `-e` shows of them.
+//! Counts of what a client sends, and the state of its connections.
 
 use std::os::fd::AsFd as _;
-use std::time::Duration;
 
 use netperf_iperf2::rows::MovedCounts;
-use netperf_iperf2::rows::enhanced;
+use netperf_iperf2::rows::enhanced::SenderState;
 use netperf_program::iperf2::{moved, sender_state};
 
 use crate::iperf2::session::Iperf2Stream;
@@ -18,21 +17,7 @@ pub(super) fn sent(stream: &Iperf2Stream) -> MovedCounts {
     }
 }
 
-/// The columns of what a stream sends.
-pub(super) fn sent_columns(
-    counts: &MovedCounts,
-    stream: &Iperf2Stream,
-    time: Duration,
-    udp: bool,
-) -> String {
-    if udp {
-        return enhanced::sent_datagrams(counts.calls, counts.calls, time);
-    }
-    let state = sender_state(stream.socket.as_fd()).map(|(state, _)| state);
-    enhanced::sent(
-        counts.calls,
-        counts.retransmits,
-        state,
-        (counts.bytes, time),
-    )
+/// The state of the connection of a stream.
+pub(super) fn state(stream: &Iperf2Stream) -> Option<SenderState> {
+    sender_state(stream.socket.as_fd()).map(|(state, _)| state)
 }

@@ -3,8 +3,7 @@
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::time::Duration;
 
-use netperf_iperf2::rows::id;
-use netperf_iperf2::rows::{ConnectingHead, ListeningHead};
+use netperf_iperf2::rows::{ConnectingHead, ConnectionLine, ListeningHead, figures_of, id};
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_os::Socket;
 use netperf_os::sockopt::{self, IntOption};
@@ -23,7 +22,7 @@ impl ClientRows {
     pub(crate) fn head(&mut self, client: Option<&Iperf2Client>, host: &str) {
         let plan = &self.args.plan;
         let first = client.and_then(|client| client.streams.first());
-        if !self.leaves_out('S') {
+        if self.args.shows_heads() {
             if let Some(socket) = client.and_then(Iperf2Client::back_socket) {
                 self.back_head(socket);
             }
@@ -59,7 +58,7 @@ impl ClientRows {
 
     /// Lines of the connections.
     pub(crate) fn connections(&self, client: &Iperf2Client) {
-        if !self.leaves_out('C') && !self.args.sum_only {
+        if self.args.shows_connections() {
             for stream in &client.streams {
                 self.connection(stream);
             }
@@ -99,22 +98,16 @@ impl ClientRows {
     }
 
     fn back_line(&self, number: u32, stream: &BackStream) {
-        if self.leaves_out('C') || self.args.sum_only {
+        if !self.args.shows_connections() {
             return;
         }
-        let mut notes = String::new();
-        if self.args.enhanced {
-            let (descriptor, date) = (stream.descriptor, day_and_time());
-            notes = format!(" (sock={descriptor}) on {date} (UTC)");
-        }
-        out(&format!(
-            "{} local {} port {} connected with {} port {}{notes}\n",
-            id(number, false),
-            self.shown(stream.local),
-            stream.local.port(),
-            self.shown(stream.remote),
-            stream.remote.port(),
-        ));
+        let is_enhanced = self.args.enhanced;
+        let line = ConnectionLine {
+            descriptor: is_enhanced.then_some(stream.descriptor),
+            date: is_enhanced.then(day_and_time),
+            ..ConnectionLine::new(id(number, false), (stream.local, stream.remote))
+        };
+        out(&line.text(&self.args));
     }
 
     /// The line of the socket buffer.
@@ -128,7 +121,7 @@ impl ClientRows {
         } else {
             "TCP window size"
         };
-        self.figures.window(kind, size, requested)
+        figures_of(self.args.unit).window(kind, size, requested)
     }
 
     /// Further lines of the head.
@@ -136,7 +129,7 @@ impl ClientRows {
         let mut lines = String::new();
         if let Some(rate) = self.args.plan.fq_rate {
             let second = Duration::from_secs(1);
-            let rate = self.figures.rate(rate / 8, second);
+            let rate = figures_of(self.args.unit).rate(rate / 8, second);
             let rate = rate.trim_end_matches("s/sec");
             lines.push_str(&format!("fair-queue socket pacing set to {rate}/s\n"));
         }
@@ -157,43 +150,25 @@ impl ClientRows {
 
     fn connection(&self, stream: &Iperf2Stream) {
         let plan = &self.args.plan;
-        let mut notes = String::new();
-        match plan.direction {
-            Iperf2Direction::Reverse => notes.push_str(" (reverse)"),
-            Iperf2Direction::FullDuplex => notes.push_str(" (full-duplex)"),
-            Iperf2Direction::Forward | Iperf2Direction::Dual | Iperf2Direction::Tradeoff => {}
-        }
-        let two_way = plan.direction == Iperf2Direction::FullDuplex;
-        if plan.no_udp_fin || (plan.udp && two_way) {
-            notes.push_str(" (no-udp-fin)");
-        }
-        if plan.trip_times {
-            notes.push_str(" (trip-times)");
-        }
-        if self.args.enhanced {
-            notes.push_str(&format!(" (sock={})", stream.socket.as_raw_fd()));
-        }
-        if let Some(tos) = plan.tos.filter(|tos| *tos > 0) {
-            notes.push_str(&format!(" (tos rx=0x{tos:x})"));
-        }
-        if let Some(tcp) = &stream.tcp {
-            notes.push_str(&first_window(tcp));
-        }
-        let connects_only = self.args.connections.is_some();
-        if !plan.udp && (self.args.enhanced || connects_only) {
-            let time = stream.connect_time.as_secs_f64() * 1e3;
-            notes.push_str(&format!(" (ct={time:.2} ms)"));
-        }
-        if self.args.enhanced || connects_only {
-            notes.push_str(&format!(" on {} (UTC)", day_and_time()));
-        }
-        out(&format!(
-            "{} local {} port {} connected with {} port {}{notes}\n",
-            id(stream.number, false),
-            self.shown(stream.local),
-            stream.local.port(),
-            self.shown(stream.remote),
-            stream.remote.port(),
-        ));
+        let is_two_way = plan.direction == Iperf2Direction::FullDuplex;
+        let (is_enhanced, connects_only) = (self.args.enhanced, self.args.connections.is_some());
+        let ends = (stream.local, stream.remote);
+        let line = ConnectionLine {
+            direction: match plan.direction {
+                Iperf2Direction::Reverse => " (reverse)",
+                Iperf2Direction::FullDuplex => " (full-duplex)",
+                Iperf2Direction::Forward | Iperf2Direction::Dual | Iperf2Direction::Tradeoff => "",
+            },
+            no_udp_fin: plan.no_udp_fin || (plan.udp && is_two_way),
+            trip_times: plan.trip_times,
+            descriptor: is_enhanced.then(|| stream.socket.as_raw_fd()),
+            tos: plan.tos.unwrap_or(0).into(),
+            first_window: stream.tcp.as_ref().map(first_window),
+            connect_time: (!plan.udp && (is_enhanced || connects_only))
+                .then_some(stream.connect_time),
+            date: (is_enhanced || connects_only).then(day_and_time),
+            ..ConnectionLine::new(id(stream.number, false), ends)
+        };
+        out(&line.text(&self.args));
     }
 }

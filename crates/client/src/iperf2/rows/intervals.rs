@@ -4,16 +4,15 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use netperf_engine::iperf2::Transfer;
-use netperf_iperf2::rows::MovedCounts;
-use netperf_iperf2::rows::{enhanced, id, late, loss, rest};
+use netperf_iperf2::rows::{DatagramQuality, DirectionKind, DirectionRow, MovedCounts, rest};
 use netperf_measure::clock::Moment;
+use netperf_model::iperf2::DelayMoments;
 use netperf_program::iperf2::ShownCounts;
-use netperf_program::output::out;
 
 use super::ClientRows;
 use super::ways::{ClientWay, WayMoved, WayOf};
-use crate::iperf2::counts::sent_columns;
-use crate::iperf2::session::{Iperf2Client, receives};
+use crate::iperf2::counts;
+use crate::iperf2::session::{Iperf2Client, Iperf2Stream, receives};
 
 impl ClientRows {
     /// The directions of the client's own streams begin.
@@ -121,71 +120,80 @@ impl ClientRows {
         let Some(stream) = client.streams.get(at) else {
             return;
         };
-        let (udp, new, (from, to)) = (self.args.plan.udp, &moved.counts, moved.times);
-        if self.args.csv {
-            // How many datagrams are lost is not known before the report.
-            let figures = udp.then_some([0, 0, new.calls, 0]);
-            let ends = (stream.local, stream.remote);
-            self.csv_row((stream.number, ends), (from, to), new.bytes, figures);
-            return;
-        }
-        if !self.shows_rows() {
-            return;
-        }
-        self.title(self.sent_titles());
-        let name = id(stream.number, false);
-        let mut row = self.figures.row(&name, from, to, new.bytes);
-        if self.args.enhanced {
-            let time = to.saturating_sub(from);
-            row.push_str(&sent_columns(new, stream, time, udp));
-        }
-        out(&format!("{row}\n"));
+        // How many datagrams are lost is not known before the report.
+        let quality = DatagramQuality {
+            jitter: 0,
+            lost: 0,
+            datagrams: moved.counts.calls,
+            late: 0,
+        };
+        self.stream_row(stream, (moved.times, &moved.counts), quality);
+    }
+
+    /// A row of what a stream sends; `quality` is that of comma-separated values.
+    pub(super) fn stream_row(
+        &mut self,
+        stream: &Iperf2Stream,
+        (times, counts): ((Duration, Duration), &MovedCounts),
+        quality: DatagramQuality,
+    ) {
+        let (udp, is_enhanced) = (self.args.plan.udp, self.args.enhanced);
+        self.row(&DirectionRow {
+            kind: if udp {
+                DirectionKind::SendsDatagrams
+            } else {
+                DirectionKind::Sends
+            },
+            number: stream.number,
+            is_marked: false,
+            ends: (stream.local, stream.remote),
+            is_enhanced,
+            has_one_clock: false,
+            times,
+            counts,
+            delays: &DelayMoments::default(),
+            quality: udp.then_some(quality),
+            state: (is_enhanced && !udp)
+                .then(|| counts::state(stream))
+                .flatten(),
+        });
     }
 
     /// A row of what a stream with this number receives, between these ends, that of its sender first.
     fn received_row(
         &mut self,
         (number, is_own, ends): (u32, bool, Option<(SocketAddr, SocketAddr)>),
-        counts: &ShownCounts,
+        shown: &ShownCounts,
         moved: &WayMoved,
     ) {
-        let (udp, new, (from, to)) = (self.args.plan.udp, &moved.counts, moved.times);
+        let (plan, counts) = (&self.args.plan, &moved.counts);
         let Some(ends) = ends else { return };
-        let jitter = counts.jitter();
-        if self.args.csv {
-            let figures = udp.then_some([jitter, new.lost, new.datagrams, new.late]);
-            self.csv_row((number, ends), (from, to), new.bytes, figures);
-            return;
-        }
-        if !self.shows_rows() {
-            return;
-        }
-        self.title(self.received_titles());
-        let name = id(number, is_own);
-        let mut row = self.figures.row(&name, from, to, new.bytes);
-        if udp {
-            let jitter = Duration::from_micros(jitter);
-            row.push_str(&loss(jitter, new.lost, new.datagrams));
-        }
-        if self.args.enhanced {
-            let amount = (new.bytes, to.saturating_sub(from));
-            let is_known = self.has_one_clock(ends.0, ends.1);
-            if udp {
-                let delays = enhanced::delays(&moved.delays, is_known, new.calls, amount);
-                row.push_str(&delays);
-            } else {
-                if self.args.plan.trip_times {
-                    row.push_str(&enhanced::bursts(&moved.delays, is_known, amount));
-                }
-                row.push_str(&enhanced::reads(&new.reads));
-            }
-        }
-        let late = late(&name, (from, to), new.late);
-        out(&format!("{row}\n{late}"));
+        self.row(&DirectionRow {
+            kind: match (plan.udp, plan.trip_times) {
+                (true, _) => DirectionKind::ReceivesDatagrams,
+                (false, true) => DirectionKind::ReceivesBlocks,
+                (false, false) => DirectionKind::Receives,
+            },
+            number,
+            is_marked: is_own,
+            ends,
+            is_enhanced: self.args.enhanced,
+            has_one_clock: self.has_one_clock(ends.0, ends.1),
+            times: moved.times,
+            counts,
+            delays: &moved.delays,
+            quality: plan.udp.then(|| DatagramQuality {
+                jitter: shown.jitter(),
+                lost: counts.lost,
+                datagrams: counts.datagrams,
+                late: counts.late,
+            }),
+            state: None,
+        });
     }
 }
 
 /// Number of the stream at a place.
-fn place(at: usize) -> u32 {
+pub(super) fn place(at: usize) -> u32 {
     u32::try_from(at + 1).unwrap_or(u32::MAX)
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use netperf_engine::iperf2::Transfer;
 use netperf_iperf2::messages::ServerReport;
-use netperf_iperf2::rows::{MovedCounts, ReportRow};
-use netperf_iperf2::rows::{enhanced, id};
+use netperf_iperf2::rows::{
+    DatagramQuality, MovedCounts, ReportRow, enhanced, figures_of, id, sent_line,
+};
 use netperf_model::iperf2::{DelayMoments, Iperf2Direction};
 use netperf_program::output::{err, out};
 
@@ -69,7 +70,7 @@ impl ClientRows {
         for stream in &client.streams {
             times.add(stream.connect_time.as_secs_f64() * 1e6);
         }
-        if self.shows_rows() {
+        if self.args.shows_rows() {
             out(&enhanced::connect_times(&times));
         }
     }
@@ -113,37 +114,25 @@ impl ClientRows {
             datagrams,
             ..counts::sent(stream)
         };
-        if self.args.csv {
-            let report = result.report.as_ref().filter(|_| plan.udp);
-            let figures = report.map_or([0, 0, datagrams - 1, 0], |report| {
-                [
-                    report.jitter.micros(),
-                    report.lost,
-                    report.datagrams,
-                    report.out_of_order,
-                ]
-            });
-            let (whole, ends) = (
-                (Duration::ZERO, sent.elapsed),
-                (stream.local, stream.remote),
-            );
-            let figures = plan.udp.then_some(figures);
-            self.csv_row((stream.number, ends), whole, bytes, figures);
-            return moved;
-        }
-        if !self.shows_rows() {
-            return moved;
-        }
+        let quality = match &result.report {
+            Some(report) => DatagramQuality {
+                jitter: report.jitter.micros(),
+                lost: report.lost,
+                datagrams: report.datagrams,
+                late: report.out_of_order,
+            },
+            None => DatagramQuality {
+                jitter: 0,
+                lost: 0,
+                datagrams: datagrams - 1,
+                late: 0,
+            },
+        };
         let udp = plan.udp;
-        self.title(self.sent_titles());
-        let name = id(stream.number, false);
-        let mut row = self.figures.row(&name, Duration::ZERO, sent.elapsed, bytes);
-        if self.args.enhanced {
-            row.push_str(&counts::sent_columns(&moved, stream, sent.elapsed, udp));
-        }
-        out(&format!("{row}\n"));
-        if udp {
-            out(&format!("{name} Sent {datagrams} datagrams\n"));
+        let whole = (Duration::ZERO, sent.elapsed);
+        self.stream_row(stream, (whole, &moved), quality);
+        if udp && self.args.shows_rows() {
+            out(&sent_line(&id(stream.number, false), datagrams));
         }
         moved
     }
@@ -189,11 +178,11 @@ impl ClientRows {
         report: &ServerReport,
         titles: &mut Option<&'static str>,
     ) {
-        if self.leaves_out('V') {
+        if self.args.leaves_out('V') {
             return;
         }
         let row = ReportRow {
-            figures: self.figures,
+            figures: figures_of(self.args.unit),
             report,
             is_known: self.has_one_clock(stream.local, stream.remote),
         };

@@ -2,23 +2,14 @@
 
 use std::time::Duration;
 
-use netperf_iperf2::rows::MovedCounts;
-use netperf_iperf2::rows::{
-    SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES, both_ways, datagrams_of_sum, enhanced, late,
-    lost_of_sum, rest,
-};
+use netperf_iperf2::rows::{MovedCounts, SumKind, SumRow, pair_row, rest, sent_line};
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_program::output::out;
 
 use super::ClientRows;
+use super::intervals::place;
 use super::ways::{ClientWay, WayOf};
 use crate::iperf2::session::Iperf2Client;
-
-/// Titles and columns of a sum.
-struct SumForm {
-    titles: &'static str,
-    columns: String,
-}
 
 /// A sum of several directions up to the last interval that it has a row of.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,9 +85,14 @@ impl ClientRows {
 
     /// The row of both directions of a stream (`-e`).
     fn both_ways(&mut self, at: usize, times: (Duration, Duration), all: &MovedCounts) {
-        if self.is_two_way() && self.args.enhanced && self.shows_rows() {
-            let form = self.form_of_both(times, all);
-            self.sum_row(&format!("[FD{}]", at + 1), times, all, form);
+        if self.is_two_way() && self.args.enhanced && self.args.shows_rows() {
+            out(&pair_row(
+                &self.args,
+                &mut self.titles,
+                place(at),
+                times,
+                all,
+            ));
         }
     }
 
@@ -105,11 +101,17 @@ impl ClientRows {
         &mut self,
         client: &Iperf2Client,
         times: (Duration, Duration),
-        all: &MovedCounts,
+        counts: &MovedCounts,
     ) {
         if self.has_sum(client) {
-            let form = self.form(times, all);
-            self.sum_row(&self.sum_id(client), times, all, form);
+            let kind = self.sum_kind();
+            let row = SumRow {
+                kind,
+                times,
+                counts,
+            };
+            let directions = self.directions(client);
+            out(&row.text(&self.args, &mut self.titles, directions));
         }
     }
 
@@ -117,8 +119,8 @@ impl ClientRows {
     pub(super) fn datagrams_of_all(&self, client: &Iperf2Client, all: &MovedCounts) {
         let plan = &self.args.plan;
         if self.has_sum(client) && plan.udp && plan.direction.client_sends() {
-            let (streams, datagrams) = (self.directions(client), all.datagrams);
-            out(&format!("[SUM-{streams}] Sent {datagrams} datagrams\n"));
+            let name = format!("[SUM-{}]", self.directions(client));
+            out(&sent_line(&name, all.datagrams));
         }
     }
 
@@ -127,83 +129,30 @@ impl ClientRows {
     fn has_sum(&self, client: &Iperf2Client) -> bool {
         let is_pair = self.is_two_way() && self.args.interval.is_none() && !self.args.enhanced;
         let is_sum = client.streams.len() > 1 || self.args.sum_only || is_pair;
-        is_sum && !self.leaves_out('D')
+        is_sum && self.args.shows_sums()
     }
 
-    fn sum_row(
-        &mut self,
-        name: &str,
-        (from, to): (Duration, Duration),
-        all: &MovedCounts,
-        form: SumForm,
-    ) {
-        self.title(form.titles);
-        let row = self.figures.row(name, from, to, all.bytes);
-        let late = late(name, (from, to), all.late);
-        out(&format!("{row}{}\n{late}", form.columns));
-    }
-
-    /// The form of a sum, by the directions of its streams.
-    fn form(&self, (from, to): (Duration, Duration), all: &MovedCounts) -> SumForm {
-        let (time, plan) = (to.saturating_sub(from), &self.args.plan);
-        let (sum_only, is_enhanced) = (self.args.sum_only, self.args.enhanced);
-        let either = |sum, plain| if sum_only { sum } else { plain };
-        let with = |titles, columns| SumForm { titles, columns };
-        let direction = match (plan.direction, self.is_second) {
-            (_, true) => Iperf2Direction::Reverse,
-            (Iperf2Direction::Tradeoff, false) => Iperf2Direction::Forward,
-            (direction, false) => direction,
+    /// What the sum shows, by the directions of its streams.
+    fn sum_kind(&self) -> SumKind {
+        let udp = self.args.plan.udp;
+        let direction = if self.is_second {
+            Iperf2Direction::Reverse
+        } else {
+            self.args.plan.direction
         };
-        match (direction, plan.udp) {
-            (Iperf2Direction::FullDuplex, _) if !sum_only => self.form_of_both((from, to), all),
-            (Iperf2Direction::Reverse, true) => {
-                let columns = datagrams_of_sum(Some(all.lost), all.datagrams, time);
-                match (sum_only, is_enhanced) {
-                    (true, _) => with(SUM_DATAGRAM_TITLES, columns),
-                    (false, true) => with(enhanced::SENT_DATAGRAM_TITLES, columns),
-                    (false, false) => with(TITLES, lost_of_sum(all.lost, all.datagrams)),
+        match direction {
+            Iperf2Direction::FullDuplex if self.args.sum_only => SumKind::Bytes,
+            Iperf2Direction::FullDuplex => SumKind::BothWays,
+            Iperf2Direction::Reverse if udp => SumKind::Datagrams { has_loss: true },
+            Iperf2Direction::Reverse => SumKind::Reads,
+            // Calls are those of the client.
+            Iperf2Direction::Forward | Iperf2Direction::Dual | Iperf2Direction::Tradeoff => {
+                if udp {
+                    SumKind::SentDatagrams
+                } else {
+                    SumKind::Sent
                 }
             }
-            (Iperf2Direction::Reverse, false) if is_enhanced => {
-                let titles = either(enhanced::SUM_READ_TITLES, enhanced::READ_TITLES);
-                with(titles, enhanced::reads(&all.reads))
-            }
-            // Calls are those of the client.
-            (Iperf2Direction::Forward | Iperf2Direction::Dual, true) if is_enhanced => {
-                let (sum, plain) = (
-                    enhanced::SUM_SENT_DATAGRAM_TITLES,
-                    enhanced::SENT_DATAGRAM_TITLES,
-                );
-                let columns = enhanced::sent_datagrams(all.calls, all.datagrams, time);
-                with(either(sum, plain), columns)
-            }
-            (Iperf2Direction::Forward | Iperf2Direction::Dual, false) if is_enhanced => {
-                let titles = either(enhanced::SUM_SENT_TITLES, enhanced::SENT_TITLES);
-                with(titles, enhanced::sent_by_all(all.calls, all.retransmits))
-            }
-            (
-                Iperf2Direction::Forward
-                | Iperf2Direction::Reverse
-                | Iperf2Direction::FullDuplex
-                | Iperf2Direction::Dual
-                | Iperf2Direction::Tradeoff,
-                _,
-            ) => with(either(SUM_TITLES, TITLES), String::new()),
-        }
-    }
-
-    /// The form of both directions.
-    fn form_of_both(&self, (from, to): (Duration, Duration), all: &MovedCounts) -> SumForm {
-        let time = to.saturating_sub(from);
-        let (titles, columns) = both_ways(self.args.plan.udp, all.datagrams, time);
-        SumForm { titles, columns }
-    }
-
-    fn sum_id(&self, client: &Iperf2Client) -> String {
-        if self.args.sum_only {
-            format!("[SUM-{}]", self.directions(client))
-        } else {
-            "[SUM]".to_owned()
         }
     }
 

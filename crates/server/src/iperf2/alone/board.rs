@@ -12,8 +12,7 @@ use std::time::Duration;
 use netperf_engine::iperf2::Transfer;
 use netperf_iperf2::options::Iperf2Args;
 use netperf_iperf2::rows::enhanced::SenderState;
-use netperf_iperf2::rows::{Iperf2Figures, id, rest, shown_address};
-use netperf_iperf2::rows::{MovedCounts, figures_of};
+use netperf_iperf2::rows::{DirectionKind, MovedCounts, PrintedTitles, id, rest, sent_line};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::iperf2::{BLOCK, DelayMoments};
 use netperf_os::Socket;
@@ -27,21 +26,6 @@ const LAST_TURN: u32 = u32::MAX;
 /// Largest buffer for reads that are counted by size, bytes.
 const MOST_READ: usize = 64 << 20;
 
-/// Load of a direction of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Carries {
-    /// Bytes of the client.
-    Bytes,
-    /// Bytes of the client in blocks with times.
-    Blocks,
-    /// Bytes of the server.
-    OwnBytes,
-    /// Datagrams of the client.
-    Datagrams,
-    /// Datagrams of the server.
-    OwnDatagrams,
-}
-
 /// A direction of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShownDirection {
@@ -51,7 +35,7 @@ pub(crate) struct ShownDirection {
     pub(crate) is_marked: bool,
     pub(crate) own: SocketAddr,
     pub(crate) client: SocketAddr,
-    pub(crate) carries: Carries,
+    pub(crate) kind: DirectionKind,
     /// It has further columns (`-e`, `--trip-times`).
     pub(crate) is_enhanced: bool,
     /// Both ends have one clock.
@@ -83,11 +67,10 @@ impl RunningDirection {
         let counted = self.counts.now();
         let state = self.sender_state();
         MovedCounts {
-            datagrams: match self.direction.carries {
-                Carries::OwnDatagrams => counted.calls,
-                Carries::Bytes | Carries::Blocks | Carries::OwnBytes | Carries::Datagrams => {
-                    counted.datagrams
-                }
+            datagrams: if self.direction.kind == DirectionKind::SendsDatagrams {
+                counted.calls
+            } else {
+                counted.datagrams
             },
             retransmits: state.map_or(0, |(_, retransmits)| retransmits),
             ..counted
@@ -131,8 +114,8 @@ struct BoardState {
     pairs: HashMap<u32, (u32, MovedCounts)>,
     /// Flows for which the server sends on one of its own, now or later.
     backs: u32,
-    /// Titles that were printed since no stream ran.
-    titles: Vec<&'static str>,
+    /// Those that were printed since no stream ran.
+    titles: PrintedTitles,
 }
 
 /// A connection whose stream has not begun.
@@ -152,7 +135,6 @@ impl Drop for AcceptedStream<'_> {
 #[derive(Debug)]
 pub(crate) struct Iperf2Board {
     args: Iperf2Args,
-    figures: Iperf2Figures,
     state: Mutex<BoardState>,
 }
 
@@ -160,7 +142,6 @@ impl Iperf2Board {
     pub(super) fn new(args: &Iperf2Args) -> Self {
         Self {
             args: args.clone(),
-            figures: figures_of(args.unit),
             state: Mutex::default(),
         }
     }
@@ -169,28 +150,9 @@ impl Iperf2Board {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn leaves_out(&self, letter: char) -> bool {
-        self.args.csv || self.args.left_out.contains(letter)
-    }
-
-    /// True if streams have rows of their own, other than lines of comma-separated values.
-    fn shows_rows(&self) -> bool {
-        !self.args.sum_only && !self.leaves_out('D')
-    }
-
     /// The options of the server.
     pub(crate) const fn args(&self) -> &Iperf2Args {
         &self.args
-    }
-
-    /// An address, perhaps with its last part only.
-    pub(super) fn address(&self, address: SocketAddr) -> String {
-        shown_address(address.ip(), self.args.hides_addresses)
-    }
-
-    /// The form of the head.
-    pub(super) const fn figures(&self) -> Iperf2Figures {
-        self.figures
     }
 
     /// A direction of a stream begins. `socket` is a connection over which the server sends.
@@ -220,20 +182,21 @@ impl Iperf2Board {
         group.running += 1;
         group.streams += u32::from(is_new);
         group.directions += 1;
-        group.has_datagrams |= direction.carries == Carries::Datagrams;
-        let carries = direction.carries;
-        group.is_two_way |= !is_new && carries == Carries::OwnDatagrams;
-        group.sends |= matches!(carries, Carries::OwnBytes | Carries::OwnDatagrams);
+        group.has_datagrams |= direction.kind == DirectionKind::ReceivesDatagrams;
+        group.is_two_way |= !is_new && direction.kind == DirectionKind::SendsDatagrams;
+        group.sends |= direction.kind.sends();
         counts
     }
 
     /// Counters of a direction.
     fn counts(&self, direction: &ShownDirection) -> ShownCounts {
-        match (direction.is_enhanced, direction.carries) {
-            (true, Carries::Bytes) => ShownCounts::sorting(self.largest_read()),
-            (true, Carries::Blocks) => ShownCounts::sorting(self.largest_read()).timing(),
-            (true, Carries::Datagrams) => ShownCounts::default().timing(),
-            (true, Carries::OwnBytes | Carries::OwnDatagrams) | (false, _) => {
+        match (direction.is_enhanced, direction.kind) {
+            (true, DirectionKind::Receives) => ShownCounts::sorting(self.largest_read()),
+            (true, DirectionKind::ReceivesBlocks) => {
+                ShownCounts::sorting(self.largest_read()).timing()
+            }
+            (true, DirectionKind::ReceivesDatagrams) => ShownCounts::default().timing(),
+            (true, DirectionKind::Sends | DirectionKind::SendsDatagrams) | (false, _) => {
                 ShownCounts::default()
             }
         }
@@ -258,7 +221,8 @@ impl Iperf2Board {
             bytes: transfer.map_or(0, |transfer| transfer.bytes),
             ..shown.counted()
         };
-        if let Some(transfer) = transfer.filter(|_| direction.carries == Carries::OwnDatagrams) {
+        if let Some(transfer) = transfer.filter(|_| direction.kind == DirectionKind::SendsDatagrams)
+        {
             all.datagrams = original_count(transfer);
         }
         if let Some(transfer) = transfer {
@@ -299,10 +263,10 @@ impl Iperf2Board {
         }
         let rest = rest(self.args.interval, group.turn, group.longest);
         if let Some(times) = rest.filter(|_| group.turn > 0 && !self.args.plan.udp) {
-            self.sum(state, &group, times, group.total.since(group.summed));
+            self.sum(state, &group, times, &group.total.since(group.summed));
         }
         let whole = (Duration::ZERO, group.longest);
-        self.sum(state, &group, whole, group.total);
+        self.sum(state, &group, whole, &group.total);
     }
 
     /// True if a group has a sum at its end. Both directions of one stream have none beside rows of
@@ -325,14 +289,12 @@ impl Iperf2Board {
         let whole = (Duration::ZERO, transfer.elapsed);
         let rest = rest(self.args.interval, shown.turn, transfer.elapsed);
         let delays = shown.counts.end_interval();
-        if let Some(times) = rest.filter(|_| direction.carries != Carries::OwnDatagrams) {
-            self.row(state, shown, times, (all.since(shown.before), delays));
+        if let Some(times) = rest.filter(|_| direction.kind != DirectionKind::SendsDatagrams) {
+            self.row(state, shown, times, (&all.since(shown.before), &delays));
         }
-        self.row(state, shown, whole, (all, shown.delays.plus(&delays)));
-        if direction.carries == Carries::OwnDatagrams && self.shows_rows() {
-            let sent = all.datagrams;
-            let name = id(direction.number, false);
-            out(&format!("{name} Sent {sent} datagrams\n"));
+        self.row(state, shown, whole, (&all, &shown.delays.plus(&delays)));
+        if direction.kind == DirectionKind::SendsDatagrams && self.args.shows_rows() {
+            out(&sent_line(&id(direction.number, false), all.datagrams));
         }
         self.both_ways(state, &direction, LAST_TURN, whole, all);
     }
@@ -356,11 +318,6 @@ impl Iperf2Board {
         } else {
             state.backs.saturating_sub(1)
         };
-    }
-
-    /// True if heads are printed.
-    pub(super) fn shows_settings(&self) -> bool {
-        !self.leaves_out('S')
     }
 
     /// When the next interval ends.
@@ -389,7 +346,7 @@ impl Iperf2Board {
             (shown.before, shown.turn) = (now, shown.turn + 1);
             shown.delays = shown.delays.plus(&delays);
             let times = (from, from + every);
-            self.row(&mut state, shown, times, (new, delays));
+            self.row(&mut state, shown, times, (&new, &delays));
             self.both_ways(&mut state, &shown.direction, shown.turn, times, new);
             let earlier = shown.is_new.unwrap_or_default();
             shown.is_new = Some(earlier.plus(new));
@@ -413,7 +370,7 @@ impl Iperf2Board {
             }
             let from = to.saturating_sub(every);
             let mut group = state.groups.remove(&address).unwrap_or_default();
-            self.sum(&mut state, &group, (from, to), total);
+            self.sum(&mut state, &group, (from, to), &total);
             (group.summed, group.turn) = (group.summed.plus(total), turn);
             state.groups.insert(address, group);
         }

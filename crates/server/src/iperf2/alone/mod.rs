@@ -89,7 +89,7 @@ pub fn serve(args: &Iperf2Args) -> ExitCode {
             Err(error) => return failed("cannot become a daemon", &error),
         }
     }
-    if board.shows_settings() {
+    if board.args().shows_heads() {
         head(args, &socket, &board);
     }
     // The time zone is read once, before the sandbox hides its file.

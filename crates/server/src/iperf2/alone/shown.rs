@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_engine::iperf2::{Transfer, TransferEnd};
 use netperf_iperf2::messages::{ClientHeader, ServerReport, UpperFlags};
-use netperf_iperf2::rows::{ConnectingHead, is_one_host};
+use netperf_iperf2::rows::{ConnectingHead, DirectionKind, figures_of, is_one_host};
 use netperf_iperf2::states::SendOrder;
 use netperf_iperf2::states::account::DatagramAccount;
 use netperf_iperf2::states::flow::{DatagramFlow, FlowSending};
@@ -17,7 +17,7 @@ use netperf_os::net::addresses;
 use netperf_program::iperf2::ShownCounts;
 use netperf_program::output::out;
 
-use super::board::{AcceptedStream, Carries, Iperf2Board, ShownDirection, StreamLine};
+use super::board::{AcceptedStream, Iperf2Board, ShownDirection, StreamLine};
 
 /// A connection of a client.
 pub(crate) struct ShownConnection<'a> {
@@ -80,30 +80,31 @@ impl ShownConnection<'_> {
         });
         self.number = Some(number);
         let mut counts = ConnectionCounts::default();
-        let direction = |number, is_marked, (own, client), carries| ShownDirection {
+        let direction = |number, is_marked, (own, client), kind| ShownDirection {
             number,
             is_marked,
             own,
             client,
-            carries,
+            kind,
             is_enhanced: self.board.is_enhanced(header),
             has_one_clock: has_one_clock(header, own, client),
             is_pair: receives && sends && back.is_none(),
         };
         if receives {
             let upper = header.map(ClientHeader::upper).unwrap_or_default();
-            let carries = if upper.contains(UpperFlags::TRIP_TIMES) {
-                Carries::Blocks
+            let kind = if upper.contains(UpperFlags::TRIP_TIMES) {
+                DirectionKind::ReceivesBlocks
             } else {
-                Carries::Bytes
+                DirectionKind::Receives
             };
-            let direction = direction(number, false, (own, client), carries);
+            let direction = direction(number, false, (own, client), kind);
             counts.received = self.board.begin(direction, None);
         }
         if sends {
             let sent = match back {
                 None => {
-                    let direction = direction(number, receives, (own, client), Carries::OwnBytes);
+                    let direction =
+                        direction(number, receives, (own, client), DirectionKind::Sends);
                     Some(self.board.begin(direction, Some(control)))
                 }
                 Some(back) => self.begin_back(back, header, &direction),
@@ -119,7 +120,7 @@ impl ShownConnection<'_> {
         &self,
         back: &Socket,
         header: Option<&ClientHeader>,
-        direction: &dyn Fn(u32, bool, (SocketAddr, SocketAddr), Carries) -> ShownDirection,
+        direction: &dyn Fn(u32, bool, (SocketAddr, SocketAddr), DirectionKind) -> ShownDirection,
     ) -> Option<Arc<ShownCounts>> {
         let (Some(own), Some(client)) = addresses(back) else {
             return None;
@@ -132,13 +133,13 @@ impl ShownConnection<'_> {
             header,
             socket: back,
         });
-        let direction = direction(number, true, (own, client), Carries::OwnBytes);
+        let direction = direction(number, true, (own, client), DirectionKind::Sends);
         Some(self.board.begin(direction, Some(back)))
     }
 
     /// The head of a connection back.
     fn head_of_back(&self, back: &Socket, header: Option<&ClientHeader>, client: SocketAddr) {
-        if !self.board.shows_settings() {
+        if !self.board.args().shows_heads() {
             return;
         }
         let block = header.map_or(0, |header| header.buffer_len);
@@ -147,7 +148,7 @@ impl ShownConnection<'_> {
         let size = u64::try_from(size).unwrap_or_default();
         let head = ConnectingHead {
             args: self.board.args(),
-            host: &self.board.address(client),
+            host: &self.board.args().shown(client),
             port: client.port(),
             streams: 1,
             process: std::process::id(),
@@ -155,7 +156,7 @@ impl ShownConnection<'_> {
             rate: None,
             tos: type_of_service(header),
             settings: "",
-            window: &self.board.figures().window("TCP window size", size, None),
+            window: &figures_of(self.board.args().unit).window("TCP window size", size, None),
         };
         out(&head.text());
     }
@@ -198,19 +199,19 @@ impl ShownFlow {
             header,
             socket,
         });
-        let direction = |is_marked, carries| ShownDirection {
+        let direction = |is_marked, kind| ShownDirection {
             number,
             is_marked,
             own,
             client,
-            carries,
+            kind,
             is_enhanced: board.is_enhanced(header),
             has_one_clock: has_one_clock(header, own, client),
             is_pair: receives && sends,
         };
         let begin = |direction| board.begin(direction, None);
-        let received = receives.then(|| begin(direction(false, Carries::Datagrams)));
-        let sent = sends.then(|| begin(direction(receives, Carries::OwnDatagrams)));
+        let received = receives.then(|| begin(direction(false, DirectionKind::ReceivesDatagrams)));
+        let sent = sends.then(|| begin(direction(receives, DirectionKind::SendsDatagrams)));
         let has_back = matches!(flow.sending, Some(FlowSending::Back(..)));
         if has_back {
             board.awaits_back(true);
@@ -273,12 +274,12 @@ impl ShownBack {
         let (Some(own), Some(client)) = addresses(socket) else {
             return None;
         };
-        if board.shows_settings() {
+        if board.args().shows_heads() {
             let size = socket.send_buffer_size().unwrap_or_default();
             let size = u64::try_from(size).unwrap_or_default();
             let head = ConnectingHead {
                 args: board.args(),
-                host: &board.address(client),
+                host: &board.args().shown(client),
                 port: client.port(),
                 streams: 1,
                 process: std::process::id(),
@@ -286,7 +287,7 @@ impl ShownBack {
                 rate: order.rate,
                 tos: type_of_service(header),
                 settings: "",
-                window: &board.figures().window("UDP buffer size", size, None),
+                window: &figures_of(board.args().unit).window("UDP buffer size", size, None),
             };
             out(&head.text());
         }
@@ -303,7 +304,7 @@ impl ShownBack {
             is_marked: true,
             own,
             client,
-            carries: Carries::OwnDatagrams,
+            kind: DirectionKind::SendsDatagrams,
             is_enhanced: board.is_enhanced(header),
             has_one_clock,
             is_pair: false,

@@ -4,8 +4,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 
 use netperf_iperf2::messages::{ClientHeader, ServerReport, UpperFlags};
-use netperf_iperf2::rows::ReportRow;
-use netperf_iperf2::rows::id;
+use netperf_iperf2::rows::{ConnectionLine, ReportRow, figures_of, id};
 use netperf_os::{Socket, tcp};
 use netperf_program::iperf2::{day_and_time, first_window};
 use netperf_program::output::out;
@@ -30,38 +29,24 @@ impl StreamLine<'_> {
             .is_some_and(|header| header.upper().contains(flag))
     }
 
-    /// Remarks of `-e`, and those in front of and behind them.
-    fn remarks(&self, is_enhanced: bool, udp: bool) -> String {
-        let mut notes = self.way.to_owned();
+    /// The line with this number.
+    fn shown(&self, number: u32, is_enhanced: bool, udp: bool) -> ConnectionLine<'_> {
         let is_forward = !self.has(UpperFlags::REVERSE) && !self.has(UpperFlags::FULL_DUPLEX);
-        if self.has(UpperFlags::NO_UDP_FIN) && is_forward {
-            notes.push_str(" (no-udp-fin)");
-        }
-        if self.has(UpperFlags::TRIP_TIMES) {
-            notes.push_str(" (trip-times)");
-        }
-        if is_enhanced {
-            notes.push_str(&format!(" (sock={})", self.socket.as_raw_fd()));
-        }
         let extension = self.header.and_then(|header| header.extension);
         let tos = extension.map_or(0, |extension| extension.tos);
-        if tos > 0 && !self.is_back {
-            notes.push_str(&format!(" (tos rx=0x{tos:x})"));
+        let state = (!udp).then(|| tcp::info(self.socket.as_fd()).ok());
+        ConnectionLine {
+            direction: self.way,
+            no_udp_fin: self.has(UpperFlags::NO_UDP_FIN) && is_forward,
+            trip_times: self.has(UpperFlags::TRIP_TIMES),
+            descriptor: is_enhanced.then(|| self.socket.as_raw_fd()),
+            tos: if self.is_back { 0 } else { tos },
+            peer: extension.map(|one| one.version).filter(|_| is_enhanced),
+            first_window: state.flatten().as_ref().map(first_window),
+            // The original has no date for what the server sends.
+            date: (is_enhanced && is_forward && !self.is_back).then(day_and_time),
+            ..ConnectionLine::new(id(number, self.is_back), self.ends)
         }
-        if let Some(version) = extension.map(|one| one.version).filter(|_| is_enhanced) {
-            notes.push_str(&format!(" (peer {version}{})", version.stage()));
-        }
-        let tcp = (!udp)
-            .then(|| tcp::info(self.socket.as_fd()).ok())
-            .flatten();
-        if let Some(tcp) = tcp {
-            notes.push_str(&first_window(&tcp));
-        }
-        // The original has no date for what the server sends.
-        if is_enhanced && is_forward && !self.is_back {
-            notes.push_str(&format!(" on {} (UTC)", day_and_time()));
-        }
-        notes
     }
 }
 
@@ -82,30 +67,22 @@ impl Iperf2Board {
         }
         state.next += 1;
         let number = state.next;
-        if self.leaves_out('C') || self.args.sum_only {
-            return number;
+        if self.args.shows_connections() {
+            let is_enhanced = self.is_enhanced(line.header);
+            let line = line.shown(number, is_enhanced, self.args.plan.udp);
+            out(&line.text(&self.args));
         }
-        let (own, client) = line.ends;
-        let notes = line.remarks(self.is_enhanced(line.header), self.args.plan.udp);
-        out(&format!(
-            "{} local {} port {} connected with {} port {}{notes}\n",
-            id(number, line.is_back),
-            self.address(own),
-            own.port(),
-            self.address(client),
-            client.port(),
-        ));
         number
     }
 
     /// What a client reports of datagrams of the server. `is_known` is true if both ends have one
     /// clock.
     pub(crate) fn report(&self, number: u32, report: &ServerReport, is_known: bool) {
-        if self.leaves_out('V') || self.args.sum_only {
+        if self.args.leaves_out('V') || self.args.sum_only {
             return;
         }
         let row = ReportRow {
-            figures: self.figures,
+            figures: figures_of(self.args.unit),
             report,
             is_known,
         };

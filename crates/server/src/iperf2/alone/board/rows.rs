@@ -2,114 +2,45 @@
 
 use std::time::Duration;
 
-use netperf_iperf2::rows::MovedCounts;
 use netperf_iperf2::rows::{
-    CsvRow, DATAGRAM_TITLES, SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES, both_ways, datagrams_of_sum,
-    enhanced, id, late, loss, lost_of_sum, rest,
+    DatagramQuality, DirectionKind, DirectionRow, MovedCounts, SumKind, SumRow, pair_row, rest,
 };
 use netperf_model::iperf2::DelayMoments;
-use netperf_program::iperf2::stamp;
+use netperf_program::iperf2::row_stamp;
 use netperf_program::output::out;
 
-use super::{
-    BoardState, Carries, ClientGroup, Iperf2Board, LAST_TURN, RunningDirection, ShownDirection,
-};
-
-/// Titles of the rows of a direction.
-const fn titles(direction: &ShownDirection) -> &'static str {
-    match (direction.carries, direction.is_enhanced) {
-        (Carries::Datagrams, false) => DATAGRAM_TITLES,
-        (_, false) => TITLES,
-        (Carries::Bytes, true) => enhanced::READ_TITLES,
-        (Carries::Blocks, true) => enhanced::BURST_TITLES,
-        (Carries::OwnBytes, true) => enhanced::SENT_TITLES,
-        (Carries::Datagrams, true) => enhanced::DELAY_TITLES,
-        (Carries::OwnDatagrams, true) => enhanced::SENT_DATAGRAM_TITLES,
-    }
-}
-
-/// Further columns of a row.
-fn columns(
-    shown: &RunningDirection,
-    time: Duration,
-    (counted, delays): &(MovedCounts, DelayMoments),
-) -> String {
-    let (direction, amount) = (&shown.direction, (counted.bytes, time));
-    if !direction.is_enhanced {
-        return String::new();
-    }
-    match direction.carries {
-        Carries::Bytes => enhanced::reads(&counted.reads),
-        Carries::Blocks => {
-            let bursts = enhanced::bursts(delays, direction.has_one_clock, amount);
-            bursts + &enhanced::reads(&counted.reads)
-        }
-        Carries::OwnBytes => {
-            let state = shown.sender_state().map(|(state, _)| state);
-            enhanced::sent(counted.calls, counted.retransmits, state, amount)
-        }
-        Carries::Datagrams => {
-            enhanced::delays(delays, direction.has_one_clock, counted.calls, amount)
-        }
-        Carries::OwnDatagrams => enhanced::sent_datagrams(counted.calls, counted.calls, time),
-    }
-}
+use super::{BoardState, ClientGroup, Iperf2Board, LAST_TURN, RunningDirection, ShownDirection};
 
 impl Iperf2Board {
-    /// Prints titles, unless they were printed since no stream ran.
-    fn title(&self, state: &mut BoardState, titles: &'static str) {
-        if self.leaves_out('D') || state.titles.contains(&titles) {
-            return;
-        }
-        state.titles.push(titles);
-        out(titles);
-    }
-
     /// A row of a direction.
     pub(super) fn row(
         &self,
         state: &mut BoardState,
         shown: &RunningDirection,
-        (from, to): (Duration, Duration),
-        moved: (MovedCounts, DelayMoments),
+        times: (Duration, Duration),
+        (counts, delays): (&MovedCounts, &DelayMoments),
     ) {
-        let (direction, counted) = (&shown.direction, &moved.0);
-        let jitter = shown.counts.jitter();
-        let quality = (direction.carries == Carries::Datagrams).then_some([
-            jitter,
-            counted.lost,
-            counted.datagrams,
-            counted.late,
-        ]);
-        if self.args.csv {
-            let row = CsvRow {
-                stamp: &stamp(self.args.enhanced),
-                near: (&self.address(direction.client), direction.client.port()),
-                far: (&self.address(direction.own), direction.own.port()),
-                number: direction.number,
-                times: (from, to),
-                bytes: counted.bytes,
-                quality,
-            };
-            if !self.args.left_out.contains('D') {
-                out(&row.text());
-            }
-            return;
-        }
-        if !self.shows_rows() {
-            return;
-        }
-        self.title(state, titles(direction));
-        let name = id(direction.number, direction.is_marked);
-        let mut row = self.figures.row(&name, from, to, counted.bytes);
-        let mut behind = String::new();
-        if quality.is_some() {
-            let jitter = Duration::from_micros(jitter);
-            row.push_str(&loss(jitter, counted.lost, counted.datagrams));
-            behind = late(&name, (from, to), counted.late);
-        }
-        row.push_str(&columns(shown, to.saturating_sub(from), &moved));
-        out(&format!("{row}\n{behind}"));
+        let direction = &shown.direction;
+        let is_received = direction.kind == DirectionKind::ReceivesDatagrams;
+        let row = DirectionRow {
+            kind: direction.kind,
+            number: direction.number,
+            is_marked: direction.is_marked,
+            ends: (direction.client, direction.own),
+            is_enhanced: direction.is_enhanced,
+            has_one_clock: direction.has_one_clock,
+            times,
+            counts,
+            delays,
+            quality: is_received.then(|| DatagramQuality {
+                jitter: shown.counts.jitter(),
+                lost: counts.lost,
+                datagrams: counts.datagrams,
+                late: counts.late,
+            }),
+            state: shown.sender_state().map(|(state, _)| state),
+        };
+        out(&row.text(&self.args, &mut state.titles, &row_stamp(&self.args)));
     }
 
     /// The sum of both directions of a stream (`-e`), once the other one has its row of the same
@@ -122,7 +53,7 @@ impl Iperf2Board {
         (from, to): (Duration, Duration),
         moved: MovedCounts,
     ) {
-        if !direction.is_pair || !direction.is_enhanced || !self.shows_rows() {
+        if !direction.is_pair || !direction.is_enhanced || !self.args.shows_rows() {
             return;
         }
         let key = (direction.number, turn);
@@ -152,15 +83,13 @@ impl Iperf2Board {
         &self,
         state: &mut BoardState,
         number: u32,
-        (from, to): (Duration, Duration),
+        times: (Duration, Duration),
         total: &MovedCounts,
     ) {
-        let time = to.saturating_sub(from);
-        let (titles, columns) = both_ways(self.args.plan.udp, total.datagrams, time);
-        self.title(state, titles);
-        let name = format!("[FD{number}]");
-        let row = self.figures.row(&name, from, to, total.bytes);
-        out(&format!("{row}{columns}\n"));
+        // Late datagrams have a line behind the row of their direction.
+        let total = MovedCounts { late: 0, ..*total };
+        let titles = &mut state.titles;
+        out(&pair_row(&self.args, titles, number, times, &total));
     }
 
     /// The sum of the streams of a client.
@@ -168,56 +97,32 @@ impl Iperf2Board {
         &self,
         state: &mut BoardState,
         group: &ClientGroup,
-        (from, to): (Duration, Duration),
-        total: MovedCounts,
+        times: (Duration, Duration),
+        counts: &MovedCounts,
     ) {
-        if self.leaves_out('D') {
+        if !self.args.shows_sums() {
             return;
         }
-        let name = if self.args.sum_only {
-            format!("[SUM-{}]", group.directions)
-        } else {
-            "[SUM]".to_owned()
+        let kind = self.sum_kind(group);
+        let row = SumRow {
+            kind,
+            times,
+            counts,
         };
-        let (titles, columns) = self.sum_form(group, to.saturating_sub(from), &total);
-        self.title(state, titles);
-        let row = self.figures.row(&name, from, to, total.bytes);
-        let late = if group.has_datagrams {
-            late(&name, (from, to), total.late)
-        } else {
-            String::new()
-        };
-        out(&format!("{row}{columns}\n{late}"));
+        let directions = usize::try_from(group.directions).unwrap_or(usize::MAX);
+        out(&row.text(&self.args, &mut state.titles, directions));
     }
 
-    /// Titles and columns of a sum.
-    fn sum_form(
-        &self,
-        group: &ClientGroup,
-        time: Duration,
-        total: &MovedCounts,
-    ) -> (&'static str, String) {
-        let (sum_only, is_enhanced) = (self.args.sum_only, self.args.enhanced);
-        // What the server sends is not known to be lost.
-        let lost = group.has_datagrams.then_some(total.lost);
-        if self.args.plan.udp {
-            let of_sum = || datagrams_of_sum(lost, total.datagrams, time);
-            return if sum_only {
-                (SUM_DATAGRAM_TITLES, of_sum())
-            } else if group.is_two_way {
-                both_ways(true, total.datagrams, time)
-            } else if is_enhanced {
-                (enhanced::SENT_DATAGRAM_TITLES, of_sum())
-            } else {
-                let loss = lost.map(|lost| lost_of_sum(lost, total.datagrams));
-                (TITLES, loss.unwrap_or_default())
-            };
-        }
-        match (is_enhanced && !group.sends, sum_only) {
-            (true, true) => (enhanced::SUM_READ_TITLES, enhanced::reads(&total.reads)),
-            (true, false) => (enhanced::READ_TITLES, enhanced::reads(&total.reads)),
-            (false, true) => (SUM_TITLES, String::new()),
-            (false, false) => (TITLES, String::new()),
+    /// What a sum shows.
+    const fn sum_kind(&self, group: &ClientGroup) -> SumKind {
+        match (self.args.plan.udp, group.is_two_way, group.sends) {
+            (true, true, _) if !self.args.sum_only => SumKind::BothWays,
+            // What the server sends is not known to be lost.
+            (true, ..) => SumKind::Datagrams {
+                has_loss: group.has_datagrams,
+            },
+            (false, _, true) => SumKind::Bytes,
+            (false, _, false) => SumKind::Reads,
         }
     }
 }

@@ -1,0 +1,184 @@
+//! Rows of what several directions moved.
+
+use std::time::Duration;
+
+use super::choice::PrintedTitles;
+use super::units::figures_of;
+use super::{
+    MovedCounts, SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES, both_ways, datagrams_of_sum, enhanced,
+    late, lost_of_sum,
+};
+use crate::options::Iperf2Args;
+
+/// What a sum shows of its directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SumKind {
+    /// Bytes alone.
+    Bytes,
+    /// What moved both ways.
+    BothWays,
+    /// Datagrams; how many are lost is perhaps unknown.
+    Datagrams {
+        /// It is known.
+        has_loss: bool,
+    },
+    /// Reads, with `-e`.
+    Reads,
+    /// Calls of senders, with `-e`.
+    Sent,
+    /// Calls of senders of datagrams, with `-e`.
+    SentDatagrams,
+}
+
+/// A row of several directions.
+#[derive(Clone, Copy, Debug)]
+pub struct SumRow<'a> {
+    /// What it shows.
+    pub kind: SumKind,
+    /// Begin and end.
+    pub times: (Duration, Duration),
+    /// Counts in this time.
+    pub counts: &'a MovedCounts,
+}
+
+impl SumRow<'_> {
+    /// The row of so many directions, with titles in front if they were not printed before.
+    pub fn text(&self, args: &Iperf2Args, titles: &mut PrintedTitles, directions: usize) -> String {
+        let name = if args.sum_only {
+            format!("[SUM-{directions}]")
+        } else {
+            "[SUM]".to_owned()
+        };
+        self.named(args, titles, &name)
+    }
+
+    fn named(&self, args: &Iperf2Args, titles: &mut PrintedTitles, name: &str) -> String {
+        let (heading, columns) = self.form(args);
+        let (heading, (from, to)) = (titles.print(heading), self.times);
+        let row = figures_of(args.unit).row(name, from, to, self.counts.bytes);
+        let late = late(name, self.times, self.counts.late);
+        format!("{heading}{row}{columns}\n{late}")
+    }
+
+    /// Titles and columns.
+    fn form(&self, args: &Iperf2Args) -> (&'static str, String) {
+        let (all, (from, to)) = (self.counts, self.times);
+        let time = to.saturating_sub(from);
+        let either = |sum, plain| if args.sum_only { sum } else { plain };
+        match (self.kind, args.enhanced) {
+            (SumKind::BothWays, _) => both_ways(args.plan.udp, all.datagrams, time),
+            (SumKind::Datagrams { has_loss }, is_enhanced) => {
+                let lost = has_loss.then_some(all.lost);
+                if args.sum_only || is_enhanced {
+                    let titles = either(SUM_DATAGRAM_TITLES, enhanced::SENT_DATAGRAM_TITLES);
+                    return (titles, datagrams_of_sum(lost, all.datagrams, time));
+                }
+                let loss = lost.map(|lost| lost_of_sum(lost, all.datagrams));
+                (TITLES, loss.unwrap_or_default())
+            }
+            (SumKind::Reads, true) => (
+                either(enhanced::SUM_READ_TITLES, enhanced::READ_TITLES),
+                enhanced::reads(&all.reads),
+            ),
+            (SumKind::Sent, true) => (
+                either(enhanced::SUM_SENT_TITLES, enhanced::SENT_TITLES),
+                enhanced::sent_by_all(all.calls, all.retransmits),
+            ),
+            (SumKind::SentDatagrams, true) => (
+                either(
+                    enhanced::SUM_SENT_DATAGRAM_TITLES,
+                    enhanced::SENT_DATAGRAM_TITLES,
+                ),
+                enhanced::sent_datagrams(all.calls, all.datagrams, time),
+            ),
+            (SumKind::Bytes, _)
+            | (SumKind::Reads | SumKind::Sent | SumKind::SentDatagrams, false) => {
+                (either(SUM_TITLES, TITLES), String::new())
+            }
+        }
+    }
+}
+
+/// The row of both directions of the stream with this number (`-e`).
+pub fn pair_row(
+    args: &Iperf2Args,
+    titles: &mut PrintedTitles,
+    number: u32,
+    times: (Duration, Duration),
+    counts: &MovedCounts,
+) -> String {
+    let row = SumRow {
+        kind: SumKind::BothWays,
+        times,
+        counts,
+    };
+    row.named(args, titles, &format!("[FD{number}]"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sum_shows_what_its_kind_and_the_options_choose() {
+        let counts = MovedCounts {
+            bytes: 131_072,
+            calls: 9,
+            datagrams: 10,
+            lost: 2,
+            ..MovedCounts::default()
+        };
+        let text = |kind, udp, enhanced, sum_only| {
+            let mut args = Iperf2Args {
+                enhanced,
+                sum_only,
+                ..Iperf2Args::default()
+            };
+            args.plan.udp = udp;
+            let row = SumRow {
+                kind,
+                times: (Duration::ZERO, Duration::from_secs(1)),
+                counts: &counts,
+            };
+            let text = row.text(&args, &mut PrintedTitles::default(), 3);
+            let row = text.lines().nth(1).unwrap_or_default();
+            row.replace(" 0.0000-1.0000 sec   128 KBytes  1.05 Mbits/sec", "")
+        };
+        let known = SumKind::Datagrams { has_loss: true };
+        let unknown = SumKind::Datagrams { has_loss: false };
+        for (kind, udp, enhanced, sum_only, expected) in [
+            (SumKind::Bytes, false, true, false, "[SUM]"),
+            (SumKind::Bytes, false, false, true, "[SUM-3]"),
+            (SumKind::BothWays, false, false, false, "[SUM]"),
+            (
+                SumKind::BothWays,
+                true,
+                false,
+                false,
+                "[SUM] 10      10 pps",
+            ),
+            (known, true, false, false, "[SUM]   2/10 (20%)"),
+            (unknown, true, false, false, "[SUM]"),
+            (unknown, true, true, false, "[SUM]  -/10       10 pps"),
+            (known, true, false, true, "[SUM-3]  2/10       10 pps"),
+            (SumKind::Reads, false, false, false, "[SUM]"),
+            (
+                SumKind::Reads,
+                false,
+                true,
+                false,
+                "[SUM]  0=0:0:0:0:0:0:0:0",
+            ),
+            (SumKind::Sent, false, true, true, "[SUM-3]  9/0         0"),
+            (
+                SumKind::SentDatagrams,
+                true,
+                true,
+                false,
+                "[SUM]  9/0       10 pps",
+            ),
+        ] {
+            assert_eq!(text(kind, udp, enhanced, sum_only), expected, "{kind:?}");
+        }
+    }
+}

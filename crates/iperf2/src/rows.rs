@@ -17,7 +17,7 @@ use netperf_model::figures::count;
 
 pub use self::choice::PrintedTitles;
 pub use self::connections::{ConnectionLine, FirstWindow};
-pub use self::counts::MovedCounts;
+pub use self::counts::{CountedInterval, IntervalCounts, MovedCounts};
 pub use self::directions::{DirectionKind, DirectionRow, sent_line};
 pub use self::heads::{ConnectingHead, ListeningHead};
 pub use self::reports::ReportRow;
@@ -183,12 +183,10 @@ fn per_second(events: u64, time: Duration) -> f64 {
     }
 }
 
-/// Begin and end of the rest of a test behind its `turns` intervals. It has a row if it is longer
-/// than a quarter of an interval.
-#[must_use]
-pub fn rest(every: Option<Duration>, turns: u32, end: Duration) -> Option<(Duration, Duration)> {
+/// Begin and end of the rest of a test behind its last interval, which ended at `from`. It has a
+/// row if it is longer than a quarter of an interval.
+fn rest(every: Option<Duration>, from: Duration, end: Duration) -> Option<(Duration, Duration)> {
     let every = every?;
-    let from = every.saturating_mul(turns);
     (end.saturating_sub(from) > every / 4).then_some((from, end))
 }
 
@@ -357,12 +355,15 @@ mod tests {
     fn a_rest_longer_than_a_quarter_of_an_interval_has_a_row() {
         let at = Duration::from_millis;
         let every = Some(at(1000));
-        assert_eq!(rest(every, 1, at(1245)), None);
-        assert_eq!(rest(every, 1, at(1256)), Some((at(1000), at(1256))));
-        assert_eq!(rest(every, 0, at(704)), Some((at(0), at(704))));
-        assert_eq!(rest(every, 2, at(1999)), None);
-        assert_eq!(rest(Some(at(400)), 2, at(905)), Some((at(800), at(905))));
-        assert_eq!(rest(None, 0, at(704)), None);
+        assert_eq!(rest(every, at(1000), at(1245)), None);
+        assert_eq!(rest(every, at(1000), at(1256)), Some((at(1000), at(1256))));
+        assert_eq!(rest(every, at(0), at(704)), Some((at(0), at(704))));
+        assert_eq!(rest(every, at(2000), at(1999)), None);
+        assert_eq!(
+            rest(Some(at(400)), at(800), at(905)),
+            Some((at(800), at(905)))
+        );
+        assert_eq!(rest(None, at(0), at(704)), None);
     }
 
     #[test]

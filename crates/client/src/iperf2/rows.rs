@@ -9,12 +9,11 @@ mod ways;
 use std::net::SocketAddr;
 
 use netperf_iperf2::options::Iperf2Args;
-use netperf_iperf2::rows::{DirectionRow, PrintedTitles, is_one_host};
+use netperf_iperf2::rows::{DirectionRow, IntervalCounts, PrintedTitles, is_one_host};
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_program::iperf2::row_stamp;
 use netperf_program::output::out;
 
-use self::sum::SumSoFar;
 use self::ways::ClientWay;
 
 /// Prints the lines.
@@ -24,9 +23,9 @@ pub(crate) struct ClientRows {
     /// Directions of the part of the test that runs.
     ways: Vec<ClientWay>,
     /// The sum of all directions.
-    sums: SumSoFar,
+    sums: IntervalCounts,
     /// The sums of both directions of each own stream.
-    pairs: Vec<SumSoFar>,
+    pairs: Vec<IntervalCounts>,
     /// Streams of the server that have a line.
     shown_back: usize,
     /// The server sends, after the test of the client.
@@ -39,7 +38,7 @@ impl ClientRows {
             args: args.clone(),
             titles: PrintedTitles::default(),
             ways: Vec::new(),
-            sums: SumSoFar::default(),
+            sums: IntervalCounts::default(),
             pairs: Vec::new(),
             shown_back: 0,
             is_second: false,

@@ -1,6 +1,10 @@
-//! What moved, as rows and sums show it.
+//! What moved, as rows and sums show it, and the same in intervals.
+
+use std::time::Duration;
 
 use netperf_model::iperf2::READ_CLASSES;
+
+use super::rest;
 
 /// What a direction of one or several streams moved, until a moment or in an interval.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,5 +50,88 @@ impl MovedCounts {
             retransmits: both(self.retransmits, other.retransmits),
             reads,
         }
+    }
+}
+
+/// Counts that grow, in intervals: when the last interval ended, and the counts at that time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IntervalCounts {
+    end: Duration,
+    counts: MovedCounts,
+}
+
+/// Begin and end of an interval, and the counts in it.
+#[derive(Clone, Copy, Debug)]
+pub struct CountedInterval {
+    /// Begin and end.
+    pub times: (Duration, Duration),
+    /// Counts between them.
+    pub counts: MovedCounts,
+}
+
+impl IntervalCounts {
+    /// When the last interval ended; 0 before the first has.
+    pub const fn end(&self) -> Duration {
+        self.end
+    }
+
+    /// Counts until then.
+    pub const fn counts(&self) -> MovedCounts {
+        self.counts
+    }
+
+    /// When the next interval ends.
+    pub const fn next_end(&self, every: Duration) -> Duration {
+        self.end.saturating_add(every)
+    }
+
+    /// An interval ends, at this time and with these counts.
+    pub fn finish(&mut self, end: Duration, counts: MovedCounts) -> CountedInterval {
+        let before = std::mem::replace(self, Self { end, counts });
+        CountedInterval {
+            times: (before.end, end),
+            counts: counts.since(before.counts),
+        }
+    }
+
+    /// What moved behind the last interval, if that has a row ([`rest`]).
+    pub fn rest(
+        &self,
+        every: Option<Duration>,
+        end: Duration,
+        counts: MovedCounts,
+    ) -> Option<CountedInterval> {
+        Some(CountedInterval {
+            times: rest(every, self.end, end)?,
+            counts: counts.since(self.counts),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interval_has_what_was_counted_since_the_one_before() {
+        let second = Duration::from_secs(1);
+        let bytes = |bytes| MovedCounts {
+            bytes,
+            ..MovedCounts::default()
+        };
+        let mut counts = IntervalCounts::default();
+        assert!(counts.rest(Some(second), second / 8, bytes(1)).is_none());
+        assert_eq!(counts.next_end(second), second);
+        let first = counts.finish(second, bytes(5));
+        assert_eq!(
+            (first.times, first.counts.bytes),
+            ((Duration::ZERO, second), 5)
+        );
+        let other = counts.finish(second * 2, bytes(7));
+        assert_eq!((other.times, other.counts.bytes), ((second, second * 2), 2));
+        let rest = counts.rest(Some(second), second * 5 / 2, bytes(8));
+        let rest = rest.map(|rest| (rest.times, rest.counts.bytes));
+        assert_eq!(rest, Some(((second * 2, second * 5 / 2), 1)));
+        assert!(counts.rest(None, second * 3, bytes(8)).is_none());
     }
 }

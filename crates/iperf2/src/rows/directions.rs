@@ -8,7 +8,7 @@ use netperf_model::iperf2::DelayMoments;
 use super::choice::PrintedTitles;
 use super::enhanced::{self, SenderState};
 use super::units::figures_of;
-use super::{CsvRow, DATAGRAM_TITLES, DatagramQuality, MovedCounts, TITLES, id, late, loss};
+use super::{CountedInterval, CsvRow, DATAGRAM_TITLES, DatagramQuality, TITLES, id, late, loss};
 use crate::options::Iperf2Args;
 
 /// What this end does in a direction of a stream.
@@ -61,10 +61,8 @@ pub struct DirectionRow<'a> {
     pub is_enhanced: bool,
     /// Both ends have one clock.
     pub has_one_clock: bool,
-    /// Begin and end.
-    pub times: (Duration, Duration),
-    /// Counts in this time.
-    pub counts: &'a MovedCounts,
+    /// Counts, and their time.
+    pub interval: &'a CountedInterval,
     /// Delays in this time.
     pub delays: &'a DelayMoments,
     /// Jitter and loss of datagrams, where they are known.
@@ -83,16 +81,16 @@ impl DirectionRow<'_> {
         if !args.shows_rows() {
             return String::new();
         }
-        let (name, (from, to)) = (id(self.number, self.is_marked), self.times);
+        let (name, (from, to)) = (id(self.number, self.is_marked), self.interval.times);
         let figures = figures_of(args.unit);
         let titles = titles.print(self.kind.titles(self.is_enhanced));
-        let row = figures.row(&name, from, to, self.counts.bytes);
+        let row = figures.row(&name, from, to, self.interval.counts.bytes);
         let received = self.quality.filter(|_| !self.kind.sends());
         let (mut quality, mut behind) = (String::new(), String::new());
         if let Some(received) = received {
             let jitter = Duration::from_micros(received.jitter);
             quality = loss(jitter, received.lost, received.datagrams);
-            behind = late(&name, self.times, received.late);
+            behind = late(&name, self.interval.times, received.late);
         }
         let columns = self.columns();
         format!("{titles}{row}{quality}{columns}\n{behind}")
@@ -103,8 +101,8 @@ impl DirectionRow<'_> {
         if !self.is_enhanced {
             return String::new();
         }
-        let (from, to) = self.times;
-        let (counts, time) = (self.counts, to.saturating_sub(from));
+        let (from, to) = self.interval.times;
+        let (counts, time) = (&self.interval.counts, to.saturating_sub(from));
         let amount = (counts.bytes, time);
         match self.kind {
             DirectionKind::Receives => enhanced::reads(&counts.reads),
@@ -135,8 +133,8 @@ impl DirectionRow<'_> {
             near: (&args.shown(near), near.port()),
             far: (&args.shown(far), far.port()),
             number: self.number,
-            times: self.times,
-            bytes: self.counts.bytes,
+            times: self.interval.times,
+            bytes: self.interval.counts.bytes,
             quality: self.quality,
         };
         row.text()
@@ -151,6 +149,7 @@ pub fn sent_line(name: &str, datagrams: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::MovedCounts;
     use super::*;
 
     #[test]
@@ -168,8 +167,10 @@ mod tests {
             ends: (end, end),
             is_enhanced: false,
             has_one_clock: true,
-            times: (Duration::ZERO, Duration::from_secs(1)),
-            counts: &counts,
+            interval: &CountedInterval {
+                times: (Duration::ZERO, Duration::from_secs(1)),
+                counts,
+            },
             delays: &DelayMoments::default(),
             quality: Some(DatagramQuality {
                 jitter: 14,

@@ -1,12 +1,10 @@
 //! Rows of what several directions moved.
 
-use std::time::Duration;
-
 use super::choice::PrintedTitles;
 use super::units::figures_of;
 use super::{
-    MovedCounts, SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES, both_ways, datagrams_of_sum, enhanced,
-    late, lost_of_sum,
+    CountedInterval, SUM_DATAGRAM_TITLES, SUM_TITLES, TITLES, both_ways, datagrams_of_sum,
+    enhanced, late, lost_of_sum,
 };
 use crate::options::Iperf2Args;
 
@@ -35,10 +33,8 @@ pub enum SumKind {
 pub struct SumRow<'a> {
     /// What it shows.
     pub kind: SumKind,
-    /// Begin and end.
-    pub times: (Duration, Duration),
-    /// Counts in this time.
-    pub counts: &'a MovedCounts,
+    /// Counts, and their time.
+    pub interval: &'a CountedInterval,
 }
 
 impl SumRow<'_> {
@@ -54,15 +50,15 @@ impl SumRow<'_> {
 
     fn named(&self, args: &Iperf2Args, titles: &mut PrintedTitles, name: &str) -> String {
         let (heading, columns) = self.form(args);
-        let (heading, (from, to)) = (titles.print(heading), self.times);
-        let row = figures_of(args.unit).row(name, from, to, self.counts.bytes);
-        let late = late(name, self.times, self.counts.late);
+        let (heading, (from, to)) = (titles.print(heading), self.interval.times);
+        let row = figures_of(args.unit).row(name, from, to, self.interval.counts.bytes);
+        let late = late(name, self.interval.times, self.interval.counts.late);
         format!("{heading}{row}{columns}\n{late}")
     }
 
     /// Titles and columns.
     fn form(&self, args: &Iperf2Args) -> (&'static str, String) {
-        let (all, (from, to)) = (self.counts, self.times);
+        let (all, (from, to)) = (&self.interval.counts, self.interval.times);
         let time = to.saturating_sub(from);
         let either = |sum, plain| if args.sum_only { sum } else { plain };
         match (self.kind, args.enhanced) {
@@ -104,19 +100,20 @@ pub fn pair_row(
     args: &Iperf2Args,
     titles: &mut PrintedTitles,
     number: u32,
-    times: (Duration, Duration),
-    counts: &MovedCounts,
+    interval: &CountedInterval,
 ) -> String {
     let row = SumRow {
         kind: SumKind::BothWays,
-        times,
-        counts,
+        interval,
     };
     row.named(args, titles, &format!("[FD{number}]"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use super::super::MovedCounts;
     use super::*;
 
     #[test]
@@ -137,8 +134,10 @@ mod tests {
             args.plan.udp = udp;
             let row = SumRow {
                 kind,
-                times: (Duration::ZERO, Duration::from_secs(1)),
-                counts: &counts,
+                interval: &CountedInterval {
+                    times: (Duration::ZERO, Duration::from_secs(1)),
+                    counts,
+                },
             };
             let text = row.text(&args, &mut PrintedTitles::default(), 3);
             let row = text.lines().nth(1).unwrap_or_default();

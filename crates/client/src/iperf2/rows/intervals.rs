@@ -1,10 +1,11 @@
 //! Rows of intervals, and those of directions that have ended.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use netperf_engine::iperf2::Transfer;
-use netperf_iperf2::rows::{DatagramQuality, DirectionKind, DirectionRow, MovedCounts, rest};
+use netperf_iperf2::rows::{
+    CountedInterval, DatagramQuality, DirectionKind, DirectionRow, MovedCounts,
+};
 use netperf_measure::clock::Moment;
 use netperf_model::iperf2::DelayMoments;
 use netperf_program::iperf2::ShownCounts;
@@ -54,7 +55,7 @@ impl ClientRows {
             }
         }
         if is_any {
-            self.pairs_of_interval(&ways, every);
+            self.pairs_of_interval(&ways);
             self.sum_of_interval(client, &mut ways, every);
         }
         self.ways = ways;
@@ -72,18 +73,18 @@ impl ClientRows {
         let mut ways = std::mem::take(&mut self.ways);
         let mut sum = MovedCounts::default();
         if let Some(way) = ways.iter_mut().find(|way| way.of == of) {
-            let [whole, last] = way.end(client, (all.bytes, all.elapsed));
+            let amount = (all.bytes, all.elapsed);
+            let (whole, rest) = way.end(client, self.args.interval, amount);
             // The original has no row of the last datagrams that are sent.
             let is_sent = matches!(of, WayOf::Sent(_));
-            let rest = rest(self.args.interval, way.turn, all.elapsed);
-            if let Some(times) = rest.filter(|_| !is_sent || !self.args.plan.udp) {
-                self.way_row(client, of, &way.counts, &WayMoved { times, ..last });
+            if let Some(rest) = rest.filter(|_| !is_sent || !self.args.plan.udp) {
+                self.way_row(client, of, &way.counts, &rest);
             }
             if !is_sent {
                 self.way_row(client, of, &way.counts, &whole);
                 sum = MovedCounts {
                     calls: 0,
-                    ..whole.counts
+                    ..whole.interval.counts
                 };
             }
         }
@@ -124,17 +125,17 @@ impl ClientRows {
         let quality = DatagramQuality {
             jitter: 0,
             lost: 0,
-            datagrams: moved.counts.calls,
+            datagrams: moved.interval.counts.calls,
             late: 0,
         };
-        self.stream_row(stream, (moved.times, &moved.counts), quality);
+        self.stream_row(stream, &moved.interval, quality);
     }
 
     /// A row of what a stream sends; `quality` is that of comma-separated values.
     pub(super) fn stream_row(
         &mut self,
         stream: &Iperf2Stream,
-        (times, counts): ((Duration, Duration), &MovedCounts),
+        interval: &CountedInterval,
         quality: DatagramQuality,
     ) {
         let (udp, is_enhanced) = (self.args.plan.udp, self.args.enhanced);
@@ -149,8 +150,7 @@ impl ClientRows {
             ends: (stream.local, stream.remote),
             is_enhanced,
             has_one_clock: false,
-            times,
-            counts,
+            interval,
             delays: &DelayMoments::default(),
             quality: udp.then_some(quality),
             state: (is_enhanced && !udp)
@@ -166,7 +166,7 @@ impl ClientRows {
         shown: &ShownCounts,
         moved: &WayMoved,
     ) {
-        let (plan, counts) = (&self.args.plan, &moved.counts);
+        let (plan, counts) = (&self.args.plan, &moved.interval.counts);
         let Some(ends) = ends else { return };
         self.row(&DirectionRow {
             kind: match (plan.udp, plan.trip_times) {
@@ -179,8 +179,7 @@ impl ClientRows {
             ends,
             is_enhanced: self.args.enhanced,
             has_one_clock: self.has_one_clock(ends.0, ends.1),
-            times: moved.times,
-            counts,
+            interval: &moved.interval,
             delays: &moved.delays,
             quality: plan.udp.then(|| DatagramQuality {
                 jitter: shown.jitter(),

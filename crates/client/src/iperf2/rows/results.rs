@@ -5,13 +5,13 @@ use std::time::Duration;
 use netperf_engine::iperf2::Transfer;
 use netperf_iperf2::messages::ServerReport;
 use netperf_iperf2::rows::{
-    DatagramQuality, MovedCounts, ReportRow, enhanced, figures_of, id, sent_line,
+    CountedInterval, DatagramQuality, IntervalCounts, MovedCounts, ReportRow, enhanced, figures_of,
+    id, sent_line,
 };
 use netperf_model::iperf2::{DelayMoments, Iperf2Direction};
 use netperf_program::output::{err, out};
 
 use super::ClientRows;
-use super::sum::SumSoFar;
 use super::ways::WayOf;
 use crate::iperf2::counts;
 use crate::iperf2::session::{Iperf2Client, Iperf2Stream, Iperf2StreamResult, StreamOutcome};
@@ -37,8 +37,7 @@ impl ClientRows {
         let (all, end) = self.own(client, &own);
         let (more, longest) = self.backward(client, back);
         let (all, end) = (all.plus(more), end.max(longest));
-        self.rest_of_all(client, end, &all);
-        self.sum(client, (Duration::ZERO, end), &all);
+        self.end_sum(client, end, &all);
         if !has_parts {
             self.datagrams_of_all(client, &all);
         }
@@ -50,13 +49,12 @@ impl ClientRows {
     pub(crate) fn first_part(&mut self, client: &Iperf2Client, first: &[StreamOutcome]) {
         let own = own_results(client, first);
         let (all, end) = self.own(client, &own);
-        self.rest_of_all(client, end, &all);
-        self.sum(client, (Duration::ZERO, end), &all);
+        self.end_sum(client, end, &all);
         self.datagrams_of_all(client, &all);
         self.reports(&own);
         self.titles.clear();
         self.ways.clear();
-        self.sums = SumSoFar::default();
+        self.sums = IntervalCounts::default();
         self.is_second = true;
     }
 
@@ -129,8 +127,11 @@ impl ClientRows {
             },
         };
         let udp = plan.udp;
-        let whole = (Duration::ZERO, sent.elapsed);
-        self.stream_row(stream, (whole, &moved), quality);
+        let whole = CountedInterval {
+            times: (Duration::ZERO, sent.elapsed),
+            counts: moved,
+        };
+        self.stream_row(stream, &whole, quality);
         if udp && self.args.shows_rows() {
             out(&sent_line(&id(stream.number, false), datagrams));
         }

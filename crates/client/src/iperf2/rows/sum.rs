@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_iperf2::rows::{MovedCounts, SumKind, SumRow, pair_row, rest, sent_line};
+use netperf_iperf2::rows::{CountedInterval, MovedCounts, SumKind, SumRow, pair_row, sent_line};
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_program::output::out;
 
@@ -10,14 +10,6 @@ use super::ClientRows;
 use super::intervals::place;
 use super::ways::{ClientWay, WayOf};
 use crate::iperf2::session::Iperf2Client;
-
-/// A sum of several directions up to the last interval that it has a row of.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SumSoFar {
-    /// Number of that interval.
-    turn: u32,
-    moved: MovedCounts,
-}
 
 impl ClientRows {
     /// The sum of an interval that is over for all directions that run.
@@ -28,89 +20,71 @@ impl ClientRows {
         every: Duration,
     ) {
         let is_complete = |way: &ClientWay| way.is_new || way.is_over(every);
-        let last = ways.iter().map(|way| way.turn).max();
-        let Some(turn) = last.filter(|_| ways.iter().all(is_complete)) else {
+        let last = ways.iter().map(|way| way.intervals.end()).max();
+        let Some(end) = last.filter(|_| ways.iter().all(is_complete)) else {
             return;
         };
         let all = ways.iter().map(ClientWay::summed);
-        let moved = all.fold(MovedCounts::default(), MovedCounts::plus);
+        let all = all.fold(MovedCounts::default(), MovedCounts::plus);
         for way in ways {
             way.is_new = false;
         }
-        let before = std::mem::replace(&mut self.sums, SumSoFar { turn, moved });
-        let times = (every * before.turn, every * turn);
-        self.sum(client, times, &moved.since(before.moved));
+        let interval = self.sums.finish(end, all);
+        self.sum(client, &interval);
     }
 
     /// The sums of both directions of streams of which an interval is over.
-    pub(super) fn pairs_of_interval(&mut self, ways: &[ClientWay], every: Duration) {
+    pub(super) fn pairs_of_interval(&mut self, ways: &[ClientWay]) {
         for at in 0..self.pairs.len() {
             let of = [WayOf::Received(at), WayOf::Sent(at)];
             let both = of.map(|of| ways.iter().find(|way| way.of == of));
-            let (Some(before), [Some(received), Some(sent)]) = (self.pairs.get_mut(at), both)
-            else {
+            let (Some(pair), [Some(received), Some(sent)]) = (self.pairs.get_mut(at), both) else {
                 continue;
             };
-            let turn = received.turn.min(sent.turn);
-            if turn <= before.turn {
+            let end = received.intervals.end().min(sent.intervals.end());
+            if end <= pair.end() {
                 continue;
             }
-            let moved = received.summed().plus(sent.summed());
-            let before = std::mem::replace(before, SumSoFar { turn, moved });
-            let times = (every * before.turn, every * turn);
-            self.both_ways(at, times, &moved.since(before.moved));
+            let interval = pair.finish(end, received.summed().plus(sent.summed()));
+            self.both_ways(at, &interval);
         }
     }
 
     /// The sums of both directions of a stream that has ended: that behind the last interval, if it
     /// has one, and that of the whole.
     pub(super) fn end_pair(&mut self, at: usize, end: Duration, all: &MovedCounts) {
-        let before = self.pairs.get(at).copied().unwrap_or_default();
-        let rest = rest(self.args.interval, before.turn, end);
-        if let Some(times) = rest.filter(|_| before.turn > 0) {
-            self.both_ways(at, times, &all.since(before.moved));
+        let pair = self.pairs.get(at).copied().unwrap_or_default();
+        let rest = pair.rest(self.args.interval, end, *all);
+        if let Some(rest) = rest.filter(|_| !pair.end().is_zero()) {
+            self.both_ways(at, &rest);
         }
-        self.both_ways(at, (Duration::ZERO, end), all);
+        self.both_ways(at, &whole(end, all));
     }
 
-    /// The sum of what all streams moved behind the last interval, if it has one.
-    pub(super) fn rest_of_all(&mut self, client: &Iperf2Client, end: Duration, all: &MovedCounts) {
-        let before = self.sums;
-        let rest = rest(self.args.interval, before.turn, end);
-        let rest = rest.filter(|_| before.turn > 0 && !self.args.plan.udp);
-        if let Some(times) = rest {
-            self.sum(client, times, &all.since(before.moved));
+    /// The sum of what all streams moved behind the last interval, if it has one, and that of the
+    /// whole.
+    pub(super) fn end_sum(&mut self, client: &Iperf2Client, end: Duration, all: &MovedCounts) {
+        let rest = self.sums.rest(self.args.interval, end, *all);
+        let has_rest = !self.sums.end().is_zero() && !self.args.plan.udp;
+        if let Some(rest) = rest.filter(|_| has_rest) {
+            self.sum(client, &rest);
         }
+        self.sum(client, &whole(end, all));
     }
 
     /// The row of both directions of a stream (`-e`).
-    fn both_ways(&mut self, at: usize, times: (Duration, Duration), all: &MovedCounts) {
+    fn both_ways(&mut self, at: usize, interval: &CountedInterval) {
         if self.is_two_way() && self.args.enhanced && self.args.shows_rows() {
-            out(&pair_row(
-                &self.args,
-                &mut self.titles,
-                place(at),
-                times,
-                all,
-            ));
+            out(&pair_row(&self.args, &mut self.titles, place(at), interval));
         }
     }
 
     /// The sum of all streams, where they have one.
-    pub(super) fn sum(
-        &mut self,
-        client: &Iperf2Client,
-        times: (Duration, Duration),
-        counts: &MovedCounts,
-    ) {
+    fn sum(&mut self, client: &Iperf2Client, interval: &CountedInterval) {
         if self.has_sum(client) {
             let kind = self.sum_kind();
-            let row = SumRow {
-                kind,
-                times,
-                counts,
-            };
             let directions = self.directions(client);
+            let row = SumRow { kind, interval };
             out(&row.text(&self.args, &mut self.titles, directions));
         }
     }
@@ -163,5 +137,13 @@ impl ClientRows {
             Iperf2Direction::Forward | Iperf2Direction::Reverse | Iperf2Direction::Tradeoff => 1,
         };
         client.streams.len() * ways
+    }
+}
+
+/// What moved until the end.
+const fn whole(end: Duration, all: &MovedCounts) -> CountedInterval {
+    CountedInterval {
+        times: (Duration::ZERO, end),
+        counts: *all,
     }
 }

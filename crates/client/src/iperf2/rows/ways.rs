@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use netperf_iperf2::rows::MovedCounts;
+use netperf_iperf2::rows::{CountedInterval, IntervalCounts, MovedCounts};
 use netperf_measure::clock::Moment;
 use netperf_model::iperf2::DelayMoments;
 use netperf_program::iperf2::ShownCounts;
@@ -25,9 +25,7 @@ pub(super) enum WayOf {
 /// What a direction moved in a time, and its delays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WayMoved {
-    /// Begin and end.
-    pub(super) times: (Duration, Duration),
-    pub(super) counts: MovedCounts,
+    pub(super) interval: CountedInterval,
     pub(super) delays: DelayMoments,
 }
 
@@ -36,12 +34,10 @@ pub(super) struct WayMoved {
 pub(super) struct ClientWay {
     pub(super) of: WayOf,
     pub(super) counts: Arc<ShownCounts>,
-    /// Intervals so far.
-    pub(super) turn: u32,
+    /// Its intervals.
+    pub(super) intervals: IntervalCounts,
     /// The last one is not part of a sum yet.
     pub(super) is_new: bool,
-    /// Counts at the end of the last one.
-    before: MovedCounts,
     /// Delays of all so far.
     delays: DelayMoments,
 }
@@ -51,9 +47,8 @@ impl ClientWay {
         Self {
             of,
             counts: Arc::clone(counts),
-            turn: 0,
+            intervals: IntervalCounts::default(),
             is_new: false,
-            before: MovedCounts::default(),
             delays: DelayMoments::default(),
         }
     }
@@ -68,26 +63,24 @@ impl ClientWay {
 
     /// What the intervals so far add to a sum: calls are those of senders.
     pub(super) fn summed(&self) -> MovedCounts {
+        let counts = self.intervals.counts();
         let calls = match self.of {
-            WayOf::Sent(_) => self.before.calls,
+            WayOf::Sent(_) => counts.calls,
             WayOf::Received(_) | WayOf::Back(_) => 0,
         };
-        MovedCounts {
-            calls,
-            ..self.before
-        }
+        MovedCounts { calls, ..counts }
     }
 
     /// When its next interval ends; `None` before it begins.
     pub(super) fn due(&self, every: Duration) -> Option<Moment> {
         let begun = self.counts.begun()?;
-        Some(begun.plus(every.saturating_mul(self.turn + 1)))
+        Some(begun.plus(self.intervals.next_end(every)))
     }
 
     /// True if it has ended before its next interval does. The last datagrams may arrive a little
     /// earlier than they should.
     pub(super) fn is_over(&self, every: Duration) -> bool {
-        let end = every.saturating_mul(self.turn + 1);
+        let end = self.intervals.next_end(every);
         let elapsed = self.counts.elapsed();
         elapsed.is_some_and(|elapsed| elapsed + every / 1000 < end)
     }
@@ -99,39 +92,37 @@ impl ClientWay {
         if !is_due || self.is_over(every) {
             return None;
         }
-        let times = (every * self.turn, every * (self.turn + 1));
-        let now = self.counted(client);
+        let (end, counts) = (self.intervals.next_end(every), self.counted(client));
         let moved = WayMoved {
-            times,
-            counts: now.since(self.before),
+            interval: self.intervals.finish(end, counts),
             delays: self.counts.end_interval(),
         };
-        (self.before, self.turn, self.is_new) = (now, self.turn + 1, true);
+        self.is_new = true;
         self.delays = self.delays.plus(&moved.delays);
         Some(moved)
     }
 
-    /// What it moved in all, and behind its last interval, once it has ended with so many bytes.
+    /// What it moved in all, and behind its last interval if that has a row, once it has ended with
+    /// so many bytes.
     pub(super) fn end(
         &mut self,
         client: &Iperf2Client,
+        every: Option<Duration>,
         (bytes, elapsed): (u64, Duration),
-    ) -> [WayMoved; 2] {
-        let all = MovedCounts {
+    ) -> (WayMoved, Option<WayMoved>) {
+        let counts = MovedCounts {
             bytes,
             ..self.counted(client)
         };
-        let last = self.counts.end_interval();
+        let delays = self.counts.end_interval();
         let whole = WayMoved {
-            times: (Duration::ZERO, elapsed),
-            counts: all,
-            delays: self.delays.plus(&last),
+            interval: CountedInterval {
+                times: (Duration::ZERO, elapsed),
+                counts,
+            },
+            delays: self.delays.plus(&delays),
         };
-        let rest = WayMoved {
-            times: (Duration::ZERO, elapsed),
-            counts: all.since(self.before),
-            delays: last,
-        };
-        [whole, rest]
+        let rest = self.intervals.rest(every, elapsed, counts);
+        (whole, rest.map(|interval| WayMoved { interval, delays }))
     }
 }

@@ -12,7 +12,9 @@ use std::time::Duration;
 use netperf_engine::iperf2::Transfer;
 use netperf_iperf2::options::Iperf2Args;
 use netperf_iperf2::rows::enhanced::SenderState;
-use netperf_iperf2::rows::{DirectionKind, MovedCounts, PrintedTitles, id, rest, sent_line};
+use netperf_iperf2::rows::{
+    CountedInterval, DirectionKind, IntervalCounts, MovedCounts, PrintedTitles, id, sent_line,
+};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::iperf2::{BLOCK, DelayMoments};
 use netperf_os::Socket;
@@ -21,8 +23,6 @@ use netperf_program::output::out;
 
 pub(crate) use self::lines::StreamLine;
 
-/// Number of the interval of a row about a whole test.
-const LAST_TURN: u32 = u32::MAX;
 /// Largest buffer for reads that are counted by size, bytes.
 const MOST_READ: usize = 64 << 20;
 
@@ -50,9 +50,7 @@ struct RunningDirection {
     direction: ShownDirection,
     counts: Arc<ShownCounts>,
     since: Moment,
-    /// Intervals so far, and the counts at the end of the last.
-    turn: u32,
-    before: MovedCounts,
+    intervals: IntervalCounts,
     /// The last row is not part of a sum yet.
     is_new: Option<MovedCounts>,
     /// Delays of the intervals so far.
@@ -89,9 +87,8 @@ struct ClientGroup {
     streams: u32,
     directions: u32,
     total: MovedCounts,
-    /// Counts in the sums of intervals, and the number of the last such interval.
-    summed: MovedCounts,
-    turn: u32,
+    /// Intervals that have a sum.
+    sums: IntervalCounts,
     longest: Duration,
     has_datagrams: bool,
     /// Datagrams go both ways on one flow.
@@ -106,12 +103,11 @@ struct BoardState {
     ended: u32,
     shown: Vec<RunningDirection>,
     groups: HashMap<IpAddr, ClientGroup>,
-    /// Rows of a direction whose stream has another one, by number and interval, until the other
-    /// has that row.
-    halves: HashMap<(u32, u32), (Duration, MovedCounts)>,
-    /// Sums of both directions of a stream, by its number: the last interval that has one, and the
-    /// counts in those so far.
-    pairs: HashMap<u32, (u32, MovedCounts)>,
+    /// Rows of a direction whose stream has another one, by number and end of the interval (`None`
+    /// for the whole), until the other has that row.
+    halves: HashMap<(u32, Option<Duration>), CountedInterval>,
+    /// Intervals that have a sum of both directions of a stream, by its number.
+    pairs: HashMap<u32, IntervalCounts>,
     /// Flows for which the server sends on one of its own, now or later.
     backs: u32,
     /// Those that were printed since no stream ran.
@@ -172,8 +168,7 @@ impl Iperf2Board {
             direction,
             counts: Arc::clone(&counts),
             since: clock::now(),
-            turn: 0,
-            before: MovedCounts::default(),
+            intervals: IntervalCounts::default(),
             is_new: None,
             delays: DelayMoments::default(),
             socket,
@@ -261,12 +256,18 @@ impl Iperf2Board {
         if !self.has_sum(&group) {
             return;
         }
-        let rest = rest(self.args.interval, group.turn, group.longest);
-        if let Some(times) = rest.filter(|_| group.turn > 0 && !self.args.plan.udp) {
-            self.sum(state, &group, times, &group.total.since(group.summed));
+        let rest = group
+            .sums
+            .rest(self.args.interval, group.longest, group.total);
+        let has_rest = !group.sums.end().is_zero() && !self.args.plan.udp;
+        if let Some(rest) = rest.filter(|_| has_rest) {
+            self.sum(state, &group, &rest);
         }
-        let whole = (Duration::ZERO, group.longest);
-        self.sum(state, &group, whole, &group.total);
+        let whole = CountedInterval {
+            times: (Duration::ZERO, group.longest),
+            counts: group.total,
+        };
+        self.sum(state, &group, &whole);
     }
 
     /// True if a group has a sum at its end. Both directions of one stream have none beside rows of
@@ -286,17 +287,22 @@ impl Iperf2Board {
         transfer: &Transfer,
     ) {
         let direction = shown.direction;
-        let whole = (Duration::ZERO, transfer.elapsed);
-        let rest = rest(self.args.interval, shown.turn, transfer.elapsed);
+        let rest = shown
+            .intervals
+            .rest(self.args.interval, transfer.elapsed, all);
         let delays = shown.counts.end_interval();
-        if let Some(times) = rest.filter(|_| direction.kind != DirectionKind::SendsDatagrams) {
-            self.row(state, shown, times, (&all.since(shown.before), &delays));
+        if let Some(rest) = rest.filter(|_| direction.kind != DirectionKind::SendsDatagrams) {
+            self.row(state, shown, &rest, &delays);
         }
-        self.row(state, shown, whole, (&all, &shown.delays.plus(&delays)));
+        let whole = CountedInterval {
+            times: (Duration::ZERO, transfer.elapsed),
+            counts: all,
+        };
+        self.row(state, shown, &whole, &shown.delays.plus(&delays));
         if direction.kind == DirectionKind::SendsDatagrams && self.args.shows_rows() {
             out(&sent_line(&id(direction.number, false), all.datagrams));
         }
-        self.both_ways(state, &direction, LAST_TURN, whole, all);
+        self.both_ways(state, &direction, None, whole);
     }
 
     /// Number of streams that have ended.
@@ -325,7 +331,8 @@ impl Iperf2Board {
         let every = self.args.interval?;
         let state = self.state();
         let all = state.shown.iter();
-        all.map(|one| one.since.plus(every * (one.turn + 1))).min()
+        all.map(|one| one.since.plus(one.intervals.next_end(every)))
+            .min()
     }
 
     /// Prints the rows of intervals that are over.
@@ -337,19 +344,17 @@ impl Iperf2Board {
         let mut all = std::mem::take(&mut state.shown);
         let mut changed = Vec::new();
         for shown in &mut all {
-            let from = every * shown.turn;
-            if !shown.since.plus(from + every).left().is_zero() {
+            let end = shown.intervals.next_end(every);
+            if !shown.since.plus(end).left().is_zero() {
                 continue;
             }
-            let now = shown.counted();
-            let (new, delays) = (now.since(shown.before), shown.counts.end_interval());
-            (shown.before, shown.turn) = (now, shown.turn + 1);
+            let interval = shown.intervals.finish(end, shown.counted());
+            let delays = shown.counts.end_interval();
             shown.delays = shown.delays.plus(&delays);
-            let times = (from, from + every);
-            self.row(&mut state, shown, times, (&new, &delays));
-            self.both_ways(&mut state, &shown.direction, shown.turn, times, new);
+            self.row(&mut state, shown, &interval, &delays);
+            self.both_ways(&mut state, &shown.direction, Some(end), interval);
             let earlier = shown.is_new.unwrap_or_default();
-            shown.is_new = Some(earlier.plus(new));
+            shown.is_new = Some(earlier.plus(interval.counts));
             changed.push(shown.direction.client.ip());
         }
         changed.dedup();
@@ -362,16 +367,19 @@ impl Iperf2Board {
             if !is_sum || !complete {
                 continue;
             }
-            let turn = group.first().map_or(0, |one| one.turn);
-            let to = every * turn;
+            let end = group.first().map(|one| one.intervals.end());
+            let end = end.unwrap_or_default();
             let mut total = MovedCounts::default();
             for one in group {
                 total = total.plus(one.is_new.take().unwrap_or_default());
             }
-            let from = to.saturating_sub(every);
             let mut group = state.groups.remove(&address).unwrap_or_default();
-            self.sum(&mut state, &group, (from, to), &total);
-            (group.summed, group.turn) = (group.summed.plus(total), turn);
+            let summed = group.sums.counts().plus(total);
+            let interval = CountedInterval {
+                times: (end.saturating_sub(every), end),
+                ..group.sums.finish(end, summed)
+            };
+            self.sum(&mut state, &group, &interval);
             state.groups.insert(address, group);
         }
         state.shown = all;

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use netperf_iperf2::rows::{
-    DatagramQuality, DirectionKind, DirectionRow, MovedCounts, SumKind, SumRow, pair_row, rest,
+    CountedInterval, DatagramQuality, DirectionKind, DirectionRow, MovedCounts, SumKind, SumRow,
+    pair_row,
 };
 use netperf_model::iperf2::DelayMoments;
 use netperf_program::iperf2::row_stamp;
 use netperf_program::output::out;
 
-use super::{BoardState, ClientGroup, Iperf2Board, LAST_TURN, RunningDirection, ShownDirection};
+use super::{BoardState, ClientGroup, Iperf2Board, RunningDirection, ShownDirection};
 
 impl Iperf2Board {
     /// A row of a direction.
@@ -17,10 +18,10 @@ impl Iperf2Board {
         &self,
         state: &mut BoardState,
         shown: &RunningDirection,
-        times: (Duration, Duration),
-        (counts, delays): (&MovedCounts, &DelayMoments),
+        interval: &CountedInterval,
+        delays: &DelayMoments,
     ) {
-        let direction = &shown.direction;
+        let (direction, counts) = (&shown.direction, &interval.counts);
         let is_received = direction.kind == DirectionKind::ReceivesDatagrams;
         let row = DirectionRow {
             kind: direction.kind,
@@ -29,8 +30,7 @@ impl Iperf2Board {
             ends: (direction.client, direction.own),
             is_enhanced: direction.is_enhanced,
             has_one_clock: direction.has_one_clock,
-            times,
-            counts,
+            interval,
             delays,
             quality: is_received.then(|| DatagramQuality {
                 jitter: shown.counts.jitter(),
@@ -49,47 +49,48 @@ impl Iperf2Board {
         &self,
         state: &mut BoardState,
         direction: &ShownDirection,
-        turn: u32,
-        (from, to): (Duration, Duration),
-        moved: MovedCounts,
+        end: Option<Duration>,
+        interval: CountedInterval,
     ) {
         if !direction.is_pair || !direction.is_enhanced || !self.args.shows_rows() {
             return;
         }
-        let key = (direction.number, turn);
-        let Some((end, other)) = state.halves.remove(&key) else {
-            state.halves.insert(key, (to, moved));
+        let key = (direction.number, end);
+        let Some(other) = state.halves.remove(&key) else {
+            state.halves.insert(key, interval);
             return;
         };
-        let (number, to, total) = (direction.number, to.max(end), moved.plus(other));
-        if turn == LAST_TURN {
-            state.halves.retain(|(other, _), _| *other != number);
-            let so_far = state.pairs.remove(&number);
-            let rest = so_far.and_then(|(turns, summed)| {
-                Some((rest(self.args.interval, turns, to)?, total.since(summed)))
-            });
-            if let Some((times, last)) = rest {
-                self.pair_row(state, number, times, &last);
-            }
+        let (number, (from, to)) = (direction.number, interval.times);
+        let both = CountedInterval {
+            times: (from, to.max(other.times.1)),
+            counts: interval.counts.plus(other.counts),
+        };
+        if let Some(end) = end {
+            let pair = state.pairs.entry(number).or_default();
+            pair.finish(end, pair.counts().plus(both.counts));
         } else {
-            let (turns, summed) = state.pairs.entry(number).or_default();
-            (*turns, *summed) = (turn, summed.plus(total));
+            state.halves.retain(|(other, _), _| *other != number);
+            let pair = state.pairs.remove(&number);
+            let every = self.args.interval;
+            let rest = pair.and_then(|pair| pair.rest(every, both.times.1, both.counts));
+            if let Some(rest) = rest {
+                self.pair_row(state, number, &rest);
+            }
         }
-        self.pair_row(state, number, (from, to), &total);
+        self.pair_row(state, number, &both);
     }
 
     /// A row of both directions of a stream.
-    fn pair_row(
-        &self,
-        state: &mut BoardState,
-        number: u32,
-        times: (Duration, Duration),
-        total: &MovedCounts,
-    ) {
+    fn pair_row(&self, state: &mut BoardState, number: u32, interval: &CountedInterval) {
         // Late datagrams have a line behind the row of their direction.
-        let total = MovedCounts { late: 0, ..*total };
-        let titles = &mut state.titles;
-        out(&pair_row(&self.args, titles, number, times, &total));
+        let interval = CountedInterval {
+            times: interval.times,
+            counts: MovedCounts {
+                late: 0,
+                ..interval.counts
+            },
+        };
+        out(&pair_row(&self.args, &mut state.titles, number, &interval));
     }
 
     /// The sum of the streams of a client.
@@ -97,20 +98,14 @@ impl Iperf2Board {
         &self,
         state: &mut BoardState,
         group: &ClientGroup,
-        times: (Duration, Duration),
-        counts: &MovedCounts,
+        interval: &CountedInterval,
     ) {
-        if !self.args.shows_sums() {
-            return;
+        if self.args.shows_sums() {
+            let kind = self.sum_kind(group);
+            let row = SumRow { kind, interval };
+            let directions = usize::try_from(group.directions).unwrap_or(usize::MAX);
+            out(&row.text(&self.args, &mut state.titles, directions));
         }
-        let kind = self.sum_kind(group);
-        let row = SumRow {
-            kind,
-            times,
-            counts,
-        };
-        let directions = usize::try_from(group.directions).unwrap_or(usize::MAX);
-        out(&row.text(&self.args, &mut state.titles, directions));
     }
 
     /// What a sum shows.

@@ -1,7 +1,12 @@
 //! The parameters of a test, which the client sends.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::MOST_STREAMS;
-use super::json::{Iperf3Error, JsonObject, JsonWriter};
+use super::json::{
+    Iperf3Error, amount, flag, is_set, parse, positive, read, real_within, some_whole, text, whole,
+    whole_of,
+};
 
 /// Protocol of the streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +18,17 @@ pub enum Protocol {
     Udp,
     /// SCTP, which this implementation refuses.
     Sctp,
+}
+
+impl Serialize for Protocol {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let key = match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+            Self::Sctp => "sctp",
+        };
+        serializer.collect_map([(key, true)])
+    }
 }
 
 /// Direction of the streams.
@@ -27,60 +43,104 @@ pub enum StreamDirection {
     Both,
 }
 
-/// Parameters of a test.
-#[derive(Clone, Debug, Default, PartialEq)]
+impl Serialize for StreamDirection {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let key = match self {
+            Self::Forward => None,
+            Self::Reverse => Some("reverse"),
+            Self::Both => Some("bidirectional"),
+        };
+        serializer.collect_map(key.map(|key| (key, true)))
+    }
+}
+
+/// Parameters of a test, with the keys in iperf3's order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default = "absent")]
 pub struct Parameters {
     /// Protocol.
+    #[serde(flatten, skip_deserializing)]
     pub protocol: Protocol,
     /// Seconds at the beginning that do not count.
+    #[serde(deserialize_with = "whole::<_, _, 600>")]
     pub omit: u32,
     /// CPU for the server.
+    #[serde(deserialize_with = "some_whole::<_, MOST_CPU>")]
+    #[serde(skip_serializing_if = "is_unset")]
     pub server_affinity: Option<u32>,
     /// Seconds; 0 with an amount.
+    #[serde(with = "seconds")]
     pub time: f64,
     /// Bytes of all streams; 0 for none.
+    #[serde(deserialize_with = "amount")]
     pub num: u64,
     /// Blocks of all streams; 0 for none.
+    #[serde(deserialize_with = "amount")]
     pub blockcount: u64,
     /// Segment size, bytes.
+    #[serde(rename = "MSS", skip_serializing_if = "is_unset")]
+    #[serde(deserialize_with = "positive::<_, 9216>")]
     pub mss: Option<u32>,
     /// `TCP_NODELAY`.
+    #[serde(deserialize_with = "flag", skip_serializing_if = "is_unset")]
     pub nodelay: bool,
     /// Streams in each direction.
+    #[serde(deserialize_with = "parallel")]
     pub parallel: u32,
     /// Direction.
+    #[serde(flatten, skip_deserializing)]
     pub direction: StreamDirection,
     /// Socket buffer, bytes.
+    #[serde(deserialize_with = "positive::<_, LARGEST_WINDOW>")]
+    #[serde(skip_serializing_if = "is_unset")]
     pub window: Option<u32>,
     /// Bytes of a block or datagram; 0 if the client named none.
+    #[serde(skip_deserializing)]
     pub len: u32,
     /// Rate of each stream, bits per second; 0 for none.
+    #[serde(deserialize_with = "amount", skip_serializing_if = "is_unset")]
     pub bandwidth: u64,
     /// Rate that the kernel paces each stream to, bits per second.
+    #[serde(deserialize_with = "amount", skip_serializing_if = "is_unset")]
     pub fqrate: u64,
     /// Interval of pacing, microseconds.
+    #[serde(deserialize_with = "whole::<_, _, 1_000_000_000>")]
     pub pacing_timer: u32,
     /// Blocks per burst; 0 for one.
+    #[serde(deserialize_with = "whole::<_, _, 1000>")]
+    #[serde(skip_serializing_if = "is_unset")]
     pub burst: u32,
     /// Type of service.
+    #[serde(rename = "TOS", skip_serializing_if = "is_unset")]
+    #[serde(deserialize_with = "whole::<_, _, 255>")]
     pub tos: u8,
     /// Title of the client's lines.
+    #[serde(deserialize_with = "text", skip_serializing_if = "is_unset")]
     pub title: Option<String>,
     /// A string for the JSON output.
+    #[serde(deserialize_with = "text", skip_serializing_if = "is_unset")]
     pub extra_data: Option<String>,
     /// Congestion control.
+    #[serde(deserialize_with = "text", skip_serializing_if = "is_unset")]
     pub congestion: Option<String>,
     /// The client wants the server's output.
+    #[serde(with = "one", skip_serializing_if = "is_unset")]
     pub get_server_output: bool,
     /// Counters of datagrams have 64 bits.
+    #[serde(rename = "udp_counters_64bit")]
+    #[serde(with = "one", skip_serializing_if = "is_unset")]
     pub counters_64bit: bool,
     /// The payload is digits.
+    #[serde(with = "one", skip_serializing_if = "is_unset")]
     pub repeating_payload: bool,
     /// Zero copy.
+    #[serde(with = "one", skip_serializing_if = "is_unset")]
     pub zerocopy: bool,
     /// RSA authentication, which this implementation refuses.
+    #[serde(deserialize_with = "text", skip_serializing_if = "is_unset")]
     pub authtoken: Option<String>,
     /// Version of the client.
+    #[serde(deserialize_with = "text")]
     pub client_version: String,
 }
 
@@ -91,9 +151,62 @@ const LARGEST_DATAGRAM: u64 = 65_507;
 /// Longest test, seconds.
 const LONGEST_TEST: u32 = 86_400;
 /// Default interval of pacing, microseconds.
-const PACING_TIMER: u64 = 1000;
+const PACING_TIMER: u32 = 1000;
 /// Least length of a datagram: its header.
 const LEAST_DATAGRAM: u64 = 16;
+/// Largest number of a CPU.
+const MOST_CPU: u64 = 1 << 20;
+/// Largest socket buffer, bytes.
+const LARGEST_WINDOW: u64 = 512 << 20;
+
+/// Values of keys that are absent.
+fn absent() -> Parameters {
+    Parameters {
+        parallel: 1,
+        pacing_timer: PACING_TIMER,
+        ..Parameters::default()
+    }
+}
+
+fn parallel<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    const MOST: u64 = MOST_STREAMS as u64;
+    Ok(whole::<D, u32, MOST>(from)?.max(1))
+}
+
+/// Seconds, without a fraction where they are whole.
+mod seconds {
+    use super::{Deserializer, LONGEST_TEST, Serializer, real_within};
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        real_within(from, LONGEST_TEST)
+    }
+
+    pub(super) fn serialize<S: Serializer>(time: &f64, to: S) -> Result<S::Ok, S::Error> {
+        if time.fract() != 0.0 {
+            return to.serialize_f64(*time);
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole seconds, at most a day"
+        )]
+        to.serialize_u32(*time as u32)
+    }
+}
+
+/// A flag that is written as 1.
+mod one {
+    pub(super) use super::flag as deserialize;
+
+    pub(super) fn serialize<S: super::Serializer>(flag: &bool, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u8((*flag).into())
+    }
+}
+
+/// True if a key is left out.
+fn is_unset<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
 
 impl Parameters {
     /// Number of streams of a test, in both directions.
@@ -126,136 +239,43 @@ impl Parameters {
     /// # Errors
     /// The first key that has the wrong type or is out of its range.
     pub fn decode(text: &[u8]) -> Result<Self, Iperf3Error> {
-        let object = JsonObject::parse(text)?;
-        let number = |key, range| object.whole(key, range);
-        let small = |key, least: u64, most: u64| {
-            let value = object.whole(key, (least, most))?;
-            Ok(value.and_then(|value| u32::try_from(value).ok()))
+        let mut object = parse(text)?;
+        // Its bounds are those of the protocol.
+        let len = object.remove("len").filter(|len| !len.is_null());
+        let set = |key| object.get(key).is_some_and(is_set);
+        let (udp, sctp) = (set("udp"), set("sctp"));
+        let (both, reverse) = (set("bidirectional"), set("reverse"));
+        let mut parameters: Self = read(object)?;
+        parameters.protocol = match (udp, sctp) {
+            (true, _) => Protocol::Udp,
+            (false, true) => Protocol::Sctp,
+            (false, false) => Protocol::Tcp,
         };
-        let protocol = if object.flag("udp") {
-            Protocol::Udp
-        } else if object.flag("sctp") {
-            Protocol::Sctp
-        } else {
-            Protocol::Tcp
+        parameters.direction = match (both, reverse) {
+            (true, _) => StreamDirection::Both,
+            (false, true) => StreamDirection::Reverse,
+            (false, false) => StreamDirection::Forward,
         };
-        let (shortest, longest) = match protocol {
-            Protocol::Udp => (LEAST_DATAGRAM, LARGEST_DATAGRAM),
-            Protocol::Tcp | Protocol::Sctp => (1, LARGEST_BLOCK),
-        };
-        let time = object.real("time")?.unwrap_or(0.0);
-        if !(0.0..=f64::from(LONGEST_TEST)).contains(&time) {
-            let most = u64::from(LONGEST_TEST);
-            return Err(Iperf3Error::Range("time", time.to_string(), 0, most));
+        if let Some(len) = len {
+            let (shortest, longest) = match parameters.protocol {
+                Protocol::Udp => (LEAST_DATAGRAM, LARGEST_DATAGRAM),
+                Protocol::Tcp | Protocol::Sctp => (1, LARGEST_BLOCK),
+            };
+            let len = whole_of(&len, (0, longest));
+            let len = len.map_err(|problem| Iperf3Error::Key("len".to_owned(), problem))?;
+            if (1..shortest).contains(&len) {
+                let len = len.to_string();
+                return Err(Iperf3Error::range("len", &len, shortest, longest));
+            }
+            parameters.len = u32::try_from(len).unwrap_or(0);
         }
-        let amounts = (0, u64::MAX);
-        Ok(Self {
-            protocol,
-            omit: small("omit", 0, 600)?.unwrap_or(0),
-            server_affinity: small("server_affinity", 0, 1 << 20)?,
-            time,
-            num: number("num", amounts)?.unwrap_or(0),
-            blockcount: number("blockcount", amounts)?.unwrap_or(0),
-            mss: small("MSS", 0, 9216)?.filter(|mss| *mss > 0),
-            nodelay: object.flag("nodelay"),
-            parallel: small("parallel", 0, u64::from(MOST_STREAMS))?
-                .unwrap_or(1)
-                .max(1),
-            direction: match (object.flag("bidirectional"), object.flag("reverse")) {
-                (true, _) => StreamDirection::Both,
-                (false, true) => StreamDirection::Reverse,
-                (false, false) => StreamDirection::Forward,
-            },
-            window: small("window", 0, 512 << 20)?.filter(|window| *window > 0),
-            len: match number("len", (0, longest))? {
-                None | Some(0) => 0,
-                Some(len) if len < shortest => {
-                    return Err(Iperf3Error::Range(
-                        "len",
-                        len.to_string(),
-                        shortest,
-                        longest,
-                    ));
-                }
-                Some(len) => u32::try_from(len).unwrap_or(0),
-            },
-            bandwidth: number("bandwidth", amounts)?.unwrap_or(0),
-            fqrate: number("fqrate", amounts)?.unwrap_or(0),
-            pacing_timer: number("pacing_timer", (0, 1_000_000_000))?
-                .unwrap_or(PACING_TIMER)
-                .try_into()
-                .unwrap_or(u32::MAX),
-            burst: small("burst", 0, 1000)?.unwrap_or(0),
-            tos: number("TOS", (0, 255))?
-                .unwrap_or(0)
-                .try_into()
-                .unwrap_or(0),
-            title: object.text("title")?,
-            extra_data: object.text("extra_data")?,
-            congestion: object.text("congestion")?,
-            get_server_output: object.flag("get_server_output"),
-            counters_64bit: object.flag("udp_counters_64bit"),
-            repeating_payload: object.flag("repeating_payload"),
-            zerocopy: object.flag("zerocopy"),
-            authtoken: object.text("authtoken")?,
-            client_version: object.text("client_version")?.unwrap_or_default(),
-        })
+        Ok(parameters)
     }
 
     /// The JSON text, with the keys in iperf3's order.
     #[must_use]
     pub fn encode(&self) -> String {
-        let mut out = JsonWriter::new();
-        let positive = |value: u64| Some(value).filter(|value| *value > 0);
-        let yes = |flag: bool| flag.then_some(true);
-        let one = |flag: bool| flag.then_some(1);
-        out.put(
-            match self.protocol {
-                Protocol::Tcp => "tcp",
-                Protocol::Udp => "udp",
-                Protocol::Sctp => "sctp",
-            },
-            true,
-        );
-        out.put("omit", self.omit);
-        out.put_some("server_affinity", self.server_affinity);
-        if self.time.fract() == 0.0 {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "whole seconds, at most a day"
-            )]
-            out.put("time", self.time as u32);
-        } else {
-            out.put("time", self.time);
-        }
-        out.put("num", self.num);
-        out.put("blockcount", self.blockcount);
-        out.put_some("MSS", self.mss);
-        out.put_some("nodelay", yes(self.nodelay));
-        out.put("parallel", self.parallel);
-        match self.direction {
-            StreamDirection::Forward => {}
-            StreamDirection::Reverse => out.put("reverse", true),
-            StreamDirection::Both => out.put("bidirectional", true),
-        }
-        out.put_some("window", self.window);
-        out.put("len", self.len);
-        out.put_some("bandwidth", positive(self.bandwidth));
-        out.put_some("fqrate", positive(self.fqrate));
-        out.put("pacing_timer", self.pacing_timer);
-        out.put_some("burst", positive(self.burst.into()));
-        out.put_some("TOS", positive(self.tos.into()));
-        out.put_some("title", self.title.as_deref());
-        out.put_some("extra_data", self.extra_data.as_deref());
-        out.put_some("congestion", self.congestion.as_deref());
-        out.put_some("get_server_output", one(self.get_server_output));
-        out.put_some("udp_counters_64bit", one(self.counters_64bit));
-        out.put_some("repeating_payload", one(self.repeating_payload));
-        out.put_some("zerocopy", one(self.zerocopy));
-        out.put_some("authtoken", self.authtoken.as_deref());
-        out.put("client_version", self.client_version.as_str());
-        out.finish()
+        serde_json::to_string(self).unwrap_or_default()
     }
 }
 
@@ -371,5 +391,48 @@ mod tests {
     fn numbers_may_be_strings_as_some_clients_write_them() {
         let read = Parameters::decode(br#"{"parallel":"2","time":"1.5"}"#).unwrap();
         assert_eq!((read.parallel, read.time), (2, 1.5));
+    }
+
+    #[test]
+    fn null_is_absent_and_the_last_of_two_equal_keys_counts() {
+        let text = br#"{"parallel":null,"len":null,"title":null,"other":[1],"omit":1,"omit":2}"#;
+        let read = Parameters::decode(text).unwrap();
+        assert_eq!((read.parallel, read.len, read.title), (1, 0, None));
+        assert_eq!(read.omit, 2);
+    }
+
+    #[test]
+    fn flags_are_true_or_numbers_other_than_0() {
+        for (value, flag) in [
+            ("true", true),
+            ("1", true),
+            ("0.5", true),
+            ("-1", true),
+            ("0", false),
+            ("false", false),
+            ("\"1\"", false),
+            ("[1]", false),
+        ] {
+            let text = format!(r#"{{"udp":{value},"reverse":{value},"zerocopy":{value}}}"#);
+            let read = Parameters::decode(text.as_bytes()).unwrap();
+            assert_eq!(read.protocol == Protocol::Udp, flag, "{value}");
+            assert_eq!(read.direction == StreamDirection::Reverse, flag, "{value}");
+            assert_eq!(read.zerocopy, flag, "{value}");
+        }
+    }
+
+    #[test]
+    fn length_is_checked_against_the_protocol() {
+        let error = |text: &str| Parameters::decode(text.as_bytes()).unwrap_err().to_string();
+        assert_eq!(
+            error(r#"{"len":70000,"udp":1}"#),
+            "\"len\" is 70000: from 0 to 65507 is possible"
+        );
+        assert_eq!(
+            error(r#"{"len":1.5}"#),
+            "\"len\" is 1.5: from 0 to 1048576 is possible"
+        );
+        let read = Parameters::decode(br#"{"udp":true,"len":"16"}"#).unwrap();
+        assert_eq!(read.len, 16);
     }
 }

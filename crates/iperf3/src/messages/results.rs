@@ -1,9 +1,15 @@
 //! The results of one end, exchanged after a test.
 
+use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
-use super::json::{Iperf3Error, JsonObject, JsonWriter};
+use super::json::{Iperf3Error, count, not_negative, parse, read, some_count, text, whole_of};
 use super::{MOST_STREAMS, Parameters};
+
+/// Most streams of both directions.
+const MOST_OF_BOTH: u64 = MOST_STREAMS as u64 * 2;
+/// Largest identifier of a stream.
+const LARGEST_ID: u64 = MOST_OF_BOTH + 2;
 
 /// Results of one end.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,24 +36,61 @@ pub enum ServerOutput {
 }
 
 /// Results of a stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamResults {
     /// Identifier ([`Parameters::stream_id`]).
+    #[serde(deserialize_with = "id")]
     pub id: u32,
     /// Bytes sent or received.
+    #[serde(default, deserialize_with = "count")]
     pub bytes: u64,
     /// Segments retransmitted; `None` if unknown.
+    #[serde(default, with = "some_count")]
     pub retransmits: Option<u64>,
     /// Jitter, seconds; of a sender it means nothing.
+    #[serde(default, deserialize_with = "not_negative")]
     pub jitter: f64,
     /// Datagrams lost.
+    #[serde(default, deserialize_with = "count")]
     pub errors: u64,
     /// Datagrams.
+    #[serde(default, deserialize_with = "count")]
     pub packets: u64,
     /// Seconds from the start of the test to that of the counts.
+    #[serde(default, deserialize_with = "not_negative")]
     pub start_time: f64,
     /// Seconds to the end of the counts.
+    #[serde(default, deserialize_with = "not_negative")]
     pub end_time: f64,
+}
+
+fn id<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let id = whole_of(&Value::deserialize(from)?, (1, LARGEST_ID));
+    let id = id.map_err(de::Error::custom)?;
+    u32::try_from(id).map_err(de::Error::custom)
+}
+
+/// Results as they are written, with the keys in iperf3's order.
+#[derive(Serialize, Deserialize)]
+struct ResultsMessage<'a> {
+    #[serde(deserialize_with = "not_negative")]
+    cpu_util_total: f64,
+    #[serde(deserialize_with = "not_negative")]
+    cpu_util_user: f64,
+    #[serde(deserialize_with = "not_negative")]
+    cpu_util_system: f64,
+    #[serde(default, with = "some_count")]
+    sender_has_retransmits: Option<u64>,
+    #[serde(default, deserialize_with = "text")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    congestion_used: Option<String>,
+    #[serde(default, deserialize_with = "text")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_output_text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    server_output_json: Option<Value>,
+    #[serde(skip_deserializing)]
+    streams: &'a [StreamResults],
 }
 
 impl Results {
@@ -56,60 +99,63 @@ impl Results {
     /// # Errors
     /// A needed key that is absent, and a value that is not what its key needs.
     pub fn decode(text: &[u8]) -> Result<Self, Iperf3Error> {
-        let object = JsonObject::parse(text)?;
-        let percent = |key| {
-            object
-                .real(key)?
-                .map(|percent| percent.max(0.0))
-                .ok_or(Iperf3Error::Missing(key))
+        let mut object = parse(text)?;
+        let wrong = |problem: &str| Iperf3Error::Key("streams".to_owned(), problem.to_owned());
+        let streams = match object.remove("streams") {
+            Some(Value::Array(streams)) => streams,
+            Some(Value::Null) | None => return Err(wrong("is missing")),
+            Some(_) => return Err(wrong("is not an array")),
         };
-        let output = match object.text("server_output_text")? {
-            Some(text) => Some(ServerOutput::Text(text)),
-            None => object
-                .value("server_output_json")
-                .filter(|value| value.is_object())
-                .map(|value| ServerOutput::Json(value.clone())),
-        };
-        let streams = object.array("streams")?;
-        let most = u64::from(MOST_STREAMS) * 2;
-        if streams.len() as u64 > most {
+        if streams.len() as u64 > MOST_OF_BOTH {
             let count = streams.len().to_string();
-            return Err(Iperf3Error::Range("streams", count, 0, most));
+            return Err(Iperf3Error::range("streams", &count, 0, MOST_OF_BOTH));
         }
+        let message: ResultsMessage<'_> = read(object)?;
+        let json = message.server_output_json.filter(Value::is_object);
+        let text = message.server_output_text.map(ServerOutput::Text);
         Ok(Self {
             cpu: [
-                percent("cpu_util_total")?,
-                percent("cpu_util_user")?,
-                percent("cpu_util_system")?,
+                message.cpu_util_total,
+                message.cpu_util_user,
+                message.cpu_util_system,
             ],
-            has_retransmits: object
-                .count("sender_has_retransmits")?
-                .map(|count| count > 0),
-            congestion: object.text("congestion_used")?,
-            output,
-            streams: streams.iter().map(stream).collect::<Result<_, _>>()?,
+            has_retransmits: message.sender_has_retransmits.map(|count| count > 0),
+            congestion: message.congestion_used,
+            output: text.or_else(|| json.map(ServerOutput::Json)),
+            streams: streams
+                .into_iter()
+                .map(|stream| match stream {
+                    Value::Object(object) => read(object),
+                    Value::Null
+                    | Value::Bool(_)
+                    | Value::Number(_)
+                    | Value::String(_)
+                    | Value::Array(_) => Err(wrong("is not an array of objects")),
+                })
+                .collect::<Result<_, _>>()?,
         })
     }
 
     /// The JSON text, with the keys in iperf3's order.
     #[must_use]
     pub fn encode(&self) -> String {
-        let mut out = JsonWriter::new();
         let [total, user, system] = self.cpu;
-        out.put("cpu_util_total", total);
-        out.put("cpu_util_user", user);
-        out.put("cpu_util_system", system);
-        let has = self.has_retransmits.map_or(-1, i64::from);
-        out.put("sender_has_retransmits", has);
-        out.put_some("congestion_used", self.congestion.as_deref());
-        match &self.output {
-            Some(ServerOutput::Text(text)) => out.put("server_output_text", text.as_str()),
-            Some(ServerOutput::Json(value)) => out.put("server_output_json", value.clone()),
-            None => {}
-        }
-        let streams: Vec<String> = self.streams.iter().map(StreamResults::encode).collect();
-        out.raw("streams", &format!("[{}]", streams.join(",")));
-        out.finish()
+        let (text, json) = match self.output.clone() {
+            Some(ServerOutput::Text(text)) => (Some(text), None),
+            Some(ServerOutput::Json(value)) => (None, Some(value)),
+            None => (None, None),
+        };
+        let message = ResultsMessage {
+            cpu_util_total: total,
+            cpu_util_user: user,
+            cpu_util_system: system,
+            sender_has_retransmits: self.has_retransmits.map(u64::from),
+            congestion_used: self.congestion.clone(),
+            server_output_text: text,
+            server_output_json: json,
+            streams: &self.streams,
+        };
+        serde_json::to_string(&message).unwrap_or_default()
     }
 
     /// The results of a stream.
@@ -127,44 +173,6 @@ impl Results {
                 .streams
                 .iter()
                 .all(|stream| ids.clone().any(|id| id == stream.id))
-    }
-}
-
-fn stream(value: &Value) -> Result<StreamResults, Iperf3Error> {
-    let object =
-        JsonObject::of(value).ok_or(Iperf3Error::Type("streams", "an array of objects"))?;
-    let id = object.whole("id", (1, u64::from(MOST_STREAMS) * 2 + 2))?;
-    let seconds = |key| Ok(object.real(key)?.unwrap_or(0.0).max(0.0));
-    let count = |key| Ok(object.count(key)?.unwrap_or(0));
-    Ok(StreamResults {
-        id: id
-            .and_then(|id| u32::try_from(id).ok())
-            .ok_or(Iperf3Error::Missing("id"))?,
-        bytes: count("bytes")?,
-        retransmits: object.count("retransmits")?,
-        jitter: seconds("jitter")?,
-        errors: count("errors")?,
-        packets: count("packets")?,
-        start_time: seconds("start_time")?,
-        end_time: seconds("end_time")?,
-    })
-}
-
-impl StreamResults {
-    fn encode(&self) -> String {
-        let mut out = JsonWriter::new();
-        out.put("id", self.id);
-        out.put("bytes", self.bytes);
-        match self.retransmits {
-            Some(count) => out.put("retransmits", count),
-            None => out.put("retransmits", -1),
-        }
-        out.put("jitter", self.jitter);
-        out.put("errors", self.errors);
-        out.put("packets", self.packets);
-        out.put("start_time", self.start_time);
-        out.put("end_time", self.end_time);
-        out.finish()
     }
 }
 

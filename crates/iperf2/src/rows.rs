@@ -13,7 +13,7 @@ mod units;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use netperf_model::figures::count;
+use netperf_model::figures::{count, four_columns, prefixed};
 
 pub use self::choice::PrintedTitles;
 pub use self::connections::{ConnectionLine, FirstWindow};
@@ -48,28 +48,15 @@ const BOTH_WAYS_TITLES: &str = "[ ID] Interval       Transfer     Bandwidth    D
 /// Line around the head.
 pub const RULE: &str = "------------------------------------------------------------\n";
 
-const PREFIXES: [&str; 5] = ["", "K", "M", "G", "T"];
-
 /// A number in four columns with a prefix.
 fn scaled(number: f64, factor: f64, power: Option<u32>) -> (String, &'static str) {
-    let mut number = number;
-    let most = PREFIXES.len() - 1;
-    let mut index = 0;
-    let wanted = power.and_then(|power| usize::try_from(power).ok());
-    while index < most && wanted.map_or(number >= factor, |wanted| index < wanted) {
-        number /= factor;
-        index += 1;
-    }
+    let (number, prefix) = prefixed(number, factor, power);
     let text = if number < 0.9995 {
         format!("{number:4.3}")
-    } else if number < 9.995 {
-        format!("{number:4.2}")
-    } else if number < 99.95 {
-        format!("{number:4.1}")
     } else {
-        format!("{number:4.0}")
+        four_columns(number)
     };
-    (text, PREFIXES.get(index).copied().unwrap_or_default())
+    (text, prefix)
 }
 
 impl Iperf2Figures {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use netperf_model::figures::count;
+use netperf_model::figures::{count, four_columns, prefixed};
 
 use crate::messages::{Parameters, Protocol, Results, StreamDirection, StreamResults};
 
@@ -26,50 +26,26 @@ pub struct TextView {
     pub verbose: bool,
 }
 
-/// A quantity in four columns and its unit. Amounts are bytes.
-fn quantity(value: f64, base: f64, units: &[&str; 5]) -> String {
-    let mut value = if value.is_finite() { value } else { 0.0 };
-    let mut index = 0;
-    while value >= base && index + 1 < units.len() {
-        value /= base;
-        index += 1;
-    }
-    format!("{} {}", four(value), units[index])
-}
-
-/// A number with as many digits as fit into four columns.
-fn four(value: f64) -> String {
-    if value < 9.995 {
-        format!("{value:4.2}")
-    } else if value < 99.95 {
-        format!("{value:4.1}")
-    } else {
-        format!("{value:4.0}")
-    }
+/// A quantity in four columns and its unit.
+fn quantity(value: f64, factor: f64, power: Option<u32>, unit: &str) -> String {
+    let (value, prefix) = prefixed(value, factor, power);
+    format!("{} {prefix}{unit}", four_columns(value))
 }
 
 /// A number of bytes.
 pub fn transfer(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["Bytes", "KBytes", "MBytes", "GBytes", "TBytes"];
-    quantity(count(bytes), 1024.0, &UNITS)
+    quantity(count(bytes), 1024.0, None, "Bytes")
 }
 
 /// A rate of bits per second in the unit of a letter (`-f`).
 pub fn rate(bits: f64, letter: Option<char>) -> String {
-    const UNITS: [&str; 5] = ["bits", "Kbits", "Mbits", "Gbits", "Tbits"];
-    let fixed = |value: f64, base: f64, power: i32, unit: &str| {
-        format!("{} {unit}", four(value / base.powi(power)))
+    let of = |letters: &str| {
+        let place = letter.and_then(|letter| letters.find(letter));
+        place.and_then(|place| u32::try_from(place + 1).ok())
     };
-    match letter {
-        Some('k') => fixed(bits, 1000.0, 1, "Kbits"),
-        Some('m') => fixed(bits, 1000.0, 2, "Mbits"),
-        Some('g') => fixed(bits, 1000.0, 3, "Gbits"),
-        Some('t') => fixed(bits, 1000.0, 4, "Tbits"),
-        Some('K') => fixed(bits / 8.0, 1024.0, 1, "KBytes"),
-        Some('M') => fixed(bits / 8.0, 1024.0, 2, "MBytes"),
-        Some('G') => fixed(bits / 8.0, 1024.0, 3, "GBytes"),
-        Some('T') => fixed(bits / 8.0, 1024.0, 4, "TBytes"),
-        Some(_) | None => quantity(bits, 1000.0, &UNITS),
+    match of("KMGT") {
+        Some(power) => quantity(bits / 8.0, 1024.0, Some(power), "Bytes"),
+        None => quantity(bits, 1000.0, of("kmgt"), "bits"),
     }
 }
 

@@ -3,6 +3,7 @@
 mod connect;
 mod observer;
 mod output;
+mod plan;
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use netperf_iperf3::defaults::DATAGRAM;
 use netperf_iperf3::figures::{StreamInfo, StreamInterval, Totals};
 use netperf_iperf3::messages::{Cookie, Parameters, Protocol, Results};
-use netperf_iperf3::options::{Iperf3Client, parameters};
+use netperf_iperf3::options::Iperf3Client;
 use netperf_iperf3::states::client::{
     ClientError, ClientTest, ClientTestEffect, ClientTestInput, ClientTestState,
 };
@@ -26,9 +27,8 @@ use netperf_program::output::err;
 
 pub(crate) use self::observer::TestObserver;
 pub(crate) use self::output::Output;
+pub(crate) use self::plan::{INTERVAL, Iperf3Form, Iperf3Plan};
 
-/// Default interval, seconds.
-const INTERVAL: f64 = 1.0;
 /// Time limit for an answer of the server.
 const ANSWER: Duration = Duration::from_secs(30);
 /// Time for which data may arrive behind the end of a test. The answer waits in the same queues.
@@ -89,8 +89,9 @@ pub fn run(args: &Iperf3Client) -> ExitCode {
         Ok(writer) => writer,
         Err(text) => return fail(&format!("error - {text}")),
     };
-    let mut output = Output::new(args, &args.host, writer);
-    let tested = test(args, &mut output);
+    let plan = Iperf3Plan::new(args);
+    let mut output = Output::new(Iperf3Form::new(args), &plan.host, writer);
+    let tested = test(&plan, &mut output);
     output.last(&tested);
     if tested.error.is_some() {
         ExitCode::from(FAILED)
@@ -99,8 +100,8 @@ pub fn run(args: &Iperf3Client) -> ExitCode {
     }
 }
 
-fn test(args: &Iperf3Client, output: &mut Output) -> Tested {
-    match ClientRun::begin(args, output) {
+fn test(plan: &Iperf3Plan, output: &mut Output) -> Tested {
+    match ClientRun::begin(plan, output) {
         Ok(run) => run.finish(),
         Err(error) => Tested::failed(error),
     }
@@ -118,23 +119,24 @@ impl<'a> ClientRun<'a> {
     /// # Errors
     /// The text of the failure.
     pub(crate) fn begin(
-        args: &'a Iperf3Client,
+        plan: &'a Iperf3Plan,
         observer: &'a mut dyn TestObserver,
     ) -> Result<Self, String> {
-        let mut parameters = parameters(args);
+        let mut parameters = plan.parameters.clone();
         let mut random = [0; 36];
         netperf_os::system::random(&mut random)
             .map_err(|error| format!("unable to make a cookie: {error}"))?;
         let cookie = Cookie::of(&random);
-        observer.connecting(args.common.port.as_deref());
-        let control = connect::control(args)?;
+        observer.connecting(plan.port.as_deref());
+        let control = connect::control(plan)?;
         let mss = connect::segment_size(&control);
+        let udp = parameters.protocol == Protocol::Udp;
         if parameters.len == 0 {
-            parameters.len = mss.filter(|_| args.udp).unwrap_or(DATAGRAM).min(65_507);
+            parameters.len = mss.filter(|_| udp).unwrap_or(DATAGRAM).min(65_507);
         }
         observer.begins(&parameters, cookie, mss);
         let mut test = Test {
-            args,
+            plan,
             observer,
             control,
             cookie,
@@ -197,7 +199,7 @@ struct Timing {
 }
 
 struct Test<'a> {
-    args: &'a Iperf3Client,
+    plan: &'a Iperf3Plan,
     observer: &'a mut dyn TestObserver,
     control: Socket,
     cookie: Cookie,
@@ -333,10 +335,10 @@ impl Test<'_> {
         let mut sockets = Vec::new();
         for position in 0..self.parameters.streams() {
             let own_port = self
-                .args
+                .plan
                 .own_port
                 .map(|port| port.wrapping_add(u16::try_from(position).unwrap_or(0)));
-            let own = (self.args, own_port);
+            let own = (self.plan, own_port);
             sockets.push(connect::stream(own, peer, &self.parameters, &self.cookie)?);
         }
         Run::prepare(&self.parameters, true, sockets)
@@ -360,7 +362,7 @@ impl Test<'_> {
     }
 
     fn interval(&self) -> Option<Duration> {
-        let seconds = self.args.common.interval.unwrap_or(INTERVAL);
+        let seconds = self.plan.interval;
         let interval = Duration::try_from_secs_f64(seconds).ok();
         interval.filter(|interval| !interval.is_zero())
     }

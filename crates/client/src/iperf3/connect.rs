@@ -6,7 +6,6 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use netperf_iperf3::messages::{CONNECT_WORD, ConnectWord, Cookie, PORT, Parameters, Protocol};
-use netperf_iperf3::options::Iperf3Client;
 use netperf_measure::clock;
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::sockopt::{self, IntOption};
@@ -14,6 +13,8 @@ use netperf_os::wait::{Interest, ready};
 use netperf_os::{Domain, Protocol as SocketProtocol, Socket, Type, alarm, io as calls, without};
 use netperf_program::iperf3::socket::{OptionError, equip, send_all};
 use netperf_program::output::system_text;
+
+use super::plan::Iperf3Plan;
 
 /// Default time limit for a connection.
 const CONNECT: Duration = Duration::from_secs(60);
@@ -26,8 +27,8 @@ pub(super) fn said(error: &io::Error) -> String {
     system_text(error)
 }
 
-fn wanted(args: &Iperf3Client) -> Want {
-    match args.common.family {
+fn wanted(plan: &Iperf3Plan) -> Want {
+    match plan.family {
         Some('4') => Want::V4,
         Some('6') => Want::V6,
         Some(_) | None => Want::Any,
@@ -35,11 +36,11 @@ fn wanted(args: &Iperf3Client) -> Want {
 }
 
 /// The address to bind to, of the family of the peer.
-fn bound(args: &Iperf3Client, peer: SocketAddr) -> Result<Option<IpAddr>, String> {
-    let Some(host) = &args.common.bind else {
+fn bound(plan: &Iperf3Plan, peer: SocketAddr) -> Result<Option<IpAddr>, String> {
+    let Some(host) = &plan.bind else {
         return Ok(None);
     };
-    let found = resolve(host, "0", wanted(args), Type::STREAM)
+    let found = resolve(host, "0", wanted(plan), Type::STREAM)
         .map_err(|error| format!("unable to bind to {host}: {error}"))?;
     let same = found.addresses.iter().map(SocketAddr::ip);
     let same = same.into_iter().find(|ip| ip.is_ipv4() == peer.is_ipv4());
@@ -51,7 +52,7 @@ fn bound(args: &Iperf3Client, peer: SocketAddr) -> Result<Option<IpAddr>, String
 
 fn connected(
     kind: Type,
-    (args, own_port): (&Iperf3Client, Option<u16>),
+    (plan, own_port): (&Iperf3Plan, Option<u16>),
     peer: SocketAddr,
     prepare: impl FnOnce(&Socket) -> Result<(), String>,
 ) -> Result<Socket, String> {
@@ -63,7 +64,7 @@ fn connected(
     };
     let socket = Socket::new(Domain::for_address(peer), kind, Some(protocol)).map_err(unable)?;
     prepare(&socket)?;
-    let own = bound(args, peer)?;
+    let own = bound(plan, peer)?;
     if own.is_some() || own_port.is_some() {
         let any = if peer.is_ipv4() {
             IpAddr::from([0; 4])
@@ -74,20 +75,20 @@ fn connected(
         without::share_port(&socket, true);
         socket.bind(&at.into()).map_err(unable)?;
     }
-    let time = args.connect_timeout.unwrap_or(CONNECT);
+    let time = plan.connect_timeout.unwrap_or(CONNECT);
     socket.connect_timeout(&peer.into(), time).map_err(unable)?;
     Ok(socket)
 }
 
 /// Opens the control connection.
-pub(super) fn control(args: &Iperf3Client) -> Result<Socket, String> {
+pub(super) fn control(plan: &Iperf3Plan) -> Result<Socket, String> {
     let unable = |text: String| format!("unable to connect to server: {text}");
-    let port = args.common.port.clone().unwrap_or(PORT.to_string());
-    let found = resolve(&args.host, &port, wanted(args), Type::STREAM)
+    let port = plan.port.clone().unwrap_or(PORT.to_string());
+    let found = resolve(&plan.host, &port, wanted(plan), Type::STREAM)
         .map_err(|error| unable(error.to_string()))?;
     let mut last = "no address".to_owned();
     for peer in found.addresses {
-        match connected(Type::STREAM, (args, None), peer, |_| Ok(())) {
+        match connected(Type::STREAM, (plan, None), peer, |_| Ok(())) {
             Ok(socket) => {
                 let _delayed = sockopt::set(socket.as_fd(), IntOption::NoDelay, 1);
                 return Ok(socket);
@@ -109,7 +110,7 @@ pub(super) fn segment_size(control: &Socket) -> Option<u32> {
 
 /// Opens a stream.
 pub(super) fn stream(
-    own: (&Iperf3Client, Option<u16>),
+    own: (&Iperf3Plan, Option<u16>),
     peer: SocketAddr,
     parameters: &Parameters,
     cookie: &Cookie,

@@ -4,7 +4,6 @@ use netperf_iperf3::defaults::VERSION;
 use netperf_iperf3::figures::StreamInterval;
 use netperf_iperf3::json::{Json, TestFacts, http_date};
 use netperf_iperf3::messages::{Cookie, PORT, Parameters, ServerOutput, StreamDirection};
-use netperf_iperf3::options::Iperf3Client;
 use netperf_iperf3::text::TextView;
 use netperf_iperf3::verbose::{starting, utilisation, wanted};
 use netperf_measure::clock;
@@ -12,15 +11,12 @@ use netperf_os::system;
 use netperf_program::iperf3::lines::LineWriter;
 use netperf_program::iperf3::run::Run;
 
-use super::{TestObserver, Tested};
+use super::{Iperf3Form, TestObserver, Tested};
 
 /// Output of one test.
 pub(crate) struct Output {
-    json: bool,
-    verbose: bool,
-    stream: bool,
+    form: Iperf3Form,
     writer: LineWriter,
-    letter: Option<char>,
     host: String,
     view: Option<TextView>,
     start: TestFacts,
@@ -30,13 +26,10 @@ pub(crate) struct Output {
 
 impl Output {
     /// The output of a test to a server of this name.
-    pub(crate) fn new(args: &Iperf3Client, host: &str, writer: LineWriter) -> Self {
+    pub(crate) fn new(form: Iperf3Form, host: &str, writer: LineWriter) -> Self {
         Self {
-            json: args.common.json,
-            stream: args.common.json_stream,
-            verbose: args.common.verbose,
+            form,
             writer,
-            letter: args.common.format,
             host: host.to_owned(),
             view: None,
             start: TestFacts::default(),
@@ -46,7 +39,7 @@ impl Output {
     }
 
     fn lines(&self, text: &str) {
-        if !self.json {
+        if !self.form.json {
             self.writer.lines(text);
         }
     }
@@ -68,12 +61,12 @@ impl Output {
             (Some(error), true) => Some(format!("interrupt - {error}")),
             (error, _) => error.clone(),
         };
-        if self.json {
+        if self.form.json {
             let json = Json {
                 error: error.as_deref(),
                 ..self.json(Some(tested))
             };
-            let text = if self.stream {
+            let text = if self.form.stream {
                 json.end_events()
             } else {
                 json.text()
@@ -84,7 +77,7 @@ impl Output {
             if tested.error.is_none() || self.has_rows {
                 self.lines(&view.last(totals, tested.peer.as_deref()));
             }
-            if let (true, Some(peer)) = (self.verbose, &tested.peer) {
+            if let (true, Some(peer)) = (self.form.verbose, &tested.peer) {
                 self.lines(&utilisation(view, totals, peer));
             }
         }
@@ -108,7 +101,7 @@ impl TestObserver for Output {
         self.start.host.clone_from(&self.host);
         self.start.port = port.and_then(|port| port.parse().ok()).unwrap_or(PORT);
         let names = system::names();
-        if self.verbose {
+        if self.form.verbose {
             self.lines(&format!("iperf {VERSION}\n{names}\n"));
         }
         self.start.system = names.to_string();
@@ -119,14 +112,14 @@ impl TestObserver for Output {
         self.start.cookie = cookie.text().to_owned();
         self.start.mss = mss.unwrap_or(0);
         self.start.parameters = parameters.clone();
-        if self.verbose {
+        if self.form.verbose {
             let time = http_date(self.start.since_epoch);
             let mss = self.start.mss;
             self.lines(&format!("Control connection MSS {mss}\nTime: {time}\n"));
         }
         let (host, port) = (&self.host, self.start.port);
         self.lines(&format!("Connecting to host {host}, port {port}\n"));
-        if self.verbose {
+        if self.form.verbose {
             self.lines(&wanted(&self.start));
         }
         if parameters.direction == StreamDirection::Reverse {
@@ -140,16 +133,16 @@ impl TestObserver for Output {
             client: true,
             parameters: parameters.clone(),
             infos: run.infos.clone(),
-            letter: self.letter,
-            verbose: self.verbose,
+            letter: self.form.letter,
+            verbose: self.form.verbose,
         };
         self.start.buffers = run.buffers;
         self.lines(&view.connected());
-        if self.verbose {
+        if self.form.verbose {
             self.lines(&starting(parameters));
         }
         self.view = Some(view);
-        if self.stream {
+        if self.form.stream {
             self.writer.document(&self.json(None).start_event());
         }
     }
@@ -158,11 +151,11 @@ impl TestObserver for Output {
         if let Some(view) = &self.view {
             self.lines(&view.interval(&interval, first));
         }
-        if self.stream {
+        if self.form.stream {
             let event = self.json(None).interval_event(&interval);
             return self.writer.document(&event);
         }
-        if self.json {
+        if self.form.json {
             self.intervals.push(interval);
         }
         self.has_rows = true;

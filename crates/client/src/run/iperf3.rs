@@ -9,9 +9,8 @@ use netperf_engine::live::Live;
 use netperf_iperf3::figures::SocketBuffers;
 use netperf_iperf3::figures::{StreamInterval, block};
 use netperf_iperf3::messages::{COOKIE, Cookie, Parameters};
-use netperf_iperf3::options::Iperf3Client;
 use netperf_measure::clock;
-use netperf_model::{CpuPlan, EndSetup, Hosts, figures};
+use netperf_model::{CpuPlan, EndSetup, Hosts, IperfShape, figures};
 use netperf_os::{alarm, wait};
 use netperf_program::iperf3::lines::LineWriter;
 use netperf_program::iperf3::run::Run;
@@ -20,7 +19,7 @@ use netperf_program::output::Failure;
 use super::peer::{PeerMeter, of_peer, own_setup, shape};
 use super::{IterationResult, TestRun};
 use crate::hosts::socket_address;
-use crate::iperf3::{ClientRun, Output, TestObserver, Tested};
+use crate::iperf3::{ClientRun, Iperf3Form, Iperf3Plan, Output, TestObserver, Tested};
 use crate::{interim, until};
 
 /// Longest time in which a server ends an iteration, and time between attempts to begin the next.
@@ -95,19 +94,23 @@ impl TestRun<'_> {
         let server = hosts.remote.name.clone();
         let remote = socket_address(&hosts.remote, hosts.remote.port);
         let shape = shape(&self.run.report.format);
-        let args = asked::args(plan, remote, shape)?;
+        let asked = asked::iperf3_plan(plan, remote, shape)?;
+        let form = Iperf3Form {
+            json: shape == Some(IperfShape::Iperf3Json),
+            ..Iperf3Form::default()
+        };
         PeerMeter::prepare(plan.local.cpu.as_ref())?;
         super::wait(plan.wait);
         let live = interim::live(self.run);
         let mut observer = PlanObserver {
             live: &live,
-            output: shape.map(|_| Output::new(&args, &server, LineWriter::default())),
+            output: shape.map(|_| Output::new(form, &server, LineWriter::default())),
             cpu: plan.local.cpu.as_ref(),
             meter: PeerMeter::default(),
             buffers: SocketBuffers::default(),
             length: 0,
         };
-        let tested = self.follow(number, &args, &live, &mut observer);
+        let tested = self.follow(number, &asked, &live, &mut observer);
         live.end_at(clock::now());
         if let Some(output) = &observer.output {
             output.last(&tested);
@@ -149,7 +152,7 @@ impl TestRun<'_> {
     fn follow(
         &mut self,
         number: usize,
-        args: &Iperf3Client,
+        asked: &Iperf3Plan,
         live: &Live,
         observer: &mut PlanObserver<'_>,
     ) -> Tested {
@@ -157,7 +160,7 @@ impl TestRun<'_> {
         let begun = clock::now();
         let may_repeat = || number > 1 && begun.elapsed() < STILL_BUSY && !alarm::stopped_by_user();
         let test = loop {
-            match ClientRun::begin(args, observer) {
+            match ClientRun::begin(asked, observer) {
                 // The original opens its listener anew after each test.
                 Err(_) if may_repeat() => {}
                 Err(error) => break Err(error),
@@ -174,7 +177,7 @@ impl TestRun<'_> {
         match test {
             Ok(test) => {
                 let setup = EndSetup {
-                    send_size: args.length,
+                    send_size: Some(asked.parameters.len).filter(|len| *len > 0),
                     ..EndSetup::default()
                 };
                 let about = (figures::document_unit(plan), &setup);

@@ -15,7 +15,7 @@ use std::fmt;
 
 pub use datagram::{CONNECT_WORD, ConnectWord, Counter, DatagramHeader};
 pub use json::Iperf3Error;
-pub use parameters::{Parameters, Protocol, StreamDirection};
+pub use parameters::{PACING_TIMER, Parameters, Protocol, StreamDirection};
 pub use results::{Results, ServerOutput, StreamResults};
 
 /// Default port.

@@ -151,7 +151,7 @@ const LARGEST_DATAGRAM: u64 = 65_507;
 /// Longest test, seconds.
 const LONGEST_TEST: u32 = 86_400;
 /// Default interval of pacing, microseconds.
-const PACING_TIMER: u32 = 1000;
+pub const PACING_TIMER: u32 = 1000;
 /// Least length of a datagram: its header.
 const LEAST_DATAGRAM: u64 = 16;
 /// Largest number of a CPU.

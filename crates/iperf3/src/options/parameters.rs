@@ -2,7 +2,7 @@
 
 use super::Iperf3Client;
 use crate::defaults::{BLOCK, VERSION};
-use crate::messages::{Parameters, Protocol, StreamDirection};
+use crate::messages::{PACING_TIMER, Parameters, Protocol, StreamDirection};
 
 /// Default length of a test, seconds.
 const TIME: f64 = 10.0;
@@ -44,7 +44,7 @@ pub fn parameters(args: &Iperf3Client) -> Parameters {
         len: args.length.unwrap_or(if args.udp { 0 } else { BLOCK }),
         bandwidth: rate,
         fqrate: args.fq_rate,
-        pacing_timer: args.pacing_timer.unwrap_or(1000),
+        pacing_timer: args.pacing_timer.unwrap_or(PACING_TIMER),
         burst,
         tos: args.tos,
         title: args.title.clone(),

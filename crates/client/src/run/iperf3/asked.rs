@@ -1,12 +1,14 @@
-//! The test of iperf3 that a plan asks for.
+//! From the plan of netperf to the parameters of iperf3.
 
 use std::net::SocketAddr;
 
-use netperf_iperf3::defaults::{BLOCK, DATAGRAM};
-use netperf_iperf3::options::{Iperf3Client, Iperf3Common};
+use netperf_iperf3::defaults::{BLOCK, DATAGRAM, VERSION};
+use netperf_iperf3::messages::{MOST_STREAMS, PACING_TIMER, Parameters, Protocol, StreamDirection};
 use netperf_model::figures::whole;
 use netperf_model::{Duplex, IperfShape, Limit, RatePlan, RateUnit, TestPlan, TransportId};
 use netperf_program::output::Failure;
+
+use crate::iperf3::{INTERVAL, Iperf3Plan};
 
 /// Largest block, bytes.
 const MOST_BLOCK: u32 = 1 << 20;
@@ -14,8 +16,6 @@ const MOST_BLOCK: u32 = 1 << 20;
 const MOST_DATAGRAM: u32 = 65_507;
 /// Smallest datagram: its header.
 const LEAST_DATAGRAM: u32 = 16;
-/// Most streams in each direction.
-const MOST_STREAMS: u32 = 128;
 /// Longest time, seconds.
 const MOST_TIME: f64 = 86_400.0;
 
@@ -23,17 +23,17 @@ fn unsupported(line: impl std::fmt::Display) -> Failure {
     Failure::unsupported(format_args!("--iperf3: {line}"))
 }
 
-/// Direction of a plan: reverse, and both ways.
-fn direction(plan: &TestPlan) -> Result<(bool, bool), Failure> {
+/// Direction of a plan.
+fn direction(plan: &TestPlan) -> Result<StreamDirection, Failure> {
     let flow = plan.flow;
     let bulk = !flow.counts_transactions() && !flow.connects;
     match (flow.sends, flow.receives, flow.duplex) {
-        (true, true, Some(Duplex::Separate)) if bulk => Ok((false, true)),
+        (true, true, Some(Duplex::Separate)) if bulk => Ok(StreamDirection::Both),
         (true, true, Some(Duplex::Same)) => Err(unsupported(
             "iperf3 has a connection for each direction: give --bidirectional separate",
         )),
-        (true, false, None) if bulk => Ok((false, false)),
-        (false, true, None) if bulk => Ok((true, false)),
+        (true, false, None) if bulk => Ok(StreamDirection::Forward),
+        (false, true, None) if bulk => Ok(StreamDirection::Reverse),
         _ => Err(unsupported(
             "iperf3 has only streams: TCP_STREAM, TCP_MAERTS and UDP_STREAM",
         )),
@@ -80,24 +80,24 @@ fn host(remote: SocketAddr) -> String {
     }
 }
 
-/// The command line of iperf3 that asks for a test.
-pub(super) fn args(
+/// The test of iperf3 that a plan asks for.
+pub(super) fn iperf3_plan(
     plan: &TestPlan,
     remote: SocketAddr,
     shape: Option<IperfShape>,
-) -> Result<Iperf3Client, Failure> {
+) -> Result<Iperf3Plan, Failure> {
     let udp = plan.transport == TransportId::Udp;
     if !udp && plan.transport != TransportId::Tcp {
         return Err(unsupported("only TCP and UDP"));
     }
-    let (reverse, bidirectional) = direction(plan)?;
+    let direction = direction(plan)?;
     let streams = plan.many.as_ref().map_or(1, |many| many.flows);
     if streams > MOST_STREAMS {
         return Err(unsupported(format_args!(
             "{streams} flows: iperf3 has {MOST_STREAMS} at most"
         )));
     }
-    let (mut time, mut bytes, mut blocks) = (None, None, None);
+    let (mut time, mut num, mut blockcount) = (0.0, 0, 0);
     match plan.limit {
         Limit::Time(limit) if limit.as_secs_f64() > MOST_TIME => {
             return Err(unsupported(format_args!(
@@ -105,42 +105,45 @@ pub(super) fn args(
                 limit.as_secs_f64()
             )));
         }
-        Limit::Time(limit) => time = Some(limit.as_secs_f64()),
-        Limit::Units(amount) => bytes = Some(amount),
-        Limit::Messages(messages) => blocks = Some(messages),
-        Limit::UntilStopped => time = Some(0.0),
+        Limit::Time(limit) => time = limit.as_secs_f64(),
+        Limit::Units(amount) => num = amount,
+        Limit::Messages(messages) => blockcount = messages,
+        Limit::UntilStopped => {}
     }
     let length = length(plan, udp)?;
     let assumed = length.unwrap_or(if udp { DATAGRAM } else { BLOCK });
     let asked = plan.local.rate.as_ref().or(plan.remote.rate.as_ref());
     let socket = &plan.local.socket;
-    let interval = match (shape, plan.interim) {
-        (None, _) => Some(0.0),
-        (Some(_), interim) => interim.map(|interim| interim.as_secs_f64()),
-    };
-    Ok(Iperf3Client {
-        common: Iperf3Common {
-            port: Some(remote.port().to_string()),
-            interval,
-            json: shape == Some(IperfShape::Iperf3Json),
-            ..Iperf3Common::default()
-        },
-        host: host(remote),
-        udp,
+    let parameters = Parameters {
+        protocol: if udp { Protocol::Udp } else { Protocol::Tcp },
         time,
-        bytes,
-        blocks,
-        length: length.or((!udp).then_some(BLOCK)),
-        rate: Some((rate(asked, streams, assumed), 0)),
-        parallel: streams,
-        reverse,
-        bidirectional,
+        num,
+        blockcount,
+        mss: socket.segment_size,
+        nodelay: socket.nodelay,
+        parallel: streams.max(1),
+        direction,
         window: socket.send_buffer,
-        segment: socket.segment_size,
-        no_delay: socket.nodelay,
+        len: length.unwrap_or(if udp { 0 } else { BLOCK }),
+        bandwidth: rate(asked, streams, assumed),
+        pacing_timer: PACING_TIMER,
         congestion: socket.congestion.clone(),
         counters_64bit: udp,
-        ..Iperf3Client::default()
+        client_version: VERSION.to_owned(),
+        ..Parameters::default()
+    };
+    Ok(Iperf3Plan {
+        host: host(remote),
+        port: Some(remote.port().to_string()),
+        family: None,
+        bind: None,
+        own_port: None,
+        connect_timeout: None,
+        interval: match (shape, plan.interim) {
+            (None, _) => 0.0,
+            (Some(_), interim) => interim.map_or(INTERVAL, |interim| interim.as_secs_f64()),
+        },
+        parameters,
     })
 }
 
@@ -149,30 +152,35 @@ mod tests {
     use super::*;
     use crate::planned::plan;
 
-    fn asked(words: &str) -> Result<Iperf3Client, String> {
+    fn asked(words: &str) -> Result<Parameters, String> {
         let plan = plan(&format!("netperf --iperf3 -H a {words}"));
         let remote = SocketAddr::from(([192, 0, 2, 1], 5201));
-        args(&plan, remote, None).map_err(|failure| failure.stderr)
+        let asked = iperf3_plan(&plan, remote, None);
+        asked
+            .map(|asked| asked.parameters)
+            .map_err(|failure| failure.stderr)
     }
 
     #[test]
     fn options_of_netperf_are_those_of_iperf3() {
         let tcp = asked("-l 3 --flows 4 --rate 80M -- -m 8K -s 64K -D").unwrap();
+        assert_eq!((tcp.time, tcp.parallel, tcp.len), (3.0, 4, 8192));
+        assert_eq!((tcp.bandwidth, tcp.window), (20_000_000, Some(65_536)));
+        assert!(tcp.nodelay);
         assert_eq!(
-            (tcp.time, tcp.parallel, tcp.length),
-            (Some(3.0), 4, Some(8192))
+            (tcp.protocol, tcp.direction),
+            (Protocol::Tcp, StreamDirection::Forward)
         );
-        assert_eq!(
-            (tcp.rate, tcp.window),
-            (Some((20_000_000, 0)), Some(65_536))
-        );
-        assert!(tcp.no_delay && !tcp.udp && !tcp.reverse);
         let udp = asked("--udp -l -1000").unwrap();
-        assert_eq!((udp.udp, udp.bytes), (true, Some(1000)));
+        assert_eq!(
+            (udp.protocol, udp.num, udp.time),
+            (Protocol::Udp, 1000, 0.0)
+        );
         // The rate of iperf3, unless another one is given.
-        assert_eq!(udp.rate, Some((1_048_576, 0)));
-        assert!(asked("--reverse").unwrap().reverse);
-        assert!(asked("--bidirectional separate").unwrap().bidirectional);
+        assert_eq!((udp.bandwidth, udp.len), (1_048_576, 0));
+        let direction = |words| asked(words).unwrap().direction;
+        assert_eq!(direction("--reverse"), StreamDirection::Reverse);
+        assert_eq!(direction("--bidirectional separate"), StreamDirection::Both);
     }
 
     #[test]

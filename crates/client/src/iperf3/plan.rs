@@ -1,0 +1,72 @@
+//! The test of a client.
+
+use std::time::Duration;
+
+use netperf_iperf3::messages::Parameters;
+use netperf_iperf3::options::{Iperf3Client, parameters};
+
+/// Default interval, seconds.
+pub(crate) const INTERVAL: f64 = 1.0;
+
+/// The parameters of a test, and what the client alone needs to know.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Iperf3Plan {
+    /// Name or address of the server.
+    pub(crate) host: String,
+    /// Its port, if given.
+    pub(crate) port: Option<String>,
+    /// `4` or `6`, if the address has to be of one family.
+    pub(crate) family: Option<char>,
+    /// Own address.
+    pub(crate) bind: Option<String>,
+    /// Port of the first stream.
+    pub(crate) own_port: Option<u16>,
+    /// Time limit of a connection.
+    pub(crate) connect_timeout: Option<Duration>,
+    /// Seconds of an interval; 0 for none.
+    pub(crate) interval: f64,
+    /// The length of a datagram is 0 if the path determines it.
+    pub(crate) parameters: Parameters,
+}
+
+impl Iperf3Plan {
+    /// The test of a command line.
+    pub(super) fn new(args: &Iperf3Client) -> Self {
+        let common = &args.common;
+        Self {
+            host: args.host.clone(),
+            port: common.port.clone(),
+            family: common.family,
+            bind: common.bind.clone(),
+            own_port: args.own_port,
+            connect_timeout: args.connect_timeout,
+            interval: common.interval.unwrap_or(INTERVAL),
+            parameters: parameters(args),
+        }
+    }
+}
+
+/// Form of the output.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Iperf3Form {
+    /// JSON, as one document.
+    pub(crate) json: bool,
+    /// JSON, as an object per line.
+    pub(crate) stream: bool,
+    /// More lines.
+    pub(crate) verbose: bool,
+    /// Letter of the unit of rates.
+    pub(crate) letter: Option<char>,
+}
+
+impl Iperf3Form {
+    /// The form of a command line.
+    pub(super) const fn new(args: &Iperf3Client) -> Self {
+        Self {
+            json: args.common.json,
+            stream: args.common.json_stream,
+            verbose: args.common.verbose,
+            letter: args.common.format,
+        }
+    }
+}

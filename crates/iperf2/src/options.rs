@@ -1,13 +1,18 @@
 //! The command line of iperf 2, for the program called as `iperf`.
 
+mod table;
 mod values;
 
 use std::ffi::OsString;
 use std::time::Duration;
 
-use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rate, MOST_STREAMS};
+use netperf_model::iperf2::{Iperf2Direction, Iperf2Plan, Iperf2Rate, MOST_STREAMS};
 
-use self::values::{port, rate, size, time, tos, unit};
+use self::table::OptionOf::Client;
+use self::table::OptionSets::{Direction, Flag, Help, Optional, Refused, Value, Version};
+pub use self::table::help;
+use self::table::{OptionRow, row};
+use self::values::TypedValue;
 
 /// Default port.
 const PORT: u16 = 5001;
@@ -86,118 +91,9 @@ pub enum Iperf2Command {
     Text(String, u8),
 }
 
-/// Letters that take a value.
-const WITH_VALUE: &str = "cpbtnliPwMSZBfLxyoTIF";
-/// Long names and what they mean; a name that ends with `=` takes a value.
-const NAMES: [(&str, &str); 39] = [
-    ("client=", "c"),
-    ("server", "s"),
-    ("daemon", "D"),
-    ("enhanced", "e"),
-    ("connect-only", "connect-only"),
-    ("singleclient", "1"),
-    ("udp", "u"),
-    ("port=", "p"),
-    ("bandwidth=", "b"),
-    ("time=", "t"),
-    ("num=", "n"),
-    ("len=", "l"),
-    ("interval=", "i"),
-    ("parallel=", "P"),
-    ("window=", "w"),
-    ("nodelay", "N"),
-    ("mss=", "M"),
-    ("print_mss", "m"),
-    ("tos=", "S"),
-    ("linux-congestion=", "Z"),
-    ("bind=", "B"),
-    ("format=", "f"),
-    ("dualtest", "d"),
-    ("tradeoff", "r"),
-    ("listenport=", "L"),
-    ("reverse", "R"),
-    ("full-duplex", "full-duplex"),
-    ("compatibility", "C"),
-    ("trip-times", "trip-times"),
-    ("no-udp-fin", "no-udp-fin"),
-    ("fq-rate=", "fq-rate"),
-    ("reportexclude=", "x"),
-    ("reportstyle=", "y"),
-    // The name in iperf 2.0, which flent looks for.
-    ("enhancedreports", "e"),
-    ("sum-only", "sum-only"),
-    ("hide-ips", "hide-ips"),
-    ("ipv6_domain", "V"),
-    ("version", "v"),
-    ("help", "h"),
-];
-
-/// Options that only clients have. With `-s` beside it, `-c` is passed over, as in the original.
-const OF_CLIENTS: [&str; 12] = [
-    "R",
-    "d",
-    "r",
-    "L",
-    "n",
-    "b",
-    "X",
-    "full-duplex",
-    "trip-times",
-    "no-udp-fin",
-    "fq-rate",
-    "connect-only",
-];
-
 const USAGE: &str = "\
 Usage: iperf [-s|-c host] [options]
 Try `iperf --help' for more information.
-";
-
-/// What `iperf -h` prints.
-pub const HELP: &str = "\
-Usage: iperf -c HOST [options]
-       iperf -s [options]
-
-A client or a server of iperf 2 (2.1.8).
-
-  -c, --client HOST     the server
-  -s, --server          serve
-  -D, --daemon          a server in the background
-  -1, --singleclient    a server of one client at a time
-  -p, --port N          port of the server (default 5001)
-  -u, --udp             datagrams instead of a connection
-  -t, --time SECONDS    time (default 10); of a server: how long it listens
-  -n, --num BYTES       bytes instead of a time (K, M, G: powers of 1024; k, m, g: of 1000)
-  -b, --bandwidth RATE  rate of each stream in bit/s, or datagrams per second (50pps)
-  -l, --len BYTES       size of a block or datagram (default 128K, 1470)
-  -P, --parallel N      streams; of a server: how many it serves
-  -w, --window BYTES    socket buffers
-  -i, --interval SECONDS  rows of intervals
-  -N, --nodelay         no delay of small segments
-  -M, --mss BYTES       segment size
-  -m, --print_mss       print the segment size
-  -S, --tos N           type of service
-  -Z NAME               congestion control
-  -B, --bind HOST[:PORT]  local address
-  -V, --ipv6_domain     IPv6
-  -R, --reverse         the server sends
-  -d, --dualtest        both send at once, on connections of their own
-  -r, --tradeoff        the server sends afterwards
-  -L, --listenport N    port for connections of the server
-      --full-duplex     both send on the same connection
-  -C, --compatibility   no header is sent
-      --connect-only[=N]  open and close connections
-  -e, --enhanced, --enhancedreports  more columns; with -y C, milliseconds
-  -X                    wait for the answer to the header
-      --trip-times      compare times of sending and of arrival: both clocks are the same
-      --no-udp-fin      await no report
-      --fq-rate RATE    rate enforced by the kernel
-  -f, --format [bkmgtBKMGTaA]  unit of the figures
-  -y, --reportstyle C   lines of comma-separated values
-  -x, --reportexclude [CDSV]  leave out connection, data, settings or server report
-      --sum-only        only sums
-      --hide-ips        only the last part of addresses
-  -v, --version         print the version
 ";
 
 /// Reads the command line of iperf 2, argv\[0\] included. `version` is the line of `-v`.
@@ -218,11 +114,15 @@ pub fn iperf2(argv: &[OsString], version: &str) -> Result<Iperf2Command, String>
     args.plan.streams = 1;
     let mut rest = words.into_iter();
     while let Some(word) = rest.next() {
-        for (name, value) in options(&word, &mut rest)? {
-            match name.as_str() {
-                "v" => return Ok(Iperf2Command::Text(format!("{version}\n"), 1)),
-                "h" => return Ok(Iperf2Command::Text(HELP.to_owned(), 1)),
-                _ => apply(&mut args, &name, value.as_deref().unwrap_or_default())?,
+        for (row, name, value) in options(&word, &mut rest)? {
+            let row = row.ok_or_else(|| unsupported(&format!("-{name}")))?;
+            match row.3 {
+                Version => return Ok(Iperf2Command::Text(format!("{version}\n"), 1)),
+                Help => return Ok(Iperf2Command::Text(help(), 1)),
+                Refused => return Err(unsupported(&format!("-{name}"))),
+                Flag(_) | Direction(_) | Value(_) | Optional(_) => {
+                    apply(&mut args, row, value.as_deref().unwrap_or_default())?;
+                }
             }
         }
     }
@@ -232,11 +132,14 @@ pub fn iperf2(argv: &[OsString], version: &str) -> Result<Iperf2Command, String>
     checked(args).map(|args| Iperf2Command::Client(Box::new(args)))
 }
 
+/// An option as it is typed: its row, its name, and its value.
+type TypedOption = (Option<&'static OptionRow>, String, Option<String>);
+
 /// Options of a word, and their values.
 fn options(
     word: &str,
     rest: &mut impl Iterator<Item = String>,
-) -> Result<Vec<(String, Option<String>)>, String> {
+) -> Result<Vec<TypedOption>, String> {
     let mut value = |name: &str, here: Option<&str>| {
         let here = here.map(str::to_owned).or_else(|| rest.next());
         here.ok_or_else(|| format!("iperf: option requires an argument -- {name}"))
@@ -246,34 +149,29 @@ fn options(
             Some((name, here)) => (name, Some(here)),
             None => (long, None),
         };
-        let known = NAMES
-            .iter()
-            .find(|(known, _)| known.trim_end_matches('=') == name);
-        let Some((known, meaning)) = known else {
-            return Err(unsupported(&format!("--{name}")));
+        let row = row(&format!("--{name}"));
+        let row = row.ok_or_else(|| unsupported(&format!("--{name}")))?;
+        let value = match row.3 {
+            Value(_) | Refused => Some(value(name, here)?),
+            Optional(_) => here.map(str::to_owned),
+            Flag(_) | Direction(_) | Version | Help => None,
         };
-        let value = if known.ends_with('=') {
-            Some(value(name, here)?)
-        } else {
-            here.filter(|_| name == "connect-only").map(str::to_owned)
-        };
-        return Ok(vec![((*meaning).to_owned(), value)]);
+        return Ok(vec![(Some(row), name.to_owned(), value)]);
     }
     let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
         return Err(format!("iperf: ignoring extra argument -- {word}"));
     };
     let mut found = Vec::new();
     for (at, letter) in letters.char_indices() {
-        if WITH_VALUE.contains(letter) {
+        let (name, row) = (letter.to_string(), row(&format!("-{letter}")));
+        if row.is_some_and(|row| matches!(row.3, Value(_) | Refused)) {
             let behind = letters.get(at + letter.len_utf8()..);
             let behind = behind.filter(|behind| !behind.is_empty());
-            found.push((
-                letter.to_string(),
-                Some(value(&letter.to_string(), behind)?),
-            ));
+            let value = value(&name, behind)?;
+            found.push((row, name, Some(value)));
             return Ok(found);
         }
-        found.push((letter.to_string(), None));
+        found.push((row, name, None));
     }
     Ok(found)
 }
@@ -282,73 +180,16 @@ fn unsupported(option: &str) -> String {
     format!("iperf: option {option} is not supported; `iperf --help` lists those that are")
 }
 
-fn apply(args: &mut Iperf2Args, name: &str, value: &str) -> Result<(), String> {
-    let wrong = |expected: &str| format!("Invalid value of '{value}' for -{name}: {expected}");
-    let size = || size(value).ok_or_else(|| wrong("a number with k, m, g, K, M or G"));
-    if OF_CLIENTS.contains(&name) {
-        let dashes = if name.len() > 1 { "--" } else { "-" };
-        args.client_options.push(format!("{dashes}{name}"));
+fn apply(args: &mut Iperf2Args, row: &OptionRow, text: &str) -> Result<(), String> {
+    if row.0 == Client {
+        args.client_options.push(row.first_name().to_owned());
     }
-    let plan = &mut args.plan;
-    match name {
-        "c" => value.clone_into(&mut args.host),
-        "s" => args.serves = true,
-        "D" => args.daemon = true,
-        "e" => args.enhanced = true,
-        "connect-only" => {
-            let connections = if value.is_empty() { "1" } else { value };
-            let connections = connections.parse().ok();
-            let connections = connections.filter(|count| (1..=1_000_000).contains(count));
-            args.connections = Some(connections.ok_or_else(|| wrong("1 to 1000000"))?);
-        }
-        "1" => args.single = true,
-        "u" => plan.udp = true,
-        "p" => plan.port = port(value).ok_or_else(|| wrong("a port"))?,
-        "L" => plan.listen_port = Some(port(value).ok_or_else(|| wrong("a port"))?),
-        "b" => plan.rate = Some(rate(value).ok_or_else(|| wrong("a rate, such as 10m or 50pps"))?),
-        "fq-rate" => plan.fq_rate = Some(size()?),
-        "t" => {
-            let time = time(value).ok_or_else(|| wrong("seconds"))?;
-            plan.amount = Iperf2Amount::Time(time);
-            args.limit = Some(time);
-        }
-        "n" => plan.amount = Iperf2Amount::Bytes(size()?),
-        "l" => plan.length = Some(usize::try_from(size()?).unwrap_or(usize::MAX)),
-        "P" => {
-            plan.streams = value.parse().map_err(|_| wrong("a number"))?;
-            args.count = Some(plan.streams).filter(|count| *count > 0);
-        }
-        "w" => args.window = Some(usize::try_from(size()?).unwrap_or(usize::MAX)),
-        "i" => {
-            let interval = time(value).filter(|time| time.as_millis() >= 5);
-            let line = || format!("Invalid value of '{value}' for -i interval");
-            args.interval = Some(interval.ok_or_else(line)?);
-        }
-        "N" => args.no_delay = true,
-        "M" => args.segment = Some(i32::try_from(size()?).map_err(|_| wrong("bytes"))?),
-        "m" => args.shows_segment = true,
-        "S" => plan.tos = Some(tos(value).ok_or_else(|| wrong("0 to 255, or 0x00 to 0xff"))?),
-        "Z" => args.congestion = Some(value.to_owned()),
-        "B" => args.bind = Some(value.to_owned()),
-        "V" => plan.ipv6 = true,
-        "f" => args.unit = unit(value).ok_or_else(|| wrong("one of bkmgtBKMGTaA"))?,
-        "R" => plan.direction = Iperf2Direction::Reverse,
-        "d" => plan.direction = Iperf2Direction::Dual,
-        "r" => plan.direction = Iperf2Direction::Tradeoff,
-        "full-duplex" => plan.direction = Iperf2Direction::FullDuplex,
-        "C" => plan.compatible = true,
-        "X" => plan.detects_peer = true,
-        "trip-times" => plan.trip_times = true,
-        "no-udp-fin" => plan.no_udp_fin = true,
-        "y" if matches!(value, "C" | "c") => args.csv = true,
-        "y" => return Err(wrong("C")),
-        "x" if value.chars().all(|letter| "CDSVMcdsvm".contains(letter)) => {
-            args.left_out = value.to_ascii_uppercase();
-        }
-        "x" => return Err(wrong("letters of CDSV")),
-        "sum-only" => args.sum_only = true,
-        "hide-ips" => args.hides_addresses = true,
-        other => return Err(unsupported(&format!("-{other}"))),
+    let name = row.first_name().trim_start_matches('-');
+    match row.3 {
+        Flag(flag) => *flag(args) = true,
+        Direction(direction) => args.plan.direction = direction,
+        Value(set) | Optional(set) => return set(args, &TypedValue { name, text }),
+        Refused | Version | Help => {}
     }
     Ok(())
 }
@@ -535,6 +376,55 @@ mod tests {
         iperf: ignoring extra argument -- extra
         iperf: 5368709120 bytes: a server can be asked for 2147483647 bytes at most
         iperf: packets per second: a server can be asked for bits per second only
+        ");
+    }
+
+    #[test]
+    fn help_lists_the_rows_of_the_table() {
+        insta::assert_snapshot!(help(), @r"
+        Usage: iperf -c HOST [options]
+               iperf -s [options]
+
+        A client or a server of iperf 2 (2.1.8).
+
+          -c, --client HOST     the server
+          -s, --server          serve
+          -D, --daemon          a server in the background
+          -1, --singleclient    a server of one client at a time
+          -p, --port N          port of the server (default 5001)
+          -u, --udp             datagrams instead of a connection
+          -t, --time SECONDS    time (default 10); of a server: how long it listens
+          -n, --num BYTES       bytes instead of a time (K, M, G: powers of 1024; k, m, g: of 1000)
+          -b, --bandwidth RATE  rate of each stream in bit/s, or datagrams per second (50pps)
+          -l, --len BYTES       size of a block or datagram (default 128K, 1470)
+          -P, --parallel N      streams; of a server: how many it serves
+          -w, --window BYTES    socket buffers
+          -i, --interval SECONDS  rows of intervals
+          -N, --nodelay         no delay of small segments
+          -M, --mss BYTES       segment size
+          -m, --print_mss       print the segment size
+          -S, --tos N           type of service
+          -Z NAME               congestion control
+          -B, --bind HOST[:PORT]  local address
+          -V, --ipv6_domain     IPv6
+          -R, --reverse         the server sends
+          -d, --dualtest        both send at once, on connections of their own
+          -r, --tradeoff        the server sends afterwards
+          -L, --listenport N    port for connections of the server
+              --full-duplex     both send on the same connection
+          -C, --compatibility   no header is sent
+              --connect-only[=N]  open and close connections
+          -e, --enhanced, --enhancedreports  more columns; with -y C, milliseconds
+          -X                    wait for the answer to the header
+              --trip-times      compare times of sending and of arrival: both clocks are the same
+              --no-udp-fin      await no report
+              --fq-rate RATE    rate enforced by the kernel
+          -f, --format [bkmgtBKMGTaA]  unit of the figures
+          -y, --reportstyle C   lines of comma-separated values
+          -x, --reportexclude [CDSV]  leave out connection, data, settings or server report
+              --sum-only        only sums
+              --hide-ips        only the last part of addresses
+          -v, --version         print the version
         ");
     }
 }

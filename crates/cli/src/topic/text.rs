@@ -16,7 +16,7 @@ impl HelpTopic {
             Self::Subcommand(word) => subcommand::help(word),
             Self::Program("netserver") => help::netserver(),
             Self::Program("iperf3") => iperf3::iperf3_help().to_owned(),
-            Self::Program(_) => iperf2::HELP.to_owned(),
+            Self::Program(_) => iperf2::help(),
         }
     }
 }

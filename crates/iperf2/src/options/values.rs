@@ -72,3 +72,64 @@ pub(super) fn unit(text: &str) -> Option<Iperf2Unit> {
         _ => return None,
     })
 }
+
+/// A number of connections; one, unless it is given.
+pub(super) fn connections(text: &str) -> Option<u32> {
+    let text = if text.is_empty() { "1" } else { text };
+    let number = text.parse().ok();
+    number.filter(|number| (1..=1_000_000).contains(number))
+}
+
+/// The time of an interval.
+pub(super) fn interval(text: &str) -> Result<Duration, String> {
+    let interval = time(text).filter(|time| time.as_millis() >= 5);
+    interval.ok_or_else(|| format!("Invalid value of '{text}' for -i interval"))
+}
+
+/// The value of an option as it is typed.
+pub(super) struct TypedValue<'a> {
+    /// Name of the option without its dashes.
+    pub(super) name: &'a str,
+    pub(super) text: &'a str,
+}
+
+impl TypedValue<'_> {
+    /// Reads the value; `expected` describes those that are valid.
+    pub(super) fn read<T>(
+        &self,
+        read: impl FnOnce(&str) -> Option<T>,
+        expected: &str,
+    ) -> Result<T, String> {
+        let (name, text) = (self.name, self.text);
+        read(text).ok_or_else(|| format!("Invalid value of '{text}' for -{name}: {expected}"))
+    }
+
+    /// Reads the value, and sets a field to it.
+    pub(super) fn set<T, F: From<T>>(
+        &self,
+        field: &mut F,
+        read: impl FnOnce(&str) -> Option<T>,
+        expected: &str,
+    ) -> Result<(), String> {
+        *field = self.read(read, expected)?.into();
+        Ok(())
+    }
+
+    /// Sets a field to the text.
+    #[expect(clippy::unnecessary_wraps, reason = "options set their fields so")]
+    pub(super) fn put(&self, field: &mut String) -> Result<(), String> {
+        self.text.clone_into(field);
+        Ok(())
+    }
+
+    /// A number of bytes, or of bits per second.
+    pub(super) fn size(&self) -> Result<u64, String> {
+        self.read(size, "a number with k, m, g, K, M or G")
+    }
+
+    /// Sets a field to a number of bytes.
+    pub(super) fn set_bytes(&self, field: &mut Option<usize>) -> Result<(), String> {
+        *field = Some(usize::try_from(self.size()?).unwrap_or(usize::MAX));
+        Ok(())
+    }
+}

@@ -269,7 +269,9 @@ mod tests {
             ..order
         };
         let sent = send_stream(near.as_fd(), &[7; 100], &order, &counts, &stop).unwrap();
-        assert_eq!((sent.bytes, sent.end), (300, TransferEnd::Complete));
+        // As many as were due when this thread ran.
+        let is_whole = sent.bytes % 100 == 0 && (100..=300).contains(&sent.bytes);
+        assert!(is_whole && sent.end == TransferEnd::Complete, "{sent:?}");
         stop.store(true, Ordering::Relaxed);
         let sent = send_stream(near.as_fd(), &[7; 100], &order, &counts, &stop).unwrap();
         assert_eq!((sent.bytes, sent.end), (0, TransferEnd::Stopped));

@@ -162,7 +162,7 @@ impl NamedTexts {
     }
 }
 
-/// Reads a word that an older version may not know: it is then missing.
+/// Reads a word that this version may not know: it is then missing.
 pub(crate) fn known<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -253,10 +253,6 @@ features! {
     FailedSends: "failed-sends", "datagrams from netserver", "";
     /// Requests with a number, which their responses repeat.
     Numbers: "numbers", "--rate with datagrams", "";
-    /// Many flows in all tests; earlier netservers have them in some.
-    MoreFlows: "flows-2", "--flows in this test", "a newer netserver";
-    /// Data paths in all tests; earlier netservers have them in some.
-    MorePaths: "paths-2", "this data path in this test", "a newer netserver";
 }
 
 impl Feature {
@@ -276,12 +272,6 @@ impl Feature {
             self,
             Self::Sequence | Self::Duplex | Self::OnePort | Self::Until
         )
-    }
-
-    /// True if the kind of test, the transport and the options of a request imply it.
-    #[must_use]
-    pub const fn is_implied(self) -> bool {
-        matches!(self, Self::MoreFlows | Self::MorePaths)
     }
 
     /// Alternative to ask for; empty where there is none in particular.

@@ -10,8 +10,7 @@ use std::borrow::Cow;
 
 use thiserror::Error;
 
-pub use self::flows::{needs_of_flows, serves};
-pub use self::places::needs_of_path;
+pub use self::flows::serves;
 use crate::catalog::settings::Setting;
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;

@@ -224,8 +224,7 @@ pub(crate) fn confirm(extension: &mut Extension, in_force: &Settings) {
     put_device(extension, in_force);
 }
 
-/// The settings in force at netserver, where it does all that it was asked for; none from a
-/// netserver that does not read them back.
+/// The settings in force at netserver, where it does all that it was asked for.
 pub(crate) fn confirmed(extension: &Extension) -> Option<Settings> {
     let mut in_force = settings(extension.value(ItemKind::AsAsked)?).unwrap_or_default();
     in_force.set(Setting::Device, device(extension).ok().flatten());
@@ -328,7 +327,7 @@ mod tests {
         assert_eq!(got, end);
     }
 
-    /// The numbers and their order never change: older ends read them.
+    /// The numbers and their order never change.
     #[test]
     fn socket_options_stand_in_the_order_of_their_numbers() {
         let settings = Settings::default()
@@ -360,14 +359,14 @@ mod tests {
     }
 
     #[test]
-    fn settings_in_force_arrive_and_are_empty_from_an_older_netserver() {
+    fn settings_in_force_arrive_and_none_if_none_were_requested() {
         let mut extension = Extension::default();
         assert_eq!(confirmed(&extension), None);
         confirm(&mut extension, &every_setting());
         assert_eq!(confirmed(&extension), Some(every_setting()));
-        let mut older = Extension::default();
-        older.push(ItemKind::AsAsked, &[]);
-        assert_eq!(confirmed(&older), Some(Settings::default()));
+        let mut without = Extension::default();
+        confirm(&mut without, &Settings::default());
+        assert_eq!(confirmed(&without), Some(Settings::default()));
     }
 
     #[test]

@@ -8,7 +8,6 @@ use netperf_cli::OutputStream;
 use netperf_engine::{Client, EndMark, EndReport, PATIENCE, TestEnd};
 use netperf_measure::cpu;
 use netperf_model::many::flows_have_sessions;
-use netperf_model::refusal::{needs_of_flows, needs_of_path};
 use netperf_model::{
     Address, ControlPlan, CpuUsage, Denied, EndResult, Feature, Format, Hosts, ReportPlan, TestPlan,
 };
@@ -120,13 +119,7 @@ impl TestRun<'_> {
             Some(abilities) => {
                 let lacks = |feature: &Feature| !abilities.features.contains(feature);
                 let off = |feature: &Feature| abilities.features_off.contains(feature);
-                let mut needed = plan
-                    .remote
-                    .features()
-                    .into_iter()
-                    .chain(needs_of_flows(plan))
-                    .chain(needs_of_path(plan));
-                match needed.find(lacks) {
+                match plan.remote.features().into_iter().find(lacks) {
                     Some(feature) if off(&feature) => Err(failure::not_for_strangers(feature)),
                     Some(feature) => Err(failure::unable(feature, Some(host))),
                     None => {

@@ -3,7 +3,6 @@
 use super::{EndCase, UDP};
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
-use crate::io::IoPlan;
 use crate::plan::EndPlan;
 use crate::rate::{RatePlan, RateUnit};
 
@@ -69,15 +68,6 @@ pub(super) fn has_bursts(end: &EndPlan) -> bool {
 
 pub(super) fn any_end(case: &EndCase<'_>, is: fn(&EndPlan) -> bool) -> bool {
     is(&case.plan.local) || is(&case.plan.remote)
-}
-
-/// True if an end makes the plain calls, with any method of waiting.
-pub(super) fn makes_plain_calls(io: &IoPlan) -> bool {
-    let plain = IoPlan {
-        method: io.method,
-        ..IoPlan::default()
-    };
-    *io == plain
 }
 
 pub(super) fn rate<'a>(case: &EndCase<'a>) -> Option<&'a RatePlan> {

@@ -2,16 +2,15 @@
 
 use std::borrow::Cow;
 
-use super::conditions::has_bursts;
-use super::{Refusal, TCP, is_empty};
+use super::{Refusal, is_empty};
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::end_job::EndJob;
-use crate::io::{Feature, IoMethod, IoPlan};
+use crate::io::{Feature, IoMethod};
 use crate::many::{
     FlowCarrier, Many, Workers, flows_have_sessions, flows_have_threads, tells_address_of_each,
 };
-use crate::plan::{EndPlan, Flow, Limit, TestPlan};
+use crate::plan::{EndPlan, Limit, TestPlan};
 
 /// A reason against many flows: the end of a sentence that begins with "many flows".
 type Reason = (fn(&TestPlan) -> bool, &'static str);
@@ -38,18 +37,6 @@ const HAVE: &[Feature] = &[
     Feature::Arrivals,
     Feature::FailedSends,
     Feature::Numbers,
-];
-
-/// Transports over which netservers without [`Feature::MoreFlows`] have flows with a connection
-/// for each transaction.
-const CONNECT: &[TransportId] = &[
-    TransportId::Tcp,
-    TransportId::IpDefault,
-    TransportId::Mptcp,
-    TransportId::UnixStream,
-    TransportId::UnixSeqPacket,
-    TransportId::Vsock,
-    TransportId::VsockSeqPacket,
 ];
 
 /// Reasons against many flows in a test.
@@ -171,18 +158,6 @@ fn option(many: &Many) -> &'static str {
     found.map_or("--threads", |(_, option)| option)
 }
 
-/// The feature of netserver that the many flows of a plan need; `None` if every netserver with
-/// many flows can do its part.
-#[must_use]
-pub fn needs_of_flows(plan: &TestPlan) -> Option<Feature> {
-    let connects = plan.flow.connects && !CONNECT.contains(&plan.transport);
-    let ring = !older_ring_fits(&plan.remote, plan.transport, plan.flow);
-    let transport = [TransportId::Sdp, TransportId::XtiUdp].contains(&plan.transport);
-    let needs = connects || ring || transport || plan.remote.stamps.is_some();
-    let together = plan.many.is_some() && !flows_have_sessions(plan);
-    (together && needs).then_some(Feature::MoreFlows)
-}
-
 /// True if netserver can do its part of many flows.
 #[must_use]
 pub fn serves(job: &EndJob) -> bool {
@@ -193,15 +168,4 @@ pub fn serves(job: &EndJob) -> bool {
     let connects = !job.connects || job.transport.is_connected();
     let known = job.end.features().into_iter().all(have);
     connects && !alone && known
-}
-
-/// True if a netserver without [`Feature::MoreFlows`] can have all calls of a flow made by a ring,
-/// where an end asks for one.
-fn older_ring_fits(end: &EndPlan, transport: TransportId, flow: Flow) -> bool {
-    let plain = IoPlan {
-        method: IoMethod::Uring,
-        ..IoPlan::default()
-    };
-    let waits = end.rate.is_none() && !has_bursts(end) && flow.duplex.is_none();
-    end.io.method != IoMethod::Uring || (end.io == plain && waits && TCP.contains(&transport))
 }

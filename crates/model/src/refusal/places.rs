@@ -3,7 +3,7 @@
 use super::EndPart::{BothWays, Nothing, Receive, Send, Transactions};
 use super::conditions::{
     PLAIN, SENDS_AT_ONCE, TCP_AND_UDP, TELLS_OF_TCP, any_end, asks, has_bursts, is_often_enough,
-    is_particular, makes_plain_calls, other_calls, paced_sender, particular_receiver, rate,
+    is_particular, other_calls, paced_sender, particular_receiver, rate,
 };
 use super::{EndCase, EndPart, TCP, UDP, is_empty};
 use crate::catalog::settings::{Setting, SettingLayer};
@@ -11,7 +11,7 @@ use crate::catalog::tests::{Suite, TestId};
 use crate::catalog::transports::TransportId;
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::Many;
-use crate::plan::{Duplex, EndPlan, RingPlan, TestPlan, TouchPlan};
+use crate::plan::{Duplex, EndPlan, RingPlan, TouchPlan};
 use crate::quality::NUMBER_BYTES;
 use crate::rate::{Arrival, RateUnit};
 
@@ -57,17 +57,6 @@ pub(super) fn why_not(case: &EndCase<'_>, feature: Feature) -> Option<&'static s
     }
     let found = place.unless.iter().find(|(is, _)| is(case));
     found.map(|(_, why)| *why)
-}
-
-/// The feature of netserver that its data path needs in this test; `None` if every netserver with
-/// the data path has it there.
-#[must_use]
-pub fn needs_of_path(plan: &TestPlan) -> Option<Feature> {
-    let io = &plan.remote.io;
-    let both = plan.flow.duplex == Some(Duplex::Same) && !makes_plain_calls(io);
-    let by_ring = io.method == IoMethod::Uring && io.segments;
-    let connects = plan.flow.connects && io.method != IoMethod::Blocking;
-    (both || by_ring || connects).then_some(Feature::MorePaths)
 }
 
 /// The reason against a socket option, whose own row says which transports have it.
@@ -197,8 +186,6 @@ const PLACES: &[Place] = &[
             Feature::Arrivals,
             Feature::FailedSends,
             Feature::Numbers,
-            Feature::MoreFlows,
-            Feature::MorePaths,
         ],
         ..ANYWHERE
     },

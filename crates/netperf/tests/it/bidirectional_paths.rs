@@ -5,7 +5,6 @@ use netperf_os::uring::Uring;
 use netperf_testkit::{Finished, Netserver, Place, Programs, Values, ours};
 
 use crate::bidirectional_flows::run;
-use crate::flow_connections::relay;
 
 /// Selectors that every test reads.
 const SELECTED: &str = "LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,REMOTE_BYTES_SENT,LOCAL_BYTES_RECVD,\
@@ -235,41 +234,6 @@ fn numbers_are_read_from_batches_that_go_both_ways() {
         }
     }
     most_have_data(&runs);
-}
-
-#[test]
-fn an_older_netserver_is_asked_only_for_what_it_can_do() {
-    let server = ours!().serve();
-    let port = relay(&server, "paths-2", "paths-x").to_string();
-    let run = |words: &str| {
-        let mut all = vec!["-H", "127.0.0.1", "-p", &port, "-P", "0"];
-        all.extend(words.split_whitespace());
-        netperf_testkit::Invocation::new(&ours!().netperf)
-            .args(all)
-            .run()
-    };
-    let test = "-t TCP_STREAM --count 100000";
-    for words in [
-        format!("{test} --bidirectional same --discard"),
-        format!("{test} --bidirectional same --splice --flows 2"),
-        "-t UDP_STREAM --count 100000 --io ,uring --segment-offload ,on".to_owned(),
-        "-t TCP_CRR --count 10 --io ,epoll".to_owned(),
-    ] {
-        if words.contains("uring") && Uring::new(1, None).is_err() {
-            continue;
-        }
-        let refused = run(&words).expect_exit(3);
-        let said = "netperf: netserver on 127.0.0.1 cannot do this data path in this test: it takes \
-                    a newer netserver";
-        assert_eq!(refused.stderr.trim(), said);
-    }
-    for words in [
-        "--bidirectional same --io epoll",
-        "--bidirectional separate --discard",
-        "--discard",
-    ] {
-        run(&format!("{test} {words}")).expect_clean();
-    }
 }
 
 #[test]

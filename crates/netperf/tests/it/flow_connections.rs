@@ -1,7 +1,5 @@
 //! Many flows with a connection for each transaction, over transports that set connections up.
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use netperf_testkit::{Finished, Invocation, Lab, Netserver, ours};
@@ -99,65 +97,4 @@ fn connections_of_dccp_have_flows_where_the_kernel_has_dccp() {
     let [asked, answered] = ["local", "remote"].map(|end| run[end]["transactions"].as_u64());
     assert!(asked > Some(0) && asked <= answered, "{run}");
     assert_eq!(run["local"]["workers"]["threads"], 2, "{run}");
-}
-
-/// A relay to a netserver that changes a word of its answers.
-pub(crate) fn relay(server: &Netserver, word: &'static str, other: &'static str) -> u16 {
-    assert_eq!(word.len(), other.len());
-    let to = ("127.0.0.1", server.port());
-    let to = std::net::ToSocketAddrs::to_socket_addrs(&to)
-        .expect("an address")
-        .next()
-        .expect("an address");
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = listener.local_addr().expect("an address").port();
-    std::thread::spawn(move || {
-        for near in listener.incoming().flatten() {
-            let far = TcpStream::connect(to).expect("netserver");
-            let (mut from, mut back) = (
-                near.try_clone().expect("a socket"),
-                far.try_clone().expect("a socket"),
-            );
-            std::thread::spawn(move || std::io::copy(&mut from, &mut back));
-            std::thread::spawn(move || changed(far, near, word, other));
-        }
-    });
-    port
-}
-
-/// Passes on what comes. A message is short enough to come whole.
-fn changed(mut from: TcpStream, mut to: TcpStream, word: &str, other: &str) {
-    let mut buffer = [0; 65_536];
-    while let Ok(count @ 1..) = from.read(&mut buffer) {
-        let message = &mut buffer[..count];
-        let found = message
-            .windows(word.len())
-            .position(|part| part == word.as_bytes());
-        if let Some(at) = found {
-            message[at..at + word.len()].copy_from_slice(other.as_bytes());
-        }
-        if to.write_all(message).is_err() {
-            return;
-        }
-    }
-    let _gone = to.shutdown(std::net::Shutdown::Both);
-}
-
-#[test]
-fn an_older_netserver_is_not_asked_for_them() {
-    let server = ours!().serve();
-    let port = relay(&server, "flows-2", "flows-x");
-    let kind = "-c -d rr";
-    let refused = run(port, &format!("-t OMNI --flows 2 -- -T tls {kind}")).expect_exit(3);
-    assert_eq!(
-        refused.stderr.trim(),
-        "netperf: netserver on 127.0.0.1 cannot do --flows in this test: it takes a newer netserver"
-    );
-    for words in [
-        format!("-t OMNI --count 8 --flows 2 -- -T tcp {kind}"),
-        "-t OMNI --count 8 --flows 2 -- -T tls -d rr".to_owned(),
-    ] {
-        let document = run(port, &words).expect_clean().document();
-        assert_eq!(document["iterations"][0]["remote"]["transactions"], 8);
-    }
 }

@@ -46,7 +46,6 @@ fn asking_for(feature: Feature) -> EndPlan {
         Feature::Arrivals => end.arrivals = true,
         Feature::FailedSends => end.failed_sends = true,
         Feature::Numbers => end.numbers = Some(1),
-        Feature::MoreFlows | Feature::MorePaths => {}
         Feature::Setting(setting) => {
             let value = match setting.row().value {
                 SettingType::Switch => SettingValue::Number(1),
@@ -62,7 +61,7 @@ fn asking_for(feature: Feature) -> EndPlan {
 
 #[test]
 fn every_feature_that_netperf_asks_for_reaches_netserver() {
-    for feature in Feature::all().filter(|feature| !feature.is_implied()) {
+    for feature in Feature::all() {
         let remote = asking_for(feature);
         assert!(remote.features().contains(&feature), "{feature:?}");
         let flow = if feature == Feature::Duplex {

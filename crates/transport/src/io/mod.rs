@@ -42,9 +42,6 @@ pub(crate) fn built() -> impl Iterator<Item = Feature> {
 /// # Errors
 /// `Unsupported`, with the name of the missing cargo feature.
 pub fn check_built(feature: Feature) -> io::Result<()> {
-    if feature == Feature::MoreFlows {
-        return registry::check_flows();
-    }
     let always = matches!(
         feature,
         Feature::Setting(_)

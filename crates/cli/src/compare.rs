@@ -55,7 +55,7 @@ failed run.
 /// The word between two sets of files.
 pub(crate) const VS: &str = "vs";
 /// The word between two command lines.
-pub(crate) const DASHED_VS: &str = "--vs";
+pub const DASHED_VS: &str = "--vs";
 
 fn compare(mut args: CompareArgs, words: Vec<String>) -> Result<Subcommand, String> {
     let (first, second) = sets(&words)

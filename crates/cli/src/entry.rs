@@ -10,23 +10,23 @@ use crate::table::OptionSpec;
 
 /// One option as it is described.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct OptionEntry {
+pub struct OptionEntry {
     /// The letter, if it has one.
-    pub(crate) letter: Option<char>,
+    pub letter: Option<char>,
     /// The name.
-    pub(crate) long: &'static str,
+    pub long: &'static str,
     /// Name of the value, in brackets if it is optional.
-    pub(crate) value: &'static str,
+    pub value: &'static str,
     /// Description in one line.
-    pub(crate) help: &'static str,
+    pub help: &'static str,
     /// Further description.
-    pub(crate) more: &'static str,
+    pub more: &'static str,
     /// Its heading.
-    pub(crate) group: Group,
+    pub group: Group,
     /// Kind of value.
-    pub(crate) kind: ValueKind,
+    pub kind: ValueKind,
     /// Argument of the letter.
-    pub(crate) argument: Argument,
+    pub argument: Argument,
 }
 
 impl OptionEntry {
@@ -44,7 +44,8 @@ impl OptionEntry {
     }
 
     /// Returns true if the long form has a value that cannot be left out.
-    pub(crate) fn needs_value(&self) -> bool {
+    #[must_use]
+    pub fn needs_value(&self) -> bool {
         !self.value.is_empty() && !self.value.starts_with('[')
     }
 
@@ -63,7 +64,8 @@ pub(crate) fn of<A>(table: &[OptionSpec<A>]) -> Vec<OptionEntry> {
 }
 
 /// netperf's options in front of `--`.
-pub(crate) fn global() -> Vec<OptionEntry> {
+#[must_use]
+pub fn global() -> Vec<OptionEntry> {
     of(global::table())
 }
 
@@ -73,12 +75,14 @@ pub(crate) fn suite(suite: &SuiteOptions) -> Vec<OptionEntry> {
 }
 
 /// netserver's options.
-pub(crate) fn server() -> Vec<OptionEntry> {
+#[must_use]
+pub fn server() -> Vec<OptionEntry> {
     of(server::TABLE)
 }
 
 /// Entries under their headings, in the order of the headings.
-pub(crate) fn by_group(entries: &[OptionEntry]) -> BTreeMap<Group, Vec<OptionEntry>> {
+#[must_use]
+pub fn by_group(entries: &[OptionEntry]) -> BTreeMap<Group, Vec<OptionEntry>> {
     let mut groups: BTreeMap<Group, Vec<OptionEntry>> = BTreeMap::new();
     for entry in entries {
         groups.entry(entry.group).or_default().push(*entry);
@@ -88,17 +92,18 @@ pub(crate) fn by_group(entries: &[OptionEntry]) -> BTreeMap<Group, Vec<OptionEnt
 
 /// A letter that means one thing in front of `--` and another behind it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Twice {
+pub struct Twice {
     /// The letter.
-    pub(crate) letter: char,
+    pub letter: char,
     /// In front.
-    pub(crate) front: OptionEntry,
+    pub front: OptionEntry,
     /// Behind, for the OMNI suite.
-    pub(crate) behind: OptionEntry,
+    pub behind: OptionEntry,
 }
 
 /// All of those letters, lower case before upper case.
-pub(crate) fn twice() -> Vec<Twice> {
+#[must_use]
+pub fn twice() -> Vec<Twice> {
     let behind = of(omni::TABLE);
     let mut letters: Vec<Twice> = global()
         .into_iter()

@@ -23,7 +23,7 @@ pub(crate) fn alias(name: &str) -> Option<(&'static str, Option<&'static str>)> 
 }
 
 /// All aliases of an option.
-pub(crate) fn aliases_of(ours: &str) -> impl Iterator<Item = &'static str> + use<'_> {
+pub fn aliases_of(ours: &str) -> impl Iterator<Item = &'static str> + use<'_> {
     let of = ALIASES.iter().filter(move |(_, name, _)| *name == ours);
     of.map(|(theirs, _, _)| *theirs)
 }

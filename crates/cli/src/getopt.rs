@@ -7,7 +7,7 @@
 
 /// Argument of a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Argument {
+pub enum Argument {
     /// Nothing.
     Nothing,
     /// The rest of its word, or the next word.

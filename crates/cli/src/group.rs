@@ -2,7 +2,7 @@
 
 /// A heading of help, man page and manual, in the order in which they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Group {
+pub enum Group {
     /// Test, length and repetitions.
     Test,
     /// Hosts, ports and families of the control connection.
@@ -45,7 +45,8 @@ pub(crate) enum Group {
 
 impl Group {
     /// The heading.
-    pub(crate) const fn title(self) -> &'static str {
+    #[must_use]
+    pub const fn title(self) -> &'static str {
         match self {
             Self::Test => "The test",
             Self::Hosts => "Hosts and the control connection",

@@ -8,7 +8,6 @@ use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Suite, TestId, TestRow};
 
-pub(crate) use self::layout::wrapped;
 use self::layout::{explained, groups, paragraph};
 use crate::applies;
 use crate::entry::{self, OptionEntry};
@@ -194,7 +193,8 @@ const fn special(test: TestId) -> Option<&'static str> {
 }
 
 /// Description of a test.
-pub(crate) fn sentence(row: &TestRow) -> String {
+#[must_use]
+pub fn sentence(row: &TestRow) -> String {
     let transport = row.transport.row().label;
     let flow = row.flow;
     if let Some(sentence) = special(row.id) {

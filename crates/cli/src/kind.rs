@@ -28,7 +28,7 @@ use crate::topic;
 
 /// A kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ValueKind {
+pub enum ValueKind {
     /// There is none.
     Nothing,
     /// Any text.
@@ -220,7 +220,8 @@ impl ValueKind {
     }
 
     /// Description for "this is not ...".
-    pub(crate) fn expected(&self) -> String {
+    #[must_use]
+    pub fn expected(&self) -> String {
         let text = match *self {
             Self::Nothing | Self::Text => "a text",
             Self::Selection => "output selectors, all, ? or a file",
@@ -338,8 +339,9 @@ impl ValueKind {
     }
 
     /// The words to choose from; empty for kinds that are not choices.
+    #[must_use]
     #[expect(clippy::wildcard_enum_match_arm, reason = "most kinds are not choices")]
-    pub(crate) fn choices(&self) -> Vec<&'static str> {
+    pub fn choices(&self) -> Vec<&'static str> {
         match *self {
             Self::Test => TESTS.iter().map(|row| row.name).collect(),
             Self::Topic => topic::words().collect(),

@@ -14,6 +14,7 @@
 mod applies;
 mod args;
 mod campaign;
+pub mod catalog;
 mod check;
 mod command;
 mod compare;

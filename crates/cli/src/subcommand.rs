@@ -86,7 +86,7 @@ pub(crate) fn help(word: &str) -> String {
 }
 
 /// Words and short descriptions of the subcommands.
-pub(crate) const ABOUT: [(&str, &str); 7] = [
+pub const ABOUT: [(&str, &str); 7] = [
     ("check", check::CHECK.about),
     ("report", report::REPORT.about),
     ("compare", compare::COMPARE.about),

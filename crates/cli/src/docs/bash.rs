@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::commands::{DocumentedCommand, Takes, commands};
 use super::{MADE_BY, Offer, forms, test_options};
-use crate::entry::{self, OptionEntry};
+use crate::catalog::{self, Argument, OptionEntry};
 
 /// A script for both programs.
 pub(super) fn script(selectors: &[&str]) -> String {
@@ -12,10 +12,10 @@ pub(super) fn script(selectors: &[&str]) -> String {
         format!("# Completion of netperf and netserver for bash.\n# {MADE_BY}\n{COMMON}");
     let of_selectors = selectors.join(" ");
     _ = writeln!(text, "\n_netperf_selector_names='all {of_selectors}'");
-    let global = entry::global();
+    let global = catalog::global();
     let test = test_options();
     values(&mut text, "netperf", &[(&global, "-"), (&test, "behind -")]);
-    values(&mut text, "netserver", &[(&entry::server(), "-")]);
+    values(&mut text, "netserver", &[(&catalog::server(), "-")]);
     let commands = commands();
     for command in &commands {
         let name = format!("netperf_{}", command.word);
@@ -29,7 +29,7 @@ pub(super) fn script(selectors: &[&str]) -> String {
         text,
         "\n_netserver() {{\n    _netperf_complete netserver '{}'\n}}\n\n\
          complete -F _netperf netperf\ncomplete -F _netserver netserver\n",
-        names(&entry::server()),
+        names(&catalog::server()),
     );
     text
 }
@@ -128,7 +128,7 @@ fn cases(text: &mut String, entries: &[OptionEntry], dash: &str) {
         };
         let mut patterns = vec![format!("--{}", entry.long)];
         // In front of `--` the letter of `--help` takes no topic.
-        let same = entry.argument != crate::getopt::Argument::Nothing;
+        let same = entry.argument != Argument::Nothing;
         if let Some(letter) = entry.letter.filter(|_| same) {
             patterns.insert(0, format!("'{dash}{letter}'"));
         }

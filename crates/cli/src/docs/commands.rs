@@ -1,12 +1,8 @@
 //! Commands such as `netperf report`, for the completions of all shells.
 
-use crate::campaign::verbs::CampaignVerbRow;
-use crate::entry::{self, OptionEntry};
-use crate::history::{self, VERBS};
-use crate::subcommand::SubcommandSpec;
-use crate::{campaign, check, compare, report, sweep};
+use crate::catalog::{self, CommandEntry, DASHED_VS, OptionEntry};
 
-/// A command, or one of the things that `netperf history` does.
+/// A command, or a verb of one.
 pub(super) struct DocumentedCommand {
     /// Its word.
     pub(super) word: &'static str,
@@ -34,61 +30,38 @@ pub(super) enum Takes {
 }
 
 impl DocumentedCommand {
-    fn new<A>(command: &SubcommandSpec<A>, takes: Takes) -> Self {
+    fn new(command: CommandEntry, takes: Takes) -> Self {
         Self {
             word: command.word,
             about: command.about,
-            entries: entry::of(command.table),
+            entries: command.entries,
             takes,
         }
+    }
+
+    fn verb(verb: CommandEntry) -> Self {
+        let takes = if verb.files {
+            Takes::Files
+        } else {
+            Takes::Nothing
+        };
+        Self::new(verb, takes)
     }
 }
 
 /// All of them, in the order of the manual.
 pub(super) fn commands() -> Vec<DocumentedCommand> {
-    let again = Some(compare::DASHED_VS);
-    vec![
-        DocumentedCommand::new(&check::CHECK, Takes::Line { again: None }),
-        DocumentedCommand::new(&report::REPORT, Takes::Files),
-        DocumentedCommand::new(&compare::COMPARE, Takes::Files),
-        DocumentedCommand::new(&compare::RUN, Takes::Line { again }),
-        DocumentedCommand::new(&sweep::SWEEP, Takes::Line { again: None }),
-        DocumentedCommand::new(&campaign::CAMPAIGN, Takes::Commands(campaign_verbs())),
-        DocumentedCommand::new(&history::HISTORY, Takes::Commands(verbs())),
-    ]
-}
-
-/// Subcommands of `netperf campaign`, with their options.
-fn campaign_verbs() -> Vec<DocumentedCommand> {
-    let verb = |verb: &CampaignVerbRow| DocumentedCommand {
-        word: verb.word,
-        about: verb.about,
-        entries: verb.entries(),
-        takes: if verb.files {
-            Takes::Files
-        } else {
-            Takes::Nothing
-        },
+    let documented = |mut command: CommandEntry| {
+        let verbs = std::mem::take(&mut command.verbs).into_iter();
+        let takes = match command.word {
+            "run" => Takes::Line {
+                again: Some(DASHED_VS),
+            },
+            "check" | "sweep" => Takes::Line { again: None },
+            "report" | "compare" => Takes::Files,
+            _ => Takes::Commands(verbs.map(DocumentedCommand::verb).collect()),
+        };
+        DocumentedCommand::new(command, takes)
     };
-    campaign::verbs::VERBS.iter().map(verb).collect()
-}
-
-/// Subcommands of `netperf history`, with their options.
-fn verbs() -> Vec<DocumentedCommand> {
-    let all = entry::of(history::HISTORY.table);
-    let verb = |verb: &history::Verb| DocumentedCommand {
-        word: verb.word,
-        about: verb.about,
-        entries: all
-            .iter()
-            .filter(|entry| ["db", "help"].contains(&entry.long) || verb.has(entry.long))
-            .copied()
-            .collect(),
-        takes: if verb.files {
-            Takes::Files
-        } else {
-            Takes::Nothing
-        },
-    };
-    VERBS.iter().map(verb).collect()
+    catalog::commands().into_iter().map(documented).collect()
 }

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use super::commands::{DocumentedCommand, Takes, commands};
 use super::{MADE_BY, Offer, test_options};
-use crate::entry::{self, OptionEntry};
-use crate::getopt::Argument;
+use crate::catalog::{self, Argument, OptionEntry};
 
 /// A script for both programs.
 pub(super) fn script(selectors: &[&str]) -> String {
@@ -18,7 +17,7 @@ pub(super) fn script(selectors: &[&str]) -> String {
         "\nfunction __netperf_selectors\n    string join \\n all {}\nend\n\n",
         selectors.join(" ")
     );
-    for entry in entry::global() {
+    for entry in catalog::global() {
         _ = writeln!(text, "{}", option("netperf", FRONT, &entry, true));
         inside(&mut text, "inner", &entry, true);
         inside(&mut text, "behind", &entry, false);
@@ -32,7 +31,7 @@ pub(super) fn script(selectors: &[&str]) -> String {
     for command in &commands {
         subcommand(&mut text, command.word, command);
     }
-    for entry in entry::server() {
+    for entry in catalog::server() {
         _ = writeln!(text, "{}", option("netserver", "", &entry, true));
     }
     text

@@ -5,13 +5,7 @@ use std::fmt::Write as _;
 use netperf_model::catalog::tests::TESTS;
 
 use super::{MADE_BY, about, sentence};
-use crate::campaign::verbs::CampaignVerbRow;
-use crate::entry::{self, OptionEntry};
-use crate::group::Group;
-use crate::help;
-use crate::history::HISTORY;
-use crate::report::REPORT;
-use crate::subcommand::{ABOUT, SubcommandSpec};
+use crate::catalog::{self, ABOUT, CommandEntry, Group, OptionEntry};
 
 /// Columns of a line of the source.
 const LINE: usize = 78;
@@ -44,7 +38,7 @@ pub(super) fn netperf() -> String {
     page.items(&about.collect::<Vec<_>>().join("\n"));
     values(&mut page);
     page.section("OPTIONS");
-    page.options(&entry::global());
+    page.options(&catalog::global());
     for suite in super::suites() {
         let title = format!("OPTIONS OF {}", suite.tests);
         page.section(&title.to_uppercase());
@@ -84,7 +78,7 @@ pub(super) fn report() -> String {
          after -- all words are files.",
     );
     page.section("OPTIONS");
-    page.options(&entry::of(REPORT.table));
+    page.options(&super::command("report").entries);
     page.section("EXIT STATUS");
     page.items(
         "0: Everything was written.\n\
@@ -103,7 +97,7 @@ pub(super) fn report() -> String {
 
 /// A page of a subcommand whose help has everything: its usage, paragraphs, examples and exit
 /// statuses.
-pub(super) fn command<A>(spec: &SubcommandSpec<A>) -> String {
+pub(super) fn command(spec: &CommandEntry) -> String {
     let name = format!("netperf\\-{}", spec.word);
     let mut page = Man::new(&name.to_uppercase(), &name, spec.about);
     let mut paragraphs = spec.usage.split("\n\n").map(str::trim_end);
@@ -130,7 +124,7 @@ pub(super) fn command<A>(spec: &SubcommandSpec<A>) -> String {
         spec.verbs.iter().for_each(|verb| page.verb(verb));
     }
     page.section("OPTIONS");
-    page.options(&entry::of(spec.table));
+    page.options(&spec.entries);
     if let Some(status) = exit {
         page.section("EXIT STATUS");
         page.text(&sentence(&status));
@@ -169,7 +163,7 @@ pub(super) fn history() -> String {
          of its digest, identifies it. When netperf reports a result as saved, it is on disk.",
     );
     page.section("OPTIONS");
-    page.options(&entry::of(HISTORY.table));
+    page.options(&super::command("history").entries);
     page.section("EXIT STATUS");
     page.items(
         "0: Success.\n\
@@ -201,7 +195,7 @@ pub(super) fn netserver() -> String {
          under inetd.",
     );
     page.section("OPTIONS");
-    page.options(&entry::server());
+    page.options(&catalog::server());
     page.section("EXIT STATUS");
     page.items(
         "0: netserver listens, or has served a connection.\n\
@@ -241,13 +235,13 @@ fn without_about(entries: Vec<OptionEntry>) -> Vec<OptionEntry> {
 fn tests(page: &mut Man) {
     page.section("TESTS");
     for row in TESTS {
-        page.item(row.name, &super::sentence(&help::sentence(row)));
+        page.item(row.name, &super::sentence(&catalog::test_description(row)));
     }
 }
 
 fn meanings(page: &mut Man) {
     page.section("LETTERS WITH TWO MEANINGS");
-    for twice in entry::twice() {
+    for twice in catalog::twice() {
         let (front, behind) = (twice.front.long, twice.behind.long);
         let text = format!("--{front} before --, --{behind} after it.");
         page.item(&format!("-{}", twice.letter), &text);
@@ -353,7 +347,7 @@ impl Man {
     }
 
     /// A verb of a subcommand: its help, and the names of its options.
-    fn verb(&mut self, verb: &CampaignVerbRow) {
+    fn verb(&mut self, verb: &CommandEntry) {
         _ = writeln!(self.text, ".SS {}", escaped(verb.word));
         for paragraph in verb.usage.split("\n\n").map(str::trim_end) {
             if paragraph.starts_with("Usage:") {
@@ -368,8 +362,8 @@ impl Man {
                 self.text(&paragraph.replace('\n', " "));
             }
         }
-        let names = verb.entries();
-        let names: Vec<String> = names.iter().map(|one| format!("--{}", one.long)).collect();
+        let names = verb.entries.iter();
+        let names: Vec<String> = names.map(|one| format!("--{}", one.long)).collect();
         self.text(&format!("Options, described below: {}.", names.join(", ")));
     }
 
@@ -399,7 +393,7 @@ impl Man {
     }
 
     fn options(&mut self, entries: &[OptionEntry]) {
-        for (group, entries) in entry::by_group(entries) {
+        for (group, entries) in catalog::by_group(entries) {
             _ = writeln!(self.text, ".SS {}", group.title());
             for entry in entries {
                 _ = writeln!(
@@ -430,7 +424,9 @@ fn head(entry: &OptionEntry) -> String {
 /// Text in which nothing is a request or an escape, in lines that are easy to compare.
 fn escaped(text: &str) -> String {
     let text = without_escapes(text);
-    let lines = help::wrapped(&text, LINE).into_iter().map(without_requests);
+    let lines = catalog::wrapped(&text, LINE)
+        .into_iter()
+        .map(without_requests);
     lines.collect::<Vec<_>>().join("\n")
 }
 

@@ -7,16 +7,13 @@ use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Suite, TestId};
 
 use super::{MADE_BY, about, sentence};
-use crate::entry::{self, OptionEntry};
-use crate::group::Group;
-use crate::help;
-use crate::kind::ValueKind;
+use crate::catalog::{self, Group, OptionEntry, ValueKind};
 
 /// `options.md`.
 pub(super) fn options() -> String {
     let mut text = format!("<!-- {MADE_BY} -->\n\n{INTRODUCTION}");
     text.push_str("\n## netperf\n\nLetters before `--`, names anywhere.\n");
-    groups(&mut text, &entry::global());
+    groups(&mut text, &catalog::global());
     for suite in super::suites() {
         _ = writeln!(text, "\n## {}\n", super::title(suite.tests));
         text.push_str(if suite.alike.is_empty() {
@@ -28,7 +25,7 @@ pub(super) fn options() -> String {
         alike(&mut text, &suite.alike);
     }
     text.push_str("\n## netserver\n");
-    groups(&mut text, &entry::server());
+    groups(&mut text, &catalog::server());
     meanings(&mut text);
     text
 }
@@ -43,7 +40,7 @@ pub(super) fn tests() -> String {
             option if moves => format!("`{option}`"),
             _ => String::new(),
         };
-        let what = sentence(&help::sentence(row));
+        let what = sentence(&catalog::test_description(row));
         _ = writeln!(text, "| {} | {what} | {transport} |", row.name);
     }
     text.push_str(
@@ -91,7 +88,7 @@ Of two comma-separated values either can be omitted, and then keeps its value.
 ";
 
 fn groups(text: &mut String, entries: &[OptionEntry]) {
-    for (group, entries) in entry::by_group(entries) {
+    for (group, entries) in catalog::by_group(entries) {
         // The same `-h` everywhere would be the same text everywhere.
         let only_help = group == Group::About && entries.len() == 1;
         if only_help {
@@ -145,7 +142,7 @@ fn meanings(text: &mut String) {
     text.push_str(
         "\n## Letters that mean two things\n\n| letter | before `--` | after it |\n|---|---|---|\n",
     );
-    for twice in entry::twice() {
+    for twice in catalog::twice() {
         let (front, behind) = (twice.front.long, twice.behind.long);
         _ = writeln!(text, "| `-{}` | `--{front}` | `--{behind}` |", twice.letter);
     }

@@ -7,12 +7,7 @@ mod man;
 mod markdown;
 mod zsh;
 
-use crate::entry::{self, OptionEntry};
-use crate::foreign;
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::options::SUITES;
-use crate::{campaign, check, compare, sweep};
+use crate::catalog::{self, CommandEntry, Group, OptionEntry, ValueKind};
 
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,16 +27,16 @@ pub fn pages(selectors: &[&str]) -> Vec<DocPage> {
         page("docs/man/netperf.1", man::netperf()),
         page("docs/man/netperf-report.1", man::report()),
         page("docs/man/netperf-history.1", man::history()),
-        page("docs/man/netperf-check.1", man::command(&check::CHECK)),
+        page("docs/man/netperf-check.1", man::command(&command("check"))),
         page(
             "docs/man/netperf-compare.1",
-            man::command(&compare::COMPARE),
+            man::command(&command("compare")),
         ),
-        page("docs/man/netperf-run.1", man::command(&compare::RUN)),
-        page("docs/man/netperf-sweep.1", man::command(&sweep::SWEEP)),
+        page("docs/man/netperf-run.1", man::command(&command("run"))),
+        page("docs/man/netperf-sweep.1", man::command(&command("sweep"))),
         page(
             "docs/man/netperf-campaign.1",
-            man::command(&campaign::CAMPAIGN),
+            man::command(&command("campaign")),
         ),
         page("docs/man/netserver.1", man::netserver()),
         page("docs/completions/netperf.bash", bash::script(selectors)),
@@ -52,20 +47,13 @@ pub fn pages(selectors: &[&str]) -> Vec<DocPage> {
     ]
 }
 
-/// The names of netperf's options that the original has nothing like: those without a
-/// letter, in front of `--` and behind it, each once.
-#[must_use]
-pub fn extensions() -> Vec<&'static str> {
-    let suites = SUITES.iter().flat_map(entry::suite);
-    let mut names: Vec<&str> = entry::global()
-        .into_iter()
-        .chain(suites)
-        .filter(|entry| entry.letter.is_none())
-        .map(|entry| entry.long)
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    names
+/// The subcommand with this word.
+#[expect(clippy::expect_used, reason = "a word of the table")]
+fn command(word: &str) -> CommandEntry {
+    let mut commands = catalog::commands().into_iter();
+    commands
+        .find(|command| command.word == word)
+        .expect("a subcommand")
 }
 
 /// The command that makes the pages, for their first lines.
@@ -134,10 +122,11 @@ struct SuiteEntries {
 fn suites() -> Vec<SuiteEntries> {
     let mut above: Vec<OptionEntry> = Vec::new();
     let mut all = Vec::new();
-    for suite in SUITES {
-        let entries = entry::suite(suite);
-        let (alike, own): (Vec<OptionEntry>, Vec<OptionEntry>) =
-            entries.iter().partition(|entry| above.contains(entry));
+    for suite in catalog::suites() {
+        let (alike, own): (Vec<OptionEntry>, Vec<OptionEntry>) = suite
+            .entries
+            .iter()
+            .partition(|entry| above.contains(entry));
         above.extend(&own);
         let told = |entry: &OptionEntry| entry.group != Group::About;
         all.push(SuiteEntries {
@@ -153,7 +142,10 @@ fn suites() -> Vec<SuiteEntries> {
 /// is only offered for its first meaning.
 fn test_options() -> Vec<OptionEntry> {
     let mut all: Vec<OptionEntry> = Vec::new();
-    for entry in SUITES.iter().flat_map(entry::suite) {
+    for entry in catalog::suites()
+        .into_iter()
+        .flat_map(|suite| suite.entries)
+    {
         if entry.long == "help" || all.iter().any(|known| known.long == entry.long) {
             continue;
         }
@@ -191,7 +183,7 @@ fn about(entry: &OptionEntry) -> String {
         text.push(' ');
         text.push_str(entry.more);
     }
-    let aliases: Vec<String> = foreign::aliases_of(entry.long)
+    let aliases: Vec<String> = catalog::aliases_of(entry.long)
         .map(|alias| format!("--{alias}"))
         .collect();
     match aliases.as_slice() {

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use super::commands::{DocumentedCommand, Takes, commands};
 use super::{MADE_BY, Offer, test_options};
-use crate::entry::{self, OptionEntry};
-use crate::getopt::Argument;
+use crate::catalog::{self, Argument, OptionEntry};
 
 /// A function for both programs.
 pub(super) fn script(selectors: &[&str]) -> String {
@@ -16,9 +15,9 @@ pub(super) fn script(selectors: &[&str]) -> String {
         selectors.join(" ")
     );
     for (name, entries) in [
-        ("front", entry::global()),
+        ("front", catalog::global()),
         ("behind", test_options()),
-        ("server", entry::server()),
+        ("server", catalog::server()),
     ] {
         specifications(&mut text, &format!("{name}_letters"), &entries, letter);
         specifications(&mut text, &format!("{name}_names"), &entries, |entry| {

@@ -64,7 +64,8 @@ pub(super) fn paragraph(text: &mut String, indent: usize, words: &str) {
 }
 
 /// `words` in lines of at most `width` columns; line breaks stay.
-pub(crate) fn wrapped(words: &str, width: usize) -> Vec<String> {
+#[must_use]
+pub fn wrapped(words: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for part in words.split('\n') {
         let mut line = String::new();

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use netperf_cli::docs::{DocPage, pages};
 use netperf_report::{document, reference};
 use netperf_testkit::schema::{self, Schema};
 
+use crate::docs::{DocPage, pages};
 use crate::options::Options;
 
 /// Writes them, or only looks whether they are as they should be.

@@ -9,6 +9,7 @@
 mod alarms;
 mod bench;
 mod code_lines;
+mod docs;
 mod generate;
 mod history;
 mod hostile;

@@ -20,7 +20,6 @@ mod command;
 mod compare;
 #[cfg_attr(not(feature = "files"), path = "config/absent.rs")]
 mod config;
-pub mod docs;
 mod entry;
 mod environment;
 mod fault;

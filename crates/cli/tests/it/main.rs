@@ -6,7 +6,6 @@ mod combinations;
 mod common;
 mod consumers;
 mod flows;
-mod generated;
 mod help;
 mod long;
 mod plans;

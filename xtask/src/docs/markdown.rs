@@ -7,7 +7,7 @@ use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Suite, TestId};
 
 use super::{MADE_BY, about, sentence};
-use crate::catalog::{self, Group, OptionEntry, ValueKind};
+use netperf_cli::catalog::{self, Group, OptionEntry, ValueKind};
 
 /// `options.md`.
 pub(super) fn options() -> String {

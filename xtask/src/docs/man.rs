@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use netperf_model::catalog::tests::TESTS;
 
 use super::{MADE_BY, about, sentence};
-use crate::catalog::{self, ABOUT, CommandEntry, Group, OptionEntry};
+use netperf_cli::catalog::{self, ABOUT, CommandEntry, Group, OptionEntry};
 
 /// Columns of a line of the source.
 const LINE: usize = 78;

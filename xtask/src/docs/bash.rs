@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::commands::{DocumentedCommand, Takes, commands};
 use super::{MADE_BY, Offer, forms, test_options};
-use crate::catalog::{self, Argument, OptionEntry};
+use netperf_cli::catalog::{self, Argument, OptionEntry};
 
 /// A script for both programs.
 pub(super) fn script(selectors: &[&str]) -> String {

@@ -7,21 +7,20 @@ mod man;
 mod markdown;
 mod zsh;
 
-use crate::catalog::{self, CommandEntry, Group, OptionEntry, ValueKind};
+use netperf_cli::catalog::{self, CommandEntry, Group, OptionEntry, ValueKind};
 
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DocPage {
+pub(crate) struct DocPage {
     /// Path from the root of the repository.
-    pub path: &'static str,
+    pub(crate) path: &'static str,
     /// Expected contents.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// All generated files: man pages, completions and the manual's option reference.
 /// Completions offer the names of output selectors, which are not ours to know.
-#[must_use]
-pub fn pages(selectors: &[&str]) -> Vec<DocPage> {
+pub(crate) fn pages(selectors: &[&str]) -> Vec<DocPage> {
     let page = |path, text| DocPage { path, text };
     vec![
         page("docs/man/netperf.1", man::netperf()),
@@ -193,3 +192,6 @@ fn about(entry: &OptionEntry) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

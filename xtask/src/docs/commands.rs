@@ -1,6 +1,6 @@
 //! Commands such as `netperf report`, for the completions of all shells.
 
-use crate::catalog::{self, CommandEntry, DASHED_VS, OptionEntry};
+use netperf_cli::catalog::{self, CommandEntry, DASHED_VS, OptionEntry};
 
 /// A command, or a verb of one.
 pub(super) struct DocumentedCommand {

@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use netperf_cli::docs::{DocPage, pages};
+use super::{DocPage, pages};
 use netperf_testkit::require::require;
 
 fn kept(page: &DocPage) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
+        .join("..")
         .join(page.path)
 }
 
@@ -196,9 +196,9 @@ fn bash_offers_commands_and_what_belongs_to_them() {
     for (line, wanted) in COMMANDS {
         assert_eq!(offered(line).join(" "), *wanted, "{line}");
     }
-    let files = offered("netperf report tests/it/generated.r");
-    assert_eq!(files, ["tests/it/generated.rs"]);
-    let files = offered("netperf history list tests/it/generated.r");
+    let files = offered("netperf report src/docs/tests.r");
+    assert_eq!(files, ["src/docs/tests.rs"]);
+    let files = offered("netperf history list src/docs/tests.r");
     assert_eq!(files, [""; 0], "it takes no files");
 }
 
@@ -215,8 +215,8 @@ fn fish_offers_commands_and_what_belongs_to_them() {
         wanted.sort_unstable();
         assert_eq!(offered, wanted, "{line}");
     }
-    let files = offered_by_fish("netperf report tests/it/generated.r");
-    assert_eq!(files, "tests/it/generated.rs");
+    let files = offered_by_fish("netperf report src/docs/tests.r");
+    assert_eq!(files, "src/docs/tests.rs");
 }
 
 /// Lines that end in selectors, and what they may go on with.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use netperf_report::{document, reference};
+use netperf_report::document;
 use netperf_testkit::schema::{self, Schema};
 
 use crate::docs::{DocPage, pages};
@@ -12,10 +12,6 @@ use crate::options::Options;
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut stale = Vec::new();
-    let selectors = DocPage {
-        path: reference::PATH,
-        text: reference::page(),
-    };
     let schema = DocPage {
         path: document::SCHEMA_PATH,
         text: document::schema(),
@@ -24,10 +20,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         path: "docs/manual/src/reference/json-fields.md",
         text: schema::page(&Schema::parse(&schema.text)),
     };
-    for page in pages(&netperf_report::selectors::names())
-        .into_iter()
-        .chain([selectors, schema, fields])
-    {
+    for page in pages().into_iter().chain([schema, fields]) {
         let path = root.join(page.path);
         if std::fs::read_to_string(&path).is_ok_and(|kept| kept == page.text) {
             continue;

@@ -22,7 +22,6 @@ mod one_way;
 mod paths;
 mod quality;
 mod rate;
-pub mod reference;
 pub mod selection;
 pub mod selectors;
 mod series;

@@ -48,7 +48,7 @@ static FIRST_AND_LAST: LazyLock<Vec<Selector>> = LazyLock::new(|| selectors(&[&[
 ]]));
 
 /// Selectors that the original does not have: neither `all` nor `?` shows them.
-pub(crate) static FURTHER: LazyLock<[Vec<Selector>; 7]> =
+pub static FURTHER: LazyLock<[Vec<Selector>; 7]> =
     LazyLock::new(|| [PATHS, OVER_TIME, ONE_WAY, RATE, QUALITY, UNTIL, FLOWS].map(selectors));
 
 /// Every selector of the original, in the order in which `?` lists them.

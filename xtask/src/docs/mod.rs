@@ -1,10 +1,11 @@
-//! Everything that is generated from the option tables and kept in the repository.
+//! Everything that is generated from the tables of options and selectors and kept in the repository.
 
 mod bash;
 mod commands;
 mod fish;
 mod man;
 mod markdown;
+mod selectors;
 mod zsh;
 
 use netperf_cli::catalog::{self, CommandEntry, Group, OptionEntry, ValueKind};
@@ -18,9 +19,10 @@ pub(crate) struct DocPage {
     pub(crate) text: String,
 }
 
-/// All generated files: man pages, completions and the manual's option reference.
-/// Completions offer the names of output selectors, which are not ours to know.
-pub(crate) fn pages(selectors: &[&str]) -> Vec<DocPage> {
+/// All of these files: man pages, completions and the manual's references of options, tests and
+/// selectors.
+pub(crate) fn pages() -> Vec<DocPage> {
+    let names = netperf_report::selectors::names();
     let page = |path, text| DocPage { path, text };
     vec![
         page("docs/man/netperf.1", man::netperf()),
@@ -38,11 +40,12 @@ pub(crate) fn pages(selectors: &[&str]) -> Vec<DocPage> {
             man::command(&command("campaign")),
         ),
         page("docs/man/netserver.1", man::netserver()),
-        page("docs/completions/netperf.bash", bash::script(selectors)),
-        page("docs/completions/_netperf", zsh::script(selectors)),
-        page("docs/completions/netperf.fish", fish::script(selectors)),
+        page("docs/completions/netperf.bash", bash::script(&names)),
+        page("docs/completions/_netperf", zsh::script(&names)),
+        page("docs/completions/netperf.fish", fish::script(&names)),
         page("docs/manual/src/reference/options.md", markdown::options()),
         page("docs/manual/src/reference/tests.md", markdown::tests()),
+        page(selectors::PATH, selectors::page()),
     ]
 }
 

@@ -13,20 +13,14 @@ fn kept(page: &DocPage) -> PathBuf {
         .join(page.path)
 }
 
-fn all_pages() -> Vec<DocPage> {
-    pages(&netperf_report::selectors::names())
-}
-
 fn page(end: &str) -> DocPage {
-    let mut found = all_pages()
-        .into_iter()
-        .filter(|page| page.path.ends_with(end));
+    let mut found = pages().into_iter().filter(|page| page.path.ends_with(end));
     found.next().expect(end)
 }
 
 #[test]
 fn generated_files_are_up_to_date() {
-    for page in all_pages() {
+    for page in pages() {
         let kept = std::fs::read_to_string(kept(&page)).unwrap_or_default();
         assert!(
             kept == page.text,

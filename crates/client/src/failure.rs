@@ -8,23 +8,32 @@ use netperf_model::{Denied, Family, Feature, GuardedFeature, Many, TestPlan, Tra
 use netperf_program::output::{FAILED, Failure, REFUSED, system_text};
 use netperf_report::SelectionError;
 use netperf_session::SessionError;
+use netperf_wire::RemoteErrno;
 
 use super::way_out;
 
-/// `ENODEV`: an address family without anything behind it.
-const NO_DEVICE: i32 = 19;
-
 /// Returns true if this error number of bind(2) or connect(2) means that a socket family has no
-/// device: `ENODEV`, and `ESOCKTNOSUPPORT` of vsock.
+/// device; vsock has `ESOCKTNOSUPPORT`.
 const fn is_empty_family(number: i32) -> bool {
-    matches!(number, NO_DEVICE | 94)
+    matches!(
+        RemoteErrno(number),
+        RemoteErrno::ENODEV | RemoteErrno::ESOCKTNOSUPPORT
+    )
 }
 
 /// Returns true if this error number means that the kernel lacks the transport or denies
-/// access: `EPERM`, `EACCES`, `ENOPROTOOPT`, `EPROTONOSUPPORT`, `ESOCKTNOSUPPORT`,
-/// `EAFNOSUPPORT` and `ENODEV`.
+/// access.
 const fn is_lacking(number: i32) -> bool {
-    matches!(number, 1 | 13 | NO_DEVICE | 92 | 93 | 94 | 97)
+    matches!(
+        RemoteErrno(number),
+        RemoteErrno::EPERM
+            | RemoteErrno::EACCES
+            | RemoteErrno::ENODEV
+            | RemoteErrno::ENOPROTOOPT
+            | RemoteErrno::EPROTONOSUPPORT
+            | RemoteErrno::ESOCKTNOSUPPORT
+            | RemoteErrno::EAFNOSUPPORT
+    )
 }
 
 /// The engine failed.
@@ -174,7 +183,7 @@ pub(super) fn did_not_stamp(end: &str) -> Failure {
 pub(super) fn refused(error: &SessionError, plan: &TestPlan, host: &str) -> Failure {
     let (plain, transport) = (session(error), plan.transport);
     let places = |many: &Many| !many.remote.cpus.is_empty() || many.remote.place.is_some();
-    let not_placed = matches!(error, SessionError::Remote(errno) if NOT_PLACED.contains(&errno.0));
+    let not_placed = matches!(error, SessionError::Remote(errno) if NOT_PLACED.contains(errno));
     if not_placed && plan.many.as_ref().is_some_and(places) {
         return Failure::unsupported(format_args!(
             "netserver on {host} cannot place threads as requested by --remote-cpus or --place: \
@@ -194,9 +203,9 @@ pub(super) fn refused(error: &SessionError, plan: &TestPlan, host: &str) -> Fail
     with_hint(plain, hint, &why)
 }
 
-/// netserver's error numbers for a CPU list or rule that its host cannot follow: EINVAL and
-/// ENODEV (docs/spec/extension.md, Many flows).
-const NOT_PLACED: [i32; 2] = [22, 19];
+/// netserver's error numbers for a CPU list or rule that its host cannot follow
+/// (docs/spec/extension.md, Many flows).
+const NOT_PLACED: [RemoteErrno; 2] = [RemoteErrno::EINVAL, RemoteErrno::ENODEV];
 
 /// The original's message, with a hint.
 fn with_hint(original: Failure, hint: Failure, why: &str) -> Failure {
@@ -300,13 +309,8 @@ pub(super) fn lost(lost: &Lost, host: &str) -> Failure {
 mod tests {
     use std::time::Duration;
 
-    use netperf_wire::RemoteErrno;
-
     use super::*;
     use crate::planned::plan;
-
-    /// `EPROTONOSUPPORT`.
-    const UNKNOWN: i32 = 93;
 
     #[test]
     fn a_server_that_answers_with_a_part_of_a_message_may_be_one_of_iperf3() {
@@ -323,7 +327,7 @@ mod tests {
     fn where_standard_output_is_for_json_a_transport_that_a_host_lacks_is_one_line() {
         let error = EngineError {
             operation: Operation::Create,
-            error: io::Error::from_raw_os_error(UNKNOWN),
+            error: io::Error::from_raw_os_error(RemoteErrno::EPROTONOSUPPORT.0),
         };
         let here = engine(&error, TransportId::Sctp, Family::V4);
         assert!(here.stdout.contains("create_data_socket: socket: errno 93"));
@@ -336,7 +340,7 @@ mod tests {
         );
 
         let plan = plan("netperf -t SCTP_STREAM");
-        let error = SessionError::Remote(RemoteErrno(UNKNOWN));
+        let error = SessionError::Remote(RemoteErrno::EPROTONOSUPPORT);
         let there = refused(&error, &plan, "there");
         assert_eq!(there.stdout, "netperf: remote error 93");
         assert_eq!(

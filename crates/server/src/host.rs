@@ -17,7 +17,6 @@ use netperf_os::Socket;
 use netperf_os::io::peek;
 use netperf_session::dialect::Ready;
 use netperf_session::driver::{NotPrepared, SessionHost};
-use netperf_session::errno;
 use netperf_transport::one_port::{HandoffMessage, fresh, send_message};
 use netperf_wire::RemoteErrno;
 
@@ -60,7 +59,7 @@ pub(super) struct Pass {
 
 impl Pass {
     fn handoff(&self) -> Result<Socket, RemoteErrno> {
-        self.handoff.try_clone().map_err(|_| errno::OTHER)
+        self.handoff.try_clone().map_err(|_| RemoteErrno::EIO)
     }
 }
 
@@ -132,16 +131,16 @@ impl<'a> EngineHost<'a> {
         let Some(name) = job.end.fill.take().filter(|_| job.sends) else {
             return Ok(());
         };
-        let file = fill_file(&name, self.files.as_deref()).map_err(|_| NOT_ALLOWED)?;
+        let file = fill_file(&name, self.files.as_deref()).map_err(|_| RemoteErrno::EACCES)?;
         job.end.fill = Some(file);
         Ok(())
     }
 
     /// Registers a fresh token at the listener, which then forwards data with that token.
     fn register_token(&self) -> Result<Pass, RemoteErrno> {
-        let handoff = self.handoff.as_ref().ok_or(errno::UNSUPPORTED)?;
-        let token = fresh().map_err(|_| errno::OTHER)?;
-        send_message(handoff, &HandoffMessage::Open(token)).map_err(|_| errno::OTHER)?;
+        let handoff = self.handoff.as_ref().ok_or(RemoteErrno::EOPNOTSUPP)?;
+        let token = fresh().map_err(|_| RemoteErrno::EIO)?;
+        send_message(handoff, &HandoffMessage::Open(token)).map_err(|_| RemoteErrno::EIO)?;
         Ok(Pass {
             token,
             handoff: Rc::clone(handoff),
@@ -155,8 +154,10 @@ impl<'a> EngineHost<'a> {
             return Ok(());
         }
         let peer = self.control.peer_addr().ok();
-        let peer = peer.and_then(|peer| peer.as_socket()).ok_or(NO_DEVICE)?;
-        device_stamps::check(peer.ip()).map_err(|_lacking| NO_DEVICE)
+        let peer = peer
+            .and_then(|peer| peer.as_socket())
+            .ok_or(RemoteErrno::ENODEV)?;
+        device_stamps::check(peer.ip()).map_err(|_lacking| RemoteErrno::ENODEV)
     }
 
     fn make_ready(&mut self, job: EndJob) -> Result<(Prepared, Ready), NotPrepared> {
@@ -312,24 +313,18 @@ impl SessionHost for EngineHost<'_> {
     fn bind_to_cpu(&mut self, cpu: u32) {
         // As in the original, a CPU that does not exist is not an error; a client of ours is told.
         let bound = netperf_os::process::bind_to_cpu(cpu);
-        let errno = |error: io::Error| error.raw_os_error().unwrap_or(errno::INVALID.0);
+        let errno = |error: io::Error| error.raw_os_error().unwrap_or(RemoteErrno::EINVAL.0);
         self.cpu_refused = bound.err().map(errno);
     }
 }
-
-/// `EACCES`: the file is not permitted.
-const NOT_ALLOWED: RemoteErrno = RemoteErrno(13);
-
-/// `ENODEV`: no such device.
-const NO_DEVICE: RemoteErrno = RemoteErrno(19);
 
 /// Error number for threads that cannot be placed as requested: `ENODEV` if the machine has no
 /// such CPU or node.
 fn cannot_place(error: &io::Error) -> RemoteErrno {
     if error.kind() == io::ErrorKind::NotFound {
-        NO_DEVICE
+        RemoteErrno::ENODEV
     } else {
-        errno::INVALID
+        RemoteErrno::EINVAL
     }
 }
 
@@ -345,7 +340,7 @@ fn not_prepared(error: &EngineError) -> NotPrepared {
 fn number(error: &EngineError) -> RemoteErrno {
     match error.error.raw_os_error() {
         Some(number) => RemoteErrno(number),
-        None if error.error.kind() == io::ErrorKind::InvalidInput => errno::INVALID,
-        None => errno::OTHER,
+        None if error.error.kind() == io::ErrorKind::InvalidInput => RemoteErrno::EINVAL,
+        None => RemoteErrno::EIO,
     }
 }

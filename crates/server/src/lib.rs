@@ -204,9 +204,6 @@ fn health(asked: &str) -> Result<ExitCode, Failure> {
 /// Exit status of a session that could not be sandboxed.
 const UNCONFINED: u8 = 3;
 
-/// `ENOMEM`.
-const NO_MEMORY: i32 = 12;
-
 fn confine(args: &ServerArgs, environment: &Environment, connects: Option<u16>) -> io::Result<()> {
     let wanted = match args.operations.sandbox {
         SandboxArg::Auto if environment.preloaded => SandboxArg::Off,
@@ -249,7 +246,7 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
         out(&SessionRecord::Ended(SessionEnd::Unconfined).line());
         return ExitCode::from(UNCONFINED);
     }
-    let failed = SessionRecord::Failed(NO_MEMORY).line();
+    let failed = SessionRecord::Failed(netperf_os::io::NO_MEMORY).line();
     netperf_os::memory::set_last_message(1, &failed);
     match environment.protocol {
         ServedProtocol::Netperf | ServedProtocol::Iperf3 => {}

@@ -113,13 +113,13 @@ fn serve(asked: &Socket, paths: &[PathBuf]) -> io::Result<()> {
         let file = path.map_or(Err(io::ErrorKind::NotFound.into()), |path| regular(path));
         let errno = match &file {
             Ok(_) => 0,
-            Err(error) => error.raw_os_error().unwrap_or(NOT_REGULAR),
+            // Not a regular file.
+            Err(error) => error
+                .raw_os_error()
+                .unwrap_or(netperf_os::io::IS_A_DIRECTORY),
         };
         let file = file.as_ref().ok().map(|file| file.as_fd());
         pass::send(asked.as_fd(), &errno.to_ne_bytes(), file)?;
     }
     Ok(())
 }
-
-/// `EISDIR` stands for what is not a regular file.
-const NOT_REGULAR: i32 = 21;

@@ -19,8 +19,6 @@ pub const MOST_BYTES: usize = 4 << 20;
 pub const AT_ONCE: u16 = 512;
 /// Time limit for the transfer of all appendices of a run.
 pub const HANDING_OVER: Duration = Duration::from_secs(60);
-/// Error number for pages that netserver does not have (`ENODATA`).
-pub const NO_SUCH_PAGES: RemoteErrno = RemoteErrno(61);
 
 /// Subject of an appendix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +137,7 @@ impl Appendices {
         let pages = self.pages(wanted).unwrap_or_default();
         let header = Header::response(RequestKind::CpuCalibrate);
         if pages.is_empty() {
-            return vec![HeaderOnly.encode(header.with_errno(NO_SUCH_PAGES))];
+            return vec![HeaderOnly.encode(header.with_errno(RemoteErrno::ENODATA))];
         }
         pages.iter().map(|page| page.encode(header)).collect()
     }

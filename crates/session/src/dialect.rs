@@ -12,7 +12,6 @@ use netperf_model::{Address, EndJob, EndResult, EndSetup, HostFacts, Token, Tran
 use netperf_wire::messages::OmniRequest;
 use netperf_wire::{Frame, Message, RemoteErrno, RequestKind};
 
-use crate::errno;
 use crate::extension;
 
 pub use classic::Classic;
@@ -112,7 +111,7 @@ impl Dialect {
 }
 
 fn decode<M: Message>(frame: &Frame) -> Result<M, RemoteErrno> {
-    M::decode(frame).map_err(|_| errno::INVALID)
+    M::decode(frame).map_err(|_| RemoteErrno::EINVAL)
 }
 
 /// Counts and buffer sizes as the wire has them.
@@ -150,13 +149,13 @@ mod from_wire {
     use netperf_model::{Family, Limit, RingPlan, TransportId};
     use netperf_wire::{RemoteErrno, WireFamily, WireProtocol, WireSocketType};
 
-    use crate::errno;
-
     /// A size that was asked for; -1 is not asked, anything else below 0 makes no sense.
     pub(super) fn size(value: i32) -> Result<Option<u32>, RemoteErrno> {
         match value {
             -1 => Ok(None),
-            other => u32::try_from(other).map(Some).map_err(|_| errno::INVALID),
+            other => u32::try_from(other)
+                .map(Some)
+                .map_err(|_| RemoteErrno::EINVAL),
         }
     }
 
@@ -176,8 +175,10 @@ mod from_wire {
             size,
             width: (width > 0).then_some(width),
             // An alignment of 0 divides by zero in the original: it means none.
-            align: u32::try_from(align).map_err(|_| errno::INVALID)?.max(1),
-            offset: u32::try_from(offset).map_err(|_| errno::INVALID)?,
+            align: u32::try_from(align)
+                .map_err(|_| RemoteErrno::EINVAL)?
+                .max(1),
+            offset: u32::try_from(offset).map_err(|_| RemoteErrno::EINVAL)?,
         })
     }
 
@@ -185,7 +186,9 @@ mod from_wire {
         match family {
             WireFamily::Inet => Ok(Family::V4),
             WireFamily::Inet6 => Ok(Family::V6),
-            WireFamily::Unspecified | WireFamily::Rds | WireFamily::Other(_) => Err(errno::FAMILY),
+            WireFamily::Unspecified | WireFamily::Rds | WireFamily::Other(_) => {
+                Err(RemoteErrno::EAFNOSUPPORT)
+            }
         }
     }
 
@@ -199,9 +202,11 @@ mod from_wire {
             WireSocketType::Datagram => SocketKind::Datagram,
             WireSocketType::SeqPacket => SocketKind::SeqPacket,
             WireSocketType::Dccp => SocketKind::Dccp,
-            WireSocketType::Unknown | WireSocketType::Other(_) => return Err(errno::SOCKET_TYPE),
+            WireSocketType::Unknown | WireSocketType::Other(_) => {
+                return Err(RemoteErrno::ESOCKTNOSUPPORT);
+            }
         };
-        TransportId::from_wire(protocol.code(), kind).ok_or(errno::PROTOCOL)
+        TransportId::from_wire(protocol.code(), kind).ok_or(RemoteErrno::EPROTONOSUPPORT)
     }
 
     /// Seconds, minus a number of units, or 0 until netperf ends it.
@@ -214,6 +219,6 @@ mod from_wire {
     }
 
     pub(super) fn port(port: u32) -> Result<u16, RemoteErrno> {
-        u16::try_from(port).map_err(|_| errno::INVALID)
+        u16::try_from(port).map_err(|_| RemoteErrno::EINVAL)
     }
 }

@@ -28,13 +28,10 @@ pub(crate) fn refuse_coordination(kinds: &[u8], frame: &mut Frame) {
     append(&told, Stage::Response, frame);
 }
 
-/// Error number of an answer whose items do not fit (`EMSGSIZE`).
-const TOO_LONG: RemoteErrno = RemoteErrno(90);
-
 /// Writes items behind an answer. Where one does not fit the answer is a refusal that names it.
 pub(crate) fn append(extension: &Extension, stage: Stage, frame: &mut Frame) {
     if let Err(error) = extension.encode_over(stage, frame) {
-        let header = Header::response(frame.request()).with_errno(TOO_LONG);
+        let header = Header::response(frame.request()).with_errno(RemoteErrno::EMSGSIZE);
         *frame = access::refusal_record(header, &error.to_string());
     }
 }

@@ -11,7 +11,6 @@ mod arrivals;
 pub mod client;
 pub mod dialect;
 pub mod driver;
-pub mod errno;
 pub mod error;
 mod extension;
 mod fields;

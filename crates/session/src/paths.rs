@@ -10,8 +10,6 @@ use netperf_model::{
 use netperf_wire::RemoteErrno;
 use netperf_wire::messages::{Extension, ItemKind};
 
-use crate::errno;
-
 /// Bits of the second byte of [`ItemKind::DataPath`].
 const ZEROCOPY: u8 = 1;
 const DISCARD: u8 = 2;
@@ -24,7 +22,7 @@ pub(crate) struct NotUnderstood;
 
 impl From<NotUnderstood> for RemoteErrno {
     fn from(_: NotUnderstood) -> Self {
-        errno::INVALID
+        Self::EINVAL
     }
 }
 

@@ -10,7 +10,7 @@ use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
 use crate::access;
 use crate::appendix::{Appendices, HANDING_OVER, WantedPages};
 use crate::dialect::{Dialect, Ready};
-use crate::{arrivals, errno, extension};
+use crate::{arrivals, extension};
 
 /// Time limit for the passphrase.
 pub const PASSPHRASE: Duration = Duration::from_secs(20);
@@ -241,7 +241,7 @@ fn request(facts: &Facts, frame: &Frame) -> (ServerState, Vec<ServerEffect>) {
         // A passphrase that is not required is not answered.
         RequestKind::Passphrase => idle(facts, None),
         kind if !coordination.is_empty() => {
-            let header = Header::response(kind).with_errno(errno::UNSUPPORTED);
+            let header = Header::response(kind).with_errno(RemoteErrno::EOPNOTSUPP);
             let mut reply = HeaderOnly.encode(header);
             extension::refuse_coordination(&coordination, &mut reply);
             idle(facts, Some(reply))

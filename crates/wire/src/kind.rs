@@ -196,6 +196,33 @@ pub struct RemoteErrno(pub i32);
 impl RemoteErrno {
     /// The request succeeded.
     pub const OK: Self = Self(0);
+
+    // Linux's numbers: they mean something only between like systems.
+    /// Not permitted to this user.
+    pub const EPERM: Self = Self(1);
+    /// A failure without a specific number.
+    pub const EIO: Self = Self(5);
+    /// Not permitted.
+    pub const EACCES: Self = Self(13);
+    /// No such device, CPU or node.
+    pub const ENODEV: Self = Self(19);
+    /// A value that makes no sense.
+    pub const EINVAL: Self = Self(22);
+    /// No such page of an appendix.
+    pub const ENODATA: Self = Self(61);
+    /// An answer that does not fit into its record.
+    pub const EMSGSIZE: Self = Self(90);
+    /// A socket option that the protocol lacks.
+    pub const ENOPROTOOPT: Self = Self(92);
+    /// A transport that netserver's host lacks.
+    pub const EPROTONOSUPPORT: Self = Self(93);
+    /// A kind of socket that netserver's host lacks.
+    pub const ESOCKTNOSUPPORT: Self = Self(94);
+    /// A function that netserver lacks.
+    pub const EOPNOTSUPP: Self = Self(95);
+    /// A family of addresses that netserver's host lacks.
+    pub const EAFNOSUPPORT: Self = Self(97);
+
     /// The server does not know the request. The connection stays usable.
     pub const UNKNOWN_REQUEST: Self = Self(998);
     /// The passphrase is wrong; only specially built servers say so.

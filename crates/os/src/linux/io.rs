@@ -27,6 +27,12 @@ pub const NO_SUCH_FAMILY: i32 = libc::EAFNOSUPPORT;
 /// `EPROTONOSUPPORT`: the kernel lacks the protocol.
 pub const NO_SUCH_PROTOCOL: i32 = libc::EPROTONOSUPPORT;
 
+/// `ENOMEM`: no memory.
+pub const NO_MEMORY: i32 = libc::ENOMEM;
+
+/// `EISDIR`: a directory instead of a file.
+pub const IS_A_DIRECTORY: i32 = libc::EISDIR;
+
 /// Returns true if a non-blocking connect is in progress (connect(2), `EINPROGRESS`).
 #[must_use]
 pub fn goes_on(error: &io::Error) -> bool {

@@ -22,8 +22,8 @@ use netperf_wire::{
 };
 
 use super::{Ready, decode, from_wire, to_wire};
+use crate::extension;
 use crate::fields::{Fields, test_of};
-use crate::{errno, extension};
 
 /// A classic request that was understood; the answers repeat some of its fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,7 +158,7 @@ impl Classic {
         } else {
             self.asked.or_zero("port")
         };
-        u16::try_from(port).map_err(|_| errno::INVALID)
+        u16::try_from(port).map_err(|_| RemoteErrno::EINVAL)
     }
 
     fn socket(&self) -> Result<SocketPlan, RemoteErrno> {
@@ -194,7 +194,7 @@ impl Classic {
 
     /// The size of a message: there must be one.
     fn message(&self, name: &str) -> Result<u32, RemoteErrno> {
-        from_wire::derived(self.asked.or_zero(name))?.ok_or(errno::INVALID)
+        from_wire::derived(self.asked.or_zero(name))?.ok_or(RemoteErrno::EINVAL)
     }
 
     /// Bytes touched in each buffer; classic requests count integers of four bytes. Counts below
@@ -218,7 +218,7 @@ impl Classic {
         Ok(PlacePlan {
             device: device.map(|name| String::from_utf8_lossy(name).into_owned()),
             unit: asked.integer("ppa"),
-            sap: sap.map_err(|_| errno::INVALID)?,
+            sap: sap.map_err(|_| RemoteErrno::EINVAL)?,
             window: window("send_win_size"),
             recv_window: window("recv_win_size"),
             ..PlacePlan::default()

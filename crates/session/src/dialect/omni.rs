@@ -15,7 +15,7 @@ use netperf_wire::{
 
 use super::{Ready, from_wire, to_wire};
 use crate::appendix::Appendices;
-use crate::{errno, extension, numbers, one_port, paths, quality, rate, series, stamps};
+use crate::{extension, numbers, one_port, paths, quality, rate, series, stamps};
 
 /// The job of a request, with the extension of this program's clients.
 pub(super) fn job(
@@ -24,7 +24,7 @@ pub(super) fn job(
     peer: Option<IpAddr>,
 ) -> Result<EndJob, RemoteErrno> {
     let asked = extension::of_request(frame).unwrap_or_default();
-    let transport = match extension::transport(&asked).map_err(|_| errno::PROTOCOL)? {
+    let transport = match extension::transport(&asked).map_err(|_| RemoteErrno::EPROTONOSUPPORT)? {
         Some(named) => named,
         None => from_wire::transport(request.socket_type, request.protocol)?,
     };
@@ -49,7 +49,7 @@ pub(super) fn job(
     let alone = flow == Flow::RECEIVE;
     let stops = alone && transport.hears_of_an_end();
     if (end.rate.is_some() && !alone) || (end.until && !stops) {
-        return Err(errno::INVALID);
+        return Err(RemoteErrno::EINVAL);
     }
     Ok(EndJob {
         request: request_size,
@@ -86,7 +86,7 @@ fn flow(request: &OmniRequest, both_ways: bool) -> Result<Flow, RemoteErrno> {
     if flow.sends || flow.receives || flow.connects {
         Ok(flow)
     } else {
-        Err(errno::INVALID)
+        Err(RemoteErrno::EINVAL)
     }
 }
 

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use crate::common::{Engine, ScriptedLink, facts, local_end, plan, ready, result};
 use netperf_model::{EndResult, FlowSeries, Series, SeriesPlan, TcpSample, TestPlan};
-use netperf_session::appendix::{AT_ONCE, Appendices, HANDING_OVER, MOST_BYTES, NO_SUCH_PAGES};
+use netperf_session::appendix::{AT_ONCE, Appendices, HANDING_OVER, MOST_BYTES};
 use netperf_session::dialect::Dialect;
 use netperf_session::driver::serve;
 use netperf_session::{SessionError, client, offer, server};
 use netperf_wire::messages::{Extension, HeaderOnly, ItemKind, OmniResults, Page};
-use netperf_wire::{Frame, Header, Message, RequestKind, Stage};
+use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, Stage};
 use proptest::prelude::*;
 
 fn series_plan() -> TestPlan {
@@ -146,7 +146,7 @@ fn a_session_keeps_it_until_the_next_test_and_no_longer() {
     let count = link.sent.iter().filter(page).count();
     let once = 10_452_usize.div_ceil(Page::SPACE);
     assert_eq!(count, 2 * once);
-    assert_eq!(link.sent.last().unwrap().errno(), NO_SUCH_PAGES);
+    assert_eq!(link.sent.last().unwrap().errno(), RemoteErrno::ENODATA);
     // All of an answer has one deadline, and what follows none of it.
     let hurries = [Some(HANDING_OVER), None];
     assert_eq!(link.hurried, hurries.repeat(3)[..link.hurried.len()]);
@@ -196,9 +196,9 @@ fn a_page_that_is_not_the_one_awaited_ends_the_conversation() {
     assert!(matches!(got, Err(SessionError::Malformed(_))), "{got:?}");
     let (got, _) = fetched(results(&all), |_| {
         let header = Header::response(RequestKind::CpuCalibrate);
-        vec![HeaderOnly.encode(header.with_errno(NO_SUCH_PAGES))]
+        vec![HeaderOnly.encode(header.with_errno(RemoteErrno::ENODATA))]
     });
-    assert_eq!(got, Err(SessionError::Remote(NO_SUCH_PAGES)));
+    assert_eq!(got, Err(SessionError::Remote(RemoteErrno::ENODATA)));
 }
 
 #[test]

@@ -9,7 +9,8 @@ use netperf_model::{
     Stamper, TestPlan, TransportId,
 };
 use netperf_session::dialect::Dialect;
-use netperf_session::{errno, offer};
+use netperf_session::offer;
+use netperf_wire::RemoteErrno;
 
 /// The plan of an end that asks for a feature.
 fn asking_for(feature: Feature) -> EndPlan {
@@ -100,11 +101,11 @@ fn what_only_a_lone_sender_can_do_is_refused_elsewhere() {
         assert!(understood(feature, Flow::RECEIVE, TransportId::Tcp).is_ok());
         for flow in [Flow::SEND, Flow::RR] {
             let refused = understood(feature, flow, TransportId::Tcp);
-            assert_eq!(refused, Err(errno::INVALID), "{feature:?}");
+            assert_eq!(refused, Err(RemoteErrno::EINVAL), "{feature:?}");
         }
     }
     let unheard = understood(Feature::Until, Flow::RECEIVE, TransportId::Sctp);
-    assert_eq!(unheard, Err(errno::INVALID));
+    assert_eq!(unheard, Err(RemoteErrno::EINVAL));
 }
 
 #[test]

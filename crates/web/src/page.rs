@@ -24,10 +24,10 @@ const LARGEST: usize = 1_000_000;
 /// Points of a line: the largest of these numbers with which the page is small enough.
 const POINTS: [usize; 6] = [160, 100, 60, 40, 24, 12];
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const STYLE: &str = include_str!("page/page.css");
+const SCRIPT: &str = include_str!("page/page.js");
 /// The SHA-256 of the script, by which the page lets this one run and no other.
-const SCRIPT_HASH: &str = include_str!("page.js.sha256");
+const SCRIPT_HASH: &str = include_str!("page/page.js.sha256");
 
 /// Too many results for one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

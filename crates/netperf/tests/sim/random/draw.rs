@@ -105,7 +105,7 @@ impl Case {
         let (server, client) = programs(tool, pairing, ours, test);
         let client = SimProcess::new(&client, &words);
         let (server, client) = with_fault(&mut dice, length, server, client);
-        let (server, peer) = with_peer(&mut dice, tool, pairing, server);
+        let (server, peer) = with_peer(&mut dice, (tool, test), pairing, server);
         Self {
             seed,
             tool,
@@ -333,13 +333,15 @@ const LATE_FIRST: u32 = 2;
 /// server then listens at the next port.
 fn with_peer(
     dice: &mut Dice,
-    tool: Tool,
+    (tool, test): (Tool, &str),
     pairing: Pairing,
     server: SimProcess,
 ) -> (SimProcess, Option<SimProcess>) {
     let drawn = dice.below(4) == 0;
     // An original client is not judged, and iperf 2 has no control connection.
     let is_judged = pairing != Pairing::OurServer && tool != Tool::Iperf2;
+    // A stock netserver takes datagrams of the control connection's host alone, which is its own.
+    let is_judged = is_judged && !(pairing == Pairing::OurClient && test.starts_with("UDP"));
     if !drawn || !is_judged || server.signal.is_some() {
         return (server, None);
     }
@@ -364,7 +366,12 @@ fn with_peer(
     let towards = dice.one_of(&["client", "client", "server"]);
     let number = dice.one_of(&numbers);
     let late = dice.one_of(&LATE);
-    let late = if number == 1 { LATE_FIRST } else { late };
+    // An iperf3 server waits ten seconds for a message.
+    let late = if number == 1 || tool == Tool::Iperf3 {
+        LATE_FIRST
+    } else {
+        late
+    };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts/faulty_peer.py");
     let peer = SimProcess::new(
         Path::new("/usr/bin/python3"),

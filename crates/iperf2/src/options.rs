@@ -11,7 +11,7 @@ use netperf_model::iperf2::{Iperf2Direction, Iperf2Plan, Iperf2Rate, MOST_STREAM
 use self::table::OptionOf::Client;
 use self::table::OptionSets::{Direction, Flag, Help, Optional, Refused, Value, Version};
 pub use self::table::help;
-use self::table::{OptionRow, row};
+use self::table::{Iperf2Option, row};
 use self::values::TypedValue;
 
 /// Default port.
@@ -133,7 +133,7 @@ pub fn iperf2(argv: &[OsString], version: &str) -> Result<Iperf2Command, String>
 }
 
 /// An option as it is typed: its row, its name, and its value.
-type TypedOption = (Option<&'static OptionRow>, String, Option<String>);
+type TypedOption = (Option<&'static Iperf2Option>, String, Option<String>);
 
 /// Options of a word, and their values.
 fn options(
@@ -180,7 +180,7 @@ fn unsupported(option: &str) -> String {
     format!("iperf: option {option} is not supported; `iperf --help` lists those that are")
 }
 
-fn apply(args: &mut Iperf2Args, row: &OptionRow, text: &str) -> Result<(), String> {
+fn apply(args: &mut Iperf2Args, row: &Iperf2Option, text: &str) -> Result<(), String> {
     if row.0 == Client {
         args.client_options.push(row.first_name().to_owned());
     }

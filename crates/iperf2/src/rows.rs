@@ -170,13 +170,6 @@ fn per_second(events: u64, time: Duration) -> f64 {
     }
 }
 
-/// Begin and end of the rest of a test behind its last interval, which ended at `from`. It has a
-/// row if it is longer than a quarter of an interval.
-fn rest(every: Option<Duration>, from: Duration, end: Duration) -> Option<(Duration, Duration)> {
-    let every = every?;
-    (end.saturating_sub(from) > every / 4).then_some((from, end))
-}
-
 /// An address, perhaps with its last part only.
 #[must_use]
 pub fn shown_address(address: IpAddr, hides: bool) -> String {
@@ -336,21 +329,6 @@ mod tests {
             power: Some(2),
         };
         assert_eq!(megabytes.transfer(65_536, "Byte"), "0.062 MByte");
-    }
-
-    #[test]
-    fn a_rest_longer_than_a_quarter_of_an_interval_has_a_row() {
-        let at = Duration::from_millis;
-        let every = Some(at(1000));
-        assert_eq!(rest(every, at(1000), at(1245)), None);
-        assert_eq!(rest(every, at(1000), at(1256)), Some((at(1000), at(1256))));
-        assert_eq!(rest(every, at(0), at(704)), Some((at(0), at(704))));
-        assert_eq!(rest(every, at(2000), at(1999)), None);
-        assert_eq!(
-            rest(Some(at(400)), at(800), at(905)),
-            Some((at(800), at(905)))
-        );
-        assert_eq!(rest(None, at(0), at(704)), None);
     }
 
     #[test]

@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use netperf_model::iperf2::READ_CLASSES;
 
-use super::rest;
-
 /// What a direction of one or several streams moved, until a moment or in an interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MovedCounts {
@@ -108,6 +106,13 @@ impl IntervalCounts {
     }
 }
 
+/// Begin and end of the rest of a test behind its last interval, which ended at `from`. It has a
+/// row if it is longer than a quarter of an interval.
+fn rest(every: Option<Duration>, from: Duration, end: Duration) -> Option<(Duration, Duration)> {
+    let every = every?;
+    (end.saturating_sub(from) > every / 4).then_some((from, end))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,5 +138,20 @@ mod tests {
         let rest = rest.map(|rest| (rest.times, rest.counts.bytes));
         assert_eq!(rest, Some(((second * 2, second * 5 / 2), 1)));
         assert!(counts.rest(None, second * 3, bytes(8)).is_none());
+    }
+
+    #[test]
+    fn a_rest_longer_than_a_quarter_of_an_interval_has_a_row() {
+        let at = Duration::from_millis;
+        let every = Some(at(1000));
+        assert_eq!(rest(every, at(1000), at(1245)), None);
+        assert_eq!(rest(every, at(1000), at(1256)), Some((at(1000), at(1256))));
+        assert_eq!(rest(every, at(0), at(704)), Some((at(0), at(704))));
+        assert_eq!(rest(every, at(2000), at(1999)), None);
+        assert_eq!(
+            rest(Some(at(400)), at(800), at(905)),
+            Some((at(800), at(905)))
+        );
+        assert_eq!(rest(None, at(0), at(704)), None);
     }
 }

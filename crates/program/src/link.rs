@@ -38,15 +38,26 @@ const AFTER_SIGNAL: Duration = Duration::from_millis(700);
 /// Interval between looks for a signal from outside.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The wait for netserver's results, which a signal from outside shortens.
+/// Waits that a signal from outside shortens: a netserver at hand has time to answer, so that the
+/// test begins, and ends at once with its result.
 #[derive(Debug)]
-pub struct ResultsWait {
-    /// Time left after a signal.
-    pub after_signal: Duration,
+pub struct AttendedWait {
+    after_signal: Duration,
     /// When that is over, once the signal was seen.
-    pub by: Option<Moment>,
+    by: Option<Moment>,
     /// Line for a person who waits for longer than this.
-    pub notice: Option<(Duration, String)>,
+    notice: Option<(Duration, String)>,
+}
+
+impl AttendedWait {
+    /// Waits that last so long after a signal, and the line for a person who waits longer than this.
+    pub const fn new(after_signal: Duration, notice: Option<(Duration, String)>) -> Self {
+        Self {
+            after_signal,
+            by: None,
+            notice,
+        }
+    }
 }
 
 /// A control connection.
@@ -54,11 +65,8 @@ pub struct ResultsWait {
 pub struct ControlLink {
     socket: Rc<Socket>,
     end_mark: Option<EndMark>,
-    results: Option<ResultsWait>,
-    /// Whether a signal from outside ends each wait.
-    interruptible: bool,
-    /// When waits end after a signal that was seen.
-    signalled_by: Option<Moment>,
+    /// How a signal from outside shortens waits, if it does.
+    attended: Option<AttendedWait>,
     /// Deadline for all messages, if set.
     by: Option<Moment>,
     /// Encryption, if enabled.
@@ -73,9 +81,7 @@ impl ControlLink {
         Self {
             socket,
             end_mark: None,
-            results: None,
-            interruptible: false,
-            signalled_by: None,
+            attended: None,
             by: None,
             channel: None,
             unread: None,
@@ -129,7 +135,7 @@ impl ControlLink {
     fn await_more(&mut self, left: Duration) -> io::Result<bool> {
         let wait = if self.end_mark.is_some() {
             left.min(REPEAT)
-        } else if self.interruptible {
+        } else if self.attended.is_some() {
             left.min(LOOK)
         } else {
             left
@@ -158,39 +164,29 @@ impl ControlLink {
 
     /// Lets a signal from outside end each wait from now on.
     pub fn heed_signals(&mut self) {
-        self.interruptible = true;
+        let after_signal = AFTER_SIGNAL + self.round_trip() * 2;
+        self.attended = Some(AttendedWait::new(after_signal, None));
     }
 
-    /// Whether a signal from outside came so long ago that a netserver at hand would have answered:
-    /// the test then begins, and ends at once with its result.
-    fn is_interrupted(&mut self) -> bool {
-        if self.results.is_some() || !self.interruptible || !alarm::stopped_by_user() {
+    /// Has waits attended in another way; returns how they were.
+    pub fn attend(&mut self, how: Option<AttendedWait>) -> Option<AttendedWait> {
+        std::mem::replace(&mut self.attended, how)
+    }
+
+    /// Whether a signal from outside ends a wait since `began`; tells a person of a long one.
+    fn is_interrupted(&mut self, began: Moment) -> bool {
+        let Some(wait) = &mut self.attended else {
             return false;
-        }
-        let by = clock::now().plus(AFTER_SIGNAL + self.round_trip() * 2);
-        self.signalled_by.get_or_insert(by).left().is_zero()
-    }
-
-    /// Marks the wait for results, or its end.
-    pub fn await_results(&mut self, wait: Option<ResultsWait>) {
-        self.results = wait;
-    }
-
-    /// During the wait for results since `began`: an earlier deadline after a signal from outside,
-    /// and a line for a person who waits.
-    fn look_around(&mut self, began: Moment, deadline: Moment) -> Moment {
-        let Some(wait) = &mut self.results else {
-            return deadline;
         };
         let long = |(after, _): &mut (Duration, String)| began.elapsed() >= *after;
         if let Some((_, line)) = wait.notice.take_if(long) {
             output::say(OutputStream::Stderr, &line);
         }
         if !alarm::stopped_by_user() {
-            return deadline;
+            return false;
         }
-        let by = *wait.by.get_or_insert(clock::now().plus(wait.after_signal));
-        deadline.min(by)
+        let by = clock::now().plus(wait.after_signal);
+        wait.by.get_or_insert(by).left().is_zero()
     }
 
     /// Enables keep-alive probes after this idle time. The kernel ends the connection if the
@@ -321,10 +317,9 @@ impl Link for ControlLink {
                     return Ok(LinkEvent::TimedOut(began.elapsed(), got));
                 }
                 if !self.await_more(left)? {
-                    if self.is_interrupted() {
+                    if self.is_interrupted(began) {
                         return Err(io::ErrorKind::Interrupted.into());
                     }
-                    deadline = self.look_around(began, deadline);
                     continue;
                 }
                 taken = match self.take(&mut bytes[got..]) {

@@ -12,7 +12,7 @@ use netperf_model::{
     Address, ControlPlan, CpuUsage, Denied, EndResult, Feature, Format, Hosts, ReportPlan, TestPlan,
 };
 use netperf_os::{alarm, sockopt, tcp};
-use netperf_program::link::{ControlLink, ResultsWait};
+use netperf_program::link::{AttendedWait, ControlLink};
 use netperf_program::output::{self, Failure};
 use netperf_session::SessionError;
 use netperf_session::driver::Conversation;
@@ -346,13 +346,10 @@ fn results(
 ) -> Result<Option<EndResult>, Failure> {
     let within = results_within(plan, ran, talk.link());
     sockopt::demand_signs_of_life(talk.link().fd(), probed_at(plan, ran), within);
-    talk.link_mut().await_results(Some(ResultsWait {
-        after_signal: RESULTS,
-        by: None,
-        notice: notice(report, within),
-    }));
+    let wait = AttendedWait::new(RESULTS, notice(report, within));
+    let before = talk.link_mut().attend(Some(wait));
     let results = talk.results(within);
-    talk.link_mut().await_results(None);
+    talk.link_mut().attend(before);
     talk.link_mut().repeat_while_waiting(None);
     match results {
         Ok(result) => Ok(Some(result)),

@@ -1,13 +1,13 @@
 //! Ours and the originals in both roles, test by test: what ours measures with the original at
 //! the other end is what theory says, and the original's figures with ours are, too.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use netperf_testkit::sim::{self, SimFinished};
 use netperf_testkit::{SimLink, SimProcess, Simulation, Values, note, ours};
 use serde_json::Value;
 
-use crate::links::linked;
+use crate::links::{linked, stock};
 
 const MBIT: u64 = 20;
 const DELAY_MS: u64 = 10;
@@ -31,7 +31,7 @@ const OURS_SERVES: &[Ends] = &[Ours, OurServer];
 fn program(is_ours: bool, name: &str) -> PathBuf {
     let own = ours!();
     match name {
-        _ if !is_ours => Path::new("/usr/bin").join(name),
+        _ if !is_ours => stock(name),
         "netperf" => own.netperf,
         "netserver" => own.netserver,
         name => linked(&own.netperf, name),

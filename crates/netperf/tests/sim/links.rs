@@ -30,6 +30,11 @@ pub(crate) fn linked(netperf: &Path, name: &str) -> PathBuf {
     link
 }
 
+/// The file of an original.
+pub(crate) fn stock(name: &str) -> PathBuf {
+    Path::new("/usr/bin").join(name)
+}
+
 /// The figures of a run that ended with status 0 and without a message.
 #[track_caller]
 fn figures(run: &SimRun) -> Values {

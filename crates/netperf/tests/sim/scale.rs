@@ -85,11 +85,6 @@ fn campaign(agents: usize, folder: &Path, killed: Option<Duration>) -> Simulatio
     let words = format!(
         "campaign run {plan} --key-file {key} --join-listen 11.0.0.1:9000 --expect {agents} --json"
     );
-    let host = |name: String, place: usize, process: SimProcess| SimHost {
-        name,
-        place,
-        processes: vec![process],
-    };
     let coordinator = SimProcess::new(&programs.netperf, &words).at(Duration::from_secs(1));
     let words = format!("-D -4 --agent --join 11.0.0.1:9000 --key-file {key}");
     let agent = |index: usize| {
@@ -100,19 +95,16 @@ fn campaign(agents: usize, folder: &Path, killed: Option<Duration>) -> Simulatio
             None => process,
         }
     };
-    let mut hosts = vec![host("coordinator".to_owned(), 0, coordinator)];
-    hosts.extend(
-        (0..agents).map(|index| host(format!("a{index}"), index % CITIES.len(), agent(index))),
-    );
+    let agents = (0..agents).map(|index| SimHost {
+        place: index % CITIES.len(),
+        ..SimHost::new(&format!("a{index}"), vec![agent(index)])
+    });
+    let coordinator = SimHost::new("coordinator", vec![coordinator]);
+    let hosts = std::iter::once(coordinator).chain(agents).collect();
     Simulation {
-        hosts,
         delays: delays(),
         length: Duration::from_secs(120),
-        ..Simulation::of_two(
-            SimLink::lossless(1000, 1),
-            SimProcess::new(&programs.netserver, ""),
-            SimProcess::new(&programs.netperf, ""),
-        )
+        ..Simulation::of_hosts(SimLink::lossless(1000, 1), hosts)
     }
 }
 
@@ -208,19 +200,15 @@ fn serves(clients: usize) {
         let start = Duration::from_millis(1000 + 10_000 * index as u64 / clients as u64);
         SimProcess::new(&programs.netperf, words).at(start)
     };
-    let mut simulation = Simulation::of_two(SimLink::lossless(10_000, 20), server, client(0));
-    let server = simulation.hosts.pop().expect("a server");
-    simulation.length = Duration::from_secs(60);
-    simulation.hosts = vec![server];
-    for first in (0..clients).step_by(ON_A_HOST) {
-        simulation.hosts.push(SimHost {
-            name: format!("c{first}"),
-            place: 0,
-            processes: (first..clients.min(first + ON_A_HOST))
-                .map(client)
-                .collect(),
-        });
-    }
+    let mut hosts = vec![SimHost::new("server", vec![server])];
+    hosts.extend((0..clients).step_by(ON_A_HOST).map(|first| {
+        let own = (first..clients.min(first + ON_A_HOST)).map(client);
+        SimHost::new(&format!("c{first}"), own.collect())
+    }));
+    let simulation = Simulation {
+        length: Duration::from_secs(60),
+        ..Simulation::of_hosts(SimLink::lossless(10_000, 20), hosts)
+    };
     let run = simulation.run();
     let mut rates: BTreeMap<String, usize> = BTreeMap::new();
     for host in simulation.hosts.iter().skip(1) {

@@ -49,8 +49,7 @@ pub(super) fn find(ends: &[FoundEnd], name: &str) -> SimEnd {
 /// reports those that another started at the log level `debug` alone.
 pub(super) fn stopped(log: &str, host: &str) -> Vec<String> {
     let of_host = |line: &str| {
-        let (_, rest) = line.split_once("process '")?;
-        let (name, rest) = rest.split_once('\'')?;
+        let (_, name, rest) = process(line)?;
         let name = name.strip_prefix(host)?.strip_prefix('.')?;
         rest.starts_with(" exited with status StoppedByShadow")
             .then(|| name.to_owned())
@@ -58,11 +57,17 @@ pub(super) fn stopped(log: &str, host: &str) -> Vec<String> {
     log.lines().filter_map(of_host).collect()
 }
 
+/// The name of a process in a line of the log, and what stands before and behind it.
+fn process(line: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = line.split_once("process '")?;
+    let (name, rest) = rest.split_once('\'')?;
+    Some((before, name, rest))
+}
+
 /// A line such as "00:00:00.07 [1:shadow-worker] 00:00:01.08 [ERROR] ... process
 /// 'client.netperf.1000' exited with status Normal(1); expected ... but was exited: 1".
 fn end(line: &str) -> Option<FoundEnd> {
-    let (before, rest) = line.split_once("process '")?;
-    let (name, rest) = rest.split_once('\'')?;
+    let (before, name, rest) = process(line)?;
     let at = before.split_whitespace().nth(2).and_then(time)?;
     let (_, state) = rest.rsplit_once(" but was ")?;
     let end = match state.split_once(": ") {

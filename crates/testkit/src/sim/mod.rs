@@ -118,17 +118,21 @@ impl Simulation {
     /// A server on the host `server`, and a client on the host `client` that starts after a second.
     pub fn of_two(link: SimLink, server: SimProcess, client: SimProcess) -> Self {
         let client = client.at(Duration::from_secs(1));
-        let host = |name: &str, process| SimHost {
-            name: name.to_owned(),
-            place: 0,
-            processes: vec![process],
-        };
+        let hosts = vec![
+            SimHost::new("client", vec![client]),
+            SimHost::new("server", vec![server]),
+        ];
+        Self::of_hosts(link, hosts)
+    }
+
+    /// Hosts in one place.
+    pub fn of_hosts(link: SimLink, hosts: Vec<SimHost>) -> Self {
         Self {
             seed: 1,
             link,
             delays: Vec::new(),
             length: Duration::from_secs(300),
-            hosts: vec![host("client", client), host("server", server)],
+            hosts,
             counts_bytes: false,
             notes_left: false,
         }
@@ -183,6 +187,15 @@ impl Simulation {
 }
 
 impl SimHost {
+    /// A host with these processes, in the only place or the first.
+    pub fn new(name: &str, processes: Vec<SimProcess>) -> Self {
+        Self {
+            name: name.to_owned(),
+            place: 0,
+            processes,
+        }
+    }
+
     /// Numbers and names of its own processes, in the order of their starts.
     fn stems(&self, output: &Path) -> Vec<(u32, String)> {
         let folder = output.join("hosts").join(&self.name);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use netperf_testkit::{Programs, SimLink, SimProcess, Simulation};
 
-use crate::links::linked;
+use crate::links::{linked, stock};
 
 /// A generator of random numbers (SplitMix64).
 struct Dice(u64);
@@ -48,6 +48,15 @@ pub(super) enum Pairing {
     OurServer,
 }
 
+/// A peer in between that breaks one message.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct FaultyPeer {
+    process: SimProcess,
+    /// `client` or `server`.
+    towards: &'static str,
+    pub(super) fault: &'static str,
+}
+
 /// A run, as it was drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Case {
@@ -62,8 +71,7 @@ pub(super) struct Case {
     pub(super) flows: u32,
     pub(super) server: SimProcess,
     pub(super) client: SimProcess,
-    /// A peer in between that breaks one message.
-    pub(super) peer: Option<SimProcess>,
+    pub(super) peer: Option<FaultyPeer>,
 }
 
 /// When the client starts.
@@ -149,22 +157,22 @@ impl Case {
     /// the connection, and tells the server.
     pub(super) fn leaves_nothing(&self) -> bool {
         let is_own = self.pairing != Pairing::OurClient && self.tool == Tool::Netperf;
-        let tells = |peer: &SimProcess| peer.words.iter().any(|word| word == "client");
+        let tells = |peer: &FaultyPeer| peer.towards == "client";
         is_own && self.client.signal.is_some() && self.peer.iter().all(tells)
     }
 
     /// Whether a peer breaks a message for good.
     pub(super) fn breaks_a_message(&self) -> bool {
-        let is_late = |word: &String| word == "late" || word == "dribble";
-        let words = self.peer.iter().map(|peer| &peer.words);
-        words.into_iter().any(|words| !words.iter().any(is_late))
+        let peer = self.peer.as_ref();
+        peer.is_some_and(|peer| !["late", "dribble"].contains(&peer.fault))
     }
 
     /// The simulation of the case.
     pub(super) fn simulation(&self) -> Simulation {
         let (server, client) = (self.server.clone(), self.client.clone());
         let mut simulation = Simulation::of_two(self.link, server, client).seeded(self.seed);
-        simulation.hosts[1].processes.extend(self.peer.clone());
+        let peer = self.peer.as_ref().map(|peer| peer.process.clone());
+        simulation.hosts[1].processes.extend(peer);
         simulation.counts_bytes = true;
         simulation.notes_left = self.leaves_nothing();
         let length = Duration::from_secs(self.length.into());
@@ -174,7 +182,6 @@ impl Case {
 
     /// The same with the original at both ends.
     pub(super) fn of_originals(&self) -> Option<Simulation> {
-        let stock = |name: &str| Path::new("/usr/bin").join(name);
         let (server, client) = match self.tool {
             Tool::Netperf => (stock("netserver"), stock("netperf")),
             Tool::Iperf2 => (stock("iperf"), stock("iperf")),
@@ -205,7 +212,7 @@ impl fmt::Display for Case {
                 (None, None) => String::new(),
             },
             match &self.peer {
-                Some(peer) => format!(" | {}", peer.words.join(" ")),
+                Some(peer) => format!(" | {}", peer.process.words.join(" ")),
                 None => String::new(),
             }
         )
@@ -324,6 +331,19 @@ fn with_fault(
     }
 }
 
+/// Faults of a peer. What is late is to be waited for, and drawn more often.
+const FAULTS: [&str; 10] = [
+    "stall",
+    "late",
+    "late",
+    "late",
+    "half-close",
+    "reset",
+    "dribble",
+    "garbage",
+    "short",
+    "twice",
+];
 /// Seconds by which a late message is late.
 const LATE: [u32; 3] = [2, 12, 12];
 /// The same of the first: the time of a stock netserver has begun.
@@ -336,7 +356,7 @@ fn with_peer(
     (tool, test): (Tool, &str),
     pairing: Pairing,
     server: SimProcess,
-) -> (SimProcess, Option<SimProcess>) {
+) -> (SimProcess, Option<FaultyPeer>) {
     let drawn = dice.below(4) == 0;
     // An original client is not judged, and iperf 2 has no control connection.
     let is_judged = pairing != Pairing::OurServer && tool != Tool::Iperf2;
@@ -351,18 +371,7 @@ fn with_peer(
         Tool::Netperf => (12865, 656, "", [1, 2, 2, 2]),
         Tool::Iperf3 | Tool::Iperf2 => (5201, 0, "", [1, 2, 3, 5]),
     };
-    let fault = dice.one_of(&[
-        "stall",
-        "late",
-        "late",
-        "late",
-        "half-close",
-        "reset",
-        "dribble",
-        "garbage",
-        "short",
-        "twice",
-    ]);
+    let fault = dice.one_of(&FAULTS);
     let towards = dice.one_of(&["client", "client", "server"]);
     let number = dice.one_of(&numbers);
     let late = dice.one_of(&LATE);
@@ -373,7 +382,7 @@ fn with_peer(
         late
     };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts/faulty_peer.py");
-    let peer = SimProcess::new(
+    let process = SimProcess::new(
         Path::new("/usr/bin/python3"),
         &format!(
             "{} {port} {} {size} {towards} {number} {fault} {late}",
@@ -386,12 +395,16 @@ fn with_peer(
     server
         .words
         .extend(more.split_whitespace().map(str::to_owned));
+    let peer = FaultyPeer {
+        process,
+        towards,
+        fault,
+    };
     (server, Some(peer))
 }
 
 /// The server, and the file of the client.
 fn programs(tool: Tool, pairing: Pairing, ours: &Programs, test: &str) -> (SimProcess, PathBuf) {
-    let stock = |name: &str| Path::new("/usr/bin").join(name);
     let linked = |name: &str| linked(&ours.netperf, name);
     let (own_server, own_client, names, words) = match tool {
         Tool::Netperf => (
@@ -420,19 +433,8 @@ fn every_fault_of_a_peer_is_drawn() {
     let programs = netperf_testkit::ours!();
     let cases: Vec<Case> = (1..600).map(|seed| Case::draw(seed, &programs)).collect();
     let peers = || cases.iter().filter_map(|case| case.peer.as_ref());
-    for fault in [
-        "stall",
-        "late",
-        "half-close",
-        "reset",
-        "dribble",
-        "garbage",
-        "short",
-        "twice",
-    ] {
-        let drawn = peers()
-            .filter(|peer| peer.words.iter().any(|word| word == fault))
-            .count();
+    for fault in FAULTS {
+        let drawn = peers().filter(|peer| peer.fault == fault).count();
         assert!(drawn > 0, "{fault} in none of {}", peers().count());
     }
 }

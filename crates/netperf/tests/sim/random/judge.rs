@@ -38,8 +38,8 @@ pub(super) fn complaints(case: &Case, run: &SimRun) -> Vec<String> {
     // Counts that random bytes say are anything.
     let has_garbage = case
         .peer
-        .iter()
-        .any(|peer| peer.words.iter().any(|word| word == "garbage"));
+        .as_ref()
+        .is_some_and(|peer| peer.fault == "garbage");
     match case.tool {
         _ if has_garbage => {}
         Tool::Netperf => list.extend(netperf_figures(case, client, own, other)),

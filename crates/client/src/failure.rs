@@ -284,7 +284,7 @@ pub(super) fn session(error: &SessionError) -> Failure {
 /// A transport that this host, or netserver's, cannot do.
 pub(super) fn unsupported(transport: TransportId, host: Option<&str>) -> Failure {
     let row = transport.row();
-    if let (None, Err(error)) = (host, netperf_transport::registry::check_built(transport)) {
+    if let (None, Err(error)) = (host, netperf_transport::built::check_transport(transport)) {
         return not_built(&format!("-T {}", row.option), &error);
     }
     let what = format!("{} (-T {})", row.label, row.option);

@@ -11,7 +11,9 @@ use netperf_os::wait;
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
-use crate::meeting::{self, AcceptFilter, Connects, GiveUp, Met, Parted, Parting, Parts};
+use crate::meeting::{
+    self, AcceptFilter, Connects, GiveUp, Met, Parted, Parting, Parts, on_socket,
+};
 use crate::udp::ConnectedUdp;
 
 /// Pause before a retry when the transmit queue is limited by packet count.
@@ -82,6 +84,8 @@ impl Endpoint for DccpEndpoint {
         received(calls::recv(self.0.as_fd(), buf))
     }
 }
+
+on_socket!(DccpEndpoint: 0);
 
 /// poll(2) reports space in the socket buffer, not in a queue that counts messages.
 #[cold]

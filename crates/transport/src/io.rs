@@ -4,6 +4,7 @@
 pub mod again;
 pub mod batch;
 pub mod discard;
+mod on_ring;
 pub mod stamped;
 pub mod uring;
 pub mod while_sending;
@@ -12,8 +13,9 @@ pub mod zerocopy;
 pub use again::{Again, BriefSpin, Sleep, Spin};
 pub use batch::{BatchedRecv, BatchedSend};
 pub use discard::Discarding;
+pub use on_ring::{OnRing, RingCaller};
 pub use stamped::Stamped;
-pub use uring::{ByRing, OnRing, RingRecv, RingSend, RingZeroCopy};
+pub use uring::{ByRing, RingRecv, RingSend, RingZeroCopy};
 pub use zerocopy::ZeroCopy;
 
 use netperf_model::Feature;
@@ -23,41 +25,13 @@ use netperf_os::uring::Uring;
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::{registry, settings, socket};
+use crate::{built, settings, socket};
 
 /// Features of this kernel, probed on sockets that are never connected.
 #[must_use]
 pub fn features() -> Vec<Feature> {
     let works = |feature: &Feature| try_out(*feature).is_ok();
     Feature::all().filter(works).collect()
-}
-
-/// Features of this build, whatever this kernel has.
-pub(crate) fn built() -> impl Iterator<Item = Feature> {
-    Feature::all().filter(|feature| check_built(*feature).is_ok())
-}
-
-/// Reports a feature that this build does not contain.
-///
-/// # Errors
-/// `Unsupported`, with the name of the missing cargo feature.
-pub fn check_built(feature: Feature) -> io::Result<()> {
-    let always = matches!(
-        feature,
-        Feature::Setting(_)
-            | Feature::Pages
-            | Feature::Series
-            | Feature::Sequence
-            | Feature::OnePort
-            | Feature::Until
-            | Feature::Arrivals
-            | Feature::FailedSends
-            | Feature::Numbers
-    );
-    if !always && !cfg!(feature = "paths") {
-        return Err(registry::not_built("paths"));
-    }
-    Ok(())
 }
 
 /// Probes a feature. A refusal that depends on the user or on values appears only when the
@@ -72,7 +46,7 @@ fn try_out(feature: Feature) -> io::Result<()> {
         let socket = socket::any(transport)?;
         sockopt::set(socket.as_fd(), option, value)
     };
-    check_built(feature)?;
+    built::check_feature(feature)?;
     match feature {
         Feature::Timestamps => {
             stamps::enable(socket::any(Udp)?.as_fd(), stamps::StampSource::Kernel)

@@ -5,11 +5,13 @@
 //! opens and configures the sockets.
 
 pub mod atm;
+pub mod built;
 pub mod dccp;
 pub mod duplex;
 pub mod endpoint;
 pub mod frames;
 pub mod io;
+pub mod largest;
 mod link;
 pub mod llc2;
 pub mod meeting;

@@ -1,126 +1,34 @@
 //! Maps each transport to its types. No other code matches on the transport.
 
-use std::io::Error;
-
-use netperf_model::{
-    Abilities, Domain, Family, HostSupport, Setting, SocketKind, SocketPlan, TransportId,
-    TransportSet,
-};
-
-use netperf_os::address::{local_cid, set_local_cid};
-
-use crate::io;
-use crate::meeting::{Addresses, Connects, OnSocket, Plain};
-use crate::socket;
-use crate::tcp::Tcp;
-use crate::udp::{Aimed, ConnectedUdp, First, ToPeer, Udp};
-
 #[cfg(not(all(feature = "tls", feature = "suites")))]
 mod absent;
 #[cfg(feature = "tls")]
 mod encrypted;
 #[cfg(feature = "suites")]
 mod suites;
+mod visitor;
+
+use std::io::Error;
+
+use netperf_model::{
+    Abilities, Domain, Family, HostSupport, Setting, SocketKind, SocketPlan, TransportId,
+    TransportSet,
+};
+use netperf_os::address::{local_cid, set_local_cid};
+
+pub use visitor::{Asked, Visitor};
+
+use crate::built::{self, check_flows, check_transport, feature_of};
+use crate::io;
+use crate::meeting::Plain;
+use crate::socket;
+use crate::tcp::Tcp;
+use crate::udp::{ConnectedUdp, First, ToPeer, Udp};
 
 #[cfg(not(feature = "tls"))]
 use absent as encrypted;
 #[cfg(not(feature = "suites"))]
 use absent as suites;
-
-/// An operation that is generic over the types of a transport.
-pub trait Visitor {
-    /// Result of the operation.
-    type Out;
-
-    /// A byte stream whose socket also supports write(2), splice(2) and sendfile(2): any stream
-    /// endpoint can be used once it is connected.
-    fn stream<C: Connects + Sync>(self, how: C) -> Self::Out;
-
-    /// Any other connection-oriented transport.
-    fn connection<C: Connects + Sync>(self, how: C) -> Self::Out;
-
-    /// Datagrams on a socket that supports batched calls.
-    fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out;
-
-    /// Any other connectionless transport.
-    fn addressed<A: Addresses>(self, how: A) -> Self::Out;
-
-    /// Any other connectionless transport with one socket at each end.
-    fn messages<A>(self, how: A) -> Self::Out
-    where
-        Self: Sized,
-        A: Addresses + Sync,
-        A::Asking: OnSocket + Send,
-        A::Answering: OnSocket + Send,
-    {
-        self.addressed(how)
-    }
-
-    /// A transport that this build does not contain.
-    fn absent(self, error: Error) -> Self::Out;
-}
-
-/// The cargo features that a build may lack: name, presence and transports.
-const OPTIONAL: [(&str, bool, &[TransportId]); 2] = [
-    (
-        "tls",
-        cfg!(feature = "tls"),
-        &[TransportId::Tls, TransportId::Ktls],
-    ),
-    (
-        "suites",
-        cfg!(feature = "suites"),
-        &[
-            TransportId::Sctp,
-            TransportId::SctpMany,
-            TransportId::Dccp,
-            TransportId::XtiTcp,
-            TransportId::XtiUdp,
-            TransportId::Llc1,
-            TransportId::Llc2,
-            TransportId::Packet,
-            TransportId::Atm,
-        ],
-    ),
-];
-
-/// The cargo feature that a transport takes; `None` for those that every build has.
-fn feature(transport: TransportId) -> Option<(&'static str, bool)> {
-    let mut optional = OPTIONAL.iter();
-    let (name, built, _) = optional.find(|(_, _, members)| members.contains(&transport))?;
-    Some((name, *built))
-}
-
-/// Reports a transport that this build does not contain.
-///
-/// # Errors
-/// `Unsupported`, with the name of the missing cargo feature.
-pub fn check_built(transport: TransportId) -> Result<(), Error> {
-    match feature(transport) {
-        Some((name, false)) => Err(not_built(name)),
-        Some((_, true)) | None => Ok(()),
-    }
-}
-
-/// Reports many flows in a build that does not contain them.
-///
-/// # Errors
-/// `Unsupported`, with the name of the missing cargo feature.
-pub fn check_flows() -> Result<(), Error> {
-    if cfg!(feature = "flows") {
-        Ok(())
-    } else {
-        Err(not_built("flows"))
-    }
-}
-
-/// Names the cargo feature that this build lacks.
-pub(crate) fn not_built(name: &str) -> Error {
-    Error::new(
-        std::io::ErrorKind::Unsupported,
-        format!("this program is built without the feature '{name}'"),
-    )
-}
 
 /// Capabilities of this host and build, with these transports. Opens no socket: without a
 /// search, everything in the build is assumed, and a test finds out.
@@ -129,9 +37,9 @@ pub fn abilities(permitted: TransportSet, found: Option<&HostSupport>) -> Abilit
     let transports = found.map_or_else(TransportSet::all, |found| found.transports);
     let features = match found {
         Some(found) => found.features.clone(),
-        None => io::built().collect(),
+        None => built::features().collect(),
     };
-    let built = |id| check_built(id).is_ok();
+    let built = |id| check_transport(id).is_ok();
     Abilities {
         transports: permitted
             .filtered(|id| transports.contains(id) && built(id))
@@ -192,20 +100,9 @@ pub fn missing(transport: TransportId) -> Option<Error> {
     tries.all(|error| error.is_some()).then_some(first)
 }
 
-/// Parameters of a test that affect the choice of transport types.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    /// Options of the data socket.
-    pub socket: &'a SocketPlan,
-    /// Number of associations that netperf opens (SCTP one-to-many), if known.
-    pub associations: u32,
-    /// True if every message is a request or a response.
-    pub exchange: bool,
-}
-
 /// Calls the method of `visitor` for the class of a transport, with its type.
 pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -> V::Out {
-    match feature(transport) {
+    match feature_of(transport) {
         None => plain(transport, asked.socket, visitor),
         Some(("tls", _)) => encrypted::visit(transport, asked, visitor),
         Some(_) => suites::visit(transport, asked, visitor),

@@ -10,7 +10,7 @@ use netperf_model::{
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Socket, Type, flow_label};
 
-use crate::socket;
+use crate::socket::{any, create};
 
 /// Representation of a setting in the kernel's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,10 +144,10 @@ pub(crate) fn probe(setting: Setting) -> io::Result<()> {
     };
     match mechanism(setting) {
         Mechanism::Int(option) | Mechanism::Bits(option) | Mechanism::OnConnection(option) => {
-            sockopt::fetch(socket::any(transport)?.as_fd(), option).map(drop)
+            sockopt::fetch(any(transport)?.as_fd(), option).map(drop)
         }
         Mechanism::Device => Ok(()),
-        Mechanism::FlowLabel => socket::create(transport, Family::V6).map(drop),
+        Mechanism::FlowLabel => create(transport, Family::V6).map(drop),
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn settings_are_read_back_as_the_kernel_has_them() {
-        let socket = socket::any(TransportId::Tcp).unwrap();
+        let socket = any(TransportId::Tcp).unwrap();
         let asked = Settings::default()
             .with(Setting::NotSentLowAt, 16_384)
             .with(Setting::PacingRate, 1_000_000);

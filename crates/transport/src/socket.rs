@@ -1,26 +1,23 @@
 //! Opening data sockets, setting their options, and reading back what the kernel made of them.
 
+mod create;
+mod facts;
+mod protocol;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use netperf_model::{
-    Domain as AddressDomain, Family, Routing, Setting, SocketKind, SocketPlan, TransportId,
-};
-use netperf_os::sctp::{self, AssociationId};
+use netperf_model::{Family, Routing, Setting, SocketPlan, TransportId};
 use netperf_os::sockopt::{self, IntOption};
-use netperf_os::{Domain, Protocol, SockAddr, Socket, Type, atm, flow_label, tcp, without};
+use netperf_os::{SockAddr, Socket, flow_label, without};
 
-use crate::frames::{self, Llc1, Packet};
-use crate::registry;
+pub use create::{any, create};
+pub(crate) use facts::association_facts;
+pub use facts::{SocketFacts, buffers, congestion, facts, segment_size};
+use protocol::{IPPROTO_DEFAULT, IPPROTO_MPTCP, IPPROTO_SCTP, IPPROTO_TCP};
+
 pub use crate::settings::{Side, in_force, set_extras, set_on_connection};
-#[cfg(feature = "tls")]
-use crate::tls;
-
-const IPPROTO_DEFAULT: u16 = 0;
-const IPPROTO_TCP: u16 = 6;
-const IPPROTO_SCTP: u16 = 132;
-const IPPROTO_MPTCP: u16 = 262;
 
 /// Asked for and refused by the kernel: how `*_SOCKET_PRIO` and `*_SOCKET_TOS` say so.
 const REFUSED: i32 = -2;
@@ -44,21 +41,6 @@ pub struct OpenedSocket {
     pub nodelay: bool,
 }
 
-/// The domain of a transport's sockets; an unspecified family is IPv4.
-fn domain(domain: AddressDomain, kind: SocketKind, family: Family) -> Domain {
-    match (domain, family) {
-        (AddressDomain::Inet, Family::V6) => Domain::IPV6,
-        (AddressDomain::Inet, Family::V4 | Family::Unspecified) => Domain::IPV4,
-        (AddressDomain::Unix, _) => Domain::UNIX,
-        (AddressDomain::Vsock, _) => Domain::VSOCK,
-        (AddressDomain::Link, _) if kind == SocketKind::Stream => {
-            Domain::from(netperf_os::link::LLC)
-        }
-        (AddressDomain::Link, _) => Domain::PACKET,
-        (AddressDomain::Atm, _) => Domain::from(netperf_os::address::ATM_PVC),
-    }
-}
-
 /// The wildcard address of a family.
 #[must_use]
 pub fn wildcard(family: Family) -> IpAddr {
@@ -66,48 +48,6 @@ pub fn wildcard(family: Family) -> IpAddr {
         Family::V6 => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         Family::V4 | Family::Unspecified => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
     }
-}
-
-/// Creates a bare socket of a transport.
-///
-/// # Errors
-/// `EPROTONOSUPPORT` or `ESOCKTNOSUPPORT` when the kernel lacks the transport; `Unsupported`
-/// when this build does.
-pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
-    registry::check_built(transport)?;
-    if transport == TransportId::Sdp && !netperf_os::process::has_library("libsdp") {
-        return Err(io::Error::from_raw_os_error(netperf_os::io::NO_SUCH_FAMILY));
-    }
-    let row = transport.row();
-    let kind = match row.kind {
-        // Whole frames, headers and all.
-        SocketKind::Datagram if row.domain == AddressDomain::Link => Type::RAW,
-        SocketKind::Stream => Type::STREAM,
-        SocketKind::Datagram => Type::DGRAM,
-        SocketKind::SeqPacket => Type::SEQPACKET,
-        SocketKind::Dccp => Type::DCCP,
-    };
-    let protocol = match row.protocol {
-        _ if row.domain == AddressDomain::Atm => {
-            Some(Protocol::from(i32::from(netperf_os::atm::AAL5)))
-        }
-        0 => None,
-        number => Some(Protocol::from(i32::from(number))),
-    };
-    let socket = Socket::new(domain(row.domain, row.kind, family), kind, protocol)?;
-    #[cfg(feature = "tls")]
-    if transport == TransportId::Ktls {
-        tls::probe(&socket)?;
-    }
-    Ok(socket)
-}
-
-/// A socket of a transport, of whichever family the host has.
-///
-/// # Errors
-/// As [`create`].
-pub fn any(transport: TransportId) -> io::Result<Socket> {
-    create(transport, Family::V4).or_else(|_| create(transport, Family::V6))
 }
 
 /// Creates a data socket and sets its options, buffer sizes first: they must be
@@ -194,7 +134,7 @@ fn set_options(
     #[cfg(feature = "tls")]
     if matches!(transport, TransportId::Tls | TransportId::Ktls) {
         // Better known now than once the other end has connected.
-        tls::check(plan.tls_cipher.as_deref())?;
+        crate::tls::check(plan.tls_cipher.as_deref())?;
     }
     Ok(())
 }
@@ -326,16 +266,6 @@ fn clamp(value: u32) -> i32 {
     i32::try_from(value).unwrap_or(i32::MAX)
 }
 
-/// `SO_SNDBUF` and `SO_RCVBUF` as they are now, bytes.
-#[must_use]
-pub fn buffers(socket: &Socket) -> (Option<u32>, Option<u32>) {
-    let known = |size: io::Result<usize>| size.ok().and_then(|size| u32::try_from(size).ok());
-    (
-        known(socket.send_buffer_size()),
-        known(socket.recv_buffer_size()),
-    )
-}
-
 /// Lets the first data of a connection go with its first segment (RFC 7413).
 ///
 /// # Errors
@@ -364,117 +294,12 @@ pub fn listen(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
     socket.listen(BACKLOG)
 }
 
-/// Information of the transport and the socket at the end of a connection.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SocketFacts {
-    /// `SO_SNDBUF`, bytes.
-    pub send_buffer: Option<u32>,
-    /// `SO_RCVBUF`, bytes.
-    pub recv_buffer: Option<u32>,
-    /// Segments (TCP) or chunks (SCTP) retransmitted; `None` where the transport does not say.
-    pub retransmissions: Option<u32>,
-    /// Longest round trip of both directions; `None` where the transport does not say.
-    pub round_trip: Option<std::time::Duration>,
-    /// Segment size, bytes, of a transport that can tell it no earlier; see
-    /// [`segment_size`] for all others.
-    pub segment_size: Option<u32>,
-    /// Congestion control; `None` where the transport is not TCP.
-    pub congestion: Option<String>,
-    /// All of `TCP_INFO`; `None` where the transport is not TCP.
-    pub tcp: Option<tcp::TcpInfo>,
-    /// True if Multipath TCP fell back to TCP; `None` for every other transport.
-    pub fallback: Option<bool>,
-    /// True if the first segment of a connection had data (RFC 7413); `None` where the transport
-    /// is not TCP.
-    pub fast_open: Option<bool>,
-}
-
-/// Asks a connection's socket what it knows.
-#[must_use]
-pub fn facts(transport: TransportId, socket: &Socket) -> SocketFacts {
-    match transport.row().protocol {
-        IPPROTO_SCTP => crate::sctp::facts(socket, AssociationId::OWN),
-        IPPROTO_MPTCP => SocketFacts {
-            fallback: tcp::is_multipath(socket.as_fd()).ok().map(|is| !is),
-            ..tcp_facts(socket)
-        },
-        _ => tcp_facts(socket),
-    }
-}
-
-fn tcp_facts(socket: &Socket) -> SocketFacts {
-    let (send_buffer, recv_buffer) = buffers(socket);
-    let tcp = tcp::info(socket.as_fd()).ok();
-    SocketFacts {
-        send_buffer,
-        recv_buffer,
-        retransmissions: tcp.map(|info| info.total_retrans),
-        round_trip: tcp.map(|info| info.round_trip()),
-        segment_size: None,
-        congestion: congestion(socket),
-        tcp,
-        fallback: None,
-        fast_open: tcp.map(|info| info.data_in_syn),
-    }
-}
-
-/// Congestion control of a socket; `None` where it is not one of TCP.
-#[must_use]
-pub fn congestion(socket: &Socket) -> Option<String> {
-    let name = socket.tcp_congestion().ok()?;
-    let end = name.iter().position(|byte| *byte == 0);
-    let name = name.get(..end.unwrap_or(name.len()))?;
-    Some(String::from_utf8_lossy(name).into_owned())
-}
-
 /// Sets the segment size of a socket.
 ///
 /// # Errors
 /// Whatever setsockopt(2) reports of a size that the kernel refuses.
 pub fn takes_segment_size(socket: &Socket, bytes: u32) -> io::Result<()> {
     sockopt::set(socket.as_fd(), IntOption::SegmentSize, clamp(bytes))
-}
-
-/// The segment size of a connection, bytes; `None` where the transport has none.
-#[must_use]
-pub fn segment_size(transport: TransportId, fd: BorrowedFd<'_>) -> Option<u32> {
-    match transport.row().protocol {
-        IPPROTO_SCTP => sctp::status(fd, AssociationId::OWN)
-            .ok()
-            .map(|status| status.fragmentation_point),
-        // An MPTCP socket has no TCP_MAXSEG (Linux 6.1), but its first path has one.
-        IPPROTO_MPTCP => tcp::info(fd).ok().map(|info| info.snd_mss),
-        _ => sockopt::fetch(fd, IntOption::SegmentSize)
-            .ok()
-            .and_then(|size| u32::try_from(size).ok()),
-    }
-}
-
-/// The largest message that is sent where no size was asked for, bytes; `None` where
-/// only the socket buffer bounds it. `peer` is the other end's host, where it is known.
-///
-/// SCTP would take one as large as its send buffer, but then holds the next back until
-/// that one is acknowledged.
-#[must_use]
-pub fn largest_message(
-    transport: TransportId,
-    socket: &Socket,
-    peer: Option<IpAddr>,
-) -> Option<u32> {
-    /// The largest UDP payload over IPv4: 65535 less the IP and UDP headers.
-    const LARGEST_DATAGRAM: u32 = 65_507;
-    match transport.row().kind {
-        SocketKind::Stream if transport != TransportId::Sctp => None,
-        SocketKind::Dccp => Some(crate::dccp::largest_message(socket, peer)),
-        SocketKind::Datagram if transport == TransportId::Packet => {
-            frames::largest::<Packet>(socket).ok()
-        }
-        SocketKind::Datagram if transport == TransportId::Llc1 => {
-            frames::largest::<Llc1>(socket).ok()
-        }
-        SocketKind::Datagram if transport == TransportId::Atm => Some(atm::LARGEST_MESSAGE.into()),
-        SocketKind::Stream | SocketKind::SeqPacket | SocketKind::Datagram => Some(LARGEST_DATAGRAM),
-    }
 }
 
 /// The port a socket is bound to, 0 when it is not bound.

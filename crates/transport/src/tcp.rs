@@ -8,10 +8,8 @@ use std::rc::Rc;
 use netperf_os::Socket;
 use netperf_os::io as calls;
 
-use crate::dccp;
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
 use crate::meeting::on_socket;
-use crate::udp::{ConnectedUdp, ToPeer, UdpResponder};
 
 /// A connection moved by send(2) and recv(2).
 #[derive(Debug)]
@@ -193,16 +191,7 @@ impl From<Socket> for Tcp {
     }
 }
 
-on_socket!(
-    Tcp: 0,
-    Written: 0,
-    FromFile: socket,
-    Spliced: socket,
-    ToPeer: socket,
-    UdpResponder: socket,
-    ConnectedUdp: 0,
-    dccp::DccpEndpoint: 0,
-);
+on_socket!(Tcp: 0, Written: 0, FromFile: socket, Spliced: socket);
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,7 @@
 
 mod buffers;
 pub(crate) mod config;
+mod kernel;
 mod session;
 
 #[cfg(test)]
@@ -19,17 +20,19 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, OnceLock};
 
-use netperf_os::ktls::{self, KtlsDirection, KtlsKey, KtlsSecrets};
+use netperf_os::ktls::{self, KtlsDirection};
 use netperf_os::{SockAddr, Socket};
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ConnectionTrafficSecrets, ServerConfig};
+use rustls::{ClientConfig, ServerConfig};
 
 pub use config::{check, ciphers};
+pub use kernel::probe;
 
 use crate::endpoint::{Endpoint, Received, Sent};
 use crate::meeting::{self, AcceptFilter, Connects, GiveUp, Met, OnSocket};
 use crate::tcp::Tcp;
 use buffers::Intake;
+use kernel::kernels;
 use session::Session;
 
 /// TLS configurations of both ends, created on first use.
@@ -223,47 +226,6 @@ impl InKernel {
             connection: Tcp(socket),
             cipher,
         })
-    }
-}
-
-/// Converts secrets to the kernel's format.
-fn kernels(sequence: u64, secrets: &ConnectionTrafficSecrets) -> io::Result<KtlsSecrets> {
-    fn sized<const N: usize>(bytes: &[u8]) -> io::Result<[u8; N]> {
-        bytes.try_into().map_err(io::Error::other)
-    }
-    let (key, iv) = match secrets {
-        ConnectionTrafficSecrets::Aes128Gcm { key, iv } => {
-            (KtlsKey::Aes128Gcm(sized(&key.as_ref()[..16])?), iv)
-        }
-        ConnectionTrafficSecrets::Aes256Gcm { key, iv } => {
-            (KtlsKey::Aes256Gcm(sized(key.as_ref())?), iv)
-        }
-        ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => {
-            (KtlsKey::ChaCha20Poly1305(sized(key.as_ref())?), iv)
-        }
-        // rustls may add ciphers that the kernel's header does not have.
-        _ => return Err(io::ErrorKind::Unsupported.into()),
-    };
-    Ok(KtlsSecrets {
-        key,
-        iv: sized(iv.as_ref())?,
-        sequence,
-    })
-}
-
-/// Probes kernel TLS on an unconnected socket.
-///
-/// # Errors
-/// `EPROTONOSUPPORT` when the kernel lacks TLS or its module. The kernel's own `ENOENT` would
-/// read as a missing file.
-pub fn probe(socket: &Socket) -> io::Result<()> {
-    match ktls::attach(socket.as_fd()) {
-        // Only the connection is missing.
-        Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(io::Error::from_raw_os_error(
-            netperf_os::io::NO_SUCH_PROTOCOL,
-        )),
-        other => other,
     }
 }
 

@@ -12,7 +12,7 @@ use netperf_os::{Domain, SockAddr, Socket, error_queue, without};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
 use crate::io::OnRing;
-use crate::meeting::{Addresses, EndMark, OnSocket, Parted, Parts};
+use crate::meeting::{Addresses, EndMark, OnSocket, Parted, Parts, on_socket};
 
 /// An unconnected socket that sends every datagram to one address.
 #[derive(Debug)]
@@ -440,6 +440,8 @@ impl Endpoint for UdpResponder {
         }
     }
 }
+
+on_socket!(ToPeer: socket, UdpResponder: socket, ConnectedUdp: 0);
 
 /// Has the kernel report datagrams that a full local queue drops; Unix domain sockets wait
 /// instead.

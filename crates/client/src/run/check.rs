@@ -17,7 +17,7 @@ pub(super) fn can_be(plan: &TestPlan) -> Result<(), Failure> {
     }
     let known = netperf_transport::io::features();
     match asked.into_iter().find(|feature| !known.contains(feature)) {
-        Some(feature) => Err(match netperf_transport::io::check_built(feature) {
+        Some(feature) => Err(match netperf_transport::built::check_feature(feature) {
             Ok(()) => failure::unable(feature, None),
             Err(error) => failure::not_built(feature.option(), &error),
         }),

@@ -11,7 +11,7 @@ use netperf_model::{
 };
 use netperf_program::output::{Failure, err};
 use netperf_session::offer::Agreement;
-use netperf_transport::registry;
+use netperf_transport::{built, registry};
 use netperf_wire::messages::ItemKind;
 
 use super::both::{self, SessionDirection};
@@ -34,7 +34,7 @@ pub(crate) fn check(plan: &TestPlan) -> Result<(), Failure> {
     if cpu_list_text(&many.remote.cpus).len() > ItemKind::Cpus.space() {
         return Err(Failure::unsupported("--remote-cpus: the list is too long"));
     }
-    registry::check_flows().map_err(|error| failure::not_built("--flows", &error))?;
+    built::check_flows().map_err(|error| failure::not_built("--flows", &error))?;
     match registry::most_flows() {
         Some(most) if most < many.flows => Err(Failure::unsupported(format_args!(
             "--flows: this host lets a program have {most} flows at most: raise its limit of open files \

@@ -10,7 +10,7 @@ use netperf_model::{
 };
 use netperf_os::Socket;
 use netperf_transport::place::{self, Placed};
-use netperf_transport::{io as io_paths, registry, socket};
+use netperf_transport::{built, largest};
 
 use super::sockets::{bind, listening, open, placed, report_drops};
 use super::{SecondSocket, TestEnd};
@@ -67,7 +67,7 @@ impl<N: Role> TestEnd<N> {
         let receives = DirectionUse::of(job.receives, job.message_received());
         let peer = job.peer.as_ref().and_then(Address::inet);
         let peer = peer.map(|address| address.ip());
-        let largest = socket::largest_message(job.transport, &opened.socket, peer);
+        let largest = largest::message(job.transport, &opened.socket, peer);
         let share = end::of_flow(&job.end, job.flow_count());
         let setup = end::setup(&share, &opened, largest, sends, receives);
         hold_back(&mut job, setup.send_size);
@@ -172,12 +172,9 @@ fn further_receivers(job: &EndJob) -> Result<Vec<SecondSocket>, EngineError> {
 /// Refuses what this build does not contain.
 fn check_built(job: &EndJob) -> Result<(), EngineError> {
     for feature in job.end.features() {
-        io_paths::check_built(feature).map_err(Operation::Extra(feature).failed())?;
+        built::check_feature(feature).map_err(Operation::Extra(feature).failed())?;
     }
-    let flows = job
-        .flows
-        .as_ref()
-        .map_or(Ok(()), |_| registry::check_flows());
+    let flows = job.flows.as_ref().map_or(Ok(()), |_| built::check_flows());
     flows.map_err(Operation::Create.failed())
 }
 

@@ -16,7 +16,8 @@ use netperf_os::pass::PassWait;
 use netperf_os::wait::{Deadline, all_ready};
 use netperf_os::{SockAddr, Socket, io as calls};
 
-use super::{HandoffInput, HandoffMessage, PREAMBLE, Preamble, PreambleKind, Probe, recv_message};
+use super::handoff::{HandoffInput, HandoffMessage, Probe, recv_message};
+use super::preamble::{PREAMBLE, Preamble, PreambleKind};
 
 /// Time limit for either end to find the other, and for netserver to hear of the next flow.
 const WITHIN: Duration = Duration::from_secs(15);

@@ -19,8 +19,8 @@ use netperf_transport::frames::{FrameFormat, Frames, Llc1, Packet};
 use netperf_transport::llc2::{self, Llc2, Llc2Endpoint};
 use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, Met, OnSocket, Parts};
 use netperf_transport::place::{self, PlaceRequest};
-use netperf_transport::socket;
 use netperf_transport::{Endpoint, Received, Sent};
+use netperf_transport::{largest, socket};
 
 const SOON: Duration = Duration::from_secs(5);
 const AT_ONCE: Duration = Duration::from_millis(200);
@@ -92,7 +92,7 @@ fn frames_move<F: FrameFormat>(transport: TransportId, near: &str, far: &str) {
     let (near, far) = (on(near), on(far));
     let how = Frames::<F>::new();
     let (socket, _) = bound(transport, &near, true);
-    let largest = socket::largest_message(transport, &socket, None).unwrap();
+    let largest = largest::message(transport, &socket, None).unwrap();
     drop(socket);
     let largest = usize::try_from(largest).unwrap();
     let (mut asking, mut answering) = ends(&how, transport, (&near, &far));

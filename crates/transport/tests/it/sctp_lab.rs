@@ -17,7 +17,7 @@ use netperf_transport::non_blocking::NonBlockingly;
 use netperf_transport::place::{self, PlaceRequest};
 use netperf_transport::registry::Asked;
 use netperf_transport::sctp::{Sctp, SctpMany};
-use netperf_transport::{Endpoint, Received, Sent, meeting, socket, tcp};
+use netperf_transport::{Endpoint, Received, Sent, largest, meeting, socket, tcp};
 
 const HOSTS: [&str; 2] = ["127.0.0.1", "::1"];
 
@@ -440,7 +440,7 @@ fn a_dccp_sender_waits_for_room_and_its_end_is_heard() {
         let (client, mut server) = pair(&Dccp, TransportId::Dccp, host);
         let receiving = thread::spawn(move || receive_to_the_end(&mut server));
         let peer = host.parse().ok();
-        let largest = socket::largest_message(TransportId::Dccp, &client.0, peer).unwrap();
+        let largest = largest::message(TransportId::Dccp, &client.0, peer).unwrap();
         let largest = usize::try_from(largest).unwrap();
         let mut client = client;
         send_whole(&mut client, &vec![7; largest]);
@@ -468,7 +468,7 @@ fn before_it_is_connected_a_dccp_message_is_as_large_as_every_path_takes() {
         return;
     }
     let socket = open(TransportId::Dccp, "127.0.0.1", &SocketPlan::default());
-    let largest = socket::largest_message(TransportId::Dccp, &socket, None);
+    let largest = largest::message(TransportId::Dccp, &socket, None);
     assert!(
         largest.is_some_and(|size| (500..1500).contains(&size)),
         "{largest:?}"

@@ -101,6 +101,12 @@ pub(crate) fn print_after_panics(since: fn() -> Option<Duration>) {
     });
 }
 
+/// A line of a test's own account, shown when the test fails.
+#[expect(clippy::print_stdout, reason = "the runner captures it")]
+pub fn note(text: &str) {
+    println!("{text}");
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;

@@ -9,6 +9,8 @@ mod account;
 pub mod browser;
 pub mod cluster;
 pub mod congestion;
+mod environment;
+mod eventually;
 pub mod lab;
 pub mod machine;
 pub mod nat;
@@ -25,12 +27,17 @@ pub mod server;
 pub mod sim;
 pub mod sockets;
 pub mod star;
+mod start;
+mod stopwatch;
 pub mod tmux;
 pub mod values;
 pub mod watchdog;
 
+pub use account::note;
 pub use browser::Browser;
 pub use cluster::{Cluster, ClusterHost, HostState};
+pub use environment::environment;
+pub use eventually::eventually;
 pub use lab::Lab;
 pub use nat::BehindNat;
 pub use net::{LoopbackOnly, TwoHosts};
@@ -43,58 +50,6 @@ pub use server::Netserver;
 pub use sim::{SimHost, SimLink, SimProcess, Simulation};
 pub use sockets::is_closed;
 pub use star::Star;
+pub use stopwatch::Stopwatch;
 pub use tmux::Terminal;
 pub use values::Values;
-
-use std::time::{Duration, Instant};
-
-/// A stopwatch for tests. The shipped programs read the clock elsewhere.
-#[derive(Clone, Copy, Debug)]
-pub struct Stopwatch(Instant);
-
-impl Stopwatch {
-    /// Starts now.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a test's own clock, not the one that measures"
-    )]
-    pub fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    /// Time since the start.
-    pub fn elapsed(self) -> Duration {
-        self.0.elapsed()
-    }
-}
-
-/// Asks `done` every few milliseconds until it says yes or `patience` is over.
-/// Says whether it ever said yes.
-pub fn eventually(patience: Duration, mut done: impl FnMut() -> bool) -> bool {
-    watchdog::watch();
-    let waiting = Stopwatch::start();
-    loop {
-        if done() {
-            return true;
-        }
-        if waiting.elapsed() > patience {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// The environment of the test run, in one place.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests are told where things are through the environment"
-)]
-pub fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-/// A line of a test's own account, shown when the test fails.
-#[expect(clippy::print_stdout, reason = "the runner captures it")]
-pub fn note(text: &str) {
-    println!("{text}");
-}

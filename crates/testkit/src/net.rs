@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use crate::{Place, eventually, process, procfs, scratch, watchdog};
+use crate::{Place, eventually, procfs, scratch, start, watchdog};
 
 /// Begins the name of every namespace of ours.
 const PREFIX: &str = "npt-";
@@ -322,14 +322,14 @@ impl Default for TwoHosts {
 
 /// True if namespaces can be made.
 pub(crate) fn available() -> bool {
-    let listed = process::output(Command::new("ip").args(["netns", "list"]));
+    let listed = start::output(Command::new("ip").args(["netns", "list"]));
     listed.is_ok_and(|output| output.status.success())
 }
 
 /// True if a program can be started.
 pub(crate) fn runs(program: &str, option: &str) -> bool {
     let mut command = Place::Here.command(program.as_ref());
-    process::output(command.arg(option)).is_ok()
+    start::output(command.arg(option)).is_ok()
 }
 
 /// Packets of the first counter in a listing by nft(8).
@@ -365,7 +365,7 @@ fn etc(name: &str) -> PathBuf {
 
 /// Deletes a namespace. Not with `ip()`: this may run while a test panics.
 fn delete(name: &str) {
-    process::output(Command::new("ip").args(["netns", "del", name])).ok();
+    start::output(Command::new("ip").args(["netns", "del", name])).ok();
     std::fs::remove_dir_all(etc(name)).ok();
 }
 
@@ -379,7 +379,7 @@ pub(crate) fn run(program: &str, words: &[&str]) -> String {
         status,
         stdout,
         stderr,
-    } = process::output(Command::new(program).args(words))
+    } = start::output(Command::new(program).args(words))
         .unwrap_or_else(|error| panic!("{program}, from the package iproute2: {error}"));
     let complaint = String::from_utf8_lossy(&stderr);
     assert!(

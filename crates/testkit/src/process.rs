@@ -1,45 +1,23 @@
 //! Processes that cannot outlive or hang a test.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::Value;
 
+pub use crate::start::signal;
+
 use crate::schema::Schema;
+use crate::start::start;
 use crate::{Place, Stopwatch, Values, account, eventually, procfs, watchdog};
 
 /// Time limit of a process without an explicit one.
 pub const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Between fork(2) and execve(2) a new process has copies of all sockets of this one, and a port that
-/// this one gives back is still in use. Whoever starts a process shares it.
-static STARTS: RwLock<()> = RwLock::new(());
-
-/// Starts a process.
-pub(crate) fn start(command: &mut Command) -> io::Result<Child> {
-    let _shared = STARTS.read().unwrap_or_else(PoisonError::into_inner);
-    command.spawn()
-}
-
-/// Runs a process to its end.
-pub(crate) fn output(command: &mut Command) -> io::Result<Output> {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    start(command)?.wait_with_output()
-}
-
-/// Does something with sockets while no process starts.
-pub(crate) fn without_starts<T>(action: impl FnOnce() -> T) -> T {
-    let _alone = STARTS.write().unwrap_or_else(PoisonError::into_inner);
-    action()
-}
 
 /// A program about to be started: hermetic unless told otherwise.
 #[derive(Debug)]
@@ -288,12 +266,6 @@ impl Drop for Running {
         self.child.kill().ok();
         self.child.wait().ok();
     }
-}
-
-/// Sends a signal to one process by its id; one that is gone is no error.
-pub fn signal(pid: u32, name: &str) {
-    output(Command::new("sh").args(["-c", &format!("kill -s {name} {pid} 2>/dev/null")]))
-        .expect("sh");
 }
 
 /// A process that has ended, and what it left.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::process::{signal, without_starts};
+use crate::start::{signal, without_starts};
 use crate::{Invocation, Place, Programs, Running, procfs};
 
 /// The line that says it listens.

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::require::require;
-use crate::{Scratch, eventually, process};
+use crate::{Scratch, eventually, start};
 
 /// Time limit for something to appear.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -88,7 +88,7 @@ impl Terminal {
             .arg(&self.socket)
             .args(words)
             .stdin(Stdio::null());
-        process::output(&mut tmux).expect("tmux")
+        start::output(&mut tmux).expect("tmux")
     }
 
     /// Text of the screen, row by row.

@@ -8,7 +8,7 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::process::signal;
+use crate::start::signal;
 use crate::{Stopwatch, account, procfs};
 
 /// Time limit of a test that starts programs.

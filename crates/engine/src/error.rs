@@ -81,6 +81,11 @@ impl Operation {
             error,
         }
     }
+
+    /// The error for what this build, or this transport, does not do.
+    pub(crate) fn unsupported(self) -> EngineError {
+        self.failed()(io::ErrorKind::Unsupported.into())
+    }
 }
 
 impl From<OpenError> for EngineError {

@@ -6,6 +6,7 @@
 //! connection meanwhile. A stage is one byte that every thread looks at in every round.
 
 mod accept;
+mod amount;
 mod both_ways;
 mod close;
 mod connect;
@@ -26,14 +27,3 @@ mod workers;
 
 pub(crate) use accept::further;
 pub(crate) use run::run;
-
-use crate::error::{EngineError, Operation};
-
-/// The error for a transport that has no flows.
-fn no_flows(operation: Operation) -> EngineError {
-    operation.failed()(std::io::ErrorKind::Unsupported.into())
-}
-
-fn to_usize(number: u32) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
-}

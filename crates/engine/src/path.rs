@@ -87,7 +87,7 @@ pub(crate) fn due_queue(job: &EndJob) -> Option<DueQueue> {
 /// Reports a data path that this build does not contain.
 #[cfg(not(all(feature = "flows", feature = "paths")))]
 pub(crate) fn not_built() -> EngineError {
-    Operation::Create.failed()(io::ErrorKind::Unsupported.into())
+    Operation::Create.unsupported()
 }
 
 #[cfg(test)]

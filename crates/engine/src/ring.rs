@@ -7,6 +7,8 @@ use std::path::Path;
 use netperf_model::plan::TouchPlan;
 use netperf_os::memory;
 
+use crate::sizes::to_usize;
+
 /// Default contents, repeated from buffer to buffer.
 const PATTERN: &[u8; 8] = b"netperf\0";
 
@@ -219,10 +221,6 @@ impl Ring {
         }
         Ok(())
     }
-}
-
-fn to_usize(value: u32) -> usize {
-    usize::try_from(value).unwrap_or(usize::MAX)
 }
 
 fn invalid(why: &str) -> io::Error {

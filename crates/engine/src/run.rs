@@ -2,18 +2,18 @@
 
 mod prepare;
 mod sockets;
+mod test_end;
 
 use std::io;
-use std::marker::PhantomData;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::{Address, CpuUsage, EndJob, EndResult, EndSetup, Tally, Token, TransportId};
+use netperf_model::{Address, CpuUsage, EndJob, EndResult, Tally, TransportId};
 use netperf_os::alarm::{self, Alarm, Outside};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::one_port;
-use netperf_transport::place::{self, Placed};
+use netperf_transport::place;
 use netperf_transport::socket;
 
 use crate::alarm_stop::AlarmStop;
@@ -31,103 +31,15 @@ use crate::role::{Client, Role, Server};
 use crate::series::{self, Watched};
 use crate::stop::{Ended, control_has_ended};
 use crate::timing;
-use sockets::{announce, open};
+use sockets::announce;
 
 pub(crate) use sockets::placed;
-
-/// One end of a test, ready to run once.
-#[derive(Debug)]
-pub struct TestEnd<N> {
-    role: PhantomData<N>,
-    pub(crate) work: Work,
-    pub(crate) socket: Socket,
-    pub(crate) placed: Placed,
-    /// The test has one flow, which runs as one of many.
-    alone: bool,
-    /// netperf's second socket, where data that comes has its own connection.
-    second: Option<SecondSocket>,
-    /// Addresses for connections that only receive, where they are separate.
-    second_remotes: Vec<Address>,
-    /// netserver's sockets of further flows, where each has its own, and the ports of all.
-    pub(crate) further: Vec<Socket>,
-    /// netperf's sockets of further flows, where netserver must know them.
-    pub(crate) receivers: Vec<SecondSocket>,
-    ports: Vec<u16>,
-    /// First bytes of the data of each session, where it goes to the port of the control
-    /// connection.
-    tokens: Vec<Token>,
-    /// Socket that announces datagrams through the port of the control connection.
-    handoff: Option<Socket>,
-    /// Keeps the kernel stamping.
-    stamping: Option<std::net::UdpSocket>,
-}
-
-/// A second data socket.
-#[derive(Debug)]
-pub(crate) struct SecondSocket {
-    socket: Socket,
-    placed: Placed,
-}
-
-/// Addresses that netperf's flows connect to.
-#[derive(Debug, Default)]
-pub(crate) struct Targets {
-    /// netserver's sockets, which flows take in turn.
-    pub(crate) there: Vec<SockAddr>,
-    /// Addresses for connections that only receive, where they are separate.
-    pub(crate) back: Vec<SockAddr>,
-}
+#[cfg(feature = "flows")]
+pub(crate) use test_end::SecondSocket;
+pub(crate) use test_end::Targets;
+pub use test_end::TestEnd;
 
 impl<N: Role> TestEnd<N> {
-    /// The ports of all data sockets, where each flow has its own.
-    #[must_use]
-    pub fn ports(&self) -> &[u16] {
-        &self.ports
-    }
-
-    /// Sizes of the socket and the buffers in force.
-    #[must_use]
-    pub const fn setup(&self) -> &EndSetup {
-        &self.work.setup
-    }
-
-    /// The port that netperf must use, 0 where there is none.
-    #[must_use]
-    pub fn data_port(&self) -> u32 {
-        self.placed.port()
-    }
-
-    /// Address of the data socket; `None` while it is not bound.
-    #[must_use]
-    pub const fn address(&self) -> Option<&Address> {
-        self.placed.address.as_ref()
-    }
-
-    /// Address of the data socket of a flow; `None` while it is not bound.
-    #[must_use]
-    pub fn flow_address(&self, index: u32) -> Option<&Address> {
-        let Some(further) = index.checked_sub(1) else {
-            return self.address();
-        };
-        let receiver = self.receivers.get(usize::try_from(further).ok()?)?;
-        receiver.placed.address.as_ref()
-    }
-
-    /// Sets the first bytes of data, where it goes to the port of the control connection: those of
-    /// each session.
-    pub fn set_tokens(&mut self, tokens: Vec<Token>) {
-        self.work.job.token = tokens.first().copied();
-        self.tokens = tokens;
-    }
-
-    /// Numbers requests with so many bytes, which responses repeat.
-    pub fn set_numbers(&mut self, bytes: u8) {
-        self.work.job.end.numbers = Some(bytes);
-        if let Some(due) = &mut self.work.due {
-            due.number(Some(bytes));
-        }
-    }
-
     /// Runs one flow; nothing where netserver's socket was not `reached`.
     fn run_one(
         self,
@@ -194,17 +106,6 @@ impl<N: Role> TestEnd<N> {
 }
 
 impl TestEnd<Client> {
-    /// Address of the second data socket, where there is one and it is bound.
-    #[must_use]
-    pub fn second_address(&self) -> Option<&Address> {
-        self.second.as_ref()?.placed.address.as_ref()
-    }
-
-    /// Sets where the connections lead to that data comes from, where it has its own.
-    pub fn set_second_remotes(&mut self, remotes: Vec<Address>) {
-        self.second_remotes = remotes;
-    }
-
     /// Runs netperf's end against the data sockets at `remotes`, which flows take in turn;
     /// `live` can be read meanwhile.
     ///
@@ -336,25 +237,6 @@ impl TestEnd<Server> {
         self.further = sockets.collect();
         job.peer = Some(Address::Inet(found.peer));
         Ok(self)
-    }
-}
-
-impl SecondSocket {
-    pub(crate) fn into_parts(self) -> (Socket, Placed) {
-        (self.socket, self.placed)
-    }
-
-    fn open(job: &EndJob) -> Result<Self, EngineError> {
-        let opened = open(job)?;
-        // The first socket has the port that was asked for.
-        let any_port = EndJob {
-            port: 0,
-            ..job.clone()
-        };
-        Ok(Self {
-            placed: placed(&any_port, &opened.socket)?,
-            socket: opened.socket,
-        })
     }
 }
 

@@ -43,6 +43,11 @@ fn asked(plan: &RingPlan) -> Option<u32> {
     plan.size.filter(|size| *size > 0)
 }
 
+/// A number of bytes or elements as a length in memory.
+pub(crate) fn to_usize(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
 fn known(buffer: Option<u32>) -> u32 {
     buffer.filter(|size| *size > 0).unwrap_or(UNKNOWN_BUFFER)
 }

@@ -10,15 +10,15 @@ use netperf_transport::meeting::Connects;
 use netperf_transport::open::{OpenError, OpenStep, Opened, PathDirection};
 use netperf_transport::udp::Aimed;
 
+use super::amount::share;
 use super::ends::DatagramEnds;
 use super::meet::{Coordination, FlowSet, OpenFlows, dealt};
-use super::run::share;
-use super::to_usize;
 use crate::direction;
 use crate::end;
 use crate::error::{EngineError, Operation};
 use crate::path::{DataPath, PathClass};
 use crate::role::Role;
+use crate::sizes::to_usize;
 
 impl<N: Role, T, F: FnOnce() -> T> OpenFlows<'_, N, F> {
     /// Moves the bytes of connections both ways, each direction on its data path.

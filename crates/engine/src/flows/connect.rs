@@ -9,8 +9,8 @@ use netperf_os::events::Watch;
 use netperf_transport::meeting::AcceptFilter;
 use netperf_transport::one_port;
 
-use super::flow::FlowState;
-use super::loops::{CallResult, FlowEndpoint, LoopEvents, received, sent, unanswered};
+use super::flow::{FlowEndpoint, FlowState};
+use super::loops::{CallResult, LoopEvents, received, sent, unanswered};
 use super::shared::RunStage;
 use super::worker::{Acknowledged, WorkerRecorder, WorkerState};
 use crate::due::pacing::Pacing;

@@ -10,13 +10,13 @@ use netperf_transport::socket;
 
 use super::coordinator::Coordinated;
 use super::cpu_meter::CpuMeter;
-use super::to_usize;
 use super::worker::{WorkerReport, window};
 use super::workers;
 use crate::end;
 use crate::error::EngineError;
 use crate::finish::Drained;
 use crate::report::EndReport;
+use crate::sizes::to_usize;
 use crate::stop::{Ended, Lost};
 use crate::timing::PAD;
 

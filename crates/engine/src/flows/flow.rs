@@ -2,8 +2,15 @@
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{FlowCounts, Quality};
+use netperf_transport::Endpoint;
+use netperf_transport::meeting::OnSocket;
 
 use crate::sequence::NumberTrack;
+
+/// An endpoint with a socket.
+pub(super) trait FlowEndpoint: Endpoint + OnSocket {}
+
+impl<E: Endpoint + OnSocket> FlowEndpoint for E {}
 
 /// One flow of a worker.
 #[derive(Debug)]

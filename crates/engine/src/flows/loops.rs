@@ -13,20 +13,15 @@ use netperf_model::Tally;
 use netperf_os::events::Watch;
 use netperf_os::io as calls;
 use netperf_transport::meeting::OnSocket;
-use netperf_transport::{Endpoint, Received, Sent};
+use netperf_transport::{Received, Sent};
 
-use super::flow::FlowState;
+use super::flow::{FlowEndpoint, FlowState};
 use super::poller::Poller;
 use super::shared::RunStage;
 use super::worker::{WorkerRecorder, WorkerState};
 use crate::due::pacing::Pacing;
 use crate::ring::Ring;
 use crate::stop::Ended;
-
-/// An endpoint with a socket.
-pub(super) trait FlowEndpoint: Endpoint + OnSocket {}
-
-impl<E: Endpoint + OnSocket> FlowEndpoint for E {}
 
 /// Events and turns of a loop.
 #[derive(Debug)]

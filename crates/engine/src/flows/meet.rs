@@ -21,16 +21,15 @@ use netperf_transport::udp::{Aimed, Udp};
 use netperf_transport::{one_port, socket};
 
 use super::accept::{accept, accept_each};
+use super::amount::share;
 use super::ends::{ConnectionEnds, DatagramEnds};
-use super::loops::FlowEndpoint;
+use super::flow::FlowEndpoint;
 use super::open::{FlowOpener, How, deal, open, open_each};
 use super::poller::NAP;
-use super::run::share;
 use super::shared::RunStage;
 use super::transactions::{TransactionConnects, answers, asks};
 use super::worker::WorkerReport;
 use super::workers::WorkerSetup;
-use super::{no_flows, to_usize};
 use crate::direction;
 use crate::early::{StopReceiver, StopReceiverSlot};
 use crate::error::{EngineError, Operation};
@@ -38,6 +37,7 @@ use crate::moved::ConnectionFacts;
 use crate::path::{self, DataPath, PathClass};
 use crate::role::Role;
 use crate::run::Targets;
+use crate::sizes::to_usize;
 
 /// The flows of a run.
 #[derive(Clone, Copy)]
@@ -135,7 +135,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
     }
 
     fn addressed<A: Addresses>(self, _: A) -> Self::Out {
-        Err(no_flows(Operation::Connect))
+        Err(Operation::Connect.unsupported())
     }
 
     fn messages<A>(self, how: A) -> Self::Out
@@ -347,7 +347,7 @@ impl<'r, N: Role> FlowSet<'r, N> {
     /// netserver's listener, and the addresses it accepts.
     fn gate(&self) -> Result<AcceptFilter<'r>, EngineError> {
         let listener = self.listener;
-        let listener = listener.ok_or_else(|| no_flows(Operation::Accept))?;
+        let listener = listener.ok_or_else(|| Operation::Accept.unsupported())?;
         Ok(AcceptFilter {
             sources: Some(&self.job.sources),
             passed: Passed::of(self.job),

@@ -7,9 +7,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::{
-    Duplex, EndFlows, EndJob, EndSetup, Limit as LimitPlan, Tally, TestId, share_of_messages,
-};
+use netperf_model::{Duplex, EndFlows, EndJob, Limit as LimitPlan, Tally};
 use netperf_os::{Socket, alarm};
 use netperf_transport::registry::{self, Asked};
 
@@ -18,20 +16,19 @@ use super::cpu_meter::CpuMeter;
 use super::finished::FinishedRun;
 use super::meet::{FlowSet, OpenFlows};
 use super::shared::{RunStage, SharedRun};
-use super::to_usize;
 use super::worker::WorkerReport;
 use super::workers::{self, FlowLoop, WorkerSetup};
 use crate::early::StopReceiverSlot;
 use crate::error::{EngineError, Operation};
 use crate::feedback::FeedbackWatch;
 use crate::finish::{AT_MOST, DRAIN};
-use crate::limit::RECEIVED_MARGIN;
 use crate::live::{Counts, Live};
 use crate::meet::Work;
 use crate::report::EndReport;
 use crate::role::Role;
 use crate::run::{SecondSocket, Targets, TestEnd};
 use crate::series::{self, Watched};
+use crate::sizes::to_usize;
 use crate::stop::Ended;
 use crate::stop::GRACE;
 use crate::timing::{self, IDLE, PAD, patience};
@@ -243,41 +240,6 @@ fn loop_of<N: Role>(job: &EndJob) -> FlowLoop {
         FlowLoop::Push
     } else {
         FlowLoop::Pull
-    }
-}
-
-/// Amount for each flow, where this end counts it. netperf, which only receives, takes no more
-/// than a correct peer sends.
-pub(super) fn share(job: &EndJob, setup: &EndSetup) -> impl Fn(u32) -> u64 + use<> {
-    let counts = if job.is_netperf() {
-        job.sends || job.connects || job.receives
-    } else {
-        (job.only_sends() && !job.connects) || job.duplex.is_some()
-    };
-    let units = match job.limit {
-        // The segment size is that of connections without data.
-        _ if job.test == TestId::TcpMss => Some(0),
-        LimitPlan::Units(units) if counts => Some(units),
-        LimitPlan::Units(_)
-        | LimitPlan::Messages(_)
-        | LimitPlan::Time(_)
-        | LimitPlan::UntilStopped => None,
-    };
-    let receives = job.is_netperf() && job.only_receives() && !job.connects;
-    // Of what may be lost, each end counts for itself.
-    let margin = if receives && job.has_peer && job.transport.row().reliable {
-        RECEIVED_MARGIN
-    } else {
-        0
-    };
-    let flows = job.flow_count();
-    // No flow sends a part of a message.
-    let whole = job.sends && !job.counts_transactions() && job.transport.keeps_boundaries();
-    let message = setup.send_size.filter(|_| whole).unwrap_or(1);
-    move |flow| {
-        units.map_or(u64::MAX, |units| {
-            share_of_messages(units, message, flows, flow).saturating_add(margin)
-        })
     }
 }
 

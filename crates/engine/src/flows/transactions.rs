@@ -15,12 +15,11 @@ use netperf_transport::socket;
 use super::connect::{
     AcceptState, Connected, Connecting, ConnectionSlot, DueConnections, dial, dial_at_times, serve,
 };
-use super::flow::FlowState;
-use super::loops::{FlowEndpoint, LoopEvents};
+use super::flow::{FlowEndpoint, FlowState};
+use super::loops::LoopEvents;
 use super::open::How;
 use super::poller::{NAP, Poller, Waits};
 use super::shared::{RunStage, SharedRun};
-use super::to_usize;
 use super::worker::{WorkerReport, WorkerState};
 use super::workers::WorkerSetup;
 use crate::due::pacing::{PaceRule, Pacing};
@@ -28,6 +27,7 @@ use crate::error::{EngineError, Operation};
 use crate::meet::{LocalPorts, entered, port_is_taken, undone};
 use crate::moved::ConnectionFacts;
 use crate::record::{LatencyRecorder, Recorder};
+use crate::sizes::to_usize;
 use crate::stop::{Ended, Lost};
 use crate::workload::connect::Exchange;
 

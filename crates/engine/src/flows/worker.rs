@@ -12,8 +12,7 @@ use netperf_os::tcp;
 use netperf_transport::meeting::{EndMark, OnSocket};
 use netperf_transport::socket::SocketFacts;
 
-use super::flow::FlowState;
-use super::loops::FlowEndpoint;
+use super::flow::{FlowEndpoint, FlowState};
 use super::shared::{RunStage, SharedRun, StageBits};
 use crate::due::queue::DueQueue;
 use crate::error::EngineError;

@@ -13,8 +13,8 @@ use netperf_transport::open::fills_buffer;
 use netperf_transport::{Endpoint, socket};
 
 use super::ends::CloseFlows;
-use super::flow::FlowState;
-use super::loops::{self, EndRules, FlowEndpoint, LoopEvents};
+use super::flow::{FlowEndpoint, FlowState};
+use super::loops::{self, EndRules, LoopEvents};
 use super::poller::{Poller, Waits};
 use super::shared::{RunStage, SharedRun};
 use super::worker::{WorkerRecorder, WorkerReport, WorkerState};
@@ -530,7 +530,7 @@ fn looped<N: Role, E: FlowEndpoint, R: WorkerRecorder>(
     let Rings { send, recv } = rings;
     match work {
         FlowLoop::Transactions { .. } | FlowLoop::Exchange { .. } if E::ONE_WAY => {
-            Err(super::no_flows(Operation::Create))
+            Err(Operation::Create.unsupported())
         }
         FlowLoop::Transactions { in_flight } => {
             let (send, recv): (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);

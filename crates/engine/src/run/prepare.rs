@@ -13,7 +13,7 @@ use netperf_transport::place::{self, Placed};
 use netperf_transport::{built, largest};
 
 use super::sockets::{bind, listening, open, placed, report_drops};
-use super::{SecondSocket, TestEnd};
+use super::test_end::{SecondSocket, TestEnd};
 use crate::end::{self, DirectionUse, FillTime, Rings};
 use crate::error::{EngineError, Operation};
 use crate::meet::Work;

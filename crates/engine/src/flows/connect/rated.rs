@@ -8,8 +8,8 @@ use netperf_os::events::Watch;
 
 use super::{Connected, Connecting, ConnectionSlot, ExchangeProgress, ExchangeStep, asked};
 use crate::due::queue::{AGAIN, DueQueue};
-use crate::flows::flow::FlowState;
-use crate::flows::loops::{FlowEndpoint, LoopEvents};
+use crate::flows::flow::{FlowEndpoint, FlowState};
+use crate::flows::loops::LoopEvents;
 use crate::flows::shared::RunStage;
 use crate::flows::worker::{WorkerRecorder, WorkerState};
 use crate::stop::Ended;

@@ -10,8 +10,8 @@ use netperf_os::events::Watch;
 use netperf_transport::Received;
 
 use super::push::{Pushed, push_some};
-use super::{CallResult, FlowEndpoint, LoopEvents, finish, received};
-use crate::flows::flow::FlowState;
+use super::{CallResult, LoopEvents, finish, received};
+use crate::flows::flow::{FlowEndpoint, FlowState};
 use crate::flows::poller::Poller;
 use crate::flows::shared::RunStage;
 use crate::flows::worker::{WorkerRecorder, WorkerState};

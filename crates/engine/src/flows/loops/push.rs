@@ -5,9 +5,9 @@ use std::io;
 use netperf_os::events::Watch;
 use netperf_transport::Endpoint;
 
-use super::{CallResult, FlowEndpoint, LoopEvents, finish, sent};
+use super::{CallResult, LoopEvents, finish, sent};
 use crate::due::pacing::Pacing;
-use crate::flows::flow::FlowState;
+use crate::flows::flow::{FlowEndpoint, FlowState};
 use crate::flows::worker::{WorkerRecorder, WorkerState};
 use crate::ring::Ring;
 use crate::stop::Ended;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use netperf_os::events::Watch;
 
-use super::{CallResult, FlowEndpoint, LoopEvents, MessageProgress, finish, receive_part, sent};
+use super::{CallResult, LoopEvents, MessageProgress, finish, receive_part, sent};
 use crate::due::queue::{AGAIN, DueQueue};
-use crate::flows::flow::FlowState;
+use crate::flows::flow::{FlowEndpoint, FlowState};
 use crate::flows::shared::RunStage;
 use crate::flows::worker::{WorkerRecorder, WorkerState};
 use crate::ring::Ring;

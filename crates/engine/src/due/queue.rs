@@ -1,6 +1,7 @@
 //! The queue of due requests, and the account of what became of them.
 
 mod in_flight;
+mod numbers;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +14,7 @@ use netperf_model::{Latency, Lateness, Paced, RatePlan};
 use super::arrivals::{ArrivalSchedule, SECOND};
 use super::clock::nanos;
 use crate::live::Live;
-use in_flight::{cycle, nearest};
+use in_flight::{DueRequest, EMPTY, InFlight, NONE, NumberMark};
 
 /// The most requests in flight at the same time. A request that is due beyond that waits for
 /// a response, and its latency includes the wait.
@@ -22,77 +23,9 @@ pub const MOST_IN_FLIGHT: usize = 65_536;
 /// Time after which a full queue without readiness events is tried again, nanoseconds.
 pub(crate) const AGAIN: u64 = 50_000;
 
-/// A request counts as lost when responses to requests with numbers so much higher have come.
-const REACH: u64 = 128;
-
 /// A numbered request may be given up after this time where the space for requests is used up,
 /// nanoseconds.
 const STALE: u64 = 1_000_000_000;
-
-/// Steps in the numbers that have to be seen where they are expected before there is no doubt.
-const CONFIRMED: u32 = 4;
-
-/// No slot.
-const NONE: u32 = u32::MAX;
-
-/// A request in flight, its times in nanoseconds since the beginning.
-#[derive(Clone, Copy, Debug)]
-struct DueRequest {
-    due: u64,
-    sent: u64,
-    number: u64,
-    /// The next request of the same flow, or the next free slot.
-    next: u32,
-}
-
-/// The requests of one flow in flight, in the order in which they were sent.
-#[derive(Clone, Copy, Debug)]
-struct InFlight {
-    oldest: u32,
-    latest: u32,
-    /// Number of the next request.
-    next: u64,
-    /// One more than the highest number of a request with a response.
-    expected: u64,
-    /// A number with the lowest bytes of the last response.
-    heard: u64,
-    /// Time from the last answered request to its response.
-    service: u64,
-    /// When the last response came.
-    response_at: u64,
-    mark: NumberMark,
-    /// Responses until the step is made again, if it is not seen before.
-    seen_within: u64,
-    /// Steps that were not seen, or not where they were expected, in this doubt.
-    failed: u32,
-    /// Steps that were seen where they were expected, one after the other.
-    confirmed: u32,
-}
-
-/// Step in the numbers of a flow, which tells requests apart that have the same lowest bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NumberMark {
-    /// No response was ambiguous.
-    None,
-    /// A request with this number or a later one makes the step.
-    Wanted(u64),
-    /// The request with this number has made the step.
-    At(u64),
-}
-
-const EMPTY: InFlight = InFlight {
-    oldest: NONE,
-    latest: NONE,
-    next: 0,
-    expected: 0,
-    heard: 0,
-    service: 0,
-    response_at: 0,
-    mark: NumberMark::None,
-    seen_within: 0,
-    failed: 0,
-    confirmed: 0,
-};
 
 /// The due requests of a thread, of one flow or of many: what is due next, what is in flight,
 /// and how long it took. Allocates only when it is made.
@@ -177,30 +110,6 @@ impl DueQueue {
     /// of threads.
     pub(crate) fn shared(rate: &RatePlan, part: (u32, u32), flows: usize) -> Self {
         Self::new(vec![ArrivalSchedule::of_part(rate, part.0, part.1)], flows)
-    }
-
-    /// Matches responses by numbers of so many bytes.
-    pub(crate) fn number(&mut self, bytes: Option<u8>) {
-        self.numbers = bytes.map(usize::from);
-        self.account.lost = bytes.map(|_| 0);
-    }
-
-    /// Writes the number of the next request of a flow.
-    #[inline]
-    pub(crate) fn write_number(&mut self, flow: usize, request: &mut [u8]) {
-        let Some((bytes, own)) = self.numbers.zip(self.flows.get_mut(flow)) else {
-            return;
-        };
-        if matches!(own.mark, NumberMark::Wanted(from) if from <= own.next) {
-            own.next += cycle(bytes) / 2;
-            own.mark = NumberMark::At(own.next);
-            let in_flight = own.next.saturating_sub(own.expected);
-            own.seen_within = (in_flight + 2 * cycle(bytes)) << own.failed.min(16);
-        }
-        let number = own.next.to_le_bytes();
-        if let Some((head, number)) = request.get_mut(..bytes).zip(number.get(..bytes)) {
-            head.copy_from_slice(number);
-        }
     }
 
     /// Lets other threads read the latency.
@@ -428,97 +337,6 @@ impl DueQueue {
     fn record(&mut self, request: &DueRequest, now: u64) {
         self.latency.record_nanos(now.saturating_sub(request.due));
         self.service.record_nanos(now.saturating_sub(request.sent));
-    }
-
-    /// Takes the request with the number whose lowest bytes are in a response.
-    fn take_number(&mut self, flow: usize, lowest: &[u8], now: u64) -> Option<DueRequest> {
-        let own = self.flows.get_mut(flow)?;
-        if let NumberMark::At(step) = own.mark {
-            own.look_for(step, lowest);
-        }
-        let near = nearest(own.expected, lowest);
-        own.heard = near;
-        // More requests in flight may have these bytes.
-        let ambiguous = own.next.wrapping_sub(near) > cycle(lowest.len());
-        let number = if ambiguous && near != own.expected {
-            self.resolve(flow, lowest, now)?
-        } else {
-            near
-        };
-        let own = self.flows.get_mut(flow)?;
-        let (mut before, mut place) = (NONE, own.oldest);
-        let request = loop {
-            let request = *self.slots.get(index(place))?;
-            if request.number > number {
-                if ambiguous && own.mark == NumberMark::None {
-                    own.doubt();
-                }
-                return None;
-            }
-            if request.number == number {
-                break request;
-            }
-            before = std::mem::replace(&mut place, request.next);
-        };
-        own.answered(&request, (ambiguous, cycle(lowest.len())), now);
-        if own.latest == place {
-            own.latest = before;
-        }
-        match self.slots.get_mut(index(before)) {
-            Some(before) => before.next = request.next,
-            None => own.oldest = request.next,
-        }
-        self.release(place);
-        self.give_up_lost(flow);
-        Some(request)
-    }
-
-    /// The number of the answered request, where more than one in flight has the lowest bytes of
-    /// a response that is out of order: that of the one that took about as long as the request
-    /// answered before.
-    #[cold]
-    fn resolve(&mut self, flow: usize, lowest: &[u8], now: u64) -> Option<u64> {
-        let own = self.flows.get_mut(flow)?;
-        let near = nearest(own.expected, lowest);
-        let mut place = own.oldest;
-        let alike = loop {
-            let request = self.slots.get(index(place))?;
-            let is_younger = now.saturating_sub(request.sent) <= own.service;
-            if is_younger || request.next == NONE {
-                break request.number;
-            }
-            place = request.next;
-        };
-        let mut number = nearest(alike, lowest);
-        if number >= own.next {
-            number = number.wrapping_sub(cycle(lowest.len()));
-        }
-        if number != near {
-            own.expected = number;
-            if own.mark == NumberMark::None {
-                own.doubt();
-            }
-        }
-        Some(number)
-    }
-
-    /// Gives up the requests that are lost.
-    #[inline]
-    fn give_up_lost(&mut self, flow: usize) {
-        while self
-            .oldest(flow)
-            .is_some_and(|(number, expected)| number + REACH < expected)
-        {
-            self.take(flow);
-            self.lose();
-        }
-    }
-
-    /// Number of the oldest request of a flow in flight, and the number that is expected next.
-    fn oldest(&self, flow: usize) -> Option<(u64, u64)> {
-        let own = self.flows.get(flow)?;
-        let oldest = self.slots.get(index(own.oldest))?;
-        Some((oldest.number, own.expected))
     }
 
     fn lose(&mut self) {

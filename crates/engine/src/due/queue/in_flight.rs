@@ -1,6 +1,69 @@
-//! Numbers of requests in flight, told by the lowest bytes of their responses.
+//! Requests of a flow in flight, and their numbers, of which responses have the lowest bytes.
 
-use super::{CONFIRMED, DueRequest, InFlight, NumberMark};
+/// Steps in the numbers that have to be seen where they are expected before there is no doubt.
+const CONFIRMED: u32 = 4;
+
+/// No slot.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A request in flight, its times in nanoseconds since the beginning.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DueRequest {
+    pub(super) due: u64,
+    pub(super) sent: u64,
+    pub(super) number: u64,
+    /// The next request of the same flow, or the next free slot.
+    pub(super) next: u32,
+}
+
+/// The requests of one flow in flight, in the order in which they were sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InFlight {
+    pub(super) oldest: u32,
+    pub(super) latest: u32,
+    /// Number of the next request.
+    pub(super) next: u64,
+    /// One more than the highest number of a request with a response.
+    pub(super) expected: u64,
+    /// A number with the lowest bytes of the last response.
+    pub(super) heard: u64,
+    /// Time from the last answered request to its response.
+    pub(super) service: u64,
+    /// When the last response came.
+    pub(super) response_at: u64,
+    pub(super) mark: NumberMark,
+    /// Responses until the step is made again, if it is not seen before.
+    pub(super) seen_within: u64,
+    /// Steps that were not seen, or not where they were expected, in this doubt.
+    pub(super) failed: u32,
+    /// Steps that were seen where they were expected, one after the other.
+    pub(super) confirmed: u32,
+}
+
+/// Step in the numbers of a flow, which tells requests apart that have the same lowest bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NumberMark {
+    /// No response was ambiguous.
+    None,
+    /// A request with this number or a later one makes the step.
+    Wanted(u64),
+    /// The request with this number has made the step.
+    At(u64),
+}
+
+pub(super) const EMPTY: InFlight = InFlight {
+    oldest: NONE,
+    latest: NONE,
+    next: 0,
+    expected: 0,
+    heard: 0,
+    service: 0,
+    response_at: 0,
+    mark: NumberMark::None,
+    seen_within: 0,
+    failed: 0,
+    confirmed: 0,
+};
 
 impl InFlight {
     /// The numbers of requests that responses belong to are in doubt.

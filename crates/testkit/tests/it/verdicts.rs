@@ -20,7 +20,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "a simulated run ends when enough is known",
     ),
     (
-        "netperf/tests/sim/random/mod.rs",
+        "netperf/tests/sim/random.rs",
         "for _ in 0..TOGETHER {",
         "workers, which share the seeds",
     ),

@@ -6,7 +6,7 @@
 
 pub(crate) mod compare;
 #[expect(dead_code, reason = "the report's tests also take figures apart")]
-#[path = "../../../../report/tests/it/golden/scan.rs"]
+#[path = "../../../report/tests/it/golden/scan.rs"]
 mod scan;
 
 use std::sync::Mutex;
@@ -150,7 +150,7 @@ impl Transcript {
 
 /// The transcripts that can run anywhere.
 pub(crate) fn transcripts() -> Vec<Transcript> {
-    include_str!("../../../../report/tests/it/golden/transcripts.jsonl")
+    include_str!("../../../report/tests/it/golden/transcripts.jsonl")
         .lines()
         .filter_map(Transcript::read)
         .collect()

@@ -39,7 +39,7 @@ use elsewhere::ELSEWHERE;
 use exclusions::{EXCLUSIONS, Exclusion};
 use figures::Setting;
 
-const TRANSCRIPTS: &str = include_str!("transcripts.jsonl");
+const TRANSCRIPTS: &str = include_str!("golden/transcripts.jsonl");
 
 /// Every transcript there is.
 const TRANSCRIBED: usize = 685;
@@ -319,7 +319,7 @@ fn every_transcript_is_compared_here_or_known_to_hold_no_report() {
 
 #[test]
 fn what_differs_on_purpose_is_in_the_list_of_differences() {
-    let list = include_str!("../../../../../docs/differences.md");
+    let list = include_str!("../../../../docs/differences.md");
     for (case, parts) in EXCLUSIONS {
         let (name, _) = case.split_once("--").expect("a build");
         let on_purpose = parts.iter().any(|part| *part != Exclusion::Fails);

@@ -4,7 +4,7 @@
 //!
 //! Ports are the replay's. Of a usage text the lines in front of the mark count.
 
-#[path = "../../../../report/tests/it/golden/elsewhere.rs"]
+#[path = "../../../report/tests/it/golden/elsewhere.rs"]
 mod elsewhere;
 
 use std::net::TcpListener;
@@ -86,7 +86,9 @@ fn transcript(line: &str) -> Transcript {
 }
 
 fn transcripts() -> Vec<Transcript> {
-    let all = include_str!("transcripts.jsonl").lines().map(transcript);
+    let all = include_str!("golden_said/transcripts.jsonl")
+        .lines()
+        .map(transcript);
     all.map(on_purpose).collect()
 }
 
@@ -394,7 +396,7 @@ fn where_the_original_breaks_or_knows_no_long_option_we_go_on() {
 
 #[test]
 fn what_is_said_otherwise_is_in_the_list_of_differences() {
-    let list = include_str!("../../../../../docs/differences.md");
+    let list = include_str!("../../../../docs/differences.md");
     let all = transcripts();
     for different in DIFFERENT {
         let mut cases = all.iter().filter(|one| one.is_about(&[different]));

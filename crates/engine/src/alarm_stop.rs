@@ -3,14 +3,11 @@
 use std::cell::Cell;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::Meter;
-use netperf_measure::latency::HistogramView;
 use netperf_model::Tally;
-use netperf_os::SockAddr;
 use netperf_os::alarm::{self, Alarm, Schedule};
 
 use crate::early::StopReceiver;
@@ -148,35 +145,15 @@ impl<'a> AlarmStop<'a> {
         self.gone.get()
     }
 
-    /// The counts of a thread beside the loop.
-    pub(crate) fn counts_beside(&self) -> Arc<[Counts]> {
-        self.live.of_workers(1)
-    }
-
-    /// The loop is about to use this connection.
-    pub(crate) fn connected(&self, data: BorrowedFd<'_>) {
-        self.live.connected(data);
-    }
-
-    /// The loop is about to use this socket, which is not connected to the other end's.
-    pub(crate) fn aimed(&self, data: BorrowedFd<'_>, to: &SockAddr) {
-        self.live.aimed(data, to);
-    }
-
-    /// Sends the stop over this connection, on which the other end alone sends.
-    pub(crate) fn stops_on(&self, data: BorrowedFd<'_>) {
-        self.live.stops_on(data);
+    /// The counts of the run, for others to look at.
+    pub(crate) const fn live(&self) -> &'a Live {
+        self.live
     }
 
     /// Ends the run, too, when netperf says that it has had enough; `None` listens no more,
     /// and lets go of the connection.
     pub(crate) fn listen(&mut self, stop_receiver: Option<StopReceiver>) {
         self.stop_receiver = stop_receiver;
-    }
-
-    /// The loop keeps the times of its operations here.
-    pub(crate) fn keeps(&self, times: HistogramView) {
-        self.live.keeps(times);
     }
 
     /// The loop is over.

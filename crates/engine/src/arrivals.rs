@@ -1,7 +1,7 @@
 //! Counts of what netserver receives, by time. With one flow the loop samples when its alarm has
 //! it look around; with many a thread samples beside the loops.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use netperf_model::{ArrivalSample, Arrivals, EndJob};
@@ -42,50 +42,20 @@ pub(crate) fn interval(job: &EndJob) -> Option<Duration> {
 
 /// Runs `work` with a thread beside it that samples what arrives, if that is wanted.
 pub(crate) fn beside<T>(interval: Option<Duration>, live: &Live, work: impl FnOnce() -> T) -> T {
-    let over = RunOver::default();
+    let (run, ended) = mpsc::channel::<()>();
+    let sample = move |interval: Duration| {
+        live.sample_arrivals();
+        while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+            live.sample_arrivals();
+        }
+    };
     std::thread::scope(|scope| {
-        let _sampling = interval.and_then(|interval| {
-            let over = &over;
-            let sample = move || over.sample(live, interval);
-            sampler::start(scope, "arrivals", sample).ok()
-        });
-        let _ending = EndGuard(&over);
+        let _sampling = interval
+            .and_then(|interval| sampler::start(scope, "arrivals", move || sample(interval)).ok());
+        // Dropped whatever becomes of the run, which ends the sampling.
+        let _run = run;
         work()
     })
-}
-
-/// End of the run, for the sampling thread.
-#[derive(Debug, Default)]
-struct RunOver {
-    over: Mutex<bool>,
-    changed: Condvar,
-}
-
-/// Ends the sampling whatever becomes of the run.
-struct EndGuard<'a>(&'a RunOver);
-
-impl Drop for EndGuard<'_> {
-    fn drop(&mut self) {
-        *self.0.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.0.changed.notify_all();
-    }
-}
-
-impl RunOver {
-    /// Samples the counts until the run is over.
-    fn sample(&self, live: &Live, interval: Duration) {
-        loop {
-            live.sample_arrivals();
-            let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
-            let wait = self
-                .changed
-                .wait_timeout_while(over, interval, |over| !*over);
-            let (over, _) = wait.unwrap_or_else(PoisonError::into_inner);
-            if *over {
-                break;
-            }
-        }
-    }
 }
 
 /// Samples at a distance that grows with their number. Allocates only when it is made.

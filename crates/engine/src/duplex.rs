@@ -256,7 +256,7 @@ where
     let receiving = Receiving {
         between: &between,
         control: stop.control(),
-        counts: stop.counts_beside(),
+        counts: stop.live().of_workers(1),
         patience: inward.patience,
         seen: Tally::default(),
         since: clock::now(),
@@ -349,7 +349,7 @@ fn receive<I: Endpoint>(
         pace: None,
         ..inward.plan.clone()
     };
-    let mut hooks = PlannedHooks::of_end(&plan, inward.setup, false).unwrap_or_default();
+    let mut hooks = PlannedHooks::of_end(&plan, inward.setup, false);
     let mut tally = Tally::default();
     let between = stop.between;
     let run = LoopContext {

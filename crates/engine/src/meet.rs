@@ -87,7 +87,7 @@ pub(crate) fn run<N: Role>(
     let in_flight = usize::try_from(work.job.burst).unwrap_or(0) + 1;
     let mut recorder = work.job.latency.then(|| LatencyRecorder::new(in_flight));
     if let Some(kept) = &recorder {
-        stop.keeps(kept.watched());
+        stop.live().keeps(kept.watched());
     }
     let mut hooks = PlannedHooks::of_end(&work.job.end, &work.setup, work.job.sends);
     let flow = OneFlow::<'_, '_, N> {
@@ -110,13 +110,11 @@ pub(crate) fn run<N: Role>(
         moved.as_ref().map_or(Ended::Abandoned, |moved| moved.ended),
         tally,
     );
-    if let Some(hooks) = hooks {
-        work.paused = hooks.paused();
-        work.paced = hooks.paced(tally);
-        let ended = moved.as_ref().map(|moved| moved.ended);
-        let own = ended.ok().and_then(|ended| hooks.quality(tally, ended));
-        work.quality = of_both(own, work.quality);
-    }
+    work.paused = hooks.paused();
+    work.paced = hooks.paced(tally);
+    let ended = moved.as_ref().map(|moved| moved.ended);
+    let own = ended.ok().and_then(|ended| hooks.quality(tally, ended));
+    work.quality = of_both(own, work.quality);
     work.latency = recorder.map(|kept| kept.latency());
     moved
 }
@@ -170,10 +168,10 @@ fn limit(work: &Work) -> RunLimit {
 
 /// The ring of a direction that is used; preparing made it.
 pub(crate) fn needed(ring: &mut Option<Ring>) -> Result<&mut Ring, EngineError> {
-    ring.as_mut().ok_or_else(|| EngineError {
-        operation: Operation::Buffers,
-        error: io::Error::other("the direction has no buffers"),
-    })
+    let none = || io::Error::other("the direction has no buffers");
+    ring.as_mut()
+        .ok_or_else(none)
+        .map_err(Operation::Buffers.failed())
 }
 
 /// Says which half of an exchange an error belongs to.
@@ -199,7 +197,7 @@ struct OneFlow<'a, 's, N> {
     stop: &'a mut AlarmStop<'s>,
     tally: &'a mut Tally,
     recorder: &'a mut Option<LatencyRecorder>,
-    hooks: &'a mut Option<PlannedHooks>,
+    hooks: &'a mut PlannedHooks,
 }
 
 /// A flow and its socket, to be matched with the transport's types.
@@ -345,7 +343,7 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
         let Some(endpoint) = self.connect(how, data, &to)? else {
             return Ok(Err(Ended::Abandoned));
         };
-        self.stop.connected(endpoint.fd());
+        self.stop.live().connected(endpoint.fd());
         socket::set_on_connection(endpoint.fd(), &self.work.job.end.socket)
             .map_err(Operation::Create.failed())?;
         let seen = ConnectionFacts::of(self.work.job.transport, &endpoint);
@@ -371,10 +369,7 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
                 Ok(Some(endpoint))
             }
             Met::GivenUp if alarm::stopped_by_user() || self.stop.gone().is_some() => Ok(None),
-            Met::GivenUp => Err(EngineError {
-                operation: Operation::Connect,
-                error: io::ErrorKind::TimedOut.into(),
-            }),
+            Met::GivenUp => Err(Operation::Connect.failed()(io::ErrorKind::TimedOut.into())),
         }
     }
 
@@ -417,10 +412,7 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
                 Ok(NextConnection::Ready(endpoint)) => Ok(Ok(endpoint)),
                 Ok(NextConnection::Ended(ended)) => Ok(Err(ended)),
                 Ok(NextConnection::Again) => continue,
-                Err(error) => Err(EngineError {
-                    operation: Operation::Accept,
-                    error,
-                }),
+                Err(error) => Err(Operation::Accept.failed()(error)),
             };
         }
     }
@@ -430,7 +422,7 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
         self.work.rings.fill();
         let job = &self.work.job;
         socket::set_on_connection(data, &job.end.socket).map_err(Operation::Create.failed())?;
-        self.stop.connected(data);
+        self.stop.live().connected(data);
         if job.end.until {
             let receiver = StopReceiver::on(data).map_err(Operation::Accept.failed())?;
             self.stop.listen(Some(receiver));

@@ -111,10 +111,13 @@ pub(crate) fn control_end(control: BorrowedFd<'_>) -> Option<Lost> {
     }
 }
 
-/// Returns whether the other end has closed the connection.
+/// Returns whether the other end has closed or reset the connection.
+pub(crate) fn is_cut(error: &io::Error) -> bool {
+    const CUT: [io::ErrorKind; 2] = [io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
+    CUT.contains(&error.kind())
+}
+
+/// Returns whether the connection is closed, or none any more.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::NotConnected
-    )
+    is_cut(error) || error.kind() == io::ErrorKind::NotConnected
 }

@@ -68,9 +68,11 @@ impl Hooks for NoHooks {
     }
 }
 
-/// The hooks that a plan asks for.
+/// The hooks that a plan asks for, if any.
 #[derive(Debug, Default)]
 pub struct PlannedHooks {
+    /// The plan asks for some.
+    active: bool,
     pacing: Option<Box<Pacing>>,
     touch: TouchPlan,
     paused: Duration,
@@ -78,42 +80,41 @@ pub struct PlannedHooks {
 }
 
 impl PlannedHooks {
-    /// The hooks that a plan asks for; `None` for none.
+    /// The hooks that a plan asks for.
     #[must_use]
-    pub fn of(plan: &EndPlan) -> Option<Self> {
+    pub fn of(plan: &EndPlan) -> Self {
         let (pacing, touch) = (Pacing::of_one(plan), plan.touch);
-        if pacing.is_none() && touch == TouchPlan::default() {
-            return None;
-        }
-        Some(Self {
+        Self {
+            active: pacing.is_some() || touch != TouchPlan::default(),
             pacing: pacing.map(Box::new),
             touch,
             ..Self::default()
-        })
+        }
     }
 
     /// The same with numbers in datagrams, at an end that sends or receives.
     #[must_use]
-    pub fn of_end(plan: &EndPlan, setup: &EndSetup, sends: bool) -> Option<Self> {
+    pub fn of_end(plan: &EndPlan, setup: &EndSetup, sends: bool) -> Self {
         let hooks = Self::of(plan);
-        if !plan.sequence {
-            return hooks;
+        Self {
+            active: hooks.active || plan.sequence,
+            sequence: plan.sequence.then(|| Sequence::of(setup, sends)),
+            ..hooks
         }
-        Some(Self {
-            sequence: Some(Sequence::of(setup, sends)),
-            ..hooks.unwrap_or_default()
-        })
     }
 }
 
 impl Hooks for PlannedHooks {
     #[inline]
     fn takes_time(&self) -> bool {
-        true
+        self.active
     }
 
     #[inline]
     fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended> {
+        if !self.active {
+            return None;
+        }
         touch(self.touch, buffer);
         if let Some(pacing) = &mut self.pacing {
             let start = clock::now();
@@ -165,44 +166,6 @@ impl Hooks for PlannedHooks {
     }
 }
 
-/// Hooks or none, for loops that serve both.
-impl Hooks for Option<PlannedHooks> {
-    #[inline]
-    fn takes_time(&self) -> bool {
-        self.is_some()
-    }
-
-    #[inline]
-    fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended> {
-        self.as_mut()?.before(buffer, stop, tally)
-    }
-
-    #[inline]
-    fn arrived<E: Endpoint>(&mut self, endpoint: &E, buffer: &[u8], bytes: usize) {
-        if let Some(hooks) = self {
-            hooks.arrived(endpoint, buffer, bytes);
-        }
-    }
-
-    fn paused(&self) -> Duration {
-        self.as_ref().map_or(Duration::ZERO, PlannedHooks::paused)
-    }
-
-    fn over(&mut self) {
-        if let Some(hooks) = self {
-            hooks.over();
-        }
-    }
-
-    fn paced(&self, tally: &Tally) -> Option<Paced> {
-        self.as_ref()?.paced(tally)
-    }
-
-    fn quality(&self, tally: &Tally, ended: Ended) -> Option<Quality> {
-        self.as_ref()?.quality(tally, ended)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,7 +180,7 @@ mod tests {
             pace,
             ..EndPlan::default()
         };
-        let mut hooks = PlannedHooks::of(&plan).unwrap();
+        let mut hooks = PlannedHooks::of(&plan);
         let (mut stop, tally) = (Manual::patient(), Tally::default());
         let start = clock::now();
         for _ in 0..10 {
@@ -238,7 +201,7 @@ mod tests {
             touch,
             ..EndPlan::default()
         };
-        let mut hooks = PlannedHooks::of(&plan).unwrap();
+        let mut hooks = PlannedHooks::of(&plan);
         let mut buffer = [7; 4];
         let (mut stop, tally) = (Manual::patient(), Tally::default());
         assert_eq!(hooks.before(&mut buffer, &mut stop, &tally), None);
@@ -247,6 +210,6 @@ mod tests {
 
     #[test]
     fn a_plan_that_asks_for_nothing_has_no_hooks() {
-        assert!(PlannedHooks::of(&EndPlan::default()).is_none());
+        assert!(!PlannedHooks::of(&EndPlan::default()).takes_time());
     }
 }

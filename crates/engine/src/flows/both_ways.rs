@@ -10,8 +10,6 @@ use netperf_transport::meeting::Connects;
 use netperf_transport::open::{OpenError, OpenStep, Opened, PathDirection};
 use netperf_transport::udp::Aimed;
 
-use super::amount::share;
-use super::ends::DatagramEnds;
 use super::meet::{Coordination, FlowSet, OpenFlows, dealt};
 use crate::direction;
 use crate::end;
@@ -51,7 +49,7 @@ impl<N: Role, T, F: FnOnce() -> T> OpenFlows<'_, N, F> {
             sockets,
             coordinate,
         } = self;
-        let FlowSet { job, common, .. } = set;
+        let job = set.job;
         let label = job.end.socket.settings.number(Setting::FlowLabel);
         let flow_info = label.map_or(0, flow_info);
         let one = |(socket, to): (Socket, Option<&SockAddr>)| {
@@ -75,7 +73,7 @@ impl<N: Role, T, F: FnOnce() -> T> OpenFlows<'_, N, F> {
             };
             both.map_err(direction::failed(outward.method()))
         };
-        Ok(common.run::<N, _, _>(&open, &share(job, common.setup), &DatagramEnds, coordinate))
+        set.over_messages(&open, coordinate)
     }
 
     /// Sends to netserver, and receives at sockets that it was told of.

@@ -46,6 +46,14 @@ enum ExchangeStep {
 }
 
 impl<E> ConnectionSlot<E> {
+    /// A connection, and what it does first.
+    const fn begun(connection: E, doing: ExchangeStep) -> Self {
+        Self {
+            connection: Some(connection),
+            doing,
+        }
+    }
+
     /// Without a connection.
     pub(super) const fn empty() -> Self {
         Self {
@@ -173,10 +181,7 @@ fn begin<E: FlowEndpoint, R: WorkerRecorder>(
                 by.poller.add(connection.fd(), token, Watch::Changes)?;
                 flow.sent = 0;
                 flow.got = 0;
-                flow.endpoint = ConnectionSlot {
-                    connection: Some(connection),
-                    doing: ExchangeStep::Connecting,
-                };
+                flow.endpoint = ConnectionSlot::begun(connection, ExchangeStep::Connecting);
                 return Ok(false);
             }
             Connecting::Busy if state.goes_on() => {}
@@ -419,10 +424,7 @@ fn accept_all<E: FlowEndpoint, R: WorkerRecorder>(
         by.poller.add(connection.fd(), token, Watch::Changes)?;
         flow.sent = 0;
         flow.got = 0;
-        flow.endpoint = ConnectionSlot {
-            connection: Some(connection),
-            doing: ExchangeStep::Receiving,
-        };
+        flow.endpoint = ConnectionSlot::begun(connection, ExchangeStep::Receiving);
         go_on((&mut *flows, token), counter, exchange, state);
     }
     Ok(())

@@ -19,12 +19,15 @@ use crate::finish::{self, Drained, bring_to_its_end};
 /// Remains of the flows of a worker.
 #[derive(Debug, Default)]
 pub(super) struct EndedFlows {
+    /// `None` where they are closed.
     pub(super) drained: Option<Drained>,
     /// When data moved last, where a loss ended them.
     pub(super) moved: Option<Moment>,
     /// Longest time for which the other end of one has read nothing, if it is long.
     pub(super) held_back: Option<Duration>,
+    /// End marks to repeat, where one may be lost.
     pub(super) marks: Vec<EndMark>,
+    /// Facts of the first socket; retransmissions are those of all.
     pub(super) facts: SocketFacts,
     /// Counts of the calls underneath the messages, of all flows.
     pub(super) counts: Option<IoCounts>,

@@ -82,16 +82,16 @@ impl FinishedRun<'_> {
         });
         let marks = reports
             .iter_mut()
-            .flat_map(|report| std::mem::take(&mut report.marks));
+            .flat_map(|report| std::mem::take(&mut report.left.marks));
         let end_mark = all_marks(marks.collect());
         let reports = reports.as_slice();
         let elapsed = self.elapsed(reports, coordinated);
         let cpu = meter.usage(elapsed)?;
         let facts = facts(reports);
-        let counts = reports.iter().filter_map(|report| report.counts);
+        let counts = reports.iter().filter_map(|report| report.left.counts);
         let counts = counts.reduce(IoCounts::plus);
         let cleanly = |report: &WorkerReport| {
-            report.ended != Ended::Abandoned && report.drained == Drained::Closed
+            report.ended != Ended::Abandoned && report.drained() == Drained::Closed
         };
         let mut result = end::result(
             &job.end,
@@ -117,12 +117,12 @@ impl FinishedRun<'_> {
             discarded: false,
             held_back: reports
                 .iter()
-                .filter_map(|report| report.held_back.filter(|_| !job.counts_transactions()))
+                .filter_map(|report| report.left.held_back.filter(|_| !job.counts_transactions()))
                 .max(),
             unasked: 0,
             queued: reports
                 .iter()
-                .any(|report| report.drained == Drained::StillMoving),
+                .any(|report| report.drained() == Drained::StillMoving),
             lost: self.lost(reports, coordinated),
             broke: None,
             tcp_info: None,
@@ -136,7 +136,7 @@ impl FinishedRun<'_> {
 
     /// Loss of the peer, if it was lost.
     fn lost(&self, reports: &[WorkerReport], coordinated: &Coordinated) -> Option<Lost> {
-        let drained = |report: &WorkerReport| match report.drained {
+        let drained = |report: &WorkerReport| match report.drained() {
             Drained::Lost(lost) => Some(lost),
             Drained::Closed | Drained::StillMoving | Drained::Discarded => None,
         };
@@ -242,11 +242,11 @@ fn moved(reports: &[WorkerReport]) -> Tally {
 fn facts(reports: &[WorkerReport]) -> socket::SocketFacts {
     let mut known = reports
         .first()
-        .map(|report| report.facts.clone())
+        .map(|report| report.left.facts.clone())
         .unwrap_or_default();
     let all = reports
         .iter()
-        .filter_map(|report| report.facts.retransmissions);
+        .filter_map(|report| report.left.facts.retransmissions);
     known.retransmissions = all.reduce(u32::saturating_add);
     known
 }

@@ -21,7 +21,7 @@ use super::shared::RunStage;
 use super::worker::{WorkerRecorder, WorkerState};
 use crate::due::pacing::Pacing;
 use crate::ring::Ring;
-use crate::stop::Ended;
+use crate::stop::{Ended, is_cut};
 
 /// Events and turns of a loop.
 #[derive(Debug)]
@@ -88,13 +88,10 @@ pub(super) fn received(result: io::Result<Received>) -> io::Result<CallResult> {
 /// Converts the error of a call.
 #[cold]
 fn failed(error: io::Error) -> io::Result<CallResult> {
-    const NOT_NOW: [io::ErrorKind; 2] = [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted];
-    const CUT: [io::ErrorKind; 2] = [io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
-    let kind = error.kind();
     // The first data goes with the connection, which does not stand yet.
-    if NOT_NOW.contains(&kind) || calls::goes_on(&error) {
+    if calls::is_no_progress(&error) || calls::goes_on(&error) {
         Ok(CallResult::Blocked)
-    } else if CUT.contains(&kind) {
+    } else if is_cut(&error) {
         Ok(CallResult::End)
     } else {
         Err(error)

@@ -149,7 +149,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             sockets,
             coordinate,
         } = self;
-        let FlowSet { job, common, .. } = set;
+        let job = set.job;
         let asking = |(socket, to): (Socket, &SockAddr)| {
             how.asking(socket, to.clone())
                 .map_err(Operation::Connect.failed())
@@ -157,21 +157,11 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         if job.tells_addresses() {
             let each = sockets.into_iter().zip(&set.targets.there).map(asking);
             let open = dealt(each.collect::<Result<_, _>>()?, set.threads);
-            return Ok(common.run::<N, A::Asking, _>(
-                &open,
-                &share(job, common.setup),
-                &DatagramEnds,
-                coordinate,
-            ));
+            return set.over_messages::<A::Asking, _>(&open, coordinate);
         }
         if N::NETPERF {
             let open = |index: u32| set.aimed(index)?.into_iter().map(asking).collect();
-            return Ok(common.run::<N, A::Asking, _>(
-                &open,
-                &share(job, common.setup),
-                &DatagramEnds,
-                coordinate,
-            ));
+            return set.over_messages::<A::Asking, _>(&open, coordinate);
         }
         let endpoints = sockets.into_iter().map(|socket| {
             let mut endpoint = how.answering(socket)?;
@@ -180,12 +170,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         });
         let endpoints = endpoints.collect::<io::Result<Vec<_>>>();
         let open = dealt(endpoints.map_err(Operation::Create.failed())?, set.threads);
-        Ok(common.run::<N, A::Answering, _>(
-            &open,
-            &share(job, common.setup),
-            &DatagramEnds,
-            coordinate,
-        ))
+        set.over_messages::<A::Answering, _>(&open, coordinate)
     }
 
     fn absent(self, error: io::Error) -> Self::Out {
@@ -295,6 +280,17 @@ impl<'r, N: Role> FlowSet<'r, N> {
         };
         let waits = WaitMode::Together(self.flows, most);
         EndpointOptions::of(self.job, self.common.setup, waits)
+    }
+
+    /// Moves messages over endpoints without connections.
+    pub(super) fn over_messages<E: Parts + FlowEndpoint, T>(
+        self,
+        open: &(dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync),
+        coordinate: impl FnOnce() -> T,
+    ) -> Coordination<T> {
+        let FlowSet { job, common, .. } = self;
+        let share = share(job, common.setup);
+        Ok(common.run::<N, E, _>(open, &share, &DatagramEnds, coordinate))
     }
 
     /// Moves datagrams to the addresses of endpoints.
@@ -478,10 +474,9 @@ impl<N: Role, I, T, F: FnOnce() -> T> DatagramVisitor<I> for DatagramFlows<'_, '
     const IS_ONE: bool = false;
 
     fn asks<M: MakeDatagrams<I>>(self, make: M) -> Self::Out {
-        let FlowSet { job, common, .. } = self.set;
         let open = |index: u32| Ok(make.many((self.from)(index)?)?);
-        let share = share(job, common.setup);
-        Ok(common.run::<N, M::Endpoint, _>(&open, &share, &DatagramEnds, self.coordinate))
+        self.set
+            .over_messages::<M::Endpoint, _>(&open, self.coordinate)
     }
 }
 

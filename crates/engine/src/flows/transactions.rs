@@ -53,18 +53,6 @@ pub(super) struct TransactionConnects<'a, C> {
 type Desks<'a> = WorkerState<'a, Option<LatencyRecorder>>;
 type KeptMark = <Option<LatencyRecorder> as Recorder>::Mark;
 
-/// The loop of one thread.
-trait TransactionLoop<E> {
-    /// Runs the loop to its end.
-    fn run(
-        self,
-        flows: &mut [FlowState<ConnectionSlot<E>, KeptMark>],
-        by: &mut LoopEvents<'_>,
-        exchange: Exchange<'_>,
-        state: &mut Desks<'_>,
-    ) -> Result<Ended, EngineError>;
-}
-
 /// netperf's part: as many flows as `shares` has, which say how much each may do.
 pub(super) fn asks<C: Connects>(
     common: WorkerSetup<'_>,
@@ -72,6 +60,7 @@ pub(super) fn asks<C: Connects>(
     connects: &TransactionConnects<'_, C>,
     shares: &[u64],
 ) -> Result<WorkerReport, EngineError> {
+    let (job, threads) = (connects.job, common.threads());
     let mut queue = common.openings(index, shares.len());
     let mut opening = queue.as_mut().map(|queue| DueConnections {
         queue,
@@ -79,13 +68,32 @@ pub(super) fn asks<C: Connects>(
         left: shares.iter().copied().fold(0, u64::saturating_add),
         held: false,
     });
-    let asks = NetperfTransactions {
-        connects,
-        index,
-        threads: common.threads(),
-        opening: opening.as_mut(),
+    let to = |place: usize| {
+        let [index, threads] = [index, threads].map(to_usize);
+        &connects.targets[(index + place * threads) % connects.targets.len()]
     };
-    let mut report = part(common, index, shares, asks)?;
+    // A port whose last connection the other end remembers is refused late, too.
+    let again: fn(&io::Error) -> bool = if job.retry_connects {
+        |_| true
+    } else {
+        port_is_taken
+    };
+    let connected = Connected {
+        again,
+        // A connection that is set up has presented it.
+        token: C::OF_SOCKET.and(connects.opened.token.as_ref()),
+        ends_first: !job.has_peer,
+    };
+    let mut report = part(common, index, shares, |flows, by, exchange, state| {
+        let ports = part_of(job.port_range, index, threads);
+        let mut local_ports = LocalPorts::new(job.local_address(), to(0), ports);
+        let once = |place: usize| connects.once(&mut local_ports, to(place));
+        let ended = match &mut opening {
+            Some(opening) => dial_at_times(flows, by, exchange, once, connected, (opening, state)),
+            None => dial(flows, by, exchange, once, connected, state),
+        };
+        ended.map_err(Operation::Connect.failed())
+    })?;
     if let Some(queue) = queue {
         report.keep(queue);
     }
@@ -102,18 +110,16 @@ pub(super) fn answers<C: Connects>(
 ) -> Result<WorkerReport, EngineError> {
     let shared = common.shared;
     let accept = |gate: AcceptFilter<'_>| accepted(how, gate, shared);
-    let counter = AcceptState {
+    let mut counter = AcceptState {
         gate,
         accept,
         whole,
         free: (0..space).rev().collect(),
     };
-    part(
-        common,
-        index,
-        &vec![u64::MAX; space],
-        NetserverTransactions(counter),
-    )
+    let shares = vec![u64::MAX; space];
+    part(common, index, &shares, |flows, by, exchange, state| {
+        serve(flows, by, &mut counter, exchange, state).map_err(Operation::Accept.failed())
+    })
 }
 
 /// Accepts a waiting connection. Where it is more than a socket, its calls block for a moment.
@@ -142,11 +148,17 @@ fn accepted<C: Connects>(
     }
 }
 
+/// Runs a loop over as many flows as `shares` has.
 fn part<E: FlowEndpoint>(
     common: WorkerSetup<'_>,
     index: u32,
     shares: &[u64],
-    does: impl TransactionLoop<E>,
+    looped: impl FnOnce(
+        &mut [FlowState<ConnectionSlot<E>, KeptMark>],
+        &mut LoopEvents<'_>,
+        Exchange<'_>,
+        &mut Desks<'_>,
+    ) -> Result<Ended, EngineError>,
 ) -> Result<WorkerReport, EngineError> {
     let waits = Waits::together(common.end.io.method);
     let counts = common.moved_in(index)?;
@@ -174,61 +186,12 @@ fn part<E: FlowEndpoint>(
         recv: rings.recv.as_mut(),
     };
     let started = clock::now();
-    let mut report = match does.run(&mut flows, &mut by, exchange, &mut state) {
+    let mut report = match looped(&mut flows, &mut by, exchange, &mut state) {
         Ok(ended) => state.report(ended, &mut flows),
         Err(error) => state.broken_off(error, &mut flows),
     };
     report.connected = started;
     Ok(report)
-}
-
-struct NetperfTransactions<'d, 'a, C> {
-    connects: &'d TransactionConnects<'a, C>,
-    index: u32,
-    threads: u32,
-    /// Queue of due connections, in an open loop.
-    opening: Option<&'d mut DueConnections<'a>>,
-}
-
-impl<C> NetperfTransactions<'_, '_, C> {
-    /// Address of the flow at this place of the thread.
-    fn to(&self, place: usize) -> &SockAddr {
-        let targets = self.connects.targets;
-        let [index, threads] = [self.index, self.threads].map(to_usize);
-        &targets[(index + place * threads) % targets.len()]
-    }
-}
-
-impl<C: Connects> TransactionLoop<C::Endpoint> for NetperfTransactions<'_, '_, C> {
-    fn run(
-        mut self,
-        flows: &mut [FlowState<ConnectionSlot<C::Endpoint>, KeptMark>],
-        by: &mut LoopEvents<'_>,
-        exchange: Exchange<'_>,
-        state: &mut Desks<'_>,
-    ) -> Result<Ended, EngineError> {
-        let opening = self.opening.take();
-        let ports = part_of(self.connects.job.port_range, self.index, self.threads);
-        let mut local_ports = LocalPorts::new(self.connects.job.local_address(), self.to(0), ports);
-        let once = |place: usize| self.connects.once(&mut local_ports, self.to(place));
-        // A port whose last connection the other end remembers is refused late, too.
-        let again: fn(&io::Error) -> bool = if self.connects.job.retry_connects {
-            |_| true
-        } else {
-            port_is_taken
-        };
-        let connected = Connected {
-            again,
-            // A connection that is set up has presented it.
-            token: C::OF_SOCKET.and(self.connects.opened.token.as_ref()),
-            ends_first: !self.connects.job.has_peer,
-        };
-        let ended = match opening {
-            Some(opening) => dial_at_times(flows, by, exchange, once, connected, (opening, state)),
-            None => dial(flows, by, exchange, once, connected, state),
-        };
-        ended.map_err(Operation::Connect.failed())
-    }
 }
 
 impl<C: Connects> TransactionConnects<'_, C> {
@@ -311,24 +274,6 @@ fn part_of((from, until): (u16, u16), index: u32, threads: u32) -> (u16, u16) {
     }
     let edge = |index: u32| from + u16::try_from(span * index / threads).unwrap_or(0);
     (edge(index), edge(index + 1))
-}
-
-struct NetserverTransactions<'a, A>(AcceptState<'a, A>);
-
-impl<E, A> TransactionLoop<E> for NetserverTransactions<'_, A>
-where
-    E: FlowEndpoint,
-    A: FnMut(AcceptFilter<'_>) -> io::Result<Option<E>>,
-{
-    fn run(
-        mut self,
-        flows: &mut [FlowState<ConnectionSlot<E>, KeptMark>],
-        by: &mut LoopEvents<'_>,
-        exchange: Exchange<'_>,
-        state: &mut Desks<'_>,
-    ) -> Result<Ended, EngineError> {
-        serve(flows, by, &mut self.0, exchange, state).map_err(Operation::Accept.failed())
-    }
 }
 
 #[cfg(test)]

@@ -5,13 +5,12 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::HistogramView;
 use netperf_model::{
-    ArrivedAmount, FlowCounts, IoCounts, Latency, Paced, Quality, Stamps, Tally, TransportId,
-    Window,
+    ArrivedAmount, FlowCounts, Latency, Paced, Quality, Stamps, Tally, TransportId, Window,
 };
 use netperf_os::tcp;
-use netperf_transport::meeting::{EndMark, OnSocket};
-use netperf_transport::socket::SocketFacts;
+use netperf_transport::meeting::OnSocket;
 
+use super::ends::EndedFlows;
 use super::flow::{FlowEndpoint, FlowState};
 use super::shared::{RunStage, SharedRun, StageBits};
 use crate::due::queue::DueQueue;
@@ -440,12 +439,8 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
             ports: Vec::new(),
             over,
             closed: over,
-            drained: Drained::Closed,
-            held_back: None,
-            marks: Vec::new(),
+            left: EndedFlows::default(),
             cipher: None,
-            facts: SocketFacts::default(),
-            counts: None,
             segment_size: None,
             connected: over,
             broke: None,
@@ -478,6 +473,11 @@ impl WorkerReport {
         if let Some(CutCounts { over, tally, flows }) = self.cut.take() {
             (self.over, self.tally, self.flows) = (over, tally, flows);
         }
+    }
+
+    /// End of its connections.
+    pub(super) fn drained(&self) -> Drained {
+        self.left.drained.unwrap_or(Drained::Closed)
     }
 
     /// Takes the account of due requests.
@@ -514,17 +514,10 @@ pub(super) struct WorkerReport {
     pub(super) cut: Option<CutCounts>,
     /// When its connections were at their end.
     pub(super) closed: Moment,
-    pub(super) drained: Drained,
-    /// Longest time for which the other end of a flow had read nothing, if it is long.
-    pub(super) held_back: Option<Duration>,
-    /// End marks to repeat, where one may be lost.
-    pub(super) marks: Vec<EndMark>,
+    /// Remains of its flows.
+    pub(super) left: EndedFlows,
     /// Encryption of the first flow.
     pub(super) cipher: Option<String>,
-    /// Facts of the first flow's socket; retransmissions are those of all flows.
-    pub(super) facts: SocketFacts,
-    /// Counts of the calls underneath the messages.
-    pub(super) counts: Option<IoCounts>,
     pub(super) segment_size: Option<u32>,
     /// When the last of its connections stood.
     pub(super) connected: Moment,

@@ -1,5 +1,6 @@
 //! The threads of one end, from their start to their reports.
 
+use std::io;
 use std::time::Duration;
 
 use netperf_measure::{clock, cpu};
@@ -22,7 +23,7 @@ use crate::due::pacing::{PaceRule, Pacing, Sharing};
 use crate::due::queue::DueQueue;
 use crate::end::{self, FillTime, Rings};
 use crate::error::{EngineError, Operation};
-use crate::finish::{self, Drained};
+use crate::finish;
 use crate::limit::RECEIVED_MARGIN;
 use crate::live::{Counts, Live};
 use crate::record::{LatencyRecorder, NoRecorder};
@@ -205,12 +206,10 @@ impl<'a> WorkerSetup<'a> {
             let handles: Vec<_> = (0..self.threads()).map(start).collect();
             let coordinated = coordinate();
             let joined = handles.into_iter().map(|handle| {
-                handle?.join().unwrap_or_else(|_| {
-                    Err(EngineError {
-                        operation: Operation::Thread,
-                        error: std::io::Error::other("a thread panicked"),
-                    })
-                })
+                let panicked = || io::Error::other("a thread panicked");
+                handle?
+                    .join()
+                    .unwrap_or_else(|_| Err(Operation::Thread.failed()(panicked())))
             });
             (joined.collect(), coordinated)
         })
@@ -289,10 +288,8 @@ impl<'a> WorkerSetup<'a> {
         let counts = usize::try_from(index)
             .ok()
             .and_then(|index| self.counts.get(index));
-        counts.ok_or_else(|| EngineError {
-            operation: Operation::Thread,
-            error: std::io::Error::other("a thread has no counters"),
-        })
+        let none = || io::Error::other("a thread has no counters");
+        counts.ok_or_else(none).map_err(Operation::Thread.failed())
     }
 
     /// How flows that go both ways end; `first_share` is the amount of the first, which has the
@@ -496,12 +493,9 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         if let Some(queue) = queue {
             report.keep(queue);
         }
-        report.drained = reset.or(left.drained).unwrap_or(Drained::Closed);
-        report.held_back = left.held_back;
-        report.marks = left.marks;
-        report.facts = left.facts;
-        report.counts = left.counts;
         report.closed = left.moved.unwrap_or_else(clock::now);
+        report.left = left;
+        report.left.drained = reset.or(report.left.drained);
         report.segment_size = segment_size;
         report.cipher = cipher;
         report.connected = connected;
@@ -573,7 +567,7 @@ pub(super) fn all(
         };
         if let Some(error) = error {
             // A thread that stopped because of another reports this error.
-            let caused = error.error.kind() == std::io::ErrorKind::ConnectionAborted;
+            let caused = error.error.kind() == io::ErrorKind::ConnectionAborted;
             if cause.is_none() || !caused {
                 cause = Some(error);
             }

@@ -47,7 +47,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
             },
         };
         if let Some(inward) = &inward {
-            self.stop.stops_on(inward.as_fd());
+            self.stop.live().stops_on(inward.as_fd());
         }
         let outward = endpoint.into_socket();
         let receives = inward.as_ref().unwrap_or(&outward);
@@ -95,7 +95,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         let netperf = self.is_netperf();
         let inward = match self.work.second.take() {
             Some((socket, back)) => {
-                self.stop.aimed(socket.as_fd(), &back);
+                self.stop.live().aimed(socket.as_fd(), &back);
                 Some(socket)
             }
             None => None,

@@ -11,7 +11,7 @@ use netperf_model::Tally;
 use netperf_transport::Endpoint;
 
 use crate::alarm_stop::AlarmStop;
-use crate::due::hooks::{NoHooks, PlannedHooks};
+use crate::due::hooks::{Hooks, NoHooks, PlannedHooks};
 use crate::limit::RunLimit;
 use crate::record::{LatencyRecorder, NoRecorder};
 use crate::ring::Ring;
@@ -20,7 +20,7 @@ use crate::workload::{LoopContext, rr, stream};
 
 /// Parts of a loop that do not depend on the endpoint.
 pub(super) type FlowContext<'r, 's> =
-    LoopContext<'r, AlarmStop<'s>, Option<LatencyRecorder>, Option<PlannedHooks>>;
+    LoopContext<'r, AlarmStop<'s>, Option<LatencyRecorder>, PlannedHooks>;
 
 /// A run with something around its calls, or nothing.
 fn with<'r, S, R, P>(
@@ -43,11 +43,11 @@ macro_rules! made_for {
         let moving = ($run.limit, $run.stop, $run.tally);
         let (off, nothing) = (&mut NoRecorder, &mut NoHooks);
         match ($run.recorder, $run.hooks) {
-            (None, None) if E::OWN_LOOPS => {
+            (None, hooks) if E::OWN_LOOPS && !hooks.takes_time() => {
                 let $run = with(moving, off, nothing);
                 $looped
             }
-            (Some(recorder), None) if E::OWN_LOOPS => {
+            (Some(recorder), hooks) if E::OWN_LOOPS && !hooks.takes_time() => {
                 let $run = with(moving, recorder, nothing);
                 $looped
             }

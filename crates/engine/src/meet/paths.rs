@@ -51,7 +51,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         let asks = N::NETPERF || job.only_sends();
         if N::NETPERF {
             let to = self.target()?;
-            self.stop.aimed(data.as_fd(), &to);
+            self.stop.live().aimed(data.as_fd(), &to);
         } else if asks && job.end.until {
             let receiver = StopReceiver::at(data.as_fd(), job.peer.as_ref());
             let receiver = receiver.map_err(Operation::Create.failed())?;

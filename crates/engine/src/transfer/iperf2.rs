@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::Tally;
+use netperf_os::io::is_no_progress;
 
 pub use super::counts::TransferCounts;
 pub use super::reads::{READ_CLASSES, ReadSizes};
@@ -21,7 +22,7 @@ pub use credit::Credit;
 pub use datagrams::{Arrived, DatagramOrder, receive_datagrams, send_datagrams};
 pub use stream::{StreamOrder, receive_stream, receive_stream_to, send_stream, send_stream_by};
 
-use crate::stop::{Ended, Phase, Stop};
+use crate::stop::{Ended, Phase, Stop, is_cut};
 
 /// Longest wait of a system call.
 pub const PATIENCE: Duration = Duration::from_millis(100);
@@ -75,12 +76,40 @@ pub struct Transfer {
     pub end: TransferEnd,
 }
 
-/// True if the peer ended the connection.
-fn is_closed(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
-    )
+impl Transfer {
+    /// A transfer that begins, of which so many bytes were moved before.
+    const fn begun(bytes: u64) -> Self {
+        Self {
+            bytes,
+            calls: 0,
+            elapsed: Duration::ZERO,
+            end: TransferEnd::Complete,
+        }
+    }
+
+    /// Counts a call that moved so many bytes.
+    #[inline]
+    fn count(&mut self, bytes: u64, counts: &TransferCounts) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.calls += 1;
+        counts.add(bytes);
+    }
+}
+
+/// The end of a transfer by the error of a call, the last progress being so old; `None` while it
+/// may still be given up after `longest`.
+fn ended_by(
+    error: io::Error,
+    quiet: Duration,
+    longest: Duration,
+) -> io::Result<Option<TransferEnd>> {
+    if is_no_progress(&error) {
+        Ok((quiet >= longest).then_some(TransferEnd::Stalled))
+    } else if is_cut(&error) {
+        Ok(Some(TransferEnd::Closed))
+    } else {
+        Err(error)
+    }
 }
 
 /// Microseconds since 1970.

@@ -51,7 +51,7 @@ fn hooks(sends: bool) -> PlannedHooks {
         send_size: Some(SIZE),
         ..EndSetup::default()
     };
-    PlannedHooks::of_end(&plan, &setup, sends).unwrap()
+    PlannedHooks::of_end(&plan, &setup, sends)
 }
 
 fn ring(size: usize) -> Ring {

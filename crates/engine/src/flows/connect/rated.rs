@@ -103,10 +103,7 @@ impl DueConnections<'_> {
             by.poller.add(connection.fd(), token, Watch::Changes)?;
             flow.sent = 0;
             flow.got = 0;
-            flow.endpoint = ConnectionSlot {
-                connection: Some(connection),
-                doing: ExchangeStep::Connecting,
-            };
+            flow.endpoint = ConnectionSlot::begun(connection, ExchangeStep::Connecting);
             if !std::mem::replace(&mut flow.blocked, true) {
                 state.starts();
             }

@@ -51,12 +51,7 @@ pub fn send_datagrams(
 ) -> io::Result<(Transfer, i64)> {
     // In this order no datagram has a time that is yet to come.
     let (epoch, start) = (epoch_micros(), clock::now());
-    let mut run = Transfer {
-        bytes: 0,
-        calls: 0,
-        elapsed: Duration::ZERO,
-        end: TransferEnd::Complete,
-    };
+    let mut run = Transfer::begun(0);
     #[expect(clippy::cast_precision_loss, reason = "a rate needs no 53 bits")]
     let per_second = order.per_giga_second.max(1) as f64 / 1e9;
     let mut pace = TransferPace::begun(per_second, start);
@@ -122,9 +117,7 @@ pub fn send_datagrams(
             Err(error) => return Err(error),
         }
         number += 1;
-        run.bytes = run.bytes.saturating_add(sent);
-        run.calls += 1;
-        counts.add(sent);
+        run.count(sent, counts);
         last = now;
     }
     run.elapsed = clock::now().since(start);

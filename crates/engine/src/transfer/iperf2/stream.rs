@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_os::io::{is_no_progress, recv, send};
+use netperf_os::io::{recv, send};
 
 use super::super::pace::{TransferPace, wait_until};
-use super::{OwnerStop, PATIENCE, STALLED, Transfer, TransferCounts, TransferEnd, is_closed};
+use super::{OwnerStop, PATIENCE, STALLED, Transfer, TransferCounts, TransferEnd, ended_by};
 
 /// What is sent over a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,12 +53,7 @@ pub fn send_stream_by(
     mut transmit: impl FnMut(Range<usize>) -> io::Result<usize>,
 ) -> io::Result<Transfer> {
     let start = clock::now();
-    let mut run = Transfer {
-        bytes: order.before,
-        calls: 0,
-        elapsed: Duration::ZERO,
-        end: TransferEnd::Complete,
-    };
+    let mut run = Transfer::begun(order.before);
     counts.bytes.store(order.before, Ordering::Relaxed);
     #[expect(clippy::cast_precision_loss, reason = "2^53 bit/s are fast enough")]
     let paced = |rate: u64| TransferPace::begun(rate.max(1) as f64, start);
@@ -95,29 +90,21 @@ pub fn send_stream_by(
         }
         match transmit(within..within + most) {
             Ok(count) => {
-                let sent = u64::try_from(count).unwrap_or_default();
-                run.bytes += sent;
-                run.calls += 1;
-                counts.add(sent);
+                run.count(count as u64, counts);
                 within = (within + count) % length.max(1);
                 progress = now;
             }
-            Err(error) if is_no_progress(&error) => {
-                let over = order.time.map_or(STALLED, |time| {
+            Err(error) => {
+                let longest = order.time.map_or(STALLED, |time| {
                     (start.plus(time).since(progress))
                         .min(STALLED)
                         .max(STALLED / 4)
                 });
-                if now.since(progress) >= over {
-                    run.end = TransferEnd::Stalled;
+                if let Some(end) = ended_by(error, now.since(progress), longest)? {
+                    run.end = end;
                     break;
                 }
             }
-            Err(error) if is_closed(&error) => {
-                run.end = TransferEnd::Closed;
-                break;
-            }
-            Err(error) => return Err(error),
         }
     }
     run.elapsed = clock::now().since(start);
@@ -152,12 +139,7 @@ pub fn receive_stream_to(
     mut take: impl FnMut(&[u8]),
 ) -> io::Result<Transfer> {
     let start = clock::now();
-    let mut run = Transfer {
-        bytes: before,
-        calls: 0,
-        elapsed: Duration::ZERO,
-        end: TransferEnd::Complete,
-    };
+    let mut run = Transfer::begun(before);
     counts.bytes.store(before, Ordering::Relaxed);
     let mut last = start;
     loop {
@@ -177,23 +159,15 @@ pub fn receive_stream_to(
                     reads.count(count);
                 }
                 take(buf.get(..count).unwrap_or_default());
-                let count = u64::try_from(count).unwrap_or_default();
-                run.bytes += count;
-                run.calls += 1;
-                counts.add(count);
+                run.count(count as u64, counts);
                 last = now;
             }
-            Err(error) if is_no_progress(&error) => {
-                if now.since(last) >= STALLED {
-                    run.end = TransferEnd::Stalled;
+            Err(error) => {
+                if let Some(end) = ended_by(error, now.since(last), STALLED)? {
+                    run.end = end;
                     break;
                 }
             }
-            Err(error) if is_closed(&error) => {
-                run.end = TransferEnd::Closed;
-                break;
-            }
-            Err(error) => return Err(error),
         }
     }
     run.elapsed = last.since(start);

@@ -6,6 +6,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::counters::Counts;
 use netperf_measure::cpu::Meter;
 use netperf_model::Tally;
 use netperf_os::alarm::{self, Alarm, Schedule};
@@ -13,7 +14,7 @@ use netperf_os::alarm::{self, Alarm, Schedule};
 use crate::early::StopReceiver;
 use crate::feedback::FeedbackWatch;
 use crate::finish::{self, DRAIN, FAST_SILENCE};
-use crate::live::{Counts, Live};
+use crate::live::Live;
 use crate::quiet::ActivityWatch;
 use crate::stop::{Ended, Lost, Phase, Stop, control_end, control_has_ended};
 use crate::timing;

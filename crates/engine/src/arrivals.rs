@@ -4,10 +4,10 @@
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use netperf_measure::sampler;
 use netperf_model::{ArrivalSample, Arrivals, EndJob};
 
 use crate::live::Live;
-use crate::sampler;
 
 /// The most samples that are kept: 32 KiB.
 const MOST_SAMPLES: usize = 2048;

@@ -11,6 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::counters::Counts;
+use netperf_measure::recorder::{NoRecorder, Recorder};
 use netperf_model::{EndPlan, EndSetup, IoCounts, Quality, Tally};
 use netperf_os::{alarm, tcp};
 use netperf_transport::Endpoint;
@@ -19,8 +21,6 @@ use crate::alarm_stop::AlarmStop;
 use crate::due::hooks::{Hooks, PlannedHooks};
 use crate::finish::{LossWatch, drain_within};
 use crate::limit::RunLimit;
-use crate::live::Counts;
-use crate::record::{NoRecorder, Recorder};
 use crate::ring::Ring;
 use crate::stop::{Ended, Lost, Phase, Stop, control_end, is_gone};
 use crate::workload::{LoopContext, stream};

@@ -1,12 +1,14 @@
 //! Counts of a run in progress, for displays.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::counters::{Counts, total};
 use netperf_measure::latency::HistogramView;
+use netperf_measure::series::Watched;
 use netperf_model::latency::Bucket;
 use netperf_model::{ArrivalSample, Arrivals, RunPart, SeriesPlan, Tally};
 use netperf_os::SockAddr;
@@ -15,40 +17,6 @@ use netperf_os::tcp::{self, TcpDetail, TcpInfo};
 
 use crate::arrivals::ArrivalSamples;
 use crate::early::StopSender;
-use crate::series::Watched;
-
-/// Counts that a loop publishes with relaxed stores, on a separate cache line.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub(crate) struct Counts {
-    sent: AtomicU64,
-    received: AtomicU64,
-    transactions: AtomicU64,
-}
-
-impl Counts {
-    /// Publishes the counts of the loop.
-    #[inline]
-    pub(crate) fn publish(&self, tally: &Tally) {
-        self.sent.store(tally.bytes_sent, Ordering::Relaxed);
-        self.received.store(tally.bytes_received, Ordering::Relaxed);
-        self.transactions
-            .store(tally.transactions, Ordering::Relaxed);
-    }
-
-    fn add_to(&self, tally: &mut Tally) {
-        tally.bytes_sent += self.sent.load(Ordering::Relaxed);
-        tally.bytes_received += self.received.load(Ordering::Relaxed);
-        tally.transactions += self.transactions.load(Ordering::Relaxed);
-    }
-}
-
-/// Sum of the counts of several loops.
-pub(crate) fn total(counts: &[Counts]) -> Tally {
-    let mut tally = Tally::default();
-    counts.iter().for_each(|counts| counts.add_to(&mut tally));
-    tally
-}
 
 /// Counts that the code of another program's protocol keeps.
 type CountSource = Box<dyn Fn() -> Tally + Send + Sync>;

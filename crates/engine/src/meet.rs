@@ -20,6 +20,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
+use netperf_measure::recorder::LatencyRecorder;
 use netperf_model::{
     EndJob, EndSetup, IoCounts, Latency, Limit as LimitPlan, Paced, Quality, Stamps, Tally,
 };
@@ -41,7 +42,6 @@ use crate::error::{EngineError, Operation};
 use crate::limit::RunLimit;
 use crate::moved::{ConnectionFacts, Moved};
 use crate::path::{self, DataPath, PathClass};
-use crate::record::LatencyRecorder;
 use crate::ring::Ring;
 use crate::role::Role;
 use crate::stop::{Ended, Stop, control_end, is_gone};

@@ -9,6 +9,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
+use netperf_measure::series::{self, Watched};
 use netperf_model::{Address, CpuUsage, EndJob, EndResult, Tally, TransportId};
 use netperf_os::alarm::{self, Alarm, Outside};
 use netperf_os::{SockAddr, Socket};
@@ -28,7 +29,6 @@ use crate::meet::{self, Work};
 use crate::moved::Moved;
 use crate::report::EndReport;
 use crate::role::{Client, Role, Server};
-use crate::series::{self, Watched};
 use crate::stop::{Ended, control_has_ended};
 use crate::timing;
 use sockets::announce;
@@ -79,7 +79,8 @@ impl<N: Role> TestEnd<N> {
             } else {
                 Ok(Moved::nothing(Ended::Abandoned))
             }
-        })?;
+        })
+        .map_err(Operation::Thread.failed())?;
         if netperf {
             live.end();
         }

@@ -5,12 +5,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+pub(crate) use netperf_measure::recorder::GRACE;
 use netperf_model::Tally;
 pub use netperf_os::alarm::Phase;
 use netperf_os::wait::{Interest, is_hung_up, ready};
-
-/// Grace period for operations in flight at netperf.
-pub(crate) const GRACE: Duration = Duration::from_millis(500);
 
 /// End of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

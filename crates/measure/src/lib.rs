@@ -1,7 +1,9 @@
-//! Measuring: the clock, CPU utilisation, the host, and how sure a mean is.
+//! Measuring: the clock, times of operations, counters, CPU utilisation, TCP_INFO, the host, and how
+//! sure a mean is.
 
 pub mod clock;
 pub mod confidence;
+pub mod counters;
 pub mod cpu;
 pub mod cpus;
 pub mod device_drops;
@@ -9,4 +11,8 @@ pub mod device_stamps;
 pub mod fine;
 pub mod host;
 pub mod latency;
+pub mod reads;
+pub mod recorder;
+pub mod sampler;
+pub mod series;
 pub mod tcp;

@@ -4,6 +4,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use netperf_measure::recorder::Recorder;
 use netperf_model::Token;
 use netperf_os::events::Watch;
 use netperf_transport::meeting::AcceptFilter;
@@ -14,7 +15,6 @@ use super::loops::{CallResult, LoopEvents, received, sent, unanswered};
 use super::shared::RunStage;
 use super::worker::{Acknowledged, WorkerRecorder, WorkerState};
 use crate::due::pacing::Pacing;
-use crate::record::Recorder;
 use crate::stop::Ended;
 use crate::workload::connect::{Exchange, UNASKED};
 

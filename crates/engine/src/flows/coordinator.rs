@@ -5,13 +5,14 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::counters::{Counts, total};
 use netperf_os::{alarm, sockopt};
 
 use super::shared::{GateEvent, RunStage, SharedRun};
 use crate::early::StopReceiverSlot;
 use crate::feedback::FeedbackWatch;
 use crate::finish::{self, drain_within};
-use crate::live::{Counts, Live, total};
+use crate::live::Live;
 use crate::quiet::ActivityWatch;
 use crate::stop::{Lost, control_end};
 

@@ -7,6 +7,8 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
+use netperf_measure::counters::Counts;
+use netperf_measure::series::{self, Watched};
 use netperf_model::{Duplex, EndFlows, EndJob, Limit as LimitPlan, Tally};
 use netperf_os::{Socket, alarm};
 use netperf_transport::registry::{self, Asked};
@@ -22,12 +24,11 @@ use crate::early::StopReceiverSlot;
 use crate::error::{EngineError, Operation};
 use crate::feedback::FeedbackWatch;
 use crate::finish::{AT_MOST, DRAIN};
-use crate::live::{Counts, Live};
+use crate::live::Live;
 use crate::meet::Work;
 use crate::report::EndReport;
 use crate::role::Role;
 use crate::run::{SecondSocket, Targets, TestEnd};
-use crate::series::{self, Watched};
 use crate::sizes::to_usize;
 use crate::stop::Ended;
 use crate::stop::GRACE;
@@ -100,7 +101,7 @@ pub(crate) fn run<N: Role>(
         },
     };
     let run = || registry::visit(job.transport, asked(job), open_flows);
-    let (reports, ending) = series::beside(watched, run)??;
+    let (reports, ending) = series::beside(watched, run).map_err(Operation::Thread.failed())??;
     let (mut reports, broke) = usable(job, reports, &ending).inspect_err(|_| live.end())?;
     let discarded = cut(&mut reports);
     reports

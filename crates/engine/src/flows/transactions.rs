@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use netperf_measure::clock;
+use netperf_measure::recorder::{LatencyRecorder, Recorder};
 use netperf_model::EndJob;
 use netperf_os::events::Watch;
 use netperf_os::{SockAddr, Socket, io as calls, without};
@@ -26,7 +27,6 @@ use crate::due::pacing::{PaceRule, Pacing};
 use crate::error::{EngineError, Operation};
 use crate::meet::{LocalPorts, entered, port_is_taken, undone};
 use crate::moved::ConnectionFacts;
-use crate::record::{LatencyRecorder, Recorder};
 use crate::sizes::to_usize;
 use crate::stop::{Ended, Lost};
 use crate::workload::connect::Exchange;

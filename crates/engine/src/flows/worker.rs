@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::counters::Counts;
 use netperf_measure::latency::HistogramView;
+use netperf_measure::recorder::{LatencyRecorder, NoRecorder, Recorder};
 use netperf_model::{
     ArrivedAmount, FlowCounts, Latency, Paced, Quality, Stamps, Tally, TransportId, Window,
 };
@@ -17,8 +19,7 @@ use crate::due::queue::DueQueue;
 use crate::error::EngineError;
 use crate::feedback::PAUSE_LOOK;
 use crate::finish::{Drained, drain_within};
-use crate::live::{Counts, Live};
-use crate::record::{LatencyRecorder, NoRecorder, Recorder};
+use crate::live::Live;
 use crate::sequence::Numbers;
 use crate::stop::Ended;
 

@@ -3,6 +3,9 @@
 use std::io;
 use std::time::Duration;
 
+use netperf_measure::counters::Counts;
+use netperf_measure::recorder::{LatencyRecorder, NoRecorder};
+use netperf_measure::series::{self, Watched};
 use netperf_measure::{clock, cpu};
 use netperf_model::many::flows_have_threads;
 use netperf_model::{
@@ -25,12 +28,10 @@ use crate::end::{self, FillTime, Rings};
 use crate::error::{EngineError, Operation};
 use crate::finish;
 use crate::limit::RECEIVED_MARGIN;
-use crate::live::{Counts, Live};
-use crate::record::{LatencyRecorder, NoRecorder};
+use crate::live::Live;
 use crate::ring::Ring;
 use crate::role::Role;
 use crate::sequence::{NumberTrack, Numbers};
-use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
 
 /// Loop of the threads of an end.

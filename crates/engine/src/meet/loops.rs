@@ -7,13 +7,13 @@
 
 use std::io;
 
+use netperf_measure::recorder::{LatencyRecorder, NoRecorder};
 use netperf_model::Tally;
 use netperf_transport::Endpoint;
 
 use crate::alarm_stop::AlarmStop;
 use crate::due::hooks::{Hooks, NoHooks, PlannedHooks};
 use crate::limit::RunLimit;
-use crate::record::{LatencyRecorder, NoRecorder};
 use crate::ring::Ring;
 use crate::stop::Ended;
 use crate::workload::{LoopContext, rr, stream};

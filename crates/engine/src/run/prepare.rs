@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::time::Duration;
 
+use netperf_measure::recorder;
 use netperf_model::{
     Address, Duplex, EndFlows, EndJob, EndNeeds, EndSetup, PacePlan, TestId, Workers,
 };
@@ -18,7 +19,7 @@ use crate::end::{self, DirectionUse, FillTime, Rings};
 use crate::error::{EngineError, Operation};
 use crate::meet::Work;
 use crate::role::Role;
-use crate::{flows, path, record, sendfile};
+use crate::{flows, path, sendfile};
 
 impl<N: Role> TestEnd<N> {
     /// Opens the data socket, derives sizes and makes the buffers. netserver listens.
@@ -52,7 +53,7 @@ impl<N: Role> TestEnd<N> {
         }
         check_built(&job)?;
         end::prepare_cpu(&job.end)?;
-        record::prepare(job.latency);
+        recorder::prepare(job.latency);
         place::check(job.transport, &job.end.place).map_err(Operation::Create.failed())?;
         let mut opened = open(&job)?;
         let placed = if netperf {

@@ -16,10 +16,10 @@ use netperf_measure::clock;
 use netperf_model::Tally;
 use netperf_os::io::is_no_progress;
 
-pub use super::counts::TransferCounts;
-pub use super::reads::{READ_CLASSES, ReadSizes};
 pub use credit::Credit;
 pub use datagrams::{Arrived, DatagramOrder, receive_datagrams, send_datagrams};
+pub use netperf_measure::counters::TransferCounts;
+pub use netperf_measure::reads::{READ_CLASSES, ReadSizes};
 pub use stream::{StreamOrder, receive_stream, receive_stream_to, send_stream, send_stream_by};
 
 use crate::stop::{Ended, Phase, Stop, is_cut};

@@ -16,10 +16,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use netperf_measure::clock;
+use netperf_measure::counters::{DatagramTally, TransferCounts};
 use netperf_os::{Socket, process};
 use netperf_transport::open::transfer;
-
-use super::counts::{DatagramTally, TransferCounts};
 
 /// Longest time in a blocked call.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(4);

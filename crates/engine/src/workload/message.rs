@@ -133,8 +133,8 @@ pub(crate) mod testing {
     use super::*;
     use crate::due::hooks::NoHooks;
     use crate::limit::RunLimit;
-    use crate::record::NoRecorder;
     use crate::workload::LoopContext;
+    use netperf_measure::recorder::NoRecorder;
 
     /// A stop that is worked by hand.
     pub(crate) struct Manual {

@@ -8,6 +8,7 @@
 
 use std::io;
 
+use netperf_measure::recorder::Recorder;
 use netperf_model::Tally;
 use netperf_transport::{Endpoint, Received, Sent};
 
@@ -15,7 +16,6 @@ use super::LoopContext;
 use crate::due::clock::Ticker;
 use crate::due::hooks::Hooks;
 use crate::due::queue::{AGAIN, DueQueue};
-use crate::record::Recorder;
 use crate::ring::Ring;
 use crate::stop::{Ended, Phase, Stop};
 

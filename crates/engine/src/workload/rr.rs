@@ -2,13 +2,13 @@
 
 use std::io;
 
+use netperf_measure::recorder::Recorder;
 use netperf_model::Tally;
 use netperf_transport::Endpoint;
 
 use super::LoopContext;
 use super::message::{MessageResult, recv_all, send_all};
 use crate::due::hooks::Hooks;
-use crate::record::Recorder;
 use crate::ring::Ring;
 use crate::stop::{Ended, Phase, Stop};
 

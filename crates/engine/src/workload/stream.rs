@@ -2,11 +2,11 @@
 
 use std::io;
 
+use netperf_measure::recorder::Recorder;
 use netperf_transport::{Endpoint, Received, Sent};
 
 use super::LoopContext;
 use crate::due::hooks::Hooks;
-use crate::record::Recorder;
 use crate::ring::Ring;
 use crate::stop::{Ended, Phase, Stop};
 

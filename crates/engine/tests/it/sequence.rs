@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use netperf_engine::due::hooks::{Hooks, PlannedHooks};
 use netperf_engine::limit::RunLimit;
-use netperf_engine::record::NoRecorder;
 use netperf_engine::ring::{Ring, RingLayout};
 use netperf_engine::stop::{Ended, Phase, Stop};
 use netperf_engine::workload::{LoopContext, stream};
+use netperf_measure::recorder::NoRecorder;
 use netperf_model::{EndPlan, EndSetup, Quality, Tally};
 use netperf_transport::Endpoint;
 use netperf_transport::io::batch::Trains;

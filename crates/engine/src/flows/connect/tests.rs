@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assert_no_alloc::assert_no_alloc;
+use netperf_measure::counters::Counts;
+use netperf_measure::recorder::{LatencyRecorder, Recorder};
 use netperf_os::{Domain, Socket, Type};
 use netperf_transport::tcp::Tcp;
 
@@ -14,8 +16,7 @@ use crate::error::Operation;
 use crate::flows::poller::{Poller, Waits};
 use crate::flows::shared::SharedRun;
 use crate::flows::worker::WorkerReport;
-use crate::live::{Counts, Live};
-use crate::record::{LatencyRecorder, Recorder};
+use crate::live::Live;
 use crate::ring::{Ring, RingLayout};
 use netperf_model::Flow as Direction;
 
@@ -168,7 +169,7 @@ fn both(
         &counts[0],
     );
     // A close is seen a moment before it is counted.
-    while crate::live::total(&counts[1..]).transactions < units {
+    while netperf_measure::counters::total(&counts[1..]).transactions < units {
         std::thread::sleep(Duration::from_millis(1));
     }
     there.enter(RunStage::Finish);

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assert_no_alloc::{AllocDisabler, assert_no_alloc};
+use netperf_measure::counters::Counts;
+use netperf_measure::recorder::{LatencyRecorder, NoRecorder};
 use netperf_model::{Arrival, FlowCounts, PacePlan, RatePlan, RateUnit, Tally};
 use netperf_os::{Domain, Socket, Type};
 use netperf_transport::tcp::Tcp;
@@ -16,8 +18,7 @@ use crate::due::queue::DueQueue;
 use crate::flows::poller::{Poller, Waits};
 use crate::flows::shared::SharedRun;
 use crate::flows::worker::{CountedWindow, WorkerReport};
-use crate::live::{Counts, Live};
-use crate::record::{LatencyRecorder, NoRecorder};
+use crate::live::Live;
 use crate::ring::RingLayout;
 
 #[global_allocator]
@@ -160,7 +161,7 @@ fn end<R: WorkerRecorder>(
 
 /// Waits until a worker has been through a whole round, however busy the machine is.
 fn goes_on(counts: &[Counts]) {
-    let moved = || crate::live::total(counts).bytes_sent;
+    let moved = || netperf_measure::counters::total(counts).bytes_sent;
     for _ in 0..2 {
         let before = moved();
         let looks = (0..10_000).take_while(|_| moved() == before);

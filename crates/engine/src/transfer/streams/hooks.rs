@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use netperf_measure::clock;
+use netperf_measure::counters::TransferCounts;
 use netperf_model::{ArrivalOrder, Jitter, Tally};
 use netperf_transport::Endpoint;
 
-use super::super::counts::TransferCounts;
 use super::super::pace::TransferPace;
 use super::{DatagramFormat, PATIENCE};
 use crate::due::hooks::Hooks;

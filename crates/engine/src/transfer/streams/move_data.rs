@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::AsFd;
 
+use netperf_measure::recorder::NoRecorder;
 use netperf_model::{ArrivalOrder, Jitter, Tally};
 use netperf_os::{wait, without};
 use netperf_transport::open::transfer::{self, TransferEndpoint};
@@ -14,7 +15,6 @@ use super::hooks::StreamHooks;
 use super::stop::StreamStop;
 use super::{DatagramFormat, PATIENCE, Shared, StreamCounts, StreamSocket, StreamsPlan};
 use crate::limit::RunLimit;
-use crate::record::NoRecorder;
 use crate::ring::{Ring, RingLayout};
 use crate::stop::Ended;
 use crate::workload::{LoopContext, stream};

@@ -1,9 +1,9 @@
 //! When a stream ends: its owner says so.
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::counters::TransferCounts;
 use netperf_model::Tally;
 
-use super::super::counts::TransferCounts;
 use super::{DRAIN, Shared};
 use crate::stop::{Ended, Phase, Stop};
 

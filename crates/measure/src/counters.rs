@@ -1,10 +1,45 @@
-//! Counters of transfers, which their threads write and others read.
+//! Counters that loops write and other threads read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use netperf_model::ArrivalOrder;
+use netperf_model::{ArrivalOrder, Tally};
 
-use super::reads::ReadSizes;
+use crate::reads::ReadSizes;
+
+/// Counts that a loop publishes with relaxed stores, on a separate cache line.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Counts {
+    sent: AtomicU64,
+    received: AtomicU64,
+    transactions: AtomicU64,
+}
+
+impl Counts {
+    /// Publishes the counts of the loop.
+    #[inline]
+    pub fn publish(&self, tally: &Tally) {
+        self.sent.store(tally.bytes_sent, Ordering::Relaxed);
+        self.received.store(tally.bytes_received, Ordering::Relaxed);
+        self.transactions
+            .store(tally.transactions, Ordering::Relaxed);
+    }
+
+    /// Adds them to a tally.
+    pub fn add_to(&self, tally: &mut Tally) {
+        tally.bytes_sent += self.sent.load(Ordering::Relaxed);
+        tally.bytes_received += self.received.load(Ordering::Relaxed);
+        tally.transactions += self.transactions.load(Ordering::Relaxed);
+    }
+}
+
+/// Sum of the counts of several loops.
+#[must_use]
+pub fn total(counts: &[Counts]) -> Tally {
+    let mut tally = Tally::default();
+    counts.iter().for_each(|counts| counts.add_to(&mut tally));
+    tally
+}
 
 /// Counters of one direction.
 #[derive(Debug, Default)]
@@ -43,8 +78,9 @@ impl TransferCounts {
         self.add(u64::try_from(length).unwrap_or_default());
     }
 
+    /// Adds a call that moved so many bytes.
     #[inline]
-    pub(super) fn add(&self, bytes: u64) {
+    pub fn add(&self, bytes: u64) {
         // Only one thread writes.
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         self.set(

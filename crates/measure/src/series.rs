@@ -3,15 +3,15 @@
 //! The loops know nothing of it: a connection is handed in before its loop and let go
 //! behind it, as a descriptor of our own that would keep the connection open otherwise.
 
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use netperf_measure::clock::{self, Moment};
+use crate::clock::{self, Moment};
 use netperf_model::{FlowSeries, Series, SeriesPlan, TcpSample};
 use netperf_os::tcp::{self, TcpDetail};
 
-use crate::error::{EngineError, Operation};
 use crate::sampler;
 
 /// The most samples that are kept, of all connections together: under 3 MiB.
@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Connections that are looked at, and what was seen.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub struct Watched {
     plan: SeriesPlan,
     /// Samples are recorded; otherwise connections are only read on request.
     kept: bool,
@@ -71,7 +71,9 @@ impl WatchedFlow {
 }
 
 impl Watched {
-    pub(crate) fn new(plan: SeriesPlan, asking: bool) -> Self {
+    /// Connections of an end of which a plan wants a series; `asking` is whether it is netperf's.
+    #[must_use]
+    pub fn new(plan: SeriesPlan, asking: bool) -> Self {
         Self {
             plan,
             kept: true,
@@ -85,7 +87,7 @@ impl Watched {
     }
 
     /// This many connections that are only looked at, at netperf's end.
-    pub(crate) fn looked_at(flows: u32) -> Self {
+    pub fn looked_at(flows: u32) -> Self {
         let every = Duration::MAX;
         Self {
             kept: false,
@@ -94,7 +96,7 @@ impl Watched {
     }
 
     /// Current state of the open connections, by number.
-    pub(crate) fn now(&self) -> Vec<(u32, TcpDetail)> {
+    pub fn now(&self) -> Vec<(u32, TcpDetail)> {
         let inner = self.inner();
         let detail = |seen: &WatchedFlow| {
             let socket = seen.socket.as_ref()?;
@@ -107,7 +109,7 @@ impl Watched {
 
     /// Bytes acknowledged on all connections, until now or until their loop was over; `None`
     /// unless there are so many, and unless the kernel tells.
-    pub(crate) fn acknowledged(&self, connections: u32) -> Option<u64> {
+    pub fn acknowledged(&self, connections: u32) -> Option<u64> {
         let inner = self.inner();
         let all = u32::try_from(inner.flows.len()) == Ok(connections);
         let each = inner.flows.iter().map(WatchedFlow::acknowledged);
@@ -121,7 +123,7 @@ impl Watched {
     /// Connections of one thread, each with its number where that is known. Of more than
     /// are wanted, those with the smallest port of netperf's are taken, so that both ends
     /// take the same.
-    pub(crate) fn offer<'f>(
+    pub fn offer<'f>(
         &self,
         owner: u32,
         flows: impl Iterator<Item = (Option<u32>, BorrowedFd<'f>)>,
@@ -153,7 +155,7 @@ impl Watched {
     }
 
     /// The number of the next connection of a plain loop.
-    pub(crate) fn next(&self) -> u32 {
+    pub fn next(&self) -> u32 {
         u32::try_from(self.inner().flows.len()).map_or(1, |known| known.saturating_add(1))
     }
 
@@ -162,7 +164,7 @@ impl Watched {
     }
 
     /// All connections stand: time begins.
-    pub(crate) fn begin(&self) {
+    pub fn begin(&self) {
         let mut inner = self.inner();
         if inner.begun.is_none() {
             let most = self.most();
@@ -176,7 +178,7 @@ impl Watched {
 
     /// The loop over the connections of this thread is over: what they are like now is the
     /// last that is seen of them.
-    pub(crate) fn release(&self, owner: u32) {
+    pub fn release(&self, owner: u32) {
         let mut inner = self.inner();
         self.sample(&mut inner, |seen| seen.owner == owner);
         let mine = inner.flows.iter_mut().filter(|seen| seen.owner == owner);
@@ -184,7 +186,7 @@ impl Watched {
     }
 
     /// The run is over.
-    pub(crate) fn finish(&self) {
+    pub fn finish(&self) {
         let mut inner = self.inner();
         if !inner.over {
             self.sample(&mut inner, |_| true);
@@ -225,7 +227,7 @@ impl Watched {
     }
 
     /// The series, where samples are recorded.
-    pub(crate) fn series(&self) -> Option<Series> {
+    pub fn series(&self) -> Option<Series> {
         if !self.kept {
             return None;
         }
@@ -277,7 +279,7 @@ impl Inner {
 }
 
 /// netperf's port of a connection, 0 where there is none.
-pub(crate) fn port(socket: BorrowedFd<'_>, asking: bool) -> u16 {
+pub fn port(socket: BorrowedFd<'_>, asking: bool) -> u16 {
     let socket = netperf_os::SockRef::from(&socket);
     let address = if asking {
         socket.local_addr()
@@ -325,15 +327,11 @@ impl Drop for FinishGuard<'_> {
 ///
 /// # Errors
 /// When the thread cannot be started; `work` is not begun then.
-pub(crate) fn beside<T>(
-    watched: Option<&Watched>,
-    work: impl FnOnce() -> T,
-) -> Result<T, EngineError> {
+pub fn beside<T>(watched: Option<&Watched>, work: impl FnOnce() -> T) -> io::Result<T> {
     let watched = watched.filter(|watched| watched.kept);
     std::thread::scope(|scope| {
         if let Some(watched) = watched {
-            let started = sampler::start(scope, "series", || watched.watch());
-            started.map_err(Operation::Thread.failed())?;
+            sampler::start(scope, "series", || watched.watch())?;
         }
         let _ending = watched.map(FinishGuard);
         Ok(work())

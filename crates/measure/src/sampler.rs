@@ -10,7 +10,7 @@ const STACK: usize = 128 * 1024;
 ///
 /// # Errors
 /// When the kernel refuses another thread.
-pub(crate) fn start<'scope, T: Send + 'scope>(
+pub fn start<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,
     work: impl FnOnce() -> T + Send + 'scope,

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use netperf_measure::fine::{FineClock, Reading};
-use netperf_measure::latency::{HistogramView, Recording};
+use crate::fine::{FineClock, Reading};
+use crate::latency::{HistogramView, Recording};
 use netperf_model::Latency;
 
-use crate::stop::GRACE;
+/// Grace period for operations in flight at netperf. One that is cut off then counts if it took longer.
+pub const GRACE: Duration = Duration::from_millis(500);
 
 /// Does what takes a while before a run whose times are to be kept.
-pub(crate) fn prepare(latency: bool) {
+pub fn prepare(latency: bool) {
     if latency {
         FineClock::prepare();
     }

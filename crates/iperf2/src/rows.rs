@@ -13,7 +13,7 @@ mod units;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use netperf_model::figures::{count, four_columns, prefixed};
+use netperf_model::figures::{count, four_columns, percent, prefixed, two_digits};
 
 pub use self::choice::PrintedTitles;
 pub use self::connections::{ConnectionLine, FirstWindow};
@@ -122,14 +122,14 @@ pub fn loss(jitter: Duration, lost: u64, total: u64) -> String {
     format!(
         "  {:6.3} ms {lost}/{total} ({}%)",
         jitter.as_secs_f64() * 1e3,
-        percent(lost, total)
+        two_digits(percent(lost, total))
     )
 }
 
 /// Loss behind a sum.
 #[must_use]
 pub fn lost_of_sum(lost: u64, total: u64) -> String {
-    format!("   {lost}/{total} ({}%)", percent(lost, total))
+    format!("   {lost}/{total} ({}%)", two_digits(percent(lost, total)))
 }
 
 /// Titles of a sum of both ways, and what stands behind it.
@@ -231,47 +231,13 @@ impl CsvRow<'_> {
         );
         if let Some(quality) = self.quality {
             let (lost, total, late) = (quality.lost, quality.datagrams, quality.late);
-            let percent = if total > 0 {
-                100.0 * count(lost) / count(total)
-            } else {
-                0.0
-            };
+            let percent = percent(lost, total);
             let jitter = count(quality.jitter) / 1000.0;
             row.push_str(&format!(",{jitter:.3},{lost},{total},{percent:.3},{late}"));
         }
         row.push('\n');
         row
     }
-}
-
-/// Percentage with two significant digits, as `%.2g` of printf(3) gives it.
-fn percent(lost: u64, total: u64) -> String {
-    if total == 0 {
-        return "0".to_owned();
-    }
-    let percent = 100.0 * count(lost) / count(total);
-    if percent <= 0.0 {
-        return "0".to_owned();
-    }
-    if percent >= 99.5 {
-        return "1e+02".to_owned();
-    }
-    let digits: usize = if percent >= 9.95 {
-        0
-    } else if percent >= 0.995 {
-        1
-    } else if percent >= 0.0995 {
-        2
-    } else if percent >= 0.00995 {
-        3
-    } else {
-        4
-    };
-    let text = format!("{percent:.digits$}");
-    if digits == 0 {
-        return text;
-    }
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A number of a stream: `[  1]`; `[ *1]` for data of the server on a connection of the client.

@@ -4,11 +4,13 @@ mod node;
 
 use std::time::Duration;
 
+use netperf_model::figures::percent;
+
 use crate::messages::{Parameters, Protocol, Results, ServerOutput, StreamDirection};
 
 use self::node::{JsonNode, plain};
 use super::figures::{Extremes, SocketBuffers, StreamFigures, StreamInterval, Totals};
-use super::text::{TextView, bits, of_peer, percent, sum};
+use super::text::{TextView, bits, of_peer, sum};
 use crate::defaults::VERSION;
 
 pub use self::node::http_date;

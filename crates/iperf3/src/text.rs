@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use netperf_model::figures::{count, four_columns, prefixed};
+use netperf_model::figures::{count, four_columns, percent, prefixed, two_digits};
 
 use crate::messages::{Parameters, Protocol, Results, StreamDirection, StreamResults};
 
@@ -55,40 +55,6 @@ pub fn bits(bytes: u64, seconds: f64) -> f64 {
         count(bytes) * 8.0 / seconds
     } else {
         0.0
-    }
-}
-
-/// Percentage of lost datagrams.
-pub fn percent(lost: u64, packets: u64) -> f64 {
-    if packets == 0 {
-        0.0
-    } else {
-        count(lost) * 100.0 / count(packets)
-    }
-}
-
-/// A number with two significant digits, as `%.2g` of printf(3) prints it.
-fn two_digits(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let scientific = format!("{value:.1e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let trimmed = |text: &str| {
-        if text.contains('.') {
-            let text = text.trim_end_matches('0');
-            text.trim_end_matches('.').to_owned()
-        } else {
-            text.to_owned()
-        }
-    };
-    if (-4..2).contains(&exponent) {
-        let decimals = usize::try_from(1 - exponent).unwrap_or(0);
-        trimmed(&format!("{value:.decimals$}"))
-    } else {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        format!("{}e{sign}{:02}", trimmed(digits), exponent.abs())
     }
 }
 
@@ -404,21 +370,6 @@ mod tests {
             (f64::NAN, None, "0.00 bits"),
         ] {
             assert_eq!(rate(bits, letter), text);
-        }
-    }
-
-    #[test]
-    fn percentages_are_those_of_printf() {
-        for (value, text) in [
-            (0.0, "0"),
-            (0.123, "0.12"),
-            (1.0, "1"),
-            (12.6, "13"),
-            (50.0, "50"),
-            (100.0, "1e+02"),
-            (0.000_012, "1.2e-05"),
-        ] {
-            assert_eq!(two_digits(value), text);
         }
     }
 }

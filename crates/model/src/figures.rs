@@ -10,7 +10,7 @@ use crate::outcome::Iteration;
 use crate::plan::TestPlan;
 use crate::units::{Unit, UnitKind};
 
-pub use self::number::{count, four_columns, per_call, prefixed, whole};
+pub use self::number::{count, four_columns, per_call, percent, prefixed, two_digits, whole};
 
 /// The figures of one iteration, or their means over several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

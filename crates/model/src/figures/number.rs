@@ -56,6 +56,42 @@ pub fn four_columns(number: f64) -> String {
     format!("{number:4.digits$}")
 }
 
+/// A part in percent of all; 0 of nothing.
+#[must_use]
+pub fn percent(part: u64, all: u64) -> f64 {
+    if all == 0 {
+        0.0
+    } else {
+        count(part) * 100.0 / count(all)
+    }
+}
+
+/// A number with two significant digits, as `%.2g` of printf(3) prints it.
+#[must_use]
+pub fn two_digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let scientific = format!("{value:.1e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trimmed = |text: &str| {
+        if text.contains('.') {
+            let text = text.trim_end_matches('0');
+            text.trim_end_matches('.').to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
+    if (-4..2).contains(&exponent) {
+        let decimals = usize::try_from(1 - exponent).unwrap_or(0);
+        trimmed(&format!("{value:.decimals$}"))
+    } else {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{}e{sign}{:02}", trimmed(digits), exponent.abs())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,5 +104,20 @@ mod tests {
         assert_eq!(prefixed(4096.0, 1024.0, Some(0)), (4096.0, ""));
         assert_eq!(prefixed(2e15, 1000.0, None), (2000.0, "T"));
         assert_eq!(prefixed(f64::INFINITY, 1000.0, None), (0.0, ""));
+    }
+
+    #[test]
+    fn percentages_are_those_of_printf() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.123, "0.12"),
+            (1.0, "1"),
+            (12.6, "13"),
+            (50.0, "50"),
+            (100.0, "1e+02"),
+            (0.000_012, "1.2e-05"),
+        ] {
+            assert_eq!(two_digits(value), text);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Crowds, killed processes, cut cables, odd machines: what must neither hang,
 //! nor leave anything behind, nor take anybody else down.
 
+mod servers;
+
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::process::Stdio;
@@ -528,128 +530,5 @@ mod first_command {
             );
             assert!(finished.stdout.starts_with(&sure), "{}", finished.account());
         }
-    }
-}
-
-mod servers {
-    use super::*;
-
-    /// The detached server on a port: a process of ours by its unique words.
-    fn detached(port: &str) -> Vec<u32> {
-        procfs::with_words(&["-p", port])
-    }
-
-    /// Ends detached servers when the test is over, passed or not.
-    struct Detached(String);
-
-    impl Drop for Detached {
-        fn drop(&mut self) {
-            detached(&self.0)
-                .into_iter()
-                .for_each(|pid| signal(pid, "KILL"));
-        }
-    }
-
-    fn netserver(words: &[&str]) -> Finished {
-        Invocation::new(&ours!().netserver).args(words).run()
-    }
-
-    #[test]
-    fn a_server_goes_to_the_background_only_once_it_listens() {
-        let port = free_port().to_string();
-        let _detached = Detached(port.clone());
-        let finished = netserver(&["-p", &port]).expect_clean();
-        assert_eq!(
-            finished.stdout,
-            format!(
-                "Starting netserver with host 'IN(6)ADDR_ANY' port '{port}' and family AF_UNSPEC\n"
-            )
-        );
-        TcpStream::connect(format!("127.0.0.1:{port}")).expect("it listens already");
-        let daemons = detached(&port);
-        assert!(!daemons.is_empty(), "no detached process");
-        let name = daemons.first().and_then(|&pid| procfs::name(pid));
-        assert_eq!(name.as_deref(), Some("netserver"));
-    }
-
-    #[test]
-    fn a_second_server_on_a_busy_port_fails_and_harms_nobody() {
-        let server = ours!().serve();
-        let port = server.port().to_string();
-        for options in [&["-p", &port][..], &["-D", "-p", &port]] {
-            let finished = netserver(options).expect_exit(1);
-            assert_eq!(
-                finished.stderr,
-                format!(
-                    "Unable to start netserver with  'IN(6)ADDR_ANY' port '{port}' and family AF_UNSPEC\n"
-                )
-            );
-            assert_eq!(finished.stdout, "");
-        }
-        serves(&server);
-    }
-
-    #[test]
-    fn a_connection_as_standard_input_is_served_as_inetd_would_have_it() {
-        // Served so, and as root, the original deletes the machine's /dev/null.
-        assert!(!ours!().is_stock(), "not with a stand-in");
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port().to_string();
-        let client = Invocation::new(&ours!().netperf)
-            .args(["-H", "127.0.0.1", "-p", &port])
-            .args(["-t", "TCP_RR", "-l", "-50"])
-            .spawn();
-        let (connection, _) = listener.accept().unwrap();
-        let served = Invocation::new(&ours!().netserver)
-            .stdin(Stdio::from(OwnedFd::from(connection)))
-            .spawn();
-        client.finish().expect_clean();
-        let served = served.finish().expect_clean();
-        assert_eq!(served.stdout, "", "{}", served.account());
-    }
-
-    #[test]
-    fn a_server_that_never_forks_serves_one_client_after_another() {
-        let server = Netserver::start_with(&ours!(), &Place::Here, &["-D", "-f"], &[]);
-        for test in ["TCP_STREAM", "UDP_RR", "TCP_RR"] {
-            let mut running = client(&server, &["-t", test, "--time", "200ms"]).spawn();
-            let over = eventually(seconds(20), || {
-                assert_eq!(server.sessions(), Vec::<u32>::new(), "it forked");
-                running.ended()
-            });
-            assert!(over, "{}", running.stdout());
-            running.finish().expect_clean();
-        }
-        assert!(server.alive());
-    }
-
-    #[test]
-    fn sessions_go_by_the_name_of_netserver() {
-        let server = ours!().serve();
-        let running = client(&server, &["-t", "TCP_RR", "-l", "30"]).spawn();
-        // A session is named when it begins to serve, not when it is made.
-        assert!(eventually(seconds(30), || {
-            let sessions = server.sessions();
-            let mut names = sessions.into_iter().map(procfs::name);
-            names.len() == 1 && names.all(|name| name.as_deref() == Some("netserver"))
-        }));
-        assert_eq!(procfs::name(running.pid()).as_deref(), Some("netperf"));
-        running.signal("INT");
-        running.finish().expect_clean();
-    }
-
-    #[test]
-    fn only_clients_with_the_passphrase_are_served() {
-        let server = Netserver::start_with(&ours!(), &Place::Here, &["-D", "-Z", "sesame"], &[]);
-        let run = ["-t", "TCP_RR", "-l", "-50"];
-        client(&server, &["-Z", "sesame"])
-            .args(run)
-            .run()
-            .expect_clean();
-        let wrong = client(&server, &["-Z", "mustard"]).args(run).run();
-        assert!(!wrong.status.success(), "{}", wrong.account());
-        let none = client(&server, &run).run();
-        assert!(!none.status.success(), "{}", none.account());
-        no_stray_session(&server, seconds(30));
     }
 }

@@ -101,12 +101,12 @@ const HELD: &[(&str, &str, &str)] = &[
     ),
     (
         "occupying one process per complete message",
-        "crates/netperf/tests/it/access.rs",
+        "crates/netperf/tests/it/access/limits.rs",
         "threat_model_there_are_no_more_sessions_than_the_limits_say",
     ),
     (
         "A client that exceeds its policy.",
-        "crates/netperf/tests/it/access.rs",
+        "crates/netperf/tests/it/access/limits.rs",
         "threat_model_there_are_no_more_sessions_than_the_limits_say",
     ),
     (
@@ -221,7 +221,7 @@ const HELD: &[(&str, &str, &str)] = &[
     ),
     (
         "Reports repeat the command line of netperf with `***` instead of the passphrase.",
-        "crates/netperf/tests/it/access.rs",
+        "crates/netperf/tests/it/access/limits.rs",
         "threat_model_reports_repeat_the_command_line_without_the_passphrase",
     ),
     (
@@ -281,12 +281,12 @@ const HELD: &[(&str, &str, &str)] = &[
     ),
     (
         "reflecting the report of datagrams to a third host with a forged source address",
-        "crates/netperf/tests/it/iperf2.rs",
+        "crates/netperf/tests/it/iperf2/sources.rs",
         "threat_model_a_source_that_proves_nothing_gets_no_more_than_it_sent",
     ),
     (
         "no more bytes and no more datagrams go to an address than have arrived from it",
-        "crates/netperf/tests/it/iperf2.rs",
+        "crates/netperf/tests/it/iperf2/sources.rs",
         "threat_model_a_forged_source_gets_no_more_bytes_than_it_seems_to_have_sent_netns",
     ),
     (
@@ -306,7 +306,7 @@ const HELD: &[(&str, &str, &str)] = &[
     ),
     (
         "having datagrams sent to a third host with a forged source address",
-        "crates/netperf/tests/it/iperf2.rs",
+        "crates/netperf/tests/it/iperf2/sources.rs",
         "threat_model_datagrams_in_reverse_go_only_to_permitted_networks_netns",
     ),
     (

@@ -1,0 +1,102 @@
+//! Clients that are stopped or killed, and clocks that are set.
+
+use super::*;
+
+#[test]
+fn a_client_that_is_stopped_for_a_while_has_its_result_netns() {
+    stop_clients_for_a_while(Load::Paced(8));
+}
+
+#[test]
+#[ignore = "nightly: nineteen tests at full speed"]
+fn a_client_that_is_stopped_for_a_while_has_its_result_at_full_speed_netns() {
+    stop_clients_for_a_while(FULL);
+}
+
+fn stop_clients_for_a_while(load: Load) {
+    let stop = |_: &TwoHosts, cells: &mut Cells| {
+        let (_, last) = cells.running.last().expect("a test");
+        last.signal("STOP");
+        // The length of the stop.
+        std::thread::sleep(Duration::from_millis(200));
+        last.signal("CONT");
+    };
+    let Some((_hosts, cells)) = in_turn(|_| load, stop) else {
+        return;
+    };
+    cells.end(&["finished"], went_well);
+}
+
+#[test]
+fn a_client_that_is_killed_leaves_nothing_of_its_session_netns() {
+    let Some((_hosts, cells)) = between_hosts(Load::Endless) else {
+        return;
+    };
+    cells.signal("KILL");
+    cells.end(&LEFT, |finished, _| {
+        check(finished.status.code().is_none(), "it outlived it")
+    });
+}
+
+#[test]
+fn a_clock_that_is_set_in_the_middle_changes_no_result() {
+    set_clock(PACED);
+}
+
+#[test]
+#[ignore = "nightly: nineteen tests at full speed for 8 seconds have to begin before the first is over"]
+fn a_clock_that_is_set_in_the_middle_changes_no_result_at_full_speed() {
+    set_clock(FULL);
+}
+
+fn set_clock(load: Load) {
+    let folder = Scratch::new();
+    for (hours, sign) in [("ahead", ""), ("back", "-")] {
+        let mark = folder.path().join(hours);
+        let Some(library) = clock_that_steps(&folder, hours, &format!("{sign}3600"), &mark) else {
+            return;
+        };
+        let env = vec![("LD_PRELOAD".to_owned(), library.into())];
+        let options = ["-D", "--log", "json", "--log-level", "debug"];
+        let server = Netserver::start_with(&ours!(), &Place::Here, &options, &env);
+        let cells = Cells::start(&Place::Here, server, "127.0.0.1", (load, ""), &env);
+        std::fs::write(&mark, "").expect("a mark");
+        cells.end(&["finished"], |finished, events| {
+            went_well(finished, events)?;
+            let document = &events.last().ok_or("no event")?["document"];
+            let elapsed = document["iterations"][0]["elapsed_seconds"].as_f64();
+            let plausible = elapsed.is_some_and(|elapsed| (0.1..100.0).contains(&elapsed));
+            check(plausible, "the clock that was set is in the result")?;
+            let at = |name: &str| document[name].as_f64().unwrap_or_default();
+            let span = at("ended_unix_seconds") - at("started_unix_seconds");
+            check(span.abs() > 3000.0, "nobody set the clock")
+        });
+    }
+}
+
+/// A library that shifts the system clock by this many seconds once the mark file exists.
+fn clock_that_steps(
+    folder: &Scratch,
+    name: &str,
+    seconds: &str,
+    mark: &std::path::Path,
+) -> Option<PathBuf> {
+    let source = folder.path().join(format!("{name}.c"));
+    let library = folder.path().join(format!("{name}.so"));
+    let text = format!(
+        "#define _GNU_SOURCE\n#include <time.h>\n#include <unistd.h>\n\
+         #include <sys/syscall.h>\n\
+         int clock_gettime(clockid_t clock, struct timespec *time) {{\n\
+         \tint result = syscall(SYS_clock_gettime, clock, time);\n\
+         \tif (clock == CLOCK_REALTIME && access(\"{}\", F_OK) == 0) time->tv_sec += {seconds};\n\
+         \treturn result;\n}}\n",
+        mark.display()
+    );
+    std::fs::write(&source, text).expect("a source");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .status();
+    let built = built.is_ok_and(|status| status.success());
+    require::require(built, "cc", "install gcc").then_some(library)
+}

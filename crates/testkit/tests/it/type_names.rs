@@ -8,8 +8,6 @@ use std::path::{Path, PathBuf};
 const DUPLICATES: &[(&str, &str)] = &[
     ("Channel", "build without TLS"),
     ("Multishot", "build without io_uring"),
-    ("Lines", "private types of web"),
-    ("Series", "different concepts of model and web"),
     ("Uring", "build without io_uring"),
     ("Unit", "different concepts of model and web"),
 ];

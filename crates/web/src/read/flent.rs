@@ -91,7 +91,7 @@ fn local_facts(meta: &Value) -> Vec<(String, String)> {
 }
 
 /// One series, with what is known of it.
-struct Series<'d> {
+struct FlentSeries<'d> {
     name: &'d str,
     unit: String,
     runner: String,
@@ -103,7 +103,7 @@ struct Series<'d> {
     raw: Vec<(f64, f64)>,
 }
 
-fn series(document: &Value) -> Vec<Series<'_>> {
+fn series(document: &Value) -> Vec<FlentSeries<'_>> {
     let axis: Vec<Option<f64>> = list(document, "x_values")
         .iter()
         .map(Value::as_f64)
@@ -112,7 +112,7 @@ fn series(document: &Value) -> Vec<Series<'_>> {
     let metas = &document["metadata"]["SERIES_META"];
     let raws = &document["raw_values"];
     let begin = first_time(raws);
-    let mut all: Vec<Series<'_>> = results
+    let mut all: Vec<FlentSeries<'_>> = results
         .into_iter()
         .flatten()
         .map(|(name, values)| {
@@ -126,7 +126,7 @@ fn series(document: &Value) -> Vec<Series<'_>> {
             let singles = raw
                 .iter()
                 .filter_map(|single| Some((number(single, "t")? - begin?, number(single, "val")?)));
-            Series {
+            FlentSeries {
                 name,
                 unit: text(meta, "UNITS").unwrap_or_default(),
                 runner: text(meta, "RUNNER").unwrap_or_default(),
@@ -154,7 +154,7 @@ fn first_time(raws: &Value) -> Option<f64> {
     times.min_by(f64::total_cmp)
 }
 
-fn add(record: &mut Record, series: &Series<'_>) {
+fn add(record: &mut Record, series: &FlentSeries<'_>) {
     if let Some(command) = text(series.meta, "COMMAND") {
         record.commands.push((series.name.to_owned(), command));
     }
@@ -193,7 +193,7 @@ fn add(record: &mut Record, series: &Series<'_>) {
     }
 }
 
-fn track(series: &Series<'_>, unit: Unit, factor: f64) -> Option<Track> {
+fn track(series: &FlentSeries<'_>, unit: Unit, factor: f64) -> Option<Track> {
     let mut samples = Vec::new();
     let mut joined = false;
     let mut before = None;
@@ -213,7 +213,7 @@ fn track(series: &Series<'_>, unit: Unit, factor: f64) -> Option<Track> {
     Track::new(series.name, unit, samples)
 }
 
-fn times(record: &mut Record, series: &Series<'_>) {
+fn times(record: &mut Record, series: &FlentSeries<'_>) {
     let singles: Vec<(f64, f64)> = series
         .raw
         .iter()

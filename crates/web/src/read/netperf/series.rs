@@ -12,7 +12,7 @@ const MOST: usize = 18;
 
 /// The lines of one connection at one end.
 #[derive(Default)]
-struct Lines {
+struct ConnectionLines {
     name: String,
     windows: Vec<Sample>,
     trips: Vec<Sample>,
@@ -22,7 +22,7 @@ struct Lines {
 /// Replaces the TCP state of intervals by series, if there are any. `begin` is the begin of
 /// the chart by the clock of netperf's host, if intervals have one.
 pub(super) fn add(document: &Document, begin: Option<f64>, record: &mut Record) {
-    let mut all: Vec<Lines> = Vec::new();
+    let mut all: Vec<ConnectionLines> = Vec::new();
     let mut begin = begin;
     for iteration in &document.iterations {
         let remote = iteration.remote.as_ref();
@@ -67,19 +67,19 @@ pub(super) fn add(document: &Document, begin: Option<f64>, record: &mut Record) 
 }
 
 /// The lines of this name: an iteration continues those of the one before.
-fn lines(all: &mut Vec<Lines>, name: String) -> &mut Lines {
+fn lines(all: &mut Vec<ConnectionLines>, name: String) -> &mut ConnectionLines {
     let at = all.iter().position(|lines| lines.name == name);
     let at = at.unwrap_or_else(|| {
-        all.push(Lines {
+        all.push(ConnectionLines {
             name,
-            ..Lines::default()
+            ..ConnectionLines::default()
         });
         all.len() - 1
     });
     &mut all[at]
 }
 
-fn add_samples(flow: &FlowSeries, offset: f64, lines: &mut Lines) {
+fn add_samples(flow: &FlowSeries, offset: f64, lines: &mut ConnectionLines) {
     let mut resent_before = 0.0;
     for (index, taken) in flow.samples.iter().enumerate() {
         let at = std::time::Duration::from_micros(taken.at_micros);

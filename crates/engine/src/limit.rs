@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn who_rounds_up_to_whole_messages_sends_not_too_much_and_who_never_stops_does() {
+    fn limit_of_a_receiver_permits_whole_messages_and_no_endless_sender() {
         let limit = RunLimit::exactly(100).exceeded();
         assert!(!limit.reached(u64::from(u32::MAX)) && limit.reached((1 << 32) + 100));
         assert_eq!(RunLimit::NONE.exceeded(), RunLimit::NONE);

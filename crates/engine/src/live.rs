@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_watched_unasked() {
+    fn live_counts_watch_no_connection_unasked() {
         let (data, _peer) = pair();
         let live = Live::default();
         live.connected(data.as_fd());

@@ -122,9 +122,9 @@ pub(crate) fn run<N: Role>(
 /// Time for netserver's results to follow the refusal of a datagram.
 const RESULTS_FOLLOW: Duration = Duration::from_millis(500);
 
-/// Whether netserver refuses a datagram because it has the whole amount, or a connection because its
-/// time is over, and its results wait: some datagrams came to it twice, or this program was stopped
-/// for seconds.
+/// Returns true if netserver refuses a datagram because it has the whole amount, or a connection
+/// because its time is over, and its results wait. The reason is duplicated datagrams, or that this
+/// program was stopped for seconds.
 fn has_had_enough(job: &EndJob, error: &EngineError, control: Option<BorrowedFd<'_>>) -> bool {
     let has_amount = matches!(job.limit, LimitPlan::Units(_) | LimitPlan::Messages(_));
     let is_refused = error.error.kind() == io::ErrorKind::ConnectionRefused;

@@ -1,4 +1,4 @@
-//! What is known of a data connection when its loop is over.
+//! State of a data connection when its loop is over.
 
 use std::time::Duration;
 

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_without_a_copy_has_room_for_megabytes() {
+    fn buffers_of_sends_without_a_copy_hold_megabytes() {
         assert_eq!(zerocopy_width(Some(16_384)), 256);
         assert_eq!(zerocopy_width(Some(64)), 1024);
         assert_eq!(zerocopy_width(Some(1 << 30)), 16);

@@ -8,7 +8,7 @@ use netperf_model::EndRole;
 pub trait Role: Copy + fmt::Debug + Sync + 'static {
     /// The role as a value.
     const ROLE: EndRole;
-    /// Whether this is netperf's end.
+    /// True for netperf's end.
     const NETPERF: bool = matches!(Self::ROLE, EndRole::Netperf);
 }
 

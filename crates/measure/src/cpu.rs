@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_do_after_the_last_note_is_not_counted() {
+    fn meter_counts_no_cpu_time_after_the_last_note() {
         let second = Duration::from_secs(1);
         let counters = |text| procstat::parse(text).unwrap();
         let meter = Meter {

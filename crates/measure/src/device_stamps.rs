@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lacking_is_told_apart() {
+    fn missing_parts_of_device_stamps_are_told_apart() {
         let ability = |departures, arrivals, some_arrivals| Ability {
             departures,
             arrivals,

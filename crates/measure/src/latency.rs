@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_recorded_is_nothing() {
+    fn histogram_without_records_is_empty() {
         let latency = recorded(&[]);
         assert_eq!(
             (latency.count, latency.min, latency.quantile(0.5)),

@@ -1,4 +1,4 @@
-//! What the kernel knows of a TCP connection, as reports show it.
+//! State of a TCP connection in the kernel, as reports show it.
 
 use netperf_model::TcpFacts;
 use netperf_os::tcp::TcpInfo;

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn invalid_address_is_refused() {
         for text in [
             "",
             "inet",

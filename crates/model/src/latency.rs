@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_since_is_what_was_not_there_before() {
+    fn latency_since_a_reading_has_only_later_operations() {
         let (before, now) = (of(&[5, 5, 7]), of(&[5, 5, 5, 6, 7]));
         assert_eq!(now.since(&before).buckets, of(&[5, 6]).buckets);
     }

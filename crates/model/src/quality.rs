@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_behind_the_last_is_lost_only_where_the_end_was_seen() {
+    fn datagrams_behind_the_last_are_lost_only_if_the_end_was_seen() {
         let mut quality = Quality {
             received: 7,
             expected: 8,

@@ -1,4 +1,4 @@
-//! What this build contains: cargo features turn transports, data paths and many flows off.
+//! Contents of this build: cargo features turn transports, data paths and many flows off.
 
 use std::io::{self, Error};
 

@@ -159,7 +159,7 @@ impl<const WHOLE: bool> OnSocket for PathEndpoint<WHOLE> {
 pub struct TwoWays<const WHOLE: bool> {
     outward: PathEndpoint<WHOLE>,
     inward: PathEndpoint<WHOLE>,
-    /// This end answers whoever sends to it.
+    /// This end answers any sender.
     answers: bool,
     /// Flow information of the address, where the other end is still unknown.
     unaimed: Option<u32>,

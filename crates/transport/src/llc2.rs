@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_end_sends_the_other_receives_and_settling_ends_with_its_close() {
+    fn llc2_delivers_data_both_ways_and_settles_with_the_close() {
         let (one, other) = UnixStream::pair().unwrap();
         let (mut one, mut other) = (ends_of(one, 16), ends_of(other, 16));
         assert_eq!(one.send(&[7; 25]).unwrap(), Sent::Bytes(10));
@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_while_a_sender_waits_is_kept_in_order() {
+    fn llc2_keeps_data_in_order_that_arrives_while_a_sender_waits() {
         let (one, other) = UnixStream::pair().unwrap();
         let (mut one, mut other) = (ends_of(one, 1500), ends_of(other, 1500));
         let peer = std::thread::spawn(move || {

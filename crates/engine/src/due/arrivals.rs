@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_due_and_not_taken_is_missed() {
+    fn due_requests_that_are_not_taken_are_missed() {
         let mut arrivals = ArrivalSchedule::new(&plan(1000.0, Arrival::Constant));
         arrivals.take();
         assert_eq!(arrivals.missed(999_999), 0);

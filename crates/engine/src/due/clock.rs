@@ -75,7 +75,7 @@ impl DueClock {
         sleeps.then(|| Duration::from_nanos((left - self.ahead).min(LONGEST)))
     }
 
-    /// How long before something is due a sleep ends, nanoseconds.
+    /// Time from the end of a sleep to the due time, nanoseconds.
     #[inline]
     pub(super) const fn ahead(&self) -> u64 {
         self.ahead

@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_in_part_is_due_by_its_bytes_and_what_is_dropped_is_not_sent_again() {
+    fn partial_send_is_due_by_its_bytes_and_a_dropped_message_is_not_repeated() {
         let tally = Tally {
             bytes_sent: 3,
             failed_sends: 2,

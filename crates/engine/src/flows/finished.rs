@@ -25,7 +25,7 @@ pub(super) struct FinishedRun<'a> {
     pub(super) job: &'a EndJob,
     pub(super) flows: &'a EndFlows,
     pub(super) threads: u32,
-    /// What arrived after the end of the time does not count.
+    /// Data that arrived after the end of the time does not count.
     pub(super) discarded: bool,
 }
 

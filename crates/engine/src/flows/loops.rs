@@ -232,7 +232,7 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
                 if message == MessageProgress::Part && !flow.blocked {
                     continue;
                 }
-                // A message that answers nothing, such as one that came twice.
+                // Duplicate or unsolicited responses do not count.
                 if message == MessageProgress::Whole && flow.in_flight > 0 {
                     if let Some(mark) = flow.answered() {
                         state.recorder().end(mark);

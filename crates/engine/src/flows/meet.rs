@@ -271,7 +271,7 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
 }
 
 impl<'r, N: Role> FlowSet<'r, N> {
-    /// What the endpoints of the flows are made with. No call waits where data goes both ways.
+    /// Options of the endpoints of the flows. No call waits where data goes both ways.
     fn opening(&self) -> EndpointOptions<'static> {
         let most = if self.job.duplex.is_some() {
             Duration::ZERO

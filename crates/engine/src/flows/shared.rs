@@ -101,7 +101,7 @@ pub(crate) struct SharedRun {
     silent: AtomicU64,
     /// When the other host was heard on the flows of any worker, nanoseconds of the clock.
     heard: AtomicU64,
-    /// Whether a control connection tells of the loss of the other host.
+    /// True if a control connection reveals the loss of the other host.
     has_control: AtomicBool,
     gate: Mutex<Gate>,
     changed: Condvar,
@@ -195,7 +195,7 @@ impl SharedRun {
         self.has_control.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a control connection tells of the loss of the other host.
+    /// True if a control connection reveals the loss of the other host.
     pub(crate) fn has_control(&self) -> bool {
         self.has_control.load(Ordering::Relaxed)
     }
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_passes_the_gate_before_it_is_opened_for_all() {
+    fn gate_opens_for_all_workers_at_once() {
         let shared = SharedRun::new(2, RunStage::Warm).unwrap();
         let passed = AtomicU8::new(0);
         std::thread::scope(|scope| {

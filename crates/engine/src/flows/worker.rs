@@ -1,4 +1,4 @@
-//! One thread's part of a run: what its loop needs around it, and what it came to.
+//! One thread's part of a run: the state around its loop, and its report.
 
 use std::time::Duration;
 
@@ -387,7 +387,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         }
     }
 
-    /// The loop is over: what it came to.
+    /// Report of a loop that is over.
     pub(super) fn report<E: Acknowledged, M: Copy>(
         mut self,
         ended: Ended,
@@ -448,7 +448,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         }
     }
 
-    /// An error ended the loop: what it came to until then.
+    /// Report of a loop that an error ended.
     pub(super) fn broken_off<E: Acknowledged, M: Copy>(
         self,
         error: EngineError,
@@ -501,7 +501,7 @@ pub(super) struct WorkerReport {
     pub(super) flows: Vec<FlowCounts>,
     pub(super) starts: Starts,
     pub(super) latency: Option<Latency>,
-    /// How well a rate was kept.
+    /// Account of a rate.
     pub(super) paced: Option<Paced>,
     /// Time stamps of transactions.
     pub(super) stamps: Option<Stamps>,

@@ -17,7 +17,7 @@ use crate::role::Role;
 use crate::stop::Ended;
 
 impl<N: Role> OneFlow<'_, '_, N> {
-    /// What the endpoint of the flow is made with.
+    /// Options of the endpoint of the flow.
     fn opening(&self) -> EndpointOptions<'static> {
         EndpointOptions::of(&self.work.job, &self.work.setup, WaitMode::InCalls(None))
     }

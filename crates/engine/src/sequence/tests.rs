@@ -42,7 +42,7 @@ fn exact(numbers: &[u64]) -> Quality {
 }
 
 #[test]
-fn what_arrives_in_order_is_neither_lost_nor_late_nor_there_twice() {
+fn datagrams_in_order_are_neither_lost_nor_late_nor_duplicated() {
     let wanted = Quality {
         received: 5,
         expected: 5,
@@ -66,7 +66,7 @@ fn one_that_comes_twice_is_a_duplicate_whenever_it_comes() {
 }
 
 #[test]
-fn what_lies_in_front_of_the_window_counts_as_too_late_and_stays_lost() {
+fn numbers_before_the_window_count_as_too_late_and_stay_lost() {
     let edge = order(&[REACH + 4, 5, 4]);
     assert_eq!((edge.reordered, edge.too_late), (1, 1));
     assert_eq!(edge.lost(None), REACH + 3);
@@ -144,7 +144,7 @@ fn disorder() -> impl Strategy<Value = Vec<u64>> {
 
 proptest! {
     #[test]
-    fn whatever_the_order_the_counts_are_those_of_the_definitions(numbers in disorder()) {
+    fn counts_of_any_order_are_those_of_the_definitions(numbers in disorder()) {
         prop_assert_eq!(order(&numbers), exact(&numbers));
     }
 }

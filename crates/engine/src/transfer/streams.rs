@@ -28,7 +28,7 @@ pub(crate) const DRAIN: Duration = Duration::from_secs(2);
 /// Stack of a thread, bytes.
 const STACK: usize = 128 * 1024;
 
-/// How the number and the time of a datagram are written into it.
+/// Layout of the number and the time in a datagram.
 pub trait DatagramFormat: Copy + Send + 'static {
     /// Writes the number of a datagram and when it is sent, nanoseconds.
     fn write(self, datagram: &mut [u8], number: u64, nanos: u64);
@@ -210,7 +210,7 @@ impl Streams {
             threads: Vec::new(),
         };
         let (tell, told) = mpsc::channel();
-        // Polling takes a CPU that nobody else of this end needs.
+        // Polling takes a CPU that no other stream of this end needs.
         let cpus = process::allowed_cpus().map_or(1, |cpus| cpus.len());
         let is_eager = sockets.len() <= cpus;
         for (index, stream) in sockets.into_iter().enumerate() {

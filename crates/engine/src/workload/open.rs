@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn when_the_time_is_over_what_is_in_flight_is_collected_and_what_was_due_is_told() {
+    fn requests_in_flight_at_the_end_are_collected_and_due_ones_are_reported() {
         let now = Rc::new(Cell::new(0));
         let mut wire = Wire::new(&now, 3000);
         wire.blocked = 20_000..u64::MAX;
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_is_given_up_when_nothing_comes_any_more() {
+    fn lost_requests_are_given_up_after_silence() {
         let now = Rc::new(Cell::new(0));
         let mut wire = Wire::new(&now, 1000);
         wire.lost = vec![3, 4];

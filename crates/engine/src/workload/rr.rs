@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_finish_within_the_grace_is_not_counted() {
+    fn transaction_that_exceeds_the_grace_period_is_not_counted() {
         let mut wire = Scripted::new([Sent::Bytes(4)], [Received::Interrupted]);
         let (ended, tally) = run(&mut wire, 0, RunLimit::NONE, Manual::impatient());
         assert_eq!(ended, Ended::Abandoned);

@@ -51,7 +51,7 @@ pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
         stale = true;
         match endpoint.send(&buffer[..space])? {
             Sent::Bytes(count) => {
-                // What a signal cut short goes on.
+                // A call that a signal cut short is resumed.
                 stale = false;
                 if count == space {
                     mark = recorder.end(mark);
@@ -101,7 +101,7 @@ pub fn receive<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
         }
         let buffer = ring.advance();
         match hooks.before(buffer, stop, tally) {
-            // Nothing waits for its turn any more, and what is on its way still counts.
+            // Pacing has ended; data in flight still counts.
             None | Some(Ended::TimeOver) => {}
             Some(ended) => return Ok(ended),
         }

@@ -139,7 +139,7 @@ fn relay(from: &UdpSocket, to: &UdpSocket) {
 }
 
 #[test]
-fn what_a_network_does_to_datagrams_is_told_however_many_a_call_moves() {
+fn loss_and_order_are_reported_with_any_number_of_datagrams_in_a_call() {
     netperf_testkit::watchdog::watch_unit();
     for trains in [None, Some(PLAIN), Some(CUT)] {
         let (near, far) = (socket(), socket());

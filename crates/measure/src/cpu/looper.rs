@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_loop_did_not_do_is_busy() {
+    fn looper_counts_missing_work_as_busy() {
         assert!((busy(25.0, 100.0) - 75.0).abs() < 1e-9);
     }
 

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stock_requests_can_name_is_named_by_one_row() {
+    fn transports_of_stock_requests_have_one_row_each() {
         for row in TRANSPORTS.iter().filter(|row| row.stock) {
             assert_eq!(
                 TransportId::from_wire(row.protocol.into(), row.kind),

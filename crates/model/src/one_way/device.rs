@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_devices_say_is_told_by_the_clock_of_their_system() {
+    fn device_stamps_are_converted_to_the_clock_of_their_system() {
         let (client, _) = seen_by_both();
         let (told, error) = in_system_time(&client).unwrap();
         assert_eq!(told.each.len(), 199);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_and_not_in_the_set_is_lacking() {
+    fn requested_features_outside_the_set_are_lacking() {
         let asked = |change: fn(&mut EndPlan)| {
             let mut end = EndPlan::default();
             change(&mut end);

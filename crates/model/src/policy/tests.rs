@@ -73,7 +73,7 @@ fn every_prefix_of_every_address_is_the_network_that_holds_it() {
 }
 
 #[test]
-fn what_is_no_network_is_refused_with_one_that_is() {
+fn invalid_network_is_refused_with_a_valid_example() {
     for text in [
         "",
         "10",
@@ -114,7 +114,7 @@ fn the_smallest_network_decides_and_a_tie_is_denied() {
 }
 
 #[test]
-fn who_is_in_no_list_may_connect_unless_some_are_allowed_by_name() {
+fn client_in_no_list_may_connect_unless_some_are_allowed() {
     let lists = policy(&[], &["10.0.0.0/8"]);
     assert!(lists.admits(Some(ip("192.0.2.1"))));
     assert!(lists.admits(None));
@@ -349,7 +349,7 @@ fn an_address_that_a_client_names_is_of_its_transport_and_of_one_station() {
 }
 
 #[test]
-fn what_a_client_behind_a_translating_router_says_of_itself_is_no_reason_to_refuse_it() {
+fn private_address_of_a_client_behind_nat_is_no_reason_to_refuse_it() {
     let peer = Some(ip("203.0.113.1"));
     for (transport, flow) in [
         (TransportId::Udp, Flow::SEND),
@@ -367,7 +367,7 @@ fn what_a_client_behind_a_translating_router_says_of_itself_is_no_reason_to_refu
 }
 
 #[test]
-fn what_may_connect_is_the_clients_address_alone_unless_the_policy_says_otherwise() {
+fn data_peer_is_the_clients_address_unless_the_policy_permits_others() {
     let tied = |peers: &str| {
         let policy = Policy {
             data_peers: peers.parse().unwrap(),
@@ -422,7 +422,7 @@ fn words_and_what_they_mean_are_the_same_there_and_back() {
 }
 
 #[test]
-fn what_comes_in_by_the_one_port_is_what_the_operator_lets_in() {
+fn one_port_admits_only_data_that_the_operator_permits() {
     let policy = |one_port| Policy {
         one_port,
         ..Policy::default()

@@ -51,7 +51,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     #[test]
-    fn what_is_gathered_is_told_of_at_the_end_at_the_latest() {
+    fn discarded_bytes_are_counted_by_the_end_at_the_latest() {
         netperf_testkit::watchdog::watch_unit();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

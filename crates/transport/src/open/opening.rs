@@ -1,4 +1,4 @@
-//! What the endpoints of a job are made with, and the making of each.
+//! Options of the endpoints of a job, and making of each.
 
 use std::fs::File;
 use std::io;
@@ -84,7 +84,7 @@ impl OpenStep {
     }
 }
 
-/// What the endpoints of a job are made with.
+/// Options of the endpoints of a job.
 #[derive(Clone, Copy, Debug)]
 pub struct EndpointOptions<'a> {
     /// Method of moving bytes.

@@ -1,4 +1,4 @@
-//! How an endpoint is passed on with its type.
+//! Passing an endpoint on with its type.
 
 use netperf_os::Socket;
 

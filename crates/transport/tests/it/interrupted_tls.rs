@@ -66,7 +66,7 @@ fn send_under_fire(data: &[u8], size: usize, enough: usize) -> (usize, usize, Ve
 }
 
 #[test]
-fn what_a_signal_cuts_short_goes_on_where_it_was_cut_and_counts_agree() {
+fn interrupted_tls_call_resumes_where_it_was_cut_and_counts_agree() {
     let data: Vec<u8> = (0..6_000_000_u32)
         .map(|index| (index % 251) as u8)
         .collect();

@@ -107,7 +107,7 @@ fn the_kernel_speaks_with_itself_and_with_rustls_by_every_cipher() {
 }
 
 #[test]
-fn what_is_sent_at_once_after_the_handshake_arrives_whole() {
+fn data_right_after_the_handshake_arrives_whole() {
     if !Lab::Vm.is_here() {
         return;
     }
@@ -123,7 +123,7 @@ fn what_is_sent_at_once_after_the_handshake_arrives_whole() {
 }
 
 #[test]
-fn what_a_peer_sends_before_it_closes_at_once_is_received() {
+fn data_before_an_immediate_close_is_received() {
     if !Lab::Vm.is_here() {
         return;
     }

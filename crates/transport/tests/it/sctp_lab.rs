@@ -149,7 +149,7 @@ fn an_association_carries_messages_as_large_as_the_send_buffer_and_ends_whole() 
 /// While its data is still on the way, an association that the other end ends is neither
 /// up nor gone, and refuses with another error than afterwards.
 #[test]
-fn who_sends_over_an_association_that_is_ending_hears_that_it_is_gone() {
+fn sender_over_an_ending_association_learns_that_it_is_gone() {
     // Far more than the receive buffer has space for, less than the send buffer has.
     const MESSAGE: usize = 100_000;
     let small = SocketPlan {
@@ -317,7 +317,7 @@ fn associations_that_never_wait_are_answered_all_the_same() {
 }
 
 #[test]
-fn what_many_associations_sent_has_arrived_when_they_have_ended() {
+fn data_of_many_associations_has_arrived_when_they_have_ended() {
     if !Lab::Vm.is_here() {
         return;
     }
@@ -419,7 +419,7 @@ fn netserver_sends_over_the_association_that_netperf_made_or_makes_it() {
 }
 
 #[test]
-fn nobody_at_the_port_is_said_at_once() {
+fn closed_port_is_reported_at_once() {
     if !Lab::Vm.is_here() {
         return;
     }

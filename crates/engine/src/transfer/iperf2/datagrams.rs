@@ -19,7 +19,7 @@ const STAMP: usize = 16;
 /// Pause after a full queue of this host, or without credit.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What is sent on a flow.
+/// Amount, rate and lengths of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct DatagramOrder<'a> {
     /// Time limit.
@@ -49,7 +49,7 @@ pub fn send_datagrams(
     stop: &AtomicBool,
     mut send: impl FnMut(&[u8]) -> io::Result<usize>,
 ) -> io::Result<(Transfer, i64)> {
-    // In this order no datagram has a time that is yet to come.
+    // Wall time is read first, so that no stamp is in the future.
     let (epoch, start) = (epoch_micros(), clock::now());
     let mut run = Transfer::begun(0);
     #[expect(clippy::cast_precision_loss, reason = "a rate needs no 53 bits")]

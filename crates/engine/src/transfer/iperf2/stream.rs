@@ -12,7 +12,7 @@ use netperf_os::io::{recv, send};
 use super::super::pace::{TransferPace, wait_until};
 use super::{OwnerStop, PATIENCE, STALLED, Transfer, TransferCounts, TransferEnd, ended_by};
 
-/// What is sent over a connection.
+/// Amount and rate of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamOrder {
     /// Time limit.

@@ -33,7 +33,7 @@ fn a_question_and_its_answer_take_one_system_call_at_each_end() {
 }
 
 #[test]
-fn what_was_put_off_is_sent_before_the_socket_is_given_back() {
+fn deferred_send_is_submitted_before_the_socket_is_returned() {
     let (client, server) = pair();
     let mut client = ByRing::new(Tcp(client), None, true).unwrap();
     assert_eq!(client.send(b"abc").unwrap(), Sent::Bytes(3));

@@ -152,7 +152,7 @@ fn netperf_that_only_receives_says_so_until_something_comes() {
 }
 
 #[test]
-fn who_may_not_send_and_who_has_another_token_finds_nothing() {
+fn probe_of_a_stranger_or_with_another_token_is_not_answered() {
     netperf_testkit::watchdog::watch_unit();
     let policy = Policy {
         data_peers: DataPeers::Same,

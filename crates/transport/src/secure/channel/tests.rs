@@ -90,7 +90,7 @@ fn a_netserver_that_takes_any_key_is_found_out() {
 
 /// A man in the middle forwards the proofs over a separate TLS connection with each end.
 #[test]
-fn somebody_in_between_convinces_nobody() {
+fn man_in_the_middle_is_refused_by_both_ends() {
     let ((client, near), (far, served)) = (pair(), pair());
     let server = server(served, KEY, SOON);
     let between = thread::spawn(move || {
@@ -154,7 +154,7 @@ fn recorded() -> Vec<u8> {
 }
 
 #[test]
-fn what_was_said_before_convinces_nobody_however_much_of_it_is_said_again() {
+fn replayed_proof_is_refused_at_any_length() {
     let said = recorded();
     let parts = [said.len(), said.len() - 700, said.len() / 2, 5, 1, 0];
     for part in parts {

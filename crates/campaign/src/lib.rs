@@ -11,6 +11,7 @@ pub mod agent;
 pub mod campaign_change;
 pub mod check;
 pub mod clock;
+pub mod coordinator;
 pub mod curve;
 pub mod inventory;
 pub mod manifest;

@@ -165,6 +165,14 @@ pub enum Order {
     Bye,
 }
 
+impl Order {
+    /// True if an agent answers it.
+    #[must_use]
+    pub const fn has_reply(&self) -> bool {
+        !matches!(self, Self::Bye | Self::Without { .. })
+    }
+}
+
 /// The end of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadResult {

@@ -1,12 +1,7 @@
 //! `netperf campaign`: measurements between many hosts.
 
 mod agent;
-mod begin;
-mod cells;
-mod clocks;
-mod document;
-mod failures;
-mod follow;
+mod links;
 #[cfg(feature = "live")]
 mod live;
 mod loads;
@@ -26,6 +21,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use netperf_campaign::Letters;
+use netperf_campaign::coordinator::CoordinatorInput;
 use netperf_campaign::inventory::{self, InventoryMember};
 use netperf_campaign::matrix::{Matrix, MatrixView};
 use netperf_campaign::outcome::CampaignDocument;
@@ -130,12 +126,8 @@ fn no_plan() -> Result<CampaignPlan, Failure> {
     CampaignPlan::read(&text).map_err(failure)
 }
 
-/// Connects to the agents of the inventory, or waits for them, and reads their clocks. The inner
-/// error is that of a campaign that had begun.
-fn connect(
-    coordinator: &mut CampaignRun<'_>,
-    args: &CampaignArgs,
-) -> Result<Result<(), String>, Failure> {
+/// Connects to the agents of the inventory, or waits for them, and reads their clocks.
+fn connect(run: &mut CampaignRun<'_>, args: &CampaignArgs) -> Result<(), Failure> {
     let (keys, secret) = keys(args)?;
     if let Some(at) = &args.join_listen {
         let count = args.expect.unwrap_or_default() as usize;
@@ -155,12 +147,10 @@ fn connect(
         let listener = listener.map_err(|error| {
             failure(format_args!("--join-listen {at}: {}", system_text(&error)))
         })?;
-        let joined = coordinator.wait_for((&listener, count), &keys, JOINING);
+        let joined = run.wait_for((&listener, count), &keys, JOINING);
         joined.map_err(failure)?;
     }
-    coordinator.connect(&secret).map_err(failure)?;
-    let greeted = coordinator.greet();
-    Ok(greeted.and_then(|()| coordinator.synchronise()))
+    run.meet(secret).map_err(failure)
 }
 
 fn entries(args: &CampaignArgs, verb: &str) -> Result<Vec<InventoryMember>, Failure> {
@@ -174,20 +164,23 @@ fn check(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
         .map_err(|error| failure(system_text(&error)))?;
     let plan = no_plan()?;
-    let coordinator = CampaignRun::new(&plan, entries(args, "check")?, &signals);
-    let mut coordinator = coordinator.map_err(failure)?;
-    let met = connect(&mut coordinator, args)?;
+    let run = CampaignRun::new(&plan, entries(args, "check")?, (&signals, None));
+    let mut run = run.map_err(failure)?;
+    connect(&mut run, args)?;
     // The agents are free again at once, also after a failure.
-    coordinator.finish();
-    met.map_err(failure)?;
+    run.finish();
+    if let Some(why) = run.coordinator().unmet() {
+        return Err(failure(why));
+    }
+    let members = run.coordinator().members();
     if args.json {
-        let json = serde_json::to_string_pretty(&coordinator.members()).map_err(failure)?;
+        let json = serde_json::to_string_pretty(&members).map_err(failure)?;
         out(&format!("{json}\n"));
         return Ok(ExitCode::SUCCESS);
     }
     let head = ["name", "control", "version", "CPUs", "clock bound"];
     let mut rows = vec![head.map(str::to_owned)];
-    for member in coordinator.members() {
+    for member in members {
         let bound = member.clock.map_or_else(
             || "not an agent".to_owned(),
             |clock| format!("{:.1} us", clock.bound_seconds * 1e6),
@@ -226,34 +219,27 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     if !members.is_empty() {
         plan.rounds(&members).map_err(|bad| of_plan(&bad))?;
     }
-    let mut coordinator = CampaignRun::new(&plan, members, &signals).map_err(failure)?;
-    coordinator.progress.tells_states = true;
-    if args.live {
-        coordinator.progress.live = Some(live::LiveScreen::open().map_err(failure)?);
-    }
-    if let Some(path) = &args.cells {
-        coordinator.sink = Some(CellFile::new(path).map_err(failure)?);
-    }
-    let joined = connect(&mut coordinator, args)?;
-    let members: Vec<InventoryMember> = coordinator
-        .members()
-        .into_iter()
-        .map(|one| one.member)
-        .collect();
+    let live = args.live.then(live::LiveScreen::open).transpose();
+    let live = live.map_err(failure)?;
+    let sink = args.cells.as_deref().map(CellFile::new).transpose();
+    let sink = sink.map_err(failure)?;
+    let mut run = CampaignRun::new(&plan, members, (&signals, sink)).map_err(failure)?;
+    run.progress.tells_states = true;
+    run.progress.live = live;
+    connect(&mut run, args)?;
+    let members: Vec<InventoryMember> = run.coordinator().entries().cloned().collect();
     let rounds = plan.rounds(&members).map_err(|bad| of_plan(&bad))?;
-    coordinator.expect(rounds.rounds);
-    let measured = joined.and_then(|()| coordinator.measure());
-    let measured = measured.or_else(|why| coordinator.give_up(why));
-    coordinator.finish();
+    run.run(CoordinatorInput::Measure(rounds.rounds));
+    run.finish();
     // Results go to the terminal as it was.
-    coordinator.progress.live = None;
-    measured.map_err(failure)?;
-    let mut document = coordinator.document();
+    run.progress.live = None;
+    run.refused().map_err(failure)?;
+    let mut document = run.coordinator().document();
     let lost = document.lost_members();
-    let written = coordinator.finish_cells(document.complete, lost);
+    let written = run.finish_cells(document.complete, lost);
     written.map_err(|why| Failure::stderr(FAILED, format_args!("netperf campaign: {why}")))?;
-    let matrices = coordinator.matrices().map_err(failure)?;
-    document.outliers = document.judged(&matrices, coordinator.suspects());
+    let matrices = run.matrices().map_err(failure)?;
+    document.outliers = document.judged(&matrices, run.coordinator().suspects());
     for doubt in document.clock_doubts() {
         output::err(&format!("netperf campaign: warning: {doubt}\n"));
     }

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use netperf_campaign::inventory::host_and_port;
 use netperf_campaign::protocol::{Inbox, Order, Reply, encode};
-use netperf_campaign::signs::AgentSigns;
 use netperf_measure::clock;
 use netperf_model::{KeyRing, KeyRole, Secret};
 use netperf_os::Socket;
@@ -29,8 +28,8 @@ pub(super) struct AgentLink {
     socket: Socket,
     channel: Channel,
     inbox: Inbox,
-    signs: AgentSigns,
-    /// When the bytes of the last replies had come, nanoseconds of the own clock.
+    /// When it was connected, or the bytes of the last replies had come, nanoseconds of the own
+    /// clock.
     pub(super) came: u64,
 }
 
@@ -108,18 +107,12 @@ impl AgentLink {
             socket,
             channel,
             inbox: Inbox::default(),
-            signs: AgentSigns::new(clock::monotonic()),
-            came: 0,
+            came: clock::monotonic(),
         })
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
-    }
-
-    /// True if it counts as lost with this limit.
-    pub(super) fn is_silent(&self, limit: u64) -> bool {
-        self.signs.is_silent(clock::monotonic(), limit)
     }
 
     /// Ends the connection at once: nothing of it stays in this kernel, also if the agent's host is
@@ -140,9 +133,6 @@ impl AgentLink {
     /// One line.
     pub(super) fn tell(&mut self, order: &Order, within: Duration) -> Result<(), String> {
         let bytes = encode(order).map_err(|bad| bad.to_string())?;
-        if !matches!(order, Order::Bye | Order::Without { .. }) {
-            self.signs.asked(clock::monotonic());
-        }
         let sent = self.channel.send(self.socket.as_fd(), &bytes, within);
         sent.map_err(|error| {
             if error.kind() == io::ErrorKind::TimedOut {
@@ -195,9 +185,7 @@ impl AgentLink {
                 }
             }
         }
-        if !replies.is_empty() {
-            self.signs.heard(self.came);
-        } else if !open {
+        if replies.is_empty() && !open {
             return Err("it closed the connection".to_owned());
         }
         Ok(replies)

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal as _;
 
+use netperf_campaign::matrix::CellsHead;
 use netperf_campaign::outcome::CellFigures;
 use netperf_campaign::pattern::Cell;
 use netperf_campaign::progress::{self, HostState};
@@ -38,6 +39,14 @@ impl Progress {
         } else if self.terminal {
             self.shown = true;
             err(&format!("\r\x1b[Kcampaign: {text}"));
+        }
+    }
+
+    /// Shows what is measured, and who takes part.
+    pub(super) fn begin(&mut self, head: &CellsHead) {
+        if let Some(live) = &mut self.live {
+            live.title = format!("Campaign {}: {}", head.campaign, head.title);
+            live.members.clone_from(&head.members);
         }
     }
 

@@ -1,274 +1,274 @@
-//! The coordinator of a campaign.
+//! The driver of a campaign's coordinator.
 
-use std::os::fd::BorrowedFd;
+use std::net::TcpListener;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use netperf_campaign::clock::OffsetInterval;
+use netperf_campaign::coordinator::{
+    CampaignCoordinator, CampaignFacts, CellTurn, CoordinatorAction, CoordinatorInput, TokenBytes,
+};
 use netperf_campaign::inventory::InventoryMember;
-use netperf_campaign::matrix::Matrix;
-use netperf_campaign::outliers::Suspect;
-use netperf_campaign::pattern::Cell;
+use netperf_campaign::matrix::{CellsHead, Matrix};
+use netperf_campaign::outcome::CampaignCell;
 use netperf_campaign::plan::CampaignPlan;
-use netperf_campaign::protocol::{HEARTBEAT, Order, Reply};
+use netperf_campaign::protocol::Order;
 use netperf_measure::clock;
+use netperf_model::{KeyRing, Secret};
 use netperf_os::signals::Signals;
-use netperf_os::wait::ready_of;
+use netperf_program::output::system_text;
+use zeroize::Zeroizing;
 
-use super::cells::{CampaignCells, CellResult};
+use super::links::AgentLinks;
+use super::meet::{JoiningAgents, dial};
 use super::peer::AgentLink;
 use super::progress::Progress;
 use super::sink::CellFile;
 
-/// Least time from the commitment to the first opening of connections.
-pub(super) const LEAST_LEAD: u64 = 250_000_000;
-/// Longest wait between looks for silent agents.
-pub(super) const LOOK: u64 = 100_000_000;
-
-/// A member and what is known about it.
-pub(super) struct Member {
-    pub(super) entry: InventoryMember,
-    pub(super) peer: Option<AgentLink>,
-    pub(super) version: Option<String>,
-    pub(super) cpus: Option<u32>,
-    pub(super) before: Option<OffsetInterval>,
-    pub(super) after: Option<OffsetInterval>,
-    pub(super) stepped: i64,
-    pub(super) lost: Option<(String, u64)>,
-    /// Loads that run, as it said last.
-    pub(super) running: u32,
-}
-
-impl Member {
-    pub(super) fn new(entry: InventoryMember) -> Self {
-        Self {
-            entry,
-            peer: None,
-            version: None,
-            cpus: None,
-            before: None,
-            after: None,
-            stepped: 0,
-            lost: None,
-            running: 0,
-        }
-    }
-
-    pub(super) const fn is_greeted(&self) -> bool {
-        self.version.is_some()
-    }
-
-    pub(super) const fn is_there(&self) -> bool {
-        self.peer.is_some()
-    }
-}
-
 /// A campaign in progress.
 pub(super) struct CampaignRun<'a> {
-    pub(super) id: String,
-    pub(super) plan: &'a CampaignPlan,
-    /// Silence of a member after which it counts as lost, nanoseconds.
-    pub(super) silence: u64,
-    pub(super) members: Vec<Member>,
-    pub(super) cells: CampaignCells,
-    /// The rounds of the plan, if they may be repeated as a whole.
-    pub(super) rounds: Vec<Vec<Cell>>,
-    /// The begin of the loads is agreed.
-    pub(super) agreed: bool,
-    /// Results that came before: agent, number of the load, and what came.
-    pub(super) early: Vec<(usize, u32, CellResult)>,
+    coordinator: CampaignCoordinator,
+    links: AgentLinks,
+    /// Proves to agents that are connected to.
+    secret: Option<Secret>,
     /// The file of the cells.
-    pub(super) sink: Option<CellFile>,
-    /// Why that file cannot be written.
-    pub(super) broken: Option<String>,
-    /// Largest error of a window whose cell is in that file, seconds.
-    pub(super) cut: Option<f64>,
-    /// What looks like an outlier.
-    pub(super) suspects: Vec<Suspect>,
-    /// Begin of the first load.
-    pub(super) begin: u64,
-    pub(super) started_unix: f64,
-    pub(super) ended: Option<String>,
-    pub(super) signals: &'a Signals,
+    sink: Option<CellFile>,
+    signals: &'a Signals,
     pub(super) progress: Progress,
-    /// Time of the next heartbeat.
-    pub(super) next_beat: u64,
-    /// Time of the next look for silent agents.
-    pub(super) next_look: u64,
-    /// The agent whose replies are read first.
-    pub(super) next_heard: usize,
-    /// Number of members that are lost.
-    pub(super) losses: usize,
-    /// Lost members of whose loss the others know.
-    pub(super) excluded: Vec<usize>,
-    /// The agents are let go: the end of a connection is no loss.
-    pub(super) parting: bool,
 }
 
-pub(super) fn now() -> u64 {
-    clock::monotonic()
+/// Fills a buffer with random bytes.
+fn draw(bytes: &mut [u8]) -> Result<(), String> {
+    netperf_os::system::random(bytes).map_err(|error| system_text(&error))
 }
 
-/// Random digits.
-pub(super) fn random<const N: usize>() -> Result<String, String> {
-    let mut bytes = [0; N];
-    let filled = netperf_os::system::random(&mut bytes);
-    filled.map_err(|error| netperf_program::output::system_text(&error))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+/// The time of the system clock at a reading of the monotonic one, seconds since 1970.
+fn date(at: u64) -> f64 {
+    let ahead = Duration::from_nanos(at.saturating_sub(clock::monotonic()));
+    clock::since_epoch().as_secs_f64() + ahead.as_secs_f64()
 }
 
 impl<'a> CampaignRun<'a> {
     /// A coordinator of these members.
+    ///
+    /// # Errors
+    /// One line.
     pub(super) fn new(
-        plan: &'a CampaignPlan,
+        plan: &CampaignPlan,
         members: Vec<InventoryMember>,
-        signals: &'a Signals,
+        (signals, sink): (&'a Signals, Option<CellFile>),
     ) -> Result<Self, String> {
-        Ok(Self {
-            id: random::<8>()?,
-            plan,
-            silence: plan.silence(),
-            members: members.into_iter().map(Member::new).collect(),
-            cells: CampaignCells::default(),
-            rounds: Vec::new(),
-            agreed: false,
-            early: Vec::new(),
-            sink: None,
-            broken: None,
-            cut: None,
-            suspects: Vec::new(),
-            begin: 0,
+        let mut id = [0; 8];
+        draw(&mut id)?;
+        let facts = CampaignFacts {
+            id: id.iter().map(|byte| format!("{byte:02x}")).collect(),
+            plan: plan.clone(),
             started_unix: clock::since_epoch().as_secs_f64(),
-            ended: None,
+            cells_file: sink.as_ref().map(CellFile::name),
+        };
+        Ok(Self {
+            coordinator: CampaignCoordinator::new(facts, members),
+            links: AgentLinks::default(),
+            secret: None,
+            sink,
             signals,
             progress: Progress::default(),
-            next_beat: 0,
-            next_look: 0,
-            next_heard: 0,
-            losses: 0,
-            excluded: Vec::new(),
-            parting: false,
         })
     }
 
-    /// Silence of the coordinator after which an agent stops its loads, nanoseconds.
-    pub(super) const fn own_silence(&self) -> u64 {
-        self.silence + HEARTBEAT
+    /// What is known.
+    pub(super) const fn coordinator(&self) -> &CampaignCoordinator {
+        &self.coordinator
     }
 
-    /// Time for an agent to answer an order, nanoseconds.
-    pub(super) const fn answer(&self) -> u64 {
-        5 * self.silence
-    }
-
-    pub(super) fn name(&self, index: usize) -> String {
-        let member = self.members.get(index);
-        member.map_or_else(String::new, |member| member.entry.name.clone())
-    }
-
-    pub(super) fn present(&self) -> Vec<usize> {
-        let all = self.members.iter().enumerate();
-        all.filter(|(_, member)| member.is_there())
-            .map(|(index, _)| index)
-            .collect()
-    }
-
-    /// Sends an order; a member that does not take it is lost.
-    pub(super) fn tell(&mut self, index: usize, order: &Order) {
-        let within = Duration::from_nanos(self.silence);
-        let Some(member) = self.members.get_mut(index) else {
-            return;
-        };
-        let peer = member.peer.as_mut();
-        if let Some(Err(why)) = peer.map(|peer| peer.tell(order, within)) {
-            self.lose(index, why);
-        }
-    }
-
-    /// Waits for replies of the agents; who closes the connection is lost. With many replies it
-    /// returns after a while, so that heartbeats go out, and goes on with the other agents.
-    pub(super) fn replies(&mut self, within: u64) -> Vec<(usize, Reply)> {
-        let mut present = self.present();
-        let first = present.partition_point(|index| *index < self.next_heard);
-        present.rotate_left(first);
-        let fds: Vec<(BorrowedFd<'_>, bool)> = present
-            .iter()
-            .filter_map(|index| self.members.get(*index)?.peer.as_ref())
-            .map(|peer| (peer.fd(), false))
-            .collect();
-        let within = Duration::from_nanos(within) + Duration::from_micros(999);
-        let ready = ready_of(&fds, within).unwrap_or_default();
-        let until = now().saturating_add(LOOK);
-        let mut all = Vec::new();
-        for (index, _) in present.into_iter().zip(ready).filter(|(_, ready)| *ready) {
-            if now() > until {
-                self.next_heard = index;
-                break;
-            }
-            let peer = self
-                .members
-                .get_mut(index)
-                .and_then(|one| one.peer.as_mut());
-            match peer.map(AgentLink::hear) {
-                Some(Ok(replies)) => all.extend(replies.into_iter().map(|one| (index, one))),
-                Some(Err(why)) => self.lose(index, why),
-                None => {}
-            }
-        }
-        all
-    }
-
-    /// Tells agents and collects an answer of each. Orders are made one at a time: all of them
-    /// together are large. Replies that `take` does not use are taken as usual.
+    /// Waits until agents have joined at this socket and there are so many members.
     ///
     /// # Errors
-    /// A line that names the member which refused, was lost, or gave no answer.
-    pub(super) fn ask(
+    /// One line.
+    pub(super) fn wait_for(
         &mut self,
-        orders: impl Iterator<Item = (usize, Order)>,
-        mut take: impl FnMut(&mut Member, &Reply) -> Result<bool, String>,
+        (listener, count): (&TcpListener, usize),
+        keys: &KeyRing,
+        within: Duration,
     ) -> Result<(), String> {
-        let mut waiting = std::collections::BTreeSet::new();
-        for (index, order) in orders {
-            // Others wait meanwhile.
-            self.beat();
-            self.tell(index, &order);
-            waiting.insert(index);
-        }
-        let until = now().saturating_add(self.answer());
-        while !waiting.is_empty() {
-            self.beat();
-            let left = until.saturating_sub(now());
-            if left == 0 {
-                let names: Vec<String> = waiting.iter().map(|one| self.name(*one)).collect();
-                let seconds = self.answer() / 1_000_000_000;
-                let names = names.join(", ");
-                return Err(format!("no answer within {seconds} s from {names}"));
-            }
-            for (index, reply) in self.replies(left.min(LOOK)) {
-                if let Reply::Refused { reason } = &reply {
-                    let reason = netperf_web::escape::line(reason);
-                    return Err(format!("{} refuses: {reason}", self.name(index)));
+        let under_way = AtomicUsize::new(0);
+        let within = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
+        std::thread::scope(|scope| {
+            let agents = JoiningAgents::new(scope, listener, (keys, &under_way));
+            let agents = agents.map_err(|error| system_text(&error))?;
+            self.give(CoordinatorInput::Join { count, within });
+            while !self.coordinator.is_resting() {
+                let accepted = agents.accept().map_err(|error| system_text(&error))?;
+                if !accepted {
+                    std::thread::sleep(self.left());
                 }
-                let Some(member) = self.members.get_mut(index) else {
-                    continue;
-                };
-                let done = take(member, &reply);
-                if done.map_err(|why| format!("{}: {why}", self.name(index)))? {
-                    waiting.remove(&index);
-                } else {
-                    self.take(index, reply);
+                while self.coordinator.count() < count {
+                    let Some(link) = agents.next() else { break };
+                    self.joined(link);
                 }
+                self.pass_on();
             }
-            self.find_silent();
-            if let Some(line) = self.first_loss() {
-                return Err(line);
-            }
-            if self.signals.next().is_some() {
-                self.ended = Some("interrupted".to_owned());
-                return Err("interrupted".to_owned());
+            self.refused()
+        })
+    }
+
+    fn joined(&mut self, link: AgentLink) {
+        let (address, since) = (link.address().unwrap_or_default(), link.came);
+        let index = self.coordinator.count();
+        self.links.set(index, link);
+        self.give_at(CoordinatorInput::Joined(address), since);
+    }
+
+    /// Connects to the agents that have not joined, greets all and reads their clocks.
+    ///
+    /// # Errors
+    /// One line that names the member.
+    pub(super) fn meet(&mut self, secret: Secret) -> Result<(), String> {
+        self.secret = Some(secret);
+        self.run(CoordinatorInput::Meet);
+        self.refused()
+    }
+
+    /// Does this, and what happens until the coordinator rests.
+    pub(super) fn run(&mut self, input: CoordinatorInput) {
+        self.give(input);
+        while !self.coordinator.is_resting() {
+            self.hear(self.left());
+            self.pass_on();
+        }
+    }
+
+    /// Time until the next tick.
+    fn left(&self) -> Duration {
+        let next = self.coordinator.next_tick();
+        Duration::from_nanos(next.saturating_sub(clock::monotonic()))
+    }
+
+    /// Tells of signals, and that time has passed.
+    fn pass_on(&mut self) {
+        if self.signals.next().is_some() {
+            self.give(CoordinatorInput::Interrupt);
+        }
+        self.give(CoordinatorInput::Tick);
+    }
+
+    /// Why there is nothing to tell about the campaign.
+    pub(super) fn refused(&self) -> Result<(), String> {
+        let why = self.coordinator.refusal();
+        why.map_or(Ok(()), |why| Err(why.to_owned()))
+    }
+
+    /// Lets the agents go.
+    pub(super) fn finish(&mut self) {
+        self.run(CoordinatorInput::Finish);
+        self.progress.end();
+    }
+
+    fn give(&mut self, input: CoordinatorInput) {
+        self.give_at(input, clock::monotonic());
+    }
+
+    fn give_at(&mut self, input: CoordinatorInput, now: u64) {
+        for action in self.coordinator.step(input, now) {
+            self.act(action);
+        }
+    }
+
+    /// Takes what agents have sent, in this time.
+    fn hear(&mut self, within: Duration) {
+        for (index, heard) in self.links.hear(within) {
+            match heard {
+                Ok((replies, came)) => {
+                    for reply in replies {
+                        self.give_at(CoordinatorInput::Reply(index, reply), came);
+                    }
+                }
+                Err(why) => self.give(CoordinatorInput::Lost(index, why)),
             }
         }
-        Ok(())
+    }
+
+    fn act(&mut self, action: CoordinatorAction) {
+        match action {
+            CoordinatorAction::Dial(wanted) => self.dial(&wanted),
+            CoordinatorAction::Tell(index, order) => self.tell(index, &order),
+            CoordinatorAction::Reset(index) => self.links.reset(index),
+            CoordinatorAction::FindSilent(members) => {
+                for index in self.links.silent(&members) {
+                    self.give(CoordinatorInput::Silent(index));
+                }
+            }
+            CoordinatorAction::DrawTokens(count) => {
+                let mut bytes = Zeroizing::new(vec![0; count]);
+                let drawn = draw(&mut bytes).map(|()| TokenBytes(bytes));
+                self.give(CoordinatorInput::Tokens(drawn));
+            }
+            CoordinatorAction::Date(at) => self.give(CoordinatorInput::Dated(date(at))),
+            CoordinatorAction::MakeMatrices => {
+                let matrices = self.matrices();
+                self.give(CoordinatorInput::Matrices(matrices));
+            }
+            CoordinatorAction::Begin(head) => self.begin(&head),
+            CoordinatorAction::Cell(cell, turn) => self.cell(&cell, turn),
+            CoordinatorAction::Flush => {
+                let flushed = self.sink.as_mut().map(CellFile::flush);
+                self.written(flushed);
+            }
+            CoordinatorAction::Say(text) => self.progress.say(&text),
+            CoordinatorAction::State(text) => self.progress.state(&text),
+            CoordinatorAction::Line(text) => self.progress.line(&text),
+            CoordinatorAction::Hosts(states, rounds, left) => {
+                self.progress.hosts(&states, rounds, left);
+            }
+        }
+    }
+
+    fn dial(&mut self, wanted: &[(usize, String)]) {
+        let Some(secret) = &self.secret else { return };
+        for (index, link) in dial(wanted, secret) {
+            match link {
+                Ok(link) => {
+                    let since = link.came;
+                    self.links.set(index, link);
+                    self.give_at(CoordinatorInput::Connected(index), since);
+                }
+                Err(why) => self.give(CoordinatorInput::NotConnected(index, why)),
+            }
+        }
+    }
+
+    fn tell(&mut self, index: usize, order: &Order) {
+        if order.has_reply() {
+            let clock = *order == Order::Clock;
+            let member = index;
+            self.give(CoordinatorInput::Asked { member, clock });
+        }
+        let within = Duration::from_nanos(self.coordinator.silence());
+        if let Err(why) = self.links.tell(index, order, within) {
+            self.give(CoordinatorInput::Lost(index, why));
+        }
+    }
+
+    fn begin(&mut self, head: &CellsHead) {
+        self.progress.begin(head);
+        let begun = self.sink.as_mut().map(|sink| sink.begin(|| head.clone()));
+        self.written(begun);
+    }
+
+    fn cell(&mut self, cell: &CampaignCell, turn: CellTurn) {
+        if !turn.is_again() {
+            self.progress.cell(cell.cell(), &cell.figures);
+        }
+        let written = self
+            .sink
+            .as_mut()
+            .map(|sink| sink.write(cell, turn.is_again()));
+        self.written(written);
+    }
+
+    fn written(&mut self, written: Option<Result<(), String>>) {
+        if let Some(Err(why)) = written {
+            self.give(CoordinatorInput::FileFailed(why));
+        }
     }
 
     /// The matrices of what was measured.
@@ -278,45 +278,25 @@ impl<'a> CampaignRun<'a> {
     pub(super) fn matrices(&mut self) -> Result<Vec<Matrix>, String> {
         match &mut self.sink {
             Some(sink) => sink.matrices(),
-            None => Ok(self.document().matrices()),
+            None => Ok(self.coordinator.document().matrices()),
         }
     }
 
-    pub(super) fn take(&mut self, index: usize, reply: Reply) {
-        match reply {
-            Reply::Result(result) => self.result(index, &result),
-            Reply::Alive {
-                stepped, running, ..
-            } => {
-                if let Some(member) = self.members.get_mut(index) {
-                    member.running = running;
-                    if stepped.unsigned_abs() > member.stepped.unsigned_abs() {
-                        member.stepped = stepped;
-                    }
-                }
-            }
-            Reply::Refused { reason } => {
-                let reason = netperf_web::escape::line(&reason);
-                self.lose(index, format!("it refuses: {reason}"));
-            }
-            Reply::Hello { .. }
-            | Reply::Clock { .. }
-            | Reply::Prepared
-            | Reply::Committed { .. }
-            | Reply::Late { .. }
-            | Reply::Collected
-            | Reply::Stopped => {}
+    /// Writes the cells that are not in their file yet, and its end.
+    ///
+    /// # Errors
+    /// One line.
+    pub(super) fn finish_cells(&mut self, complete: bool, lost: Vec<String>) -> Result<(), String> {
+        if let Some(why) = self.coordinator.broken() {
+            return Err(why.to_owned());
         }
-    }
-
-    /// Reads the clocks once more and lets the agents go.
-    pub(super) fn finish(&mut self) {
-        if let Ok(offsets) = self.read_clocks() {
-            for (member, offset) in self.members.iter_mut().zip(offsets) {
-                member.after = offset;
-            }
+        let Some(sink) = &mut self.sink else {
+            return Ok(());
+        };
+        sink.begin(|| self.coordinator.head())?;
+        for (cell, turn) in self.coordinator.unwritten() {
+            sink.write(&cell, turn.is_again())?;
         }
-        self.part();
-        self.progress.end();
+        sink.finish(complete, lost)
     }
 }

@@ -1,8 +1,8 @@
 //! Cells and their loads: what is to be measured, and what has come.
 
-use netperf_campaign::outcome::CellFigures;
-use netperf_campaign::pattern::Cell;
-use netperf_campaign::protocol::LoadResult;
+use crate::outcome::CellFigures;
+use crate::pattern::Cell;
+use crate::protocol::LoadResult;
 use serde_json::Value;
 
 /// What a load measures of its cell.
@@ -225,6 +225,14 @@ impl CampaignCells {
             }
         }
         (cell.open == 0).then_some(number)
+    }
+
+    /// A file has the cell now. Those that are measured again are few, and the document has them.
+    pub(super) fn written(&mut self, number: usize) {
+        if let Some(run) = self.cells.get_mut(number) {
+            run.written = true;
+            run.came = run.came.take().filter(|_| run.again);
+        }
     }
 
     /// The open loads of a sender.

@@ -3,6 +3,7 @@
 //! The tables are in the schema `netperf` of the database that the address names.
 
 mod address;
+mod budget;
 mod connection;
 mod login;
 mod tls;

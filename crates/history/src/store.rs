@@ -29,6 +29,10 @@ pub use save::Added;
 const ALL: i64 = 1 << 40;
 /// Minimum number of digits of a digest that names a result.
 const FEWEST_DIGITS: usize = 6;
+/// Largest document, bytes.
+const LARGEST_DOCUMENT: u64 = 256 << 20;
+/// Largest manifest, bytes.
+const LARGEST_MANIFEST: u64 = 4 << 20;
 /// Number of manifests per query.
 const AT_ONCE: usize = 500;
 
@@ -235,6 +239,12 @@ impl Store {
     fn inflated(&self, id: i64, length: i64, packed: &[u8]) -> Result<Vec<u8>, HistoryError> {
         let mut document = Vec::new();
         let length = u64::try_from(length).unwrap_or(0);
+        if length > LARGEST_DOCUMENT {
+            return Err(HistoryError::Store {
+                place: self.place.clone(),
+                why: format!("the document of result {id} has {length} bytes, more than 256 MiB"),
+            });
+        }
         let read = DeflateDecoder::new(packed)
             .take(length + 1)
             .read_to_end(&mut document);
@@ -314,7 +324,9 @@ impl Store {
                 let (id, packed) = (row.whole(), row.bytes());
                 let mut text = String::new();
                 // A manifest that cannot be decompressed has no facts.
-                let read = DeflateDecoder::new(packed.as_slice()).read_to_string(&mut text);
+                let read = DeflateDecoder::new(packed.as_slice())
+                    .take(LARGEST_MANIFEST)
+                    .read_to_string(&mut text);
                 if read.is_ok() {
                     found.insert(id, manifest::read(&text));
                 }

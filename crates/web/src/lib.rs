@@ -23,6 +23,7 @@ mod tables;
 pub mod unit;
 mod until;
 mod verdicts;
+mod weight;
 mod words;
 
 pub use figure::{Figure, figures};
@@ -32,6 +33,7 @@ pub use read::{Unreadable, document, read};
 pub use record::Record;
 pub use tables::{csv, markdown, markdown_with};
 pub use verdicts::{ReportedVerdict, Verdicts};
+pub use weight::JsonWeight;
 
 pub use chart::png::BadFont;
 use chart::{Size, svg};

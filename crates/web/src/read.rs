@@ -13,9 +13,14 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::record::Record;
+use crate::weight::JsonWeight;
 
 /// The most that a compressed file may hold. A day of flent's points is a few megabytes.
 const LARGEST: u64 = 256 << 20;
+/// The most memory that the values of a file may take, bytes.
+const HEAVIEST: u64 = 512 << 20;
+/// Bytes that are unpacked at a time.
+const PIECE: u64 = 1 << 20;
 
 /// A doubt about a test without a network.
 const ONE_HOST: &str = "Both ends are on one host: this says nothing of a network.";
@@ -56,6 +61,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Record, Unreadable> {
 pub fn document(bytes: &[u8]) -> Option<Document> {
     let is_result =
         |document: &Document| document.header.schema == SCHEMA && !document.test.name.is_empty();
+    weighed(JsonWeight::of(bytes)).ok()?;
     let alone = serde_json::from_slice::<Document>(bytes).ok();
     let at_end = || {
         let text = std::str::from_utf8(bytes).ok()?;
@@ -87,21 +93,37 @@ fn understood(bytes: &[u8]) -> Result<Record, String> {
         let plain = unpacked(bytes)?;
         return understood_plain(&plain);
     }
+    weighed(JsonWeight::of(bytes))?;
     understood_plain(bytes)
 }
 
+/// Refuses values that would take too much memory.
+fn weighed(weight: u64) -> Result<(), String> {
+    if weight > HEAVIEST {
+        return Err("its values take more than 512 MiB of memory".to_owned());
+    }
+    Ok(())
+}
+
+/// What is in a compressed file. It is weighed as it comes: a small file may hold much.
 fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let mut plain = Vec::new();
-    let read = MultiGzDecoder::new(bytes)
-        .take(LARGEST + 1)
-        .read_to_end(&mut plain);
-    if let Err(error) = read {
-        return Err(format!("its compression is damaged ({error})"));
+    let mut weight = JsonWeight::default();
+    let mut packed = MultiGzDecoder::new(bytes);
+    loop {
+        let begin = plain.len();
+        let read = packed.by_ref().take(PIECE).read_to_end(&mut plain);
+        read.map_err(|error| format!("its compression is damaged ({error})"))?;
+        let piece = plain.get(begin..).unwrap_or_default();
+        if piece.is_empty() {
+            return Ok(plain);
+        }
+        weight.add(piece);
+        weighed(weight.bytes())?;
+        if u64::try_from(plain.len()).is_ok_and(|length| length > LARGEST) {
+            return Err("it holds more than 256 MiB".to_owned());
+        }
     }
-    if u64::try_from(plain.len()).is_ok_and(|length| length > LARGEST) {
-        return Err("it holds more than 256 MiB".to_owned());
-    }
-    Ok(plain)
 }
 
 fn understood_plain(bytes: &[u8]) -> Result<Record, String> {

@@ -221,3 +221,37 @@ proptest! {
         prop_assert!(read.is_err());
     }
 }
+
+/// A result of flent whose only series has these values.
+fn of_flent(values: &str) -> Vec<u8> {
+    let text = format!(
+        "{{\"version\":4,\"metadata\":{{}},\"x_values\":[],\"raw_values\":{{}},\"results\":{{\"a\":[{values}]}}}}"
+    );
+    text.into_bytes()
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, bytes).expect("memory");
+    packed.finish().expect("memory")
+}
+
+#[test]
+fn result_whose_values_take_too_much_memory_is_refused_before_it_is_parsed() {
+    let refused = |bytes: &[u8]| netperf_web::read("x.flent.gz", bytes).unwrap_err().problem;
+    let too_much = "its values take more than 512 MiB of memory";
+    for value in ["[],", "{},", "0,", "\"\","] {
+        let plain = of_flent(&format!("{}0", value.repeat(9_000_000)));
+        let packed = packed(&plain);
+        assert!(packed.len() < 300_000, "{} bytes of {value}", packed.len());
+        assert_eq!(refused(&packed), too_much, "{value}");
+        assert_eq!(refused(&plain), too_much, "{value}");
+        assert!(netperf_web::document(&plain).is_none());
+    }
+    // Lines of an event log, of which all are kept.
+    let lines = "{\"event\":\"x\"}\n".repeat(1_000_000);
+    assert_eq!(refused(lines.as_bytes()), too_much);
+    // Hours of values are read.
+    let plain = of_flent(&format!("{}0", "12.5,".repeat(500_000)));
+    assert!(netperf_web::read("x.flent.gz", &packed(&plain)).is_ok());
+}

@@ -37,6 +37,9 @@ pub const PORT: &str = "12865";
 pub struct InventoryMember {
     /// Its name in results.
     pub name: String,
+    /// User with whom ssh logs in; its own choice without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
     /// Host and port of the control connection, `HOST:PORT`; an IPv6 address has brackets.
     pub control: String,
     /// Addresses for data; that of the control connection if there is none.
@@ -296,6 +299,9 @@ fn members(text: &str) -> Result<Members, InventoryError> {
         }
         let (host, port) =
             address_of(&member.control).map_err(|problem| InventoryError::Line(number, problem))?;
+        if !member.login.as_deref().is_none_or(is_login) {
+            return Err(InventoryError::Line(number, BadLine::Login));
+        }
         let port = port.ok_or(InventoryError::Line(number, BadLine::NoPort))?;
         member.control = control(host, port);
         members.good.push(member);
@@ -334,6 +340,11 @@ impl Members {
                 let why = WhyBad::Name;
                 self.bad.push(BadMember { name, why });
             }
+            if let Some(address) = member.data.iter().find(|one| !is_one_host(**one)) {
+                let name = member.name.clone();
+                let why = WhyBad::Data(*address);
+                self.bad.push(BadMember { name, why });
+            }
         }
         self.bad.extend(duplicates(&self.good));
         if !self.bad.is_empty() {
@@ -366,13 +377,13 @@ fn duplicates(members: &[InventoryMember]) -> Vec<BadMember> {
 }
 
 /// Returns true for a name that can be in a file name, a command line and a table.
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_graphic() && !"\"'`\\$;&|<>(){}*?!".contains(letter);
     !name.is_empty() && name.len() <= LONGEST && !name.starts_with('-') && name.chars().all(plain)
 }
 
 /// Returns true for a host name, or an address without brackets.
-fn is_host(host: &str) -> bool {
+pub(crate) fn is_host(host: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-._:%".contains(letter);
     let is_address = host
         .split('%')
@@ -383,6 +394,26 @@ fn is_host(host: &str) -> bool {
         && !host.starts_with('-')
         && host.chars().all(plain)
         && (is_address || !host.contains([':', '%']))
+        && host.parse().map_or(true, is_one_host)
+}
+
+/// Returns true for the name of a user that can be in a command line.
+fn is_login(login: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.+".contains(letter);
+    !login.is_empty()
+        && login.len() <= LONGEST
+        && !login.starts_with('-')
+        && login.chars().all(plain)
+}
+
+/// Returns true for the address of one host: no group, no broadcast, and none that stands for any.
+pub(crate) const fn is_one_host(address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    let is_broadcast = match address {
+        IpAddr::V4(address) => address.is_broadcast(),
+        IpAddr::V6(_) => false,
+    };
+    !address.is_multicast() && !address.is_unspecified() && !is_broadcast
 }
 
 /// Host and port of a control connection.
@@ -413,7 +444,7 @@ fn address_of(word: &str) -> Result<(&str, Option<u16>), BadLine> {
 }
 
 /// A port from 1 to 65535, in digits.
-fn port(text: &str) -> Option<u16> {
+pub(crate) fn port(text: &str) -> Option<u16> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|port| digits && *port > 0)
 }

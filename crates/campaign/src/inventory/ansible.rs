@@ -115,6 +115,7 @@ fn member(
     }
     Ok(InventoryMember {
         name: name.to_owned(),
+        login: None,
         control: control(&host, port),
         data: data(variables)?,
         labels,

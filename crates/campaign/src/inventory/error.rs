@@ -110,6 +110,9 @@ pub enum BadLine {
     /// Neither a name nor an address.
     #[error("the first word is neither a host name nor an address")]
     Host,
+    /// A user that is none.
+    #[error("the user before @ is none: use letters, digits and -_.+, and no - in front")]
+    Login,
     /// A port that is none.
     #[error("the port is not a number from 1 to 65535")]
     Port,
@@ -235,6 +238,9 @@ pub enum WhyBad {
     /// A name that is not valid.
     #[error("not a valid name: use letters, digits and -._:/@+, at most 253")]
     Name,
+    /// An address for data that is not that of one host.
+    #[error("{0}: not the address of a host")]
+    Data(std::net::IpAddr),
     /// Another member has the name.
     #[error("occurs twice: leave one out, or give each its own name")]
     SameName,

@@ -216,6 +216,7 @@ impl Object {
         labels.insert("network".to_owned(), network.to_owned());
         Ok(InventoryMember {
             name: metadata.name.clone(),
+            login: None,
             control: control(&first.to_string(), options.port),
             data,
             labels,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::error::{BadLine, InventoryError};
-use super::{EngineName, InventoryMember, InventorySource, Members, address_of, control};
+use super::{EngineName, InventoryMember, InventorySource, Members, address_of, control, is_login};
 
 /// Words of a hostfile that are for mpirun only.
 const FOR_MPI: [&str; 4] = ["slots", "max_slots", "max-slots", "count"];
@@ -68,8 +68,13 @@ fn member<'t>(
     if is_mpi && first.starts_with(['+', '^']) {
         return Err(BadLine::Relative);
     }
-    // A user is for ssh only.
-    let word = first.split_once('@').map_or(first, |(_, host)| host);
+    let (login, word) = match first.split_once('@') {
+        Some((login, word)) => (Some(login), word),
+        None => (None, first),
+    };
+    if !login.is_none_or(is_login) {
+        return Err(BadLine::Login);
+    }
     let (host, port) = address_of(word)?;
     // A number behind a colon is that of the processes in a hostfile.
     let (word, port) = if is_mpi { (host, None) } else { (word, port) };
@@ -94,6 +99,7 @@ fn member<'t>(
     }
     Ok(InventoryMember {
         name: name.unwrap_or_else(|| word.to_owned()),
+        login: login.map(str::to_owned),
         control: control(host, port.unwrap_or(default_port)),
         data: data.unwrap_or_default(),
         labels,

@@ -86,6 +86,7 @@ fn member(node: &SlurmNode, port: u16) -> Result<InventoryMember, WhyBad> {
     }
     Ok(InventoryMember {
         name: node.name.clone(),
+        login: None,
         control: control(address, port),
         data: address.parse().ok().into_iter().collect(),
         labels,

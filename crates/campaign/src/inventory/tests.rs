@@ -675,3 +675,48 @@ fn a_table_has_a_row_for_each_member() {
          fd00::4   [fd00::4]:12865                    rack=r2\n"
     );
 }
+
+#[test]
+fn user_of_a_line_is_a_field_and_no_option_of_ssh() {
+    let read = |text: &str| read(text.as_bytes(), &InventoryOptions::default());
+    let members = read("root@h1\nh2\nj.d-oe+x_1@[2001:db8::1]:99\n").unwrap();
+    let logins: Vec<Option<&str>> = members.iter().map(|one| one.login.as_deref()).collect();
+    assert_eq!(logins, [Some("root"), None, Some("j.d-oe+x_1")]);
+    let lines = json_lines(&members);
+    assert!(lines.starts_with("{\"name\":\"h1\",\"login\":\"root\",\"control\":\"h1:12865\""));
+    assert_eq!(read(&lines).unwrap(), members);
+    for line in [
+        "-oProxyCommand=CMD@127.0.0.1",
+        "-lroot@h1",
+        "@h1",
+        "a;b@h1",
+        "$(id)@h1",
+        "a\"b@h1",
+    ] {
+        let said = read(line).unwrap_err().to_string();
+        assert!(
+            said.starts_with("line 1: the user before @"),
+            "{line}: {said}"
+        );
+        let json = format!(
+            "{{\"name\":\"a\",\"login\":{},\"control\":\"h1:1\"}}",
+            serde_json::json!(line.split_once('@').unwrap().0)
+        );
+        assert!(read(&json).is_err(), "{json}");
+    }
+    // Two users: the host has none.
+    assert!(read("a@b@h1").is_err());
+}
+
+#[test]
+fn address_that_is_not_that_of_one_host_is_refused() {
+    let read = |text: &str| read(text.as_bytes(), &InventoryOptions::default());
+    for address in ["224.0.0.1", "ff02::1", "0.0.0.0", "::", "255.255.255.255"] {
+        let said = read(&format!("h1 data={address}")).unwrap_err().to_string();
+        assert_eq!(said, format!("h1: {address}: not the address of a host"));
+        assert!(read(&format!("{address} name=a")).is_err(), "{address}");
+        let json = format!("{{\"name\":\"a\",\"control\":\"h1:1\",\"data\":[\"{address}\"]}}");
+        assert!(read(&json).is_err(), "{json}");
+    }
+    assert!(read("h1 data=192.0.2.1,2001:db8::1").is_ok());
+}

@@ -28,7 +28,7 @@ everywhere() {
     local host input=$1
     shift
     for host in "${hosts[@]}"; do
-        ssh -o BatchMode=yes -o ConnectTimeout=5 "$host" "$@" <"$input"
+        ssh -o BatchMode=yes -o ConnectTimeout=5 -- "$host" "$@" <"$input"
     done
 }
 
@@ -43,7 +43,9 @@ finish() {
 }
 
 inventory=$(netperf campaign inventory --from mpi --port "$port" --json "$hostfile")
-mapfile -t hosts < <(printf '%s\n' "$inventory" | sed 's/^{"name":"\([^"]*\)".*/\1/')
+# USER@HOST, as the inventory has them; neither begins with -.
+mapfile -t hosts < <(printf '%s\n' "$inventory" |
+    sed -E 's/^\{"name":"[^"]*",("login":"([^"]*)",)?"control":"\[?([^]"]*)\]?:[0-9]+".*/\2@\3/; s/^@//')
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM

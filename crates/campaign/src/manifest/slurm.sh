@@ -17,7 +17,8 @@ join=@JOIN@
 
 umask 077
 work=$(mktemp -d)
-key=/tmp/netperf-key.$SLURM_JOB_ID
+# A name that nobody can have made before.
+key=/tmp/netperf-key.${work##*/}
 agents=
 run=
 finish() {

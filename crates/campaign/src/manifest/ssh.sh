@@ -3,7 +3,7 @@
 #
 #   campaign-ssh HOSTS [options of netperf campaign run]
 #
-# HOSTS is a file with one host a line, as ssh knows it. An agent stops when its standard input
+# HOSTS is a file with one host a line, as ssh knows it: HOST, USER@HOST, HOST:PORT. An agent stops when its standard input
 # ends, so that none remains if this script is killed. Keys are in private files, which are removed.
 set -euo pipefail
 
@@ -30,7 +30,19 @@ trap 'exit 143' TERM
 
 netperf campaign key --output "$work/key"
 inventory=$(netperf campaign inventory --from lines --port "$port" --json "$hosts")
-mapfile -t hosts < <(sed 's/#.*//' "$hosts" | awk 'NF { print $1 }')
+
+# Each host that gets an agent, as the inventory has it: user for ssh, host and port.
+member='^\{"name":"[^"]*",("login":"([^"]*)",)?"control":"\[?([^]"]*)\]?:([0-9]+)"'
+logins=()
+hosts=()
+ports=()
+while IFS= read -r line; do
+    [[ $line != *'"agent":false}' ]] || continue
+    [[ $line =~ $member ]] || { echo "$0: unknown line of the inventory: $line" >&2; exit 1; }
+    logins+=("${BASH_REMATCH[2]}")
+    hosts+=("${BASH_REMATCH[3]}")
+    ports+=("${BASH_REMATCH[4]}")
+done <<<"$inventory"
 
 # Descriptor 3 is the standard input of the agents, open as long as this script runs; 4 is its other
 # end; 5 is the key. The files themselves go at once.
@@ -47,16 +59,19 @@ agent='umask 077; key=$(mktemp) || exit 1; trap "rm -f $key" EXIT HUP INT TERM;
  exec netserver --agent --exit-on-eof --key-file /dev/fd/3 -p "$0"'
 agent=${agent//$'\n'/}
 
-for host in "${hosts[@]}"; do
+for index in "${!hosts[@]}"; do
+    login=()
+    [ -z "${logins[index]}" ] || login=(-l "${logins[index]}")
     { cat /dev/fd/5 && cat <&4; } 3>&- |
         ssh -o BatchMode=yes -o ConnectTimeout=5 -o ServerAliveInterval=2 -o ServerAliveCountMax=2 \
-            "$host" "exec sh -c '$agent' $port" 3>&- 4<&- 5<&- >&2 &
+            ${login[@]+"${login[@]}"} -- "${hosts[index]}" "exec sh -c '$agent' ${ports[index]}" \
+            3>&- 4<&- 5<&- >&2 &
     agents+=($!)
 done
 
 # Waits for the agents.
 for index in "${!hosts[@]}"; do
-    host=${hosts[index]#*@}
+    host=${hosts[index]} port=${ports[index]}
     # shellcheck disable=SC2016
     until timeout 2 bash -c ': <>"/dev/tcp/$0/$1"' "$host" "$port" 2>/dev/null; do
         kill -0 "${agents[index]}" 2>/dev/null || { echo "$0: $host: the agent has ended" >&2; exit 1; }

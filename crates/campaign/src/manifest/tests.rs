@@ -339,3 +339,38 @@ fn values_that_a_manifest_cannot_contain_are_refused() {
         assert_eq!(change(kind, with), Err(error));
     }
 }
+
+/// Lines of a text below the one with these words, as far as they are further in.
+fn below<'t>(text: &'t str, words: &str) -> Vec<&'t str> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut lines = text.lines().skip_while(|line| line.trim() != words);
+    let first = lines.next().map(indent).expect("the words");
+    lines.take_while(|line| indent(line) > first).collect()
+}
+
+#[test]
+fn network_policy_leads_out_to_members_and_name_servers_alone() {
+    let text = text(ManifestKind::Kubernetes(AgentWorkload::Job));
+    let rules = below(&text, "egress:").join("\n");
+    for rule in rules.split("    - to:").skip(1) {
+        assert!(rule.trim_start().starts_with("- "), "{rule}");
+    }
+    let (before, dns) = rules.rsplit_once("    - to:").unwrap();
+    assert!(!before.contains("port: 53"), "{rules}");
+    assert!(dns.contains("kubernetes.io/metadata.name: kube-system"));
+    assert!(dns.contains("port: 53"));
+    // A rule without hosts is for all of them.
+    assert!(!rules.contains("    - ports:"), "{rules}");
+}
+
+#[test]
+fn files_of_scripts_have_names_that_nobody_can_foresee() {
+    for kind in KINDS.into_iter().filter(|kind| is_script(*kind)) {
+        let text = text(kind);
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let named = line.contains("/tmp/");
+            assert!(!named || line.ends_with("${work##*/}"), "{kind:?}: {line}");
+        }
+        assert!(text.contains("work=$(mktemp -d)"), "{kind:?}");
+    }
+}

@@ -2,12 +2,13 @@
 //! ends of loads go in, and actions come out.
 
 mod quota;
+mod starts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::protocol::{
     COORDINATOR_SILENCE, CampaignLoad, HostPlace, LoadResult, OPENING, Order, PairToken,
-    Preparation, Reply, Start, TokenDigits, VERSION,
+    Preparation, Reply, TokenDigits, VERSION,
 };
 
 use quota::accept;
@@ -209,7 +210,7 @@ impl Agent {
                 stepped: stepped.saturating_sub(part.wall),
             }),
             Order::Prepare(preparation) => self.prepare(line, preparation, check),
-            Order::Commit { starts } => part.commit(line, &starts, now),
+            Order::Commit { starts } => part.commit(line, &starts, (now, self.quota.at_once)),
             Order::Collect => {
                 let results = part.results.values().cloned().map(Box::new);
                 let results = results.map(|one| AgentAction::Reply(line, Reply::Result(one)));
@@ -368,6 +369,18 @@ impl Agent {
         Some(AgentAction::Reply(line, Reply::Stopped))
     }
 
+    /// Returns true for the connection of the coordinator.
+    #[must_use]
+    pub fn is_led_by(&self, line: LineId) -> bool {
+        self.line == Some(line)
+    }
+
+    /// The connection sent what is no order.
+    pub fn refuse(&mut self, line: LineId, reason: String) -> Vec<AgentAction> {
+        self.lost(line);
+        refused(line, reason)
+    }
+
     /// The connection has ended. The load goes on until the coordinator was silent for too long.
     pub fn lost(&mut self, line: LineId) {
         if self.line == Some(line) {
@@ -398,9 +411,20 @@ impl Agent {
         let Some(preparation) = &part.preparation else {
             return actions;
         };
+        let mut running = part.running().count();
         for (id, state) in &mut part.loads {
             match *state {
                 LoadState::Committed(at) if at.saturating_sub(OPENING) <= now => {
+                    if running >= self.quota.at_once {
+                        // Those before it have not ended in time.
+                        *state = LoadState::Over;
+                        let result = failed(*id, "too many loads run");
+                        let sent = Reply::Result(Box::new(result.clone()));
+                        actions.extend(self.line.map(|line| AgentAction::Reply(line, sent)));
+                        part.results.insert(*id, result);
+                        continue;
+                    }
+                    running += 1;
                     if let Some(load) = preparation.loads.iter().find(|load| load.id == *id) {
                         let end = at.saturating_add(load.parts.total());
                         *state = LoadState::Running(end.saturating_add(overtime));
@@ -437,8 +461,9 @@ impl Agent {
     }
 
     /// A load has ended.
-    pub fn load_ended(&mut self, mut result: LoadResult) -> Vec<AgentAction> {
+    pub fn load_ended(&mut self, result: LoadResult) -> Vec<AgentAction> {
         let mut actions = Vec::new();
+        let mut result = result.sendable();
         if let Some(part) = &mut self.part {
             if result.error.is_some() && part.lacks_target(result.id) {
                 result.error = Some(LOST.to_owned());
@@ -452,61 +477,6 @@ impl Agent {
         }
         actions.extend(self.stopped());
         actions
-    }
-}
-
-impl Part {
-    /// True if the target of the load is lost.
-    fn lacks_target(&self, id: u32) -> bool {
-        let loads = self.preparation.iter().flat_map(|one| &one.loads);
-        let mut found = loads.filter(|load| load.id == id);
-        found.any(|load| self.without.contains(&load.to))
-    }
-
-    /// Ends the loads to these members, and serves them no more.
-    fn go_on_without(&mut self, line: LineId, members: &[usize]) -> Vec<AgentAction> {
-        let Some(preparation) = &self.preparation else {
-            return Vec::new();
-        };
-        self.without.extend(members);
-        let mut actions = vec![admission(preparation, &self.without)];
-        for load in &preparation.loads {
-            if !self.without.contains(&load.to) {
-                continue;
-            }
-            match self.loads.get_mut(&load.id) {
-                Some(LoadState::Running(_)) => actions.push(AgentAction::Kill(load.id)),
-                Some(state @ (LoadState::Prepared | LoadState::Committed(_))) => {
-                    *state = LoadState::Over;
-                    let result = failed(load.id, LOST);
-                    let sent = Reply::Result(Box::new(result.clone()));
-                    actions.push(AgentAction::Reply(line, sent));
-                    self.results.insert(load.id, result);
-                }
-                Some(LoadState::Over) | None => {}
-            }
-        }
-        actions
-    }
-
-    fn commit(&mut self, line: LineId, starts: &[Start], now: u64) -> Vec<AgentAction> {
-        let unknown = starts
-            .iter()
-            .find(|start| self.loads.get(&start.id) != Some(&LoadState::Prepared));
-        if let Some(start) = unknown {
-            return refused(line, format!("load {} is not prepared", start.id));
-        }
-        let first = starts.iter().map(|start| start.at).min();
-        let first = first.unwrap_or(u64::MAX);
-        let earliest = now.saturating_add(OPENING);
-        if let Some(by) = earliest.checked_sub(first).filter(|by| *by > 0) {
-            return vec![AgentAction::Reply(line, Reply::Late { by })];
-        }
-        for start in starts {
-            self.loads.insert(start.id, LoadState::Committed(start.at));
-        }
-        let margin = first - now;
-        vec![AgentAction::Reply(line, Reply::Committed { margin })]
     }
 }
 

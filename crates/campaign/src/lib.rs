@@ -14,6 +14,7 @@ pub mod clock;
 pub mod coordinator;
 pub mod curve;
 pub mod inventory;
+pub mod join_pool;
 pub mod manifest;
 pub mod matrix;
 pub mod outcome;

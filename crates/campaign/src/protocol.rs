@@ -5,17 +5,19 @@
 //! read, change or repeat it. Times are readings of `CLOCK_MONOTONIC` (clock_gettime(2)) of the
 //! agent's host, nanoseconds.
 
+mod limits;
+
 use std::collections::BTreeMap;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
+pub use limits::{CampaignMessage, LONGEST_TEXT, MOST_LOADS, MOST_MEMBERS};
+use netperf_web::JsonWeight;
+
 /// Version of the protocol. An agent serves no other.
 pub const VERSION: u32 = 1;
-/// Longest message, bytes.
-pub const LONGEST: usize = 64 << 20;
 /// Interval of the coordinator's heartbeats, nanoseconds.
 pub const HEARTBEAT: u64 = 500_000_000;
 /// Silence of the coordinator after which an agent stops all load, unless the greeting says
@@ -269,8 +271,14 @@ pub enum Reply {
 #[derive(Debug, Error)]
 pub enum BadMessage {
     /// It is too long.
-    #[error("a message of {0} bytes, more than {LONGEST}")]
-    Long(usize),
+    #[error("a message of {0} bytes, more than {1}")]
+    Long(usize, usize),
+    /// Its values take too much memory.
+    #[error("a message that takes more than {0} bytes of memory")]
+    Heavy(u64),
+    /// A list or a text is too long.
+    #[error("{1} {0}, more than {2}")]
+    List(&'static str, usize, usize),
     /// It is no message of this protocol.
     #[error("a message that is none: {0}")]
     Json(#[from] serde_json::Error),
@@ -280,16 +288,16 @@ pub enum BadMessage {
 ///
 /// # Errors
 /// When it is too long.
-pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, BadMessage> {
+pub fn encode<M: CampaignMessage>(message: &M) -> Result<Vec<u8>, BadMessage> {
     let mut bytes = vec![0; 4];
     serde_json::to_writer(&mut bytes, message)?;
     let length = bytes.len() - 4;
     match u32::try_from(length) {
-        Ok(number) if length <= LONGEST => {
+        Ok(number) if length <= M::LONGEST => {
             bytes[..4].copy_from_slice(&number.to_be_bytes());
             Ok(bytes)
         }
-        _ => Err(BadMessage::Long(length)),
+        _ => Err(BadMessage::Long(length, M::LONGEST)),
     }
 }
 
@@ -313,18 +321,23 @@ impl Inbox {
     ///
     /// # Errors
     /// When it is too long or none of this protocol; the connection is of no use then.
-    pub fn take<T: DeserializeOwned>(&mut self) -> Result<Option<T>, BadMessage> {
+    pub fn take<M: CampaignMessage>(&mut self) -> Result<Option<M>, BadMessage> {
         let Some((length, rest)) = self.0.split_first_chunk::<4>() else {
             return Ok(None);
         };
         let length = u32::from_be_bytes(*length) as usize;
-        if length > LONGEST {
-            return Err(BadMessage::Long(length));
+        if length > M::LONGEST {
+            return Err(BadMessage::Long(length, M::LONGEST));
         }
         let Some(message) = rest.get(..length) else {
             return Ok(None);
         };
-        let message = serde_json::from_slice(message)?;
+        // What it takes in memory, before it takes it.
+        if JsonWeight::of(message) > M::HEAVIEST {
+            return Err(BadMessage::Heavy(M::HEAVIEST));
+        }
+        let message: M = serde_json::from_slice(message)?;
+        message.check_lists()?;
         self.0.drain(..4 + length);
         Ok(Some(message))
     }
@@ -368,7 +381,7 @@ mod tests {
     fn what_is_no_message_is_an_error_and_takes_no_memory() {
         let mut inbox = Inbox::default();
         inbox.add(&u32::MAX.to_be_bytes());
-        assert!(matches!(inbox.take::<Order>(), Err(BadMessage::Long(_))));
+        assert!(matches!(inbox.take::<Order>(), Err(BadMessage::Long(..))));
         for text in ["{}", "[]", "{\"order\":\"fire\"}", "\u{0}"] {
             let mut inbox = Inbox::default();
             let length = u32::try_from(text.len()).unwrap();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::protocol::{LoadParts, PairToken, RosterEntry};
+use crate::protocol::{LoadParts, PairToken, RosterEntry, Start};
 
 const LINE: LineId = LineId(1);
 const SECOND: u64 = 1_000_000_000;
@@ -239,6 +239,7 @@ fn what_is_outside_the_roster_or_the_quota_is_refused() {
         agent.quota = Quota {
             members: 3,
             loads: 2,
+            at_once: 2,
             time: 8 * SECOND,
             silence: COORDINATOR_SILENCE,
         };
@@ -262,6 +263,136 @@ fn what_is_outside_the_roster_or_the_quota_is_refused() {
     assert!(refused(&twice).contains("3 loads, more than 2"));
     let long = |one: &mut Preparation| one.loads[0].parts.window += 1;
     assert!(refused(&long).contains("s of load, more than 8"));
+}
+
+#[test]
+fn roster_with_places_that_are_not_hosts_over_ip_is_refused() {
+    let refused = |change: &dyn Fn(&mut RosterEntry)| {
+        let mut agent = agent();
+        give(&mut agent, LINE, hello("c"), 0);
+        let mut wrong = preparation();
+        change(&mut wrong.roster[2]);
+        let actions = give(&mut agent, LINE, Order::Prepare(Box::new(wrong)), 0);
+        reason(&actions).to_owned()
+    };
+    for host in [
+        "vsock:3",
+        "vsock:any",
+        "224.0.0.1",
+        "ff02::1",
+        "255.255.255.255",
+        "0.0.0.0",
+        "::",
+        "::ffff:224.0.0.1",
+        "-oProxyCommand=x",
+        "/run/socket",
+        "a b",
+        "",
+    ] {
+        let line = refused(&|one| host.clone_into(&mut one.host));
+        assert_eq!(
+            line, "c: its host is neither a name nor the address of a host",
+            "{host}"
+        );
+    }
+    for port in ["0", "65536", "-1", "http", "", "12865 -F x"] {
+        let line = refused(&|one| port.clone_into(&mut one.port));
+        assert_eq!(line, "c: its port is no number from 1 to 65535", "{port}");
+    }
+    for data in [
+        "224.0.0.1",
+        "ff05::2",
+        "0.0.0.0",
+        "255.255.255.255",
+        "h1",
+        "192.0.2.1,-F",
+        "",
+    ] {
+        let line = refused(&|one| one.data = Some(data.to_owned()));
+        assert_eq!(
+            line, "c: its address for data is not that of a host",
+            "{data}"
+        );
+    }
+}
+
+#[test]
+fn preparation_of_many_different_tests_is_refused_and_each_is_checked_once() {
+    let checked = std::cell::Cell::new(0);
+    let prepare = |tests: u32| {
+        let mut agent = agent();
+        give(&mut agent, LINE, hello("c"), 0);
+        let mut many = preparation();
+        let load = many.loads[0].clone();
+        // Different ones follow each other.
+        let words = |id: u32| vec![format!("{}", id % tests)];
+        many.loads = (0..50_000)
+            .map(|id| CampaignLoad {
+                id,
+                words: words(id),
+                parts: LoadParts {
+                    warmup: 0,
+                    window: 1,
+                    cooldown: 0,
+                },
+                ..load.clone()
+            })
+            .collect();
+        checked.set(0);
+        let check = |_: &CampaignLoad| {
+            checked.set(checked.get() + 1);
+            Ok(())
+        };
+        agent.order(LINE, Order::Prepare(Box::new(many)), (0, 0), &check)
+    };
+    let prepared = prepare(2);
+    assert!(prepared.contains(&AgentAction::Reply(LINE, Reply::Prepared)));
+    assert_eq!(checked.get(), 2);
+    let refused = prepare(65);
+    assert_eq!(reason(&refused), "more than 64 different tests");
+    assert_eq!(checked.get(), 64);
+}
+
+#[test]
+fn loads_that_would_run_at_the_same_time_are_limited() {
+    let agreed = |times: [u64; 2]| {
+        let mut agent = agent();
+        agent.quota.at_once = 1;
+        give(&mut agent, LINE, hello("c"), 0);
+        give(&mut agent, LINE, Order::Prepare(Box::new(preparation())), 0);
+        let starts = [(1, times[0]), (2, times[1])].map(|(id, at)| Start { id, at });
+        let starts = starts.to_vec();
+        (give(&mut agent, LINE, Order::Commit { starts }, 0), agent)
+    };
+    let begin = 2 * SECOND;
+    let length = 4 * SECOND;
+    let (actions, _) = agreed([begin, begin + length]);
+    let said = "2 loads at the same time, more than 1: measure with the pattern pairs, or with \
+                fewer members";
+    assert_eq!(reason(&actions), said, "connections open before the begin");
+    let (actions, mut agent) = agreed([begin, begin + length + OPENING]);
+    assert_eq!(actions.len(), 1, "{actions:?}");
+    // The first one does not end in time.
+    assert_eq!(started(&agent.tick(begin)), [1]);
+    let second = begin + length;
+    give(&mut agent, LINE, Order::Alive, second);
+    let actions = agent.tick(second);
+    assert!(started(&actions).is_empty());
+    let failed = AgentAction::Reply(
+        LINE,
+        Reply::Result(Box::new(failed(2, "too many loads run"))),
+    );
+    assert_eq!(actions, [failed]);
+    // Begins that are agreed about one after the other count together.
+    let mut agent = self::agent();
+    agent.quota.at_once = 1;
+    give(&mut agent, LINE, hello("c"), 0);
+    give(&mut agent, LINE, Order::Prepare(Box::new(preparation())), 0);
+    let commit = |id| Order::Commit {
+        starts: vec![Start { id, at: begin }],
+    };
+    assert_eq!(give(&mut agent, LINE, commit(1), 0).len(), 1);
+    assert!(reason(&give(&mut agent, LINE, commit(2), 0)).contains("at the same time"));
 }
 
 #[test]

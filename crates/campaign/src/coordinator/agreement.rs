@@ -116,7 +116,8 @@ impl CampaignCoordinator {
         }
         self.attempt(BeginAttempt {
             number: attempt.number + 1,
-            slack: attempt.slack + late.saturating_mul(2) + LEAST_LEAD,
+            // No agent needs longer than it may take for an answer.
+            slack: attempt.slack + 2 * late.min(self.answer()) + LEAST_LEAD,
             ..attempt
         })
     }
@@ -166,6 +167,8 @@ impl CampaignCoordinator {
             reason = "a time of some seconds"
         )]
         let slowest = self.members.slowest() as u64;
+        // No answer took longer than it may.
+        let slowest = slowest.min(self.answer());
         let lead = LEAST_LEAD.max(4 * slowest + self.members.len() as u64 * 100_000);
         now + lead + OPENING + first * PER_LOAD + slack
     }

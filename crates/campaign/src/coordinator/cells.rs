@@ -5,6 +5,11 @@ use crate::pattern::Cell;
 use crate::protocol::LoadResult;
 use serde_json::Value;
 
+/// Warnings of a test that are kept.
+const MOST_WARNINGS: usize = 16;
+/// Letters of a warning that are kept.
+const LONGEST_WARNING: usize = 1000;
+
 /// What a load measures of its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LoadPart {
@@ -264,17 +269,27 @@ impl CellResult {
         let figures = window.and(document).map(CellFigures::of);
         let figures = figures.unwrap_or_default();
         let missing = figures.main().is_none().then(|| {
-            let error = result.error.clone().unwrap_or_else(why);
+            let none = || document.map_or_else(why, |_| "its result has no window".to_owned());
+            let error = result.error.clone().unwrap_or_else(none);
             netperf_web::escape::line(&error)
         });
         let warnings = document.and_then(|one| one["warnings"].as_array());
-        let text = |one: &Value| one["message"].as_str().map(netperf_web::escape::line);
+        let text = |one: &Value| {
+            let message = one["message"].as_str()?;
+            let message: String = message.chars().take(LONGEST_WARNING).collect();
+            Some(netperf_web::escape::line(&message))
+        };
         Self {
             figures,
             window,
             due,
             missing,
-            warnings: warnings.into_iter().flatten().filter_map(text).collect(),
+            warnings: warnings
+                .into_iter()
+                .flatten()
+                .take(MOST_WARNINGS)
+                .filter_map(text)
+                .collect(),
         }
     }
 

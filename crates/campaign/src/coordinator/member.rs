@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::clock::{ClockCourse, OffsetInterval};
-use crate::inventory::{EngineName, InventoryMember, InventorySource, PORT, host_and_port, joined};
+use crate::inventory::{
+    self, EngineName, InventoryMember, InventorySource, PORT, host_and_port, is_name, joined,
+};
 use crate::outcome::{CampaignMember, ClockMethod, LostMember, MemberClock};
 use crate::progress::HostState;
 use crate::protocol::{Reply, RosterEntry, VERSION};
@@ -71,6 +73,12 @@ impl MemberRun {
         };
         if *version != VERSION {
             return Err(format!("it has version {version} of the protocol"));
+        }
+        if !is_name(host) {
+            return Err("the name of its host is none".to_owned());
+        }
+        if inventory::port(port).is_none() {
+            return Err("its port is no number from 1 to 65535".to_owned());
         }
         self.version = Some(program.clone());
         self.cpus = Some(*cpus);

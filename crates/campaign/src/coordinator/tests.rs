@@ -1,5 +1,6 @@
 //! Events of a campaign in orders that programs meet only by luck.
 
+mod events;
 mod transitions;
 mod with_agents;
 
@@ -22,7 +23,7 @@ struct Coordinated {
 }
 
 fn plan(more: &str) -> CampaignPlan {
-    let text = format!("test = \"TCP_STREAM\"\nwindow = 1\nwarmup = 0\ncooldown = 0\n{more}");
+    let text = format!("test = \"TCP_STREAM\"\nwindow = 1\nwarmup = 0\ncooldown = 0.01\n{more}");
     CampaignPlan::read(&text).unwrap()
 }
 

@@ -228,9 +228,12 @@ impl Process {
         };
         let mut word = [0; 16];
         let (count, fd) = pass::receive(door.as_fd(), &mut word, PassWait::Never)?;
-        let Some(fd) = fd.filter(|_| count > 0 && self.lines.len() < MOST_LINES) else {
+        let Some(fd) = fd.filter(|_| count > 0) else {
             return Ok(());
         };
+        if self.lines.len() >= MOST_LINES {
+            self.close_oldest();
+        }
         let stream = UnixStream::from(fd);
         stream.set_nonblocking(true)?;
         let line = CoordinatorLine {
@@ -242,6 +245,15 @@ impl Process {
         self.lines.insert(self.next_line, line);
         self.next_line += 1;
         Ok(())
+    }
+
+    /// Makes room: closes the oldest connection that is not that of the coordinator.
+    fn close_oldest(&mut self) {
+        let mut others = self.lines.keys();
+        let oldest = others.find(|number| !self.agent.is_led_by(LineId(**number)));
+        if let Some(oldest) = oldest.copied() {
+            self.close(oldest);
+        }
     }
 
     /// Reads what a coordinator sent, and sends what waits for it.
@@ -262,21 +274,26 @@ impl Process {
                 open &= kind == io::ErrorKind::WouldBlock || kind == io::ErrorKind::Interrupted;
             }
         }
-        while open {
-            let next = self.lines.get_mut(&number).map(|line| line.inbox.take());
-            match next {
-                Some(Ok(Some(order))) => self.obey(number, order, received),
-                Some(Ok(None)) | None => break,
-                Some(Err(bad)) => {
-                    self.log(&format!("refused: {bad}"));
-                    open = false;
-                }
-            }
-        }
         if open {
+            self.take_orders(number, received);
             self.send(number);
         } else {
             self.close(number);
+        }
+    }
+
+    /// Carries out the orders that have come.
+    fn take_orders(&mut self, number: u64, received: u64) {
+        loop {
+            let line = self.lines.get_mut(&number).filter(|line| !line.closing);
+            match line.map(|line| line.inbox.take()) {
+                Some(Ok(Some(order))) => self.obey(number, order, received),
+                Some(Ok(None)) | None => return,
+                Some(Err(bad)) => {
+                    let actions = self.agent.refuse(LineId(number), bad.to_string());
+                    self.act(actions);
+                }
+            }
         }
     }
 

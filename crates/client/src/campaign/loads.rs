@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use netperf_campaign::agent::StartedLoad;
 use netperf_campaign::plan::CampaignPlan;
-use netperf_campaign::protocol::{CampaignLoad, LoadResult};
+use netperf_campaign::protocol::{CampaignLoad, CampaignMessage as _, LoadResult, Reply};
 use netperf_measure::clock;
 use netperf_model::TransportGroup;
 use netperf_os::{process, without};
@@ -219,6 +219,10 @@ impl RunningLoad {
 
     fn result(&mut self, status: ExitStatus) -> LoadResult {
         let text = text(&mut self.output);
+        if text.len() > Reply::LONGEST {
+            let length = text.len();
+            return self.failed(format!("its result has {length} bytes, which is too long"));
+        }
         let document: Option<Value> = serde_json::from_str(&text).ok();
         let errors = text_of_lines(&mut self.errors);
         let error = if self.killed {

@@ -1,10 +1,12 @@
 //! How a coordinator and its agents meet.
 
-use std::net::TcpListener;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::Scope;
 
+use netperf_campaign::join_pool::{JoinPlace, JoinPool, JoinSource};
+use netperf_measure::clock;
 use netperf_model::{KeyRing, Secret};
 use netperf_program::threads::spawn;
 
@@ -12,8 +14,6 @@ use super::peer::AgentLink;
 
 /// Threads that connect to agents.
 const CONNECTING: usize = 16;
-/// Agents that prove the key at the same time.
-const JOINING: usize = 64;
 
 /// Connects to agents, each known by its index and its address.
 pub(super) fn dial(
@@ -43,14 +43,19 @@ pub(super) fn dial(
     })
 }
 
+/// An agent's connection that has a number, once it has proven the key or ended.
+type Proven = (u64, Option<AgentLink>);
+
 /// Agents that join. Handshakes take round trips, and whoever says nothing takes its time: each
-/// has a thread.
+/// has a thread and a place.
 pub(super) struct JoiningAgents<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     listener: &'env TcpListener,
     keys: &'env KeyRing,
-    under_way: &'env AtomicUsize,
-    proven: (Sender<AgentLink>, Receiver<AgentLink>),
+    pool: JoinPool,
+    /// The sockets of those that have a place.
+    sockets: BTreeMap<u64, TcpStream>,
+    proven: (Sender<Proven>, Receiver<Proven>),
 }
 
 impl<'scope, 'env> JoiningAgents<'scope, 'env> {
@@ -61,43 +66,77 @@ impl<'scope, 'env> JoiningAgents<'scope, 'env> {
     pub(super) fn new(
         scope: &'scope Scope<'scope, 'env>,
         listener: &'env TcpListener,
-        (keys, under_way): (&'env KeyRing, &'env AtomicUsize),
+        keys: &'env KeyRing,
     ) -> std::io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self {
             scope,
             listener,
             keys,
-            under_way,
+            pool: JoinPool::default(),
+            sockets: BTreeMap::new(),
             proven: mpsc::channel(),
         })
     }
 
     /// The next agent that has proven the key.
-    pub(super) fn next(&self) -> Option<AgentLink> {
-        self.proven.1.try_recv().ok()
+    pub(super) fn next(&mut self) -> Option<AgentLink> {
+        while let Ok((number, link)) = self.proven.1.try_recv() {
+            self.pool.leave(number);
+            // Without a place it was ended before.
+            let had_place = self.sockets.remove(&number).is_some();
+            if let Some(link) = link.filter(|_| had_place) {
+                return Some(link);
+            }
+        }
+        None
     }
 
-    /// Lets one more agent prove the key; false if there is none, or no room.
-    pub(super) fn accept(&self) -> std::io::Result<bool> {
-        let room = self.under_way.load(Ordering::Relaxed) < JOINING;
-        let Some((stream, _)) = room.then(|| self.listener.accept().ok()).flatten() else {
+    /// Lets one more agent prove the key; false if there is none.
+    pub(super) fn accept(&mut self) -> std::io::Result<bool> {
+        let now = clock::monotonic();
+        for number in self.pool.expired(now) {
+            self.end(number);
+        }
+        let Ok((stream, peer)) = self.listener.accept() else {
             return Ok(false);
         };
-        stream.set_nonblocking(false)?;
-        let (proven, under_way, keys) = (self.proven.0.clone(), self.under_way, self.keys);
-        under_way.fetch_add(1, Ordering::Relaxed);
-        let started = spawn(self.scope, move || {
-            // Whoever does not prove the key is not counted.
-            if let Ok(link) = AgentLink::accept(stream, keys) {
-                // Enough have joined where nobody takes it.
-                let _taken = proven.send(link);
+        let number = match self.pool.admit(JoinSource::of(peer.ip()), now) {
+            JoinPlace::Free(number) => number,
+            JoinPlace::InsteadOf(number, oldest) => {
+                self.end(oldest);
+                number
             }
-            under_way.fetch_sub(1, Ordering::Relaxed);
+            JoinPlace::None => return Ok(true),
+        };
+        stream.set_nonblocking(false)?;
+        self.sockets.insert(number, stream.try_clone()?);
+        let (proven, keys) = (self.proven.0.clone(), self.keys);
+        let started = spawn(self.scope, move || {
+            // Whoever does not prove the key is not counted, and once enough have joined nobody
+            // takes it.
+            let _taken = proven.send((number, AgentLink::accept(stream, keys).ok()));
         });
         if started.is_err() {
-            under_way.fetch_sub(1, Ordering::Relaxed);
+            self.pool.leave(number);
+            self.sockets.remove(&number);
         }
         Ok(true)
+    }
+
+    /// Ends a connection, and with it its thread.
+    fn end(&mut self, number: u64) {
+        if let Some(socket) = self.sockets.remove(&number) {
+            let _ended = socket.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Drop for JoiningAgents<'_, '_> {
+    fn drop(&mut self) {
+        // Nothing waits for those that say nothing.
+        for socket in self.sockets.values() {
+            let _ended = socket.shutdown(Shutdown::Both);
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! The driver of a campaign's coordinator.
 
 use std::net::TcpListener;
-use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use netperf_campaign::coordinator::{
@@ -90,11 +89,10 @@ impl<'a> CampaignRun<'a> {
         keys: &KeyRing,
         within: Duration,
     ) -> Result<(), String> {
-        let under_way = AtomicUsize::new(0);
         let within = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
         std::thread::scope(|scope| {
-            let agents = JoiningAgents::new(scope, listener, (keys, &under_way));
-            let agents = agents.map_err(|error| system_text(&error))?;
+            let agents = JoiningAgents::new(scope, listener, keys);
+            let mut agents = agents.map_err(|error| system_text(&error))?;
             self.give(CoordinatorInput::Join { count, within });
             while !self.coordinator.is_resting() {
                 let accepted = agents.accept().map_err(|error| system_text(&error))?;

@@ -114,7 +114,8 @@ impl<T> CampaignLine<T> {
         })
     }
 
-    fn send(&mut self, bytes: &[u8]) {
+    /// Sends bytes that need be no message.
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
         let _closed = self.channel.send(self.stream.as_fd(), bytes, PATIENCE);
     }
 

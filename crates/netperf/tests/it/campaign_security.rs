@@ -23,15 +23,15 @@ const MILLISECOND: u64 = 1_000_000;
 const PATIENT: u64 = 30_000 * MILLISECOND;
 
 /// An agent, a netserver for its load, and the key.
-struct Lab {
-    folder: Scratch,
-    agent: Netserver,
-    target: Netserver,
-    secret: Secret,
+pub(crate) struct Lab {
+    pub(crate) folder: Scratch,
+    pub(crate) agent: Netserver,
+    pub(crate) target: Netserver,
+    pub(crate) secret: Secret,
 }
 
 impl Lab {
-    fn new(options: &[&str]) -> Self {
+    pub(crate) fn new(options: &[&str]) -> Self {
         let folder = Scratch::new();
         let made = Invocation::new(&ours!().netperf)
             .folder(folder.path())
@@ -54,7 +54,7 @@ impl Lab {
     }
 
     /// A coordinator that has greeted the agent.
-    fn greeted(&self, campaign: &str) -> CampaignLine<Reply> {
+    pub(crate) fn greeted(&self, campaign: &str) -> CampaignLine<Reply> {
         self.greeted_for(campaign, PATIENT)
     }
 
@@ -73,7 +73,7 @@ impl Lab {
     }
 
     /// Agent 0 sends to a netserver without a key, member 1.
-    fn preparation(&self) -> Preparation {
+    pub(crate) fn preparation(&self) -> Preparation {
         let member = |name: &str, port: u16, agent| RosterEntry {
             name: name.to_owned(),
             host: "127.0.0.1".to_owned(),
@@ -110,7 +110,7 @@ impl Lab {
     }
 }
 
-fn prepare(preparation: Preparation) -> Order {
+pub(crate) fn prepare(preparation: Preparation) -> Order {
     Order::Prepare(Box::new(preparation))
 }
 

@@ -11,6 +11,7 @@ mod bidirectional_paths;
 mod blocked;
 mod budgets;
 mod campaign;
+mod campaign_attacks;
 mod campaign_clocks;
 mod campaign_delays;
 mod campaign_failures;

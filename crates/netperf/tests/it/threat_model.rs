@@ -275,6 +275,56 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_a_member_that_stands_still_ends_a_mesh_and_its_load_ends",
     ),
     (
+        "many loads at once, which are processes",
+        "crates/netperf/tests/it/campaign_attacks.rs",
+        "threat_model_an_agent_begins_no_more_loads_at_a_time_than_it_may",
+    ),
+    (
+        "keeping an agent, or a coordinator with its other agents, busy with long messages",
+        "crates/netperf/tests/it/campaign_attacks.rs",
+        "threat_model_a_long_reply_of_an_agent_loses_that_agent_alone",
+    ),
+    (
+        "each list has a largest length",
+        "crates/netperf/tests/it/campaign_attacks.rs",
+        "threat_model_a_long_preparation_does_not_keep_an_agent_busy",
+    ),
+    (
+        "keeping agents from joining (`--join-listen`) with connections that say nothing",
+        "crates/netperf/tests/sim/joining.rs",
+        "threat_model_silent_connections_keep_no_agent_from_joining",
+    ),
+    (
+        "keeping a coordinator from an agent with connections without an order",
+        "crates/netperf/tests/it/campaign_attacks.rs",
+        "threat_model_connections_without_an_order_keep_no_coordinator_away",
+    ),
+    (
+        "leading loads elsewhere by a list of members",
+        "crates/netperf/tests/it/campaign_attacks.rs",
+        "threat_model_a_roster_leads_to_no_host_but_one_over_ip",
+    ),
+    (
+        "options for ssh in a file with hosts",
+        "crates/netperf/tests/it/campaign_attacks.rs",
+        "threat_model_a_line_of_hosts_gives_ssh_no_option",
+    ),
+    (
+        "A file with a result is refused if its values would take more than 512 MiB of memory",
+        "crates/web/tests/it/hostile.rs",
+        "result_whose_values_take_too_much_memory_is_refused_before_it_is_parsed",
+    ),
+    (
+        "a statement takes at most 1 GiB",
+        "crates/history/src/postgres/connection.rs",
+        "rows_without_end_are_refused_by_what_they_take_in_memory",
+    ),
+    (
+        "at most 1 GiB and 70 s",
+        "crates/history/src/postgres/connection.rs",
+        "statement_whose_rows_come_slowly_ends_in_time",
+    ),
+    (
         "using a member as a target beyond the campaign",
         "crates/netperf/tests/it/campaign_security.rs",
         "threat_model_a_member_serves_others_only_with_the_token_of_the_campaign",

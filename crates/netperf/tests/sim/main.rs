@@ -2,6 +2,7 @@
 //! use the processors for as long as they last, beside no test that is about time.
 
 mod interop;
+mod joining;
 mod links;
 mod random;
 mod scale;

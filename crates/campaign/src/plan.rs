@@ -190,6 +190,11 @@ impl CampaignPlan {
                 return bad(format!("{name} = {value}: from {least} to {most} seconds"));
             }
         }
+        let parts = self.parts();
+        if parts.warmup == 0 && parts.cooldown == 0 {
+            let why = "a window is cut from a longer run: leave one of them out";
+            return bad(format!("warmup = 0 and cooldown = 0: {why}"));
+        }
         if !(1..=1000).contains(&self.repeat) {
             return bad(format!("repeat = {}: from 1 to 1000", self.repeat));
         }
@@ -397,6 +402,8 @@ mod tests {
         assert!(list.contains("expected a list: ["), "{list}");
         assert!(said("pattern = \"mesh\"\ntest = \"x\"\nwindow = 0").contains("window = 0"));
         assert!(said("pattern = \"mesh\"\ntest = \"x\"\nsilence = 1").contains("from 2 to 60"));
+        let whole = said("pattern = \"mesh\"\ntest = \"x\"\nwarmup = 0\ncooldown = 0.0001");
+        assert!(whole.contains("warmup = 0 and cooldown = 0"), "{whole}");
         assert!(said("pattern = \"list\"\ntest = \"x\"").contains("pairs"));
         assert!(said("pattern = \"mesh\"\ntest = \"x\"\nhub = \"a\"").contains("hub"));
     }

@@ -20,11 +20,8 @@ impl CampaignCoordinator {
     /// Asks agents, one after the other, and waits for an answer of each.
     pub(super) fn ask(&mut self, mut question: Question, now: u64) -> CoordinatorPhase {
         self.watch(now);
-        if let Some(why) = question
-            .failure
-            .take()
-            .or_else(|| self.members.first_loss())
-        {
+        let lost = self.members.loss_after(question.losses());
+        if let Some(why) = question.failure.take().or(lost) {
             return self.not_agreed(&question.topic, why);
         }
         if std::mem::take(&mut self.interrupted) {
@@ -97,6 +94,7 @@ impl CampaignCoordinator {
             number: 1,
             slack: 0,
             again,
+            losses: self.members.losses(),
         })
     }
 

@@ -291,6 +291,23 @@ impl MemberRuns {
         self.indices(|member| member.signs.as_ref().is_some_and(is_silent))
     }
 
+    pub(super) const fn losses(&self) -> usize {
+        self.losses
+    }
+
+    /// A member that was lost after so many others, in one line: the last one.
+    pub(super) fn loss_after(&self, losses: usize) -> Option<String> {
+        if losses == 0 {
+            return self.first_loss();
+        }
+        let lost = self.all.iter().filter_map(|member| {
+            let (why, at) = member.lost.as_ref()?;
+            Some((at, &member.entry.name, why))
+        });
+        let last = lost.filter(|_| self.losses > losses).max();
+        last.map(|(_, name, why)| format!("{name} is lost: {why}"))
+    }
+
     pub(super) const fn has_losses(&self) -> bool {
         self.losses > 0
     }

@@ -26,6 +26,8 @@ pub(super) struct BeginAttempt {
     pub(super) slack: u64,
     /// Cells are measured again.
     pub(super) again: bool,
+    /// Members that were lost before: the others go on without them.
+    pub(super) losses: usize,
 }
 
 /// The question and its answers.
@@ -53,6 +55,16 @@ impl Question {
             until: None,
             failure: None,
             late: None,
+        }
+    }
+
+    /// Members that were lost before it.
+    pub(super) const fn losses(&self) -> usize {
+        match &self.topic {
+            QuestionTopic::Hello(_) => 0,
+            QuestionTopic::Prepare(_, attempt) | QuestionTopic::Commit(_, attempt) => {
+                attempt.losses
+            }
         }
     }
 

@@ -45,6 +45,10 @@ struct World {
     random: Random,
     /// A path that is slower than the others.
     slow: Option<(usize, usize)>,
+    /// A preparation with which an agent is lost: its number, and the agent.
+    lose_with_prepare: Option<(usize, usize)>,
+    /// Preparations of all agents.
+    prepared: usize,
 }
 
 impl World {
@@ -68,6 +72,8 @@ impl World {
             last: vec![[0; 2]; count],
             random: Random(seed),
             slow: None,
+            lose_with_prepare: None,
+            prepared: 0,
         }
     }
 
@@ -181,6 +187,13 @@ impl World {
         let now = self.coordinated.now;
         match event {
             Event::Order(index, order) => {
+                if matches!(*order, Order::Prepare(_)) && index == 0 {
+                    self.prepared += 1;
+                    let lost = self.lose_with_prepare;
+                    if let Some((_, lost)) = lost.filter(|(number, _)| *number == self.prepared) {
+                        self.at(now, Event::Ends(lost));
+                    }
+                }
                 if let Some(agent) = &mut self.agents[index] {
                     let actions = agent.order(LINE, *order, (now, 0), &|_| Ok(()));
                     self.agent_acts(index, actions);
@@ -267,6 +280,28 @@ fn campaign_measures_a_slow_path_three_times_more() {
     let matrices = document.matrices();
     let judged = document.judged(&matrices, world.coordinated.coordinator.suspects());
     assert_eq!(judged[0].confirmed, Some(true));
+}
+
+#[test]
+fn campaign_measures_a_slow_path_again_also_after_a_loss() {
+    let mut world = World::new(pairs(), 7, 1);
+    world.slow = Some((1, 2));
+    world.at(BEGIN + 10 * SECOND, Event::Ends(6));
+    let document = world.campaign().unwrap();
+    assert_eq!(document.lost_members(), ["h6"]);
+    let again = document.cells_again.iter();
+    let again: Vec<_> = again
+        .map(|one| (one.from, one.to, one.missing.as_deref()))
+        .collect();
+    assert_eq!(again, [(1, 2, None); 3], "{:?}", document.ended);
+    // One that is lost then ends it.
+    let mut world = World::new(pairs(), 7, 1);
+    world.slow = Some((1, 2));
+    world.at(BEGIN + 10 * SECOND, Event::Ends(6));
+    world.lose_with_prepare = Some((2, 5));
+    let document = world.campaign().unwrap();
+    assert_eq!(document.lost_members(), ["h5", "h6"]);
+    assert!(document.cells_again.iter().all(|one| one.missing.is_some()));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! An agent's side of a campaign, without input or output: orders, the passing of time and the
 //! ends of loads go in, and actions come out.
 
+mod kept;
 mod quota;
 mod starts;
 
@@ -11,6 +12,7 @@ use crate::protocol::{
     Preparation, Reply, TokenDigits, VERSION,
 };
 
+use kept::KeptResults;
 use quota::accept;
 pub use quota::{CheckWords, Quota};
 
@@ -92,7 +94,7 @@ struct Part {
     id: String,
     preparation: Option<Box<Preparation>>,
     loads: BTreeMap<u32, LoadState>,
-    results: BTreeMap<u32, LoadResult>,
+    results: KeptResults,
     /// Last sign of the coordinator.
     heard: u64,
     /// Silence of the coordinator after which all load stops, nanoseconds.
@@ -113,7 +115,7 @@ impl Part {
             id,
             preparation: None,
             loads: BTreeMap::new(),
-            results: BTreeMap::new(),
+            results: KeptResults::default(),
             heard: now,
             silence,
             ended: None,
@@ -212,7 +214,7 @@ impl Agent {
             Order::Prepare(preparation) => self.prepare(line, preparation, check),
             Order::Commit { starts } => part.commit(line, &starts, (now, self.quota.at_once)),
             Order::Collect => {
-                let results = part.results.values().cloned().map(Box::new);
+                let results = part.results.iter().cloned().map(Box::new);
                 let results = results.map(|one| AgentAction::Reply(line, Reply::Result(one)));
                 results
                     .chain([AgentAction::Reply(line, Reply::Collected)])
@@ -350,7 +352,7 @@ impl Agent {
         for (id, state) in waiting {
             if matches!(state, LoadState::Prepared | LoadState::Committed(_)) {
                 *state = LoadState::Over;
-                part.results.insert(*id, failed(*id, why));
+                part.results.insert(failed(*id, why));
             }
         }
         part.ended = Some(now);
@@ -421,7 +423,7 @@ impl Agent {
                         let result = failed(*id, "too many loads run");
                         let sent = Reply::Result(Box::new(result.clone()));
                         actions.extend(self.line.map(|line| AgentAction::Reply(line, sent)));
-                        part.results.insert(*id, result);
+                        part.results.insert(result);
                         continue;
                     }
                     running += 1;
@@ -472,7 +474,7 @@ impl Agent {
                 *state = LoadState::Over;
                 let sent = Reply::Result(Box::new(result.clone()));
                 actions.extend(self.line.map(|line| AgentAction::Reply(line, sent)));
-                part.results.insert(result.id, result);
+                part.results.insert(result);
             }
         }
         actions.extend(self.stopped());

@@ -29,7 +29,7 @@ impl Part {
                     let result = failed(load.id, LOST);
                     let sent = Reply::Result(Box::new(result.clone()));
                     actions.push(AgentAction::Reply(line, sent));
-                    self.results.insert(load.id, result);
+                    self.results.insert(result);
                 }
                 Some(LoadState::Over) | None => {}
             }

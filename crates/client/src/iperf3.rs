@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use netperf_iperf3::defaults::DATAGRAM;
 use netperf_iperf3::figures::{StreamInfo, StreamInterval, Totals};
-use netperf_iperf3::messages::{Cookie, Parameters, Protocol, Results};
+use netperf_iperf3::json::document;
+use netperf_iperf3::messages::{Cookie, Parameters, Protocol, Results, ServerError};
 use netperf_iperf3::options::Iperf3Client;
 use netperf_iperf3::states::client::{
     ClientError, ClientTest, ClientTestEffect, ClientTestInput, ClientTestState,
@@ -38,6 +39,9 @@ const LOOK: Duration = Duration::from_millis(50);
 const LOOK_AT_AMOUNT: Duration = Duration::from_millis(1);
 /// Time without data after which a test of an amount fails.
 const STALLED: Duration = Duration::from_secs(60);
+
+/// Default time without data after which a receiver fails (`--rcv-timeout`).
+const RECEIVES: Duration = Duration::from_secs(120);
 
 /// Status of a failure.
 const FAILED: u8 = 1;
@@ -77,7 +81,8 @@ impl Tested {
 
 /// Runs a client.
 pub fn run(args: &Iperf3Client) -> ExitCode {
-    if alarm::catch_signals().is_err() {
+    let caught = alarm::catch_signals().and_then(|()| alarm::catch_hangup());
+    if caught.is_err() {
         return fail("error - unable to catch signals");
     }
     if let Some(cpu) = args.common.affinity.0 {
@@ -133,6 +138,9 @@ impl<'a> ClientRun<'a> {
         let udp = parameters.protocol == Protocol::Udp;
         if parameters.len == 0 {
             parameters.len = mss.filter(|_| udp).unwrap_or(DATAGRAM).min(65_507);
+        }
+        if plan.debug {
+            observer.message("send_parameters:", document(&parameters));
         }
         observer.begins(&parameters, cookie, mss);
         let mut test = Test {
@@ -292,6 +300,9 @@ impl Test<'_> {
                 }
                 ClientTestEffect::Finish => Some(self.measure()),
                 ClientTestEffect::Report(results) => {
+                    if self.plan.debug {
+                        self.observer.message("get_results", document(&results));
+                    }
                     self.peer = Some(results);
                     None
                 }
@@ -446,18 +457,28 @@ impl Test<'_> {
         let udp = self.parameters.protocol == Protocol::Udp;
         let results = self.totals.as_ref();
         let results = results.map(|(totals, infos)| totals.results(infos, udp));
-        ClientTestInput::Finished(Box::new(results.unwrap_or_default()))
+        let results = results.unwrap_or_default();
+        if self.plan.debug {
+            self.observer.message("send_results", document(&results));
+        }
+        ClientTestInput::Finished(Box::new(results))
     }
 
     fn watch_progress(&mut self, machine: &mut ClientTest) {
-        let Some(run) = self.run.as_ref().filter(|_| self.by_amount()) else {
+        let Some(run) = &self.run else {
             return;
         };
         let (bytes, now) = (run.bytes(), clock::now());
         let (before, since) = self.timing.progress;
         if bytes != before {
             self.timing.progress = (bytes, Some(now));
-        } else if since.is_some_and(|since| now.since(since) > STALLED) {
+            return;
+        }
+        let without = since.map_or(Duration::ZERO, |since| now.since(since));
+        if run.receives_only() && without > self.plan.receive_timeout.unwrap_or(RECEIVES) {
+            self.error = Some(ServerError::IDLE.to_string());
+            self.step(machine, ClientTestInput::Failed);
+        } else if self.by_amount() && without > STALLED {
             self.step(machine, ClientTestInput::Silent);
         }
     }

@@ -1,5 +1,6 @@
 //! iperf3's JSON output (docs/spec/iperf3.md, JSON): tabs, and the keys in iperf3's order.
 
+mod layout;
 mod node;
 
 use std::time::Duration;
@@ -13,6 +14,7 @@ use super::figures::{Extremes, SocketBuffers, StreamFigures, StreamInterval, Tot
 use super::text::{TextView, bits, of_peer, sum};
 use crate::defaults::VERSION;
 
+pub use self::layout::document;
 pub use self::node::http_date;
 
 /// What is known before a test.
@@ -63,6 +65,24 @@ pub struct Json<'a> {
     pub error: Option<&'a str>,
 }
 
+/// The document of a server without a test.
+#[must_use]
+pub fn failed(system: &str, error: &str) -> String {
+    let start = TestFacts {
+        system: system.to_owned(),
+        ..TestFacts::default()
+    };
+    let json = Json {
+        start: &start,
+        view: None,
+        intervals: &[],
+        totals: None,
+        peer: None,
+        error: Some(error),
+    };
+    json.text()
+}
+
 /// Direction of a group of streams.
 #[derive(Clone, Copy)]
 struct SumGroup {
@@ -97,10 +117,7 @@ impl Json<'_> {
         if let Some(error) = self.error {
             keys.push(("error", plain(error)));
         }
-        let mut text = String::new();
-        JsonNode::Object(keys).write(&mut text, 0);
-        text.push('\n');
-        text
+        layout::document(&JsonNode::Object(keys)) + "\n"
     }
 
     /// The line of `--json-stream` before the first interval.
@@ -116,8 +133,7 @@ impl Json<'_> {
     /// The lines behind the last interval.
     pub fn end_events(&self) -> String {
         let error = self.error.map(|error| plain(error).event("error"));
-        let end = self.totals.map(|_| self.end().event("end"));
-        [error, end].into_iter().flatten().collect()
+        error.unwrap_or_default() + &self.end().event("end")
     }
 
     fn udp(&self) -> bool {
@@ -170,7 +186,11 @@ impl Json<'_> {
             ),
             ("cookie", plain(start.cookie.as_str())),
         ];
-        let mss = (!self.udp()).then(|| ("tcp_mss_default", plain(start.mss)));
+        let mss = match parameters.mss {
+            Some(mss) => ("tcp_mss", plain(mss)),
+            None => ("tcp_mss_default", plain(start.mss)),
+        };
+        let mss = (!self.udp()).then_some(mss);
         let rate = ("target_bitrate", plain(parameters.bandwidth));
         if start.accepts {
             keys.extend(buffers);

@@ -6,6 +6,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::host_endian_bytes)]
 
+mod codes;
 mod datagram;
 mod json;
 mod parameters;
@@ -153,6 +154,33 @@ impl State {
     }
 }
 
+/// An option of a stream that a system may refuse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamOption {
+    /// `TCP_NODELAY`.
+    NoDelay,
+    /// `TCP_MAXSEG`.
+    SegmentSize,
+    /// `SO_SNDBUF` and `SO_RCVBUF`.
+    Buffer,
+    /// The buffer is smaller than what was asked for.
+    BufferInForce,
+    /// `IP_TOS`.
+    TypeOfService,
+    /// `IPV6_TCLASS`.
+    TrafficClass,
+    /// A flow label.
+    FlowLabel,
+    /// The CPU.
+    Affinity,
+    /// `TCP_CONGESTION`.
+    Congestion,
+    /// `SO_MAX_PACING_RATE`.
+    Pacing,
+    /// `IP_MTU_DISCOVER`.
+    DontFragment,
+}
+
 /// What follows [`State::ServerError`]: a code of iperf3 and an error number of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerError {
@@ -161,18 +189,6 @@ pub struct ServerError {
     /// Error number of the server's system; 0 for none.
     pub errno: i32,
 }
-
-/// Texts of the codes, and whether the text of the error number follows.
-const CODES: [(i32, &str); 5] = [
-    (
-        37,
-        "client's requested duration exceeds the server's maximum permitted limit",
-    ),
-    (114, "unable to receive parameters from client: "),
-    (117, "unable to receive results: "),
-    (142, "test authorization failed"),
-    (204, "unable to accept stream connection: "),
-];
 
 impl ServerError {
     /// The requested duration is too long.
@@ -193,10 +209,35 @@ impl ServerError {
         errno: 0,
     };
 
+    /// No data arrived for too long.
+    pub const IDLE: Self = Self {
+        code: 144,
+        errno: 0,
+    };
+
     /// A stream could not be opened.
     #[must_use]
     pub const fn stream(errno: i32) -> Self {
         Self { code: 204, errno }
+    }
+
+    /// An option of a stream could not be set.
+    #[must_use]
+    pub const fn option(option: StreamOption, errno: i32) -> Self {
+        let code = match option {
+            StreamOption::NoDelay => 122,
+            StreamOption::SegmentSize => 123,
+            StreamOption::Buffer => 124,
+            StreamOption::TypeOfService => 125,
+            StreamOption::TrafficClass => 126,
+            StreamOption::FlowLabel => 127,
+            StreamOption::Affinity => 132,
+            StreamOption::Congestion => 134,
+            StreamOption::Pacing => 140,
+            StreamOption::BufferInForce => 141,
+            StreamOption::DontFragment => 145,
+        };
+        Self { code, errno }
     }
 
     /// The bytes on the wire, with the state before them.
@@ -226,11 +267,30 @@ impl ServerError {
         })
     }
 
-    /// The text that iperf3 prints; `None` for an unknown code.
+    /// The text of the code, without that of the error number; `None` for an unknown code.
     #[must_use]
     pub fn text(self) -> Option<&'static str> {
-        let row = CODES.iter().find(|(code, _)| *code == self.code);
-        row.map(|(_, text)| *text)
+        codes::text(self.code)
+    }
+}
+
+impl fmt::Display for ServerError {
+    /// The text that iperf3 prints.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self.text() {
+            Some(text) => text.to_owned(),
+            None => format!("server error {}: ", self.code),
+        };
+        let Some(text) = text.strip_suffix(": ") else {
+            return f.write_str(&text);
+        };
+        f.write_str(text)?;
+        if self.errno == 0 {
+            return Ok(());
+        }
+        let system = std::io::Error::from_raw_os_error(self.errno).to_string();
+        let system = system.split(" (os error ").next().unwrap_or_default();
+        write!(f, ": {system}")
     }
 }
 

@@ -35,6 +35,13 @@ pub fn iperf2_main(argv: &[OsString]) -> ExitCode {
     }
 }
 
+/// Prints lines about options.
+fn warn(program: &str, lines: &[String]) {
+    for line in lines {
+        err(&format!("{program}: warning - {line}\n"));
+    }
+}
+
 /// Runs a process that was started under the name iperf3.
 #[must_use]
 pub fn iperf3_main(argv: &[OsString]) -> ExitCode {
@@ -43,10 +50,16 @@ pub fn iperf3_main(argv: &[OsString]) -> ExitCode {
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
     match iperf3(&words) {
-        Ok(Iperf3Command::Client(args)) => client::iperf3::run(&args),
-        Ok(Iperf3Command::Server(args)) => server::iperf3_alone(&args),
+        Ok(Iperf3Command::Client(args)) => {
+            warn("iperf3", &args.common.warnings);
+            client::iperf3::run(&args)
+        }
+        Ok(Iperf3Command::Server(args)) => {
+            warn("iperf3", &args.common.warnings);
+            server::iperf3_alone(&args)
+        }
         Ok(Iperf3Command::Help) => {
-            out(iperf3_help());
+            out(&iperf3_help());
             ExitCode::SUCCESS
         }
         Ok(Iperf3Command::Version) => {

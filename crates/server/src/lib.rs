@@ -51,7 +51,7 @@ use netperf_program::session_settings::{self, SessionSettings};
 use environment::Environment;
 pub use iperf2::serve_alone as iperf2_alone;
 pub use iperf3::alone::serve as iperf3_alone;
-use iperf3::session::SessionStart;
+use iperf3::session::{SessionStart, StreamTimeouts};
 use log::ServerLog;
 use record::{Grant, Records, SessionEnd, SessionRecord};
 use sandbox::Means;
@@ -269,6 +269,7 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
                 read: Vec::new(),
                 handoff,
                 policy: args.policy(),
+                timeouts: StreamTimeouts::default(),
                 rate_limit: None,
                 report: Iperf3Report::default(),
             };

@@ -15,7 +15,7 @@ impl HelpTopic {
             Self::Test(test) => help::test(test),
             Self::Subcommand(word) => subcommand::help(word),
             Self::Program("netserver") => help::netserver(),
-            Self::Program("iperf3") => iperf3::iperf3_help().to_owned(),
+            Self::Program("iperf3") => iperf3::iperf3_help(),
             Self::Program(_) => iperf2::help(),
         }
     }

@@ -11,7 +11,7 @@ use netperf_os::resolve::{Want, resolve};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Domain, Protocol as SocketProtocol, Socket, Type, alarm, io as calls, without};
-use netperf_program::iperf3::socket::{OptionError, equip, send_all};
+use netperf_program::iperf3::socket::{equip, labelled, send_all};
 use netperf_program::output::system_text;
 
 use super::plan::Iperf3Plan;
@@ -50,21 +50,36 @@ fn bound(plan: &Iperf3Plan, peer: SocketAddr) -> Result<Option<IpAddr>, String> 
     }
 }
 
+/// Why a connection failed.
+enum StreamFailure {
+    /// A sentence.
+    Known(String),
+    /// The text of the system.
+    System(String),
+}
+
 fn connected(
     kind: Type,
     (plan, own_port): (&Iperf3Plan, Option<u16>),
     peer: SocketAddr,
-    prepare: impl FnOnce(&Socket) -> Result<(), String>,
-) -> Result<Socket, String> {
-    let unable = |error: io::Error| said(&error);
+    prepare: impl FnOnce(&Socket) -> Result<SocketAddr, StreamFailure>,
+) -> Result<Socket, StreamFailure> {
+    let unable = |error: io::Error| StreamFailure::System(said(&error));
     let protocol = if kind == Type::STREAM {
         SocketProtocol::TCP
     } else {
         SocketProtocol::UDP
     };
     let socket = Socket::new(Domain::for_address(peer), kind, Some(protocol)).map_err(unable)?;
-    prepare(&socket)?;
-    let own = bound(plan, peer)?;
+    if let Some(device) = &plan.device {
+        let bound = socket.bind_device(Some(device.as_bytes()));
+        bound.map_err(|error| {
+            let system = said(&error);
+            StreamFailure::Known(format!("unable to bind to device {device}: {system}"))
+        })?;
+    }
+    let peer = prepare(&socket)?;
+    let own = bound(plan, peer).map_err(StreamFailure::System)?;
     if own.is_some() || own_port.is_some() {
         let any = if peer.is_ipv4() {
             IpAddr::from([0; 4])
@@ -88,12 +103,13 @@ pub(super) fn control(plan: &Iperf3Plan) -> Result<Socket, String> {
         .map_err(|error| unable(error.to_string()))?;
     let mut last = "no address".to_owned();
     for peer in found.addresses {
-        match connected(Type::STREAM, (plan, None), peer, |_| Ok(())) {
+        match connected(Type::STREAM, (plan, None), peer, |_| Ok(peer)) {
             Ok(socket) => {
                 let _delayed = sockopt::set(socket.as_fd(), IntOption::NoDelay, 1);
                 return Ok(socket);
             }
-            Err(error) => last = error,
+            Err(StreamFailure::Known(text)) => return Err(text),
+            Err(StreamFailure::System(text)) => last = text,
         }
         if alarm::stopped_by_user() {
             return Err("interrupt - the client has terminated".to_owned());
@@ -116,22 +132,12 @@ pub(super) fn stream(
     cookie: &Cookie,
 ) -> Result<Socket, String> {
     let prepare = |socket: &Socket| {
-        equip(socket, parameters).map_err(|OptionError { name, error }| {
-            // The kernel reports an unknown congestion control as an absent file.
-            let text = if name == "TCP_CONGESTION" && error.kind() == io::ErrorKind::NotFound {
-                "Supplied congestion control algorithm not supported on this host".to_owned()
-            } else {
-                said(&error)
-            };
-            format!("unable to set {name}: {text}")
-        })
+        let done = equip(socket, parameters).and_then(|()| labelled(socket, peer, parameters));
+        done.map_err(|error| StreamFailure::Known(error.to_string()))
     };
-    let unable = |text: String| {
-        if text.starts_with("unable") {
-            text
-        } else {
-            format!("unable to connect stream: {text}")
-        }
+    let unable = |failure: StreamFailure| match failure {
+        StreamFailure::Known(text) => text,
+        StreamFailure::System(text) => format!("unable to connect stream: {text}"),
     };
     if parameters.protocol == Protocol::Udp {
         let socket = connected(Type::DGRAM, own, peer, prepare).map_err(unable)?;
@@ -139,7 +145,13 @@ pub(super) fn stream(
         return Ok(socket);
     }
     let socket = connected(Type::STREAM, own, peer, prepare).map_err(unable)?;
-    send_all(&socket, cookie.bytes()).map_err(|error| unable(said(&error)))?;
+    if let Some(time) = own.0.send_timeout {
+        let millis = i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
+        sockopt::set(socket.as_fd(), IntOption::UserTimeout, millis)
+            .map_err(|error| format!("unable to set TCP USER TIMEOUT: {}", said(&error)))?;
+    }
+    send_all(&socket, cookie.bytes())
+        .map_err(|error| unable(StreamFailure::System(said(&error))))?;
     Ok(socket)
 }
 

@@ -28,6 +28,9 @@ pub(crate) trait TestObserver {
         false
     }
 
+    /// A message of the control connection, by the name that iperf3 gives it.
+    fn message(&mut self, _name: &str, _text: String) {}
+
     /// The senders of the client are about to stop.
     fn over(&mut self) {}
 }

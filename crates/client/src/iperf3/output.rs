@@ -128,6 +128,10 @@ impl TestObserver for Output {
         }
     }
 
+    fn message(&mut self, name: &str, text: String) {
+        self.writer.lines(&format!("{name}\n{text}\n"));
+    }
+
     fn connected(&mut self, run: &Run, parameters: &Parameters) {
         let view = TextView {
             client: true,

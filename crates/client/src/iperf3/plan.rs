@@ -19,6 +19,14 @@ pub(crate) struct Iperf3Plan {
     pub(crate) family: Option<char>,
     /// Own address.
     pub(crate) bind: Option<String>,
+    /// Network interface.
+    pub(crate) device: Option<String>,
+    /// Time after which unacknowledged data ends a connection.
+    pub(crate) send_timeout: Option<Duration>,
+    /// Time without data after which a receiver fails.
+    pub(crate) receive_timeout: Option<Duration>,
+    /// Print the messages of the control connection.
+    pub(crate) debug: bool,
     /// Port of the first stream.
     pub(crate) own_port: Option<u16>,
     /// Time limit of a connection.
@@ -38,6 +46,10 @@ impl Iperf3Plan {
             port: common.port.clone(),
             family: common.family,
             bind: common.bind.clone(),
+            device: common.device.clone(),
+            send_timeout: common.send_timeout,
+            receive_timeout: common.receive_timeout,
+            debug: common.debug,
             own_port: args.own_port,
             connect_timeout: args.connect_timeout,
             interval: common.interval.unwrap_or(INTERVAL),

@@ -1,6 +1,5 @@
 //! Values of a document, and their text.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use netperf_model::date::civil;
@@ -28,37 +27,10 @@ pub(super) fn plain(value: impl Into<serde_json::Value>) -> JsonNode {
 }
 
 impl JsonNode {
-    pub(super) fn write(&self, text: &mut String, depth: usize) {
-        match self {
-            Self::Plain(value) => {
-                let _written = write!(text, "{value}");
-            }
-            Self::Array(values) => {
-                text.push('[');
-                for (index, value) in values.iter().enumerate() {
-                    text.push_str(if index > 0 { ", " } else { "" });
-                    value.write(text, depth);
-                }
-                text.push(']');
-            }
-            Self::Object(keys) if keys.is_empty() => text.push_str("{}"),
-            Self::Object(keys) => {
-                text.push_str("{\n");
-                for (index, (key, value)) in keys.iter().enumerate() {
-                    text.push_str(if index > 0 { ",\n" } else { "" });
-                    let _written = write!(text, "{:\t<1$}\"{key}\":\t", "", depth + 1);
-                    value.write(text, depth + 1);
-                }
-                let _written = write!(text, "\n{:\t<1$}}}", "", depth);
-            }
-        }
-    }
-
     /// A line of a stream of events.
     pub(super) fn event(self, name: &str) -> String {
         let keys = vec![("event", plain(name)), ("data", self)];
-        let line = serde_json::to_string(&Self::Object(keys));
-        line.unwrap_or_default() + "\n"
+        super::layout::line(&Self::Object(keys)) + "\n"
     }
 }
 

@@ -114,6 +114,10 @@ pub struct Parameters {
     #[serde(rename = "TOS", skip_serializing_if = "is_unset")]
     #[serde(deserialize_with = "whole::<_, _, 255>")]
     pub tos: u8,
+    /// Flow label of IPv6.
+    #[serde(deserialize_with = "positive::<_, 0xf_ffff>")]
+    #[serde(skip_serializing_if = "is_unset")]
+    pub flowlabel: Option<u32>,
     /// Title of the client's lines.
     #[serde(deserialize_with = "text", skip_serializing_if = "is_unset")]
     pub title: Option<String>,
@@ -133,6 +137,9 @@ pub struct Parameters {
     /// The payload is digits.
     #[serde(with = "one", skip_serializing_if = "is_unset")]
     pub repeating_payload: bool,
+    /// Datagrams of IPv4 are not fragmented.
+    #[serde(with = "one", skip_serializing_if = "is_unset")]
+    pub dont_fragment: bool,
     /// Zero copy.
     #[serde(with = "one", skip_serializing_if = "is_unset")]
     pub zerocopy: bool,
@@ -317,6 +324,8 @@ mod tests {
             pacing_timer: 12,
             burst: 13,
             tos: 14,
+            flowlabel: Some(15),
+            dont_fragment: true,
             title: text("a title"),
             extra_data: text("more"),
             congestion: text("bbr"),

@@ -1,6 +1,6 @@
 //! The results of one end, exchanged after a test.
 
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
 use super::json::{Iperf3Error, count, not_negative, parse, read, some_count, text, whole_of};
@@ -93,6 +93,28 @@ struct ResultsMessage<'a> {
     streams: &'a [StreamResults],
 }
 
+impl Serialize for Results {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let [total, user, system] = self.cpu;
+        let (text, json) = match self.output.clone() {
+            Some(ServerOutput::Text(text)) => (Some(text), None),
+            Some(ServerOutput::Json(value)) => (None, Some(value)),
+            None => (None, None),
+        };
+        let message = ResultsMessage {
+            cpu_util_total: total,
+            cpu_util_user: user,
+            cpu_util_system: system,
+            sender_has_retransmits: self.has_retransmits.map(u64::from),
+            congestion_used: self.congestion.clone(),
+            server_output_text: text,
+            server_output_json: json,
+            streams: &self.streams,
+        };
+        message.serialize(serializer)
+    }
+}
+
 impl Results {
     /// Reads the JSON text.
     ///
@@ -139,23 +161,7 @@ impl Results {
     /// The JSON text, with the keys in iperf3's order.
     #[must_use]
     pub fn encode(&self) -> String {
-        let [total, user, system] = self.cpu;
-        let (text, json) = match self.output.clone() {
-            Some(ServerOutput::Text(text)) => (Some(text), None),
-            Some(ServerOutput::Json(value)) => (None, Some(value)),
-            None => (None, None),
-        };
-        let message = ResultsMessage {
-            cpu_util_total: total,
-            cpu_util_user: user,
-            cpu_util_system: system,
-            sender_has_retransmits: self.has_retransmits.map(u64::from),
-            congestion_used: self.congestion.clone(),
-            server_output_text: text,
-            server_output_json: json,
-            streams: &self.streams,
-        };
-        serde_json::to_string(&message).unwrap_or_default()
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// The results of a stream.

@@ -47,6 +47,8 @@ pub fn parameters(args: &Iperf3Client) -> Parameters {
         pacing_timer: args.pacing_timer.unwrap_or(PACING_TIMER),
         burst,
         tos: args.tos,
+        flowlabel: args.flow_label,
+        dont_fragment: args.dont_fragment && args.udp,
         title: args.title.clone(),
         extra_data: args.extra_data.clone(),
         congestion: args.congestion.clone(),

@@ -1,3 +1,6 @@
+use super::table::Iperf3OptionOf::Server;
+use super::table::Iperf3OptionSets::{Command, Flag, NotServed, Optional, Value};
+use super::table::TABLE;
 use super::*;
 
 fn read(line: &str) -> Result<Iperf3Command, String> {
@@ -57,8 +60,8 @@ fn wrong_options_are_answered_in_the_words_of_iperf3() {
             "parameter error - test duration too long (maximum = 86400 seconds)",
         ),
         (
-            "-c h -t 10s",
-            "parameter error - --time 10s: a number is expected",
+            "-c h -t abc",
+            "parameter error - -t abc: a number is expected",
         ),
         ("-c h -O 1000", "parameter error - bogus value for --omit"),
         (
@@ -75,7 +78,7 @@ fn wrong_options_are_answered_in_the_words_of_iperf3() {
         ),
         (
             "-s -u",
-            "parameter error - some option you are trying to set is client only",
+            "parameter error - some option you are trying to set is client only: -u",
         ),
         (
             "-c h -R --bidir",
@@ -89,6 +92,14 @@ fn wrong_options_are_answered_in_the_words_of_iperf3() {
             "-c h -b 1M/2000",
             "parameter error - invalid burst count (maximum = 1000)",
         ),
+    ] {
+        assert_eq!(read(line).unwrap_err(), text, "{line}");
+    }
+}
+
+#[test]
+fn options_that_cannot_be_read_are_named() {
+    for (line, text) in [
         ("-c h --bogus", "unrecognized option '--bogus'"),
         ("-c h -y", "invalid option -- 'y'"),
         ("-c h -t", "option requires an argument -- 't'"),
@@ -97,63 +108,133 @@ fn wrong_options_are_answered_in_the_words_of_iperf3() {
             "parameter error - --sctp is not served by this program",
         ),
         (
-            "-c h -L 5",
-            "parameter error - -L, --flowlabel is not served by this program",
+            "-c h --ver",
+            "option '--ver' is ambiguous; possibilities: '--verbose' '--version' '--version4' \
+             '--version6'",
         ),
-        ("-c h more", "parameter error - 'more' is not an option"),
+        (
+            "-c h --rcv-timeout 1000",
+            "parameter error - client receive timeout is valid only in receiving mode",
+        ),
+        (
+            "-s --idle-timeout 0",
+            "parameter error - idle timeout parameter is not positive or larger than allowed limit",
+        ),
     ] {
         assert_eq!(read(line).unwrap_err(), text, "{line}");
     }
 }
 
 #[test]
-fn the_help_has_every_option_that_is_served_in_80_columns() {
-    for Row(letter, name, takes) in TABLE {
-        let begin = letter.map_or_else(
-            || format!("\n      --{name}"),
-            |letter| format!("\n  -{letter}, --{name}"),
+fn help_has_every_option_that_is_served_in_80_columns() {
+    for row in TABLE {
+        let begin = row.letter.map_or_else(
+            || format!("\n      --{}", row.long),
+            |letter| format!("\n  -{letter}, --{}", row.long),
         );
         let described = iperf3_help().match_indices(&begin).any(|(at, _)| {
             let rest = &iperf3_help()[at + begin.len()..];
             rest.starts_with([' ', '['])
         });
-        let refused = matches!(takes, Refused | RefusedValue);
-        assert_ne!(described, refused, "{name}");
+        assert_eq!(described, !row.help.is_empty(), "{}", row.long);
+        let refused = matches!(row.sets, NotServed(_));
+        assert!(!(described && refused), "{}", row.long);
     }
     assert!(iperf3_help().lines().all(|line| line.len() <= 80));
 }
 
 #[test]
-fn every_option_is_served_or_refused() {
-    for Row(_, name, takes) in TABLE {
-        let value = match *name {
+fn options_are_served_or_refused_by_name() {
+    for row in TABLE {
+        let value = match row.long {
             "format" => "k",
             "client" => "h",
+            "rcv-timeout" => "5",
             _ => "1",
         };
-        let words = match takes {
-            Value | RefusedValue => vec![format!("--{name}"), value.to_owned()],
-            Nothing | Optional | Refused => vec![format!("--{name}")],
+        let words = match row.sets {
+            Value(..) => vec![format!("--{}", row.long), value.to_owned()],
+            NotServed(name) if !name.is_empty() => {
+                vec![format!("--{}", row.long), value.to_owned()]
+            }
+            Flag(_) | Optional(..) | Command(_) | NotServed(_) => vec![format!("--{}", row.long)],
         };
-        let of_server = [
-            "daemon",
-            "one-off",
-            "server-bitrate-limit",
-            "server-max-duration",
-        ];
-        let end: &[&str] = match *name {
-            "server" | "client" => &[],
-            name if of_server.contains(&name) => &["-s"],
+        let end: &[&str] = match (row.long, row.of) {
+            ("server" | "client", _) => &[],
+            (_, Server) => &["-s"],
+            ("rcv-timeout", _) => &["-c", "h", "-R"],
             _ => &["-c", "h"],
         };
         let mut all: Vec<String> = end.iter().map(|word| (*word).to_owned()).collect();
         all.extend(words);
         let read = iperf3(&all);
-        let refused = matches!(takes, Refused | RefusedValue);
+        let refused = matches!(row.sets, NotServed(_));
         let said = read.as_ref().err().cloned().unwrap_or_default();
-        assert_eq!(said.contains("is not served"), refused, "{name}: {said}");
-        assert!(refused || read.is_ok(), "{name}: {said}");
+        assert_eq!(
+            said.contains("is not served"),
+            refused,
+            "{}: {said}",
+            row.long
+        );
+        assert!(refused || read.is_ok(), "{}: {said}", row.long);
     }
+}
+
+/// Command lines of the original that are read in part, and what they mean there.
+#[test]
+fn values_are_read_as_the_original_reads_them() {
+    let quiet = client(
+        "-c h --par 2 --rev -l 1KB -b 50Mbps/4 -i 1s --le=64k --fq-rate 5Mbit/s --omi 0 -t 12s \
+         --connect-timeout 1000ms -6",
+    );
+    assert_eq!(quiet.common.warnings, Vec::<String>::new());
+    assert_eq!((quiet.parallel, quiet.reverse), (2, true));
+    assert_eq!(quiet.rate, Some((50_000_000, 4)));
+    assert_eq!((quiet.length, quiet.fq_rate), (Some(65_536), 5_000_000));
+    assert_eq!((quiet.time, quiet.common.interval), (Some(12.0), Some(1.0)));
+    let warned = client("-c h -b 5x -P 2x -A 0/0 -p 5x -t 1m stray -- -x");
+    assert_eq!(warned.rate, Some((5, 0)));
+    assert_eq!((warned.parallel, warned.time), (2, Some(1.0)));
+    assert_eq!(warned.common.affinity, (Some(0), None));
+    insta::assert_snapshot!(warned.common.warnings.join("\n"), @r"
+    -b 5x: read as 5
+    -P 2x: read as 2
+    -A 0/0: read as 0
+    -p 5x: read as 5
+    -t 1m: read as 1
+    'stray' is not an option, and has no effect
+    '-x' is not an option, and has no effect
+    ");
+}
+
+#[test]
+fn hosts_may_name_an_interface() {
+    let device = client("-c 127.0.0.1%lo -B 127.0.0.2%eth0");
+    assert_eq!(device.host, "127.0.0.1");
+    assert_eq!(device.common.bind.as_deref(), Some("127.0.0.2"));
+    assert_eq!(device.common.device.as_deref(), Some("eth0"));
+    assert_eq!(client("-c fe80::1%eth0").host, "fe80::1%eth0");
+    assert_eq!(
+        client("-c h --bind-dev lo").common.device.as_deref(),
+        Some("lo")
+    );
+}
+
+#[test]
+fn server_takes_options_of_clients_that_the_original_takes() {
+    let line = "-s --udp-counters-64bit --cport 5 --rcv-timeout 5 --snd-timeout 5 -d";
+    let Ok(Iperf3Command::Server(server)) = read(line) else {
+        panic!("a server");
+    };
+    assert!(server.common.debug);
+    assert_eq!(
+        server.common.receive_timeout,
+        Some(Duration::from_millis(5))
+    );
+    insta::assert_snapshot!(server.common.warnings.join("\n"), @r"
+    --udp-counters-64bit is an option of clients, and has no effect
+    --cport is an option of clients, and has no effect
+    ");
 }
 
 #[test]

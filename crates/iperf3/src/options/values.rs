@@ -2,53 +2,175 @@
 
 use std::time::Duration;
 
+use netperf_model::dscp;
+use netperf_model::getopt::leading_number;
+
 use super::{Iperf3RateLimit, problem};
 
-pub(super) fn bad(name: &str, value: &str) -> String {
-    problem(&format!("--{name} {value}: a number is expected"))
+/// The value of an option as it is typed.
+pub(super) struct OptionText<'a> {
+    name: &'a str,
+    pub(super) text: &'a str,
+    /// The part that was read, if letters that mean nothing follow it.
+    read: Option<String>,
 }
 
-pub(super) fn real(text: &str) -> Option<f64> {
-    let number: f64 = text.parse().ok()?;
-    (number.is_finite() && number >= 0.0).then_some(number)
+/// Letters behind a number that do not change it.
+#[derive(Clone, Copy)]
+enum Unit {
+    None,
+    Bytes,
+    Rate,
+    Seconds,
+    Millis,
 }
 
-pub(super) fn whole(name: &str, text: &str, (least, most): (u64, u64)) -> Result<u64, String> {
-    let number = text.parse().ok();
-    number
-        .filter(|number| (least..=most).contains(number))
-        .ok_or_else(|| {
-            problem(&format!(
-                "--{name} {text}: a number from {least} to {most} is expected"
-            ))
-        })
-}
-
-pub(super) fn number_of_any_base(text: &str) -> Option<u32> {
-    if let Some(digits) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
-        u32::from_str_radix(digits, 16).ok()
-    } else if text.len() > 1 && text.starts_with('0') {
-        u32::from_str_radix(text, 8).ok()
-    } else {
-        text.parse().ok()
+impl Unit {
+    fn allows(self, rest: &str) -> bool {
+        let known: &[&str] = match self {
+            Self::None => &[],
+            Self::Bytes => &["b", "ib", "byte", "bytes"],
+            Self::Rate => &[
+                "b", "bit", "bits", "bps", "b/s", "bit/s", "bits/s", "bit/sec", "bits/sec", "bitps",
+            ],
+            Self::Seconds => &["s", "sec", "secs", "second", "seconds"],
+            Self::Millis => &["ms", "msec"],
+        };
+        let rest = rest.trim().to_ascii_lowercase();
+        rest.is_empty() || known.contains(&rest.as_str())
     }
 }
 
-/// A number with a letter for powers of `base`.
-pub(super) fn size(text: &str, base: u32) -> Option<u64> {
-    let power = |letter: char| match letter.to_ascii_lowercase() {
-        'k' => Some(1),
-        'm' => Some(2),
-        'g' => Some(3),
-        't' => Some(4),
-        _ => None,
-    };
-    let last = text.chars().last()?;
-    let (digits, factor) = match power(last) {
-        Some(power) => (text.strip_suffix(last)?, f64::from(base).powi(power)),
-        None => (text, 1.0),
-    };
-    let number = real(digits)? * factor;
+impl<'a> OptionText<'a> {
+    pub(super) const fn new(name: &'a str, text: &'a str) -> Self {
+        Self {
+            name,
+            text,
+            read: None,
+        }
+    }
+
+    /// The line about a value that was read in part.
+    pub(super) fn warning(&self) -> Option<String> {
+        let (name, text) = (self.name, self.text);
+        let read = self.read.as_ref()?;
+        Some(format!("{name} {text}: read as {read}"))
+    }
+
+    fn bad(&self, expected: &str) -> String {
+        problem(&format!(
+            "{} {}: {expected} is expected",
+            self.name, self.text
+        ))
+    }
+
+    /// A number of zero or more, and the letters behind it that are no unit.
+    fn number(&mut self, text: &str, base: Option<u32>, unit: Unit) -> Result<f64, String> {
+        let number =
+            leading_number(text).filter(|(number, _)| number.is_finite() && *number >= 0.0);
+        let (number, rest) = number.ok_or_else(|| self.bad("a number"))?;
+        let prefix = base.and_then(|base| {
+            let power = "kmgt".find(rest.chars().next()?.to_ascii_lowercase())?;
+            let power = i32::try_from(power).ok()? + 1;
+            Some((f64::from(base).powi(power), rest.get(1..)?))
+        });
+        let (factor, behind) = prefix.unwrap_or((1.0, rest));
+        if !unit.allows(behind) {
+            let read = text.strip_suffix(behind).unwrap_or(text);
+            self.read = Some(read.to_owned());
+        }
+        Ok(number * factor)
+    }
+
+    /// A whole number of this range.
+    pub(super) fn whole(&mut self, (least, most): (u64, u64)) -> Result<u64, String> {
+        self.whole_with(Unit::None, (least, most))
+    }
+
+    fn whole_with(&mut self, unit: Unit, (least, most): (u64, u64)) -> Result<u64, String> {
+        let number = self.number(self.text, None, unit)?;
+        let expected = || self.bad(&format!("a number from {least} to {most}"));
+        let number = whole(number).filter(|number| (least..=most).contains(number));
+        number.ok_or_else(expected)
+    }
+
+    /// The number of a CPU, if the text is not empty.
+    fn cpu(&mut self, text: &str) -> Result<Option<u32>, String> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let number = whole(self.number(text, None, Unit::None)?);
+        let number = number.and_then(|cpu| u32::try_from(cpu).ok());
+        let number = number.filter(|cpu| *cpu <= 1023);
+        Ok(Some(
+            number.ok_or_else(|| self.bad("a number from 0 to 1023"))?,
+        ))
+    }
+
+    /// A number of bytes or blocks.
+    pub(super) fn size(&mut self) -> Result<u64, String> {
+        let number = self.number(self.text, Some(1024), Unit::Bytes)?;
+        whole(number).ok_or_else(|| self.bad("a smaller number"))
+    }
+
+    /// As [`Self::size`], up to `most`; `wrong` is the complaint about more.
+    pub(super) fn small(&mut self, most: u64, wrong: &str) -> Result<u32, String> {
+        let number = self.size()?;
+        let number = u32::try_from(number).ok().filter(|_| number <= most);
+        number.ok_or_else(|| problem(wrong))
+    }
+
+    /// Bits per second.
+    pub(super) fn rate(&mut self) -> Result<u64, String> {
+        self.rate_of(self.text)
+    }
+
+    fn rate_of(&mut self, text: &str) -> Result<u64, String> {
+        let number = self.number(text, Some(1000), Unit::Rate)?;
+        whole(number).ok_or_else(|| self.bad("a smaller number"))
+    }
+
+    pub(super) fn seconds(&mut self) -> Result<f64, String> {
+        self.number(self.text, None, Unit::Seconds)
+    }
+
+    /// Seconds at the beginning that do not count.
+    pub(super) fn omitted(&mut self) -> Result<u32, String> {
+        let seconds = whole(self.seconds()?).filter(|seconds| *seconds <= 600);
+        let seconds = seconds.and_then(|seconds| u32::try_from(seconds).ok());
+        seconds.ok_or_else(|| problem("bogus value for --omit"))
+    }
+
+    /// Sets a time of milliseconds.
+    pub(super) fn millis_to(&mut self, time: &mut Option<Duration>) -> Result<(), String> {
+        /// A day.
+        const MOST: u64 = 86_400_000;
+        let millis = self.whole_with(Unit::Millis, (1, MOST))?;
+        *time = Some(Duration::from_millis(millis));
+        Ok(())
+    }
+
+    /// Sets a text.
+    #[expect(clippy::unnecessary_wraps, reason = "options set their fields so")]
+    pub(super) fn text_to(&self, text: &mut Option<String>) -> Result<(), String> {
+        *text = Some(self.text.to_owned());
+        Ok(())
+    }
+
+    /// A host, and the interface behind `%`. An address of IPv6 keeps its scope.
+    pub(super) fn host_and_device(&self) -> (String, Option<String>) {
+        match self.text.split_once('%') {
+            Some((host, device)) if !host.contains(':') => {
+                let device = Some(device).filter(|device| !device.is_empty());
+                (host.to_owned(), device.map(str::to_owned))
+            }
+            _ => (self.text.to_owned(), None),
+        }
+    }
+}
+
+/// A number without its fraction, if it has 64 bits.
+fn whole(number: f64) -> Option<u64> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -58,63 +180,65 @@ pub(super) fn size(text: &str, base: u32) -> Option<u64> {
     (number < u64::MAX as f64).then_some(number as u64)
 }
 
-/// A rate, and perhaps a number of blocks behind a slash.
-pub(super) fn burst(name: &str, text: &str) -> Result<(u64, u32), String> {
-    let (rate, count) = text.split_once('/').unwrap_or((text, ""));
-    let rate = size(rate, 1000).ok_or_else(|| bad(name, rate))?;
-    if count.is_empty() {
-        return Ok((rate, 0));
-    }
-    let count: Option<u32> = count.parse().ok();
-    let count = count.filter(|count| (1..=1000).contains(count));
-    Ok((
-        rate,
-        count.ok_or_else(|| problem("invalid burst count (maximum = 1000)"))?,
-    ))
+pub(super) fn number_of_any_base(text: &str) -> Option<u32> {
+    let (digits, base) = if let Some(digits) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+        (digits, 16)
+    } else if text.len() > 1 && text.starts_with('0') {
+        (text, 8)
+    } else {
+        (text, 10)
+    };
+    u32::from_str_radix(digits, base).ok()
 }
 
-/// A code point of differentiated services: a number, or a name of RFC 2474, 2597, 3246, 5865 and
-/// 8622.
-pub(super) fn code_point(text: &str) -> Option<u8> {
-    if let Some(number) = number_of_any_base(text) {
-        return u8::try_from(number).ok().filter(|number| *number <= 63);
+/// The CPUs of both ends.
+pub(super) fn affinity(value: &mut OptionText<'_>) -> Result<(Option<u32>, Option<u32>), String> {
+    let (own, servers) = value.text.split_once(',').unwrap_or((value.text, ""));
+    Ok((value.cpu(own)?, value.cpu(servers)?))
+}
+
+/// A rate, and perhaps a number of blocks behind a slash.
+pub(super) fn burst(value: &mut OptionText<'_>) -> Result<(u64, u32), String> {
+    let (rate, count) = slash(value.text);
+    let rate = value.rate_of(rate)?;
+    let Some(count) = count else {
+        return Ok((rate, 0));
+    };
+    let count: Option<u32> = count.parse().ok();
+    let count = count.filter(|count| (1..=1000).contains(count));
+    let count = count.ok_or_else(|| problem("invalid burst count (maximum = 1000)"))?;
+    Ok((rate, count))
+}
+
+/// A rate, and what is behind the slash that begins a number: units have slashes of their own.
+fn slash(text: &str) -> (&str, Option<&str>) {
+    let number =
+        |(_, behind): &(&str, &str)| behind.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    match text.rsplit_once('/').filter(number) {
+        Some((rate, number)) => (rate, Some(number)),
+        None => (text, None),
     }
-    let name = text.to_ascii_lowercase();
-    let digits = |prefix: &str| {
-        let digits = name.strip_prefix(prefix)?;
-        let numbers = digits.chars().map(|digit| digit.to_digit(10));
-        numbers.collect::<Option<Vec<u32>>>()
-    };
-    let known = match name.as_str() {
-        "ef" => Some(46),
-        "va" | "voice-admit" => Some(44),
-        "le" => Some(1),
-        _ => None,
-    };
-    let of_class = || match digits("cs")?.as_slice() {
-        [class @ 0..=7] => Some(class * 8),
-        _ => None,
-    };
-    let assured = || match digits("af")?.as_slice() {
-        [class @ 1..=4, drop @ 1..=3] => Some(class * 8 + drop * 2),
-        _ => None,
-    };
-    let number = known.or_else(of_class).or_else(assured)?;
-    u8::try_from(number).ok()
+}
+
+/// A code point of differentiated services: a number, or a name.
+pub(super) fn code_point(text: &str) -> Option<u8> {
+    let number = || u8::try_from(number_of_any_base(text)?).ok();
+    dscp::code_point(text)
+        .or_else(number)
+        .filter(|number| *number <= 63)
 }
 
 /// A rate, and perhaps seconds behind a slash.
-pub(super) fn rate_limit(name: &str, text: &str) -> Result<Iperf3RateLimit, String> {
-    let (rate, seconds) = text.split_once('/').unwrap_or((text, "5"));
-    let bits = size(rate, 1000).filter(|bits| *bits > 0);
-    let over = real(seconds).filter(|seconds| (0.1..=1000.0).contains(seconds));
+pub(super) fn rate_limit(value: &mut OptionText<'_>) -> Result<Iperf3RateLimit, String> {
+    /// Seconds over which the rate is averaged, unless they are given.
+    const SECONDS: f64 = 5.0;
+    let (rate, seconds) = slash(value.text);
+    let bits = value.rate_of(rate)?;
+    let seconds = seconds.map_or(Some(SECONDS), |text| text.parse().ok());
+    let over = seconds.filter(|seconds| (0.1..=1000.0).contains(seconds));
     let over = over.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let limit = bits
-        .zip(over)
-        .map(|(bits, over)| Iperf3RateLimit { bits, over });
-    limit.ok_or_else(|| {
-        problem(&format!(
-            "--{name} {text}: a rate, and 0.1 to 1000 seconds behind a slash, are expected"
-        ))
-    })
+    let expected = "a rate, perhaps with 0.1 to 1000 seconds behind a slash,";
+    let over = over.filter(|_| bits > 0);
+    let over = over.ok_or_else(|| value.bad(expected))?;
+    Ok(Iperf3RateLimit { bits, over })
 }

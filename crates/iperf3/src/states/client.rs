@@ -94,7 +94,7 @@ pub enum ClientError {
     #[error("the server has terminated")]
     Terminated,
     /// The server reported an error.
-    #[error("{}", described(*.0))]
+    #[error("{0}")]
     Server(ServerError),
     /// A state that means nothing here.
     #[error("received an unknown control message")]
@@ -111,21 +111,6 @@ pub enum ClientError {
     /// The user stopped the test.
     #[error("the client has terminated")]
     Interrupted,
-}
-
-/// The text of an error, as iperf3 prints it.
-fn described(error: ServerError) -> String {
-    let text = match error.text() {
-        Some(text) => text.to_owned(),
-        None => format!("server error {}", error.code),
-    };
-    if error.errno == 0 {
-        return text;
-    }
-    let system = std::io::Error::from_raw_os_error(error.errno).to_string();
-    let system = system.split(" (os error ").next().unwrap_or_default();
-    let text = text.trim_end_matches([' ', ':']);
-    format!("{text}: {system}")
 }
 
 /// A client's end of one test.

@@ -184,6 +184,21 @@ pub fn catch_signals() -> io::Result<()> {
     install(libc::SIGTERM)
 }
 
+/// Makes SIGHUP end a run as SIGTERM does, unless it is ignored, as under nohup(1).
+///
+/// # Errors
+/// Whatever sigaction(2) reports.
+pub fn catch_hangup() -> io::Result<()> {
+    // SAFETY: sigaction is plain data for which all zeros is valid.
+    let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: a null action changes nothing, and `before` is valid for writing.
+    call::checked(unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut before) })?;
+    if before.sa_sigaction == libc::SIG_IGN {
+        return Ok(());
+    }
+    install(libc::SIGHUP)
+}
+
 /// The timer and the handlers of one run; dropping it puts them away.
 #[derive(Debug)]
 pub struct Alarm {

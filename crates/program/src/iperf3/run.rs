@@ -98,8 +98,7 @@ impl Run {
                 remote,
             });
             watched.push((!udp).then(|| socket.try_clone().ok()).flatten());
-            // A server sends until the client ends the test.
-            let amount = amount(parameters, position).filter(|_| is_client && sends);
+            let amount = amount(parameters, position).filter(|_| sends);
             all.push(StreamSocket {
                 socket,
                 sends,
@@ -210,9 +209,13 @@ impl Run {
     /// True if the amount that a client sends over connections has not arrived whole. It says that
     /// its test is over on another connection, which may be faster.
     pub fn lacks(&self, parameters: &Parameters) -> bool {
-        let receives = self.infos.iter().all(|info| !info.sends);
         let amount = wanted(parameters).max(parameters.num);
-        !self.udp && receives && self.failed().is_none() && self.bytes() < amount
+        !self.udp && self.receives_only() && self.failed().is_none() && self.bytes() < amount
+    }
+
+    /// True if this end sends over no stream.
+    pub fn receives_only(&self) -> bool {
+        self.infos.iter().all(|info| !info.sends)
     }
 
     /// Bytes of all streams so far.

@@ -1,71 +1,116 @@
 //! Sockets of streams: their options, which both ends set alike.
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
 use netperf_iperf3::figures::SocketBuffers;
-use netperf_iperf3::messages::{Parameters, Protocol};
+use netperf_iperf3::messages::{Parameters, Protocol, ServerError, StreamOption};
 use netperf_measure::clock;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
-use netperf_os::{Socket, io as calls};
+use netperf_os::{Domain, Socket, flow_label, io as calls};
 
 /// Time limit for sending a message.
 const SEND: Duration = Duration::from_secs(10);
 
-/// An option that could not be set.
-#[derive(Debug)]
-pub struct OptionError {
-    /// Name of the option in iperf3's messages.
-    pub name: &'static str,
-    /// Cause.
-    pub error: io::Error,
-}
-
 /// Sets the options of the parameters at a socket of a stream.
 ///
 /// # Errors
-/// The first option that the kernel refuses.
-pub fn equip(socket: &Socket, parameters: &Parameters) -> Result<(), OptionError> {
-    let set = |name, done: io::Result<()>| done.map_err(|error| OptionError { name, error });
-    let option = |name, option, value| set(name, sockopt::set(socket.as_fd(), option, value));
+/// The first option that the system refuses, or that is not in force.
+pub fn equip(socket: &Socket, parameters: &Parameters) -> Result<(), ServerError> {
+    let fd = socket.as_fd();
+    let set = |option, done: io::Result<()>| done.map_err(|error| refused(option, &error));
     if let Some(bytes) = parameters.window {
-        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        set("SO_SNDBUF", socket.set_send_buffer_size(bytes))?;
-        set("SO_RCVBUF", socket.set_recv_buffer_size(bytes))?;
+        set_buffers(socket, usize::try_from(bytes).unwrap_or(usize::MAX))?;
     }
     if parameters.tos > 0 {
-        let v6 = socket
-            .local_addr()
-            .ok()
-            .and_then(|at| at.as_socket())
-            .is_some_and(|at| at.is_ipv6());
         let tos = i32::from(parameters.tos);
-        if v6 {
-            option("IPV6_TCLASS", IntOption::TrafficClassV6, tos)?;
+        if socket.domain().is_ok_and(|domain| domain == Domain::IPV6) {
+            set(
+                StreamOption::TrafficClass,
+                sockopt::set(fd, IntOption::TrafficClassV6, tos),
+            )?;
+            // Packets to addresses of IPv4, if the socket has both families.
+            let _other_family = sockopt::set(fd, IntOption::TosV4, tos);
         } else {
-            option("IP_TOS", IntOption::TosV4, tos)?;
+            set(
+                StreamOption::TypeOfService,
+                sockopt::set(fd, IntOption::TosV4, tos),
+            )?;
         }
     }
     if parameters.fqrate > 0 {
-        let done = sockopt::set_pacing_rate(socket.as_fd(), parameters.fqrate / 8);
-        set("SO_MAX_PACING_RATE", done)?;
+        let done = sockopt::set_pacing_rate(fd, parameters.fqrate / 8);
+        set(StreamOption::Pacing, done)?;
     }
-    if parameters.protocol != Protocol::Tcp {
-        return Ok(());
+    match parameters.protocol {
+        Protocol::Tcp => equip_connection(socket, parameters),
+        Protocol::Udp if parameters.dont_fragment => {
+            let done = sockopt::set(fd, IntOption::MtuDiscoverV4, sockopt::PMTU_DISCOVERY_DO);
+            set(StreamOption::DontFragment, done)
+        }
+        Protocol::Udp | Protocol::Sctp => Ok(()),
     }
+}
+
+fn refused(option: StreamOption, error: &io::Error) -> ServerError {
+    ServerError::option(option, error.raw_os_error().unwrap_or(0))
+}
+
+/// Sets both buffers. The kernel grants less than what its limit allows without an error.
+fn set_buffers(socket: &Socket, bytes: usize) -> Result<(), ServerError> {
+    let set = |done: io::Result<()>| done.map_err(|error| refused(StreamOption::Buffer, &error));
+    set(socket.set_send_buffer_size(bytes))?;
+    set(socket.set_recv_buffer_size(bytes))?;
+    let in_force = [socket.send_buffer_size(), socket.recv_buffer_size()];
+    if in_force.into_iter().flatten().any(|size| size < bytes) {
+        return Err(ServerError::option(StreamOption::BufferInForce, 0));
+    }
+    Ok(())
+}
+
+fn equip_connection(socket: &Socket, parameters: &Parameters) -> Result<(), ServerError> {
+    let fd = socket.as_fd();
+    let set = |option, done: io::Result<()>| done.map_err(|error| refused(option, &error));
     if parameters.nodelay {
-        option("TCP_NODELAY", IntOption::NoDelay, 1)?;
+        let done = sockopt::set(fd, IntOption::NoDelay, 1);
+        set(StreamOption::NoDelay, done)?;
     }
     if let Some(bytes) = parameters.mss {
         let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
-        option("TCP_MAXSEG", IntOption::SegmentSize, bytes)?;
+        let done = sockopt::set(fd, IntOption::SegmentSize, bytes);
+        set(StreamOption::SegmentSize, done)?;
     }
     if let Some(name) = &parameters.congestion {
-        set("TCP_CONGESTION", socket.set_tcp_congestion(name.as_bytes()))?;
+        let done = socket.set_tcp_congestion(name.as_bytes());
+        set(StreamOption::Congestion, done)?;
     }
     Ok(())
+}
+
+/// The address of a peer with the flow label of the parameters, which the socket leases.
+///
+/// # Errors
+/// When the label cannot be leased, as for addresses of IPv4.
+pub fn labelled(
+    socket: &Socket,
+    peer: SocketAddr,
+    parameters: &Parameters,
+) -> Result<SocketAddr, ServerError> {
+    let Some(label) = parameters.flowlabel else {
+        return Ok(peer);
+    };
+    let done = flow_label::lease(socket.as_fd(), label);
+    done.map_err(|error| refused(StreamOption::FlowLabel, &error))?;
+    Ok(match peer {
+        SocketAddr::V6(mut peer) => {
+            peer.set_flowinfo(flow_label::flow_info(label));
+            SocketAddr::V6(peer)
+        }
+        SocketAddr::V4(_) => peer,
+    })
 }
 
 /// Sizes of the buffers of the first stream.

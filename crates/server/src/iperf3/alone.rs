@@ -14,18 +14,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use netperf_iperf3::defaults::VERSION;
+use netperf_iperf3::json::failed;
 use netperf_iperf3::messages::PORT;
 use netperf_iperf3::options::{Iperf3Common, Iperf3Server};
 use netperf_iperf3::states::server::ServerEnd;
+use netperf_measure::clock;
 use netperf_model::{Limits, Policy, Require};
 use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Domain, Protocol, Socket, Type, alarm, system, without};
 use netperf_program::iperf3::lines::LineWriter;
-use netperf_program::output::{err, system_text};
+use netperf_program::output::{err, out, system_text};
 
 use self::intake::{NewClient, TestIntake};
-use super::session::{SessionStart, serve as serve_session};
+use super::session::{SessionStart, StreamTimeouts, serve as serve_session};
 use crate::iperf3::report::{Iperf3Report, ReportOptions};
 use crate::listen::{detach, wildcards};
 use crate::one_port::beside;
@@ -44,7 +46,12 @@ pub fn serve(args: &Iperf3Server) -> ExitCode {
     match serve_or_fail(args) {
         Ok(exit) => exit,
         Err(text) => {
-            err(&format!("iperf3: error - {text}\n"));
+            let text = format!("error - {text}");
+            if args.common.json {
+                out(&failed(&system::names().to_string(), &text));
+            } else {
+                err(&format!("iperf3: {text}\n"));
+            }
             ExitCode::FAILURE
         }
     }
@@ -65,7 +72,8 @@ fn serve_or_fail(args: &Iperf3Server) -> Result<ExitCode, String> {
     if args.daemon && detach().map_err(unable("become a daemon"))? == Forked::Parent {
         return Ok(ExitCode::SUCCESS);
     }
-    alarm::catch_signals().map_err(unable("catch signals"))?;
+    let caught = alarm::catch_signals().and_then(|()| alarm::catch_hangup());
+    caught.map_err(unable("catch signals"))?;
     if let Some(file) = &pid_file {
         write_pid(file).map_err(unable("write PID file"))?;
     }
@@ -105,7 +113,8 @@ fn listener(common: &Iperf3Common) -> io::Result<Socket> {
     };
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in addresses {
-        match listener_at(address, common.family == Some('6')) {
+        let only_v6 = common.family == Some('6');
+        match listener_at(address, only_v6, common.device.as_deref()) {
             Ok(listener) => return Ok(listener),
             // Another program has the port.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(error),
@@ -115,13 +124,16 @@ fn listener(common: &Iperf3Common) -> io::Result<Socket> {
     Err(last)
 }
 
-fn listener_at(address: SocketAddr, only_v6: bool) -> io::Result<Socket> {
+fn listener_at(address: SocketAddr, only_v6: bool, device: Option<&str>) -> io::Result<Socket> {
     let domain = Domain::for_address(address);
     let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
     if address.is_ipv6() {
         socket.set_only_v6(only_v6)?;
     }
     without::share_port(&socket, true);
+    if let Some(device) = device {
+        socket.bind_device(Some(device.as_bytes()))?;
+    }
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     socket.set_nonblocking(true)?;
@@ -156,9 +168,20 @@ fn serve_clients(
             let line = format!("Server listening on {port} (test #{number})");
             writer.lines(&format!("{head}{RULE}{line}\n{RULE}"));
         }
-        let Some(client) = next_client(&arrived) else {
-            writer.complaint("interrupt - the server has terminated");
-            return Ok(ExitCode::FAILURE);
+        // A server of several tests begins anew, which changes nothing here.
+        let most = args.idle_timeout.filter(|_| args.one_off);
+        let client = match next_client(&arrived, most) {
+            Waited::Client(client) => client,
+            Waited::InVain => return Ok(ExitCode::SUCCESS),
+            Waited::Stopped => {
+                let text = "interrupt - the server has terminated";
+                if args.common.json {
+                    writer.document(&failed(&name.to_string(), text));
+                } else {
+                    writer.complaint(text);
+                }
+                return Ok(ExitCode::FAILURE);
+            }
         };
         if run_test(args, client, writer)? == ServerEnd::Stopped {
             return Ok(ExitCode::FAILURE);
@@ -170,13 +193,27 @@ fn serve_clients(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Waits for a client; `None` if the user stops the server, or its listener is gone.
-fn next_client(arrived: &Receiver<NewClient>) -> Option<NewClient> {
+/// What came of waiting for a client.
+enum Waited {
+    Client(NewClient),
+    /// No client came in time.
+    InVain,
+    /// The user stops the server, or its listener is gone.
+    Stopped,
+}
+
+/// Waits for a client.
+fn next_client(arrived: &Receiver<NewClient>, most: Option<Duration>) -> Waited {
+    let until = most.map(|most| clock::now().plus(most));
     loop {
         match arrived.recv_timeout(LOOK) {
-            Ok(client) => return Some(client),
-            Err(RecvTimeoutError::Timeout) if !alarm::stopped_by_user() => {}
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
+            Ok(client) => return Waited::Client(client),
+            Err(RecvTimeoutError::Disconnected) => return Waited::Stopped,
+            Err(RecvTimeoutError::Timeout) if alarm::stopped_by_user() => return Waited::Stopped,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if until.is_some_and(|until| until.left().is_zero()) {
+            return Waited::InVain;
         }
     }
 }
@@ -191,6 +228,7 @@ fn run_test(args: &Iperf3Server, client: NewClient, writer: &LineWriter) -> io::
         letter: common.format,
         json: common.json,
         stream: common.json_stream,
+        debug: common.debug,
         verbose: common.verbose,
     };
     let limits = Limits {
@@ -207,6 +245,10 @@ fn run_test(args: &Iperf3Server, client: NewClient, writer: &LineWriter) -> io::
             ..Policy::default()
         },
         rate_limit: args.rate_limit,
+        timeouts: StreamTimeouts {
+            receive: common.receive_timeout,
+            send: common.send_timeout,
+        },
         report: Iperf3Report::printed(options, writer.clone()),
     };
     start.control.set_nonblocking(false)?;

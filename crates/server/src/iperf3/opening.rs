@@ -14,9 +14,10 @@ use netperf_iperf3::messages::{CONNECT_WORD, Protocol};
 use netperf_iperf3::states::server::{ServerTest, ServerTestInput, ServerTestState};
 use netperf_measure::clock::{self, Moment};
 use netperf_os::io::{is_no_progress, peek_at};
+use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Socket, tcp};
 use netperf_program::iperf3::run::Run;
-use netperf_program::iperf3::socket::{OptionError, equip};
+use netperf_program::iperf3::socket::equip;
 
 use super::message::{self, StreamMessage};
 use super::session::{ANSWER, Iperf3Session};
@@ -81,6 +82,12 @@ impl Iperf3Session<'_> {
         if !awaits || self.parameters.protocol == Protocol::Udp {
             return;
         }
+        if let Some(time) = self.timeouts.send {
+            let millis = i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
+            if let Err(error) = sockopt::set(socket.as_fd(), IntOption::UserTimeout, millis) {
+                return self.fail(machine, &error);
+            }
+        }
         match equip(&socket, &self.parameters) {
             Ok(()) => {
                 let index = self.places.partition_point(|other| *other < place);
@@ -91,7 +98,7 @@ impl Iperf3Session<'_> {
                     self.all_open(machine);
                 }
             }
-            Err(OptionError { error, .. }) => self.fail(machine, &error),
+            Err(error) => self.fail_with(machine, error),
         }
     }
 
@@ -112,7 +119,7 @@ impl Iperf3Session<'_> {
             Ok(socket) => self.sockets.push(socket),
             // The port may be closed already, or the word forged.
             Err(_) if self.choice.full.is_some() => return,
-            Err(error) => return self.fail(machine, &error),
+            Err(error) => return self.fail_with(machine, error),
         }
         if self.choice.full.is_none() {
             self.until = now.plus(ANSWER);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use netperf_iperf3::figures::SocketBuffers;
 use netperf_iperf3::figures::{StreamInterval, Totals};
-use netperf_iperf3::json::{Json, TestFacts, http_date};
+use netperf_iperf3::json::{Json, TestFacts, document, http_date};
 use netperf_iperf3::messages::{Cookie, Parameters, Results, ServerOutput};
 use netperf_iperf3::text::TextView;
 use netperf_iperf3::verbose::{starting, utilisation, wanted};
@@ -35,6 +35,8 @@ pub(crate) struct ReportOptions {
     pub(crate) stream: bool,
     /// More lines (`-V`).
     pub(crate) verbose: bool,
+    /// The messages of the control connection (`-d`).
+    pub(crate) debug: bool,
 }
 
 impl Default for ReportOptions {
@@ -45,6 +47,7 @@ impl Default for ReportOptions {
             json: false,
             stream: false,
             verbose: false,
+            debug: false,
         }
     }
 }
@@ -105,8 +108,16 @@ impl Iperf3Report {
         }
     }
 
+    /// Prints a message of the control connection, if that is asked for.
+    pub(crate) fn message(&self, name: &str, message: impl FnOnce() -> String) {
+        if let (true, Some(writer)) = (self.options.debug, &self.writer) {
+            writer.lines(&format!("{name}\n{}\n", message()));
+        }
+    }
+
     /// A client has sent its parameters.
     pub(crate) fn accepts(&mut self, control: &Socket, cookie: Cookie, parameters: &Parameters) {
+        self.message("get_parameters:", || document(parameters));
         self.is_sent = parameters.get_server_output;
         let peer = addresses(control).1;
         self.facts = TestFacts {

@@ -6,8 +6,9 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use netperf_iperf3::json::document;
 use netperf_iperf3::messages::{
-    Cookie, Parameters, Protocol, Results, ServerError, StreamDirection,
+    Cookie, Parameters, Protocol, Results, ServerError, StreamDirection, StreamOption,
 };
 use netperf_iperf3::options::Iperf3RateLimit;
 use netperf_iperf3::states::server::{
@@ -66,7 +67,17 @@ pub(crate) struct SessionStart {
     pub(crate) policy: Policy,
     /// Limit of the rate of all streams.
     pub(crate) rate_limit: Option<Iperf3RateLimit>,
+    pub(crate) timeouts: StreamTimeouts,
     pub(crate) report: Iperf3Report,
+}
+
+/// Time limits of streams, where they are not the default.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StreamTimeouts {
+    /// Without data.
+    pub(crate) receive: Option<Duration>,
+    /// Without acknowledgement.
+    pub(crate) send: Option<Duration>,
 }
 
 /// A session.
@@ -76,6 +87,7 @@ pub(super) struct Iperf3Session<'a> {
     records: &'a mut dyn Records,
     policy: Policy,
     rate_limit: Option<Iperf3RateLimit>,
+    pub(super) timeouts: StreamTimeouts,
     pub(super) parameters: Parameters,
     /// Streams so far, or candidates.
     pub(super) sockets: Vec<Socket>,
@@ -112,6 +124,7 @@ pub(crate) fn serve(start: SessionStart, records: &mut dyn Records) -> ServerEnd
         records,
         policy: start.policy,
         rate_limit: start.rate_limit,
+        timeouts: start.timeouts,
         parameters: Parameters::default(),
         sockets: Vec::new(),
         places: Vec::new(),
@@ -227,11 +240,13 @@ impl Iperf3Session<'_> {
     /// A stream could not be opened, or failed.
     pub(super) fn fail(&mut self, machine: &mut ServerTest, error: &io::Error) {
         let errno = error.raw_os_error().unwrap_or(UNSUPPORTED);
-        self.records.tell(SessionRecord::Failed(errno));
-        self.step(
-            machine,
-            ServerTestInput::Refused(ServerError::stream(errno)),
-        );
+        self.fail_with(machine, ServerError::stream(errno));
+    }
+
+    /// As [`Self::fail`], with the error that the client is sent.
+    pub(super) fn fail_with(&mut self, machine: &mut ServerTest, error: ServerError) {
+        self.records.tell(SessionRecord::Failed(error.errno));
+        self.step(machine, ServerTestInput::Refused(error));
     }
 
     pub(super) fn step(&mut self, machine: &mut ServerTest, input: ServerTestInput<'_>) {
@@ -310,7 +325,10 @@ impl Iperf3Session<'_> {
             }
             ServerTestEffect::Start => self.start(),
             ServerTestEffect::Finish => return self.finish(),
-            ServerTestEffect::Report(results) => self.peer = Some(results),
+            ServerTestEffect::Report(results) => {
+                self.report.message("get_results", || document(&results));
+                self.peer = Some(results);
+            }
             ServerTestEffect::End(end) => {
                 if let ServerEnd::Broken(BrokenBy::Parameters(_)) = &end {
                     self.records.tell(SessionRecord::Refused(INVALID));
@@ -334,10 +352,9 @@ impl Iperf3Session<'_> {
         }
         let bound = self.parameters.server_affinity.map(process::bind_to_cpu);
         if let Some(Err(error)) = bound {
-            return Some(ServerTestInput::Refused(ServerError {
-                errno: error.raw_os_error().unwrap_or(0),
-                ..ServerError::PARAMETERS
-            }));
+            let errno = error.raw_os_error().unwrap_or(0);
+            let error = ServerError::option(StreamOption::Affinity, errno);
+            return Some(ServerTestInput::Refused(error));
         }
         if self.parameters.protocol == Protocol::Udp {
             // The listener grants.
@@ -423,6 +440,7 @@ impl Iperf3Session<'_> {
             return;
         }
         let (bytes, now) = (run.bytes(), clock::now());
+        let receives_only = run.receives_only();
         if self.is_too_fast(bytes, now) {
             self.failure = Some(TOO_FAST.to_owned());
             self.run = None;
@@ -431,7 +449,13 @@ impl Iperf3Session<'_> {
         if bytes != self.progress.0 {
             self.progress = (bytes, now);
             self.until = self.until.max(now.plus(LATE).min(self.latest));
-        } else if self.by_amount() && now.since(self.progress.1) > STALLED {
+            return;
+        }
+        let without = now.since(self.progress.1);
+        let is_idle = self.timeouts.receive.is_some_and(|most| without > most);
+        if is_idle && receives_only {
+            self.step(machine, ServerTestInput::Refused(ServerError::IDLE));
+        } else if self.by_amount() && without > STALLED {
             self.step(machine, ServerTestInput::Silent);
         }
     }
@@ -464,6 +488,7 @@ impl Iperf3Session<'_> {
             self.report.interval(last);
         }
         results.output = self.report.measured(&totals);
+        self.report.message("send_results", || document(&results));
         let bytes = |sends| {
             let all = run.infos.iter().zip(&totals.streams);
             let all = all.filter(|(info, _)| info.sends == sends);

@@ -4,10 +4,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-use netperf_iperf3::messages::{CONNECT_WORD, ConnectWord, Parameters};
+use netperf_iperf3::messages::{CONNECT_WORD, ConnectWord, Parameters, ServerError};
 use netperf_os::io::{Source, recv_from_now, send};
 use netperf_os::{Domain, Protocol, Socket, Type, without};
-use netperf_program::iperf3::socket::{OptionError, equip};
+use netperf_program::iperf3::socket::{equip, labelled};
 
 use super::message::{self, StreamMessage};
 use crate::one_port::canonical;
@@ -24,15 +24,18 @@ pub(super) fn open_datagrams(
     (from, own): (SocketAddr, SocketAddr),
     parameters: &Parameters,
     handoff: &Socket,
-) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(own), Type::DGRAM, Some(Protocol::UDP))?;
+) -> Result<Socket, ServerError> {
+    let unable = |error: io::Error| ServerError::stream(error.raw_os_error().unwrap_or(0));
+    let protocol = Some(Protocol::UDP);
+    let socket = Socket::new(Domain::for_address(own), Type::DGRAM, protocol).map_err(unable)?;
     without::share_port(&socket, true);
-    socket.bind(&own.into())?;
-    equip(&socket, parameters).map_err(|OptionError { error, .. }| error)?;
-    socket.connect(&from.into())?;
+    socket.bind(&own.into()).map_err(unable)?;
+    equip(&socket, parameters)?;
+    let peer = labelled(&socket, from, parameters)?;
+    socket.connect(&peer.into()).map_err(unable)?;
     return_words(&socket, (from, own), handoff);
     // The client sends one word and waits, so this is the first data.
-    send(socket.as_fd(), &ConnectWord::Reply.bytes())?;
+    send(socket.as_fd(), &ConnectWord::Reply.bytes()).map_err(unable)?;
     Ok(socket)
 }
 

@@ -137,6 +137,10 @@ pub(super) fn iperf3_plan(
         port: Some(remote.port().to_string()),
         family: None,
         bind: None,
+        device: None,
+        send_timeout: None,
+        receive_timeout: None,
+        debug: false,
         own_port: None,
         connect_timeout: None,
         interval: match (shape, plan.interim) {

@@ -181,7 +181,7 @@ fn figures_are_repeated_until_known(server: &Server) {
     assert!((3..=4).contains(&runs.len()), "{document:#}");
     let met = document["confidence"]["met"] == true;
     assert!(met || runs.len() == 4, "{document:#}");
-    for options in [&["--until", "20%"][..], &["--until", "20%", "--reverse"]] {
+    for options in [&["--until", "50%"][..], &["--until", "50%", "--reverse"]] {
         let options = [options, &["-l", "12", "--rate", "80M"]].concat();
         let document = result(server, &options);
         assert_eq!(document["until"]["end"], "reached", "{document:#}");

@@ -248,8 +248,8 @@ fn the_cpu_for_the_server_is_in_force_or_the_test_is_refused() {
     };
     let mut control = admitted(&server);
     asked(&mut control, 1_000_000);
-    // An error of parameters, and EINVAL.
-    expect(&mut control, &[0xfe, 0, 0, 0, 114, 0, 0, 0, 22]);
+    // "unable to set CPU affinity", and EINVAL.
+    expect(&mut control, &[0xfe, 0, 0, 0, 132, 0, 0, 0, 22]);
     let mut control = admitted(&server);
     asked(&mut control, 0);
     expect(&mut control, &[10]);

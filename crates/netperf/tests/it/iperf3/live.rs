@@ -125,6 +125,41 @@ fn an_amount_arrives_whole_at_our_server() {
 }
 
 #[test]
+fn amount_of_a_reverse_test_is_what_our_server_sends() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let server = Server::ours(&[]);
+    for program in [&stock, &own] {
+        for amount in [&["-n", "50K"][..], &["-k", "5"]] {
+            let options = [&["-J", "-R", "-l", "10K"], amount].concat();
+            let finished = client(program, &server, "127.0.0.1", &options).run();
+            let document = document(&finished);
+            for sum in ["/end/sum_sent/bytes", "/end/sum_received/bytes"] {
+                assert_eq!(count(&document, sum), 51_200, "{}", finished.account());
+            }
+        }
+    }
+}
+
+#[test]
+fn socket_buffers_above_the_limit_of_the_system_are_an_error() {
+    let limit = |name| {
+        let text = std::fs::read_to_string(format!("/proc/sys/net/core/{name}"));
+        text.ok().and_then(|text| text.trim().parse::<u64>().ok())
+    };
+    let least = limit("wmem_max").min(limit("rmem_max")).expect("limits");
+    let scratch = Scratch::new();
+    let server = Server::ours(&[]);
+    let asked = (least * 2 + 4096).to_string();
+    let options = ["-n", "1K", "-w", &asked];
+    let finished = client(&link(&scratch), &server, "127.0.0.1", &options).run();
+    let text = "error - socket buffer size not set correctly";
+    let finished = finished.expect_exit(1);
+    assert!(finished.stderr.contains(text), "{}", finished.account());
+}
+
+#[test]
 fn our_client_ends_an_amount_in_each_direction() {
     let Some(stock) = stock() else { return };
     let scratch = Scratch::new();

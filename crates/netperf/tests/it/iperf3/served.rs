@@ -201,7 +201,7 @@ fn a_server_that_is_stopped_tells_its_client() {
     let Some(stock) = stock() else { return };
     let scratch = Scratch::new();
     let own = link(&scratch);
-    for program in [&stock, &own] {
+    for (program, signal) in [(&stock, "INT"), (&own, "TERM"), (&own, "HUP")] {
         let server = Alone::start(&own, &["-J"]);
         let mut client = server
             .client(
@@ -210,7 +210,8 @@ fn a_server_that_is_stopped_tells_its_client() {
             )
             .spawn();
         assert!(client.prints("1.00", PATIENCE), "{}", client.stdout());
-        let stopped = server.interrupt().expect_exit(1);
+        server.running.signal(signal);
+        let stopped = server.running.finish().expect_exit(1);
         let document: Value = serde_json::from_str(&stopped.stdout).unwrap();
         assert_eq!(document["error"], "interrupt - the server has terminated");
         assert!(count(&document, "/end/sum_received/bytes") > 0);
@@ -221,6 +222,30 @@ fn a_server_that_is_stopped_tells_its_client() {
             client.account()
         );
     }
+}
+
+#[test]
+fn server_without_a_test_ends_with_a_document() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let server = Alone::start(&own, &["-J"]);
+    let port = server.port.to_string();
+    let second = Invocation::new(&own).args(["-s", "-J", "-p", &port]).run();
+    let ended = [second.expect_exit(1), server.interrupt().expect_exit(1)];
+    let errors = ended.map(|finished| {
+        let document: Value = serde_json::from_str(&finished.stdout).expect("a document");
+        assert_eq!(document["start"]["connected"], serde_json::json!([]));
+        document["error"].as_str().expect("an error").to_owned()
+    });
+    let taken = "error - unable to start listener for connections: Address already in use";
+    assert_eq!(errors, [taken, "interrupt - the server has terminated"]);
+}
+
+#[test]
+fn idle_timeout_ends_a_server_of_one_test() {
+    let scratch = Scratch::new();
+    let server = Alone::start(&link(&scratch), &["-1", "--idle-timeout", "1"]);
+    server.running.finish().expect_exit(0);
 }
 
 #[test]

@@ -1,13 +1,10 @@
 //! Which tests a session serves, and what it says of those that it does not.
 
-use std::io;
-
 use netperf_engine::streams::Streams;
 use netperf_iperf3::messages::{Protocol, ServerError, StreamDirection};
 use netperf_iperf3::states::server::{BrokenBy, ServerEnd};
 use netperf_model::{Denied, EndNeeds};
 use netperf_program::iperf3::run::plan;
-use netperf_program::output::system_text;
 
 use super::{Iperf3Session, UNSUPPORTED, transport};
 use crate::record::SessionRecord;
@@ -103,15 +100,6 @@ pub(super) fn said(end: &ServerEnd) -> Option<String> {
         ServerEnd::Broken(why @ (BrokenBy::NoCookie | BrokenBy::Streams | BrokenBy::State(_))) => {
             error(why.to_string())
         }
-        ServerEnd::Refused(why) => error(refusal(*why)),
+        ServerEnd::Refused(why) => error(why.to_string()),
     }
-}
-
-fn refusal(why: ServerError) -> String {
-    let text = why.text().unwrap_or("the test is refused");
-    if why.errno == 0 {
-        return text.trim_end_matches([':', ' ']).to_owned();
-    }
-    let errno = system_text(&io::Error::from_raw_os_error(why.errno));
-    format!("{}: {errno}", text.trim_end_matches([':', ' ']))
 }

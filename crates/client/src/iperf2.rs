@@ -5,6 +5,7 @@ mod rows;
 pub(super) mod session;
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,7 +13,8 @@ use std::time::Duration;
 use netperf_iperf2::options::Iperf2Args;
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_os::resolve::{Want, resolve};
-use netperf_os::{Type, alarm, wait};
+use netperf_os::{Type, alarm, process, wait};
+use netperf_program::iperf2::prefer_realtime;
 use netperf_program::output::{err, system_text};
 
 pub(crate) use self::rows::ClientRows;
@@ -35,6 +37,8 @@ pub fn run(mut args: Iperf2Args) -> ExitCode {
         return ExitCode::FAILURE;
     };
     args.plan.ipv6 = remote.is_ipv6();
+    // The members of a group send no report.
+    args.plan.no_udp_fin |= remote.ip().is_multicast();
     let bind = match args.bind.as_deref().map(|text| bind(text, remote)) {
         Some(None) => {
             let text = args.bind.unwrap_or_default();
@@ -50,8 +54,21 @@ pub fn run(mut args: Iperf2Args) -> ExitCode {
         segment: args.segment,
         congestion: args.congestion.clone(),
         bind,
+        device: args.device.clone(),
+        ttl: args.ttl,
+        local_only: args.local_only,
+        connect_retries: args.connect_retries,
         enhanced: args.enhanced,
     };
+    if let Some(file) = &args.output {
+        if let Err(error) = process::write_output_to(Path::new(file)) {
+            err(&format!("iperf: -o {file}: {}\n", system_text(&error)));
+            return ExitCode::FAILURE;
+        }
+    }
+    if args.realtime {
+        prefer_realtime();
+    }
     if args.window.is_some_and(|window| window < 2048) {
         let window = args.window.unwrap_or_default();
         err(&format!(
@@ -72,6 +89,9 @@ pub fn run(mut args: Iperf2Args) -> ExitCode {
         }
     };
     rows.head(Some(&client), &args.host);
+    if let Some(delay) = args.delay {
+        wait::sleep(delay);
+    }
     if let Some(connections) = args.connections {
         return connect_again(&args, &options, remote, &rows, connections - 1);
     }

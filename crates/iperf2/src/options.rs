@@ -6,12 +6,13 @@ mod values;
 use std::ffi::OsString;
 use std::time::Duration;
 
+use netperf_model::getopt::{CommandWord, GetoptError, getopt};
 use netperf_model::iperf2::{Iperf2Direction, Iperf2Plan, Iperf2Rate, MOST_STREAMS};
 
 use self::table::OptionOf::Client;
-use self::table::OptionSets::{Direction, Flag, Help, Optional, Refused, Value, Version};
+use self::table::OptionSets::{Direction, Flag, Help, Optional, Passed, Refused, Value, Version};
 pub use self::table::help;
-use self::table::{Iperf2Option, row};
+use self::table::{Iperf2Option, names, row, variables};
 use self::values::TypedValue;
 
 /// Default port.
@@ -68,6 +69,8 @@ pub struct Iperf2Args {
     pub connections: Option<u32>,
     /// `-s`.
     pub serves: bool,
+    /// `-s` behind `-c`, which has no effect.
+    pub serves_beside: bool,
     /// `-D`: a server in the background.
     pub daemon: bool,
     /// `-1`: a server of one client at a time.
@@ -78,6 +81,24 @@ pub struct Iperf2Args {
     pub count: Option<u32>,
     /// Options that only clients have, as typed.
     pub client_options: Vec<String>,
+    /// Lines about words that have no effect, or that were read in part.
+    pub warnings: Vec<String>,
+    /// `-o`: a file for the output.
+    pub output: Option<String>,
+    /// `-T`: time to live of multicast datagrams.
+    pub ttl: Option<u8>,
+    /// `-z`: the scheduler of real time.
+    pub realtime: bool,
+    /// `--local-only`: no routes.
+    pub local_only: bool,
+    /// `--connect-retries`.
+    pub connect_retries: u32,
+    /// `--txdelay-time`: time between connect and the first write.
+    pub delay: Option<Duration>,
+    /// `-H`: the source of multicast datagrams.
+    pub source: Option<String>,
+    /// Network interface, of `-c` or `-B`.
+    pub device: Option<String>,
 }
 
 /// Parsed command line.
@@ -96,119 +117,135 @@ Usage: iperf [-s|-c host] [options]
 Try `iperf --help' for more information.
 ";
 
-/// Reads the command line of iperf 2, argv\[0\] included. `version` is the line of `-v`.
+/// Reads the command line of iperf 2, argv\[0\] included, and the variables of the environment that
+/// stand for options (`IPERF_BANDWIDTH`). `version` is the line of `-v`.
 ///
 /// # Errors
 /// A line that names the option which is wrong or not supported.
-pub fn iperf2(argv: &[OsString], version: &str) -> Result<Iperf2Command, String> {
+pub fn iperf2(
+    argv: &[OsString],
+    variable: impl Fn(&str) -> Option<String>,
+    version: &str,
+) -> Result<Iperf2Command, String> {
     let mut words = Vec::new();
     for word in argv.iter().skip(1) {
         let text = word.to_str().ok_or("iperf: an option is not text")?;
         words.push(text.to_owned());
     }
-    if words.is_empty() {
-        return Ok(Iperf2Command::Text(USAGE.to_owned(), 0));
-    }
     let mut args = Iperf2Args::default();
     args.plan.port = PORT;
     args.plan.streams = 1;
-    let mut rest = words.into_iter();
-    while let Some(word) = rest.next() {
-        for (row, name, value) in options(&word, &mut rest)? {
-            let row = row.ok_or_else(|| unsupported(&format!("-{name}")))?;
-            match row.3 {
-                Version => return Ok(Iperf2Command::Text(format!("{version}\n"), 1)),
-                Help => return Ok(Iperf2Command::Text(help(), 1)),
-                Refused => return Err(unsupported(&format!("-{name}"))),
-                Flag(_) | Direction(_) | Value(_) | Optional(_) => {
-                    apply(&mut args, row, value.as_deref().unwrap_or_default())?;
-                }
+    environment(&mut args, variable)?;
+    if words.is_empty() && args.host.is_empty() && !args.serves {
+        return Ok(Iperf2Command::Text(USAGE.to_owned(), 0));
+    }
+    for word in typed(&words, &mut args.warnings)? {
+        let (row, name, value) = match word {
+            CommandWord::Operand(word) => {
+                args.warnings
+                    .push(format!("ignoring extra argument -- {word}"));
+                continue;
+            }
+            CommandWord::Option {
+                option,
+                name,
+                value,
+            } => (row(option), name, value.unwrap_or_default()),
+        };
+        match row.3 {
+            Version => return Ok(Iperf2Command::Text(format!("{version}\n"), 1)),
+            Help => return Ok(Iperf2Command::Text(help(), 1)),
+            Refused => return Err(unsupported(&name)),
+            Flag(_) | Direction(_) | Value(_) | Optional(_) | Passed => {
+                apply(&mut args, row, &name, &value)?;
             }
         }
     }
     if args.serves {
         return server(args).map(|args| Iperf2Command::Server(Box::new(args)));
     }
+    if args.serves_beside {
+        let line = "option -s is not valid for client mode".to_owned();
+        args.warnings.push(line);
+    }
     checked(args).map(|args| Iperf2Command::Client(Box::new(args)))
 }
 
-/// An option as it is typed: its row, its name, and its value.
-type TypedOption = (Option<&'static Iperf2Option>, String, Option<String>);
-
-/// Options of a word, and their values.
-fn options(
-    word: &str,
-    rest: &mut impl Iterator<Item = String>,
-) -> Result<Vec<TypedOption>, String> {
-    let mut value = |name: &str, here: Option<&str>| {
-        let here = here.map(str::to_owned).or_else(|| rest.next());
-        here.ok_or_else(|| format!("iperf: option requires an argument -- {name}"))
-    };
-    if let Some(long) = word.strip_prefix("--") {
-        let (name, here) = match long.split_once('=') {
-            Some((name, here)) => (name, Some(here)),
-            None => (long, None),
-        };
-        let row = row(&format!("--{name}"));
-        let row = row.ok_or_else(|| unsupported(&format!("--{name}")))?;
-        let value = match row.3 {
-            Value(_) | Refused => Some(value(name, here)?),
-            Optional(_) => here.map(str::to_owned),
-            Flag(_) | Direction(_) | Version | Help => None,
-        };
-        return Ok(vec![(Some(row), name.to_owned(), value)]);
-    }
-    let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-        return Err(format!("iperf: ignoring extra argument -- {word}"));
-    };
-    let mut found = Vec::new();
-    for (at, letter) in letters.char_indices() {
-        let (name, row) = (letter.to_string(), row(&format!("-{letter}")));
-        if row.is_some_and(|row| matches!(row.3, Value(_) | Refused)) {
-            let behind = letters.get(at + letter.len_utf8()..);
-            let behind = behind.filter(|behind| !behind.is_empty());
-            let value = value(&name, behind)?;
-            found.push((row, name, Some(value)));
-            return Ok(found);
+/// Options that the environment sets, as in the original; those of the command line are later.
+fn environment(
+    args: &mut Iperf2Args,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<(), String> {
+    for (row, name) in variables() {
+        if let Some(value) = variable(&name) {
+            apply(args, row, &name, &value)?;
         }
-        found.push((row, name, None));
     }
-    Ok(found)
+    Ok(())
+}
+
+/// Options and operands in order. What the original does not know is passed over with a warning.
+fn typed(words: &[String], warnings: &mut Vec<String>) -> Result<Vec<CommandWord<usize>>, String> {
+    let names = names();
+    let mut words = words.to_vec();
+    loop {
+        match getopt(&words, &names) {
+            Ok(found) => return Ok(found),
+            Err(GetoptError::Unknown(name)) => {
+                let long = format!("--{name}");
+                let is_it = |word: &String| word.split('=').next() == Some(&long);
+                warnings.push(format!("unrecognized option `{long}'"));
+                words.retain(|word| !is_it(word));
+            }
+            Err(GetoptError::UnknownLetter(letter)) => {
+                warnings.push(format!("invalid option -- {letter}"));
+                let strip = |word: &mut String| {
+                    if word.starts_with('-') && !word.starts_with("--") {
+                        *word = word.replacen(letter, "", 1);
+                    }
+                };
+                words.iter_mut().for_each(strip);
+                words.retain(|word| word != "-");
+            }
+            Err(error) => return Err(format!("iperf: {error}")),
+        }
+    }
 }
 
 fn unsupported(option: &str) -> String {
     format!("iperf: option {option} is not supported; `iperf --help` lists those that are")
 }
 
-fn apply(args: &mut Iperf2Args, row: &Iperf2Option, text: &str) -> Result<(), String> {
+fn apply(args: &mut Iperf2Args, row: &Iperf2Option, name: &str, text: &str) -> Result<(), String> {
     if row.0 == Client {
-        args.client_options.push(row.first_name().to_owned());
+        args.client_options.push(name.to_owned());
     }
-    let name = row.first_name().trim_start_matches('-');
+    let mut value = TypedValue::new(name, text);
     match row.3 {
         Flag(flag) => *flag(args) = true,
         Direction(direction) => args.plan.direction = direction,
-        Value(set) | Optional(set) => return set(args, &TypedValue { name, text }),
+        Value(set) | Optional(set) => set(args, &mut value)?,
+        Passed => args.warnings.push(format!("option {name} has no effect")),
         Refused | Version | Help => {}
     }
+    args.warnings.extend(value.warning());
     Ok(())
 }
 
 /// Checks the options of a server together.
-fn server(args: Iperf2Args) -> Result<Iperf2Args, String> {
-    match args.client_options.first() {
-        Some(option) => Err(format!(
-            "iperf: {option} is an option of clients, not of -s"
-        )),
-        None => Ok(args),
+fn server(mut args: Iperf2Args) -> Result<Iperf2Args, String> {
+    for name in std::mem::take(&mut args.client_options) {
+        let line = format!("option {name} is not valid for server mode");
+        args.warnings.push(line);
     }
+    Ok(args)
 }
 
 /// Checks options together.
 fn checked(mut args: Iperf2Args) -> Result<Iperf2Args, String> {
     let plan = &args.plan;
-    if args.daemon || args.single {
-        return Err("iperf: -D and -1 are options of a server (-s)".to_owned());
+    if args.daemon {
+        return Err("Iperf client cannot be run as a daemon".to_owned());
     }
     if args.host.is_empty() {
         return Err("iperf: -c HOST is missing: the server".to_owned());
@@ -276,11 +313,13 @@ fn timed_blocks(plan: &Iperf2Plan) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use netperf_model::iperf2::Iperf2Amount;
+
     use super::*;
 
     fn read(words: &str) -> Result<Iperf2Command, String> {
         let argv: Vec<OsString> = words.split(' ').map(Into::into).collect();
-        iperf2(&argv, "iperf version 2.1.8")
+        iperf2(&argv, |_| None, "iperf version 2.1.8")
     }
 
     fn args(words: &str) -> Iperf2Args {
@@ -312,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_supported_is_refused_by_name() {
+    fn options_that_are_wrong_or_not_served_are_refused_by_name() {
         let lines = [
             "iperf -c H --isochronous=10:1m,0",
             "iperf -c H -u --connect-only",
@@ -323,23 +362,21 @@ mod tests {
             "iperf -c H --burst-period 1",
             "iperf -c H --tcp-write-prefetch 1K",
             "iperf -c H --tap-dev t",
-            "iperf -s --histograms",
             "iperf -c H -I",
-            "iperf -c H -I x",
-            "iperf -c H -T 2",
             "iperf -c H --trip-times -d",
             "iperf -c H --trip-times -l 40",
             "iperf -c H --trip-times -C",
-            "iperf -s -R",
             "iperf -c H -D",
             "iperf -c H -i abc",
+            "iperf -c H -t abc",
             "iperf -c H -b 1m",
             "iperf -c H -u -l 100000",
-            "iperf -c H -P 0",
+            "iperf -c H -p 0",
+            "iperf -c H -S 256",
+            "iperf -c H --tcp",
             "iperf -u",
             "iperf -c H -C -R",
             "iperf -c H -t",
-            "iperf -c H extra",
             "iperf -c H -R -n 5G",
             "iperf -c H -u -R -b 50pps",
         ];
@@ -357,26 +394,94 @@ mod tests {
         iperf: option --burst-period is not supported; `iperf --help` lists those that are
         iperf: option --tcp-write-prefetch is not supported; `iperf --help` lists those that are
         iperf: option --tap-dev is not supported; `iperf --help` lists those that are
-        iperf: option --histograms is not supported; `iperf --help` lists those that are
-        iperf: option requires an argument -- I
         iperf: option -I is not supported; `iperf --help` lists those that are
-        iperf: option -T is not supported; `iperf --help` lists those that are
         iperf: option --trip-times of TCP with -d or -r is not supported; `iperf --help` lists those that are
         iperf: -l 40: a block with times has 64 bytes or more
         iperf: -C sends no header, which --trip-times needs
-        iperf: -R is an option of clients, not of -s
-        iperf: -D and -1 are options of a server (-s)
+        Iperf client cannot be run as a daemon
         Invalid value of 'abc' for -i interval
+        Invalid value of 'abc' for -t: seconds
         ERROR: option -b and -l of 131072 are incompatible, consider setting -l to 125000 or lower
         iperf: -l 100000: a datagram has 4 to 65507 bytes
-        iperf: -P 0: 1 to 1000 streams
+        Invalid value of '0' for -p: a port
+        Invalid value of '256' for -S: 0 to 255, 0x00 to 0xff, or a name such as ef
+        iperf: option '--tcp' is ambiguous; possibilities: '--tcp-congestion' '--tcp-write-times' '--tcp-quickack' '--tcp-rx-window-clamp' '--tcp-write-prefetch'
         iperf: -c HOST is missing: the server
         iperf: -C sends no header, which -R, -d, -r and --full-duplex need
-        iperf: option requires an argument -- t
-        iperf: ignoring extra argument -- extra
+        iperf: option requires an argument -- 't'
         iperf: 5368709120 bytes: a server can be asked for 2147483647 bytes at most
         iperf: packets per second: a server can be asked for bits per second only
         ");
+    }
+
+    /// Command lines that the original serves, and what they mean there.
+    #[test]
+    fn words_of_the_original_are_served_with_a_warning_where_they_have_no_effect() {
+        let quiet =
+            args("iperf -c H -P 2 -l 1KB -t 12s -b 50Mbps --win 64K --par 3 -i 0 -y csv -S af11");
+        assert_eq!(quiet.warnings, Vec::<String>::new());
+        assert_eq!((quiet.plan.streams, quiet.plan.length), (3, Some(1024)));
+        assert_eq!((quiet.window, quiet.interval), (Some(65_536), None));
+        assert_eq!(quiet.plan.tos, Some(0x28));
+        assert!(quiet.csv);
+        assert_eq!(
+            quiet.plan.amount,
+            Iperf2Amount::Time(Duration::from_secs(12))
+        );
+        let lines = [
+            "iperf -c H -P 2x -y x -f x -x Q --bogus -q stray -- more",
+            "iperf -c H -s --no-connect-sync -l 5x",
+            "iperf -s -b 1m -R --trip-times -n 5",
+        ];
+        let warnings = lines.iter().flat_map(|line| match read(line) {
+            Ok(Iperf2Command::Client(args) | Iperf2Command::Server(args)) => args.warnings,
+            other => panic!("{line}: {other:?}"),
+        });
+        let warnings: Vec<String> = warnings.collect();
+        insta::assert_snapshot!(warnings.join("\n"), @r#"
+        unrecognized option `--bogus'
+        invalid option -- q
+        -P 2x: read as 2
+        unknown reporting style "x", switching to default
+        -f x: unknown format, switching to default
+        unknown reporting type "Q", ignored
+        ignoring extra argument -- stray
+        ignoring extra argument -- more
+        option --no-connect-sync has no effect
+        -l 5x: read as 5
+        option -s is not valid for client mode
+        option -b is not valid for server mode
+        option -R is not valid for server mode
+        option --trip-times is not valid for server mode
+        option -n is not valid for server mode
+        "#);
+    }
+
+    #[test]
+    fn environment_sets_options_and_the_command_line_later_ones() {
+        let set = |name: &str| match name {
+            "IPERF_BANDWIDTH" => Some("5m".to_owned()),
+            "IPERF_UDP" => Some(String::new()),
+            "IPERF_PORT" => Some("7".to_owned()),
+            "TCP_WINDOW_SIZE" => Some("64K".to_owned()),
+            _ => None,
+        };
+        let argv: Vec<OsString> = "iperf -c H -p 8".split(' ').map(Into::into).collect();
+        let Ok(Iperf2Command::Client(args)) = iperf2(&argv, set, "") else {
+            panic!("a client");
+        };
+        assert_eq!(args.plan.rate, Some(Iperf2Rate::Bits(5_000_000)));
+        assert_eq!((args.plan.udp, args.plan.port), (true, 8));
+        assert_eq!(args.window, Some(65_536));
+    }
+
+    #[test]
+    fn hosts_may_name_an_interface() {
+        let given = args("iperf -c 192.0.2.1%eth0 -B 192.0.2.2%eth1");
+        assert_eq!(given.host, "192.0.2.1");
+        assert_eq!(given.bind.as_deref(), Some("192.0.2.2"));
+        assert_eq!(given.device.as_deref(), Some("eth1"));
+        assert_eq!(args("iperf -c fe80::1%eth0").host, "fe80::1%eth0");
     }
 
     #[test]
@@ -403,9 +508,17 @@ mod tests {
           -N, --nodelay         no delay of small segments
           -M, --mss BYTES       segment size
           -m, --print_mss       print the segment size
-          -S, --tos N           type of service
-          -Z NAME               congestion control
-          -B, --bind HOST[:PORT]  local address
+          -S, --tos N           type of service: a number, or a name such as af11 or ef
+          -Z, --tcp-congestion NAME  congestion control
+          -B, --bind HOST[:PORT][%DEV]  local address, or a group of multicast
+          -H, --ssm-host HOST   source of the multicast datagrams that are received
+          -T, --ttl N           time to live of multicast datagrams (default 1)
+          -U, --single_udp      datagrams, which one thread receives in any case
+          -z, --realtime        the scheduler of real time
+          -o, --output FILE     write the output to this file
+              --local-only      hosts of connected networks only
+              --connect-retries N  connect again so often
+              --txdelay-time SECONDS  time between connect and the first write
           -V, --ipv6_domain     IPv6
           -R, --reverse         the server sends
           -d, --dualtest        both send at once, on connections of their own
@@ -415,7 +528,7 @@ mod tests {
           -C, --compatibility   no header is sent
               --connect-only[=N]  open and close connections
           -e, --enhanced, --enhancedreports  more columns; with -y C, milliseconds
-          -X                    wait for the answer to the header
+          -X, --peer-detect     wait for the answer to the header
               --trip-times      compare times of sending and of arrival: both clocks are the same
               --no-udp-fin      await no report
               --fq-rate RATE    rate enforced by the kernel

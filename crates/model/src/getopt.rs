@@ -214,6 +214,31 @@ pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     Some((number, text.get(end..)?))
 }
 
+/// A whole number as strtoul(3) reads it: `0x` hexadecimal, `0` octal, decimal.
+#[must_use]
+pub fn number_of_any_base(text: &str) -> Option<u32> {
+    let (digits, base) = if let Some(digits) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+        (digits, 16)
+    } else if text.len() > 1 && text.starts_with('0') {
+        (text, 8)
+    } else {
+        (text, 10)
+    };
+    u32::from_str_radix(digits, base).ok()
+}
+
+/// A host, and the interface behind `%`. An address of IPv6 keeps its scope.
+#[must_use]
+pub fn host_and_device(text: &str) -> (String, Option<String>) {
+    match text.split_once('%') {
+        Some((host, device)) if !host.contains(':') => {
+            let device = Some(device).filter(|device| !device.is_empty());
+            (host.to_owned(), device.map(str::to_owned))
+        }
+        _ => (text.to_owned(), None),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,14 +16,26 @@ use crate::version;
 /// Line of iperf's `-v`. Scripts take it for the version whose options and output these are.
 const IPERF2_VERSION: &str = "iperf version 2.1.8 (netperf)";
 
+/// A variable of the environment.
+#[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
 /// Runs a process that was started under the name iperf.
 #[must_use]
 pub fn iperf2_main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"iperf");
     report_lack_of_memory("iperf");
-    match iperf2(argv, IPERF2_VERSION) {
-        Ok(Iperf2Command::Client(args)) => unless_lost(client::iperf2::run(*args)),
-        Ok(Iperf2Command::Server(args)) => unless_lost(server::iperf2_alone(&args)),
+    match iperf2(argv, variable, IPERF2_VERSION) {
+        Ok(Iperf2Command::Client(args)) => {
+            warn("iperf", &args.warnings);
+            unless_lost(client::iperf2::run(*args))
+        }
+        Ok(Iperf2Command::Server(args)) => {
+            warn("iperf", &args.warnings);
+            unless_lost(server::iperf2_alone(&args))
+        }
         Ok(Iperf2Command::Text(text, exit)) => {
             err(&text);
             ExitCode::from(exit)

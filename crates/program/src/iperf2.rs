@@ -17,7 +17,9 @@ use netperf_iperf2::rows::enhanced::SenderState;
 use netperf_measure::clock;
 use netperf_os::io::send;
 use netperf_os::net::addresses;
-use netperf_os::{Domain, Protocol, Socket, Type, tcp};
+use netperf_os::{Domain, Protocol, Socket, Type, process, tcp};
+
+use crate::output::{err, system_text};
 
 pub use self::moved::moved;
 pub use self::shown_counts::ShownCounts;
@@ -121,4 +123,12 @@ pub fn send_all(socket: &Socket, mut bytes: &[u8]) -> io::Result<()> {
         bytes = bytes.get(sent..).unwrap_or_default();
     }
     Ok(())
+}
+
+/// Asks for the scheduler of real time (`-z`); a line says so where it is refused.
+pub fn prefer_realtime() {
+    if let Err(error) = process::realtime_priority() {
+        let cause = system_text(&error);
+        err(&format!("WARNING: -z: no real-time priority: {cause}\n"));
+    }
 }

@@ -36,6 +36,20 @@ pub fn processor_time(pid: u32) -> Duration {
     Duration::from_nanos(used.sum())
 }
 
+/// Context switches of the threads of a process that waited: how often it slept.
+pub fn voluntary_switches(pid: u32) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    let threads = threads.into_iter().flatten().filter_map(Result::ok);
+    let switches = threads.filter_map(|thread| {
+        let text = fs::read_to_string(thread.path().join("status")).ok()?;
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+        line.trim().parse::<u64>().ok()
+    });
+    switches.sum()
+}
+
 /// Processor time of the children of a process that have ended, and of theirs; in steps of a clock
 /// tick, 10 ms.
 pub fn processor_time_of_ended(pid: u32) -> Duration {

@@ -17,8 +17,9 @@ use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::without::set_patience;
-use netperf_os::{Domain, Protocol, Socket, Type, tcp};
+use netperf_os::{Domain, Protocol, Socket, Type, alarm, tcp, wait, without};
 use netperf_program::iperf2::ShownCounts;
+use netperf_program::output::{err, system_text};
 use netperf_program::threads::spawn;
 
 use self::backward::BackListener;
@@ -30,6 +31,9 @@ const OVERTIME: Duration = Duration::from_secs(60);
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// Time limit for a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
+/// Pause before a connection is tried again.
+const RETRY_PAUSE: Duration = Duration::from_millis(200);
+
 /// Options of the sockets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Iperf2SocketOptions {
@@ -43,6 +47,14 @@ pub(crate) struct Iperf2SocketOptions {
     pub(crate) congestion: Option<String>,
     /// Local address.
     pub(crate) bind: Option<SocketAddr>,
+    /// Network interface.
+    pub(crate) device: Option<String>,
+    /// Time to live of multicast datagrams.
+    pub(crate) ttl: Option<u8>,
+    /// Hosts of connected networks only.
+    pub(crate) local_only: bool,
+    /// Times that a connection is tried again.
+    pub(crate) connect_retries: u32,
     /// Further columns are shown: reads are counted by size, and reports tell delays.
     pub(crate) enhanced: bool,
 }
@@ -257,18 +269,31 @@ fn open(
     } else {
         (Type::STREAM, Protocol::TCP)
     };
-    let socket = Socket::new(Domain::for_address(remote), kind, Some(protocol));
-    let socket = socket.map_err(failed("socket"))?;
-    set_options(&socket, plan, options, remote)?;
-    if let Some(bind) = options.bind {
-        socket.bind(&bind.into()).map_err(failed("bind"))?;
-    }
-    let before = netperf_measure::clock::now();
-    let connected = if plan.udp {
+    let prepared = || {
+        let socket = Socket::new(Domain::for_address(remote), kind, Some(protocol));
+        let socket = socket.map_err(failed("socket"))?;
+        set_options(&socket, plan, options, remote)?;
+        if let Some(bind) = options.bind {
+            socket.bind(&bind.into()).map_err(failed("bind"))?;
+        }
+        Ok(socket)
+    };
+    let mut socket = prepared()?;
+    let mut before = clock::now();
+    let mut connected = if plan.udp {
         socket.connect(&remote.into())
     } else {
         socket.connect_timeout(&remote.into(), CONNECT_TIME)
     };
+    for _ in 0..options.connect_retries {
+        if connected.is_ok() || plan.udp || alarm::stopped_by_user() {
+            break;
+        }
+        wait::sleep(RETRY_PAUSE);
+        socket = prepared()?;
+        before = clock::now();
+        connected = socket.connect_timeout(&remote.into(), CONNECT_TIME);
+    }
     let step = if plan.udp {
         "udp connect"
     } else {
@@ -300,6 +325,21 @@ fn set_options(
     options: &Iperf2SocketOptions,
     remote: SocketAddr,
 ) -> Result<(), Iperf2Failure> {
+    if let Some(device) = &options.device {
+        let set = socket.bind_device(Some(device.as_bytes()));
+        set.map_err(failed("bind to device"))?;
+    }
+    if let Some(ttl) = options.ttl.filter(|_| plan.udp) {
+        let option = if remote.is_ipv6() {
+            IntOption::MulticastHopsV6
+        } else {
+            IntOption::MulticastTtlV4
+        };
+        sockopt::set(socket.as_fd(), option, ttl.into()).map_err(failed("-T"))?;
+    }
+    if options.local_only {
+        without::route_directly(socket).map_err(failed("--local-only"))?;
+    }
     if let Some(window) = options.window {
         let set = socket.set_send_buffer_size(window);
         set.and_then(|()| socket.set_recv_buffer_size(window))
@@ -324,8 +364,13 @@ fn set_options(
         sockopt::set(socket.as_fd(), option, value).map_err(failed(name))?;
     }
     if let Some(name) = options.congestion.as_ref().filter(|_| !plan.udp) {
-        let set = socket.set_tcp_congestion(name.as_bytes());
-        set.map_err(failed("-Z"))?;
+        if let Err(error) = socket.set_tcp_congestion(name.as_bytes()) {
+            // As in the original, the test goes on.
+            let cause = system_text(&error);
+            err(&format!(
+                "Attempt to set '{name}' congestion control failed: {cause}\n"
+            ));
+        }
     }
     Ok(())
 }

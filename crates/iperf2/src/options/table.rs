@@ -1,9 +1,12 @@
 //! The options of iperf 2, each in one row: its names, its value, what it sets, and its help.
 
+use std::time::Duration;
+
+use netperf_model::getopt::{OptionNames, TakesValue};
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction};
 
 use super::Iperf2Args;
-use super::values::{TypedValue, connections, interval, port, rate, time, tos, unit};
+use super::values::{TypedValue, connections, tos};
 
 /// An option: the programs that have it, its names as they are typed, the name of its value, what it
 /// sets, and its help. An option without help is not listed.
@@ -24,7 +27,7 @@ pub(super) enum OptionOf {
     Both,
 }
 
-type SetValue = fn(&mut Iperf2Args, &TypedValue<'_>) -> Result<(), String>;
+type SetValue = fn(&mut Iperf2Args, &mut TypedValue<'_>) -> Result<(), String>;
 
 /// What an option sets.
 #[derive(Clone, Copy)]
@@ -37,8 +40,10 @@ pub(super) enum OptionSets {
     Value(SetValue),
     /// It may have a value behind `=`.
     Optional(SetValue),
-    /// It takes a value, and is not supported.
+    /// It takes the value that is named, and is not supported.
     Refused,
+    /// It takes the value that is named, and has no effect.
+    Passed,
     /// It prints the version.
     Version,
     /// It prints the help.
@@ -46,55 +51,97 @@ pub(super) enum OptionSets {
 }
 
 use OptionOf::{Both, Client};
-use OptionSets::{Direction, Flag, Help, Optional, Refused, Value, Version};
+use OptionSets::{Direction, Flag, Help, Optional, Passed, Refused, Value, Version};
 
 /// Sets the congestion control.
-fn set_congestion(args: &mut Iperf2Args, value: &TypedValue<'_>) -> Result<(), String> {
+fn set_congestion(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), String> {
     args.congestion = Some(value.text.to_owned());
     Ok(())
 }
 
 /// Sets the time, which is that of a test, and that for which a server listens.
-fn set_time(args: &mut Iperf2Args, value: &TypedValue<'_>) -> Result<(), String> {
-    let time = value.read(time, "seconds")?;
-    args.plan.amount = Iperf2Amount::Time(time);
-    args.limit = Some(time);
+fn set_time(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), String> {
+    let time = value.seconds()?;
+    args.plan.amount = Iperf2Amount::Time(if time.is_zero() { ENDLESS } else { time });
+    args.limit = Some(time).filter(|time| !time.is_zero());
     Ok(())
 }
 
 /// Sets the number of streams of a client, and of those that a server serves.
-fn set_streams(args: &mut Iperf2Args, value: &TypedValue<'_>) -> Result<(), String> {
-    args.plan.streams = value.read(|text| text.parse().ok(), "a number")?;
-    args.count = Some(args.plan.streams).filter(|count| *count > 0);
+fn set_streams(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), String> {
+    let streams = u32::try_from(value.whole()?).unwrap_or(u32::MAX);
+    args.plan.streams = streams.max(1);
+    args.count = Some(streams).filter(|count| *count > 0);
     Ok(())
 }
 
+/// Sets a host, and the interface behind `%`.
+fn set_host(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), String> {
+    let (host, device) = value.host_and_device();
+    if args.serves {
+        value.warn("option -c is not valid for server mode".to_owned());
+        return Ok(());
+    }
+    args.device = device.or(args.device.take());
+    args.host = host;
+    Ok(())
+}
+
+/// Sets the local address, and the interface behind `%`.
+fn set_bind(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), String> {
+    let (host, device) = value.host_and_device();
+    args.device = device.or(args.device.take());
+    args.bind = Some(host);
+    Ok(())
+}
+
+/// Sets the form of the rows.
+fn set_style(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), String> {
+    if value.text.starts_with(['c', 'C']) {
+        args.csv = true;
+    } else {
+        value.warn(format!(
+            "unknown reporting style \"{}\", switching to default",
+            value.text
+        ));
+    }
+    Ok(())
+}
+
+/// A test that only a signal ends.
+const ENDLESS: Duration = Duration::from_secs(9_999_999);
+
 /// Sets the size of a segment.
-fn set_segment(args: &mut Iperf2Args, value: &TypedValue<'_>) -> Result<(), String> {
+fn set_segment(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), String> {
     let size = value.size()?;
     args.segment = Some(value.read(|_| i32::try_from(size).ok(), "bytes")?);
     Ok(())
 }
 
 /// Sets the lines that are left out.
-fn set_left_out(args: &mut Iperf2Args, value: &TypedValue<'_>) -> Result<(), String> {
-    let known = |text: &str| text.chars().all(|letter| "CDSVMcdsvm".contains(letter));
-    let letters = |text: &str| known(text).then(|| text.to_ascii_uppercase());
-    args.left_out = value.read(letters, "letters of CDSV")?;
+fn set_left_out(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), String> {
+    for letter in value.text.chars() {
+        if "CDSVMcdsvm".contains(letter) {
+            args.left_out.push(letter.to_ascii_uppercase());
+        } else {
+            value.warn(format!("unknown reporting type \"{letter}\", ignored"));
+        }
+    }
     Ok(())
 }
 
 #[rustfmt::skip]
 const TABLE: &[Iperf2Option] = &[
-    Iperf2Option(Both, "-c, --client", "HOST", Value(|args, value| value.put(&mut args.host)),
-        "the server"),
-    Iperf2Option(Both, "-s, --server", "", Flag(|args| &mut args.serves), "serve"),
+    Iperf2Option(Both, "-c, --client", "HOST", Value(set_host), "the server"),
+    Iperf2Option(Both, "-s, --server", "", Flag(|args| {
+            if args.host.is_empty() { &mut args.serves } else { &mut args.serves_beside }
+        }), "serve"),
     Iperf2Option(Both, "-D, --daemon", "", Flag(|args| &mut args.daemon),
         "a server in the background"),
     Iperf2Option(Both, "-1, --singleclient", "", Flag(|args| &mut args.single),
         "a server of one client at a time"),
     Iperf2Option(Both, "-p, --port", "N",
-        Value(|args, value| value.set(&mut args.plan.port, port, "a port")),
+        Value(|args, value| { args.plan.port = value.port()?; Ok(()) }),
         "port of the server (default 5001)"),
     Iperf2Option(Both, "-u, --udp", "", Flag(|args| &mut args.plan.udp),
         "datagrams instead of a connection"),
@@ -104,7 +151,7 @@ const TABLE: &[Iperf2Option] = &[
         Value(|args, value| { args.plan.amount = Iperf2Amount::Bytes(value.size()?); Ok(()) }),
         "bytes instead of a time (K, M, G: powers of 1024; k, m, g: of 1000)"),
     Iperf2Option(Client, "-b, --bandwidth", "RATE",
-        Value(|args, value| value.set(&mut args.plan.rate, rate, "a rate, such as 10m or 50pps")),
+        Value(|args, value| { args.plan.rate = Some(value.rate()?); Ok(()) }),
         "rate of each stream in bit/s, or datagrams per second (50pps)"),
     Iperf2Option(Both, "-l, --len", "BYTES",
         Value(|args, value| value.set_bytes(&mut args.plan.length)),
@@ -114,7 +161,7 @@ const TABLE: &[Iperf2Option] = &[
     Iperf2Option(Both, "-w, --window", "BYTES", Value(|args, value| value.set_bytes(&mut args.window)),
         "socket buffers"),
     Iperf2Option(Both, "-i, --interval", "SECONDS",
-        Value(|args, value| { args.interval = Some(interval(value.text)?); Ok(()) }),
+        Value(|args, value| { args.interval = value.interval()?; Ok(()) }),
         "rows of intervals"),
     Iperf2Option(Both, "-N, --nodelay", "", Flag(|args| &mut args.no_delay),
         "no delay of small segments"),
@@ -122,13 +169,33 @@ const TABLE: &[Iperf2Option] = &[
     Iperf2Option(Both, "-m, --print_mss", "", Flag(|args| &mut args.shows_segment),
         "print the segment size"),
     Iperf2Option(Both, "-S, --tos", "N",
-        Value(|args, value| value.set(&mut args.plan.tos, tos, "0 to 255, or 0x00 to 0xff")),
-        "type of service"),
-    Iperf2Option(Both, "-Z", "NAME", Value(set_congestion), "congestion control"),
+        Value(|args, value| value.set(&mut args.plan.tos, tos, "0 to 255, 0x00 to 0xff, or a name such as ef")),
+        "type of service: a number, or a name such as af11 or ef"),
+    Iperf2Option(Both, "-Z, --tcp-congestion", "NAME", Value(set_congestion), "congestion control"),
     Iperf2Option(Both, "--linux-congestion", "NAME", Value(set_congestion), ""),
-    Iperf2Option(Both, "-B, --bind", "HOST[:PORT]",
-        Value(|args, value| { args.bind = Some(value.text.to_owned()); Ok(()) }),
-        "local address"),
+    Iperf2Option(Both, "-B, --bind", "HOST[:PORT][%DEV]", Value(set_bind),
+        "local address, or a group of multicast"),
+    Iperf2Option(Both, "-H, --ssm-host", "HOST",
+        Value(|args, value| { args.source = Some(value.text.to_owned()); Ok(()) }),
+        "source of the multicast datagrams that are received"),
+    Iperf2Option(Both, "-T, --ttl", "N",
+        Value(|args, value| { args.ttl = Some(u8::try_from(value.whole()?).unwrap_or(u8::MAX)); Ok(()) }),
+        "time to live of multicast datagrams (default 1)"),
+    Iperf2Option(Both, "-U, --single_udp", "", Flag(|args| &mut args.plan.udp),
+        "datagrams, which one thread receives in any case"),
+    Iperf2Option(Both, "-z, --realtime", "", Flag(|args| &mut args.realtime),
+        "the scheduler of real time"),
+    Iperf2Option(Both, "-o, --output", "FILE",
+        Value(|args, value| { args.output = Some(value.text.to_owned()); Ok(()) }),
+        "write the output to this file"),
+    Iperf2Option(Client, "--local-only", "", Flag(|args| &mut args.local_only),
+        "hosts of connected networks only"),
+    Iperf2Option(Client, "--connect-retries", "N",
+        Value(|args, value| { args.connect_retries = u32::try_from(value.whole()?).unwrap_or(u32::MAX); Ok(()) }),
+        "connect again so often"),
+    Iperf2Option(Client, "--txdelay-time", "SECONDS",
+        Value(|args, value| { args.delay = Some(value.seconds()?); Ok(()) }),
+        "time between connect and the first write"),
     Iperf2Option(Both, "-V, --ipv6_domain", "", Flag(|args| &mut args.plan.ipv6), "IPv6"),
     Iperf2Option(Client, "-R, --reverse", "", Direction(Iperf2Direction::Reverse), "the server sends"),
     Iperf2Option(Client, "-d, --dualtest", "", Direction(Iperf2Direction::Dual),
@@ -136,7 +203,7 @@ const TABLE: &[Iperf2Option] = &[
     Iperf2Option(Client, "-r, --tradeoff", "", Direction(Iperf2Direction::Tradeoff),
         "the server sends afterwards"),
     Iperf2Option(Client, "-L, --listenport", "N",
-        Value(|args, value| value.set(&mut args.plan.listen_port, port, "a port")),
+        Value(|args, value| { args.plan.listen_port = Some(value.port()?); Ok(()) }),
         "port for connections of the server"),
     Iperf2Option(Client, "--full-duplex", "", Direction(Iperf2Direction::FullDuplex),
         "both send on the same connection"),
@@ -148,7 +215,7 @@ const TABLE: &[Iperf2Option] = &[
     // The last name is that of iperf 2.0, which flent looks for.
     Iperf2Option(Both, "-e, --enhanced, --enhancedreports", "", Flag(|args| &mut args.enhanced),
         "more columns; with -y C, milliseconds"),
-    Iperf2Option(Client, "-X", "", Flag(|args| &mut args.plan.detects_peer),
+    Iperf2Option(Client, "-X, --peer-detect", "", Flag(|args| &mut args.plan.detects_peer),
         "wait for the answer to the header"),
     Iperf2Option(Client, "--trip-times", "", Flag(|args| &mut args.plan.trip_times),
         "compare times of sending and of arrival: both clocks are the same"),
@@ -158,10 +225,10 @@ const TABLE: &[Iperf2Option] = &[
         Value(|args, value| { args.plan.fq_rate = Some(value.size()?); Ok(()) }),
         "rate enforced by the kernel"),
     Iperf2Option(Both, "-f, --format", "[bkmgtBKMGTaA]",
-        Value(|args, value| value.set(&mut args.unit, unit, "one of bkmgtBKMGTaA")),
+        Value(|args, value| { args.unit = value.unit(); Ok(()) }),
         "unit of the figures"),
     Iperf2Option(Both, "-y, --reportstyle", "C",
-        Value(|args, value| value.set(&mut args.csv, |text| matches!(text, "C" | "c").then_some(true), "C")),
+        Value(set_style),
         "lines of comma-separated values"),
     Iperf2Option(Both, "-x, --reportexclude", "[CDSV]", Value(set_left_out),
         "leave out connection, data, settings or server report"),
@@ -170,17 +237,18 @@ const TABLE: &[Iperf2Option] = &[
         "only the last part of addresses"),
     Iperf2Option(Both, "-v, --version", "", Version, "print the version"),
     Iperf2Option(Both, "-h, --help", "", Help, ""),
-    Iperf2Option(Both, "-o, -T, -I, -F", "VALUE", Refused, ""),
+    Iperf2Option(Both, "--sum-dstip, --no-connect-sync, --tcp-write-times, --tcp-quickack, --histograms", "", Passed, ""),
+    Iperf2Option(Both, "--tcp-rx-window-clamp, --permit-key-timeout", "BYTES", Passed, ""),
+    Iperf2Option(Both, "-F, --fileinput, --permit-key, --tap-dev, --burst-period, --burst-size", "VALUE", Refused, ""),
+    Iperf2Option(Both, "--isochronous, --ipg, --tcp-write-prefetch, --txstart-time", "VALUE", Refused, ""),
+    Iperf2Option(Both, "--bounceback-hold, --bounceback-period", "VALUE", Refused, ""),
+    Iperf2Option(Both, "-I, --stdin, --bounceback, --bounceback-congest, --near-congestion", "", Refused, ""),
+    Iperf2Option(Both, "--incr-dstip, --incr-dstport, --incr-srcip, --incr-srcport", "", Refused, ""),
 ];
 
 impl Iperf2Option {
     fn typed(&self) -> impl Iterator<Item = &'static str> {
         self.1.split(", ")
-    }
-
-    /// The name by which messages call it, with its dashes.
-    pub(super) fn first_name(&self) -> &'static str {
-        self.typed().next().unwrap_or_default()
     }
 
     /// Its line of the help.
@@ -194,11 +262,51 @@ impl Iperf2Option {
     }
 }
 
-/// The option of a name, which begins with its dashes.
-pub(super) fn row(name: &str) -> Option<&'static Iperf2Option> {
-    TABLE
+/// The names of all options.
+pub(super) fn names() -> Vec<OptionNames<'static, usize>> {
+    let all = TABLE.iter().enumerate();
+    all.flat_map(|(option, row)| {
+        let takes = match row.3 {
+            Optional(_) => TakesValue::Optional,
+            Value(_) | Refused | Passed if !row.2.is_empty() => TakesValue::Yes,
+            Value(_) | Refused | Passed | Flag(_) | Direction(_) | Version | Help => TakesValue::No,
+        };
+        row.typed().map(move |typed| {
+            let long = typed.strip_prefix("--");
+            let letter = || typed.strip_prefix('-')?.chars().next();
+            OptionNames {
+                letter: if long.is_some() { None } else { letter() },
+                long,
+                shortens: true,
+                takes,
+                option,
+            }
+        })
+    })
+    .collect()
+}
+
+/// The row of an option.
+pub(super) fn row(index: usize) -> &'static Iperf2Option {
+    // The index is one of `names`.
+    TABLE.get(index).unwrap_or(&TABLE[0])
+}
+
+/// The variables of the environment, and the options for which they stand.
+pub(super) fn variables() -> impl Iterator<Item = (&'static Iperf2Option, String)> {
+    let long = |row: &'static Iperf2Option| {
+        let names = row.typed().filter_map(|typed| typed.strip_prefix("--"));
+        names.map(move |name| {
+            let name = name.replace('-', "_").to_ascii_uppercase();
+            (row, format!("IPERF_{name}"))
+        })
+    };
+    let window = TABLE
         .iter()
-        .find(|row| row.typed().any(|typed| typed == name))
+        .find(|row| row.typed().any(|typed| typed == "--window"));
+    let window = window.map(|row| (row, "TCP_WINDOW_SIZE".to_owned()));
+    let settable = |row: &&Iperf2Option| !matches!(row.3, Version | Help | Refused | Passed);
+    TABLE.iter().filter(settable).flat_map(long).chain(window)
 }
 
 /// What `iperf -h` prints.

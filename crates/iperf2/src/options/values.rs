@@ -2,61 +2,31 @@
 
 use std::time::Duration;
 
+use netperf_model::dscp;
+use netperf_model::figures::count;
+use netperf_model::getopt::{host_and_device, leading_number, number_of_any_base};
 use netperf_model::iperf2::Iperf2Rate;
 
 use super::Iperf2Unit;
 
-/// A number with k, m, g (powers of 1000) or K, M, G (of 1024).
-pub(super) fn size(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let factor: u32 = match text.get(digits.len()..)? {
-        "" | "b" | "B" => 1,
-        "k" => 1000,
-        "m" => 1_000_000,
-        "g" => 1_000_000_000,
-        "K" => 1 << 10,
-        "M" => 1 << 20,
-        "G" => 1 << 30,
-        _ => return None,
-    };
-    let number: f64 = digits.parse().ok()?;
-    let product = number * f64::from(factor);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the range is checked"
-    )]
-    (0.0..1e18).contains(&product).then_some(product as u64)
-}
-
-pub(super) fn rate(text: &str) -> Option<Iperf2Rate> {
-    let rate = match text.strip_suffix("pps") {
-        Some(packets) => Iperf2Rate::Packets(size(packets)?),
-        None => Iperf2Rate::Bits(size(text)?),
-    };
-    let (Iperf2Rate::Bits(number) | Iperf2Rate::Packets(number)) = rate;
-    Some(rate).filter(|_| number > 0)
-}
-
-pub(super) fn time(text: &str) -> Option<Duration> {
-    let seconds: f64 = text.parse().ok()?;
-    let time = Duration::try_from_secs_f64(seconds).ok()?;
-    Some(time).filter(|time| !time.is_zero() && seconds < 1e7)
-}
-
-pub(super) fn port(text: &str) -> Option<u16> {
-    text.parse().ok().filter(|port| *port > 0)
-}
-
 pub(super) fn tos(text: &str) -> Option<u8> {
-    match text.strip_prefix("0x") {
-        Some(digits) => u8::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    }
+    let named = match text.to_ascii_lowercase().as_str() {
+        "lowdelay" => Some(0x10),
+        "throughput" => Some(0x08),
+        "reliability" => Some(0x04),
+        "ac_be" => Some(0x00),
+        "ac_bk" => Some(0x20),
+        "ac_vi" => Some(0x80),
+        "ac_vo" => Some(0xb8),
+        "nqb" => Some(5 << 2),
+        "nqb2" => Some(45 << 2),
+        name => dscp::code_point(name).map(|point| point << 2),
+    };
+    named.or_else(|| u8::try_from(number_of_any_base(text)?).ok())
 }
 
-pub(super) fn unit(text: &str) -> Option<Iperf2Unit> {
-    Some(match text {
+fn unit(text: &str) -> Option<Iperf2Unit> {
+    Some(match text.get(..1)? {
         "a" => Iperf2Unit::Bits,
         "A" => Iperf2Unit::Bytes,
         "b" => Iperf2Unit::BitsOf(0),
@@ -80,28 +50,60 @@ pub(super) fn connections(text: &str) -> Option<u32> {
     number.filter(|number| (1..=1_000_000).contains(number))
 }
 
-/// The time of an interval.
-pub(super) fn interval(text: &str) -> Result<Duration, String> {
-    let interval = time(text).filter(|time| time.as_millis() >= 5);
-    interval.ok_or_else(|| format!("Invalid value of '{text}' for -i interval"))
-}
-
 /// The value of an option as it is typed.
 pub(super) struct TypedValue<'a> {
-    /// Name of the option without its dashes.
-    pub(super) name: &'a str,
+    /// Name of the option with its dashes.
+    name: &'a str,
     pub(super) text: &'a str,
+    warning: Option<String>,
 }
 
-impl TypedValue<'_> {
+impl<'a> TypedValue<'a> {
+    pub(super) const fn new(name: &'a str, text: &'a str) -> Self {
+        Self {
+            name,
+            text,
+            warning: None,
+        }
+    }
+
+    /// A line about a value that has no effect, or that was read in part.
+    pub(super) fn warning(self) -> Option<String> {
+        self.warning
+    }
+
+    pub(super) fn warn(&mut self, line: String) {
+        self.warning = Some(line);
+    }
+
+    /// The number of the value, and what follows it.
+    fn number(&self, expected: &str) -> Result<(f64, &'a str), String> {
+        let number = leading_number(self.text).filter(|(number, _)| *number >= 0.0);
+        number.ok_or_else(|| self.invalid(expected))
+    }
+
+    fn invalid(&self, expected: &str) -> String {
+        let (name, text) = (self.name, self.text);
+        format!("Invalid value of '{text}' for {name}: {expected}")
+    }
+
+    /// Warns about letters that are none of `known`.
+    fn pass(&mut self, rest: &str, known: &[&str]) {
+        let rest = rest.trim();
+        if !rest.is_empty() && !known.contains(&rest.to_ascii_lowercase().as_str()) {
+            let read = self.text.strip_suffix(rest).unwrap_or(self.text);
+            let line = format!("{} {}: read as {read}", self.name, self.text);
+            self.warn(line);
+        }
+    }
+
     /// Reads the value; `expected` describes those that are valid.
     pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&str) -> Option<T>,
         expected: &str,
     ) -> Result<T, String> {
-        let (name, text) = (self.name, self.text);
-        read(text).ok_or_else(|| format!("Invalid value of '{text}' for -{name}: {expected}"))
+        read(self.text).ok_or_else(|| self.invalid(expected))
     }
 
     /// Reads the value, and sets a field to it.
@@ -115,21 +117,121 @@ impl TypedValue<'_> {
         Ok(())
     }
 
-    /// Sets a field to the text.
-    #[expect(clippy::unnecessary_wraps, reason = "options set their fields so")]
-    pub(super) fn put(&self, field: &mut String) -> Result<(), String> {
-        self.text.clone_into(field);
-        Ok(())
+    /// A whole number.
+    pub(super) fn whole(&mut self) -> Result<u64, String> {
+        let (number, rest) = self.number("a number")?;
+        self.pass(rest, &[]);
+        whole(number).ok_or_else(|| self.invalid("a smaller number"))
+    }
+
+    pub(super) fn port(&mut self) -> Result<u16, String> {
+        let port = self.whole()?;
+        let port = u16::try_from(port).ok().filter(|port| *port > 0);
+        port.ok_or_else(|| self.invalid("a port"))
+    }
+
+    /// Seconds.
+    pub(super) fn seconds(&mut self) -> Result<Duration, String> {
+        let (seconds, rest) = self.number("seconds")?;
+        self.pass(rest, &["s", "sec", "secs", "second", "seconds"]);
+        let time = Duration::try_from_secs_f64(seconds).ok();
+        let time = time.filter(|_| seconds < 1e7);
+        time.ok_or_else(|| self.invalid("seconds"))
+    }
+
+    /// The time of an interval; `None` for 0.
+    pub(super) fn interval(&mut self) -> Result<Option<Duration>, String> {
+        let text = self.text;
+        let wrong = || format!("Invalid value of '{text}' for -i interval");
+        let time = self.seconds().map_err(|_| wrong())?;
+        match time.as_millis() {
+            0 if time.is_zero() => Ok(None),
+            0..5 => Err(wrong()),
+            _ => Ok(Some(time)),
+        }
     }
 
     /// A number of bytes, or of bits per second.
-    pub(super) fn size(&self) -> Result<u64, String> {
-        self.read(size, "a number with k, m, g, K, M or G")
+    pub(super) fn size(&mut self) -> Result<u64, String> {
+        let expected = "a number with k, m, g, K, M or G";
+        let (number, rest) = self.number(expected)?;
+        self.scaled(
+            number,
+            rest,
+            &["b", "ib", "byte", "bytes", "bit", "bits", "bps"],
+        )
+    }
+
+    /// A number with its factor, followed by letters of which `known` mean nothing.
+    fn scaled(&mut self, number: f64, rest: &str, known: &[&str]) -> Result<u64, String> {
+        let factor: u64 = match rest.chars().next() {
+            Some('k') => 1000,
+            Some('m') => 1_000_000,
+            Some('g') => 1_000_000_000,
+            Some('K') => 1 << 10,
+            Some('M') => 1 << 20,
+            Some('G') => 1 << 30,
+            _ => 1,
+        };
+        let behind = if factor == 1 {
+            rest
+        } else {
+            rest.get(1..).unwrap_or_default()
+        };
+        self.pass(behind, known);
+        let product = number * count(factor);
+        whole(product).ok_or_else(|| self.invalid("a smaller number"))
+    }
+
+    /// A rate: bits, or datagrams with `pps`, per second.
+    pub(super) fn rate(&mut self) -> Result<Iperf2Rate, String> {
+        let expected = "a rate, such as 10m or 50pps";
+        let (number, rest) = self.number(expected)?;
+        let rate = match rest.strip_suffix("pps") {
+            Some(unit) => Iperf2Rate::Packets(self.scaled(number, unit, &[])?),
+            None => {
+                let known = [
+                    "b", "bit", "bits", "bps", "bit/s", "bits/s", "bit/sec", "bits/sec",
+                ];
+                Iperf2Rate::Bits(self.scaled(number, rest, &known)?)
+            }
+        };
+        let (Iperf2Rate::Bits(number) | Iperf2Rate::Packets(number)) = rate;
+        Some(rate)
+            .filter(|_| number > 0)
+            .ok_or_else(|| self.invalid(expected))
+    }
+
+    /// The unit of a letter, or the default.
+    pub(super) fn unit(&mut self) -> Iperf2Unit {
+        unit(self.text).unwrap_or_else(|| {
+            let line = format!(
+                "{} {}: unknown format, switching to default",
+                self.name, self.text
+            );
+            self.warn(line);
+            Iperf2Unit::Bits
+        })
     }
 
     /// Sets a field to a number of bytes.
-    pub(super) fn set_bytes(&self, field: &mut Option<usize>) -> Result<(), String> {
+    pub(super) fn set_bytes(&mut self, field: &mut Option<usize>) -> Result<(), String> {
         *field = Some(usize::try_from(self.size()?).unwrap_or(usize::MAX));
         Ok(())
     }
+
+    /// A host, and the interface behind `%`. An address of IPv6 keeps its scope.
+    pub(super) fn host_and_device(&self) -> (String, Option<String>) {
+        host_and_device(self.text)
+    }
+}
+
+/// A number without its fraction.
+fn whole(number: f64) -> Option<u64> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range is checked"
+    )]
+    (0.0..1e18).contains(&number).then_some(number as u64)
 }

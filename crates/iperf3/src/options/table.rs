@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use netperf_model::getopt::{OptionNames, TakesValue};
+use netperf_model::getopt::{OptionNames, TakesValue, number_of_any_base};
 
-use super::values::{OptionText, affinity, burst, code_point, number_of_any_base, rate_limit};
+use super::values::{OptionText, affinity, burst, code_point, rate_limit};
 use super::{Iperf3Command, OptionsRead, problem};
 
 /// An option.

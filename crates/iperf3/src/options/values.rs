@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use netperf_model::dscp;
-use netperf_model::getopt::leading_number;
+use netperf_model::getopt::{host_and_device, leading_number, number_of_any_base};
 
 use super::{Iperf3RateLimit, problem};
 
@@ -159,13 +159,7 @@ impl<'a> OptionText<'a> {
 
     /// A host, and the interface behind `%`. An address of IPv6 keeps its scope.
     pub(super) fn host_and_device(&self) -> (String, Option<String>) {
-        match self.text.split_once('%') {
-            Some((host, device)) if !host.contains(':') => {
-                let device = Some(device).filter(|device| !device.is_empty());
-                (host.to_owned(), device.map(str::to_owned))
-            }
-            _ => (self.text.to_owned(), None),
-        }
+        host_and_device(self.text)
     }
 }
 
@@ -178,17 +172,6 @@ fn whole(number: f64) -> Option<u64> {
         reason = "checked"
     )]
     (number < u64::MAX as f64).then_some(number as u64)
-}
-
-pub(super) fn number_of_any_base(text: &str) -> Option<u32> {
-    let (digits, base) = if let Some(digits) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
-        (digits, 16)
-    } else if text.len() > 1 && text.starts_with('0') {
-        (text, 8)
-    } else {
-        (text, 10)
-    };
-    u32::from_str_radix(digits, base).ok()
 }
 
 /// The CPUs of both ends.

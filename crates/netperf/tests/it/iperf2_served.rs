@@ -51,7 +51,7 @@ impl Served {
         started.unwrap_or_else(|| panic!("{} -s {options:?} did not start", program.display()))
     }
 
-    fn client(&self, program: &Path, options: &[&str]) -> Finished {
+    pub(super) fn client(&self, program: &Path, options: &[&str]) -> Finished {
         let host = if options.contains(&"-V") {
             "::1"
         } else {

@@ -66,6 +66,7 @@ mod iperf2_golden;
 mod iperf2_live;
 mod iperf2_rests;
 mod iperf2_served;
+mod iperf2_words;
 mod iperf3;
 mod iperf_manual;
 mod iperf_truth;

@@ -1,7 +1,7 @@
 //! This process: where it runs, what it is called, what it was started with.
 
 use std::ffi::{CStr, OsStr};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -103,6 +103,31 @@ pub fn close_standard_streams() -> io::Result<()> {
         number(unsafe { libc::dup2(null.as_raw_fd(), stream) })?;
     }
     Ok(())
+}
+
+/// Writes standard output to a file, which is emptied or made.
+///
+/// # Errors
+/// When the file cannot be opened.
+pub fn write_output_to(file: &Path) -> io::Result<()> {
+    let file = File::create(file)?;
+    // SAFETY: both are descriptors of this process; dup2 closes the old one.
+    number(unsafe { libc::dup2(file.as_raw_fd(), libc::STDOUT_FILENO) }).map(drop)
+}
+
+/// sched_setscheduler(2) `SCHED_RR` with the highest priority, for this thread and those that it
+/// starts.
+///
+/// # Errors
+/// `EPERM` without the right to do so.
+pub fn realtime_priority() -> io::Result<()> {
+    // SAFETY: the call takes a number.
+    let most = number(unsafe { libc::sched_get_priority_max(libc::SCHED_RR) })?;
+    // SAFETY: sched_param is plain integers for which all zeros is valid.
+    let mut highest: libc::sched_param = unsafe { std::mem::zeroed() };
+    highest.sched_priority = most;
+    // SAFETY: the parameter outlives the call; 0 is the calling thread.
+    checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const highest) })
 }
 
 /// Returns true if descriptor 0 is a socket: started by inetd or by the netserver listener.

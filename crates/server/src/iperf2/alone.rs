@@ -6,13 +6,13 @@ mod shown;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::Scope;
 use std::time::Duration;
 
-use netperf_engine::iperf2::PATIENCE;
 use netperf_iperf2::options::Iperf2Args;
 use netperf_iperf2::rows::ListeningHead;
 use netperf_measure::clock::{self, Moment};
@@ -22,8 +22,8 @@ use netperf_os::process::Forked;
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready, sleep};
-use netperf_os::{Domain, Protocol, Socket, Type, alarm, without};
-use netperf_program::iperf2::stamp;
+use netperf_os::{Domain, Protocol, Socket, Type, alarm, process, without};
+use netperf_program::iperf2::{prefer_realtime, stamp};
 use netperf_program::output::{err, out, system_text};
 use netperf_program::threads::spawn;
 
@@ -39,8 +39,9 @@ use crate::sandbox;
 const BACKLOG: i32 = 128;
 /// Most connections at a time.
 const MOST: u32 = 1000;
-/// Longest wait between looks.
+/// Longest wait between looks, while something runs and while nothing does.
 const LOOK: Duration = Duration::from_millis(10);
+const IDLE: Duration = Duration::from_secs(1);
 /// Time in which final datagrams are answered again before the server ends.
 const LINGER: Duration = Duration::from_millis(500);
 
@@ -68,6 +69,15 @@ impl Iperf2Shared {
 
 /// Runs a server until it is stopped, or has served what it should.
 pub fn serve(args: &Iperf2Args) -> ExitCode {
+    if let Some(file) = &args.output {
+        if let Err(error) = process::write_output_to(Path::new(file)) {
+            err(&format!("iperf: -o {file}: {}\n", system_text(&error)));
+            return ExitCode::FAILURE;
+        }
+    }
+    if args.realtime {
+        prefer_realtime();
+    }
     let socket = match socket(args) {
         Ok(socket) => socket,
         Err(error) => {
@@ -158,8 +168,15 @@ fn socket(args: &Iperf2Args) -> io::Result<Socket> {
         socket.set_recv_buffer_size(window)?;
         socket.set_send_buffer_size(window)?;
     }
+    if let Some(device) = &args.device {
+        socket.bind_device(Some(device.as_bytes()))?;
+    }
     if args.plan.udp {
+        if at.ip().is_multicast() {
+            without::share_port(&socket, true);
+        }
         socket.bind(&at.into())?;
+        join(&socket, at.ip(), args)?;
         return Ok(socket);
     }
     without::share_port(&socket, true);
@@ -170,12 +187,39 @@ fn socket(args: &Iperf2Args) -> io::Result<Socket> {
         sockopt::set(socket.as_fd(), IntOption::NoDelay, 1)?;
     }
     if let Some(name) = &args.congestion {
-        socket.set_tcp_congestion(name.as_bytes())?;
+        if let Err(error) = socket.set_tcp_congestion(name.as_bytes()) {
+            let cause = system_text(&error);
+            err(&format!(
+                "Attempt to set '{name}' congestion control failed: {cause}\n"
+            ));
+        }
     }
     socket.bind(&at.into())?;
     socket.listen(BACKLOG)?;
     socket.set_nonblocking(true)?;
     Ok(socket)
+}
+
+/// Joins a group of multicast, perhaps for one source (RFC 3678).
+fn join(socket: &Socket, group: IpAddr, args: &Iperf2Args) -> io::Result<()> {
+    if !group.is_multicast() {
+        return Ok(());
+    }
+    let source = args.source.as_ref().map(|text| text.parse::<IpAddr>());
+    let source = source
+        .transpose()
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "-H: an address is expected"))?;
+    match (group, source) {
+        (IpAddr::V4(group), None) => socket.join_multicast_v4(&group, &Ipv4Addr::UNSPECIFIED),
+        (IpAddr::V4(group), Some(IpAddr::V4(source))) => {
+            socket.join_ssm_v4(&source, &group, &Ipv4Addr::UNSPECIFIED)
+        }
+        (IpAddr::V6(group), None) => socket.join_multicast_v6(&group, 0),
+        (_, Some(_)) => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "-H: sources of IPv4 only",
+        )),
+    }
 }
 
 fn head(args: &Iperf2Args, socket: &Socket, board: &Iperf2Board) {
@@ -211,14 +255,27 @@ fn head(args: &Iperf2Args, socket: &Socket, board: &Iperf2Board) {
     out(&head.text());
 }
 
-/// Prints rows until `is_over`, or the user stops the server.
-fn watch(shared: &Iperf2Shared, is_over: impl Fn() -> bool) {
+/// Prints rows until `is_over`, or the user stops the server. While nothing runs it waits for the
+/// socket, a signal, or the end of the server's time.
+fn watch(
+    shared: &Iperf2Shared,
+    socket: &Socket,
+    is_idle: impl Fn() -> bool,
+    is_over: impl Fn() -> bool,
+) {
     while !is_over() {
         if alarm::stopped_by_user() {
             break;
         }
         shared.board.tick();
         let due = shared.board.due();
+        if due.is_none() && is_idle() {
+            let left = shared.until.map_or(IDLE, Moment::left);
+            let arrives = ready(socket.as_fd(), Interest::Read, left.min(IDLE).max(LOOK));
+            if !matches!(arrives, Ok(true)) {
+                continue;
+            }
+        }
         sleep(due.map_or(LOOK, |due| due.left().min(LOOK)));
     }
 }
@@ -226,10 +283,14 @@ fn watch(shared: &Iperf2Shared, is_over: impl Fn() -> bool) {
 fn run_connections(args: &Iperf2Args, listener: &Socket, shared: &Iperf2Shared) -> io::Result<()> {
     std::thread::scope(|scope| {
         let accepting = spawn(scope, || accept_all(scope, args, listener, shared))?;
-        watch(shared, || {
-            accepting.is_finished() && shared.running.load(Ordering::Relaxed) == 0
+        let is_idle = || shared.running.load(Ordering::Relaxed) == 0;
+        let waits = || is_idle() && !accepting.is_finished();
+        watch(shared, listener, waits, || {
+            accepting.is_finished() && is_idle()
         });
         shared.stop.store(true, Ordering::Relaxed);
+        // Wakes the thread that waits for connections.
+        let _closed = listener.shutdown(std::net::Shutdown::Both);
         Ok(())
     })
 }
@@ -251,7 +312,8 @@ fn accept_all<'scope>(
             sleep(LOOK);
             continue;
         }
-        if !ready(listener.as_fd(), Interest::Read, PATIENCE).unwrap_or(false) {
+        let left = shared.until.map_or(IDLE, Moment::left).min(IDLE);
+        if !ready(listener.as_fd(), Interest::Read, left).unwrap_or(false) {
             continue;
         }
         let Ok((control, _)) = listener.accept() else {
@@ -284,12 +346,14 @@ fn accept_all<'scope>(
 }
 
 fn run_datagrams(args: &Iperf2Args, socket: Socket, shared: &Iperf2Shared) -> io::Result<()> {
+    let watched = socket.try_clone()?;
     std::thread::scope(|scope| {
         let board = Some(Arc::clone(&shared.board));
         let serving = spawn(scope, || {
             serve_datagrams(socket, shared.policy.clone(), board, &shared.stop);
         })?;
-        watch(shared, || {
+        let is_idle = || shared.board.is_idle() && !serving.is_finished();
+        watch(shared, &watched, is_idle, || {
             let ended = shared.board.ended();
             let enough = args.count.is_some_and(|count| ended >= count);
             let idle = shared.board.is_idle();

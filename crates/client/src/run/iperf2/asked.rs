@@ -31,6 +31,7 @@ pub(super) fn socket_options(plan: &TestPlan) -> Iperf2SocketOptions {
         congestion: socket.congestion.clone(),
         bind: None,
         enhanced: false,
+        ..Iperf2SocketOptions::default()
     }
 }
 

@@ -1,0 +1,151 @@
+//! iperf 2: what its command line means, where that shows only in a run.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use netperf_testkit::net::LoopbackOnly;
+use netperf_testkit::{Invocation, Place, Scratch, eventually, ours, procfs, require};
+
+use crate::iperf2_served::Served;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn link(scratch: &Scratch) -> PathBuf {
+    let path = scratch.path().join("iperf");
+    std::os::unix::fs::symlink(ours!().netperf, &path).expect("a link");
+    path
+}
+
+/// Our client and the original.
+fn clients(own: &Path) -> Vec<PathBuf> {
+    let stock = PathBuf::from("/usr/bin/iperf");
+    let mut clients = vec![own.to_owned()];
+    if require::require(stock.exists(), "iperf", "install Debian's iperf") {
+        clients.push(stock);
+    }
+    clients
+}
+
+#[test]
+fn multicast_group_is_joined_and_its_datagrams_are_counted_netns() {
+    const GROUP: &str = "239.255.0.7";
+    if !require::root() {
+        return;
+    }
+    let host = LoopbackOnly::new();
+    let Place::Namespace(name) = host.place() else {
+        panic!("a host of its own");
+    };
+    for words in [
+        &["link", "set", "lo", "multicast", "on"][..],
+        &["route", "add", "224.0.0.0/4", "dev", "lo"],
+    ] {
+        let mut command = std::process::Command::new("ip");
+        let done = command.args(["-n", &name]).args(words).status();
+        assert!(done.expect("ip").success(), "{words:?}");
+    }
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    for client in clients(&own) {
+        let mut serving = Invocation::new(Path::new("/usr/bin/stdbuf"))
+            .arg("-oL")
+            .arg(&own)
+            .args(["-s", "-u", "-B", GROUP, "-i", "60"])
+            .within(&host.place())
+            .patience(PATIENCE)
+            .spawn();
+        assert!(serving.prints("UDP buffer size", PATIENCE));
+        let sent = Invocation::new(&client)
+            .args(["-c", GROUP, "-u", "-n", "14700", "-b", "1m", "-T", "2"])
+            .within(&host.place())
+            .patience(PATIENCE)
+            .run()
+            .expect_exit(0);
+        assert!(sent.stdout.contains("Sent 1"), "{}", sent.account());
+        assert!(
+            serving.prints("0/11 (0%)", PATIENCE) || serving.prints("0/10 (0%)", PATIENCE),
+            "{}",
+            serving.stdout()
+        );
+    }
+}
+
+#[test]
+fn idle_server_sleeps_until_a_client_comes() {
+    let scratch = Scratch::new();
+    let server = Served::start(&link(&scratch), &[]);
+    let switches = || procfs::voluntary_switches(server.running.pid());
+    let before = switches();
+    std::thread::sleep(Duration::from_secs(1));
+    let while_idle = switches() - before;
+    // A look every second by each of two threads.
+    assert!(while_idle < 20, "{while_idle} context switches in a second");
+    let client = server.client(&link(&Scratch::new()), &["-n", "1K"]);
+    client.expect_exit(0);
+    server.interrupt().expect_exit(0);
+}
+
+#[test]
+fn output_goes_to_the_file_that_is_named() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let server = Served::start(&own, &[]);
+    let file = scratch.path().join("rows");
+    let name = file.to_str().expect("text");
+    let finished = server
+        .client(&own, &["-n", "1K", "-o", name])
+        .expect_exit(0);
+    assert_eq!(finished.stdout, "");
+    let rows = std::fs::read_to_string(&file).expect("rows");
+    assert!(rows.contains("1.00 KBytes"), "{rows}");
+    let nowhere = scratch.path().join("none/rows");
+    let nowhere = nowhere.to_str().expect("text");
+    let refused = server
+        .client(&own, &["-n", "1K", "-o", nowhere])
+        .expect_exit(1);
+    assert!(
+        refused.stderr.contains("No such file"),
+        "{}",
+        refused.account()
+    );
+}
+
+#[test]
+fn connection_is_tried_again_as_often_as_asked() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let port = netperf_testkit::server::free_port().to_string();
+    let client = Invocation::new(&own)
+        .args([
+            "-c",
+            "127.0.0.1",
+            "-n",
+            "1K",
+            "-p",
+            &port,
+            "--connect-retries",
+            "200",
+        ])
+        .patience(PATIENCE)
+        .spawn();
+    let server = Invocation::new(&own)
+        .args(["-s", "-P", "1", "-p", &port])
+        .patience(PATIENCE)
+        .run()
+        .expect_exit(0);
+    assert!(
+        server.stdout.contains("1.00 KBytes"),
+        "{}",
+        server.account()
+    );
+    let finished = client.finish().expect_exit(0);
+    assert!(
+        finished.stdout.contains("1.00 KBytes"),
+        "{}",
+        finished.account()
+    );
+    assert!(eventually(PATIENCE, || !procfs::is_bound(
+        port.parse().expect("a port"),
+        false
+    )));
+}

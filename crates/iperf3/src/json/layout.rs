@@ -8,7 +8,7 @@ use serde_json::ser::Formatter;
 /// The text of a document: a key per line behind tabs, arrays in one line.
 #[must_use]
 pub fn document<T: Serialize>(value: &T) -> String {
-    text(value, Layout::default())
+    text(value, DocumentLayout::default())
 }
 
 /// The text of a value in one line.
@@ -50,19 +50,19 @@ impl Formatter for LineLayout {
 
 /// Several lines.
 #[derive(Default)]
-struct Layout {
+struct DocumentLayout {
     depth: usize,
     /// The object has a key.
     has_keys: bool,
 }
 
-impl Layout {
+impl DocumentLayout {
     fn tabs<W: ?Sized + Write>(&self, to: &mut W) -> io::Result<()> {
         (0..self.depth).try_for_each(|_| to.write_all(b"\t"))
     }
 }
 
-impl Formatter for Layout {
+impl Formatter for DocumentLayout {
     fn write_f64<W: ?Sized + Write>(&mut self, to: &mut W, value: f64) -> io::Result<()> {
         write_number(to, value)
     }

@@ -149,3 +149,30 @@ fn connection_is_tried_again_as_often_as_asked() {
         false
     )));
 }
+
+#[test]
+fn dual_test_without_a_way_back_measures_what_the_client_sends() {
+    use std::io::{Read as _, Write as _};
+    let scratch = Scratch::new();
+    let server = Served::start(&link(&scratch), &["-P", "1"]);
+    let closed = u32::from(netperf_testkit::server::free_port());
+    let mut client = std::net::TcpStream::connect(("127.0.0.1", server.port)).expect("connected");
+    // -d -n 10000, and this port for the connection back.
+    for word in [0x8000_0001, 1, closed, 0, 0, 10_000] {
+        client.write_all(&word.to_be_bytes()).expect("sent");
+    }
+    client.write_all(&[b'0'; 10_000]).expect("sent");
+    client
+        .shutdown(std::net::Shutdown::Write)
+        .expect("shut down");
+    let mut rest = Vec::new();
+    client.read_to_end(&mut rest).expect("closed in order");
+    let finished = server.running.finish().expect_exit(0);
+    let refused = "tcp connect failed: Connection refused";
+    assert!(finished.stderr.contains(refused), "{}", finished.account());
+    assert!(
+        finished.stdout.contains(" 9.77 KBytes ") || finished.stdout.contains(" 9.79 KBytes "),
+        "{}",
+        finished.account()
+    );
+}

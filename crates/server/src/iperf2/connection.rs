@@ -23,12 +23,13 @@ use netperf_model::{Denied, Duplex, EndNeeds, Flow, Policy, Tally, TransportId};
 use netperf_os::io::{half_close, peek_at, recv};
 use netperf_os::net::addresses;
 use netperf_os::sockopt::{self, IntOption};
-use netperf_os::wait::{Interest, ready};
+use netperf_os::wait::{Interest, ready, sleep};
 use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_program::iperf2::{
     READ_BUFFER, ShownCounts, now, read_buffer, receive_timed_stream, send_all, send_timed_stream,
 };
+use netperf_program::output::{err, system_text};
 use netperf_program::threads::join;
 
 use super::alone::ShownConnection;
@@ -36,8 +37,10 @@ use super::limits::{longest, permitted, time_and_bytes};
 use crate::admission;
 use crate::record::{Ran, Records, SessionEnd, SessionRecord};
 
+/// Time in which a client listens after it has asked for a connection.
+const LISTENS: Duration = Duration::from_millis(50);
 /// Time limit for a connection back to the client.
-const CONNECT_TIME: Duration = Duration::from_secs(5);
+const CONNECT_TIME: Duration = Duration::from_secs(2);
 /// Time for the client to close a connection on which it has received everything.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
 /// Time without a packet after which a vanished client is given up, in seconds and probes.
@@ -236,10 +239,8 @@ impl ServedConnection<'_> {
         before: Option<u64>,
         sends: Option<(Option<u16>, SendOrder)>,
     ) -> Result<(), TransferFailure> {
-        let sends = match sends {
-            Some((port, order)) => Some((port, permitted(&self.policy, order)?)),
-            None => None,
-        };
+        let sends = sends.map(|(port, order)| Ok((port, permitted(&self.policy, order)?)));
+        let mut sends = sends.transpose().map_err(|denied: Denied| denied)?;
         let memory = before.map_or(0, |_| READ_BUFFER) + sends.map_or(0, |(_, order)| order.block);
         let needs = EndNeeds {
             memory: memory as u64,
@@ -252,9 +253,12 @@ impl ServedConnection<'_> {
         let runs = planned.map_or(0.0, |(time, _)| time.as_secs_f64());
         self.records.tell(SessionRecord::Runs(runs));
         let back = match sends {
-            Some((Some(port), _)) => Some(connect(SocketAddr::new(self.peer, port))?),
+            Some((Some(port), _)) => self.connect_back(port, before.is_some())?,
             Some((None, _)) | None => None,
         };
+        if back.is_none() {
+            sends = sends.filter(|(port, _)| port.is_none());
+        }
         if sends.is_some() {
             self.apply_header(back.as_ref().unwrap_or(&self.control));
         }
@@ -319,6 +323,21 @@ impl ServedConnection<'_> {
         }
         self.tell(sent, received);
         Ok(())
+    }
+
+    /// Connects to the client. A client that cannot be reached is measured alone, if it `sends`.
+    fn connect_back(&mut self, port: u16, sends: bool) -> io::Result<Option<Socket>> {
+        let error = match connect(SocketAddr::new(self.peer, port)) {
+            Ok(back) => return Ok(Some(back)),
+            Err(error) if !sends => return Err(error),
+            Err(error) => error,
+        };
+        let errno = error.raw_os_error().unwrap_or(-1);
+        self.records.tell(SessionRecord::Failed(errno));
+        if self.shown.is_some() {
+            err(&format!("tcp connect failed: {}\n", system_text(&error)));
+        }
+        Ok(None)
     }
 
     /// Sets the type of service and the rate of the header at the socket over which the server
@@ -393,12 +412,25 @@ impl From<io::Error> for TransferFailure {
     }
 }
 
-/// Connects to a client, which has asked for it on a connection from the same address.
+/// Connects to a client, which has asked for it on a connection from the same address. The original
+/// asks before it listens.
 fn connect(to: SocketAddr) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
-    socket.connect_timeout(&to.into(), CONNECT_TIME)?;
-    set_patience(socket.as_fd(), Some(PATIENCE))?;
-    Ok(socket)
+    let until = clock::now().plus(LISTENS);
+    loop {
+        let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
+        match socket.connect_timeout(&to.into(), CONNECT_TIME) {
+            Ok(()) => {
+                set_patience(socket.as_fd(), Some(PATIENCE))?;
+                return Ok(socket);
+            }
+            Err(error) if !is_refused(&error) || until.left().is_zero() => return Err(error),
+            Err(_) => sleep(LISTENS / 10),
+        }
+    }
+}
+
+fn is_refused(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ConnectionRefused
 }
 
 fn receive(

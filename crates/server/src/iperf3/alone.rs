@@ -171,9 +171,9 @@ fn serve_clients(
         // A server of several tests begins anew, which changes nothing here.
         let most = args.idle_timeout.filter(|_| args.one_off);
         let client = match next_client(&arrived, most) {
-            Waited::Client(client) => client,
-            Waited::InVain => return Ok(ExitCode::SUCCESS),
-            Waited::Stopped => {
+            ClientWait::Client(client) => client,
+            ClientWait::InVain => return Ok(ExitCode::SUCCESS),
+            ClientWait::Stopped => {
                 let text = "interrupt - the server has terminated";
                 if args.common.json {
                     writer.document(&failed(&name.to_string(), text));
@@ -194,7 +194,7 @@ fn serve_clients(
 }
 
 /// What came of waiting for a client.
-enum Waited {
+enum ClientWait {
     Client(NewClient),
     /// No client came in time.
     InVain,
@@ -203,17 +203,19 @@ enum Waited {
 }
 
 /// Waits for a client.
-fn next_client(arrived: &Receiver<NewClient>, most: Option<Duration>) -> Waited {
+fn next_client(arrived: &Receiver<NewClient>, most: Option<Duration>) -> ClientWait {
     let until = most.map(|most| clock::now().plus(most));
     loop {
         match arrived.recv_timeout(LOOK) {
-            Ok(client) => return Waited::Client(client),
-            Err(RecvTimeoutError::Disconnected) => return Waited::Stopped,
-            Err(RecvTimeoutError::Timeout) if alarm::stopped_by_user() => return Waited::Stopped,
+            Ok(client) => return ClientWait::Client(client),
+            Err(RecvTimeoutError::Disconnected) => return ClientWait::Stopped,
+            Err(RecvTimeoutError::Timeout) if alarm::stopped_by_user() => {
+                return ClientWait::Stopped;
+            }
             Err(RecvTimeoutError::Timeout) => {}
         }
         if until.is_some_and(|until| until.left().is_zero()) {
-            return Waited::InVain;
+            return ClientWait::InVain;
         }
     }
 }

@@ -204,7 +204,7 @@ _netserver_value() {
 
 _netperf_check_value() {
     case $1 in
-    '-H' | --host) : ;;
+    '-H' | --host) _netperf_offer -A hostname ;;
     '-p' | --port) : ;;
     --time) : ;;
     --db) : ;;

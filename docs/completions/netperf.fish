@@ -568,7 +568,7 @@ complete -c netperf -n '__netperf_in first' -a run -d 'run two configurations al
 complete -c netperf -n '__netperf_in first' -a sweep -d 'measure a curve'
 complete -c netperf -n '__netperf_in first' -a campaign -d 'measure between many hosts'
 complete -c netperf -n '__netperf_in first' -a history -d 'store results and find changes'
-complete -c netperf -n '__netperf_in check' -s H -l host -x -d 'the host, where it is not the first word'
+complete -c netperf -n '__netperf_in check' -s H -l host -x -a '(__fish_print_hostnames)' -d 'the host, where it is not the first word'
 complete -c netperf -n '__netperf_in check' -s p -l port -x -d 'control port of netserver (default 12865)'
 complete -c netperf -n '__netperf_in check' -s 4 -l ipv4 -d 'use IPv4'
 complete -c netperf -n '__netperf_in check' -s 6 -l ipv6 -d 'use IPv6'

@@ -19,6 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
         read_file: &|_: &Path| Ok("THROUGHPUT,ELAPSED_TIME\n".to_owned()),
         is_selector: &|word| word == "THROUGHPUT",
         selectors: &["THROUGHPUT", "ELAPSED_TIME"],
+        is_host: &|_| false,
         dump_tcp_info: false,
     };
     let client = netperf(&argv, &around);

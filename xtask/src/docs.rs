@@ -85,7 +85,13 @@ impl Offer {
             // The letter knows no words.
             _ if entry.kind == ValueKind::Switch => Self::Words(vec!["1", "0"]),
             words if !words.is_empty() => Self::Words(words),
-            _ if matches!(entry.kind, ValueKind::Host | ValueKind::HostWithBits) => Self::Hosts,
+            _ if matches!(
+                entry.kind,
+                ValueKind::Host | ValueKind::RemoteHost | ValueKind::HostWithBits
+            ) =>
+            {
+                Self::Hosts
+            }
             _ if entry.kind == ValueKind::Selection => Self::Selectors,
             _ if matches!(
                 entry.kind,

@@ -82,6 +82,7 @@ fn is_taken(row: &TestRow, entry: &OptionEntry, with: &[&str]) -> bool {
         read_file: &|_| Err(io::ErrorKind::NotFound.into()),
         is_selector: &|_| true,
         selectors: &[],
+        is_host: &|_| false,
         dump_tcp_info: false,
     };
     let fits =
@@ -105,7 +106,7 @@ fn sample(kind: ValueKind) -> &'static str {
         ValueKind::Pair(first, _) if kind.choices().is_empty() => sample(*first),
         ValueKind::Selection => "all",
         ValueKind::Interface => "lo",
-        ValueKind::Host | ValueKind::HostWithBits => "localhost",
+        ValueKind::Host | ValueKind::RemoteHost | ValueKind::HostWithBits => "localhost",
         ValueKind::Test => TESTS.first().map_or("", |row| row.name),
         ValueKind::Tick => "1ms",
         ValueKind::Within(from, _) if from > 2 => "64",

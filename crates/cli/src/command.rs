@@ -2,7 +2,7 @@
 
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::in_force::Substitution;
-use netperf_model::{ControlPlan, ReportPlan, TestPlan};
+use netperf_model::{ControlPlan, Format, ReportPlan, TestPlan};
 
 use crate::args::{ServerArgs, Show};
 use crate::foreign;
@@ -124,6 +124,19 @@ pub struct RunCommand {
     /// Long options of the command line, without their dashes. What they ask for is in force, or
     /// the run fails; letters only warn.
     pub named: Vec<String>,
+}
+
+impl RunCommand {
+    /// Returns true for a command line that netperf 2.7 can read, too: without long options, and
+    /// with a format of its own.
+    #[must_use]
+    pub fn is_classic(&self) -> bool {
+        let ours = matches!(
+            self.report.format,
+            Format::Human | Format::Json | Format::JsonStream
+        );
+        self.named.is_empty() && !ours
+    }
 }
 
 /// Command of netperf.
@@ -327,6 +340,18 @@ pub enum CliError {
         /// What was probably meant.
         meant: String,
     },
+    /// A word by which a service is managed, to netserver.
+    #[error(
+        "{program}: '{}' is not an option: {}",
+        shown(word),
+        instead_of_order(word)
+    )]
+    Order {
+        /// argv\[0\].
+        program: String,
+        /// The word.
+        word: String,
+    },
     /// An option that says more of a rate, without one.
     #[error("{program}: --{option} is for tests at a rate: give --rate as well")]
     NeedsRate {
@@ -392,11 +417,23 @@ impl CliError {
             | Self::NeedsRate { .. }
             | Self::NeedsUntil { .. }
             | Self::LeftOver { .. }
+            | Self::Order { .. }
             | Self::NoAmount { .. }
             | Self::SocketKind { .. } => 2,
             Self::Transport { .. } | Self::Associations | Self::Config(_) => 1,
             Self::OutOfPlace { .. } | Self::NotServedByPeer { .. } => 3,
         }
+    }
+}
+
+/// The way to do what a word of a service manager means.
+fn instead_of_order(word: &str) -> &'static str {
+    match word.to_ascii_lowercase().as_str() {
+        "help" => "`netserver --help` shows the options",
+        "version" => "`netserver -V` prints the version",
+        "status" => "`systemctl status netserver` or `pgrep netserver` shows whether one runs",
+        "reload" => "SIGHUP reads the file of --config again",
+        _ => "SIGTERM ends a netserver, and `systemctl` manages one that systemd started",
     }
 }
 

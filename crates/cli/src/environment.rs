@@ -11,7 +11,7 @@ pub const DEFAULT_PORT: &str = "12865";
 
 /// The line of `-V`. Scripts take it for that of the netperf whose options and
 /// messages these are, so it does not change with our own version.
-pub const VERSION: &str = "Netperf version 2.7.1\n";
+pub const VERSION: &str = "Netperf version 2.7.0\n";
 
 /// External information that the second stage needs.
 #[derive(Clone, Copy)]
@@ -22,6 +22,8 @@ pub struct CliEnvironment<'a> {
     pub is_selector: &'a dyn Fn(&str) -> bool,
     /// Names of output selectors to suggest in place of a wrong one.
     pub selectors: &'a [&'a str],
+    /// Returns true if a word is the name of a host that this host knows.
+    pub is_host: &'a dyn Fn(&str) -> bool,
     /// True if `DUMP_TCP_INFO` is in the environment.
     pub dump_tcp_info: bool,
 }

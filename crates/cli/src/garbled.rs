@@ -3,9 +3,11 @@
 //! Letters accept any text, because scripts rely on it. A line on standard error then names the
 //! value and its effect.
 
+use netperf_model::Limit;
+
 use crate::foreign;
-use crate::grammar::{c_number, dscp, int, is_cut, is_cut_size, size};
-use crate::kind::{ValueKind, is_direction, length};
+use crate::grammar::{c_number, dscp, int, is_cut, is_cut_size, seconds, size};
+use crate::kind::{self, ValueKind, has_thousands, is_direction, is_empty_list, length};
 use crate::long::shown;
 
 /// The line about a value; `None` for a value that is used as it was typed.
@@ -13,6 +15,10 @@ pub(crate) fn remark(letter: char, kind: ValueKind, text: &str) -> Option<String
     let effect = effect(kind, text)?;
     // Scripts take -b for a rate and give 10G (I24 in docs/consumers.md).
     if letter == 'b' && begins_with_number(text) && is_cut_size(text) {
+        return None;
+    }
+    if kind == ValueKind::Length && is_time_in_units(text) {
+        // The option has a line of its own about units.
         return None;
     }
     if letter == 'P' && kind == ValueKind::Switch && int(text) > 1 {
@@ -35,6 +41,44 @@ pub(crate) fn expected(kind: ValueKind) -> String {
     kind.expected()
 }
 
+/// True for a text that lacks what a letter is about: a host, a file, a name. netperf 2.7 takes it
+/// for a default that nobody asked for.
+pub(crate) fn lacks_a_word(kind: ValueKind, text: &str) -> bool {
+    if let ValueKind::Pair(first, second) = kind {
+        return lacks_a_word(*first, text) && lacks_a_word(*second, text);
+    }
+    let host = text.split(',').next().unwrap_or_default();
+    let no_host = kind == ValueKind::RemoteHost && host.trim().is_empty();
+    no_host || (is_a_word(kind) && is_empty_list(text))
+}
+
+/// True for kinds whose values are words, not numbers.
+const fn is_a_word(kind: ValueKind) -> bool {
+    matches!(
+        kind,
+        ValueKind::Text
+            | ValueKind::File
+            | ValueKind::Interface
+            | ValueKind::Host
+            | ValueKind::RemoteHost
+            | ValueKind::HostWithBits
+            | ValueKind::Port
+            | ValueKind::Test
+            | ValueKind::Protocol
+            | ValueKind::Direction
+            | ValueKind::Word(_)
+            | ValueKind::Networks
+            | ValueKind::DataPeers
+            | ValueKind::Features
+            | ValueKind::Transports
+    )
+}
+
+/// True for a time with units, such as `1m`.
+fn is_time_in_units(text: &str) -> bool {
+    !text.starts_with('-') && length(text).is_some() && text.contains(char::is_alphabetic)
+}
+
 /// True for the length of a test without a number, with which netperf 2.7 never ends.
 pub(crate) fn is_no_length(kind: ValueKind, text: &str) -> bool {
     kind == ValueKind::Length && length(text).is_none() && !begins_with_number(text)
@@ -45,11 +89,19 @@ pub(crate) fn is_no_length(kind: ValueKind, text: &str) -> bool {
 fn effect(kind: ValueKind, text: &str) -> Option<String> {
     let unless = |good: bool, effect: &str| (!good).then(|| effect.to_owned());
     match kind {
-        _ if text.is_empty() => None,
-        ValueKind::Pair(first, second) => {
-            let (one, other) = text.split_once(',').unwrap_or((text, ""));
-            effect(*first, one).or_else(|| effect(*second, other))
+        _ if text.is_empty() => empty_effect(kind),
+        ValueKind::Pair(first, _) if first.is_amount() && has_thousands(text) => {
+            let parts: Vec<&str> = text.split(',').collect();
+            Some(format!("read as {}", parts.join(" and ")))
         }
+        ValueKind::Pair(first, second) if text.contains(',') => {
+            let half = |kind: &ValueKind, text: &str| {
+                (!text.is_empty()).then(|| effect(*kind, text)).flatten()
+            };
+            let (one, other) = text.split_once(',').unwrap_or((text, ""));
+            half(first, one).or_else(|| half(second, other))
+        }
+        ValueKind::Pair(first, _) => effect(*first, text),
         ValueKind::Unit => {
             let letter = text.chars().next().map(String::from).unwrap_or_default();
             unless(kind.choices().contains(&letter.as_str()), "read as K")
@@ -71,6 +123,7 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
             let digits = text.trim_end_matches(|letter| "KMGkmg".contains(letter));
             let shortened = digits.len() < text.len() && digits.parse::<u32>().is_ok();
             let kept = begins_with_number(text) && !shortened && !is_cut(text);
+            let kept = kept && is_whole(text, int(text).into(), kind::size(text));
             unless(kept, &read_as(text))
         }
         ValueKind::CpusOfEnds => {
@@ -86,6 +139,22 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
         ValueKind::Integer | ValueKind::WholeSeconds if is_cut_size(text) => {
             Some(format!("read as {}", size(text)))
         }
+        ValueKind::Size | ValueKind::SizeOrDefault | ValueKind::Length
+            if !is_whole(text, size(text).into(), meant_size(kind, text)) =>
+        {
+            Some(format!("read as {}", size(text)))
+        }
+        ValueKind::Integer | ValueKind::WholeSeconds | ValueKind::Within(..)
+            if !is_whole(text, int(text).into(), kind::size(text)) =>
+        {
+            Some(read_as(text))
+        }
+        ValueKind::Interval | ValueKind::Span | ValueKind::Number if !is_whole_time(text) => {
+            Some(format!("read as {}", seconds(text)))
+        }
+        ValueKind::Tick if kind.read(text).is_none() && begins_with_number(text) => {
+            Some(format!("read as {:?}", crate::grammar::time(text)))
+        }
         ValueKind::Within(..)
         | ValueKind::Size
         | ValueKind::SizeOrDefault
@@ -97,6 +166,90 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
         | ValueKind::Number => unless(begins_with_number(text), "read as 0"),
         _ => None,
     }
+}
+
+/// The effect of an empty value of a kind that has numbers.
+fn empty_effect(kind: ValueKind) -> Option<String> {
+    let numbers = if let ValueKind::Pair(first, _) = kind {
+        *first
+    } else {
+        kind
+    };
+    let is_number = matches!(
+        numbers,
+        ValueKind::Size
+            | ValueKind::SizeOrDefault
+            | ValueKind::Integer
+            | ValueKind::WholeSeconds
+            | ValueKind::Interval
+            | ValueKind::Span
+            | ValueKind::Tick
+            | ValueKind::Number
+            | ValueKind::Count
+            | ValueKind::ByteRate
+            | ValueKind::Switch
+            | ValueKind::Within(..)
+    );
+    let text = if matches!(kind, ValueKind::Pair(..)) {
+        "not set"
+    } else {
+        "read as 0"
+    };
+    is_number.then(|| text.to_owned())
+}
+
+/// The number that a person means by a size, or by seconds, which may have units.
+fn meant_size(kind: ValueKind, text: &str) -> Option<i32> {
+    match (kind, text.strip_prefix('-')) {
+        // Less than 1 is read as by the long name.
+        (ValueKind::Length, None) if size(text) == 0 && length(text).is_some() => Some(0),
+        (ValueKind::Length, None) => match length(text)? {
+            Limit::Time(time) if time.subsec_nanos() == 0 => i32::try_from(time.as_secs()).ok(),
+            Limit::UntilStopped => Some(0),
+            Limit::Time(_) | Limit::Units(_) | Limit::Messages(_) => None,
+        },
+        (_, Some(amount)) => kind::size(amount).map(|amount| -amount),
+        (_, None) => kind::size(text),
+    }
+}
+
+/// Returns true if a letter reads all of a number: its value is the one that is meant, or what
+/// follows it changes nothing, as in `10bytes`.
+fn is_whole(text: &str, read: i64, meant: Option<i32>) -> bool {
+    /// Units that a person may write behind such a number.
+    const HARMLESS: [&str; 8] = ["", "b", "B", "bytes", "s", "sec", "secs", "seconds"];
+    // Scripts give two values to options that take one; the second was never read.
+    let second = !has_thousands(text) && text.contains(',');
+    if !begins_with_number(text) || second {
+        return true;
+    }
+    match meant {
+        Some(meant) => i64::from(meant) == read,
+        None => {
+            let text = text.trim();
+            let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+            let unit = digits.trim_start_matches(|letter: char| letter.is_ascii_digit());
+            // A fraction of seconds is cut, as in `90.0`.
+            let unit = unit
+                .strip_prefix('.')
+                .map_or(unit, |rest| rest.trim_start_matches('0'));
+            HARMLESS.contains(&unit)
+        }
+    }
+}
+
+/// Returns true if a letter reads all of a time in seconds.
+fn is_whole_time(text: &str) -> bool {
+    if !begins_with_number(text) {
+        return true;
+    }
+    let time = text.trim_start().strip_prefix(['+', '-']).unwrap_or(text);
+    let meant = kind::duration(time).map(|time| time.as_secs_f64());
+    let read = seconds(text).abs();
+    meant.map_or_else(
+        || time.parse::<f64>().is_ok(),
+        |meant| (meant - read).abs() < 1e-9,
+    )
 }
 
 fn read_as(text: &str) -> String {

@@ -3,6 +3,7 @@
 //! The grammars of the letters accept any text: invalid text is 0. A long option is checked
 //! here first and then read by the same grammar, so that both forms have the same meaning.
 
+mod numbers;
 pub(crate) mod precision;
 mod rates;
 
@@ -18,6 +19,8 @@ use netperf_model::{
     Startups, TransportSet,
 };
 
+use self::numbers::{count, integer, is_decimal, number, number_of, spelled, whole_seconds};
+pub(crate) use self::numbers::{duration, has_thousands, is_empty_list, size};
 pub(crate) use self::rates::bit_rate;
 use self::rates::byte_rate;
 use crate::foreign;
@@ -31,7 +34,9 @@ use crate::topic;
 pub enum ValueKind {
     /// There is none.
     Nothing,
-    /// Any text.
+    /// Any text, and none.
+    FreeText,
+    /// Any text but an empty one.
     Text,
     /// A selection of output.
     Selection,
@@ -41,6 +46,8 @@ pub enum ValueKind {
     Interface,
     /// A host, and perhaps a family behind a comma.
     Host,
+    /// The same of netserver, which has to be named.
+    RemoteHost,
     /// A host with an optional prefix length, and perhaps a family.
     HostWithBits,
     /// A port number or the name of a service.
@@ -152,14 +159,20 @@ impl ValueKind {
         Self::Pair(each, each)
     }
 
+    /// Returns true for numbers of things or bytes, which people write with commas.
+    pub(crate) const fn is_amount(&self) -> bool {
+        matches!(self, Self::Size | Self::SizeOrDefault | Self::Count)
+    }
+
     /// The value as the letter's grammar reads it; `None` for one that makes no sense.
     pub(crate) fn read<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
         let as_it_is = |good: bool| good.then_some(Cow::Borrowed(text));
         match *self {
-            Self::Nothing | Self::Text | Self::Selection => as_it_is(true),
-            Self::File => as_it_is(!text.is_empty()),
+            Self::Nothing | Self::FreeText => as_it_is(true),
+            Self::Text | Self::Selection | Self::File => as_it_is(!is_empty_list(text)),
             Self::Interface => as_it_is(InterfaceName::new(text).is_some()),
             Self::Host | Self::HostWithBits => host(text, *self == Self::HostWithBits),
+            Self::RemoteHost => host(text, false).filter(|host| !host.starts_with(',')),
             Self::Port => as_it_is(is_port(text)),
             Self::Length => as_it_is(length(text).is_some()),
             Self::Interval => interval(text).map(Cow::Owned),
@@ -169,20 +182,25 @@ impl ValueKind {
             Self::Period => interval(text)
                 .filter(|seconds| is_period(seconds))
                 .map(Cow::Owned),
-            Self::WholeSeconds => {
-                let digits = text.strip_suffix('s').unwrap_or(text);
-                number(digits).map(|_| Cow::Borrowed(digits))
-            }
+            Self::WholeSeconds => whole_seconds(text).map(|seconds| spelled(text, seconds)),
             Self::Tick => as_it_is(is_tick(text)),
             Self::Number => as_it_is(is_decimal(text)),
-            Self::Integer => as_it_is(integer(text).is_some()),
-            Self::Count => as_it_is(number(text).is_some()),
+            Self::Integer => integer(text).map(|value| spelled(text, value)),
+            Self::Count => count(text).map(|value| spelled(text, value)),
             Self::Within(from, to) => {
-                let inside = |value| i64::from(from) <= value && value <= i64::from(to);
-                as_it_is(number(text).is_some_and(inside))
+                let inside = |value: &i64| i64::from(from) <= *value && *value <= i64::from(to);
+                let value = count(text).filter(inside);
+                value.map(|value| spelled(text, value))
             }
-            Self::Size => as_it_is(size(text).is_some()),
-            Self::SizeOrDefault => as_it_is(size(text).is_some() || text == "-1"),
+            Self::SizeOrDefault if text == "-1" => as_it_is(true),
+            Self::Size | Self::SizeOrDefault => {
+                let value = size(text).filter(|_| !text.is_empty());
+                value.map(|value| match number_of(text, &[]) {
+                    // The letters' grammar reads a number with one letter, too.
+                    None if !text.contains(['.', 'e', 'E']) => Cow::Borrowed(text),
+                    _ => spelled(text, value.into()),
+                })
+            }
             Self::Switch => switch(text).map(Cow::Borrowed),
             Self::Tos => as_it_is(grammar::dscp(text).is_some()),
             Self::CodePoint => as_it_is(grammar::code_point(text).is_some()),
@@ -223,11 +241,13 @@ impl ValueKind {
     #[must_use]
     pub fn expected(&self) -> String {
         let text = match *self {
-            Self::Nothing | Self::Text => "a text",
+            Self::Nothing | Self::FreeText => "a text",
+            Self::Text => "a text of one character or more",
             Self::Selection => "output selectors, all, ? or a file",
             Self::File => "a file name",
             Self::Interface => "the name of an interface, 1 to 15 bytes",
             Self::Host => "a host, a host and a family such as db1,6, or a family such as ,inet6",
+            Self::RemoteHost => "a host, or a host and a family such as db1,6",
             Self::HostWithBits => "a host such as db1, host/bits, or host,family",
             Self::Port => "a port number from 0 to 65535 or the name of a service",
             Self::Test => "the name of a test",
@@ -293,6 +313,10 @@ impl ValueKind {
 
     /// A good value that a bad one may have been meant to be.
     pub(crate) fn nearest(&self, text: &str) -> Option<String> {
+        if has_thousands(text) {
+            let whole = text.replace(',', "");
+            return self.read(&whole).is_some().then_some(whole);
+        }
         if let Self::Pair(first, second) = *self {
             return nearest_pair((first, second), text);
         }
@@ -382,7 +406,7 @@ fn pair<'t>(kinds: (&ValueKind, &ValueKind), text: &'t str) -> Option<Cow<'t, st
             kinds.0.read(text)
         };
     };
-    if first.is_empty() && second.is_empty() {
+    if first.is_empty() && second.is_empty() || kinds.0.is_amount() && has_thousands(text) {
         return None;
     }
     let half = |kind: &ValueKind, text: &'t str| match text {
@@ -460,37 +484,8 @@ fn switch(text: &str) -> Option<&'static str> {
     Some(if at % 2 == 0 { "1" } else { "0" })
 }
 
-/// Digits that fit into the 32 bits everything is kept in.
-fn number(text: &str) -> Option<i64> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let value = text.parse().ok().filter(|_| digits)?;
-    (value <= i64::from(i32::MAX)).then_some(value)
-}
-
-fn integer(text: &str) -> Option<i64> {
-    match text.strip_prefix('-') {
-        Some(digits) => number(digits).map(|value| -value),
-        None => number(text),
-    }
-}
-
-/// A number with one letter at its end, if it fits.
-fn size(text: &str) -> Option<i32> {
-    let digits = text
-        .strip_suffix(['K', 'M', 'G', 'k', 'm', 'g'])
-        .unwrap_or(text);
-    let factor = i64::from(grammar::size(&format!("1{}", text.get(digits.len()..)?)));
-    i32::try_from(number(digits)?.checked_mul(factor)?).ok()
-}
-
 fn is_seed(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u64>().is_ok()
-}
-
-fn is_decimal(text: &str) -> bool {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    digits(whole) && digits(fraction) && whole.len() + fraction.len() > 0 && text.len() < 20
 }
 
 /// Seconds that a sampling interval can have, or none.
@@ -519,47 +514,6 @@ pub(crate) fn length(text: &str) -> Option<Limit> {
     };
     let amount = size(amount).and_then(|amount| u64::try_from(amount).ok());
     amount.filter(|&amount| amount > 0).map(Limit::Units)
-}
-
-/// A time: a number of seconds, or numbers with units one after the other.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
-    let mut rest = text;
-    let mut total = Duration::ZERO;
-    if is_decimal(text) {
-        return Duration::try_from_secs_f64(text.parse().ok()?)
-            .ok()
-            .filter(fits);
-    }
-    while !rest.is_empty() {
-        let unit = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, behind) = rest.split_at_checked(unit)?;
-        let end = behind
-            .find(|c: char| c.is_ascii_digit())
-            .unwrap_or(behind.len());
-        let (unit, behind) = behind.split_at_checked(end)?;
-        let seconds: f64 = number.parse().ok().filter(|_| is_decimal(number))?;
-        let part = Duration::try_from_secs_f64(seconds * unit_in_seconds(unit)?).ok()?;
-        total = total.checked_add(part)?;
-        rest = behind;
-    }
-    Some(total).filter(|total| !text.is_empty() && fits(total))
-}
-
-/// The control messages have 31 bits for seconds.
-fn fits(time: &Duration) -> bool {
-    time.as_secs() < i32::MAX.unsigned_abs().into()
-}
-
-fn unit_in_seconds(unit: &str) -> Option<f64> {
-    Some(match unit {
-        "h" => 3600.0,
-        "m" => 60.0,
-        "s" => 1.0,
-        "ms" => 1e-3,
-        "us" => 1e-6,
-        "ns" => 1e-9,
-        _ => return None,
-    })
 }
 
 /// The time meant by units written out: `5sec`, `2 minutes`, `10S`.

@@ -41,6 +41,7 @@ pub(crate) fn netperf(
         table: global::table(),
         program,
         on_complaint: OnComplaint::Stop,
+        strict: false,
         elsewhere: Early::default(),
         garbled: Vec::new(),
     };
@@ -198,6 +199,7 @@ impl Attempt<'_> {
                 table: options.table,
                 program: self.program,
                 on_complaint: options.on_complaint,
+                strict: false,
                 elsewhere: Globals {
                     args: &mut self.global,
                     test,
@@ -437,6 +439,7 @@ fn typed(
         table: server::TABLE,
         program,
         on_complaint: OnComplaint::Stop,
+        strict: false,
         elsewhere: PlainWords::default(),
         garbled: Vec::new(),
     };
@@ -444,6 +447,14 @@ fn typed(
         TableEnd::Done(behind) => {
             let mut words = reader.elsewhere.0;
             words.extend_from_slice(behind);
+            let garbled = reader.garbled.iter();
+            notices.extend(garbled.map(|line| Notice::stderr(&format!("{program}: {line}"))));
+            if let Some(word) = words.iter().find(|word| is_order(word)) {
+                return Err(CliError::Order {
+                    program: program.to_owned(),
+                    word: word.clone(),
+                });
+            }
             notices.extend(ignored_by_netserver(program, &words));
             return Ok(ServerCommand::Serve(Box::new(args)));
         }
@@ -458,6 +469,26 @@ fn typed(
         TableEnd::Complaint(line) => Usage::error(format!("{line}\n{}", usage::netserver()), 1),
     };
     Ok(ServerCommand::Usage(usage))
+}
+
+/// Words by which services are managed. netserver would start and listen for any of them.
+const ORDERS: [&str; 12] = [
+    "stop",
+    "status",
+    "restart",
+    "reload",
+    "try-restart",
+    "condrestart",
+    "force-reload",
+    "kill",
+    "quit",
+    "exit",
+    "help",
+    "version",
+];
+
+fn is_order(word: &str) -> bool {
+    ORDERS.iter().any(|order| order.eq_ignore_ascii_case(word))
 }
 
 /// The line about words that are neither options nor values of one.

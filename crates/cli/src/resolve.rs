@@ -38,8 +38,9 @@ pub(crate) fn command(
             json: args.global.json.is_some(),
         })));
     }
-    left_over::refuse(args, notices)?;
-    work::check_length(args)?;
+    let mut args = args.clone();
+    left_over::settle(&mut args, environment.is_host, notices)?;
+    work::check_length(&args)?;
     let Some(test) = test_of(&args.global) else {
         return Ok(Command::UnknownTest(Box::new(UnknownTest {
             name: args.global.test.clone().unwrap_or_default(),
@@ -47,7 +48,6 @@ pub(crate) fn command(
             json: args.global.json.is_some(),
         })));
     };
-    let mut args = args.clone();
     output::for_a_person(&mut args, test)?;
     let args = &args;
     let plan = plan(args, test, environment)?;

@@ -4,7 +4,7 @@ use netperf_model::Setting;
 
 use crate::command::{CliError, Notice};
 use crate::foreign;
-use crate::garbled::{is_no_length, remark};
+use crate::garbled::{is_no_length, lacks_a_word, remark};
 use crate::getopt::{Argument, Getopt, GetoptStep};
 use crate::group::Group;
 use crate::kind::ValueKind;
@@ -119,6 +119,9 @@ pub(crate) struct OptionReader<'r, A: 'static, E> {
     pub(crate) program: &'r str,
     /// About letters; a long option that is wrong always stops.
     pub(crate) on_complaint: OnComplaint,
+    /// True if the value of a letter has to make sense, as that of a long option. netperf 2.7 has
+    /// no such letters.
+    pub(crate) strict: bool,
     /// Takes the long options that are not in the table.
     pub(crate) elsewhere: E,
     /// Lines about values of letters that are not used as they were typed.
@@ -154,9 +157,18 @@ impl<A, E: OtherTables> OptionReader<'_, A, E> {
                             let problem = OptionProblem::letter_value(word, row.kind);
                             return Err(misuse(self.program, &letter.to_string(), problem));
                         }
-                        let garbled = word.and_then(|word| remark(letter, row.kind, word));
-                        self.garbled.extend(garbled);
-                        row.action.apply(args, word, notices)?
+                        let empty = word.filter(|word| lacks_a_word(row.kind, word));
+                        if let Some(word) = empty {
+                            let problem = OptionProblem::letter_value(word, row.kind);
+                            return Err(misuse(self.program, &letter.to_string(), problem));
+                        }
+                        if self.strict {
+                            row.apply_word(self.program, &letter.to_string(), args, word, notices)?
+                        } else {
+                            let garbled = word.and_then(|word| remark(letter, row.kind, word));
+                            self.garbled.extend(garbled);
+                            row.action.apply(args, word, notices)?
+                        }
                     }
                     None => None,
                 },
@@ -285,12 +297,22 @@ impl<A> OptionSpec<A> {
         word: Option<&str>,
         notices: &mut Vec<Notice>,
     ) -> Result<Option<Halt>, CliError> {
+        self.apply_word(program, self.long, args, word, notices)
+    }
+
+    /// The same of the long form or the letter, which `name` is.
+    fn apply_word(
+        &self,
+        program: &str,
+        name: &str,
+        args: &mut A,
+        word: Option<&str>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Option<Halt>, CliError> {
         let word = word
             .map(|word| {
                 let read = self.kind.read(word);
-                read.ok_or_else(|| {
-                    misuse(program, self.long, OptionProblem::value(word, self.kind))
-                })
+                read.ok_or_else(|| misuse(program, name, OptionProblem::value(word, self.kind)))
             })
             .transpose()?;
         if let Action::Halt(Halt::Help) = self.action {

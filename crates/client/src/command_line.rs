@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use netperf_cli::{CliEnvironment, Command, HumanArg, Parsed};
+use netperf_os::Type;
+use netperf_os::resolve::{Want, resolve};
 use netperf_program::key::variable;
 use netperf_report::selectors::{is_selector, names};
 
@@ -14,9 +16,15 @@ pub(crate) fn parsed(argv: &[OsString]) -> Parsed<Command> {
         read_file: &|path: &Path| std::fs::read_to_string(path),
         is_selector: &is_selector,
         selectors: &selectors,
+        is_host: &is_host,
         dump_tcp_info: environment_has("DUMP_TCP_INFO"),
     };
     netperf_cli::netperf_with(argv, &around, human_arg())
+}
+
+/// Returns true if a name has an address.
+fn is_host(name: &str) -> bool {
+    resolve(name, "0", Want::Any, Type::STREAM).is_ok()
 }
 
 /// The output that the environment asks for. Only one value means anything.

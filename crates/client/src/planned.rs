@@ -10,6 +10,7 @@ pub(super) fn plan(words: &str) -> TestPlan {
         read_file: &|_| Ok(String::new()),
         is_selector: &|_| false,
         selectors: &[],
+        is_host: &|_| false,
         dump_tcp_info: false,
     };
     match netperf_cli::netperf(&argv, &around).command {

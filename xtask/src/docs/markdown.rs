@@ -120,7 +120,7 @@ fn option(text: &mut String, entry: &OptionEntry) {
     _ = writeln!(text, "\n#### {forms}\n\n{}", about(entry));
     let obvious = matches!(
         entry.kind,
-        ValueKind::Nothing | ValueKind::Text | ValueKind::Selection
+        ValueKind::Nothing | ValueKind::FreeText | ValueKind::Text | ValueKind::Selection
     );
     if !obvious && entry.needs_value() {
         _ = writeln!(text, "\n*By name:* {}", sentence(&entry.kind.expected()));

@@ -11,7 +11,7 @@ type Opt = OptionSpec<CheckArgs>;
 /// Every option.
 pub(crate) static TABLE: &[Opt] = &[
     Opt::lettered('H', "host", Group::Hosts)
-        .takes("host", ValueKind::Text)
+        .takes("host", ValueKind::RemoteHost)
         .set(|a, text| text.clone_into(&mut a.host))
         .help("the host, where it is not the first word"),
     Opt::lettered('p', "port", Group::Hosts)

@@ -36,7 +36,7 @@ pub(crate) fn table() -> &'static [OptionSpec<GlobalArgs>] {
 static FIRST: &[OptionSpec<GlobalArgs>] = &[
     help_row(),
     Opt::lettered('H', "host", Group::Hosts)
-        .takes("host,family", ValueKind::Host)
+        .takes("host,family", ValueKind::RemoteHost)
         .noted(|a, text, notices| set_host(&mut a.remote, text, notices))
         .help("address of netserver")
         .more(
@@ -104,7 +104,7 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
         .help("verbosity: 0 one number, 1 normal, 2 more")
         .more("0 prints the result alone, 1 the normal output, 2 more."),
     Opt::lettered('B', "brand", Group::Output)
-        .takes("text", ValueKind::Text)
+        .takes("text", ValueKind::FreeText)
         .set(|a, text| a.brand = Some(text.to_owned()))
         .help("tag the result with this text"),
     repeat::ITERATIONS,

@@ -59,15 +59,27 @@ fn limit(length: i32) -> Limit {
     }
 }
 
-/// Tells a person that `-l 1m` is no minute. Scripts rely on it.
+/// Returns true for a time of several units, as the language Go prints it. Programs give it, and end
+/// the test themselves (I21 in docs/consumers.md).
+fn is_of_go(text: &str) -> bool {
+    text.ends_with('s') && text.contains(['h', 'm']) && !text.ends_with("ms")
+}
+
+/// Says that `-l 1m` is no minute. Scripts rely on it.
 fn length_hint(text: &str, notices: &mut Vec<Notice>) {
     let (read, meant) = (lettered_length(text), length(text));
     let Limit::Time(time) = read else { return };
     if matches!(meant, Some(Limit::Time(_) | Limit::UntilStopped)) && meant != Some(read) {
         let seconds = time.as_secs();
         let plural = if seconds == 1 { "" } else { "s" };
-        notices.push(Notice::hint(&format!(
-            "-l {text} is read as {seconds} second{plural}, without the unit: use --time {text}"
-        )));
+        let line = format!(
+            "netperf: -l {text} is read as {seconds} second{plural}, without the unit: use --time \
+             {text}"
+        );
+        notices.push(if is_of_go(text) {
+            Notice::hint(&line)
+        } else {
+            Notice::stderr(&line)
+        });
     }
 }

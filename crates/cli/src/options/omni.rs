@@ -202,7 +202,7 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
         .help("identifier of this run")
         .more("At most 37 characters. The default is random."),
     Opt::lettered('i', "check-interval", Group::Compatibility)
-        .takes("any", ValueKind::Text)
+        .takes("any", ValueKind::FreeText)
         .set(|a, _| a.removed_interval = true)
         .help("accepted, no effect"),
     shared::unused('j', "unused-j"),

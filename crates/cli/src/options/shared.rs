@@ -130,7 +130,7 @@ pub(super) const SEND_RING: Opt = Opt::lettered('W', "send-ring", Group::Buffers
 /// Takes a word and does nothing with it.
 pub(super) const fn unused(letter: char, long: &'static str) -> Opt {
     Opt::lettered(letter, long, Group::Compatibility)
-        .takes("any", ValueKind::Text)
+        .takes("any", ValueKind::FreeText)
         .set(|_, _| {})
         .help("accepted, no effect")
 }

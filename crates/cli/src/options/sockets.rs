@@ -41,7 +41,7 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     shared::idle('A', "async-recv"),
     Opt::lettered('z', "unused-z", Group::Compatibility).help("accepted, no effect"),
     Opt::lettered('T', "unused-t", Group::Compatibility)
-        .takes("any", ValueKind::Text)
+        .takes("any", ValueKind::FreeText)
         .set(|a, text| a.unused_transport = Some(text.to_owned()))
         .help("accepted, no effect: these tests run over TCP"),
     shared::UNUSED_W,

@@ -170,10 +170,11 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
         |pattern: &str| proptest::string::string_regex(pattern).expect("a regular expression");
     match kind {
         ValueKind::Nothing => Just(String::new()).boxed(),
-        ValueKind::Text | ValueKind::File | ValueKind::Interface => {
+        ValueKind::FreeText | ValueKind::Text | ValueKind::File | ValueKind::Interface => {
             pattern("[a-z0-9]{1,12}").boxed()
         }
         ValueKind::Selection => pattern("([A-Z_]{1,9},[A-Z_;]{0,9}|all|\\?)").boxed(),
+        ValueKind::RemoteHost => pattern("[a-z0-9.:]{1,9}(,(4|6|inet6?|unspec))?").boxed(),
         ValueKind::Host => pattern("([a-z0-9.:]{1,9}|[a-z0-9.:]{0,9},(4|6|inet6?|unspec))").boxed(),
         ValueKind::HostWithBits => pattern("[a-z0-9.:]{1,9}(/[0-9]{1,2})?(,(4|6))?").boxed(),
         ValueKind::Port => pattern("([1-5]?[0-9]{1,4}|[a-z]{1,9})").boxed(),
@@ -196,10 +197,10 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
         ValueKind::Tick => pattern("[0-9]{1,5}(m|ms|u|us|s)?").boxed(),
         ValueKind::Number => pattern("[0-9]{1,5}(\\.[0-9]{1,3})?").boxed(),
         ValueKind::Integer => pattern("-?[0-9]{1,5}").boxed(),
-        ValueKind::Count => pattern("[0-9]{1,5}").boxed(),
+        ValueKind::Count => pattern("(0|[1-9][0-9]{0,4})").boxed(),
         ValueKind::Within(from, to) => (from..=to).prop_map(|value| value.to_string()).boxed(),
-        ValueKind::Size => pattern("[0-9]{1,3}[KMkm]?").boxed(),
-        ValueKind::SizeOrDefault => pattern("([0-9]{1,3}[KMkm]?|-1)").boxed(),
+        ValueKind::Size => pattern("(0|[1-9][0-9]{0,2})[KMkm]?").boxed(),
+        ValueKind::SizeOrDefault => pattern("((0|[1-9][0-9]{0,2})[KMkm]?|-1)").boxed(),
         ValueKind::Switch => pattern("[01]").boxed(),
         ValueKind::Confidence => pattern("(95|99)?%?,[0-9]{1,2}")
             .prop_filter("a level", |text| ValueKind::Confidence.read(text).is_some())
@@ -288,6 +289,7 @@ fn read<A: Default>(table: &'static [OptionSpec<A>], words: &[String]) -> Came<A
         table,
         program: "netperf",
         on_complaint: crate::table::OnComplaint::Stop,
+        strict: false,
         elsewhere: crate::subcommand::PlainWords::default(),
         garbled: Vec::new(),
     };

@@ -13,35 +13,60 @@ use crate::options::global;
 use crate::subcommand::WORDS;
 use crate::table::by_name;
 
-/// Rejects such words if neither host nor port is given: the test would measure this host, and
-/// the word may be the name of another. With a host or port they are ignored, as in the original,
-/// and named: the name of a test and an address always, and so are others beside a long option.
-/// Scripts have other words, and words behind `--` or a letter: they are named on a terminal alone.
-pub(super) fn refuse(args: &Args, notices: &mut Vec<Notice>) -> Result<(), CliError> {
+/// Settles such words. One that is a host, where none was given, is the host. One like a subcommand
+/// is a mistake. Others are ignored, as in the original, and named.
+///
+/// Scripts have other words beside a host or a port: they are named on a terminal alone, unless they
+/// are the name of a test or an address, or stand beside a long option.
+pub(super) fn settle(
+    args: &mut Args,
+    is_host: &dyn Fn(&str) -> bool,
+    notices: &mut Vec<Notice>,
+) -> Result<(), CliError> {
     let rates = [&args.global.cpu, &args.global.remote_cpu];
-    let address = rates.into_iter().find_map(|cpu| cpu.address.as_ref());
-    let words = [&args.left_over, &args.left_behind];
-    let first = words.into_iter().find_map(|words| words.first());
-    let Some(word) = address.or(first) else {
+    let address = rates.into_iter().find_map(|cpu| cpu.address.clone());
+    let mistaken = args
+        .left_over
+        .iter()
+        .find(|word| is_mistaken(word))
+        .cloned();
+    let no_host = args.global.remote.host.is_none();
+    if let Some(word) = address.filter(|_| no_host).or(mistaken) {
+        return Err(CliError::LeftOver {
+            program: args.program.clone(),
+            meant: meant(&word),
+            word,
+        });
+    }
+    if no_host {
+        let host = args
+            .left_over
+            .iter()
+            .position(|word| is_a_host(word, is_host));
+        if let Some(host) = host {
+            args.global.remote.host = Some(args.left_over.remove(host));
+        } else if let Some(host) = args.left_behind.iter().position(|word| is_certain(word)) {
+            args.global.remote.host = Some(args.left_behind.remove(host));
+        }
+    }
+    if args.left_over.is_empty() && args.left_behind.is_empty() {
         return Ok(());
-    };
-    let left_over = CliError::LeftOver {
-        program: args.program.clone(),
-        word: word.clone(),
-        meant: meant(word),
-    };
-    if hosts::control(&args.global).is_some_and(|control| !control.explicit) {
-        return Err(left_over);
     }
     let words = &args.left_over;
     // A script leaves an empty word where a variable is empty.
     let beside_name = !args.named.is_empty() && words.iter().any(|word| !word.is_empty());
-    notices.push(if address.is_some() || words.is_empty() {
-        Notice::hint(&left_over.to_string())
-    } else if beside_name || words.iter().any(|word| is_meant(word)) {
-        Notice::stderr(&ignored(args))
+    let explicit = hosts::control(&args.global).is_none_or(|control| control.explicit);
+    let always = !explicit || beside_name || words.iter().any(|word| is_meant(word));
+    let all = if words.is_empty() {
+        &args.left_behind
     } else {
-        Notice::hint(&ignored(args))
+        words
+    };
+    let line = ignored(args, all);
+    notices.push(if always {
+        Notice::stderr(&line)
+    } else {
+        Notice::hint(&line)
     });
     Ok(())
 }
@@ -54,16 +79,54 @@ fn is_meant(word: &str) -> bool {
     TestId::from_name(word).is_some() || word.parse::<IpAddr>().is_ok() || is_host
 }
 
-/// The line about ignored words in front of `--`.
-fn ignored(args: &Args) -> String {
-    let words = &args.left_over;
+/// Returns true for a word that resembles a subcommand, asks for help, or is a host with its port.
+fn is_mistaken(word: &str) -> bool {
+    let with_port = word
+        .rsplit_once(':')
+        .is_some_and(|(host, _)| !host.is_empty() && !host.contains(':'));
+    is_like_a_subcommand(word) || asks_for_help(word) || with_port
+}
+
+fn asks_for_help(word: &str) -> bool {
+    let words = ["help", "usage", "?", "version"];
+    words.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+fn is_like_a_subcommand(word: &str) -> bool {
+    let lower = word.to_ascii_lowercase();
+    let is_word = word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let has_meaning = lower == "localhost"
+        || foreign::CONGESTION.contains(&&*lower)
+        || TestId::from_name(word).is_some()
+        || foreign::test(word).is_some();
+    is_word && !has_meaning && nearest(word, WORDS).is_some()
+}
+
+/// Returns true for an address and the name of this host.
+fn is_certain(word: &str) -> bool {
+    word.parse::<IpAddr>().is_ok() || word.eq_ignore_ascii_case("localhost")
+}
+
+/// Returns true for an address, a name with a domain, and a name that this host knows.
+fn is_a_host(word: &str, is_host: &dyn Fn(&str) -> bool) -> bool {
+    let is_text = !word.is_empty()
+        && word.bytes().all(may_be_in_a_host)
+        && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && !word.contains(':');
+    let is_test = TestId::from_name(word).is_some() || foreign::test(word).is_some();
+    let is_name = is_text && !is_test && !word.starts_with(['-', '.']);
+    is_certain(word) || (is_name && (word.contains('.') || is_host(word)))
+}
+
+/// The line about ignored words.
+fn ignored(args: &Args, words: &[String]) -> String {
     let quoted: Vec<String> = words
         .iter()
         .map(|word| format!("'{}'", shown(word)))
         .collect();
     let (program, quoted) = (&args.program, quoted.join(", "));
     let has_host = args.global.remote.host.is_some();
-    match words.as_slice() {
+    match words {
         [word] if !has_host || !may_be_a_host(word) => {
             format!("{program}: {quoted} is ignored: {}", meant(word))
         }

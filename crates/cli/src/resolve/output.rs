@@ -8,7 +8,7 @@ use super::work;
 use crate::CliEnvironment;
 use crate::args::{Args, HumanArg, JsonArg, OutputLayout};
 use crate::command::{CliError, Notice};
-use crate::long::{nearest, shown};
+use crate::long::{OptionProblem, misuse, nearest, shown};
 
 /// A name of this many characters in a selection file is too long.
 const NAME_TOO_LONG: usize = 80;
@@ -147,13 +147,20 @@ fn selection(
     if word.eq_ignore_ascii_case("all") {
         return Ok(SelectionSource::All);
     }
+    let is_list = word.contains([',', ';']) || (environment.is_selector)(word);
+    let file = (!is_list).then(|| (environment.read_file)(Path::new(word)));
+    let is_file = file.as_ref().is_some_and(Result::is_ok);
+    if let (Some(option), false) = (by_name(args), is_file) {
+        known_names(word, option, args, environment)?;
+    }
     let wrong = wrong_names(word, &args.program, environment);
-    if word.contains([',', ';']) || (environment.is_selector)(word) {
+    if is_list {
         // The test runs without what is unknown.
         notices.extend(wrong.map(|line| Notice::hint(&line)));
         return Ok(SelectionSource::List(word.to_owned()));
     }
-    let text = (environment.read_file)(Path::new(word)).map_err(|error| {
+    let read = file.unwrap_or_else(|| (environment.read_file)(Path::new(word)));
+    let text = read.map_err(|error| {
         notices.extend(wrong.map(|line| Notice::stderr(&line)));
         CliError::SelectionFile {
             name: word.to_owned(),
@@ -162,6 +169,35 @@ fn selection(
     })?;
     check_names(&text)?;
     Ok(SelectionSource::File(text))
+}
+
+/// The long option that asks for a selection, if one does.
+fn by_name(args: &Args) -> Option<&str> {
+    const OPTIONS: [&str; 3] = ["keyval", "csv", "columns"];
+    let mut named = args.named.iter().map(String::as_str);
+    named.find(|name| OPTIONS.contains(name))
+}
+
+/// Refuses a name in a list that no selector has.
+fn known_names(
+    list: &str,
+    option: &str,
+    args: &Args,
+    environment: &CliEnvironment<'_>,
+) -> Result<(), CliError> {
+    let mut names = list.split([',', ';', ' ']).filter(|name| !name.is_empty());
+    let known = |name: &str| (environment.is_selector)(name) || name.starts_with("OUTPUT_");
+    match names.find(|name| !known(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let problem = OptionProblem::Value {
+                value: name.to_owned(),
+                expected: "an output selector (-k ? lists them) or a file".to_owned(),
+                near: nearest(name, environment.selectors.iter().copied()),
+            };
+            Err(misuse(&args.program, option, problem))
+        }
+    }
 }
 
 /// A line for every name in a list that resembles a selector and is none.

@@ -173,6 +173,9 @@ pub(super) fn transport(all: &Args, test: TestId) -> Result<TransportId, CliErro
     match (asked, kind) {
         // A datagram socket without a protocol is UDP, says ip(7).
         (TransportId::IpDefault, SocketKind::Datagram) => Ok(TransportId::Udp),
+        (TransportId::Tcp, SocketKind::Datagram) if args.transport.protocol.is_none() => {
+            Ok(TransportId::Udp)
+        }
         _ => asked.with_kind(kind).ok_or_else(|| {
             let kind = kind.label().to_ascii_lowercase();
             unsupported(&format!("{} with {kind} sockets", asked.row().label))

@@ -10,6 +10,7 @@ use crate::command::{CliError, Usage};
 use crate::entry;
 use crate::help::layout::groups;
 use crate::history::HistoryVerb;
+use crate::kind::is_empty_list;
 use crate::table::{OnComplaint, OptionReader, OptionSpec, TableEnd};
 
 /// Parsed command line of a subcommand.
@@ -65,12 +66,20 @@ impl<A: Default> SubcommandSpec<A> {
             table: self.table,
             program: self.program,
             on_complaint: OnComplaint::Stop,
+            strict: true,
             elsewhere: PlainWords::default(),
             garbled: Vec::new(),
         };
         let command = match reader.read(words, &mut args, &mut Vec::new())? {
             TableEnd::Done(behind) => {
                 let mut plain = reader.elsewhere.0;
+                if plain.iter().any(|word| is_empty_list(word)) {
+                    let line = format!(
+                        "{}: '' is empty: a host, a file or a name is expected",
+                        self.program
+                    );
+                    return Ok(Subcommand::Usage(self.wrong(&line, None)));
+                }
                 plain.extend_from_slice(behind);
                 let verb = self.verb(plain.first().map(String::as_str));
                 (self.command)(args, plain).map_err(|line| self.wrong(&line, verb))

@@ -10,6 +10,7 @@ fn around() -> CliEnvironment<'static> {
         read_file: &|_| Ok("THROUGHPUT\n".to_owned()),
         is_selector: &|_| false,
         selectors: &["THROUGHPUT", "UUID"],
+        is_host: &|_| false,
         dump_tcp_info: true,
     }
 }

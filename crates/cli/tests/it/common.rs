@@ -37,6 +37,7 @@ pub(crate) fn netperf_with_file(words: &[&str], file: Option<(&str, &str)>) -> P
         read_file: &read_file,
         is_selector: &is_selector,
         selectors: SELECTORS,
+        is_host: &|word| ["box", "db2"].contains(&word),
         dump_tcp_info: false,
     };
     netperf_cli::netperf(&argv(words), &around)

@@ -12,3 +12,4 @@ mod plans;
 mod server;
 mod suites;
 mod transcripts;
+mod whole_values;

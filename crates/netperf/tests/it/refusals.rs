@@ -258,6 +258,7 @@ fn is_refused_by_the_table((option, _, words, says): Row) -> Result<(), String> 
         read_file: &|_| Err(std::io::ErrorKind::NotFound.into()),
         is_selector: &|_| false,
         selectors: &[],
+        is_host: &|_| false,
         dump_tcp_info: false,
     };
     let said = match netperf_cli::netperf(&argv, &around).command {

@@ -18,6 +18,7 @@ pub(crate) fn run(words: &str) -> RunCommand {
         read_file: &|_| Err(io::ErrorKind::NotFound.into()),
         is_selector: &is_selector,
         selectors: &[],
+        is_host: &|_| false,
         dump_tcp_info: false,
     };
     match netperf_cli::netperf(&argv, &around).command {

@@ -95,6 +95,7 @@ fn compare(transcript: &Transcript, left_out: &[Exclusion]) -> Comparison {
         read_file: &read_file,
         is_selector: &is_selector,
         selectors: &[],
+        is_host: &|_| false,
         dump_tcp_info: false,
     };
     let parsed = netperf_cli::netperf(&transcript.argv, &around);

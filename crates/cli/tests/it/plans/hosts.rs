@@ -30,7 +30,8 @@ fn hosts_and_families_follow_the_last_explicit_setting() {
     let (lh4, lh6) = (("localhost", FOUR), ("::1", SIX));
     expect_hosts("-6", [lh6, ("::0", SIX), lh6, ("::0", ANY)]);
     expect_hosts("-4", [lh4, ("0.0.0.0", FOUR), lh4, wild]);
-    expect_hosts("-H ,4", [lh4, wild, lh4, wild]);
+    let control = ("h", ANY);
+    expect_hosts("-H h -- -H ,4", [control, wild, ("h", FOUR), wild]);
     expect_hosts(
         "-H ::1",
         [("::1", ANY), ("::0", ANY), ("::1", ANY), ("::0", ANY)],

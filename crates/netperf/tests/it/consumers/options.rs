@@ -8,9 +8,14 @@ use super::{client, is_decimal, run, run_all, server};
 fn i21_a_length_is_a_number_with_a_letter_and_any_tail() {
     let server = server();
     let selection = "-P 0 -- -k ELAPSED_TIME,LOCAL_SEND_CALLS,LOCAL_BYTES_SENT";
-    let lengths = ["1.0", "1s", "1.9x"].map(|length| format!("-l {length} {selection}"));
+    let lengths = ["1.0", "1s"].map(|length| format!("-l {length} {selection}"));
     let lengths: Vec<&str> = lengths.iter().map(String::as_str).collect();
-    for finished in run_all(&server, &lengths) {
+    // A tail that is no unit of time is read as ever, with a warning.
+    let tail = client(&server, &format!("-l 1.9x {selection}"))
+        .run()
+        .expect_exit(0);
+    assert!(tail.stderr.ends_with("; read as 1\n"), "{}", tail.account());
+    for finished in run_all(&server, &lengths).into_iter().chain([tail]) {
         let elapsed = finished.values().number("ELAPSED_TIME");
         assert!((0.9..1.8).contains(&elapsed), "{}", finished.account());
     }

@@ -41,6 +41,7 @@ pub(crate) static ELSEWHERE: &[(Elsewhere, &[&str])] = &[
         "err-unknown-test--git",
         "err-unknown-test-with-test-options--git",
         "fill-F-remote-name-too-long--git",
+        "host-comma-family--git",
         "missing-double-dash-m--git",
         "omni-file-name-too-long--git",
         "omni-list-spaces-only-is-file--git",

@@ -76,6 +76,22 @@ pub fn coarse(buckets: &[Bucket]) -> Vec<Bucket> {
     joined.collect()
 }
 
+/// The nearest rank of a percentile among so many values, from 1: the lowest rank that the share of
+/// all values does not exceed. The share is a multiple of 10^-9, so that 0.999 of 1000 values are 999,
+/// whatever the binary fraction next to 0.999 is.
+#[must_use]
+pub fn percentile_rank(share: f64, count: u64) -> u64 {
+    const PARTS: u32 = 1_000_000_000;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "from 0 to PARTS"
+    )]
+    let parts = (share.clamp(0.0, 1.0) * f64::from(PARTS)).round() as u128;
+    let rank = (parts * u128::from(count)).div_ceil(PARTS.into());
+    u64::try_from(rank).unwrap_or(count).max(1)
+}
+
 impl Latency {
     /// A distribution of which only the ranges are known, shortest first: the extremes are
     /// those of the ranges, and there are no moments.
@@ -123,11 +139,11 @@ impl Latency {
         if self.count == 0 {
             return None;
         }
-        let rank = (p.clamp(0.0, 1.0) * figure(self.count)).ceil().max(1.0);
+        let rank = percentile_rank(p, self.count);
         let mut seen = 0;
         for bucket in &self.buckets {
             seen += bucket.count;
-            if figure(seen) >= rank {
+            if seen >= rank {
                 let middle = f64::midpoint(figure(bucket.from), figure(bucket.to));
                 return Some(middle.clamp(figure(self.min), figure(self.max)));
             }
@@ -231,6 +247,30 @@ mod tests {
             });
         }
         all
+    }
+
+    #[test]
+    fn a_percentile_is_an_integer_rank() {
+        for (share, count, rank) in [
+            (0.999, 1000, 999),
+            (99.9 / 100.0, 1000, 999),
+            (99.9 / 100.0, 6000, 5994),
+            (0.99, 100, 99),
+            (0.5, 3, 2),
+            (0.0, 7, 1),
+            (1.0, 7, 7),
+            (0.999_999_99, u64::MAX, 18_446_743_889_242_110_878),
+        ] {
+            assert_eq!(percentile_rank(share, count), rank, "{share} of {count}");
+        }
+        // 999 of 1000 operations took 1 us: so did 99.9 %.
+        let buckets = [(1000, 999), (9000, 1)].map(|(time, count)| Bucket {
+            from: time,
+            to: time,
+            count,
+        });
+        let times = Latency::of_ranges(buckets.to_vec());
+        assert_eq!(times.quantile(99.9 / 100.0), Some(1000.0));
     }
 
     #[test]

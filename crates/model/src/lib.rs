@@ -60,7 +60,7 @@ pub use host::{
 };
 pub use io::{Feature, IoCounts, IoMethod, IoPlan};
 pub use keys::{BadKeyFile, KeyRing, KeyRole, NamedKey};
-pub use latency::{Decades, Latency};
+pub use latency::{Decades, Latency, percentile_rank};
 pub use many::{
     FlowCarrier, FlowCounts, FlowThere, Flows, Many, Placement, Window, WorkerThreads, Workers,
     share_of, share_of_messages,

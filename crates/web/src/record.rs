@@ -5,8 +5,10 @@
 
 use std::net::IpAddr;
 
+use netperf_model::percentile_rank;
 use netperf_report::document::UntilResult;
 
+use crate::number;
 use crate::unit::{Quantity, Unit};
 
 /// One result.
@@ -266,18 +268,18 @@ impl Distribution {
         let own = listed
             .clone()
             .find(|(which, _)| (which - percent).abs() < 1e-9);
-        let count = self.count();
-        if count > 0.0 && count * (100.0 - percent) / 100.0 < 1.0 - 1e-9 {
+        let count = number::floor(self.count().round());
+        let rank = percentile_rank(percent / 100.0, count);
+        if count > 0 && rank >= count {
             return None;
         }
         if let Some((_, seconds)) = own {
             return Some(*seconds);
         }
-        let wanted = count * percent / 100.0;
         let mut seen = 0.0;
         self.ranges.iter().find_map(|range| {
             seen += range.count;
-            (count > 0.0 && seen >= wanted - 1e-9).then(|| range.middle())
+            (count > 0 && number::floor(seen.round()) >= rank).then(|| range.middle())
         })
     }
 }

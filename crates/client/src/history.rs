@@ -32,9 +32,10 @@ fn failure(exit: u8, problem: impl Display) -> Failure {
 /// The failure of an operation on stored results.
 pub(super) fn store_failure(error: HistoryError) -> Failure {
     let exit = match error {
-        HistoryError::Store { .. } => FAILED,
+        HistoryError::Store { .. } | HistoryError::Damaged { .. } => FAILED,
         HistoryError::Absent(_)
         | HistoryError::Foreign(_)
+        | HistoryError::Folder(_)
         | HistoryError::Newer { .. }
         | HistoryError::Place(_)
         | HistoryError::Document(_)

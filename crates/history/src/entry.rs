@@ -1,7 +1,7 @@
 //! A stored result.
 
 use netperf_campaign::RunFigure;
-use netperf_web::Record;
+use netperf_web::{Document, Record};
 use ring::digest::{SHA256, digest};
 
 use crate::error::HistoryError;
@@ -32,6 +32,8 @@ pub struct HistoryEntry {
     pub origin: &'static str,
     /// The facts that comparable results have in common.
     pub configuration: String,
+    /// False if a signal ended the run before its time: trends and changes leave it out.
+    pub complete: bool,
     /// Its figures, the result itself first; of requests at a rate, the median latency.
     pub figures: Vec<RunFigure>,
     /// The facts it was measured under.
@@ -67,7 +69,9 @@ impl HistoryEntry {
         if figures.is_empty() {
             return Err(lacks("has no figure to keep"));
         }
-        let (asked, manifest) = match netperf_web::document(&bytes) {
+        let document = netperf_web::document(&bytes);
+        let complete = !document.as_ref().is_some_and(is_cut_short);
+        let (asked, manifest) = match document {
             Some(document) => {
                 if document.rate.is_some() {
                     put_latency_first(&mut figures);
@@ -89,6 +93,7 @@ impl HistoryEntry {
             label,
             command: command(&record),
             origin: record.origin,
+            complete,
             figures,
             manifest,
             document: bytes,
@@ -99,6 +104,12 @@ impl HistoryEntry {
     pub(crate) fn manifest_key(&self) -> String {
         key(&[&manifest::written(&self.manifest)])
     }
+}
+
+/// Returns true for a run that a signal ended before its time.
+fn is_cut_short(document: &Document) -> bool {
+    let mut warnings = document.warnings.iter();
+    !document.complete && warnings.any(|warning| warning.code == "ended_early")
 }
 
 /// Of requests at a rate, the latency is the result; the rate was asked for.

@@ -9,8 +9,22 @@ pub enum HistoryError {
     #[error("there is no history at {0}: netperf history add makes one")]
     Absent(String),
     /// The file or database is not a history.
-    #[error("{0} is not a history of netperf")]
+    #[error("{0} is not a history of netperf, or is damaged: give another file to --db")]
     Foreign(String),
+    /// The place is a folder.
+    #[error("{0} is a folder: give a file in it to --db, such as {0}/history.sqlite")]
+    Folder(String),
+    /// The file is damaged, with the reason.
+    #[error(
+        "{place} is damaged ({why}): `netperf history check` tells what is, `sqlite3 {place} .recover` \
+         saves what is left, and another file can be given to --db"
+    )]
+    Damaged {
+        /// The file.
+        place: String,
+        /// What SQLite says.
+        why: String,
+    },
     /// A newer version of this program wrote it.
     #[error(
         "{place} was written by a newer netperf (its tables have version {found}, this one \

@@ -30,6 +30,9 @@ impl Sqlite {
     /// name hosts.
     pub(crate) fn open(path: &Path, make: bool) -> Result<Self, HistoryError> {
         let shown = shown(path);
+        if path.is_dir() {
+            return Err(HistoryError::Folder(shown));
+        }
         let failed = |error: &std::io::Error| HistoryError::Store {
             place: shown.clone(),
             why: plain(error),
@@ -225,6 +228,9 @@ fn trouble(path: &Path, error: &rusqlite::Error) -> HistoryError {
         return HistoryError::Foreign(place);
     }
     let why = netperf_web::escape::line(&error.to_string());
+    if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) {
+        return HistoryError::Damaged { place, why };
+    }
     HistoryError::Store { place, why }
 }
 

@@ -92,6 +92,8 @@ pub struct Listed {
     pub value: f64,
     /// The sign of its unit.
     pub unit: String,
+    /// False if a signal ended the run before its time.
+    pub complete: bool,
 }
 
 /// Comparable results.
@@ -393,7 +395,7 @@ fn list(filter: &Filter, limit: i64) -> (String, Vec<SqlValue>) {
     let limit = wanted.value(limit.into());
     let statement = format!(
         "SELECT r.id, r.digest, r.started, c.key, c.test, c.host, c.label, r.command, \
-         r.value, r.unit FROM results r JOIN configurations c ON c.id = r.configuration \
+         r.value, r.unit, r.complete FROM results r JOIN configurations c ON c.id = r.configuration \
          WHERE {} ORDER BY r.started DESC, r.id DESC LIMIT {limit}",
         wanted.text
     );
@@ -425,6 +427,7 @@ fn listed(mut row: SqlRow) -> Listed {
         command: row.text(),
         value: row.real(),
         unit: row.text(),
+        complete: row.whole() != 0,
     }
 }
 

@@ -42,11 +42,21 @@ pub fn list(results: &[Listed], width: Option<usize>) -> String {
             time::shown(result.started),
             result.test.clone(),
             result.host.clone(),
-            value(result.value, &result.unit),
+            marked(result),
             result.label.clone(),
         ]
     });
     aligned(&head, rows, &[0, 5], width)
+}
+
+/// The value of a result, with a mark if the run was cut short.
+fn marked(result: &Listed) -> String {
+    let value = value(result.value, &result.unit);
+    if result.complete {
+        value
+    } else {
+        format!("{value} (incomplete)")
+    }
 }
 
 /// The same as a document.
@@ -431,6 +441,7 @@ mod tests {
             command: "netperf -t TCP_RR".to_owned(),
             value: 2500.0,
             unit: "trans/s".to_owned(),
+            complete: true,
         }
     }
 

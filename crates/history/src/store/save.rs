@@ -91,12 +91,13 @@ fn save(
             ("command", entry.command.as_str().into()),
             ("value", value.into()),
             ("unit", unit.into()),
+            ("complete", i64::from(entry.complete).into()),
         ],
     )?;
     let length = i64::try_from(entry.document.len()).unwrap_or(i64::MAX);
     let values = [id.into(), length.into(), deflated(&entry.document).into()];
     database.run("INSERT INTO documents VALUES ($1, $2, $3)", &values)?;
-    for figure in &entry.figures {
+    for figure in entry.figures.iter().filter(|_| entry.complete) {
         let kind = shared_row(
             (database, shared),
             ("kinds", 3),

@@ -37,12 +37,42 @@ fn open(place: &Location) -> Store {
     Store::open(place, true).expect("a store")
 }
 
+/// A run that was cut short is listed as such, and no trend has it.
+fn cut_short(place: &Location) {
+    let whole = result("h1", 1, 100.0, "6.1");
+    let document = String::from_utf8(whole.document.clone()).expect("text");
+    let document = document.replacen(
+        '{',
+        r#"{"complete": false, "warnings": [{"code": "ended_early", "message": "m"}], "uuid": "2","#,
+        1,
+    );
+    let cut = HistoryEntry::read("x.json", document.into_bytes(), None).expect("a result");
+    assert!(whole.complete && !cut.complete);
+    let mut store = open(place);
+    store.add(&[whole, cut], 0).expect("both");
+    let listed = store.list(&Filter::default(), None).expect("a list");
+    let complete: Vec<bool> = listed.iter().map(|one| one.complete).collect();
+    assert_eq!(complete.iter().filter(|complete| **complete).count(), 1);
+    assert_eq!(complete.len(), 2);
+    let figures = store.figures(&Filter::default()).expect("figures");
+    let cut = listed
+        .iter()
+        .find(|one| !one.complete)
+        .expect("the other one");
+    assert!(!figures.is_empty());
+    assert!(figures.iter().all(|figure| figure.result != cut.id));
+}
+
 /// A property of a store.
 type Behaviour = fn(&Location);
 
 /// Every behaviour, over a store made by `fresh`.
 pub(crate) fn behaves(mut fresh: impl FnMut() -> Location) {
-    let behaviours: [(&str, Behaviour); 8] = [
+    let behaviours: [(&str, Behaviour); 9] = [
+        (
+            "a run that a signal cut short is marked and in no trend",
+            cut_short,
+        ),
         (
             "documents come back byte for byte, also another time",
             documents,

@@ -2,7 +2,7 @@
 
 use netperf_model::figures::{self, count};
 use netperf_model::{
-    CpuShares, CpuUsage, EndResult, EndSetup, Family, HostFacts, SocketKind, TransportId,
+    CpuShares, CpuUsage, EndPlan, EndResult, EndSetup, Family, HostFacts, SocketKind, TransportId,
 };
 
 use crate::control::Whose;
@@ -147,21 +147,28 @@ pub(crate) fn final_size(
     Value::Int(last.map_or(initial, i64::from))
 }
 
-/// Bytes per call at netperf: 0 in request/response and in the other direction.
-pub(crate) fn local_size(v: &View<'_>, used: bool, pick: fn(&EndSetup) -> Option<u32>) -> Value {
+/// Bytes per call at netperf: what was given, or 0, in a direction that it does not serve.
+pub(crate) fn local_size(
+    v: &View<'_>,
+    used: bool,
+    pick: fn(&EndSetup) -> Option<u32>,
+    given: fn(&EndPlan) -> Option<u32>,
+) -> Value {
     let used = used && !v.plan().flow.is_request_response();
-    let size = v.local().setup.as_ref().and_then(pick);
-    Value::Int(size.filter(|_| used).map_or(0, i64::from))
+    let size = v.local().setup.as_ref().and_then(pick).filter(|_| used);
+    Value::Int(size.or(given(&v.plan().local)).map_or(0, i64::from))
 }
 
-/// Bytes per call at netserver: -1 in the direction it does not serve.
-pub(crate) fn remote_size(v: &View<'_>, used: bool, pick: fn(&EndSetup) -> Option<u32>) -> Value {
-    v.remote()
-        .setup
-        .as_ref()
-        .and_then(pick)
-        .filter(|_| used)
-        .into()
+/// Bytes per call at netserver: what was given, or -1, in a direction that it does not serve.
+pub(crate) fn remote_size(
+    v: &View<'_>,
+    used: bool,
+    pick: fn(&EndSetup) -> Option<u32>,
+    given: fn(&EndPlan) -> Option<u32>,
+) -> Value {
+    let setup = v.remote().setup;
+    let size = setup.as_ref().and_then(pick).filter(|_| used);
+    size.or(given(&v.plan().remote)).into()
 }
 
 pub(crate) fn share(end: EndView<'_>, pick: fn(CpuShares) -> f64) -> Value {
@@ -232,8 +239,15 @@ pub(crate) fn transferred(v: &View<'_>, end: EndView<'_>) -> Value {
     sent(end).map(|sent| sent + count(received)).into()
 }
 
-pub(crate) fn width(end: EndView<'_>, pick: fn(EndSetup) -> u32) -> Value {
-    Value::Int(end.setup.map_or(0, |setup| i64::from(pick(setup))))
+/// Buffers of a ring: what was given where there is none.
+pub(crate) fn width(
+    end: EndView<'_>,
+    pick: fn(EndSetup) -> u32,
+    given: fn(&EndPlan) -> Option<u32>,
+) -> Value {
+    let width = end.setup.map_or(0, pick);
+    let given = given(end.plan).filter(|_| width == 0);
+    Value::Int(i64::from(given.unwrap_or(width)))
 }
 
 pub(crate) fn interval(end: EndView<'_>) -> Value {

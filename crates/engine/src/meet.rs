@@ -114,7 +114,12 @@ pub(crate) fn run<N: Role>(
     work.paced = hooks.paced(tally);
     let ended = moved.as_ref().map(|moved| moved.ended);
     let own = ended.ok().and_then(|ended| hooks.quality(tally, ended));
-    work.quality = of_both(own, work.quality);
+    let seen = moved.as_ref().ok().and_then(|moved| moved.seen.overflowed);
+    let quality = of_both(own, work.quality);
+    work.quality = quality.map(|quality| Quality {
+        overflowed: seen.map(u64::from),
+        ..quality
+    });
     work.latency = recorder.map(|kept| kept.latency());
     moved
 }

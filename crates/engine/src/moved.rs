@@ -53,6 +53,8 @@ impl Moved {
 pub(crate) struct ConnectionFacts {
     pub(crate) segment_size: Option<u32>,
     pub(crate) cipher: Option<String>,
+    /// Messages that the kernel dropped because the receive buffer was full.
+    pub(crate) overflowed: Option<u32>,
 }
 
 impl ConnectionFacts {
@@ -60,6 +62,7 @@ impl ConnectionFacts {
         Self {
             segment_size: socket::segment_size(transport, endpoint.fd()),
             cipher: endpoint.cipher(),
+            overflowed: None,
         }
     }
 }

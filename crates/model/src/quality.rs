@@ -42,6 +42,9 @@ pub struct Quality {
     pub mean_variation: u64,
     /// Largest delay above that of the quickest datagram, nanoseconds.
     pub most_variation: u64,
+    /// Datagrams that the kernel of this end dropped because the socket's receive buffer was full;
+    /// `None` if unknown.
+    pub overflowed: Option<u64>,
     /// True if the end of the data arrived.
     pub ended: bool,
     /// Extent of the counts. All else is 0.
@@ -72,16 +75,20 @@ impl Quality {
             jitter: mean(|one| one.jitter),
             mean_variation: mean(|one| one.mean_variation),
             most_variation: self.most_variation.max(other.most_variation),
+            overflowed: match (self.overflowed, other.overflowed) {
+                (Some(own), Some(more)) => Some(own.saturating_add(more)),
+                (own, more) => own.or(more),
+            },
             ended: self.ended && other.ended,
             scope: self.scope.min(other.scope),
         }
     }
 
     /// The count of numbers that an end reports.
-    pub const NUMBERS: usize = 12;
+    pub const NUMBERS: usize = 13;
 
     /// The counts, in the order in which ends tell them to each other.
-    fn counts(&mut self) -> [&mut u64; Self::NUMBERS - 1] {
+    fn counts(&mut self) -> [&mut u64; Self::NUMBERS - 2] {
         [
             &mut self.sent,
             &mut self.received,
@@ -97,10 +104,13 @@ impl Quality {
         ]
     }
 
-    /// Every number in this order; the last one is 1 if the end was reached, or 0.
+    /// Every number in this order, and one more than the messages that overflowed, 0 if unknown; the
+    /// last one is 1 if the end was reached, or 0.
     #[must_use]
     pub fn numbers(mut self) -> [u64; Self::NUMBERS] {
         let mut numbers = [u64::from(self.ended); Self::NUMBERS];
+        let overflowed = self.overflowed.map_or(0, |count| count.saturating_add(1));
+        numbers[Self::NUMBERS - 2] = overflowed;
         for (number, count) in numbers.iter_mut().zip(self.counts()) {
             *number = *count;
         }
@@ -112,6 +122,7 @@ impl Quality {
     pub fn from_numbers(numbers: [u64; Self::NUMBERS]) -> Self {
         let mut quality = Self {
             ended: numbers[Self::NUMBERS - 1] != 0,
+            overflowed: numbers[Self::NUMBERS - 2].checked_sub(1),
             ..Self::default()
         };
         for (count, number) in quality.counts().into_iter().zip(numbers) {
@@ -148,7 +159,7 @@ mod tests {
 
     #[test]
     fn numbers_lead_back_to_what_they_are_of() {
-        let numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1];
+        let numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 1];
         assert_eq!(Quality::from_numbers(numbers).numbers(), numbers);
     }
 

@@ -96,6 +96,8 @@ pub(crate) static QUALITY: &[&[SelectorRow]] = &[of_each_receiver![
         "largest reordering extent"),
     ("TOO_LATE", "Too Late", "datagrams", "%lld", |got| counted(got, QualityScope::Full, got.quality.too_late),
         "datagrams too late to classify; they count as lost"),
+    ("SOCKET_DROPS", "Socket Drops", "datagrams", "%lld", |got| got.quality.overflowed.map_or(NOT_MEASURED, Value::Count),
+        "datagrams that the receive buffer of the socket had no space for; they count as lost"),
     ("JITTER_USEC", "Jitter us", "microseconds", "%.3f", |got| micros(got.quality.jitter),
         "interarrival jitter (RFC 3550)"),
     ("DELAY_VARIATION_USEC", "Mean Delay Variation us", "microseconds", "%.3f", |got| variation(got, got.quality.mean_variation),

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use netperf_model::IoCounts;
 use netperf_os::io::Source;
-use netperf_os::{SockAddr, Socket, error_queue};
+use netperf_os::{SockAddr, Socket, error_queue, sockopt};
 
 use crate::endpoint::{Endpoint, Received, Sent};
 use crate::io::{
@@ -297,6 +297,10 @@ impl<const WHOLE: bool> OnSocket for TwoWays<WHOLE> {
 }
 
 impl Parts for TwoWays<true> {
+    fn overflowed(&self) -> Option<u32> {
+        sockopt::receive_drops(self.outward.fd()).ok()
+    }
+
     fn mark(&mut self) {
         send_mark(self.outward.fd(), self.outward.to());
     }

@@ -320,6 +320,12 @@ pub trait Parts: Endpoint {
         None
     }
 
+    /// Messages that the kernel dropped because the receive buffer of the socket was full; `None`
+    /// if unknown.
+    fn overflowed(&self) -> Option<u32> {
+        None
+    }
+
     /// Ignores messages from other sources from now on, for an end that answers any sender:
     /// without a connection the source address of a message is not verified.
     fn take_only_from(&mut self, _sources: &Sources) {}

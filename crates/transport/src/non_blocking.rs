@@ -94,6 +94,10 @@ impl<E: Parts> Parts for NonBlocking<E> {
         self.0.facts()
     }
 
+    fn overflowed(&self) -> Option<u32> {
+        self.0.overflowed()
+    }
+
     fn waited_in_vain(&self) -> Duration {
         self.0.waited_in_vain()
     }

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use netperf_model::Sources;
 use netperf_os::flow_label::flow_info;
 use netperf_os::io::{self as calls, Source};
-use netperf_os::{Domain, SockAddr, Socket, error_queue, without};
+use netperf_os::{Domain, SockAddr, Socket, error_queue, sockopt, without};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
 use crate::io::OnRing;
@@ -89,18 +89,30 @@ pub(crate) fn send_mark_back(fd: BorrowedFd<'_>, source: &Source) {
 }
 
 impl Parts for ToPeer {
+    fn overflowed(&self) -> Option<u32> {
+        sockopt::receive_drops(self.socket.as_fd()).ok()
+    }
+
     fn part(self) -> Parted {
         mark_the_end(move || send_mark(self.socket.as_fd(), Some(&self.to)))
     }
 }
 
 impl Parts for ConnectedUdp {
+    fn overflowed(&self) -> Option<u32> {
+        sockopt::receive_drops(self.0.as_fd()).ok()
+    }
+
     fn part(self) -> Parted {
         mark_the_end(move || send_mark(self.0.as_fd(), None))
     }
 }
 
 impl Parts for UdpResponder {
+    fn overflowed(&self) -> Option<u32> {
+        sockopt::receive_drops(self.socket.as_fd()).ok()
+    }
+
     fn take_only_from(&mut self, sources: &Sources) {
         self.sources = (!sources.is_anybody()).then(|| sources.clone());
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use netperf_measure::clock::Moment;
 use netperf_model::{IoCounts, TransportId};
-use netperf_os::{Socket, io as calls};
+use netperf_os::{Socket, io as calls, sockopt};
 use netperf_transport::meeting::{Connects, EndMark, OnSocket, Parted, Parting, Parts};
 use netperf_transport::socket::{self, SocketFacts};
 use netperf_transport::udp::END_MARKS;
@@ -164,6 +164,10 @@ fn facts(transport: TransportId, sockets: &[Socket]) -> SocketFacts {
         Some(info.total_retrans)
     });
     let others: u32 = retransmitted.fold(0, u32::saturating_add);
+    let overflowed = sockets
+        .iter()
+        .filter_map(|socket| sockopt::receive_drops(socket.as_fd()).ok());
+    known.overflowed = overflowed.reduce(u32::saturating_add);
     known.retransmissions = known
         .retransmissions
         .map(|first| first.saturating_add(others));

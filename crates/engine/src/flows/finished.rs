@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use netperf_measure::clock::Moment;
-use netperf_model::{Duplex, EndFlows, EndJob, FlowThere, Flows, IoCounts, Latency, Paced, Tally};
+use netperf_model::{
+    Duplex, EndFlows, EndJob, FlowThere, Flows, IoCounts, Latency, Paced, Quality, Tally,
+};
 use netperf_os::alarm;
 use netperf_transport::meeting::EndMark;
 use netperf_transport::socket;
@@ -105,7 +107,12 @@ impl FinishedRun<'_> {
         result.paced = paced(reports);
         result.stamps = stamps;
         let qualities = reports.iter().filter_map(|report| report.quality);
-        result.quality = qualities.reduce(|all, one| all.beside(&one));
+        let overflowed = facts.overflowed.map(u64::from);
+        let quality = qualities.reduce(|all, one| all.beside(&one));
+        result.quality = quality.map(|quality| Quality {
+            overflowed,
+            ..quality
+        });
         result.flows = job.end.flow_counts.then(|| self.each_there(reports));
         Ok(EndReport {
             result,
@@ -248,6 +255,10 @@ fn facts(reports: &[WorkerReport]) -> socket::SocketFacts {
         .iter()
         .filter_map(|report| report.left.facts.retransmissions);
     known.retransmissions = all.reduce(u32::saturating_add);
+    let overflowed = reports
+        .iter()
+        .filter_map(|report| report.left.facts.overflowed);
+    known.overflowed = overflowed.reduce(u32::saturating_add);
     known
 }
 

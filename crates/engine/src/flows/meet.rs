@@ -217,6 +217,7 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
             let ConnectionFacts {
                 segment_size,
                 cipher,
+                overflowed: _,
             } = seen;
             first.segment_size = segment_size;
             first.cipher = cipher;

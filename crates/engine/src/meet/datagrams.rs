@@ -99,6 +99,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
         };
         let facts = endpoint.facts().filter(|_| netperf || only_sends);
         let mut moved = Moved::nothing(ended);
+        moved.seen.overflowed = endpoint.overflowed();
         moved.seen.segment_size = facts.as_ref().and_then(|facts| facts.segment_size);
         moved.end_mark = tells.then(|| endpoint.part()).and_then(Parted::mark);
         Moved {

@@ -3,11 +3,12 @@
 use std::ffi::CStr;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 use socket2::{SockAddr, Socket};
 
 use super::call::checked;
+use super::sockopt::{self, IntOption};
 
 /// The Linux request that asks for [`DriverInfo`] (linux/ethtool.h).
 const ETHTOOL_GDRVINFO: u32 = 3;
@@ -139,13 +140,34 @@ pub fn source_address(remote: SocketAddr) -> io::Result<IpAddr> {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let socket = UdpSocket::bind((any, 0))?;
+    routed(any, remote)?
+        .local_addr()
+        .map(|address| address.ip())
+}
+
+/// The MTU of the path from `local`, which may be the wildcard, to `remote`, bytes: of the route,
+/// or what the kernel has learnt of the path. Nothing is sent.
+///
+/// # Errors
+/// As [`source_address`], or that `local` is no address of this host.
+pub fn path_mtu(local: IpAddr, remote: SocketAddr) -> io::Result<u32> {
+    let option = match remote {
+        SocketAddr::V4(_) => IntOption::PathMtuV4,
+        SocketAddr::V6(_) => IntOption::PathMtuV6,
+    };
+    let mtu = sockopt::fetch(routed(local, remote)?.as_fd(), option)?;
+    u32::try_from(mtu).map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+/// A datagram socket with a route to `remote`.
+fn routed(local: IpAddr, remote: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind((local, 0))?;
     // A connected datagram socket has a route, and with it an address, before it sends.
     let port = if remote.port() == 0 { 9 } else { remote.port() };
     let mut remote = remote;
     remote.set_port(port);
     socket.connect(remote)?;
-    socket.local_addr().map(|address| address.ip())
+    Ok(socket)
 }
 
 /// Addresses of a connected socket: its own and the peer's.

@@ -210,6 +210,25 @@ pub fn fetch(fd: BorrowedFd<'_>, option: IntOption) -> io::Result<i32> {
     Ok(value)
 }
 
+/// Datagrams that the kernel dropped because the receive buffer of a socket was full (`SO_MEMINFO`,
+/// Linux 4.12).
+///
+/// # Errors
+/// `ENOPROTOOPT` without such a count.
+pub fn receive_drops(fd: BorrowedFd<'_>) -> io::Result<u32> {
+    /// asm-generic/socket.h.
+    const SO_MEMINFO: libc::c_int = 55;
+    /// `SK_MEMINFO_DROPS` of linux/sock_diag.h.
+    const DROPS: usize = 8;
+    let mut counts = [0_u32; DROPS + 1];
+    // SAFETY: an array of integers is plain data.
+    let length = unsafe { get_option(fd, libc::SOL_SOCKET, SO_MEMINFO, &mut counts) }?;
+    let all = length == size_of_val(&counts);
+    let [.., drops] = counts;
+    all.then_some(drops)
+        .ok_or(io::ErrorKind::Unsupported.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -161,8 +161,7 @@ pub struct EndCounts {
     pub failed_sends: Option<u64>,
     /// Transactions or connections completed.
     pub transactions: u64,
-    /// Requests without a response, given up or in flight at the end. 0 at netserver, and at a
-    /// fixed rate, which has its own count.
+    /// Requests without a response, given up or in flight at the end. 0 at netserver.
     pub unanswered_requests: u64,
 }
 
@@ -209,6 +208,9 @@ pub struct DatagramCounts {
     pub too_late: Option<u64>,
     /// Datagrams without a number. Null if not counted.
     pub unnumbered: Option<u64>,
+    /// Datagrams that the kernel of this end dropped because the receive buffer of the socket was
+    /// full; they are among the lost ones. Null if not counted.
+    pub dropped_by_socket: Option<u64>,
     /// Interarrival jitter at the end (RFC 3550). Null if no datagram arrived.
     pub jitter_microseconds: MeasuredFigure,
     /// The mean delay above that of the quickest datagram. Null if no datagram arrived, and if not
@@ -230,6 +232,10 @@ pub struct TransferRates {
     pub received_bits_per_second: MeasuredFigure,
     /// The rate of receiving in bytes.
     pub received_bytes_per_second: MeasuredFigure,
+    /// Messages sent per second. Null for byte streams, and if unknown.
+    pub sent_packets_per_second: MeasuredFigure,
+    /// Messages received per second. Null as above.
+    pub received_packets_per_second: MeasuredFigure,
 }
 
 /// One interim result: the work of netperf's end in an interval.
@@ -354,9 +360,9 @@ impl IterationDocument {
             tcp: run.tcp,
             one_way: run.one_way.as_ref().map(OneWayResult::of),
             flows: flows.map(|flows| FlowsResult::of(plan.flow, run, flows)),
-            local: MeasuredEnd::of(local, [run.elapsed; 2], remote.and_then(sent)),
+            local: MeasuredEnd::of(plan, local, [run.elapsed; 2], remote.and_then(sent)),
             remote: remote.map(|remote| {
-                MeasuredEnd::of(remote, [run.elapsed, run.received_in()], sent(local))
+                MeasuredEnd::of(plan, remote, [run.elapsed, run.received_in()], sent(local))
             }),
         }
     }
@@ -382,15 +388,20 @@ impl IterationDocument {
 impl MeasuredEnd {
     /// `seconds` are the time bases of what was sent and received, `sent_to` is the number of
     /// numbered datagrams that the other end sent.
-    fn of(result: &EndResult, seconds: [f64; 2], sent_to: Option<u64>) -> Self {
+    fn of(plan: &TestPlan, result: &EndResult, seconds: [f64; 2], sent_to: Option<u64>) -> Self {
         let tally = &result.tally;
         let quality = result.quality;
+        let counts = EndCounts::of(result);
         Self {
             elapsed_seconds: MeasuredFigure::of(result.elapsed),
-            counts: EndCounts::of(result),
+            counts,
             rates: TransferRates::of(
                 result.of_sends(|tally| tally.bytes_sent),
                 tally.bytes_received,
+                seconds,
+            )
+            .with_packets(
+                packets(plan, [counts.send_calls, counts.recv_calls]),
                 seconds,
             ),
             bytes_per_send: ratio(tally.bytes_sent, tally.send_calls),
@@ -423,7 +434,10 @@ impl EndCounts {
                 .of_sends(|tally| tally.failed_sends)
                 .filter(|_| !result.failed_sends_unknown),
             transactions: tally.transactions,
-            unanswered_requests: tally.unanswered,
+            unanswered_requests: result
+                .paced
+                .as_ref()
+                .map_or(tally.unanswered, |paced| paced.unanswered),
         }
     }
 }
@@ -465,6 +479,7 @@ impl DatagramCounts {
             reordering_extent: quality.within(QualityScope::Full, quality.extent),
             too_late: quality.within(QualityScope::Full, quality.too_late),
             unnumbered: quality.within(QualityScope::Full, quality.unnumbered),
+            dropped_by_socket: quality.overflowed.filter(|_| receives),
             jitter_microseconds: micros(QualityScope::Loss, quality.jitter),
             mean_delay_variation_microseconds: micros(QualityScope::Full, quality.mean_variation),
             max_delay_variation_microseconds: micros(QualityScope::Full, quality.most_variation),
@@ -473,7 +488,8 @@ impl DatagramCounts {
 }
 
 impl TransferRates {
-    fn of(sent: Option<u64>, received: u64, [sent_in, received_in]: [f64; 2]) -> Self {
+    fn of(sent: Option<u64>, received: u64, seconds: [f64; 2]) -> Self {
+        let [sent_in, received_in] = seconds;
         let sent = sent.map_or(MeasuredFigure(None), |sent| rate(sent, sent_in));
         let received = rate(received, received_in);
         Self {
@@ -481,6 +497,21 @@ impl TransferRates {
             sent_bytes_per_second: sent,
             received_bits_per_second: in_bits(received.0),
             received_bytes_per_second: received,
+            ..Self::default()
+        }
+    }
+
+    /// The same with the rates of these messages.
+    fn with_packets(self, counts: [Option<u64>; 2], seconds: [f64; 2]) -> Self {
+        let [sent, received] = counts;
+        let [sent_in, received_in] = seconds;
+        let each = |count: Option<u64>, seconds| {
+            count.map_or(MeasuredFigure(None), |count| rate(count, seconds))
+        };
+        Self {
+            sent_packets_per_second: each(sent, sent_in),
+            received_packets_per_second: each(received, received_in),
+            ..self
         }
     }
 }
@@ -507,7 +538,8 @@ impl IntervalResult {
                 Some(counts.bytes_sent),
                 counts.bytes_received,
                 [interim.seconds; 2],
-            ),
+            )
+            .with_packets(packets(plan, messages(plan, counts)), [interim.seconds; 2]),
             stage: interim.stage(),
             arrived_bytes: interim.arrived,
             arrived_bits_per_second: in_bits(
@@ -519,6 +551,21 @@ impl IntervalResult {
             latency: interim.times.as_ref().map(IntervalLatency::of),
         }
     }
+}
+
+/// Numbers of messages, of a transport that keeps their boundaries.
+fn packets(plan: &TestPlan, counts: [Option<u64>; 2]) -> [Option<u64>; 2] {
+    let has_messages = plan.transport.keeps_boundaries() && !plan.flow.connects;
+    counts.map(|count| count.filter(|_| has_messages))
+}
+
+/// Messages in these bytes, where their size is known: counts during a run are of bytes alone.
+fn messages(plan: &TestPlan, counts: &Tally) -> [Option<u64>; 2] {
+    let in_bytes = |bytes: u64, size: Option<u32>| bytes.checked_div(size?.into());
+    [
+        in_bytes(counts.bytes_sent, plan.local.send.size),
+        in_bytes(counts.bytes_received, plan.remote.send.size),
+    ]
 }
 
 /// A rate that may be unknown.

@@ -352,6 +352,10 @@ impl<E: Parts + OnSocket, W: WaitMethod> Parts for Again<E, W> {
         self.inner.facts()
     }
 
+    fn overflowed(&self) -> Option<u32> {
+        self.inner.overflowed()
+    }
+
     fn waited_in_vain(&self) -> Duration {
         self.inner.waited_in_vain()
     }

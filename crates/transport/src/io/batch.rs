@@ -372,6 +372,10 @@ impl Endpoint for BatchedRecv {
 }
 
 impl Parts for BatchedRecv {
+    fn overflowed(&self) -> Option<u32> {
+        sockopt::receive_drops(self.socket.as_fd()).ok()
+    }
+
     fn part(self) -> Parted {
         let Self { socket, batch, .. } = self;
         let source = batch.source().clone();

@@ -175,6 +175,10 @@ impl<E: OnRing + Parts> Parts for ByRing<E> {
         self.inner.facts()
     }
 
+    fn overflowed(&self) -> Option<u32> {
+        self.inner.overflowed()
+    }
+
     fn waited_in_vain(&self) -> Duration {
         self.inner.waited_in_vain()
     }

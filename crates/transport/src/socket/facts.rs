@@ -43,6 +43,9 @@ pub struct SocketFacts {
     /// True if the first segment of a connection had data (RFC 7413); `None` where the transport
     /// is not TCP.
     pub fast_open: Option<bool>,
+    /// Messages that the kernel dropped because the receive buffer was full; `None` where the
+    /// kernel does not count them.
+    pub overflowed: Option<u32>,
 }
 
 /// Asks a connection's socket what it knows.
@@ -71,6 +74,7 @@ fn tcp_facts(socket: &Socket) -> SocketFacts {
         tcp,
         fallback: None,
         fast_open: tcp.map(|info| info.data_in_syn),
+        overflowed: sockopt::receive_drops(socket.as_fd()).ok(),
     }
 }
 

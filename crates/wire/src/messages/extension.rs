@@ -210,7 +210,7 @@ items! {
     /// Request: datagrams carry numbers; one byte, the version of their layout.
     Sequence = 0x84, 1;
     /// Results: what the numbers told, twelve numbers of eight bytes.
-    Quality = 0x85, 96;
+    Quality = 0x85, 104;
     /// Request: the data socket carries bulk data both ways at once; no bytes.
     Duplex = 0x86, 0;
     /// Request: that number is wanted; no bytes. Results: sends that a local queue dropped; eight

@@ -29,6 +29,7 @@ use netperf_campaign::plan::CampaignPlan;
 use netperf_cli::{CampaignArgs, CampaignVerb};
 use netperf_model::{KeyRing, KeyRole, Secret};
 use netperf_os::signals::{self, Signal};
+use netperf_program::file;
 use netperf_program::key;
 use netperf_program::output::{self, FAILED, Failure, INVALID, out, system_text};
 
@@ -279,7 +280,7 @@ fn expect_folder(path: &Path) -> Result<(), Failure> {
 }
 
 fn write(path: &Path, json: &str) -> Result<(), Failure> {
-    let written = std::fs::write(path, format!("{json}\n"));
+    let written = file::write(path, format!("{json}\n").as_bytes());
     written.map_err(|error| {
         let (path, why) = (path.display(), system_text(&error));
         let line = netperf_web::escape::line(&format!("{path}: {why}"));

@@ -4,6 +4,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use netperf_program::file;
 use netperf_program::output::{out_bytes, system_text};
 use netperf_web::{Record, escape};
 
@@ -94,7 +95,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
         out_bytes(bytes);
         return Ok(());
     }
-    std::fs::write(path, bytes).map_err(|why| error(&path.to_string_lossy(), &why))
+    file::write(path, bytes).map_err(|why| error(&path.to_string_lossy(), &why))
 }
 
 /// A line about a file that cannot be read or written.

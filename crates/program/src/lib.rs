@@ -2,6 +2,7 @@
 //! connection, what child processes inherit, and both ends of iperf tests.
 
 pub mod agent_variables;
+pub mod file;
 pub mod iperf2;
 pub mod iperf3;
 pub mod key;

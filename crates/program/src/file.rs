@@ -1,0 +1,108 @@
+//! Files that are written whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// Mode of a file for everybody whom the umask lets.
+const USUAL: u32 = 0o666;
+
+/// Writes a file: beside its place, synced, and renamed, so that an older file stays whole until the
+/// new one is. A device or a pipe is written to.
+///
+/// # Errors
+/// Whatever the system reports; the older file is as it was.
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_for(path, bytes, USUAL)
+}
+
+/// Writes such a file with a mode, if it is a new one.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_for(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let mode = match std::fs::metadata(path) {
+        Ok(known) if !known.is_file() => return std::fs::write(path, bytes),
+        Ok(known) => known.permissions().mode() & 0o7777,
+        Err(error) if error.kind() == ErrorKind::NotFound => mode,
+        Err(error) => return Err(error),
+    };
+    // A link stays, and its file is replaced.
+    let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let part = beside(&place);
+    match written(&part, bytes, mode) {
+        // The folder is another user's, and the file may be ours to write.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && place.exists() => {
+            return std::fs::write(&place, bytes);
+        }
+        written => written,
+    }
+    .and_then(|()| std::fs::rename(&part, &place))
+    .inspect_err(|_| drop(std::fs::remove_file(&part)))?;
+    match place.parent().map(File::open) {
+        // Not every file system can sync a folder.
+        Some(Ok(folder)) => folder.sync_all().or(Ok(())),
+        Some(Err(_)) | None => Ok(()),
+    }
+}
+
+/// A name in the same folder that no other process uses.
+fn beside(place: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(place.file_name().unwrap_or_default());
+    name.push(format!(".{}.part", std::process::id()));
+    place.with_file_name(name)
+}
+
+fn written(part: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(mode);
+    let mut file = options.open(part)?;
+    if mode != USUAL {
+        file.set_permissions(Permissions::from_mode(mode))?;
+    }
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole_and_keeps_its_mode_and_link() {
+        let scratch = netperf_testkit::Scratch::new();
+        let folder = scratch.path();
+        let (file, link) = (folder.join("file"), folder.join("link"));
+        write_for(&file, b"old", 0o600).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write(&link, b"new").unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
+        assert_eq!(
+            std::fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        let names = std::fs::read_dir(folder).unwrap().count();
+        assert_eq!(names, 2, "a part is left");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_leaves_the_old_one_whole() {
+        let scratch = netperf_testkit::Scratch::new();
+        let folder = scratch.path();
+        let file = folder.join("file");
+        write(&file, b"old").unwrap();
+        // The place of the new file is taken by a folder, which cannot be opened for writing.
+        std::fs::create_dir(beside(&file)).unwrap();
+        assert!(write(&file, b"new").is_err());
+        assert_eq!(std::fs::read(&file).unwrap(), b"old");
+    }
+
+    #[test]
+    fn a_device_is_written_to() {
+        write(Path::new("/dev/null"), b"text").unwrap();
+    }
+}

@@ -25,7 +25,8 @@ impl Wish {
 
     /// The method for each of several comparisons, which have the chance of a false alarm
     /// together (Bonferroni).
-    pub(crate) fn divided(mut self, comparisons: usize) -> Self {
+    #[must_use]
+    pub fn divided(mut self, comparisons: usize) -> Self {
         let comparisons = u32::try_from(comparisons).unwrap_or(u32::MAX);
         self.judgement.chance /= f64::from(comparisons.max(1));
         self
@@ -105,6 +106,9 @@ pub struct ComparedFigure {
     /// that is not known.
     pub needed: Option<u32>,
 }
+
+/// The schema of a comparison as JSON.
+pub const SCHEMA: &str = "netperf-compare-1";
 
 /// Two sets, compared.
 #[derive(Clone, Debug)]
@@ -308,7 +312,7 @@ impl Comparison {
     pub fn json(&self) -> Value {
         let rows: Vec<Value> = self.rows.iter().map(ComparedFigure::json).collect();
         json!({
-            "schema": "netperf-compare-1",
+            "schema": SCHEMA,
             "test": self.test,
             "first": self.names.0,
             "second": self.names.1,

@@ -32,7 +32,7 @@ pub mod compare;
 pub use check::Letters;
 pub use compare::{ChangeOutcome, ComparedFigure, Comparison, Incomparable, Set, Wish, compare};
 pub use figures::{Better, RunFigure, of as figures};
-pub use netperf_stats::compare::{Design, Judgement};
+pub use netperf_stats::compare::{Design, Judgement, fewest};
 pub use several::Comparisons;
 pub use summary::RunSummary;
 pub use text::percent;

@@ -56,11 +56,32 @@ fn of_kind(kind: &[&Set], wish: Wish) -> Vec<ReportedVerdict> {
         return vec![without(&first.name, &reason)];
     }
     let wish = wish.divided(others.len());
-    let verdict = |other: &&Set| match compare(first, other, wish) {
+    let wish_of = |other: &Set| Wish {
+        design: if in_turn(first, other) {
+            Design::Paired
+        } else {
+            Design::Apart
+        },
+        ..wish
+    };
+    let verdict = |other: &&Set| match compare(first, other, wish_of(other)) {
         Ok(comparison) => with(&comparison),
         Err(reason) => without(&title(&first.name, &other.name), &reason),
     };
     others.iter().map(verdict).collect()
+}
+
+/// Returns true for two sets or more runs each that were made in turn, as `netperf run` makes them:
+/// its verdict on them is one on pairs.
+fn in_turn(first: &Set, second: &Set) -> bool {
+    let started =
+        |set: &Set| -> Option<Vec<f64>> { set.runs.iter().map(|run| run.started).collect() };
+    let (Some(first), Some(second)) = (started(first), started(second)) else {
+        return false;
+    };
+    let alternate = first.iter().zip(&second).all(|(a, b)| a < b)
+        && second.iter().zip(first.iter().skip(1)).all(|(b, a)| b < a);
+    first.len() == second.len() && first.len() > 1 && alternate
 }
 
 fn title(first: &str, second: &str) -> String {

@@ -10,6 +10,8 @@ use netperf_program::output::{Failure, INVALID, columns, err, out};
 
 use super::{campaign, files, itself, verdict};
 
+pub(super) use netperf_campaign::compare::SCHEMA;
+
 fn failure(problem: impl Display) -> Failure {
     Failure::stderr(INVALID, format_args!("netperf compare: {problem}"))
 }
@@ -119,7 +121,7 @@ pub(super) fn show(
 }
 
 /// Comparison parameters, with defaults.
-fn wish(args: &CompareArgs, design: Design) -> Wish {
+pub(super) fn wish(args: &CompareArgs, design: Design) -> Wish {
     Wish {
         design,
         judgement: Judgement {

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use netperf_report::document::{
     Document, EndDocument, IntervalResult, IterationDocument, LatencySummary, MeasuredEnd,
-    WarningText,
+    RunError, WarningText,
 };
 use netperf_stats::precision;
 use netperf_web::unit::{Quantity, Unit};
@@ -21,8 +21,8 @@ const PROBE_RATE: &str = "100";
 /// Share of the throughput of TCP at which datagrams are sent, so that loss is that of the path
 /// and not of a sender that is faster than it.
 const DATAGRAM_SHARE: f64 = 0.5;
-/// Limits of that rate in bits per second: one sender of 1,400-byte datagrams reaches the upper
-/// one on most hosts.
+/// Limits of that rate in bits per second: one sender of datagrams that fit the MTU of Ethernet
+/// reaches the upper one on most hosts.
 const DATAGRAM_RATES: (f64, f64) = (64e3, 1e9);
 /// Seconds between two values of throughput.
 const INTERVAL: &str = "0.1";
@@ -75,15 +75,7 @@ impl CheckStep {
             Self::Datagrams if numbered => &["-t", "UDP_STREAM", "--sequence", "--rate", &rate],
             Self::Datagrams => &["-t", "UDP_STREAM", "--rate", &rate],
         };
-        let behind: &[&str] = if self == Self::Datagrams {
-            &["--", "-m", "1400"]
-        } else {
-            &[]
-        };
-        let words = ["--time", time].into_iter();
-        let words = words
-            .chain(test.iter().copied())
-            .chain(behind.iter().copied());
+        let words = ["--time", time].into_iter().chain(test.iter().copied());
         words.map(str::to_owned).collect()
     }
 }
@@ -105,6 +97,8 @@ pub struct CheckRuns {
     pub source: Option<IpAddr>,
     /// The result of each run, or the reason of its failure.
     pub runs: Vec<(CheckStep, Result<Document, String>)>,
+    /// Why the check is not complete, and the exit status.
+    pub error: Option<(String, u8)>,
     /// The results of an earlier check of this host.
     pub earlier: Vec<(CheckStep, Document)>,
 }
@@ -118,6 +112,10 @@ pub struct CheckSummary {
     version: &'static str,
     /// The host, as given.
     host: String,
+    /// True if every measurement was made and has a result.
+    complete: bool,
+    /// Why it is not complete. Null if measurements failed one by one, and if it is complete.
+    error: Option<RunError>,
     /// Begin of the first run, in seconds since 1970.
     started_unix_seconds: Option<f64>,
     /// This host and the other one.
@@ -197,7 +195,18 @@ pub(crate) struct Datagrams {
     asked_bits_per_second: Option<f64>,
     sent_bits_per_second: Option<f64>,
     received_bits_per_second: Option<f64>,
+    sent_packets_per_second: Option<f64>,
+    received_packets_per_second: Option<f64>,
+    /// Mean bytes of a datagram.
+    size_bytes: Option<f64>,
+    sent: Option<u64>,
+    lost: Option<u64>,
     lost_percent: Option<f64>,
+    /// Of the lost ones, those that the receive buffer of the socket had no space for. Null if
+    /// unknown.
+    dropped_by_socket: Option<u64>,
+    /// Datagrams that a full queue of the sending host refused; they do not count as sent.
+    not_sent: Option<u64>,
     /// Null if netserver does not number datagrams.
     reordered: Option<u64>,
     duplicated: Option<u64>,
@@ -256,6 +265,11 @@ impl CheckRuns {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
             host: self.host.clone(),
+            complete: self.error.is_none() && self.runs.iter().all(|(_, run)| run.is_ok()),
+            error: self.error.clone().map(|(message, exit_status)| RunError {
+                message,
+                exit_status,
+            }),
             started_unix_seconds: first.map(started),
             local,
             remote,
@@ -487,6 +501,13 @@ pub(crate) fn datagrams(run: &Document, way: DatagramWay) -> Option<Datagrams> {
             .map(|rate| rate.asked_per_second),
         sent_bits_per_second: sender.rates.sent_bits_per_second.0,
         received_bits_per_second: receiver.rates.received_bits_per_second.0,
+        sent_packets_per_second: sender.rates.sent_packets_per_second.0,
+        received_packets_per_second: receiver.rates.received_packets_per_second.0,
+        size_bytes: sender.bytes_per_send.0.or(receiver.bytes_per_recv.0),
+        sent: sender.counts.send_calls,
+        lost: counted.map_or_else(|| unnumbered_lost(sender, receiver), |counted| counted.lost),
+        dropped_by_socket: counted.and_then(|counted| counted.dropped_by_socket),
+        not_sent: sender.counts.failed_sends,
         lost_percent: counted.map_or_else(
             || unnumbered_loss(sender, receiver),
             |counted| counted.lost_percent.0,
@@ -497,6 +518,12 @@ pub(crate) fn datagrams(run: &Document, way: DatagramWay) -> Option<Datagrams> {
             .and_then(|counted| counted.jitter_microseconds.0)
             .map(|jitter| jitter / 1e6),
     })
+}
+
+/// Number of lost datagrams, from the counts of both ends.
+fn unnumbered_lost(sender: &MeasuredEnd, receiver: &MeasuredEnd) -> Option<u64> {
+    let received = receiver.counts.recv_calls?;
+    Some(sender.counts.send_calls?.saturating_sub(received))
 }
 
 /// Loss in percent, from the bytes of both ends.

@@ -25,16 +25,19 @@ pub(super) fn before(run: &mut RunCommand) -> Result<Vec<Warning>, Failure> {
         .map(Warning::NotAsAsked)
         .collect();
     unmet.extend(judged(run, in_force::unit(plan, run.report.unit))?);
-    unmet.extend(judged(run, run.unserved.iter().cloned())?);
-    // Scripts that read standard error give the letter -G to tests of every transport, and try
-    // -e with the default test (I18 and I22 in docs/consumers.md): only the document has those.
+    // Scripts that read standard error give the letter -G to tests of every transport, try -e with
+    // the default test (I18 and I22 in docs/consumers.md), and give sizes of sends to TCP_CRR: only
+    // the document has those.
     let accepted = |lacking: &Substitution| {
+        let sizes = [["send-size"], ["recv-size"]];
         let is_script = lacking.options == ["segment-size"]
-            || (lacking.options == ["recv-timeout"] && !plan.flow.counts_transactions());
+            || (lacking.options == ["recv-timeout"] && !plan.flow.counts_transactions())
+            || (plan.flow.connects && sizes.iter().any(|size| lacking.options == size));
         is_script && !lacking.options.iter().any(|option| is_named(run, option))
     };
-    let (silent, lacking): (Vec<_>, Vec<_>) = in_force::without_effect(plan)
-        .into_iter()
+    let unserved = run.unserved.iter().cloned();
+    let (silent, lacking): (Vec<_>, Vec<_>) = unserved
+        .chain(in_force::without_effect(plan))
         .partition(accepted);
     unmet.extend(judged(run, lacking)?);
     unmet.extend(judged(run, in_force::unread_files(plan))?);

@@ -9,11 +9,11 @@ use std::thread;
 use netperf_campaign::check::{CheckRuns, CheckStep, Letters, datagram_rate};
 use netperf_cli::CheckArgs;
 use netperf_history::{Filter, HistoryEntry, HistoryError, Store};
-use netperf_os::signals::{self, Signal, Signals};
 use netperf_program::output::{self, FAILED, Failure, INVALID, UNSUPPORTED, err, out, system_text};
 use netperf_program::threads::{join, spawn};
 use netperf_web::Document;
 
+use super::itself::OwnRuns;
 use super::{history, itself};
 
 /// Port of the discard protocol (RFC 863).
@@ -27,17 +27,24 @@ fn failure(exit: u8, problem: impl Display) -> Failure {
 
 /// Runs `netperf check`.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
+    let own = OwnRuns::watch()
         .map_err(|error| failure(INVALID, format_args!("signals: {}", system_text(&error))))?;
     let mut check = PathCheck {
         args,
-        signals: &signals,
+        own: &own,
         runs: CheckRuns::default(),
         kept: Vec::new(),
     };
     check.runs.host.clone_from(&args.host);
-    check.measure()?;
+    let measured = check.measure();
+    check.progress("");
     check.runs.source = check.runs.remote_address().and_then(source);
+    if check.kept.is_empty() {
+        measured.inspect_err(|failure| check.tell(failure))?;
+    } else if let Err(failure) = &measured {
+        check.tell(failure);
+        err(&failure.stderr);
+    }
     if !args.forget {
         if let Err(error) = check.remember() {
             err(&format!(
@@ -51,7 +58,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
 /// A check as it goes on.
 struct PathCheck<'a> {
     args: &'a CheckArgs,
-    signals: &'a Signals,
+    own: &'a OwnRuns,
     runs: CheckRuns,
     /// Documents as printed, for the history.
     kept: Vec<(CheckStep, Vec<u8>)>,
@@ -71,33 +78,37 @@ impl PathCheck<'_> {
             self.progress(name);
             let words = [self.words(load, true), self.words(probe, true)];
             let [load_words, probe_words] = &words;
+            let own = self.own;
             let (loaded, probed) = thread::scope(|scope| {
-                let probe = spawn(scope, || itself::run(probe_words));
-                (itself::run(load_words), probe.and_then(join))
+                let probe = spawn(scope, || own.run(probe_words));
+                (own.run(load_words), probe.and_then(join))
             });
+            self.interrupted()?;
             self.keep(load, loaded).ok();
             self.keep(probe, probed).ok();
         }
         self.interrupted()?;
         self.progress("datagrams");
         self.datagrams();
-        self.progress("");
         self.interrupted()
     }
 
     /// Datagrams, without numbers if netserver cannot number them.
     fn datagrams(&mut self) {
-        let numbered = itself::run(self.words(CheckStep::Datagrams, true));
+        let numbered = self.own.run(self.words(CheckStep::Datagrams, true));
         let unsupported = |run: &Output| run.status.code() == Some(i32::from(UNSUPPORTED));
         let run = match numbered {
-            Ok(run) if unsupported(&run) => itself::run(self.words(CheckStep::Datagrams, false)),
+            Ok(run) if unsupported(&run) => self.own.run(self.words(CheckStep::Datagrams, false)),
             run => run,
         };
-        self.keep(CheckStep::Datagrams, run).ok();
+        if !self.own.interrupted() {
+            self.keep(CheckStep::Datagrams, run).ok();
+        }
     }
 
     fn step(&mut self, step: CheckStep) -> Result<(), Failure> {
-        let run = itself::run(self.words(step, true));
+        let run = self.own.run(self.words(step, true));
+        self.interrupted()?;
         self.keep(step, run)
     }
 
@@ -111,7 +122,9 @@ impl PathCheck<'_> {
                 (Ok(document), Ok(()))
             }
             _ => {
-                let reason = String::from_utf8_lossy(&run.stderr).trim_end().to_owned();
+                let said = String::from_utf8_lossy(&run.stderr).trim_end().to_owned();
+                let cut_short = itself::cut_short(&run.stdout).filter(|_| run.status.success());
+                let reason = cut_short.map_or(said, str::to_owned);
                 let exit = run.status.code().and_then(|code| u8::try_from(code).ok());
                 (
                     Err(reason.clone()),
@@ -131,16 +144,19 @@ impl PathCheck<'_> {
         if let Some(port) = &args.port {
             words.extend(["-p".to_owned(), port.clone()]);
         }
-        words.extend(args.words.iter().cloned());
         let time = args.time.as_deref().unwrap_or(TIME);
         words.extend(step.words(time, datagram_rate(self.runs.send()), numbered));
+        // Of an option that is given twice, the last one counts.
+        words.extend(args.words.iter().cloned());
         words
     }
 
     fn interrupted(&self) -> Result<(), Failure> {
-        if self.signals.next().is_some() {
-            self.progress("");
-            return Err(failure(FAILED, "interrupted"));
+        if self.own.interrupted() {
+            return Err(failure(
+                FAILED,
+                "interrupted: what was measured before is kept",
+            ));
         }
         Ok(())
     }
@@ -173,6 +189,16 @@ impl PathCheck<'_> {
         Ok(())
     }
 
+    /// Tells the summary why the check is not complete; one of JSON that has no result says so.
+    fn tell(&mut self, failure: &Failure) {
+        let message = failure.stderr.trim_end();
+        let message = message.strip_prefix("netperf: ").unwrap_or(message);
+        self.runs.error = Some((message.to_owned(), failure.exit));
+        if self.args.json && self.kept.is_empty() {
+            self.shown();
+        }
+    }
+
     fn shown(&self) -> ExitCode {
         let summary = self.runs.summary();
         if self.args.json {
@@ -187,7 +213,8 @@ impl PathCheck<'_> {
                 Letters::Ascii
             }));
         }
-        if self.runs.runs.iter().all(|(_, run)| run.is_ok()) {
+        let complete = self.runs.error.is_none();
+        if complete && self.runs.runs.iter().all(|(_, run)| run.is_ok()) {
             ExitCode::SUCCESS
         } else {
             ExitCode::from(FAILED)

@@ -4,7 +4,9 @@ use std::io;
 
 use netperf_engine::{EngineError, Lost, Operation};
 use netperf_measure::device_stamps::Lacking;
-use netperf_model::{Denied, Family, Feature, GuardedFeature, Many, TestPlan, TransportId};
+use netperf_model::{
+    Denied, Family, Feature, GuardedFeature, Many, Setting, TestPlan, TransportId,
+};
 use netperf_program::output::{FAILED, Failure, REFUSED, system_text};
 use netperf_report::SelectionError;
 use netperf_session::SessionError;
@@ -19,6 +21,11 @@ const fn is_empty_family(number: i32) -> bool {
         RemoteErrno(number),
         RemoteErrno::ENODEV | RemoteErrno::ESOCKTNOSUPPORT
     )
+}
+
+/// Returns true if this error number means that there is no interface of a name.
+const fn is_missing(number: i32) -> bool {
+    matches!(RemoteErrno(number), RemoteErrno::ENODEV)
 }
 
 /// Returns true if this error number means that the kernel lacks the transport or denies
@@ -41,6 +48,12 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
     let text = system_text(&error.error);
     let number = error.error.raw_os_error().unwrap_or(0);
     let line = match &error.operation {
+        Operation::Extra(Feature::Setting(Setting::Device)) if is_missing(number) => {
+            return Failure::unsupported(format_args!(
+                "this host cannot do --bind-device: {text}: it has no interface of that name (ip \
+                 link lists them)"
+            ));
+        }
         Operation::Extra(feature) => {
             let hint = unable(*feature, None);
             return Failure {
@@ -271,9 +284,15 @@ pub(super) fn session(error: &SessionError) -> Failure {
         | SessionError::Coordination(_)
         | SessionError::NoRoom(_)
         | SessionError::NotConfirmed => Failure::unsupported(error),
+        SessionError::NoNetserver(program) => {
+            Failure::failed(format_args!("{error}: {}", program.way_out()))
+        }
+        SessionError::NoAnswer(_) => Failure::failed(error).hint(
+            "the port accepts connections, and a netserver would answer: check host and port, or \
+             whether the other program there, such as an iperf 2 server, is meant",
+        ),
         SessionError::Incomplete { .. } => Failure::failed(error).hint(NO_NETSERVER),
-        SessionError::NoAnswer(_)
-        | SessionError::Broken(_)
+        SessionError::Broken(_)
         | SessionError::Malformed(_)
         | SessionError::Interrupted
         | SessionError::Repeated

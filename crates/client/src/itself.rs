@@ -3,15 +3,106 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
+use netperf_measure::clock::{self, Moment};
 use netperf_os::process;
+use netperf_os::signals::{self, Signal, Signals};
 
-/// Runs netperf with these words, and `--json` in front of them, to its end.
-///
-/// # Errors
-/// When it cannot be started.
-pub(super) fn run(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Output> {
+/// How often a run looks for a signal.
+const LOOK: Duration = Duration::from_millis(20);
+/// Signals within this time count as one request: a terminal and timeout(1) signal a whole group.
+const SAME_REQUEST: Duration = Duration::from_millis(200);
+
+/// Runs of this program, which the first signal ends with what they measured. The second one ends all
+/// at once.
+#[derive(Debug)]
+pub(super) struct OwnRuns {
+    signals: Signals,
+    /// When the first signal came.
+    interrupted: OnceLock<Moment>,
+    /// Processes of the runs that go on.
+    running: Mutex<Vec<u32>>,
+}
+
+impl OwnRuns {
+    /// Watches the signals from now on.
+    ///
+    /// # Errors
+    /// Whatever sigaction(2) reports.
+    pub(super) fn watch() -> io::Result<Self> {
+        Ok(Self {
+            signals: signals::watch(&[Signal::Interrupt, Signal::Terminate])?,
+            interrupted: OnceLock::new(),
+            running: Mutex::default(),
+        })
+    }
+
+    /// Runs netperf with these words, and `--json` in front of them, to its end.
+    ///
+    /// # Errors
+    /// When it cannot be started, and when a signal came before.
+    pub(super) fn run(
+        &self,
+        words: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> io::Result<Output> {
+        if self.interrupted() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let child = start(words)?;
+        let process = child.id();
+        self.running().push(process);
+        let (tell, told) = mpsc::channel();
+        let waiting = std::thread::spawn(move || tell.send(child.wait_with_output()));
+        let output = loop {
+            match told.recv_timeout(LOOK) {
+                Ok(output) => break output,
+                Err(RecvTimeoutError::Timeout) => self.look(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    break Err(io::ErrorKind::BrokenPipe.into());
+                }
+            }
+        };
+        drop(waiting.join());
+        self.running().retain(|other| *other != process);
+        output
+    }
+
+    /// Returns true if a signal came.
+    pub(super) fn interrupted(&self) -> bool {
+        self.look();
+        self.interrupted.get().is_some()
+    }
+
+    /// Does what signals ask for that came since the last look.
+    fn look(&self) {
+        while let Some(signal) = self.signals.next() {
+            let first = *self.interrupted.get_or_init(clock::now);
+            if first.elapsed() > SAME_REQUEST {
+                self.tell(Signal::Kill);
+                signals::end_of(signal);
+            }
+            self.tell(Signal::Interrupt);
+        }
+    }
+
+    /// Sends a signal to all runs.
+    fn tell(&self, signal: Signal) {
+        for process in self.running().iter() {
+            // One that has just ended needs none.
+            let _gone = signals::send(*process, signal);
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, Vec<u32>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn start(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Child> {
     let mut command = Command::new(process::own_file());
     command
         .arg("--json")
@@ -22,7 +113,13 @@ pub(super) fn run(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Res
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     // The name appears in the result, for a later repetition.
-    process::start_itself(c"netperf", &mut command)?.wait_with_output()
+    process::start_itself(c"netperf", &mut command)
+}
+
+/// The reason why a run that succeeded is no result: a signal ended it before its time.
+pub(super) fn cut_short(document: &[u8]) -> Option<&'static str> {
+    let document = netperf_web::document(document)?;
+    (!document.complete).then_some("a signal ended it before its time")
 }
 
 /// The beginning of most lines of a run.

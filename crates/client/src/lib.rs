@@ -10,11 +10,13 @@ mod command_line;
 #[cfg(feature = "results")]
 mod compare;
 mod control;
+mod datagram_size;
 mod elsewhere;
 mod facts;
 mod failure;
 #[cfg(feature = "results")]
 mod files;
+mod foreign;
 #[cfg(feature = "results")]
 mod history;
 mod hosts;
@@ -61,7 +63,7 @@ use std::process::ExitCode;
 
 #[cfg(feature = "results")]
 use netperf_cli::Subcommand;
-use netperf_cli::{CliError, Command, HumanArg, OutputStream, RunCommand, UnknownTest, Usage};
+use netperf_cli::{CliError, Command, OutputStream, RunCommand, UnknownTest, Usage};
 use netperf_model::{Arrival, TestPlan};
 use netperf_program::memory::report_lack_of_memory;
 use netperf_program::output::{self, Failure, out};
@@ -69,7 +71,7 @@ use netperf_report::document::RunError;
 use netperf_report::format::json;
 use netperf_report::selection::{Listing, all_names};
 
-use command_line::{human_arg, parsed};
+use command_line::parsed;
 use run_so_far::{RunSoFar, RunStart};
 
 /// Runs netperf. `version` is the output of `--version`.
@@ -77,19 +79,18 @@ use run_so_far::{RunSoFar, RunStart};
 pub fn main(argv: &[OsString], version: &str) -> ExitCode {
     netperf_os::process::set_name(c"netperf");
     report_lack_of_memory("netperf");
+    output::end_with_reader();
     output::unless_lost(run_as_asked(argv, version))
 }
 
 fn run_as_asked(argv: &[OsString], version: &str) -> ExitCode {
-    if output::has_long_option(argv) || human_arg() != HumanArg::No {
-        output::always_hint();
-    }
     if let Some(exit) = subcommand(argv) {
         return exit;
     }
     let parsed = parsed(argv);
     let json = stdout_is_for_json(&parsed.command, argv);
-    output::notices(&parsed.notices, json);
+    let bare = matches!(&parsed.command, Ok(Command::Run(run)) if run.report.is_bare());
+    output::notices(&parsed.notices, json, !bare);
     let done = match parsed.command {
         Ok(Command::Run(run)) => return test(*run),
         Ok(Command::UnknownTest(unknown)) => unknown_test(&unknown),
@@ -97,14 +98,15 @@ fn run_as_asked(argv: &[OsString], version: &str) -> ExitCode {
             secure::give_key(&mut asked.plan).and_then(|()| list::print(&asked))
         }
         Ok(Command::ListSelectors { one_per_line }) => {
-            let listing = if output::is_terminal(OutputStream::Stdout) {
-                Listing::Meanings
-            } else if one_per_line {
-                Listing::Lines
-            } else {
-                Listing::Commas
-            };
-            out(&all_names(listing));
+            // The line or lines of the original come first, which scripts read.
+            if !output::is_terminal(OutputStream::Stdout) {
+                out(&all_names(if one_per_line {
+                    Listing::Lines
+                } else {
+                    Listing::Commas
+                }));
+            }
+            out(&all_names(Listing::Meanings));
             return ExitCode::FAILURE;
         }
         Ok(Command::Usage(usage)) => return output::usage(&with_left_out(usage)),

@@ -44,7 +44,9 @@ use self::trace::Trace;
 use super::control::{self, ControlConnection};
 use super::hosts::{data_hosts, drawn, socket_address};
 use super::run_so_far::{RunSoFar, RunStart};
-use super::{asked, facts, failure, hosts, human, interim, keep, show, stamps, until, way_out};
+use super::{
+    asked, datagram_size, facts, failure, hosts, human, interim, keep, show, stamps, until, way_out,
+};
 
 /// The identifier of this run: given by the user, or fresh (RFC 9562, version 1).
 fn identifier(plan: &TestPlan) -> String {
@@ -58,7 +60,11 @@ fn identifier(plan: &TestPlan) -> String {
 }
 
 /// A test that moves data.
-pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut RunSoFar) -> Result<(), Failure> {
+pub(super) fn test(
+    run: &mut RunCommand,
+    begun: RunStart,
+    done: &mut RunSoFar,
+) -> Result<(), Failure> {
     let plan = &run.plan;
     if plan.flow.connects && !plan.transport.is_connected() {
         return Err(failure::no_connections(plan.transport));
@@ -73,6 +79,9 @@ pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut RunSoFar) -> Re
         ));
     }
     let hosts = data_hosts(plan, control.as_ref())?;
+    datagram_size::fit(run, &hosts);
+    let run = &*run;
+    let plan = &run.plan;
     trace.hosts(plan, &hosts);
     if hosts.remote.vsock.is_some() && plan.transport.is_inet() {
         return Err(failure::only_vsock(&hosts.remote.name, plan.transport));
@@ -91,7 +100,7 @@ pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut RunSoFar) -> Re
     let text = human::report(&outcome, &run.report)?;
     show::close();
     out(&text);
-    if std::io::stdout().is_terminal() {
+    if std::io::stdout().is_terminal() && !run.report.is_bare() {
         out(&netperf_report::terminal_report(&outcome, &run.report).unwrap_or_default());
     }
     for talk in test.talk.into_iter().chain(test.beside) {
@@ -247,6 +256,9 @@ impl<'a> TestRun<'a> {
         let (there, back) = agreements.split_at(self.sessions().min(agreements.len()));
         let agreed = agreed(local, there.first(), back.first(), hosts.remote.port);
         asked::after(self.run, &agreed, None)?;
+        if let Some(why) = empty::connects_to_itself(plan, &hosts, &agreed) {
+            return Err(Failure::failed(why));
+        }
         let remotes = self.data_addresses(there, &hosts);
         if !back.is_empty() {
             end.set_second_remotes(self.data_addresses(back, &hosts));

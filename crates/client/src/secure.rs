@@ -53,6 +53,9 @@ pub(super) fn enter(link: &mut ControlLink, secret: &Secret, host: &str) -> Resu
             access::is_answer(&frame).map_err(|error| failure::session(&error))?
         }
         // A netserver that requires only a passphrase closes without an answer.
+        LinkEvent::Foreign(program) => {
+            return Err(failure::session(&SessionError::NoNetserver(program)));
+        }
         LinkEvent::Closed(_) => false,
         LinkEvent::TimedOut(waited, 0) => {
             return Err(failure::session(&SessionError::NoAnswer(waited)));

@@ -85,7 +85,7 @@ fn disturbs_nothing(run: &RunCommand) -> bool {
     let one_piece = run.report.format == Format::Json || !(lines || in_steps);
     let elsewhere = !io::stdout().is_terminal() || one_piece;
     let attended = io::stdin().is_terminal() && terminal::is_in_foreground(io::stderr().as_fd());
-    elsewhere && attended && run.debug_level == 0 && can_be_drawn_on()
+    elsewhere && attended && !run.report.is_bare() && run.debug_level == 0 && can_be_drawn_on()
 }
 
 /// Returns true if the terminal supports cursor control.

@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read as _, Write as _};
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,10 +13,10 @@ use netperf_campaign::sweep::Plan;
 use netperf_cli::{SweepArgs, SweepWords};
 use netperf_measure::clock::{self, Moment};
 use netperf_os::lock;
-use netperf_os::signals::{self, Signal, Signals};
+use netperf_program::file;
 use netperf_program::output::{Failure, INVALID, columns, err, out, system_text};
 
-use super::itself::{RunRemarks, reason};
+use super::itself::{OwnRuns, RunRemarks, cut_short, reason};
 use super::{itself, versus};
 
 /// The exit status when a run failed, or not all were made.
@@ -44,9 +43,9 @@ fn io_failure(path: &Path, error: &std::io::Error) -> Failure {
 pub(super) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
     let folder = args.folder.clone().unwrap_or_default();
     let sweep = Sweep::open(args, folder)?;
-    let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
+    let runs = OwnRuns::watch()
         .map_err(|error| failure(format_args!("signals: {}", system_text(&error))))?;
-    let interrupted = sweep.run(&signals)?;
+    let interrupted = sweep.run(&runs)?;
     let complete = sweep.report()?;
     if interrupted {
         let folder = sweep.folder.display();
@@ -122,16 +121,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 
 /// Writes such a file for the users of a mode.
 fn write_for(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> {
-    let part = path.with_extension("part");
-    let mut options = File::options();
-    options.write(true).create(true).truncate(true).mode(mode);
-    let written = options.open(&part).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    written
-        .and_then(|()| std::fs::rename(&part, path))
-        .map_err(|error| io_failure(path, &error))
+    file::write_for(path, bytes, mode).map_err(|error| io_failure(path, &error))
 }
 
 /// Locks the folder for this process. The lock ends with the process, however that ends.
@@ -227,7 +217,7 @@ impl Sweep {
     }
 
     /// Makes the runs that are missing; whether a signal ended that.
-    fn run(&self, signals: &Signals) -> Result<bool, Failure> {
+    fn run(&self, runs: &OwnRuns) -> Result<bool, Failure> {
         let missing: Vec<_> = self.all().filter(|run| !self.has(*run)).collect();
         let mut progress = SweepProgress::new(self.all().count(), missing.len());
         let mut remarks = RunRemarks::default();
@@ -236,7 +226,7 @@ impl Sweep {
             let name = self.plan.name_of(values);
             progress.show(&name);
             let name = netperf_web::escape::line(&name);
-            let lines = match self.one((time, point), values, signals)? {
+            let lines = match self.one((time, point), values, runs)? {
                 RunState::Interrupted => {
                     progress.end();
                     return Ok(true);
@@ -267,16 +257,19 @@ impl Sweep {
         &self,
         run: (u32, usize),
         values: &[String],
-        signals: &Signals,
+        runs: &OwnRuns,
     ) -> Result<RunState, Failure> {
-        let finished = itself::run(self.plan.command_of(values))
-            .map_err(|error| failure(format_args!("netperf: {}", system_text(&error))))?;
+        let finished = runs.run(self.plan.command_of(values));
         // A run interrupted by a signal is repeated.
-        if signals.next().is_some() {
+        if runs.interrupted() {
             return Ok(RunState::Interrupted);
         }
+        let finished =
+            finished.map_err(|error| failure(format_args!("netperf: {}", system_text(&error))))?;
         let (good, bad) = (self.file(run, "json"), self.file(run, "failed"));
-        if finished.status.success() {
+        let success = finished.status.success();
+        let cut_short = cut_short(&finished.stdout).filter(|_| success);
+        if success && cut_short.is_none() {
             write(&good, &finished.stdout)?;
             return match std::fs::remove_file(&bad) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(io_failure(&bad, &error)),
@@ -284,7 +277,7 @@ impl Sweep {
             };
         }
         let said = String::from_utf8_lossy(&finished.stderr);
-        let why = reason(&said);
+        let why = cut_short.map_or_else(|| reason(&said), str::to_owned);
         write(
             &bad,
             &[finished.stderr.as_slice(), &finished.stdout].concat(),

@@ -7,17 +7,17 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use netperf_campaign::sweep::Parameter;
-use netperf_campaign::{Design, Set};
+use netperf_campaign::{Design, Set, fewest};
 use netperf_cli::{CliError, Command, CompareArgs, RunCommand};
 use netperf_model::figures::unit_in_force;
 use netperf_model::in_force::UNTOLD;
 use netperf_model::{TestId, UnitKind, rate};
-use netperf_os::signals::{self, Signal, Signals};
-use netperf_program::output::{Failure, INVALID, UNSUPPORTED, err, system_text};
+use netperf_program::file;
+use netperf_program::output::{FAILED, Failure, INVALID, UNSUPPORTED, err, out, system_text};
 use netperf_web::Record;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::itself::RunRemarks;
+use super::itself::{OwnRuns, RunRemarks};
 use super::{compare, itself};
 
 /// Default number of runs of each configuration; the simulation of the statistics uses the same
@@ -43,18 +43,61 @@ struct RunSide {
     words: Vec<String>,
 }
 
-/// Runs `netperf run`.
+/// Runs `netperf run`. With `--json`, a failure has a document, too.
 pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
+    compared(args).inspect_err(|failure| {
+        if args.json {
+            let message = failure.stderr.trim_end();
+            let document = json!({
+                "schema": compare::SCHEMA,
+                "error": {"message": message, "exit_status": failure.exit},
+            });
+            out(&format!("{document:#}\n"));
+        }
+    })
+}
+
+fn compared(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let sides = sides(args)?;
     comparable(&sides, args.vary.as_deref())?;
     if let Some(folder) = &args.keep {
         empty(folder)?;
     }
     // An interrupted run ends with what it has, and so does the comparison.
-    let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
-        .map_err(|error| io_failure("signals", &error))?;
-    let (sets, warnings) = pairs(args, &sides, &signals)?;
+    let runs = OwnRuns::watch().map_err(|error| io_failure("signals", &error))?;
+    if let Some(line) = too_few(args, &sides) {
+        err(&format!("netperf run: {line}\n"));
+    }
+    let (sets, warnings) = pairs(args, &sides, &runs)?;
     compare::show(&sets, args, Design::Paired, &warnings).map_err(|error| failure(INVALID, error))
+}
+
+/// The line about fewer pairs than a verdict needs.
+fn too_few(args: &CompareArgs, sides: &[RunSide]) -> Option<String> {
+    let pairs = args.pairs.unwrap_or(PAIRS);
+    let plans = sides.iter().filter_map(|side| planned(&side.words).ok()?);
+    // Each side has the same figures, or those are not compared.
+    let figures = plans.map(|run| figures_of(&run)).min()?;
+    let chance = compare::wish(args, Design::Paired)
+        .divided(sides.len().saturating_sub(1))
+        .judgement
+        .chance;
+    let needed = fewest(Design::Paired, figures, chance);
+    (pairs < needed).then(|| {
+        format!(
+            "{pairs} pairs can show no difference: at least {needed} are needed for a chance of \
+             false alarms of {} % (--pairs {needed})",
+            chance * 100.0
+        )
+    })
+}
+
+/// The number of figures of a run that are compared, at least: the result, the mean and four
+/// percentiles of latency, and the CPU utilisation of each end.
+fn figures_of(run: &RunCommand) -> usize {
+    let latency = if run.plan.latency { 5 } else { 0 };
+    let ends = [&run.plan.local, &run.plan.remote];
+    1 + latency + ends.iter().filter(|end| end.cpu.is_some()).count()
 }
 
 /// The configurations: two command lines, or one with several values of an option.
@@ -187,7 +230,7 @@ fn empty(folder: &Path) -> Result<(), Failure> {
 fn pairs(
     args: &CompareArgs,
     sides: &[RunSide],
-    signals: &Signals,
+    runs: &OwnRuns,
 ) -> Result<(Vec<Set>, Vec<String>), Failure> {
     let set = |side: &RunSide| Set {
         name: side.name.clone(),
@@ -198,7 +241,7 @@ fn pairs(
     let mut remarks = RunRemarks::default();
     let mut warnings = Vec::new();
     for pair in 1..=wanted {
-        let Some(round) = round(args, sides, pair, signals)? else {
+        let Some(round) = round(args, sides, pair, runs)? else {
             let line = if pair > 1 && std::io::stderr().is_terminal() {
                 "\n"
             } else {
@@ -232,7 +275,7 @@ fn round(
     args: &CompareArgs,
     sides: &[RunSide],
     pair: u32,
-    signals: &Signals,
+    runs: &OwnRuns,
 ) -> Result<Option<Vec<Told>>, Failure> {
     let mut done = Vec::new();
     for (letter, side) in SIDES.zip(sides) {
@@ -240,8 +283,8 @@ fn round(
         // A signal to the process group also ends the current run, which is neither a failure
         // nor a result.
         let which = format!("{}, run {pair}", side.name);
-        let document = one(args, (&name, &which), &side.words);
-        if signals.next().is_some() {
+        let document = one(args, (&name, &which), &side.words, runs);
+        if runs.interrupted() {
             return Ok(None);
         }
         done.push((name, document?));
@@ -269,8 +312,17 @@ fn one(
     args: &CompareArgs,
     (name, which): (&str, &str),
     words: &[String],
+    runs: &OwnRuns,
 ) -> Result<(Vec<u8>, Vec<u8>), Failure> {
-    let finished = itself::run(words).map_err(|error| io_failure("netperf", &error))?;
+    let finished = runs
+        .run(words)
+        .map_err(|error| io_failure("netperf", &error))?;
+    if runs.interrupted() {
+        return Err(failure(FAILED, "interrupted"));
+    }
+    if let Some(why) = itself::cut_short(&finished.stdout).filter(|_| finished.status.success()) {
+        return Err(failure(FAILED, format_args!("{which}: {why}")));
+    }
     if finished.status.success() {
         return match substituted(&finished.stdout) {
             Some(what) => {
@@ -308,7 +360,7 @@ fn keep(args: &CompareArgs, name: &str, document: &[u8]) -> Result<(), Failure> 
         return Ok(());
     };
     let path = folder.join(format!("{name}.json"));
-    std::fs::write(&path, document).map_err(|error| io_failure(&path.to_string_lossy(), &error))
+    file::write(&path, document).map_err(|error| io_failure(&path.to_string_lossy(), &error))
 }
 
 fn read(name: &str, document: &[u8]) -> Result<Record, Failure> {

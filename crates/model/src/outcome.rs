@@ -187,6 +187,8 @@ pub enum Warning {
     Implausible(String),
     /// Figures were not precise enough at the end of the time, or are unknown.
     Imprecise(String),
+    /// A datagram travels in fragments, all of which must arrive.
+    Fragments(String),
     /// A CPU was so busy that it, not the network, may have been the limit.
     CpuBound(String),
     /// Both ends are on one host.
@@ -212,6 +214,7 @@ impl Warning {
             | Self::GeneratorLate(_)
             | Self::Unanswered(_)
             | Self::NotAsAsked(_)
+            | Self::Fragments(_)
             | Self::CpuBound(_)
             | Self::OneHost => self,
         }
@@ -280,6 +283,7 @@ impl Outcome {
             | Warning::NotAsAsked(_)
             | Warning::Stalled(_)
             | Warning::Imprecise(_)
+            | Warning::Fragments(_)
             | Warning::CpuBound(_)
             | Warning::OneHost => None,
         })

@@ -13,6 +13,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, readable_of, ready};
 use netperf_os::{Socket, alarm, tcp};
+use netperf_session::ForeignProgram;
 use netperf_session::driver::{Link, LinkEvent};
 use netperf_transport::secure::{Channel, NoChannel};
 use netperf_wire::{FRAME_LEN, Frame};
@@ -35,6 +36,12 @@ const GIVE_UP: i32 = 2667;
 const REPEAT: Duration = Duration::from_millis(50);
 /// Time for an answer after a signal from outside.
 const AFTER_SIGNAL: Duration = Duration::from_millis(700);
+/// Time without a first answer after which the program at the other end is looked at.
+const SILENT: Duration = Duration::from_secs(5);
+/// Further time for a netserver that is busy.
+const AFTER_LOOK: Duration = Duration::from_secs(10);
+/// Limit of waits for an answer that needs no work.
+const USUAL_ANSWER: Duration = Duration::from_secs(60);
 /// Interval between looks for a signal from outside.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -60,6 +67,15 @@ impl AttendedWait {
     }
 }
 
+/// Looks which program is at the other end, if it is not netserver.
+pub struct ForeignProbe(pub Box<dyn FnOnce() -> Option<ForeignProgram>>);
+
+impl std::fmt::Debug for ForeignProbe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ForeignProbe")
+    }
+}
+
 /// A control connection.
 #[derive(Debug)]
 pub struct ControlLink {
@@ -71,6 +87,8 @@ pub struct ControlLink {
     by: Option<Moment>,
     /// Encryption, if enabled.
     channel: Option<Channel>,
+    /// Looks what is at the other end, as long as netserver has not answered.
+    unproven: Option<ForeignProbe>,
     /// A message that was put back.
     unread: Option<Box<Frame>>,
 }
@@ -84,6 +102,7 @@ impl ControlLink {
             attended: None,
             by: None,
             channel: None,
+            unproven: None,
             unread: None,
         }
     }
@@ -166,6 +185,12 @@ impl ControlLink {
     pub fn heed_signals(&mut self) {
         let after_signal = AFTER_SIGNAL + self.round_trip() * 2;
         self.attended = Some(AttendedWait::new(after_signal, None));
+    }
+
+    /// Takes the next message for the first one, which tells netserver from other programs. One that
+    /// is silent is looked at with `probe`.
+    pub fn expect_netserver(&mut self, probe: ForeignProbe) {
+        self.unproven = Some(probe);
     }
 
     /// Has waits attended in another way; returns how they were.
@@ -309,7 +334,20 @@ impl Link for ControlLink {
         let mut deadline = self.deadline(within);
         let mut bytes = [0; FRAME_LEN];
         let mut got = 0;
+        let first = self.unproven.take().filter(|_| self.channel.is_none());
+        let is_first = first.is_some();
+        // A calibration takes longer before the first answer.
+        let mut probe = first.filter(|_| within <= USUAL_ANSWER);
+        let silent_until = began.plus(SILENT + self.round_trip() * 4);
         while got < FRAME_LEN {
+            if got == 0 && silent_until.left().is_zero() {
+                if let Some(ForeignProbe(look)) = probe.take() {
+                    if let Some(program) = look() {
+                        return Ok(LinkEvent::Foreign(program));
+                    }
+                    deadline = deadline.min(clock::now().plus(AFTER_LOOK));
+                }
+            }
             let mut taken = self.decrypted(&mut bytes[got..])?;
             if taken.is_none() {
                 let left = deadline.left();
@@ -334,6 +372,10 @@ impl Link for ControlLink {
                         deadline = deadline.min(clock::now().plus(WHOLE_WITHIN));
                     }
                     got += count;
+                    let start = bytes.get(..got).filter(|_| is_first).unwrap_or_default();
+                    if let Some(program) = ForeignProgram::of_answer(start) {
+                        return Ok(LinkEvent::Foreign(program));
+                    }
                 }
                 None => {}
             }
@@ -371,7 +413,9 @@ mod tests {
                     "{waited:?}"
                 );
             }
-            event @ (LinkEvent::Frame(_) | LinkEvent::Closed(_)) => panic!("{event:?}"),
+            event @ (LinkEvent::Frame(_) | LinkEvent::Closed(_) | LinkEvent::Foreign(_)) => {
+                panic!("{event:?}")
+            }
         }
     }
 }

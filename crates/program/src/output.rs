@@ -1,6 +1,5 @@
 //! Output to the standard streams, and exit statuses.
 
-use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
@@ -10,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_cli::{CliError, Notice, OutputStream, Usage};
 use netperf_model::Refusal;
+use netperf_os::signals::{self, Signal};
 
 /// Use of the terminal by the live view.
 #[derive(Debug)]
@@ -103,30 +103,8 @@ pub fn release() {
 /// Prints help and returns the exit status.
 pub fn usage(usage: &Usage) -> ExitCode {
     say(usage.stream, &usage.text);
-    hint(&usage.hint);
+    err(&usage.hint);
     ExitCode::from(usage.exit)
-}
-
-/// True if hints are printed wherever standard error leads.
-static HINTS: AtomicBool = AtomicBool::new(false);
-
-/// Prints hints from now on even if standard error is not a terminal: no program parses the
-/// texts of this command line.
-pub fn always_hint() {
-    HINTS.store(true, Ordering::Relaxed);
-}
-
-/// Returns true if a command line has a long option, which netperf 2.7 does not have.
-pub fn has_long_option(argv: &[OsString]) -> bool {
-    let is_long = |word: &OsString| word.len() > 2 && word.as_encoded_bytes().starts_with(b"--");
-    argv.iter().skip(1).any(is_long)
-}
-
-/// Prints lines for people, where people read them.
-fn hint(lines: &str) {
-    if HINTS.load(Ordering::Relaxed) || is_terminal(OutputStream::Stderr) {
-        err(lines);
-    }
 }
 
 fn print(stream: &mut impl Write, text: &str) {
@@ -141,14 +119,27 @@ fn written(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
 /// First write error of standard output.
 static LOST: OnceLock<String> = OnceLock::new();
 
+/// True if a closed pipe ends the program.
+static ENDS_WITH_READER: AtomicBool = AtomicBool::new(false);
+
+/// From now on this program ends as by SIGPIPE when the reader of its standard output is gone, as
+/// programs in C do.
+pub fn end_with_reader() {
+    ENDS_WITH_READER.store(true, Ordering::Relaxed);
+}
+
 /// Prints raw bytes on standard output.
 pub fn out_bytes(bytes: &[u8]) {
     match written(&mut io::stdout().lock(), bytes) {
-        // A closed pipe is not an error: the reader has seen enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            if ENDS_WITH_READER.load(Ordering::Relaxed) {
+                signals::end_of(Signal::Pipe);
+            }
+        }
+        Err(error) => {
             let _first = LOST.set(system_text(&error));
         }
-        Ok(()) | Err(_) => {}
+        Ok(()) => {}
     }
 }
 
@@ -166,14 +157,14 @@ pub fn unless_lost(exit: ExitCode) -> ExitCode {
 }
 
 /// Prints the notices of the command line; all of them on standard error if standard output is
-/// JSON.
-pub fn notices(notices: &[Notice], json: bool) {
+/// JSON. Those that only terminals show are for people alone.
+pub fn notices(notices: &[Notice], json: bool, for_people: bool) {
     for notice in notices {
         let (terminal, print): (bool, fn(&str)) = match notice.stream {
             OutputStream::Stdout if !json => (io::stdout().is_terminal(), out),
             OutputStream::Stdout | OutputStream::Stderr => (io::stderr().is_terminal(), err),
         };
-        if terminal || !notice.terminal_only {
+        if terminal && for_people || !notice.terminal_only {
             print(&notice.text);
         }
     }
@@ -209,9 +200,7 @@ pub struct Failure {
     /// One-line form, if the other texts are those of the original, which only programs that
     /// parse them need.
     pub in_short: Option<String>,
-    /// Lines with cause and remedy, if the other texts are those of the original: for people,
-    /// JSON and command lines that the original does not have, not for programs that parse those
-    /// texts.
+    /// Lines of standard error with cause and remedy, if the other texts are those of the original.
     pub hint: String,
     /// Exit status.
     pub exit: u8,
@@ -301,7 +290,7 @@ impl Failure {
     pub fn report(&self) -> ExitCode {
         out(&self.stdout);
         err(&self.stderr);
-        hint(&self.hint);
+        err(&self.hint);
         ExitCode::from(self.exit)
     }
 }

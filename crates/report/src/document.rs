@@ -17,7 +17,7 @@ mod until;
 use std::time::Duration;
 
 use netperf_model::fields::{AsSeconds, MeasuredFigure};
-use netperf_model::{Confidence, ReportPlan, Span, TestPlan, Warning};
+use netperf_model::{Confidence, Limit, ReportPlan, Span, TestPlan, Warning};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +66,7 @@ impl DocumentHeader {
             program: ProgramInfo {
                 name: "netperf".to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
-                compatible_with: "2.7.1".to_owned(),
+                compatible_with: "2.7.0".to_owned(),
             },
         }
     }
@@ -114,8 +114,9 @@ pub struct Document {
     /// Begin and end.
     #[serde(flatten)]
     pub span: Span,
-    /// True if the run has a result. False if it failed: `error` has the reason, `partial`
-    /// and `iterations` have the measurements before it.
+    /// True if the run has a result of its whole length. False if a signal ended it early: `warnings`
+    /// has `ended_early`; and if it failed: `error` has the reason, `partial` and `iterations` have the
+    /// measurements before it.
     pub complete: bool,
     /// The test that was requested.
     pub test: AskedTest,
@@ -319,8 +320,11 @@ impl Document {
         );
         document.remote.data_port = Some(outcome.agreed.data_port);
         document.error = outcome.failure().map(RunError::of);
-        document.complete = document.error.is_none();
-        document.result = document.complete.then(|| MeanResult::of(view));
+        let cut_short = outcome.warnings.contains(&Warning::EndedEarly)
+            && outcome.plan.limit != Limit::UntilStopped;
+        document.complete = document.error.is_none() && !cut_short;
+        let has_result = document.error.is_none();
+        document.result = has_result.then(|| MeanResult::of(view));
         document.confidence = outcome.confidence;
         document.until = UntilResult::of(view);
         document.warnings = outcome.warnings.iter().map(WarningText::of).collect();
@@ -400,6 +404,7 @@ impl WarningText {
             Warning::Implausible(how) => ("implausible", how.as_str()),
             Warning::Imprecise(how) => ("imprecise", how.as_str()),
             Warning::PeerLost(how) => ("peer_lost", how.as_str()),
+            Warning::Fragments(how) => ("fragments", how.as_str()),
             Warning::CpuBound(how) => ("cpu_bound", how.as_str()),
             Warning::OneHost => (
                 "one_host",

@@ -389,6 +389,8 @@ impl AcceptLoop {
     fn obey(&mut self, signal: Signal) {
         match signal {
             Signal::Child => self.reap(),
+            // Not watched.
+            Signal::Pipe | Signal::Kill => {}
             // The engine that started an agent ends it so.
             Signal::HangUp if self.args.agent.enabled => {
                 self.drain();

@@ -60,19 +60,11 @@ use session_log::{ProcessEnd, SessionLog};
 
 use crate::iperf3::report::Iperf3Report;
 
-/// Returns true if systemd (`JOURNAL_STREAM`, systemd.exec(5)) or a container started netserver.
-fn is_a_service() -> bool {
-    key::variable("JOURNAL_STREAM").is_some() || std::process::id() == 1
-}
-
 /// Runs netserver. `full_version` is the output of `--version`.
 #[must_use]
 pub fn main(argv: &[OsString], full_version: &str) -> ExitCode {
     netperf_os::process::set_name(c"netserver");
     report_lack_of_memory("netserver");
-    if output::has_long_option(argv) || is_a_service() {
-        output::always_hint();
-    }
     let Ok(settings) = inherited_settings() else {
         return Failure::netserver(FAILED, "the settings of the session cannot be read").report();
     };
@@ -82,7 +74,7 @@ pub fn main(argv: &[OsString], full_version: &str) -> ExitCode {
     let parsed = netperf_cli::netserver(argv, &read);
     // Sessions have the words of the listener, which has printed its notices.
     if key::variable(session_process::RECORDS).is_none() {
-        output::notices(&parsed.notices, false);
+        output::notices(&parsed.notices, false, true);
     }
     match parsed.command {
         Ok(ServerCommand::Serve(mut args)) => {

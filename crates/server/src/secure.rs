@@ -54,7 +54,9 @@ pub(super) fn authenticate(
         Ok(LinkEvent::Frame(frame)) => frame,
         Ok(LinkEvent::Closed(0)) => return Err(Stopped::Gone(SessionEnd::Finished)),
         Ok(LinkEvent::TimedOut(..)) => return Err(Stopped::Gone(SessionEnd::Silent)),
-        Ok(LinkEvent::Closed(_)) | Err(_) => return Err(Stopped::Gone(SessionEnd::Cut)),
+        Ok(LinkEvent::Closed(_) | LinkEvent::Foreign(_)) | Err(_) => {
+            return Err(Stopped::Gone(SessionEnd::Cut));
+        }
     };
     if !access::is_greeting(&frame) {
         if args.require() == Require::Key {

@@ -156,7 +156,9 @@ impl<L: Link> Link for TrackedLink<L> {
         match &arrival {
             Ok(LinkEvent::Frame(_)) => {}
             Ok(LinkEvent::Closed(0)) => self.ending = SessionEnd::Finished,
-            Ok(LinkEvent::Closed(_)) | Err(_) => self.ending = SessionEnd::Cut,
+            Ok(LinkEvent::Closed(_) | LinkEvent::Foreign(_)) | Err(_) => {
+                self.ending = SessionEnd::Cut;
+            }
             Ok(LinkEvent::TimedOut(..)) => self.ending = SessionEnd::Silent,
         }
         arrival

@@ -8,6 +8,7 @@ use netperf_wire::{Frame, RemoteErrno};
 use crate::client;
 use crate::dialect::Ready;
 use crate::error::SessionError;
+use crate::foreign::ForeignProgram;
 use crate::offer::Agreement;
 use crate::server;
 
@@ -18,6 +19,8 @@ pub enum LinkEvent {
     Frame(Box<Frame>),
     /// The connection ended when this much of a message had arrived.
     Closed(usize),
+    /// Another program than netserver is at the other end.
+    Foreign(ForeignProgram),
     /// The time was over first: the time that was waited, and how much of a message had arrived.
     TimedOut(Duration, usize),
 }
@@ -194,6 +197,7 @@ impl<'a, L: Link> Conversation<'a, L> {
         Ok(match self.link.receive(within).map_err(broken)? {
             LinkEvent::Frame(frame) => client::ClientInput::Frame(frame),
             LinkEvent::Closed(got) => client::ClientInput::Closed(got),
+            LinkEvent::Foreign(program) => return Err(SessionError::NoNetserver(program)),
             LinkEvent::TimedOut(waited, got) => client::ClientInput::TimedOut(waited, got),
         })
     }
@@ -333,6 +337,8 @@ fn carry_out<L: Link, H: SessionHost>(
 fn awaited<L: Link>(link: &mut L, within: Duration) -> server::ServerInput {
     match link.receive(within) {
         Ok(LinkEvent::Frame(frame)) => server::ServerInput::Frame(frame),
-        Ok(LinkEvent::Closed(_) | LinkEvent::TimedOut(..)) | Err(_) => server::ServerInput::Gone,
+        Ok(LinkEvent::Closed(_) | LinkEvent::TimedOut(..) | LinkEvent::Foreign(_)) | Err(_) => {
+            server::ServerInput::Gone
+        }
     }
 }

@@ -8,6 +8,8 @@ use netperf_wire::RemoteErrno;
 use netperf_wire::messages::NoRoom;
 use thiserror::Error;
 
+use crate::foreign::ForeignProgram;
+
 /// Why a conversation on the control connection failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SessionError {
@@ -71,6 +73,9 @@ pub enum SessionError {
         /// The time that was waited.
         waited: Duration,
     },
+    /// Another program answers.
+    #[error("{0} answers, not netserver")]
+    NoNetserver(ForeignProgram),
     /// The connection broke.
     #[error("the control connection broke: {0}")]
     Broken(String),

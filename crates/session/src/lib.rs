@@ -15,6 +15,7 @@ pub mod error;
 mod extension;
 mod fields;
 mod flows;
+mod foreign;
 mod numbers;
 pub mod offer;
 mod one_port;
@@ -27,3 +28,4 @@ mod settings;
 mod stamps;
 
 pub use error::SessionError;
+pub use foreign::ForeignProgram;

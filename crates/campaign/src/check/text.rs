@@ -238,19 +238,50 @@ impl BusyCpus {
 impl Datagrams {
     pub(crate) fn words(&self) -> String {
         let rate = |value: Option<f64>| value.map(|value| quantity(value, Unit::BitsPerSecond));
+        let packets =
+            |value: Option<f64>| value.map(|value| quantity(value, Unit::Count("packets/s")));
         let parts = [
+            self.size_bytes
+                .map(|size| format!("{size:.0}{NO_BREAK}bytes each")),
             rate(self.sent_bits_per_second).map(|sent| match rate(self.asked_bits_per_second) {
                 Some(asked) if asked != sent => format!("{sent} sent ({asked} asked)"),
                 _ => format!("{sent} sent"),
             }),
             rate(self.received_bits_per_second).map(|received| format!("{received} received")),
-            self.lost_percent
-                .map(|share| format!("{}{NO_BREAK}% lost", figure(share))),
+            packets(self.sent_packets_per_second).map(|sent| format!("{sent} sent")),
+            packets(self.received_packets_per_second)
+                .map(|received| format!("{received} received")),
+            self.lost_percent.map(|share| self.loss(share)),
+            self.places_of_loss(),
+            self.not_sent.filter(|count| *count > 0).map(|count| {
+                format!("{count} more not sent: the queue of the sending host was full")
+            }),
             self.reordered.map(|count| format!("{count} reordered")),
             self.jitter_seconds
                 .map(|jitter| format!("jitter {}", quantity(jitter, Unit::Seconds))),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Datagrams {
+    /// The share that was lost, with the numbers if both are known.
+    fn loss(&self, share: f64) -> String {
+        let percent = format!("{}{NO_BREAK}% lost", figure(share));
+        match (self.lost, self.sent) {
+            (Some(lost), Some(sent)) => format!("{percent} ({lost} of {sent})"),
+            _ => percent,
+        }
+    }
+
+    /// Where datagrams were lost, if some were and the receiver knows.
+    fn places_of_loss(&self) -> Option<String> {
+        let lost = self.lost.filter(|lost| *lost > 0)?;
+        let by_socket = self.dropped_by_socket?.min(lost);
+        let on_path = lost - by_socket;
+        Some(format!(
+            "of these {by_socket} in the receiver's socket buffer and {on_path} on the path"
+        ))
     }
 }
 

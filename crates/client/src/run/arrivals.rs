@@ -72,6 +72,28 @@ pub(super) fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
     any.then(|| Warning::Imprecise(WHY.to_owned()))
 }
 
+/// Shortest time without arrivals that is a stall.
+const STALL: f64 = 0.3;
+
+/// Warning about a time in which netperf sent datagrams and none arrived at netserver.
+pub(super) fn stalled(plan: &TestPlan, intervals: &[Interim]) -> Option<Warning> {
+    let datagrams = !plan.transport.row().reliable && plan.flow.duplex.is_none();
+    // While netserver is stopped, it takes no samples: what arrives meanwhile is unknown.
+    let starves = |one: &Interim| one.arrived.unwrap_or(0) == 0 && one.counts.bytes_sent > 0;
+    let are_known = intervals.iter().any(|one| one.arrived > Some(0));
+    let (mut longest, mut now) = (0.0_f64, 0.0);
+    for one in intervals.iter().filter(|_| datagrams && are_known) {
+        now = if starves(one) { now + one.seconds } else { 0.0 };
+        longest = longest.max(now);
+    }
+    (longest >= STALL).then(|| {
+        Warning::Stalled(format!(
+            "nothing arrived at netserver for {longest:.1} s while netperf sent: netserver was \
+             stopped, or the path lost everything"
+        ))
+    })
+}
+
 /// Cuts what netserver received in its sessions to the part of the run that counts, and to the
 /// intervals of this iteration.
 pub(super) fn cut(

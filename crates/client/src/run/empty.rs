@@ -75,6 +75,28 @@ pub(super) fn failure(
     Some(format!("{cause}: {}", blocked::advice(plan)))
 }
 
+/// Reason why a data connection cannot be: both ends have one port of this host, and TCP connects
+/// netperf's socket to itself (RFC 9293 section 3.5, simultaneous open).
+pub(super) fn connects_to_itself(
+    plan: &TestPlan,
+    hosts: &Hosts,
+    agreed: &Agreed,
+) -> Option<String> {
+    let port = agreed.data_port;
+    let remote = hosts.remote.address.to_canonical();
+    let is_own = || {
+        let own = netperf_os::net::interface_addresses().unwrap_or_default();
+        remote.is_loopback() || own.iter().any(|entry| entry.address == remote)
+    };
+    let one_port = hosts.local.port != 0 && port == u32::from(hosts.local.port);
+    (one_port && has_connection(plan) && is_own()).then(|| {
+        format!(
+            "the data connection would connect netperf to itself: -P gave both ends port {port} of \
+             one host: give netserver's alone, as in -P ,{port}"
+        )
+    })
+}
+
 /// The reason without advice.
 pub(super) fn cause(
     plan: &TestPlan,
@@ -95,6 +117,11 @@ pub(super) fn cause(
     };
     if let Some(why) = elsewhere::explanation(plan) {
         return Some(format!("{what}: {why}"));
+    }
+    if [plan.request, plan.response].contains(&Some(0)) && plan.flow.counts_transactions() {
+        return Some(format!(
+            "{what}: a message of 0 bytes is never sent: give -r at least 1 byte each way"
+        ));
     }
     if runs.iter().any(|run| comes_late(plan, run)) {
         return Some(format!(

@@ -17,15 +17,25 @@ use super::session::RESULTS;
 use super::{
     IterationResult, TestRun, arrivals, doubts, drops, empty, identifier, implausible, trial,
 };
-use crate::{asked, facts, until};
+use crate::{asked, datagram_size, facts, until};
 
 impl TestRun<'_> {
     pub(super) fn iterate(&mut self) -> Result<Outcome, Failure> {
         let plan = self.plan();
         let unit = figures::unit_in_force(plan, self.run.report.unit);
         let mut warnings = std::mem::take(&mut self.done.unmet);
+        let mut last: Option<(Agreed, Option<Confidence>)> = None;
         loop {
             let number = self.done.iterations.len() + 1;
+            let ran = match (self.once(number), last.take()) {
+                // A signal in the set-up of a later iteration ends the run with the earlier ones.
+                (Err(_), Some((agreed, confidence))) if alarm::stopped_by_user() => {
+                    self.done.partial = None;
+                    warnings.push(Warning::EndedEarly);
+                    return Ok(self.outcome(agreed, confidence, true, warnings));
+                }
+                (ran, _) => ran?,
+            };
             let IterationResult {
                 agreed,
                 iteration,
@@ -34,7 +44,7 @@ impl TestRun<'_> {
                 fell_back,
                 held_back,
                 unasked,
-            } = self.once(number)?;
+            } = ran;
             for unmet in asked::after(self.run, &agreed, Some(&iteration))? {
                 self.warn(&mut warnings, unmet);
             }
@@ -74,6 +84,7 @@ impl TestRun<'_> {
             if stopped || !wants_more(plan, self.done.iterations.len(), confidence.as_ref()) {
                 return Ok(self.outcome(agreed, confidence, stopped, warnings));
             }
+            last = Some((agreed, confidence));
         }
     }
 
@@ -137,7 +148,8 @@ impl TestRun<'_> {
             warnings.extend(implausible.map(|doubt| self.named(doubt)));
             let unanswered = unanswered::doubt(plan, &done.iterations);
             let arrivals = arrivals::doubt(plan, &done.iterations);
-            let starved = empty::starved(plan, &done.iterations);
+            let starved = empty::starved(plan, &done.iterations)
+                .or_else(|| arrivals::stalled(plan, &done.intervals));
             let found = rate.into_iter().chain(unanswered).chain(starved);
             let dropped = drops::doubt(self.drops.as_ref(), &done.iterations);
             let unsplit = one_way::doubt(plan, &done.iterations).filter(|_| !stopped);
@@ -146,8 +158,17 @@ impl TestRun<'_> {
             for doubt in found.chain(arrivals) {
                 self.warn(&mut warnings, doubt);
             }
+            let fragments = datagram_size::fragments(plan, &self.hosts, &agreed);
             let of_hosts = doubts::of_hosts(&self.hosts, self.control_local, &done.iterations);
-            if self.tells_doubts() {
+            let of_hosts: Vec<Warning> = if self.run.is_classic() {
+                fragments.into_iter().chain(of_hosts).collect()
+            } else {
+                fragments
+                    .into_iter()
+                    .for_each(|doubt| self.warn(&mut warnings, doubt));
+                of_hosts
+            };
+            if self.tells_doubts() && !self.run.report.is_bare() {
                 doubts::show(&of_hosts);
             }
             warnings.extend(of_hosts);

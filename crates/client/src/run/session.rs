@@ -23,7 +23,7 @@ use super::many::{self, FlowSessions, ServerCounts};
 use super::{TestRun, check, control, unserved};
 use crate::control::ControlConnection;
 use crate::hosts::socket_address;
-use crate::{failure, secure};
+use crate::{failure, foreign, secure};
 
 /// Time limit for netserver's results after a signal from outside. A person is told of a longer
 /// wait.
@@ -50,6 +50,9 @@ pub(crate) fn open<'a>(
     let private = control.private;
     let mut link = ControlLink::new(Rc::new(control.socket));
     link.heed_signals();
+    if let Some(peer) = control.peer.filter(|_| !private) {
+        link.expect_netserver(foreign::probe(peer));
+    }
     link.keep_alive(asked.map_or(ControlPlan::KEEPALIVE, |asked| asked.keepalive));
     if let Some(asked) = asked.filter(|_| !private) {
         if let Some(secret) = &asked.secret {
@@ -360,16 +363,8 @@ fn results(
 
 /// The line for a person who waits; programs that run netperf on a terminal ask for bare output.
 fn notice(report: &ReportPlan, within: Duration) -> Option<(Duration, String)> {
-    let is_for_people = match report.format {
-        Format::Classic => report.headers && report.verbosity > 0,
-        Format::Human => true,
-        Format::Columns(_)
-        | Format::Csv(_)
-        | Format::Keyval(_)
-        | Format::Json
-        | Format::JsonStream
-        | Format::Iperf(_) => false,
-    };
+    let is_for_people =
+        matches!(report.format, Format::Classic | Format::Human) && !report.is_bare();
     let is_attended = is_for_people && output::is_terminal(OutputStream::Stderr);
     let line = format!(
         "netperf: waiting up to {} s for netserver's result; Ctrl-C ends the wait\n",

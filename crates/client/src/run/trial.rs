@@ -12,6 +12,7 @@ use netperf_program::output::{Failure, out};
 use super::session::{LEAVE, open, unanswered};
 use super::trace::Trace;
 use super::{IterationResult, TestRun, catch_signals, control, data_hosts, empty};
+use crate::datagram_size;
 use crate::run_so_far::{RunSoFar, RunStart};
 
 /// Shortest and longest duration of a trial.
@@ -283,9 +284,12 @@ fn shortened(run: &RunCommand, limit: Limit) -> RunCommand {
 
 /// Runs a plan once, in a separate session.
 fn once(run: &RunCommand, begun: RunStart) -> Result<(IterationResult, Hosts), Failure> {
-    let plan = &run.plan;
-    let control = plan.control.as_ref().map(control::establish).transpose()?;
-    let hosts = data_hosts(plan, control.as_ref())?;
+    let control = run.plan.control.as_ref();
+    let control = control.map(control::establish).transpose()?;
+    let hosts = data_hosts(&run.plan, control.as_ref())?;
+    let mut run = run.clone();
+    datagram_size::fit(&mut run, &hosts);
+    let run = &run;
     catch_signals()?;
     let mut done = RunSoFar::default();
     let mut test = TestRun {

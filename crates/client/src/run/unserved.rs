@@ -45,6 +45,6 @@ fn reason(plan: &TestPlan) -> Option<SessionError> {
     link.send(&offer::reason_request().ok()?).ok()?;
     match link.receive(WITHIN) {
         Ok(LinkEvent::Frame(frame)) => access::is_answer(&frame).err(),
-        Ok(LinkEvent::Closed(_) | LinkEvent::TimedOut(..)) | Err(_) => None,
+        Ok(LinkEvent::Closed(_) | LinkEvent::Foreign(_) | LinkEvent::TimedOut(..)) | Err(_) => None,
     }
 }

@@ -30,6 +30,19 @@ pub struct ReportPlan {
     pub debug: u32,
 }
 
+impl ReportPlan {
+    /// Returns true for output that a program asked for, with -P 0, -v 0, -k, -o or -O, even if it
+    /// goes to a terminal, as the pty of a container or of expect: nothing is added to it.
+    #[must_use]
+    pub const fn is_bare(&self) -> bool {
+        match self.format {
+            Format::Classic => !self.headers || self.verbosity < 1,
+            Format::Columns(_) | Format::Csv(_) | Format::Keyval(_) => true,
+            Format::Human | Format::Json | Format::JsonStream | Format::Iperf(_) => false,
+        }
+    }
+}
+
 /// The shape of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {

@@ -386,6 +386,42 @@ fn two_configurations_run_in_turn_and_are_kept() {
         found.stderr
     );
     assert!(found.stdout.contains("2 pairs of runs"), "{}", found.stdout);
+    // The number that a verdict needs is told before the first run, and again with the result; a
+    // report on the runs agrees.
+    let first = found.stderr.lines().next().unwrap_or_default();
+    let said = "netperf run: 2 pairs can show no difference: at least 8 are needed";
+    assert!(first.starts_with(said), "{}", found.account());
+    let needs = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.contains("Inconclusive: "));
+        lines
+            .map(|line| line.rsplit(": ").next().unwrap_or_default().to_owned())
+            .collect()
+    };
+    let report = netperf(
+        &scratch,
+        &[
+            "report",
+            "--markdown",
+            "-",
+            "runs/a-001.json",
+            "runs/a-002.json",
+            "vs",
+            "runs/b-001.json",
+            "runs/b-002.json",
+        ],
+    )
+    .expect_exit(0);
+    assert_eq!(
+        needs(&found.stdout),
+        needs(&report.stdout),
+        "{}",
+        report.account()
+    );
+    assert!(
+        needs(&found.stdout)[0].contains("pairs"),
+        "{}",
+        found.account()
+    );
     let runs = scratch.path().join("runs");
     for name in ["a-001.json", "b-001.json", "a-002.json", "b-002.json"] {
         assert!(runs.join(name).is_file(), "{name}");

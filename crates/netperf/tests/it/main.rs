@@ -31,6 +31,8 @@ mod compare;
 mod consumers;
 mod cpu_methods;
 mod data_ports;
+mod datagrams;
+mod ends;
 mod engine_pages;
 mod errors;
 mod examples;

@@ -286,7 +286,7 @@ fn a_netserver_that_cannot_have_what_it_must_does_not_start() {
     assert!(
         version
             .stdout
-            .starts_with("Netperf version 2.7.1\nsandbox: "),
+            .starts_with("Netperf version 2.7.0\nsandbox: "),
         "{}",
         version.account()
     );

@@ -343,7 +343,11 @@ const CASES: &[Case] = &[
     ),
     Named("protocol", "-t OMNI -- -T xyz", "-T xyz"),
     Named("protocol", "-t OMNI --protocol xyz", "--protocol"),
-    Named("socket-type", "-t OMNI -- -t dgram", "datagram sockets"),
+    Named(
+        "socket-type",
+        "-t OMNI -- -T tcp -t dgram",
+        "datagram sockets",
+    ),
     InForce(
         "socket-type",
         "-t OMNI -- -t stream",

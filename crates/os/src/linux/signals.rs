@@ -18,10 +18,21 @@ pub enum Signal {
     HangUp,
     /// `SIGCHLD`: a child ended.
     Child,
+    /// `SIGPIPE`: the reader of a pipe is gone.
+    Pipe,
+    /// `SIGKILL`: end at once; it cannot be watched.
+    Kill,
 }
 
 impl Signal {
-    const ALL: [Self; 4] = [Self::Interrupt, Self::Terminate, Self::HangUp, Self::Child];
+    const ALL: [Self; 6] = [
+        Self::Interrupt,
+        Self::Terminate,
+        Self::HangUp,
+        Self::Child,
+        Self::Pipe,
+        Self::Kill,
+    ];
 
     const fn number(self) -> libc::c_int {
         match self {
@@ -29,6 +40,8 @@ impl Signal {
             Self::Terminate => libc::SIGTERM,
             Self::HangUp => libc::SIGHUP,
             Self::Child => libc::SIGCHLD,
+            Self::Pipe => libc::SIGPIPE,
+            Self::Kill => libc::SIGKILL,
         }
     }
 }
@@ -85,6 +98,16 @@ fn install(number: libc::c_int) -> io::Result<()> {
     // SAFETY: the action outlives the call; the handler does nothing that is forbidden
     // in one.
     checked(unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) })
+}
+
+/// Sends a signal to a process, such as a child that was not waited for yet (kill(2)).
+///
+/// # Errors
+/// `ESRCH` when there is no such process, `EPERM` when it is another user's.
+pub fn send(process: u32, signal: Signal) -> io::Result<()> {
+    let process = libc::pid_t::try_from(process).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: kill takes numbers only.
+    checked(unsafe { libc::kill(process, signal.number()) }).map(drop)
 }
 
 /// Ends this process by the signal, as if it had not been caught, so that the parent sees the

@@ -46,11 +46,15 @@ fn a_second_server_on_a_busy_port_fails_and_harms_nobody() {
     let port = server.port().to_string();
     for options in [&["-p", &port][..], &["-D", "-p", &port]] {
         let finished = netserver(options).expect_exit(1);
-        assert_eq!(
-            finished.stderr,
-            format!(
-                "Unable to start netserver with  'IN(6)ADDR_ANY' port '{port}' and family AF_UNSPEC\n"
-            )
+        let unable = format!(
+            "Unable to start netserver with  'IN(6)ADDR_ANY' port '{port}' and family AF_UNSPEC\n"
+        );
+        let reason = finished.stderr.strip_prefix(&unable).unwrap_or_default();
+        let named = |line: &str| line.contains("Address already in use: another program has it");
+        assert!(
+            !reason.is_empty() && reason.lines().all(named),
+            "{}",
+            finished.account()
         );
         assert_eq!(finished.stdout, "");
     }

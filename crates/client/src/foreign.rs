@@ -1,0 +1,61 @@
+//! Looks which program listens where netserver was expected.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use netperf_iperf2::messages::{ClientHeader, Flags, HeaderExtension};
+use netperf_os::alarm;
+use netperf_program::link::ForeignProbe;
+use netperf_session::ForeignProgram;
+
+/// Time for an answer.
+const WITHIN: Duration = Duration::from_millis(700);
+
+/// The probe of the program at this address.
+pub(super) fn probe(address: SocketAddr) -> ForeignProbe {
+    ForeignProbe(Box::new(move || look(address)))
+}
+
+/// Says what web servers, servers of TLS and those of iperf understand, over connections of their
+/// own; `None` if none of them answers, or netserver does.
+fn look(address: SocketAddr) -> Option<ForeignProgram> {
+    let web = b"GET / HTTP/1.0\r\n\r\n".to_vec();
+    // A server of iperf3 answers to the 37 bytes of a cookie.
+    let cookie = [b"netperf0123456789abcdefghijklmnopqrst".as_slice(), b"\0"].concat();
+    let answered = [web, cookie]
+        .into_iter()
+        .find_map(|words| ForeignProgram::of_answer(&answer(address, &words)?));
+    answered.or_else(|| {
+        let is_iperf2 = answer(address, &iperf2_header())?.starts_with(&IPERF2_ANSWER);
+        is_iperf2.then_some(ForeignProgram::Iperf2)
+    })
+}
+
+/// Type and length of the answer of iperf 2.1 to a header.
+const IPERF2_ANSWER: [u8; 8] = [0, 0, 0, 2, 0, 0, 0, 28];
+
+/// A header of a test of iperf 2.1 that sends nothing.
+fn iperf2_header() -> Vec<u8> {
+    let header = ClientHeader {
+        threads: 1,
+        extension: Some(HeaderExtension::default()),
+        ..ClientHeader::default()
+    };
+    let flags = Flags::EXTEND.with_length(header.length());
+    ClientHeader { flags, ..header }.encode()
+}
+
+/// The first bytes that a program answers.
+fn answer(address: SocketAddr, words: &[u8]) -> Option<Vec<u8>> {
+    if alarm::stopped_by_user() {
+        return None;
+    }
+    let mut stream = TcpStream::connect_timeout(&address, WITHIN).ok()?;
+    stream.set_read_timeout(Some(WITHIN)).ok()?;
+    stream.set_write_timeout(Some(WITHIN)).ok()?;
+    stream.write_all(words).ok()?;
+    let mut bytes = [0; 64];
+    let count = stream.read(&mut bytes).ok().filter(|count| *count > 0)?;
+    bytes.get(..count).map(<[u8]>::to_vec)
+}

@@ -1,0 +1,226 @@
+//! Commands end when they are told to, and know programs that are no netserver.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use netperf_measure::clock;
+use netperf_testkit::{Finished, Invocation, Scratch, ours};
+use serde_json::Value;
+
+/// Far less than the wait for a netserver that is only late.
+const SOON: Duration = Duration::from_secs(8);
+
+fn netperf(words: &str) -> Invocation {
+    Invocation::new(&ours!().netperf).args(words.split_whitespace())
+}
+
+/// A listener that answers each connection in its own way.
+fn program(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let answer = std::sync::Arc::new(answer);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let answer = std::sync::Arc::clone(&answer);
+            std::thread::spawn(move || answer(stream));
+        }
+    });
+    port
+}
+
+/// Reads until the other end closes.
+fn drain(mut stream: &TcpStream) {
+    let mut bytes = [0; 4096];
+    while stream.read(&mut bytes).is_ok_and(|count| count > 0) {}
+}
+
+/// A program that says this when it got something, and then is silent.
+fn says(words: &'static [u8]) -> u16 {
+    program(move |mut stream| {
+        let mut bytes = [0; 4096];
+        let _got = stream.read(&mut bytes);
+        let _sent = stream.write_all(words);
+        drain(&stream);
+    })
+}
+
+/// A program that says this to those who begin with `begin`, and nothing to others.
+fn answers(begin: &'static [u8], words: &'static [u8]) -> u16 {
+    program(move |mut stream| {
+        let mut bytes = [0; 4096];
+        let count = stream.read(&mut bytes).unwrap_or(0);
+        if bytes[..count].starts_with(begin) {
+            let _sent = stream.write_all(words);
+        }
+        drain(&stream);
+    })
+}
+
+#[test]
+fn programs_that_are_no_netserver_are_named() {
+    let iperf2 = b"\0\0\0\x02\0\0\0\x1c\0\0\0\0\0\x02\0\x01";
+    let programs = [
+        (says(b"\x09"), "an iperf3 server answers", "--iperf3"),
+        (
+            says(b"SSH-2.0-OpenSSH_9.2\r\n"),
+            "an SSH server answers",
+            "-p",
+        ),
+        (
+            says(b"\x15\x03\x01\0\x02\x02\x46"),
+            "a TLS server answers",
+            "-p",
+        ),
+        (
+            says(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+            "an HTTP server answers",
+            "-p",
+        ),
+        (
+            answers(b"GET ", b"HTTP/1.0 200 OK\r\n\r\n"),
+            "an HTTP server answers",
+            "-p",
+        ),
+        (
+            answers(b"\x40\x01", iperf2),
+            "an iperf 2 server answers",
+            "--iperf2",
+        ),
+    ];
+    let running = programs.map(|(port, said, way)| {
+        let running = netperf(&format!("-H 127.0.0.1 -p {port} -l 1")).spawn();
+        (running, said, way)
+    });
+    for (running, said, way) in running {
+        let finished = running.finish().expect_exit(1);
+        let line = finished.stderr.lines().next().unwrap_or_default();
+        assert!(
+            line.contains(said) && line.contains(way),
+            "{}",
+            finished.account()
+        );
+    }
+}
+
+#[test]
+fn a_signal_ends_each_command_before_a_mute_port() {
+    let port = program(|stream| drain(&stream));
+    let folder = Scratch::new();
+    let commands = [
+        format!("-H 127.0.0.1 -p {port} -l 1"),
+        format!("check 127.0.0.1 -p {port} --no-history"),
+        format!("run -- -H 127.0.0.1 -p {port} --vs -H 127.0.0.1 -p {port} -t TCP_MAERTS"),
+        format!("sweep -o s --over send-size=1,2 -- -H 127.0.0.1 -p {port}"),
+    ];
+    for command in commands {
+        let running = netperf(&command).folder(folder.path()).spawn();
+        std::thread::sleep(Duration::from_millis(700));
+        let told = clock::now();
+        running.signal("INT");
+        let finished = running.finish();
+        assert!(told.elapsed() < SOON, "{}", finished.account());
+        assert!(!finished.status.success(), "{}", finished.account());
+    }
+}
+
+#[test]
+fn a_second_signal_ends_a_check_at_once() {
+    let port = program(|stream| drain(&stream));
+    let running = netperf(&format!("check 127.0.0.1 -p {port} --no-history")).spawn();
+    std::thread::sleep(Duration::from_millis(700));
+    running.signal("INT");
+    std::thread::sleep(Duration::from_millis(300));
+    running.signal("INT");
+    let finished = running.finish();
+    assert!(!finished.status.success(), "{}", finished.account());
+}
+
+#[test]
+fn an_interrupted_check_keeps_its_finished_parts() {
+    let server = ours!().serve();
+    let port = server.port();
+    let mut running = netperf(&format!(
+        "check 127.0.0.1 -p {port} --no-history --time 2s --json"
+    ))
+    .spawn();
+    // The second measurement has begun once there are two sessions at a time.
+    assert!(netperf_testkit::eventually(Duration::from_secs(20), || {
+        server.sessions().len() >= 2
+    }));
+    assert!(!running.ended());
+    running.signal("INT");
+    let finished = running.finish().expect_exit(1);
+    let summary: Value = serde_json::from_str(&finished.stdout).expect("a document");
+    assert_eq!(summary["complete"], false, "{summary}");
+    assert!(summary["idle"]["p50_seconds"].is_number(), "{summary}");
+    assert!(
+        summary["error"]["message"]
+            .as_str()
+            .is_some_and(|why| why.contains("interrupted"))
+    );
+}
+
+#[test]
+fn a_failed_check_and_a_failed_comparison_have_a_document() {
+    let port = netperf_testkit::server::free_port();
+    let to = format!("-H 127.0.0.1 -p {port}");
+    for command in [
+        format!("check 127.0.0.1 -p {port} --no-history --json"),
+        format!("run --json -- {to} --vs {to} -- -m 1K"),
+    ] {
+        let finished: Finished = netperf(&command).run().expect_exit(255);
+        let document: Value = serde_json::from_str(&finished.stdout)
+            .unwrap_or_else(|_| panic!("{}", finished.account()));
+        assert_eq!(document["error"]["exit_status"], 255, "{document}");
+        let message = document["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains("Connection refused"), "{document}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_ends_a_run_as_sigpipe_does() {
+    let server = ours!().serve();
+    for options in ["-D 0.05", "--json-stream -D 0.05"] {
+        let command = format!(
+            "{} -H 127.0.0.1 -p {} -l 600 {options} | head -1; exit ${{PIPESTATUS[0]}}",
+            ours!().netperf.display(),
+            server.port()
+        );
+        let finished = Invocation::new(std::path::Path::new("/bin/bash"))
+            .args(["-c", &command])
+            .run();
+        assert_eq!(finished.status.code(), Some(141), "{}", finished.account());
+    }
+}
+
+#[test]
+fn a_signal_in_the_set_up_of_a_later_iteration_gives_the_earlier_ones() {
+    let server = ours!().serve();
+    let mut running = netperf(&format!(
+        "-H 127.0.0.1 -p {} -i 30,30 -I 99,1 --time 100ms -t TCP_RR --json-stream",
+        server.port()
+    ))
+    .spawn();
+    assert!(running.prints("\"event\":\"iteration\"", Duration::from_secs(20)));
+    for session in server.sessions() {
+        netperf_testkit::process::signal(session, "STOP");
+    }
+    std::thread::sleep(Duration::from_millis(400));
+    running.signal("INT");
+    let finished = running.finish();
+    for session in server.sessions() {
+        netperf_testkit::process::signal(session, "CONT");
+    }
+    let last = finished.stdout.lines().last().unwrap_or_default();
+    let event: Value = serde_json::from_str(last).expect("an event");
+    assert_eq!(event["event"], "result", "{}", finished.account());
+    let document = &event["document"];
+    assert_eq!(document["complete"], false, "{event}");
+    assert!(
+        document["iterations"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty()),
+        "{event}"
+    );
+}

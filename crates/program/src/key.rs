@@ -1,6 +1,6 @@
 //! Keys: read from a private file or from the environment.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -33,20 +33,88 @@ pub fn load(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
     Ok(key)
 }
 
-/// The keys of a file that was read before, which `open` opens.
+/// Copy of a file, and what says who may have written or read it.
+#[derive(Debug)]
+pub struct FileCopy {
+    /// Number of the user that owns the file.
+    pub owner: u32,
+    /// Mode of the file.
+    pub mode: u32,
+    /// Contents.
+    pub text: Zeroizing<Vec<u8>>,
+}
+
+impl FileCopy {
+    /// Bytes of a file, at most.
+    const LONGEST: u64 = 1 << 20;
+
+    /// Reads a file with this owner and mode from its begin.
+    ///
+    /// # Errors
+    /// `FileTooLarge`, or those of read(2).
+    pub fn read((owner, mode): (u32, u32), file: File) -> io::Result<Self> {
+        let size = file.metadata()?.len();
+        if size > Self::LONGEST {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        // A buffer that grows would leave copies behind.
+        let room = usize::try_from(size).unwrap_or_default();
+        let mut text = Zeroizing::new(Vec::with_capacity(room + 1));
+        file.take(size).read_to_end(&mut text)?;
+        Ok(Self { owner, mode, text })
+    }
+}
+
+/// The keys of netserver, as [`load`] finds them: all of them generated.
 ///
 /// # Errors
-/// As [`load`], and what `open` returns.
+/// As [`load`], and for a text that no generator has made.
+pub fn load_for_server(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
+    let keys = load(file)?;
+    let from = || path(file).map_or_else(|| KEY.to_owned(), |file| named(&file));
+    keys.map(|keys| generated(keys).map_err(|why| format!("{}: {why}", from())))
+        .transpose()
+}
+
+/// The keys of a file that was read before, which `read` reads again.
+///
+/// # Errors
+/// As [`load_for_server`], and what `read` returns.
 pub fn load_again(
     file: Option<&Path>,
-    open: impl FnOnce(&Path) -> io::Result<File>,
+    read: impl FnOnce(&Path) -> io::Result<FileCopy>,
 ) -> Result<Option<KeyRing>, String> {
     match path(file) {
         Some(file) if is_stdin(&file) => {
             Err("the key came from standard input, which is read once: start again".to_owned())
         }
-        Some(file) => keys_of(&file, open).map(Some),
-        None => load(None),
+        Some(file) => {
+            let keys = read(&file).map_err(|error| system_text(&error));
+            let keys = keys.and_then(|copy| {
+                check_access(&file, (copy.owner, copy.mode))?;
+                generated(parse(copy.text.as_slice())?)
+            });
+            keys.map(Some)
+                .map_err(|why| format!("{}: {why}", named(&file)))
+        }
+        None => load_for_server(None),
+    }
+}
+
+/// Refuses a text that no generator has made, such as that of a file of settings: it could be
+/// guessed.
+fn generated(keys: KeyRing) -> Result<KeyRing, String> {
+    let other = keys.keys().iter().find(|key| !key.secret.is_generated());
+    match other {
+        Some(key) if key.name.is_empty() => Err("this is not a generated key, and could be \
+                                                 guessed: create one with openssl rand -hex 32"
+            .to_owned()),
+        Some(key) => Err(format!(
+            "the key {} is not a generated one, and could be guessed: create one with openssl \
+             rand -hex 32",
+            key.name
+        )),
+        None => Ok(keys),
     }
 }
 
@@ -56,10 +124,15 @@ pub fn path(file: Option<&Path>) -> Option<PathBuf> {
         .or_else(|| variable(FILE).map(PathBuf::from))
 }
 
-fn keys_of(file: &Path, open: impl FnOnce(&Path) -> io::Result<File>) -> Result<KeyRing, String> {
-    let system = |error: io::Error| system_text(&error);
-    let keys = open(file).map_err(system).and_then(|open| read(file, open));
-    keys.map_err(|why| format!("the key file {}: {why}", file.display()))
+fn keys_of(file: &Path) -> Result<KeyRing, String> {
+    let opened = File::open(file).map_err(|error| system_text(&error));
+    let keys = opened.and_then(|opened| read(file, opened));
+    keys.map_err(|why| format!("{}: {why}", named(file)))
+}
+
+/// A key file in a message.
+fn named(file: &Path) -> String {
+    format!("the key file {}", file.display())
 }
 
 fn find(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
@@ -70,7 +143,7 @@ fn find(file: Option<&Path>) -> Result<Option<KeyRing>, String> {
                 .map(Some)
                 .map_err(|why| format!("the key on standard input: {why}"));
         }
-        return keys_of(&file, |path| File::open(path)).map(Some);
+        return keys_of(&file).map(Some);
     }
     variable(KEY)
         .map(Zeroizing::new)
@@ -86,14 +159,20 @@ pub fn variable(name: &str) -> Option<String> {
 }
 
 fn read(path: &Path, file: File) -> Result<KeyRing, String> {
-    let system = |error: io::Error| system_text(&error);
-    if is_open_to_others(&file.metadata().map_err(system)?) {
+    let meta = file.metadata().map_err(|error| system_text(&error))?;
+    check_access(path, (meta.uid(), meta.mode()))?;
+    parse(file)
+}
+
+/// Refuses a file of this owner and mode that others can read or change.
+fn check_access(path: &Path, (owner, mode): (u32, u32)) -> Result<(), String> {
+    if is_open_to_others(owner, mode) {
         return Err(format!(
             "others can read or change it: chmod 600 {}",
             path.display()
         ));
     }
-    parse(file)
+    Ok(())
 }
 
 fn is_stdin(path: &Path) -> bool {
@@ -110,11 +189,9 @@ fn parse(from: impl io::Read) -> Result<KeyRing, String> {
 
 /// Returns true if users other than the owner have access. The owner must be this user or root;
 /// root may give a group access.
-fn is_open_to_others(meta: &Metadata) -> bool {
-    let us = std::fs::metadata("/proc/self").map(|own| own.uid()).ok();
-    let owner = meta.uid();
+fn is_open_to_others(owner: u32, mode: u32) -> bool {
     let others = if owner == 0 { 0o027 } else { 0o077 };
-    (owner != 0 && Some(owner) != us) || meta.mode() & others != 0
+    (owner != 0 && owner != netperf_os::privileges::user_number()) || mode & others != 0
 }
 
 #[cfg(test)]

@@ -9,27 +9,27 @@ mod grants;
 mod incoming;
 mod input;
 mod iperf2;
+mod reload;
 mod unproven;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
-use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
+use netperf_cli::{LogLevel, SandboxArg, ServerArgs};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, Require};
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_os::{Socket, process};
-use netperf_program::key;
 use netperf_session::server::PASSPHRASE;
 use netperf_transport::registry;
 
 use super::admission::Admission;
 use super::agent::AgentProcess;
+use super::file_helper::FileHelper;
 use super::iperf2::{DatagramWorker, Iperf2Sockets};
 use super::iperf3::{Iperf3Port, Iperf3Sockets};
 use super::log::ServerLog;
@@ -39,7 +39,6 @@ use super::one_port::DataArrivals;
 use super::pending::{self, PendingConnection, PendingConnections, WaitLimits};
 use super::poller::{PollEvent, PollToken, ServerPoller};
 use super::proofs::{PROOF_TIME, ProofPool};
-use super::root_files::{self, RootFiles};
 use super::sandbox::Means;
 use super::session;
 use super::session_limit::MOST_SESSIONS;
@@ -84,8 +83,10 @@ pub(super) struct AcceptLoop {
     metrics_server: Option<MetricsServer>,
     data_arrivals: DataArrivals,
     pub(super) iperf3: Iperf3Port,
-    /// Opens files of root, where netserver has changed to another user.
-    root_files: Option<RootFiles>,
+    /// Reads the key file and the file of settings again.
+    files: Option<FileHelper>,
+    /// Number of times that settings were read again.
+    pub(super) reloads: u64,
     /// The agent of campaigns.
     agent: Option<AgentProcess>,
     /// accept(2) is suspended until then.
@@ -106,7 +107,7 @@ impl AcceptLoop {
         args: &ServerArgs,
         (mut listeners, of_iperf3, iperf2): (Vec<Socket>, Iperf3Sockets, Iperf2Sockets),
         (log, metrics_server): (ServerLog, Option<MetricsServer>),
-        (root_files, agent): (Option<RootFiles>, Option<AgentProcess>),
+        (files, agent): (Option<FileHelper>, Option<AgentProcess>),
     ) -> io::Result<Self> {
         let poller = ServerPoller::new()?;
         let data_arrivals = DataArrivals::open(&listeners, args.one_port(), &poller)?;
@@ -131,6 +132,9 @@ impl AcceptLoop {
             metrics_server.register(&poller)?;
         }
         let iperf3 = Iperf3Port::watch(of_iperf3, &poller)?;
+        if let Some(files) = &files {
+            poller.watch(files.fd(), PollToken::Files)?;
+        }
         if let Some(agent) = &agent {
             poller.watch(agent.fd(), PollToken::Agent)?;
         }
@@ -163,7 +167,8 @@ impl AcceptLoop {
             metrics_server,
             data_arrivals,
             iperf3,
-            root_files,
+            files,
+            reloads: 0,
             agent,
             paused: None,
             draining: None,
@@ -228,6 +233,7 @@ impl AcceptLoop {
             self.iperf3.next(),
             self.next_proof(),
             self.next_worker(),
+            self.files.as_ref().and_then(FileHelper::until),
         ];
         let next = moments.into_iter().flatten().min();
         next.map_or(LONGEST_WAIT, Moment::left)
@@ -278,6 +284,7 @@ impl AcceptLoop {
                 | PollToken::Handoffs
                 | PollToken::Agent
                 | PollToken::Input
+                | PollToken::Files
                 | PollToken::Probes => {}
             }
         }
@@ -286,6 +293,9 @@ impl AcceptLoop {
         }
         if is_ready(PollToken::Input) {
             self.hear_input();
+        }
+        if is_ready(PollToken::Files) {
+            self.hear_files();
         }
         if is_ready(PollToken::Agent) {
             self.hear_agent();
@@ -316,6 +326,11 @@ impl AcceptLoop {
             return;
         };
         let more = session.read();
+        let keys = self.args.access.keys.as_deref();
+        if session.session_log.lacks_key(keys) {
+            // The client has proven a key that netserver has no more.
+            return self.end_without_key();
+        }
         let asks = session.asks();
         if let Some(fd) = session.fd().filter(|_| more) {
             // Re-arms the event for the rest. On failure it is read at the end of the session.
@@ -398,7 +413,7 @@ impl AcceptLoop {
             }
             Signal::HangUp => {
                 self.log.reopen();
-                self.reload();
+                self.begin_reload();
             }
             // A second signal ends the wait for sessions.
             Signal::Interrupt | Signal::Terminate if self.draining.is_some() => {
@@ -406,62 +421,6 @@ impl AcceptLoop {
             }
             Signal::Interrupt | Signal::Terminate => self.drain(),
         }
-    }
-
-    /// Reads the configuration file again and replaces the access policy. An invalid file
-    /// changes nothing. Ports and the user never change.
-    fn reload(&mut self) {
-        let files = self.root_files.as_ref();
-        let read = |path: &std::path::Path| {
-            let mut text = String::new();
-            root_files::open(path, files)?.read_to_string(&mut text)?;
-            Ok(text)
-        };
-        match netperf_cli::netserver(&self.argv, &read).command {
-            Ok(ServerCommand::Serve(read)) => self.take(*read),
-            // Other commands do not serve.
-            Ok(
-                ServerCommand::Usage(_) | ServerCommand::Version(_) | ServerCommand::FullVersion,
-            ) => {}
-            Err(error) => {
-                let fields = [("error", error.to_string().into())];
-                self.log.say(LogLevel::Error, "reload", &fields);
-            }
-        }
-    }
-
-    /// Applies the new settings, except those fixed at start.
-    fn take(&mut self, mut read: ServerArgs) {
-        // Keys that cannot be read again stay.
-        let old = self.args.access.keys.clone();
-        let open = |path: &std::path::Path| root_files::open(path, self.root_files.as_ref());
-        read.access.keys = match key::load_again(read.access.key_file.as_deref(), open) {
-            Ok(keys) => keys.map(Arc::new).or(old),
-            Err(line) => {
-                let fields = [("error", line.into())];
-                self.log.say(LogLevel::Error, "keys", &fields);
-                old
-            }
-        };
-        read.operations = std::mem::take(&mut self.args.operations);
-        // Ports stay open.
-        (read.iperf2, read.iperf3) = (self.args.iperf2.clone(), self.args.iperf3.clone());
-        let error = if read.require() == Require::Key && read.access.keys.is_none() {
-            Some("a key is required, but none is configured".to_owned())
-        } else {
-            read.open_to_iperf()
-        };
-        if let Some(error) = error {
-            self.args.operations = read.operations;
-            return self
-                .log
-                .say(LogLevel::Error, "reload", &[("error", error.into())]);
-        }
-        self.admission.change(read.policy());
-        self.args = read;
-        self.end_workers();
-        self.look_at_host();
-        self.log.say(LogLevel::Info, "reloaded", &[]);
     }
 
     /// Finds out which permitted transports and which features this host has. Sessions do not:
@@ -549,6 +508,7 @@ impl AcceptLoop {
         self.end_proofs(now);
         self.expire_iperf3();
         self.start_workers();
+        self.end_slow_reload();
         if self.admission.next().is_some_and(over) {
             self.admission.look(&self.poller);
         }

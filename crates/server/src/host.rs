@@ -20,7 +20,7 @@ use netperf_session::driver::{NotPrepared, SessionHost};
 use netperf_transport::one_port::{HandoffMessage, fresh, send_message};
 use netperf_wire::RemoteErrno;
 
-use super::record::{Ran, Records, SessionEnd, SessionRecord};
+use super::record::{Ran, Records, SessionEnd, SessionQuestion, SessionRecord};
 use super::sandbox::fill_file;
 
 /// Runs the tests of a session.
@@ -192,7 +192,7 @@ impl<'a> EngineHost<'a> {
         let mut reserve = |needs| {
             let granted = limits
                 .bear(needs)
-                .and_then(|()| records.ask(SessionRecord::Needs(needs), limits));
+                .and_then(|()| records.ask(SessionQuestion::Needs(needs), limits));
             granted.map_err(|reason| {
                 denied = Some(reason);
                 io::ErrorKind::OutOfMemory.into()
@@ -262,7 +262,7 @@ impl SessionHost for EngineHost<'_> {
             result.settings = settings_at.map(|at| netperf_measure::host::settings(&at));
         }
         // An answer is of no interest: nothing is needed any more.
-        let none = SessionRecord::Needs(EndNeeds::default());
+        let none = SessionQuestion::Needs(EndNeeds::default());
         let _released = self.records.ask(none, &self.policy.limits);
         self.records.tell(match &result {
             Ok(result) => SessionRecord::Ran(Ran {

@@ -5,6 +5,7 @@ mod admission;
 mod agent;
 mod check;
 mod environment;
+mod file_helper;
 mod histogram;
 mod host;
 mod iperf2;
@@ -20,7 +21,6 @@ mod pending;
 mod poller;
 mod proofs;
 mod record;
-mod root_files;
 pub mod sandbox;
 mod secure;
 mod served_protocol;
@@ -40,6 +40,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
+use netperf_measure::clock;
 use netperf_model::{Denied, KeyRing, KeyRole, Limits, PassphraseText, Require};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, pass};
@@ -53,7 +54,7 @@ pub use iperf2::serve_alone as iperf2_alone;
 pub use iperf3::alone::serve as iperf3_alone;
 use iperf3::session::{SessionStart, StreamTimeouts};
 use log::ServerLog;
-use record::{Grant, Records, SessionEnd, SessionRecord};
+use record::{Grant, Records, SessionEnd, SessionQuestion, SessionRecord};
 use sandbox::Means;
 use served_protocol::ServedProtocol;
 use session_log::{ProcessEnd, SessionLog};
@@ -136,7 +137,7 @@ fn with_credentials(
         }
         keys
     } else {
-        key::load(args.access.key_file.as_deref())
+        key::load_for_server(args.access.key_file.as_deref())
             .map_err(|line| Failure::netserver(FAILED, line))?
             .map(Arc::new)
     };
@@ -208,24 +209,47 @@ fn confine(args: &ServerArgs, environment: &Environment, connects: Option<u16>) 
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// Records of a session process. The listener has the other end of its standard output.
-struct ListenerRecords;
+#[derive(Default)]
+struct ListenerRecords {
+    /// Questions so far.
+    asked: u32,
+}
 
 impl Records for ListenerRecords {
     fn tell(&mut self, record: SessionRecord) {
         out(&record.line());
     }
 
-    fn ask(&mut self, record: SessionRecord, limits: &Limits) -> Result<(), Denied> {
-        self.tell(record);
-        let listener = io::stdout();
-        let mut answer = [0];
-        let answered = matches!(ready(listener.as_fd(), Interest::Read, ANSWER), Ok(true))
-            && matches!(netperf_os::io::recv(listener.as_fd(), &mut answer), Ok(1));
-        let [byte] = answer;
-        if !answered {
-            return Err(Denied::Busy);
-        }
+    fn ask(&mut self, question: SessionQuestion, limits: &Limits) -> Result<(), Denied> {
+        self.asked = self.asked.wrapping_add(1);
+        self.tell(SessionRecord::Asks(self.asked, question));
+        let byte = answer_to(self.asked).ok_or(Denied::Busy)?;
         Grant::denied(byte, limits).map_or(Ok(()), Err)
+    }
+}
+
+/// The byte of the listener's answer to the question with this number; `None` if it does not come
+/// in time. Answers to earlier questions are dropped.
+fn answer_to(number: u32) -> Option<u8> {
+    let (listener, until) = (io::stdout(), clock::now().plus(ANSWER));
+    let (mut answer, mut length) = ([0; Grant::BYTES], 0);
+    loop {
+        let is_ready = matches!(
+            ready(listener.as_fd(), Interest::Read, until.left()),
+            Ok(true)
+        );
+        let rest = answer.get_mut(length..).filter(|_| is_ready)?;
+        match netperf_os::io::recv(listener.as_fd(), rest) {
+            Ok(count) if count > 0 => length += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(_) | Err(_) => return None,
+        }
+        if length == Grant::BYTES {
+            if let Some(byte) = Grant::byte_for(number, answer) {
+                return Some(byte);
+            }
+            length = 0;
+        }
     }
 }
 
@@ -243,7 +267,7 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
     match environment.protocol {
         ServedProtocol::Netperf | ServedProtocol::Iperf3 => {}
         ServedProtocol::Iperf2 => {
-            iperf2::serve_connection(control, args, &mut ListenerRecords);
+            iperf2::serve_connection(control, args, &mut ListenerRecords::default());
             return ExitCode::SUCCESS;
         }
         ServedProtocol::Iperf2Datagrams => {
@@ -265,12 +289,12 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
                 rate_limit: None,
                 report: Iperf3Report::default(),
             };
-            let _recorded = iperf3::session::serve(start, &mut ListenerRecords);
+            let _recorded = iperf3::session::serve(start, &mut ListenerRecords::default());
         }
         return ExitCode::SUCCESS;
     }
     let inherited = (handoff, door.map(Socket::from));
-    session::serve(control, args, inherited, &mut ListenerRecords);
+    session::serve(control, args, inherited, &mut ListenerRecords::default());
     ExitCode::SUCCESS
 }
 

@@ -17,13 +17,13 @@ use netperf_program::output::{
 use super::accept_loop::AcceptLoop;
 use super::agent::AgentProgram;
 use super::environment::Environment;
+use super::file_helper::FileHelper;
 use super::iperf2;
 use super::iperf3::Iperf3Sockets;
 use super::log::ServerLog;
 use super::metrics_server::{self, MetricsServer};
 use super::one_port;
 use super::own_user::UserChange;
-use super::root_files::RootFiles;
 use super::sandbox::Means;
 
 /// Host in the start message without `-L`.
@@ -41,7 +41,7 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     let user = UserChange::planned(args, environment.preloaded)?;
     let agent = args.agent.enabled.then(AgentProgram::find).transpose();
     let agent = agent.map_err(|line| failed(format_args!("{line}")))?;
-    let root_files = user.as_ref().and_then(|_| root_files(args, &mut log));
+    let files = file_helper(args, environment, &mut log);
     let described = described(args);
     let metrics_server = metrics_server(args)?;
     let supervised = environment.supervisor.listens();
@@ -68,7 +68,6 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     if let Some(user) = user {
         user.carry_out(args, &mut log)?;
     }
-    let root_files = root_files.filter(RootFiles::are_needed);
     check_datagrams(args, &listeners)?;
     if supervised {
         out("Starting netserver with the sockets of its supervisor (LISTEN_FDS)\n");
@@ -79,7 +78,7 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
         let side = detach().map_err(|error| {
             failed(format_args!("cannot go to the background: {error}; use -D"))
         })?;
-        if side == Forked::Parent {
+        if matches!(side, Forked::Parent(_)) {
             return Ok(ExitCode::SUCCESS);
         }
     }
@@ -93,7 +92,7 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     let agent = agent.map(|program| program.start(args, &port)).transpose();
     let agent = agent.map_err(|error| failed(format_args!("--agent: {}", system_text(&error))))?;
     let outputs = (log, metrics_server);
-    let processes = (root_files, agent);
+    let processes = (files, agent);
     let sockets = (listeners, of_iperf3, iperf2);
     let accept_loop = AcceptLoop::open(&environment.argv, args, sockets, outputs, processes)
         .map_err(|error| failed(format_args!("cannot listen: {error}")))?;
@@ -121,21 +120,23 @@ pub(super) fn iperf3_sockets(args: &ServerArgs) -> Result<Iperf3Sockets, Failure
     })
 }
 
-/// The process that opens the files which SIGHUP reads again; `None` without such a file.
-fn root_files(args: &ServerArgs, log: &mut ServerLog) -> Option<RootFiles> {
+/// The process that reads the files which SIGHUP reads again; `None` without such a file. A
+/// preloaded library may not pass descriptors on.
+fn file_helper(
+    args: &ServerArgs,
+    environment: &Environment,
+    log: &mut ServerLog,
+) -> Option<FileHelper> {
     let key = netperf_program::key::path(args.access.key_file.as_deref());
     let paths: Vec<_> = key.into_iter().chain(args.config.clone()).collect();
-    if paths.is_empty() {
+    if paths.is_empty() || environment.preloaded {
         return None;
     }
-    match RootFiles::start(paths) {
+    match FileHelper::start(paths) {
         Ok(files) => Some(files),
         Err(error) => {
-            let fields = [(
-                "error",
-                format!("no process for files of root: {error}").into(),
-            )];
-            log.say(LogLevel::Warn, "user", &fields);
+            let text = format!("no process to read files again: {error}");
+            log.say(LogLevel::Warn, "files", &[("error", text.into())]);
             None
         }
     }
@@ -328,7 +329,7 @@ fn listener(address: SocketAddr) -> io::Result<Socket> {
 /// Moves to the background. The listeners are already open, so that clients can connect as soon
 /// as the command returns.
 pub(super) fn detach() -> io::Result<Forked> {
-    let side = process::fork_single_threaded()?;
+    let side = process::fork()?;
     if side == Forked::Child {
         process::new_session()?;
         // Looked up before chdir(2); sessions are started from this file.

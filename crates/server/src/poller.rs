@@ -45,10 +45,12 @@ pub(super) enum PollToken {
     Iperf3Session(u64),
     /// A record of the process with this number that serves datagrams of iperf 2.
     Iperf2Datagrams(u64),
+    /// An answer of the process that reads files.
+    Files,
 }
 
 /// Number of kinds.
-const KINDS: u64 = 16;
+const KINDS: u64 = 17;
 
 impl PollToken {
     /// Encodes the token for the kernel.
@@ -70,8 +72,9 @@ impl PollToken {
             Self::Iperf3Connection(number) => (13, number),
             Self::Iperf3Session(number) => (14, number),
             Self::Iperf2Datagrams(number) => (15, number),
+            Self::Files => (16, 0),
         };
-        // Numbers count up from 0 and never reach 2^60.
+        // Numbers count up from 0 and never reach 2^59.
         number.wrapping_mul(KINDS).wrapping_add(kind)
     }
 
@@ -93,6 +96,7 @@ impl PollToken {
             13 => Self::Iperf3Connection(number),
             14 => Self::Iperf3Session(number),
             15 => Self::Iperf2Datagrams(number),
+            16 => Self::Files,
             _ => Self::Signals,
         }
     }
@@ -209,7 +213,7 @@ mod tests {
             PollToken::Probes,
             PollToken::Handoffs,
             PollToken::PendingConnection(0),
-            PollToken::PendingConnection(1 << 59),
+            PollToken::PendingConnection(1 << 58),
             PollToken::ArrivingData(3),
             PollToken::Session(9),
             PollToken::Iperf3Listener(1),
@@ -217,6 +221,7 @@ mod tests {
             PollToken::Iperf3Connection(1 << 40),
             PollToken::Iperf3Session(2),
             PollToken::Iperf2Datagrams(1),
+            PollToken::Files,
         ] {
             assert_eq!(PollToken::from_raw(token.to_raw()), token);
         }

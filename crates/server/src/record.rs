@@ -23,17 +23,24 @@ pub(super) enum SessionRecord {
     Denied(i32, &'static str),
     /// The client has proven the key with this index.
     Key(usize),
-    /// The client has proven the key and asks for a seat. The listener answers.
-    Proven,
-    /// A test needs this, instead of what the one before needed. The listener answers.
-    Needs(EndNeeds),
+    /// A question, and its number.
+    Asks(u32, SessionQuestion),
     /// A running test failed; error number sent to the client.
     Failed(i32),
     /// The session is over.
     Ended(SessionEnd),
 }
 
-/// Answer of the listener to a session: one byte.
+/// A question of a session, which the listener answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SessionQuestion {
+    /// The client has proven the key: is there a seat for it?
+    Proven,
+    /// May a test have this, instead of what the one before needed?
+    Needs(EndNeeds),
+}
+
+/// Answer of the listener to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Grant {
     /// Granted.
@@ -48,11 +55,28 @@ pub(super) enum Grant {
     Ports,
     /// The number of sessions with the client's key is at its limit.
     KeySessions,
+    /// netserver has read its settings again since the session started.
+    Outdated,
 }
 
 impl Grant {
-    /// Encodes the answer.
-    pub(super) const fn byte(self) -> u8 {
+    /// Length of an answer, bytes.
+    pub(super) const BYTES: usize = 5;
+
+    /// Encodes the answer to the question with this number.
+    pub(super) fn bytes(self, number: u32) -> [u8; Self::BYTES] {
+        let [a, b, c, d] = number.to_ne_bytes();
+        [a, b, c, d, self.byte()]
+    }
+
+    /// The byte of the answer to the question with this number; `None` for another answer, which
+    /// arrived too late.
+    pub(super) fn byte_for(number: u32, answer: [u8; Self::BYTES]) -> Option<u8> {
+        let [a, b, c, d, byte] = answer;
+        (u32::from_ne_bytes([a, b, c, d]) == number).then_some(byte)
+    }
+
+    const fn byte(self) -> u8 {
         match self {
             Self::Granted => b'g',
             Self::Sessions => b's',
@@ -60,6 +84,7 @@ impl Grant {
             Self::KeySessions => b'k',
             Self::Memory => b'm',
             Self::Ports => b'o',
+            Self::Outdated => b'n',
         }
     }
 
@@ -68,6 +93,7 @@ impl Grant {
         let most = |limit: Option<u32>| limit.unwrap_or_default();
         match byte {
             b'g' => None,
+            b'n' => Some(Denied::Reloaded),
             b'k' => Some(Denied::KeySessions(0)),
             b'p' => Some(Denied::PeerSessions(most(limits.peer_sessions), None)),
             b'm' => Some(Denied::MemoryOfAll(limits.memory.all)),
@@ -82,11 +108,11 @@ pub(super) trait Records {
     /// Takes a record.
     fn tell(&mut self, record: SessionRecord);
 
-    /// Takes a record that the listener answers.
+    /// Asks the listener.
     ///
     /// # Errors
     /// The reason for a refusal.
-    fn ask(&mut self, record: SessionRecord, limits: &Limits) -> Result<(), Denied>;
+    fn ask(&mut self, question: SessionQuestion, limits: &Limits) -> Result<(), Denied>;
 }
 
 /// Records of a server without a log: nothing but the limits of a session forbids a test.
@@ -95,7 +121,7 @@ pub(super) struct NoRecords;
 impl Records for NoRecords {
     fn tell(&mut self, _: SessionRecord) {}
 
-    fn ask(&mut self, _: SessionRecord, _: &Limits) -> Result<(), Denied> {
+    fn ask(&mut self, _: SessionQuestion, _: &Limits) -> Result<(), Denied> {
         Ok(())
     }
 }
@@ -250,8 +276,10 @@ impl SessionRecord {
             Self::Refused(errno) => format!("refused {errno}\n"),
             Self::Denied(errno, word) => format!("denied {errno} {word}\n"),
             Self::Key(index) => format!("key {index}\n"),
-            Self::Proven => "proven\n".to_owned(),
-            Self::Needs(needs) => format!("needs {} {}\n", needs.memory, needs.ports),
+            Self::Asks(number, SessionQuestion::Proven) => format!("proven {number}\n"),
+            Self::Asks(number, SessionQuestion::Needs(needs)) => {
+                format!("needs {number} {} {}\n", needs.memory, needs.ports)
+            }
             Self::Failed(errno) => format!("failed {errno}\n"),
             Self::Ended(ending) => format!("ended {}\n", ending.label()),
         }
@@ -284,11 +312,18 @@ impl SessionRecord {
                     elapsed: Some(elapsed).filter(|elapsed| elapsed.is_finite())?,
                 }))
             }
-            ["proven"] => Some(Self::Proven),
-            ["needs", memory, ports] => Some(Self::Needs(EndNeeds {
-                memory: memory.parse().ok()?,
-                ports: ports.parse().ok()?,
-            })),
+            ["proven", number] => {
+                let number = number.parse().ok()?;
+                Some(Self::Asks(number, SessionQuestion::Proven))
+            }
+            ["needs", number, memory, ports] => {
+                let needs = EndNeeds {
+                    memory: memory.parse().ok()?,
+                    ports: ports.parse().ok()?,
+                };
+                let number = number.parse().ok()?;
+                Some(Self::Asks(number, SessionQuestion::Needs(needs)))
+            }
             ["key", index] => Some(Self::Key(index.parse().ok()?)),
             ["runs", seconds] => {
                 let seconds: f64 = seconds.parse().ok()?;
@@ -328,7 +363,14 @@ mod tests {
             SessionRecord::Ran(ran),
             SessionRecord::Refused(22),
             SessionRecord::Key(63),
-            SessionRecord::Proven,
+            SessionRecord::Asks(7, SessionQuestion::Proven),
+            SessionRecord::Asks(
+                u32::MAX,
+                SessionQuestion::Needs(EndNeeds {
+                    memory: 1,
+                    ports: 2,
+                }),
+            ),
             SessionRecord::Failed(-1),
         ];
         records.extend(SessionEnd::ALL.map(SessionRecord::Ended));
@@ -343,6 +385,13 @@ mod tests {
             assert_eq!(read, Some(record), "{line}");
         }
         assert_eq!(ran.name(), "udp_rr");
+    }
+
+    #[test]
+    fn records_answer_is_for_the_question_with_its_number_alone() {
+        let late = Grant::Granted.bytes(1);
+        assert_eq!(Grant::byte_for(2, late), None);
+        assert_eq!(Grant::byte_for(1, late), Some(b'g'));
     }
 
     #[test]

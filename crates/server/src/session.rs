@@ -18,7 +18,7 @@ use netperf_wire::{Frame, RequestKind};
 use super::admission;
 use super::agent;
 use super::host::EngineHost;
-use super::record::{Records, SessionEnd, SessionRecord};
+use super::record::{Records, SessionEnd, SessionQuestion, SessionRecord};
 use super::secure::{self, Authentication, Stopped};
 
 /// Serves the connection and reports each test and the end. Data may also arrive by `handoff`; the
@@ -115,7 +115,7 @@ fn admit_key(
         return Ok(());
     }
     let most = key.and_then(|key| key.max_sessions).unwrap_or_default();
-    let asked = records.ask(SessionRecord::Proven, &args.policy().limits);
+    let asked = records.ask(SessionQuestion::Proven, &args.policy().limits);
     // The answer of the listener does not include the limit.
     asked.map_err(|denied| {
         if matches!(denied, Denied::KeySessions(_)) {

@@ -10,7 +10,7 @@ use netperf_model::{Denied, KeyRing, Limits, NamedKey};
 
 use super::histogram::ResultHistogram;
 use super::log::{LogField, ServerLog};
-use super::record::{Ran, Records, ResultUnit, SessionEnd, SessionRecord};
+use super::record::{Ran, Records, ResultUnit, SessionEnd, SessionQuestion, SessionRecord};
 
 /// Longest time that is evaluated.
 const LONGEST: Duration = Duration::from_secs(1_000_000);
@@ -60,7 +60,7 @@ impl Records for SessionLog {
         self.enter(record);
     }
 
-    fn ask(&mut self, _: SessionRecord, _: &Limits) -> Result<(), Denied> {
+    fn ask(&mut self, _: SessionQuestion, _: &Limits) -> Result<(), Denied> {
         Ok(())
     }
 }
@@ -130,7 +130,7 @@ impl SessionLog {
                 self.failed = self.failed.saturating_add(1);
                 self.errno = Some(errno);
             }
-            SessionRecord::Proven | SessionRecord::Needs(_) => {}
+            SessionRecord::Asks(..) => {}
             SessionRecord::Key(index) => self.key = Some(index),
             // The record of an abandoned test precedes that of the closed connection.
             SessionRecord::Ended(ending) => {

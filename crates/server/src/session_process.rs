@@ -19,7 +19,7 @@ use netperf_program::session_settings::{DESCRIPTOR, SessionSettings};
 use super::admission;
 use super::agent::SESSION_DOOR;
 use super::proofs::ProofSource;
-use super::record::{Grant, SessionRecord};
+use super::record::{Grant, SessionQuestion, SessionRecord};
 use super::served_protocol::ServedProtocol;
 use super::session_log::{ProcessEnd, SessionLog};
 use super::supervisor;
@@ -51,7 +51,9 @@ pub(super) struct SessionProcess {
     /// Source of the client and time limit of its proof, until it has proven the key.
     pub(super) unproven: Option<(ProofSource, Moment)>,
     /// A question that has no answer yet.
-    asked: Option<SessionRecord>,
+    asked: Option<(u32, SessionQuestion)>,
+    /// Number of reloads before its start: it has the settings from then.
+    pub(super) reloads: u64,
     /// What the current test needs.
     pub(super) needs: EndNeeds,
     /// Summary for the log.
@@ -119,6 +121,7 @@ impl SessionProcess {
             text: Vec::new(),
             unproven: None,
             asked: None,
+            reloads: 0,
             needs: EndNeeds::default(),
             session_log: SessionLog::new(peer, args.access.keys.clone()),
             address,
@@ -161,8 +164,8 @@ impl SessionProcess {
                 let line = std::mem::take(&mut self.text);
                 let line = String::from_utf8(line).ok();
                 if let Some(record) = line.as_deref().and_then(SessionRecord::parse) {
-                    if matches!(record, SessionRecord::Proven | SessionRecord::Needs(_)) {
-                        self.asked = Some(record);
+                    if let SessionRecord::Asks(number, question) = record {
+                        self.asked = Some((number, question));
                     }
                     self.session_log.enter(record);
                 }
@@ -173,15 +176,15 @@ impl SessionProcess {
     }
 
     /// A question that has no answer yet.
-    pub(super) fn asks(&mut self) -> Option<SessionRecord> {
+    pub(super) fn asks(&mut self) -> Option<(u32, SessionQuestion)> {
         self.asked.take()
     }
 
-    /// Answers a question.
-    pub(super) fn answer(&mut self, grant: Grant) {
+    /// Answers the question with this number.
+    pub(super) fn answer(&mut self, number: u32, grant: Grant) {
         if let Some(records) = &mut self.records {
             // A session that is gone needs no answer.
-            let _gone = records.write(&[grant.byte()]);
+            let _gone = records.write(&grant.bytes(number));
         }
     }
 
@@ -274,6 +277,7 @@ mod tests {
             text: Vec::new(),
             unproven: None,
             asked: None,
+            reloads: 0,
             needs: EndNeeds::default(),
             session_log: SessionLog::new("192.0.2.1:7".to_owned(), None),
             address: None,

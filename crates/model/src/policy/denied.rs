@@ -76,6 +76,9 @@ pub enum Denied {
     /// The listener did not answer its session in time.
     #[error("its host is too busy to start a test: try again later")]
     Busy,
+    /// netserver has read its settings again since the client began.
+    #[error("it has just read its settings again: try again")]
+    Reloaded,
     /// Clients of this source failed to prove the key too often. The time until one may try
     /// again.
     #[error(
@@ -158,6 +161,7 @@ impl Denied {
         "ports",
         "startups",
         "busy",
+        "reloaded",
         "penalty",
         "passphrase",
         "key-required",
@@ -188,6 +192,7 @@ impl Denied {
             Self::Ports(_) | Self::PortsOfAll(_) => "ports",
             Self::Startups => "startups",
             Self::Busy => "busy",
+            Self::Reloaded => "reloaded",
             Self::Penalty(_) => "penalty",
             Self::Passphrase => "passphrase",
             Self::KeyRequired => "key-required",
@@ -230,7 +235,7 @@ impl Denied {
             | Self::Token => EACCES,
             // As from a netserver that cannot open such a socket.
             Self::Transport(_) => EPROTONOSUPPORT,
-            Self::Sessions(..) | Self::Startups | Self::Busy => EUSERS,
+            Self::Sessions(..) | Self::Startups | Self::Busy | Self::Reloaded => EUSERS,
             Self::SessionRate(_)
             | Self::SessionRateOfAll(_)
             | Self::Flows(_)

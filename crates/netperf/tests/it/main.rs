@@ -91,6 +91,7 @@ mod recorded_lines;
 mod refusals;
 mod refused_by_kernel;
 mod refused_pairs;
+mod reload;
 mod report;
 mod report_zoom;
 mod resources;

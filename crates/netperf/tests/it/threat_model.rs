@@ -10,6 +10,26 @@ use netperf_model::Limits;
 /// A sentence or the threat of a table, the file of its test and the name of the test.
 const HELD: &[(&str, &str, &str)] = &[
     (
+        "holding a proof of a key, or a session, across the reload that removes the key",
+        "crates/netperf/tests/it/reload.rs",
+        "threat_model_reload_ends_sessions_and_proofs_of_a_removed_key",
+    ),
+    (
+        "being admitted by settings from before a reload",
+        "crates/netperf/tests/it/reload.rs",
+        "threat_model_reload_admits_no_client_by_settings_from_before",
+    ),
+    (
+        "having another text than that of the key file taken for the key",
+        "crates/netperf/tests/it/reload.rs",
+        "threat_model_reload_takes_no_late_answer_for_a_later_request",
+    ),
+    (
+        "and a key must be a generated one",
+        "crates/netperf/tests/it/reload.rs",
+        "threat_model_reload_and_start_take_generated_keys_alone",
+    ),
+    (
         "reflecting datagrams of iperf3 to a third host with a forged source address",
         "crates/netperf/tests/it/iperf3/faults.rs",
         "threat_model_a_datagram_that_no_session_expects_is_not_answered",

@@ -32,6 +32,8 @@ pub const NO_MEMORY: i32 = libc::ENOMEM;
 
 /// `EISDIR`: a directory instead of a file.
 pub const IS_A_DIRECTORY: i32 = libc::EISDIR;
+/// `EFBIG`: a file is too large.
+pub const TOO_LARGE: i32 = libc::EFBIG;
 
 /// Returns true if a non-blocking connect is in progress (connect(2), `EINPROGRESS`).
 #[must_use]

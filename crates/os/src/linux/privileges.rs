@@ -140,11 +140,17 @@ pub fn become_user(to: User, keep: &[Capability]) -> io::Result<()> {
     Ok(())
 }
 
+/// Number of the user of this process (geteuid(2)).
+#[must_use]
+pub fn user_number() -> u32 {
+    // SAFETY: geteuid takes no arguments.
+    unsafe { libc::geteuid() }
+}
+
 /// Returns true if this process is root.
 #[must_use]
 pub fn is_root() -> bool {
-    // SAFETY: geteuid takes no arguments.
-    unsafe { libc::geteuid() == 0 }
+    user_number() == 0
 }
 
 /// prctl(2) `PR_SET_NO_NEW_PRIVS`: no program that is executed gains anything.

@@ -18,66 +18,65 @@ use super::without;
 /// Side of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forked {
-    /// The process that called.
-    Parent,
+    /// The process that called, and the number of the new one.
+    Parent(i32),
     /// The new one.
     Child,
 }
 
-/// fork(2), for a process that has one thread.
+/// fork(2), for a process whose own code runs in one thread. A preloaded library or an emulator may
+/// have threads of its own: they hold no lock of this program, and the C library keeps its own
+/// locks usable in the child.
 ///
 /// # Errors
-/// `EAGAIN` when a limit on processes is reached, or `EBUSY` when this process
-/// has more threads than one: the child would inherit their locks.
-pub fn fork_single_threaded() -> io::Result<Forked> {
-    if threads()? != 1 {
-        return Err(io::Error::from_raw_os_error(libc::EBUSY));
-    }
-    // SAFETY: with one thread the child may run any code, as no lock can be held by another.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
+/// `EAGAIN` when a limit on processes is reached, or `ENOMEM`.
+pub fn fork() -> io::Result<Forked> {
+    // SAFETY: the child may run any code, as no other thread can hold a lock of this program.
+    match number(unsafe { libc::fork() })? {
         0 => Ok(Forked::Child),
-        _ => Ok(Forked::Parent),
+        child => Ok(Forked::Parent(child)),
     }
 }
 
-/// Forks a process that is no child of this one (fork(2), twice), for a process that has one
-/// thread: its end needs no waitpid(2) here.
+/// Forks a process that is no child of this one (fork(2), twice): its end needs no waitpid(2) here.
+/// Gives the number of the process between them.
 ///
 /// # Errors
-/// As [`fork_single_threaded`].
+/// As [`fork`].
 pub fn fork_no_child() -> io::Result<Forked> {
-    if threads()? != 1 {
-        return Err(io::Error::from_raw_os_error(libc::EBUSY));
-    }
-    // SAFETY: with one thread the child may run any code, as no lock can be held by another.
-    let between = unsafe { libc::fork() };
-    match between {
-        -1 => return Err(io::Error::last_os_error()),
-        // SAFETY: as above.
-        0 => match unsafe { libc::fork() } {
-            0 => return Ok(Forked::Child),
+    let Forked::Parent(between) = fork()? else {
+        return match fork() {
+            Ok(Forked::Child) => Ok(Forked::Child),
             // SAFETY: _exit takes a number.
-            forked => unsafe { libc::_exit((forked == -1).into()) },
-        },
-        _ => {}
-    }
-    let mut status = 0;
-    // SAFETY: `status` outlives the call, and the process is a child of this one.
-    while unsafe { libc::waitpid(between, &raw mut status, 0) } == -1 {
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
+            forked => unsafe { libc::_exit(forked.is_err().into()) },
+        };
+    };
+    let status = loop {
+        match wait_for(between, 0) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            status => break status?,
         }
-    }
+    };
     match status {
-        0 => Ok(Forked::Parent),
+        Some(0) => Ok(Forked::Parent(between)),
         _ => Err(io::Error::from_raw_os_error(libc::EAGAIN)),
     }
 }
 
-fn threads() -> io::Result<usize> {
-    Ok(std::fs::read_dir("/proc/self/task")?.count())
+/// waitpid(2): the status of a child that has ended.
+fn wait_for(child: i32, flags: libc::c_int) -> io::Result<Option<libc::c_int>> {
+    let mut status = 0;
+    // SAFETY: `status` outlives the call.
+    let ended = number(unsafe { libc::waitpid(child, &raw mut status, flags) })?;
+    Ok((ended == child).then_some(status))
+}
+
+/// Kills a child (kill(2)) and returns true once it is gone, which may take longer than this call.
+#[must_use]
+pub fn end_child(child: i32) -> bool {
+    // SAFETY: kill takes numbers; the child has this number until waitpid(2) has returned it.
+    unsafe { libc::kill(child, libc::SIGKILL) };
+    !matches!(wait_for(child, libc::WNOHANG), Ok(None))
 }
 
 /// setsid(2): leave the terminal.
@@ -365,6 +364,18 @@ pub fn unnamed_file(folder: &std::path::Path) -> io::Result<std::fs::File> {
         .custom_flags(libc::O_TMPFILE)
         .mode(0o600)
         .open(folder)
+}
+
+/// Opens a file to read. A pipe without a writer and a terminal without a line do not block.
+///
+/// # Errors
+/// Those of open(2).
+pub fn open_at_once(path: &Path) -> io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
 }
 
 /// Path of this program's file, for starting it again (proc(5)). Without `/proc`, as in a bare

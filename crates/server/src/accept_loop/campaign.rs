@@ -7,8 +7,9 @@ use super::AcceptLoop;
 use crate::agent::{AgentMessage, AgentProcess};
 
 impl AcceptLoop {
-    /// Ends the sessions of a campaign that is over: a load whose agent does not end it stops here.
-    fn end_without_key(&mut self) {
+    /// Ends the sessions of keys that netserver has no more: those that a reload removed, and those
+    /// of a campaign that is over, where a load whose agent does not end it stops here.
+    pub(super) fn end_without_key(&mut self) {
         let mut index = 0;
         while let Some(session) = self.sessions.get_mut(index) {
             let keys = self.args.access.keys.as_deref();

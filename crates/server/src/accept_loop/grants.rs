@@ -7,30 +7,23 @@ use netperf_model::{Denied, EndNeeds};
 
 use super::AcceptLoop;
 use crate::proofs::ProofSource;
-use crate::record::{Grant, SessionRecord};
+use crate::record::{Grant, SessionQuestion};
 use crate::session_limit::{SEATS, leaves_seats};
 
 impl AcceptLoop {
-    /// Answers a session.
-    pub(super) fn grant(&mut self, number: u64, asked: SessionRecord) {
-        let Some(index) = self.sessions.iter().position(|one| one.number == number) else {
+    /// Answers the question with this number of a session.
+    pub(super) fn grant(&mut self, session: u64, (number, asked): (u32, SessionQuestion)) {
+        let Some(index) = self.sessions.iter().position(|one| one.number == session) else {
             return;
         };
         let grant = match asked {
-            SessionRecord::Proven => self.seat(index),
-            SessionRecord::Needs(needs) => self.reserve(index, needs),
-            SessionRecord::Runs(_)
-            | SessionRecord::Ran(_)
-            | SessionRecord::Refused(_)
-            | SessionRecord::Denied(..)
-            | SessionRecord::Key(_)
-            | SessionRecord::Failed(_)
-            | SessionRecord::Ended(_) => return,
+            SessionQuestion::Proven => self.seat(index),
+            SessionQuestion::Needs(needs) => self.reserve(index, needs),
         };
         if let Some(session) = self.sessions.get_mut(index) {
-            session.answer(grant);
+            session.answer(number, grant);
         }
-        if asked == SessionRecord::Proven {
+        if asked == SessionQuestion::Proven {
             self.begin_waiting();
         }
     }
@@ -47,7 +40,10 @@ impl AcceptLoop {
         if let Some(session) = self.sessions.get_mut(index) {
             session.unproven = None;
         }
+        let reloads = self.sessions.get(index).map(|one| one.reloads);
         match admitted {
+            // Its limits and its permissions are those from before.
+            _ if reloads != Some(self.reloads) => Grant::Outdated,
             Ok(()) if self.key_is_full(index) => Grant::KeySessions,
             Ok(()) => Grant::Granted,
             Err(Denied::PeerSessions(..)) => Grant::PeerSessions,

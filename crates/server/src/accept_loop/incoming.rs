@@ -227,6 +227,7 @@ impl AcceptLoop {
         let started = SessionProcess::start(number, (control, peer), &self.args, data, protocol);
         match started {
             Ok((mut session, handoff)) => {
+                session.reloads = self.reloads;
                 if let Some(source) = source {
                     session.unproven = Some(self.begin_proof(source));
                 }

@@ -94,7 +94,7 @@ pub fn serve(args: &Iperf2Args) -> ExitCode {
     if args.daemon {
         out("Running Iperf Server as a daemon\n");
         match detach() {
-            Ok(Forked::Parent) => return ExitCode::SUCCESS,
+            Ok(Forked::Parent(_)) => return ExitCode::SUCCESS,
             Ok(Forked::Child) => {}
             Err(error) => return failed("cannot become a daemon", &error),
         }

@@ -35,7 +35,7 @@ use netperf_program::threads::join;
 use super::alone::ShownConnection;
 use super::limits::{longest, permitted, time_and_bytes};
 use crate::admission;
-use crate::record::{Ran, Records, SessionEnd, SessionRecord};
+use crate::record::{Ran, Records, SessionEnd, SessionQuestion, SessionRecord};
 
 /// Time in which a client listens after it has asked for a connection.
 const LISTENS: Duration = Duration::from_millis(50);
@@ -247,7 +247,7 @@ impl ServedConnection<'_> {
             ports: 0,
         };
         self.policy.limits.bear(needs)?;
-        let asked = SessionRecord::Needs(needs);
+        let asked = SessionQuestion::Needs(needs);
         self.records.ask(asked, &self.policy.limits)?;
         let planned = sends.map(|(_, order)| time_and_bytes(&self.policy, &order));
         let runs = planned.map_or(0.0, |(time, _)| time.as_secs_f64());

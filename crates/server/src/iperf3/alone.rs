@@ -69,7 +69,9 @@ fn serve_or_fail(args: &Iperf3Server) -> Result<ExitCode, String> {
     // The process leaves the folder in which it was started.
     let pid_file = common.pid_file.as_ref().map(std::path::absolute);
     let pid_file = pid_file.transpose().map_err(unable("write PID file"))?;
-    if args.daemon && detach().map_err(unable("become a daemon"))? == Forked::Parent {
+    let detached = args.daemon.then(detach).transpose();
+    let detached = detached.map_err(unable("become a daemon"))?;
+    if matches!(detached, Some(Forked::Parent(_))) {
         return Ok(ExitCode::SUCCESS);
     }
     let caught = alarm::catch_signals().and_then(|()| alarm::catch_hangup());

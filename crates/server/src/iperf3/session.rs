@@ -29,7 +29,7 @@ use super::message::{self, StreamMessage};
 use super::opening::StreamChoice;
 use crate::admission;
 use crate::iperf3::report::Iperf3Report;
-use crate::record::{Ran, Records, SessionEnd, SessionRecord};
+use crate::record::{Ran, Records, SessionEnd, SessionQuestion, SessionRecord};
 
 /// Time limit for each message of a client.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);
@@ -507,7 +507,7 @@ impl Iperf3Session<'_> {
         }));
         self.run = None;
         // An answer is of no interest: nothing is needed any more.
-        let none = SessionRecord::Needs(EndNeeds::default());
+        let none = SessionQuestion::Needs(EndNeeds::default());
         let _released = self.records.ask(none, &self.policy.limits);
         Some(ServerTestInput::Finished(Box::new(results)))
     }

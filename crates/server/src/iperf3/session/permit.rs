@@ -7,7 +7,7 @@ use netperf_model::{Denied, EndNeeds};
 use netperf_program::iperf3::run::plan;
 
 use super::{Iperf3Session, UNSUPPORTED, transport};
-use crate::record::SessionRecord;
+use crate::record::{SessionQuestion, SessionRecord};
 
 impl Iperf3Session<'_> {
     /// Whether the rate of all streams exceeds the limit.
@@ -35,7 +35,7 @@ impl Iperf3Session<'_> {
             let needs = EndNeeds { memory, ports: 0 };
             let limits = &self.policy.limits;
             limits.bear(needs).err().or_else(|| {
-                let asked = SessionRecord::Needs(needs);
+                let asked = SessionQuestion::Needs(needs);
                 self.records.ask(asked, limits).err()
             })
         });

@@ -441,7 +441,7 @@ impl Policy {
     #[must_use]
     pub fn for_client(mut self, has_key: bool, here: bool) -> Self {
         if has_key || (here && self.data_peers == DataPeers::Same) {
-            self.features = GuardedFeatures::all();
+            self.features = self.features.for_known();
         }
         self
     }

@@ -33,6 +33,7 @@
 //! - [`stamps`]: kernel timestamps
 //! - [`hwstamp`]: device timestamps
 //! - [`privileges`]: users, capabilities, limits
+//! - [`rights`]: calls that another process makes, which has the right
 //! - [`landlock`], [`seccomp`]: sandbox
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
 //! - [`net`]: addresses, drivers and offloads of interfaces
@@ -48,7 +49,8 @@ pub mod memory;
 #[cfg(target_os = "linux")]
 pub use linux::{
     address, alarm, atm, batch, epoll, error_queue, events, filter, flow_label, hwstamp, io, ktls,
-    landlock, link, lock, net, parts, pass, privileges, process, qdisc, resolve, sctp, seccomp,
-    signals, sockopt, stamps, system, tcp, terminal, ticks, uring, wait, without, zerocopy,
+    landlock, link, lock, net, parts, pass, privileges, process, qdisc, resolve, rights, sctp,
+    seccomp, signals, sockopt, stamps, system, tcp, terminal, ticks, uring, wait, without,
+    zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};

@@ -26,6 +26,7 @@ pub mod privileges;
 pub mod process;
 pub mod qdisc;
 pub mod resolve;
+pub mod rights;
 pub mod sctp;
 #[cfg_attr(
     not(any(

@@ -19,6 +19,8 @@ pub(crate) struct Environment {
     pub(crate) protocol: ServedProtocol,
     /// Descriptor of the hand-off socket for data that arrives at the listener's port.
     pub(crate) handoff: Option<i32>,
+    /// Descriptor at which a session asks for calls that take a right of root.
+    pub(crate) rights: Option<i32>,
     /// Descriptor at which a session passes the connection of a coordinator.
     pub(crate) door: Option<i32>,
     /// True if a library is preloaded, which may need system calls or files that the sandbox
@@ -32,6 +34,7 @@ impl Environment {
     #[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
     pub(crate) fn look(argv: &[OsString]) -> Self {
         let has = |name: &str| std::env::var_os(name).is_some();
+        let number = |name: &str| std::env::var(name).ok()?.parse().ok();
         Self {
             argv: argv.to_vec(),
             journal: has("JOURNAL_STREAM"),
@@ -40,12 +43,9 @@ impl Environment {
                 .ok()
                 .and_then(|word| ServedProtocol::named(&word))
                 .unwrap_or_default(),
-            handoff: std::env::var(session_process::HANDOFF)
-                .ok()
-                .and_then(|number| number.parse().ok()),
-            door: std::env::var(agent::SESSION_DOOR)
-                .ok()
-                .and_then(|number| number.parse().ok()),
+            handoff: number(session_process::HANDOFF),
+            rights: number(session_process::RIGHTS),
+            door: number(agent::SESSION_DOOR),
             preloaded: has("LD_PRELOAD"),
             supervisor: Supervisor::new(|name| std::env::var_os(name)),
         }

@@ -161,6 +161,7 @@ impl<'a> EngineHost<'a> {
     }
 
     fn make_ready(&mut self, job: EndJob) -> Result<(Prepared, Ready), NotPrepared> {
+        permit_congestion(&job)?;
         let reached = job.facts.map(|wanted| self.reached_at(wanted));
         let facts = reached.as_deref().map(netperf_measure::host::facts);
         let settings_at = reached.filter(|_| job.facts.is_some_and(|wanted| wanted.settings));
@@ -325,6 +326,22 @@ fn cannot_place(error: &io::Error) -> RemoteErrno {
         RemoteErrno::ENODEV
     } else {
         RemoteErrno::EINVAL
+    }
+}
+
+/// Refuses an algorithm of congestion control that this user may not choose. One that the kernel
+/// does not know is ignored, as by the original.
+fn permit_congestion(job: &EndJob) -> Result<(), NotPrepared> {
+    let Some(name) = &job.end.socket.congestion else {
+        return Ok(());
+    };
+    let probe = netperf_transport::socket::any(job.transport);
+    let set = probe.and_then(|socket| socket.set_tcp_congestion(name.as_bytes()));
+    match set {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(NotPrepared::Denied(Denied::Congestion(name.clone())))
+        }
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 

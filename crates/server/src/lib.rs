@@ -21,6 +21,7 @@ mod pending;
 mod poller;
 mod proofs;
 mod record;
+mod rights_helper;
 pub mod sandbox;
 mod secure;
 mod served_protocol;
@@ -41,9 +42,9 @@ use std::time::Duration;
 
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
 use netperf_measure::clock;
-use netperf_model::{Denied, KeyRing, KeyRole, Limits, PassphraseText, Require};
+use netperf_model::{Denied, GuardedFeature, KeyRing, KeyRole, Limits, PassphraseText, Require};
 use netperf_os::wait::{Interest, ready};
-use netperf_os::{Socket, pass};
+use netperf_os::{Socket, pass, rights};
 use netperf_program::key;
 use netperf_program::memory::report_lack_of_memory;
 use netperf_program::output::{self, FAILED, Failure, INVALID, out};
@@ -55,7 +56,7 @@ pub use iperf3::alone::serve as iperf3_alone;
 use iperf3::session::{SessionStart, StreamTimeouts};
 use log::ServerLog;
 use record::{Grant, Records, SessionEnd, SessionQuestion, SessionRecord};
-use sandbox::Means;
+use sandbox::{Means, SessionNeeds};
 use served_protocol::ServedProtocol;
 use session_log::{ProcessEnd, SessionLog};
 
@@ -202,7 +203,12 @@ fn confine(args: &ServerArgs, environment: &Environment, connects: Option<u16>) 
         SandboxArg::Auto if environment.preloaded => SandboxArg::Off,
         wanted @ (SandboxArg::Auto | SandboxArg::Require | SandboxArg::Off) => wanted,
     };
-    sandbox::confine(wanted, args.operations.files.as_deref(), connects)
+    let needs = SessionNeeds {
+        files: args.operations.files.as_deref(),
+        connects,
+        rings: args.policy().features.contains(GuardedFeature::Uring),
+    };
+    sandbox::confine(wanted, needs)
 }
 
 /// Time limit for an answer of the listener.
@@ -254,6 +260,9 @@ fn answer_to(number: u32) -> Option<u8> {
 }
 
 fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environment) -> ExitCode {
+    if let Some(door) = environment.rights.and_then(pass::take_inherited) {
+        rights::set_door(door.into());
+    }
     let connects = match environment.protocol {
         ServedProtocol::Iperf2 => iperf2::port_back(&control),
         ServedProtocol::Netperf | ServedProtocol::Iperf3 | ServedProtocol::Iperf2Datagrams => None,
@@ -315,6 +324,10 @@ fn one_session(
         log = log.silent();
     }
     let peer = control.peer_addr().map(|peer| peer::described(&peer));
+    if !environment.preloaded {
+        // Without it, calls that take a right fail.
+        let _no_rights = rights_helper::start(args, None);
+    }
     if let Err(error) = confine(args, environment, None) {
         let fields = [("error", error.to_string().into())];
         log.say(LogLevel::Error, "sandbox", &fields);

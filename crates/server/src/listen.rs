@@ -9,7 +9,7 @@ use netperf_cli::{LogLevel, SandboxArg, ServerArgs};
 use netperf_model::{Family, OnePort};
 use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
-use netperf_os::{Domain, Protocol, Socket, Type, address, without};
+use netperf_os::{Domain, Protocol, Socket, Type, address, privileges, without};
 use netperf_program::output::{
     FAILED, Failure, INVALID, UNSUPPORTED, lacks_zone, out, system_text,
 };
@@ -24,6 +24,7 @@ use super::log::ServerLog;
 use super::metrics_server::{self, MetricsServer};
 use super::one_port;
 use super::own_user::UserChange;
+use super::rights_helper;
 use super::sandbox::Means;
 
 /// Host in the start message without `-L`.
@@ -42,6 +43,7 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     let agent = args.agent.enabled.then(AgentProgram::find).transpose();
     let agent = agent.map_err(|line| failed(format_args!("{line}")))?;
     let files = file_helper(args, environment, &mut log);
+    let helps = !environment.preloaded && keep_rights(args, user.as_ref(), &mut log);
     let described = described(args);
     let metrics_server = metrics_server(args)?;
     let supervised = environment.supervisor.listens();
@@ -67,6 +69,9 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     let _unheard = environment.supervisor.connect();
     if let Some(user) = user {
         user.carry_out(args, &mut log)?;
+    } else if helps {
+        let gone = privileges::keep_only(&[]);
+        gone.map_err(|error| failed(format_args!("cannot give up rights: {error}")))?;
     }
     check_datagrams(args, &listeners)?;
     if supervised {
@@ -117,6 +122,23 @@ pub(super) fn iperf3_sockets(args: &ServerArgs) -> Result<Iperf3Sockets, Failure
     Ok(Iperf3Sockets {
         listeners,
         datagrams,
+    })
+}
+
+/// Starts the process that keeps rights of root. Without it, calls that take one fail. Returns
+/// true if it was started.
+fn keep_rights(args: &ServerArgs, user: Option<&UserChange>, log: &mut ServerLog) -> bool {
+    let to = match user {
+        None => None,
+        Some(user) => match user.user_with_rights() {
+            None => return false,
+            to => to,
+        },
+    };
+    rights_helper::start(args, to).unwrap_or_else(|error| {
+        let text = format!("no process for rights of root: {error}");
+        log.say(LogLevel::Warn, "rights", &[("error", text.into())]);
+        false
     })
 }
 

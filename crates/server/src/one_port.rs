@@ -14,7 +14,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_model::{OnePort, Token};
 use netperf_os::io::{Source, peek_at, recv_with_destination};
 use netperf_os::sockopt;
-use netperf_os::{Domain, Protocol, SockAddr, Socket, Type, without};
+use netperf_os::{Domain, Protocol, SockAddr, Socket, Type, rights, without};
 use netperf_transport::one_port::{self, HandoffMessage, PREAMBLE, Preamble, PreambleKind, Probe};
 
 use self::awaiting::AwaitingPreambles;
@@ -326,7 +326,7 @@ pub(super) fn beside(listener: &Socket) -> io::Result<Socket> {
     }
     // Sockets of sessions share the port.
     without::share_port(&socket, true);
-    socket.bind(&at)?;
+    rights::bind(&socket, inet)?;
     socket.set_nonblocking(true)?;
     without::tell_destination(&socket);
     Ok(socket)

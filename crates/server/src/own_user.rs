@@ -4,8 +4,7 @@ use std::io;
 use std::path::Path;
 
 use netperf_cli::{LogLevel, ServerArgs};
-use netperf_model::{GuardedFeature, TransportGroup};
-use netperf_os::privileges::{self, Capability, User};
+use netperf_os::privileges::{self, User};
 use netperf_program::output::{FAILED, Failure};
 use netperf_transport::registry;
 
@@ -24,7 +23,6 @@ const NOBODY: User = User {
 pub(super) struct UserChange {
     to: User,
     name: String,
-    keep: Vec<Capability>,
     /// True if `--user` names it.
     is_asked: bool,
 }
@@ -43,7 +41,6 @@ impl UserChange {
             return Ok(Some(Self {
                 to,
                 name: name.clone(),
-                keep: Vec::new(),
                 is_asked: true,
             }));
         }
@@ -56,9 +53,13 @@ impl UserChange {
         Ok(Some(Self {
             to,
             name: name.to_owned(),
-            keep: needed(args, lists_are_restricted()),
             is_asked: false,
         }))
+    }
+
+    /// The user whose processes may keep rights of root: `--user` names one without any.
+    pub(super) fn user_with_rights(&self) -> Option<User> {
+        (!self.is_asked || self.to.user == 0).then_some(self.to)
     }
 
     /// Becomes the user and logs it. Root that may not change its user, in some containers,
@@ -71,7 +72,7 @@ impl UserChange {
         let failed = |line: std::fmt::Arguments<'_>| Failure::netserver(FAILED, line);
         // Only root may open the device, where udev does not permit it to all.
         let _kept = registry::find_cid(args.policy().transports);
-        let changed = privileges::become_user(self.to, &self.keep);
+        let changed = privileges::become_user(self.to, &[]);
         match changed.and_then(|()| privileges::no_new_privileges()) {
             Err(error) if self.is_asked => {
                 return Err(failed(format_args!(
@@ -105,63 +106,4 @@ impl UserChange {
 /// Error of this user at a folder.
 fn closed(folder: &Path) -> Option<io::Error> {
     folder.join(".").metadata().err()
-}
-
-/// True if the host has algorithms of congestion control (`-K`) that not every user may choose.
-fn lists_are_restricted() -> bool {
-    let list = |name: &str| {
-        let file = format!("/proc/sys/net/ipv4/tcp_{name}_congestion_control");
-        std::fs::read_to_string(file).unwrap_or_default()
-    };
-    let allowed = list("allowed");
-    let is_allowed = |one: &str| allowed.split_whitespace().any(|other| other == one);
-    !list("available").split_whitespace().all(is_allowed)
-}
-
-/// Rights of root that the permitted tests need.
-fn needed(args: &ServerArgs, restricted_control: bool) -> Vec<Capability> {
-    let policy = args.policy();
-    let features = policy.features;
-    let below_ip =
-        |id: netperf_model::TransportId| TransportGroup::of(id.row()) == TransportGroup::Link;
-    let raw = policy.transports.iter().any(below_ip) || features.contains(GuardedFeature::Device);
-    let admin = restricted_control
-        || features.contains(GuardedFeature::Mark)
-        || features.contains(GuardedFeature::Priority);
-    // A client chooses the port of its data (-P).
-    let mut needed = vec![Capability::LowPorts];
-    needed.extend(raw.then_some(Capability::NetRaw));
-    needed.extend(admin.then_some(Capability::NetAdmin));
-    needed
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use netperf_cli::ServerCommand;
-
-    fn kept(words: &[&str], restricted_control: bool) -> Vec<Capability> {
-        let argv = ["netserver"].iter().chain(words);
-        let argv: Vec<_> = argv.map(std::ffi::OsString::from).collect();
-        match netperf_cli::netserver(&argv, &|_| Ok(String::new())).command {
-            Ok(ServerCommand::Serve(args)) => needed(&args, restricted_control),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn rights_of_root_are_kept_for_what_the_options_permit() {
-        use Capability::{LowPorts, NetAdmin, NetRaw};
-        for (words, rights) in [
-            (&[][..], &[LowPorts][..]),
-            (&["--transports", "tcp,link"], &[LowPorts, NetRaw]),
-            (&["--features", "mark"], &[LowPorts, NetAdmin]),
-            (&["--features", "bind-device"], &[LowPorts, NetRaw]),
-            (&["--features", "all"], &[LowPorts, NetRaw, NetAdmin]),
-            (&["--features", "io-uring"], &[LowPorts]),
-        ] {
-            assert_eq!(kept(words, false), rights, "{words:?}");
-        }
-        assert_eq!(kept(&[], true), [LowPorts, NetAdmin]);
-    }
 }

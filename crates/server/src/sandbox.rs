@@ -101,17 +101,28 @@ fn limit() -> io::Result<()> {
     privileges::limit(ResourceLimit::Processes, PROCESSES)
 }
 
-/// Sandboxes this single-threaded session process. Fill files are read from `files` only, and TCP
-/// connections are made to the port `connects` only.
+/// What the tests of a session may use.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SessionNeeds<'a> {
+    /// Folder of files to fill buffers from.
+    pub files: Option<&'a Path>,
+    /// Port to which TCP connections are made.
+    pub connects: Option<u16>,
+    /// io_uring(7).
+    pub rings: bool,
+}
+
+/// Sandboxes this single-threaded session process.
 ///
 /// # Errors
 /// When an available mechanism fails; or when one is missing and `wanted` requires all.
-pub fn confine(wanted: SandboxArg, files: Option<&Path>, connects: Option<u16>) -> io::Result<()> {
+pub fn confine(wanted: SandboxArg, needs: SessionNeeds<'_>) -> io::Result<()> {
     limit()?;
     if wanted == SandboxArg::Off {
         return Ok(());
     }
-    restrict(wanted, allowed(files, connects))
+    let rights = allowed(needs.files, needs.connects);
+    restrict(wanted, rights, needs.rings)
 }
 
 /// Sandboxes this single-threaded process, which serves one test after the other, as far as the
@@ -126,25 +137,23 @@ pub(super) fn confine_server(folder: Option<&Path>, connects: bool) -> io::Resul
     let mut rights = allowed(None, None);
     rights.sockets = folder.map(Path::to_owned).into_iter().collect();
     rights.connects_anywhere = connects;
-    restrict(SandboxArg::Auto, rights)
+    restrict(SandboxArg::Auto, rights, false)
 }
 
-fn restrict(wanted: SandboxArg, rights: Allowed) -> io::Result<()> {
+fn restrict(wanted: SandboxArg, rights: Allowed, rings: bool) -> io::Result<()> {
     let means = Means::find();
     if let (SandboxArg::Require, Some(missing)) = (wanted, means.missing()) {
         return Err(io::Error::other(format!("this kernel has no {missing}")));
     }
     privileges::no_new_privileges()?;
-    if privileges::is_root() {
-        privileges::keep_few_capabilities()?;
-    }
+    privileges::keep_only(&[])?;
     if means.landlock.is_some() {
         landlock::restrict(&rights)?;
     }
     // The sandbox forbids chmod(2), so socket files must be created with their final mode.
     process::set_file_mask(EXECUTE_BITS);
     if means.seccomp {
-        seccomp::restrict()?;
+        seccomp::restrict(rings)?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use netperf_cli::ServerArgs;
 use netperf_measure::clock::Moment;
 use netperf_model::{EndNeeds, OnePort};
-use netperf_os::{Socket, pass, process};
+use netperf_os::{Socket, pass, process, rights};
 use netperf_program::key;
 use netperf_program::session_settings::{DESCRIPTOR, SessionSettings};
 
@@ -30,6 +30,8 @@ pub(super) const RECORDS: &str = "NETSERVER_RECORDS";
 pub(super) const FOUND: &str = "NETSERVER_FOUND";
 /// Descriptor number of the session's hand-off socket for data from the listener's port.
 pub(super) const HANDOFF: &str = "NETSERVER_HANDOFF";
+/// Descriptor number of the socket for calls that take a right of root.
+pub(super) const RIGHTS: &str = "NETSERVER_RIGHTS";
 /// What the session serves: a word of [`ServedProtocol`].
 pub(super) const PROTOCOL: &str = "NETSERVER_PROTOCOL";
 /// Limit of a record's length, bytes.
@@ -93,6 +95,8 @@ impl SessionProcess {
         if let Some(door) = door {
             pass::keep_on_exec(door)?;
         }
+        let here = admission::is_local(&control);
+        let rights = inherited_rights(here)?;
         let settings = settings(args, one_port).to_file()?;
         pass::keep_on_exec(settings.as_fd())?;
         let mut command = Command::new(process::own_file());
@@ -109,6 +113,7 @@ impl SessionProcess {
                     .map(|found| (FOUND, found.to_string())),
             )
             .envs(handoff_number.map(|number| (HANDOFF, number)))
+            .envs(rights)
             .envs(door.map(|door| (SESSION_DOOR, door.as_raw_fd().to_string())))
             .stdin(Stdio::from(OwnedFd::from(control)))
             .stdout(Stdio::from(OwnedFd::from(writer)))
@@ -217,6 +222,16 @@ impl SessionProcess {
     }
 }
 
+/// Lets the next process inherit the socket for calls that take a right of root; returns the
+/// variable with its number. `here` if it serves a client on this host.
+pub(super) fn inherited_rights(here: bool) -> io::Result<Option<(&'static str, String)>> {
+    let Some(door) = rights::door(here) else {
+        return Ok(None);
+    };
+    pass::keep_on_exec(door)?;
+    Ok(Some((RIGHTS, door.as_raw_fd().to_string())))
+}
+
 /// Settings of a session.
 pub(super) fn settings(args: &ServerArgs, one_port: OnePort) -> SessionSettings {
     let operations = &args.operations;
@@ -244,7 +259,8 @@ pub(super) fn inherited_variables() -> impl Iterator<Item = (OsString, OsString)
     std::env::vars_os().filter(move |(name, _)| {
         let is_one_of = |names: &[&str]| names.iter().any(|one| name == *one);
         if preloaded {
-            !is_one_of(&[key::FILE, key::KEY, HANDOFF]) && !is_one_of(&supervisor::VARIABLES)
+            !is_one_of(&[key::FILE, key::KEY, HANDOFF, RIGHTS])
+                && !is_one_of(&supervisor::VARIABLES)
         } else {
             is_one_of(&["LD_LIBRARY_PATH", "TMPDIR"])
         }

@@ -83,6 +83,12 @@ impl Programs {
         Netserver::start(self, &Place::Here)
     }
 
+    /// A netserver of ours whose sessions may use io_uring, in the background here.
+    pub fn serve_with_rings(&self) -> Netserver {
+        let options = ["-D", "--features", "io-uring"];
+        Netserver::start_with(self, &Place::Here, &options, &[])
+    }
+
     /// Their netperf, which is told of a netserver here.
     pub fn client_of(&self, server: &Netserver) -> Invocation {
         let port = server.port().to_string();

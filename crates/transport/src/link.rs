@@ -4,7 +4,7 @@ use std::io;
 
 use netperf_model::{Address, PlacePlan, SocketKind, TransportId};
 use netperf_os::link::{self, Station};
-use netperf_os::{SockAddr, Socket};
+use netperf_os::{SockAddr, Socket, rights};
 
 use crate::frames::{self, Llc1, Packet};
 use crate::llc2;
@@ -109,7 +109,7 @@ impl LinkInterface {
                 format!("LLC type 2 needs Ethernet, which '{}' is not", self.name),
             ));
         }
-        socket.bind_device(Some(self.name.as_bytes()))?;
+        rights::bind_device(socket, self.name.as_bytes())?;
         llc2::set_windows(socket, wanted.place.window, wanted.place.recv_window)?;
         let sap = if wanted.asking { ANY_SAP } else { sap };
         socket.bind(&link::llc_address(self.station, sap))?;

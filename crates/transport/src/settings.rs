@@ -8,7 +8,7 @@ use netperf_model::{
     TransportId,
 };
 use netperf_os::sockopt::{self, IntOption};
-use netperf_os::{Socket, Type, flow_label};
+use netperf_os::{Socket, Type, flow_label, rights};
 
 use crate::socket::{any, create};
 
@@ -70,11 +70,11 @@ fn apply(socket: &Socket, setting: Setting, value: SettingValue, side: Side) -> 
             sockopt::set(fd, option, i32::try_from(number).unwrap_or(i32::MAX))
         }
         (Mechanism::Bits(option), SettingValue::Number(number)) => {
-            sockopt::set(fd, option, i32::from_ne_bytes(number.to_ne_bytes()))
+            rights::set(fd, option, i32::from_ne_bytes(number.to_ne_bytes()))
         }
         (Mechanism::OnConnection(_), _) => Ok(()),
         (Mechanism::Device, SettingValue::Name(device)) => {
-            socket.bind_device(Some(device.as_str().as_bytes()))
+            rights::bind_device(socket, device.as_str().as_bytes())
         }
         (Mechanism::FlowLabel, SettingValue::Number(label)) => {
             // A connection that is accepted has no address to write a label to.

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use netperf_model::{Family, Routing, Setting, SocketPlan, TransportId};
 use netperf_os::sockopt::{self, IntOption};
-use netperf_os::{SockAddr, Socket, flow_label, without};
+use netperf_os::{SockAddr, Socket, flow_label, rights, without};
 
 pub use create::{any, create};
 pub(crate) use facts::association_facts;
@@ -251,7 +251,7 @@ fn set_marks(socket: &Socket, family: Family, plan: &SocketPlan) -> (i32, i32) {
         let Some(value) = value else {
             return NOT_ASKED;
         };
-        sockopt::set(socket.as_fd(), option, value)
+        rights::set(socket.as_fd(), option, value)
             .and_then(|()| sockopt::fetch(socket.as_fd(), option))
             .unwrap_or(REFUSED)
     };
@@ -317,7 +317,7 @@ pub fn local_port(socket: &Socket) -> u16 {
 /// # Errors
 /// Whatever bind(2) reports.
 pub fn bind(socket: &Socket, at: SocketAddr) -> io::Result<()> {
-    socket.bind(&at.into())
+    rights::bind(socket, at)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use netperf_model::Sources;
 use netperf_os::flow_label::flow_info;
 use netperf_os::io::{self as calls, Source};
-use netperf_os::{Domain, SockAddr, Socket, error_queue, sockopt, without};
+use netperf_os::{Domain, SockAddr, Socket, error_queue, rights, sockopt, without};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
 use crate::io::OnRing;
@@ -422,7 +422,7 @@ impl UdpResponder {
         without::share_port(&bound, true);
         bound.set_recv_buffer_size(self.socket.recv_buffer_size()? / 2)?;
         bound.set_send_buffer_size(self.socket.send_buffer_size()? / 2)?;
-        bound.bind(&SocketAddr::new(address, port).into())?;
+        rights::bind(&bound, SocketAddr::new(address, port))?;
         report_drops(&bound);
         self.socket = bound;
         Ok(())

@@ -284,7 +284,8 @@ impl<'a> Arena<'a> {
     fn server(&self, service: Service, port: u16) -> Result<Invocation, String> {
         let port = port.to_string();
         let words: &[&str] = match service {
-            Service::Netserver(_) => &["-D", "-p", &port],
+            Service::Netserver(Make::Ours) => &["-D", "--features", "io-uring", "-p", &port],
+            Service::Netserver(Make::Stock) => &["-D", "-p", &port],
             Service::Peer(Tool::Iperf3, ..) => &["-s", "-p", &port],
             Service::Peer(Tool::Iperf, false, _) => &["-s", "-p", &port],
             Service::Peer(Tool::Iperf, true, _) => &["-s", "-u", "-l", "64", "-p", &port],

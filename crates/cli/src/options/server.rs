@@ -186,9 +186,10 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .set(|a, text| a.access.features = text.parse().ok())
         .help("features that strangers may ask for (default none)")
         .more(
-            "io-uring, mark (SO_MARK), bind-device, priority (SO_PRIORITY), or all. A stranger is a \
-             client that has not proven the key and is on another host. With --data-peers other \
-             than same, clients on this host are strangers, too.",
+            "io-uring, mark (SO_MARK), bind-device, priority (SO_PRIORITY above 6), or all. A \
+             stranger is a client that has not proven the key and is on another host. With \
+             --data-peers other than same, clients on this host are strangers, too. io-uring is for \
+             no client otherwise.",
         ),
     Opt::named("one-port", Group::Access)
         .takes("mode", ValueKind::Word(OnePort::WORDS))
@@ -317,9 +318,9 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .more(
             "NAME or NAME:GROUP, as names or numbers. Supplementary groups are dropped; the change \
              is irrevocable. Without this option a netserver that root starts changes to the user \
-             netserver, netperf or nobody, the first that exists, and keeps the right to ports \
-             below 1024 and the rights that --transports and --features need. --user root keeps \
-             root.",
+             netserver, netperf or nobody, the first that exists; a process of its own \
+             (netserver-rights) keeps the right to ports below 1024 and those that --transports \
+             and --features need. --user root keeps root, but for sessions.",
         ),
     Opt::named("sandbox", Group::Operations)
         .takes("mode", ValueKind::Word(SandboxArg::WORDS))

@@ -116,6 +116,12 @@ pub enum Denied {
     /// The data address is unverified.
     #[error("datagrams go only where a control connection over IP comes from (--data-peers)")]
     DataPeerUnknown,
+    /// Users may not choose this algorithm of congestion control on netserver's host.
+    #[error(
+        "its host does not permit users the congestion control '{0}' (-K; \
+         net.ipv4.tcp_allowed_congestion_control)"
+    )]
+    Congestion(String),
     /// Tests over this transport are off.
     #[error("{}", off(*.0))]
     Transport(TransportId),
@@ -171,6 +177,7 @@ impl Denied {
         "test-time",
         "transport",
         "feature",
+        "congestion",
         "data-peer",
         "send-rate",
         "one-port",
@@ -202,6 +209,7 @@ impl Denied {
             Self::TestTime(_) | Self::TestWithoutTime(_) => "test-time",
             Self::Transport(_) => "transport",
             Self::Feature(_) => "feature",
+            Self::Congestion(_) => "congestion",
             Self::DataPeer(_) | Self::DataPeerUnknown | Self::DataGroup | Self::DataFile => {
                 "data-peer"
             }
@@ -228,6 +236,7 @@ impl Denied {
             | Self::DataPeer(_)
             | Self::DataPeerUnknown
             | Self::Feature(_)
+            | Self::Congestion(_)
             | Self::DataGroup
             | Self::DataFile
             | Self::OnePort

@@ -21,7 +21,7 @@ words! {
         Mark = "mark",
         /// `SO_BINDTODEVICE`.
         Device = "bind-device",
-        /// `SO_PRIORITY`.
+        /// `SO_PRIORITY` above 6.
         Priority = "priority",
     }
 }
@@ -44,6 +44,11 @@ impl GuardedFeature {
 
     /// Clients that it is for, and the option that permits it to all.
     pub(super) fn only_for(self) -> String {
+        if self == Self::Uring {
+            return "its sessions have no io_uring, whose calls no sandbox sees: netserver --features \
+                    io-uring permits it"
+                .to_owned();
+        }
         format!(
             "it permits {0} only to clients with its key, or on its host: netserver --features \
              {0} permits it to all",
@@ -58,7 +63,11 @@ impl GuardedFeature {
             Self::Uring => end.io.method == IoMethod::Uring,
             Self::Mark => settings.value(Setting::Mark).is_some(),
             Self::Device => settings.value(Setting::Device).is_some(),
-            Self::Priority => end.socket.priority.is_some(),
+            // Those up to 6 are for everybody (socket(7)).
+            Self::Priority => end
+                .socket
+                .priority
+                .is_some_and(|one| !(0..=6).contains(&one)),
         }
     }
 }
@@ -81,6 +90,14 @@ impl GuardedFeatures {
     pub fn all() -> Self {
         let all = GuardedFeature::ALL.into_iter();
         Self(all.fold(0, |bits, feature| bits | Self::bit(feature)))
+    }
+
+    /// Those of clients that are no strangers: all but io_uring(7), of which the sandbox decides
+    /// before the client is known.
+    #[must_use]
+    pub fn for_known(self) -> Self {
+        let rings = Self::bit(GuardedFeature::Uring);
+        Self((Self::all().0 & !rings) | self.0)
     }
 
     const fn bit(feature: GuardedFeature) -> u8 {
@@ -164,7 +181,7 @@ mod tests {
             ),
             (
                 GuardedFeature::Priority,
-                asked(|end| end.socket.priority = Some(0)),
+                asked(|end| end.socket.priority = Some(7)),
             ),
         ] {
             assert_eq!(GuardedFeatures::default().lacking(&end), Some(feature));

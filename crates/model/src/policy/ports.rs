@@ -30,6 +30,12 @@ impl PortRange {
         self.first
     }
 
+    /// The last port.
+    #[must_use]
+    pub const fn last(self) -> u16 {
+        self.last
+    }
+
     /// All ports, each once, from a port that `number` selects. The last is followed by the first.
     pub fn all_from(self, number: u32) -> impl Iterator<Item = u16> {
         let ports = u32::from(self.last - self.first) + 1;

@@ -289,7 +289,7 @@ fn tests_below_ip_are_refused_until_the_policy_names_them() {
 #[test]
 fn a_stranger_has_no_key_and_is_not_on_this_host() {
     let mut asked = job(TransportId::Tcp, Flow::RECEIVE, seconds(1));
-    asked.end.socket.priority = Some(5);
+    asked.end.socket.priority = Some(7);
     let asks = |policy: &Policy| policy.permit(Some(ip("192.0.2.1")), asked.clone());
     let same = Policy::default();
     let any = Policy {

@@ -258,7 +258,9 @@ fn threat_model_keys_with_names_have_limits_and_roles_and_are_rotated() {
     // The process that opens the file for it ends with netserver.
     let port = server.port().to_string();
     let left = || procfs::with_words(&["-p", &port]);
-    assert_eq!(left().len(), 2);
+    // One of root keeps the rights to low ports in another.
+    let helpers = 1 + usize::from(require::is_root());
+    assert_eq!(left().len(), 1 + helpers);
     drop(server);
     let gone = eventually(Duration::from_secs(10), || left().is_empty());
     assert!(gone, "{:?}", left());

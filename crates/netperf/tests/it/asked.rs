@@ -514,7 +514,7 @@ fn a_burst_that_does_not_fit_the_buffers_is_read_while_it_is_sent() {
 
 #[test]
 fn a_burst_is_read_while_it_is_sent_by_every_method_and_on_many_flows() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let port = server.port().to_string();
     let netperf = |words: &str| {
         let words = format!(

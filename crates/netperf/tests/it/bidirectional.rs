@@ -45,7 +45,7 @@ fn the_sum_is_of_both(values: &Values) {
 
 #[test]
 fn both_ends_count_the_same_in_each_direction_of_one_connection() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for options in [
         "-t TCP_STREAM --time 300ms -c -C",
         "-t TCP_MAERTS --time 300ms",
@@ -74,7 +74,7 @@ fn both_ends_count_the_same_in_each_direction_of_one_connection() {
 
 #[test]
 fn an_amount_is_met_in_each_direction() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for over in ["same", "separate"] {
         let values = measured(&server, over, "-t TCP_STREAM --count 5000001");
         all_arrived(&values);
@@ -97,7 +97,7 @@ fn each_way_to_wait_moves_data_both_ways_until_a_time_is_over() {
 }
 
 fn each_way_to_wait(time: impl Fn(&str, &str) -> Option<&'static str>) {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let rings = netperf_os::uring::Uring::new(1, None).is_ok();
     for method in ["poll", "epoll", "uring", "uring,poll", "epoll,"] {
         if method.contains("uring") && !rings {
@@ -139,7 +139,7 @@ const CALLS: &str =
 
 #[test]
 fn each_direction_may_have_a_connection_of_its_own() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let values = measured(&server, "separate", "-t TCP_STREAM --time 300ms -c -C");
     assert_eq!(values.text("BIDIRECTIONAL"), "separate");
     all_arrived(&values);
@@ -155,7 +155,7 @@ fn each_direction_may_have_a_connection_of_its_own() {
 
 #[test]
 fn datagrams_go_both_ways_over_one_socket_and_what_is_lost_is_told_for_each() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let options = "-t UDP_STREAM --time 300ms --sequence -- -m 1000";
     let values = measured(&server, "same", options);
     for (sender, receiver) in [("LOCAL", "REMOTE"), ("REMOTE", "LOCAL")] {
@@ -172,7 +172,7 @@ fn datagrams_go_both_ways_over_one_socket_and_what_is_lost_is_told_for_each() {
 
 #[test]
 fn a_signal_ends_both_directions_in_an_orderly_way() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let words = format!("-t TCP_STREAM -l 60 -D 0.05 -- -k {SELECTED}");
     let mut running = invocation(&server, "same", &words).spawn();
     let patience = netperf_testkit::process::PATIENCE;
@@ -186,7 +186,7 @@ fn a_signal_ends_both_directions_in_an_orderly_way() {
 
 #[test]
 fn a_signal_leaves_the_sends_of_netserver_unknown_and_not_zero() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let words = format!("-t TCP_STREAM -l 60 -D 0.05 -- -k {SELECTED}");
     let mut running = invocation(&server, "separate", &words).spawn();
     let patience = netperf_testkit::process::PATIENCE;
@@ -199,7 +199,7 @@ fn a_signal_leaves_the_sends_of_netserver_unknown_and_not_zero() {
 
 #[test]
 fn what_cannot_go_both_ways_is_refused() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for (options, reason) in [
         ("-t TCP_RR", "only in stream tests"),
         ("-t TCP_CRR", "only in stream tests"),

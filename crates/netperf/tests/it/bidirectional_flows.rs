@@ -25,7 +25,7 @@ fn measured(server: &Netserver, words: &str) -> Values {
 
 #[test]
 fn both_ends_count_the_same_over_one_connection_for_each_flow() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for (flows, threads) in [(1, 1), (1, 2), (4, 1), (4, 2)] {
         let values = measured(
             &server,
@@ -45,7 +45,7 @@ fn both_ends_count_the_same_over_one_connection_for_each_flow() {
 
 #[test]
 fn an_amount_is_met_in_each_direction_by_all_flows_together() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for over in ["same", "separate"] {
         for (flows, threads) in [(1, 1), (4, 2)] {
             let values = measured(
@@ -73,7 +73,7 @@ fn a_ring_of_each_flow_moves_both_directions() {
         // refused_by_kernel.rs has the refusal.
         return;
     }
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for over in ["same", "separate"] {
         let flows = format!("--flows 3 --io uring --bidirectional {over}");
         let values = measured(&server, &format!("-t TCP_STREAM --count 5000003 {flows}"));
@@ -98,7 +98,7 @@ fn a_ring_of_each_flow_moves_both_directions() {
 
 #[test]
 fn a_time_ends_flows_with_a_connection_for_each_direction() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let values = measured(
         &server,
         "-t TCP_STREAM --time 400ms --bidirectional separate --flows 4 --threads 2",
@@ -109,7 +109,7 @@ fn a_time_ends_flows_with_a_connection_for_each_direction() {
 
 #[test]
 fn every_flow_is_told_of_in_each_direction_as_both_ends_counted_it() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for over in ["same", "separate"] {
         let words = format!(
             "-t TCP_STREAM --count 3000001 --bidirectional {over} --flows 3 --threads 2 --json"
@@ -129,7 +129,7 @@ fn every_flow_is_told_of_in_each_direction_as_both_ends_counted_it() {
 
 #[test]
 fn the_part_that_counts_is_less_than_the_run() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let words = "-t TCP_STREAM --time 200ms --warmup 100ms --cooldown 100ms --flows 2 \
                  --bidirectional same";
     let values = measured(&server, words);
@@ -143,7 +143,7 @@ fn the_part_that_counts_is_less_than_the_run() {
 
 #[test]
 fn other_transports_and_ways_to_wait_go_both_ways_as_well() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for (options, behind) in [
         ("-t OMNI", "-T unix"),
         ("-t TCP_STREAM --io epoll,poll", ""),
@@ -160,7 +160,7 @@ fn other_transports_and_ways_to_wait_go_both_ways_as_well() {
 
 #[test]
 fn flows_of_datagrams_go_both_ways_over_a_socket_each() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let values = measured(
         &server,
         "-t UDP_STREAM --count 60000 --bidirectional same --flows 3 --threads 2",
@@ -202,7 +202,7 @@ const PATHS: [&str; 6] = [
 
 #[test]
 fn flows_of_datagrams_go_both_ways_over_two_sockets_each() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let rings = Uring::new(1, None).is_ok();
     for path in PATHS {
         if path.contains("uring") && !rings {
@@ -236,7 +236,7 @@ fn has_moved(stdout: &str) -> usize {
 
 #[test]
 fn a_signal_ends_all_flows_in_an_orderly_way() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let port = server.port().to_string();
     for over in ["same", "separate"] {
         let words = format!(
@@ -263,7 +263,7 @@ fn a_signal_ends_all_flows_in_an_orderly_way() {
 
 #[test]
 fn calls_that_wait_for_one_direction_are_refused() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let words = "-t TCP_STREAM --bidirectional same --flows 2 --io blocking";
     let refused = run(&server, words).expect_exit(2);
     assert!(

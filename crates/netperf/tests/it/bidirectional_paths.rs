@@ -70,7 +70,7 @@ fn most_have_data(runs: &[Values]) {
 
 #[test]
 fn each_direction_of_a_connection_has_the_path_that_it_has_alone() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for over in ["same", "separate"] {
         for flows in FLOWS {
             for path in [
@@ -99,7 +99,7 @@ fn each_direction_of_a_connection_has_the_path_that_it_has_alone() {
 
 #[test]
 fn a_time_ends_both_directions_on_their_paths() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for flows in FLOWS {
         for path in ["--discard", "--splice"] {
             for over in [
@@ -126,7 +126,7 @@ fn a_ring_has_each_direction_on_its_path() {
         // refused_by_kernel.rs has the refusal.
         return;
     }
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for over in ["same", "separate"] {
         for flows in ["", "--flows 3"] {
             for path in [
@@ -170,7 +170,7 @@ fn a_ring_has_each_direction_on_its_path() {
 
 #[test]
 fn many_datagrams_in_a_call_go_both_ways() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let mut runs = Vec::new();
     for flows in FLOWS {
         for (path, is_batch) in [
@@ -196,7 +196,7 @@ fn many_datagrams_in_a_call_go_both_ways() {
 
 #[test]
 fn an_end_may_have_a_path_that_the_other_has_not() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let mut runs = Vec::new();
     for flows in FLOWS {
         for (batch, with, without) in [("8,", "LOCAL", "REMOTE"), (",8", "REMOTE", "LOCAL")] {
@@ -213,7 +213,7 @@ fn an_end_may_have_a_path_that_the_other_has_not() {
 
 #[test]
 fn numbers_are_read_from_batches_that_go_both_ways() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let mut runs = Vec::new();
     for flows in FLOWS {
         for path in ["--batch 8", "--segment-offload on"] {

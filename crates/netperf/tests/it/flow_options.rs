@@ -280,7 +280,7 @@ fn rings_move_the_data_of_many_flows_each_in_a_thread() {
         // refused_by_kernel.rs has the refusal.
         return;
     }
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let port = server.port().to_string();
     for (test, unit, count) in [
         ("-t TCP_RR --count 60 -- -r 500,500", "transactions", 60),
@@ -343,7 +343,7 @@ fn rings_of_many_flows_have_many_messages_under_way_and_send_without_copies() {
         // refused_by_kernel.rs has the refusal.
         return;
     }
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let port = server.port().to_string();
     for (test, sends, amount) in [
         (

@@ -402,7 +402,7 @@ fn json_has_every_flow_and_the_threads_that_served_them() {
 
 #[test]
 fn what_many_flows_cannot_do_is_refused_in_one_line() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for (words, why) in [
         (
             "-t UDP_STREAM --sequence --flows 2 --warmup 1",

@@ -160,15 +160,19 @@ fn threat_model_features_are_for_clients_that_are_no_strangers_netns() {
     for (feature, words) in [
         ("mark", "--mark ,7"),
         ("bind-device", "--bind-device ,cable"),
-        ("priority", "--priority ,5"),
+        ("priority", "--priority ,7"),
     ] {
         let refused = run(&closed, &hosts.client(), words).expect_exit(255);
         let way_out = format!("netserver --features {feature} permits it to all");
         assert!(refused.stderr.contains(&way_out), "{}", refused.account());
         run(&open, &hosts.client(), words).expect_exit(0);
     }
+    // What takes no right is for everybody (socket(7)).
+    for words in ["-y ,0", "-y ,6", "-Y ,CS5"] {
+        run(&closed, &hosts.client(), words).expect_exit(0);
+    }
     // A client on the same host is no stranger.
-    for words in ["--mark ,7", "--priority ,5"] {
+    for words in ["--mark ,7", "--priority ,7"] {
         run(&closed, &hosts.server(), words).expect_exit(0);
     }
 }

@@ -43,7 +43,7 @@ fn agree(values: &Values, here: &str, there: &str) {
 
 #[test]
 fn a_ring_moves_a_stream_either_way_and_both_ends_count_the_same() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for (method, local, remote) in [
         ("uring", "uring", "uring"),
         ("uring,", "uring", "blocking"),
@@ -76,7 +76,7 @@ fn a_ring_moves_a_stream_either_way_and_both_ends_count_the_same() {
 
 #[test]
 fn a_transaction_takes_a_ring_one_system_call() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for (test, options) in [
         ("TCP_RR", [].as_slice()),
         ("TCP_RR", &["-r", "100,2000"]),
@@ -93,7 +93,7 @@ fn a_transaction_takes_a_ring_one_system_call() {
 
 #[test]
 fn a_ring_ends_a_run_that_counts_and_a_burst_as_it_should() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let words = [
         "-t", "TCP_RR", "-l", "-1000", "--io", "uring", "--", "-b", "8", "-k", SELECTED,
     ];
@@ -105,7 +105,7 @@ fn a_ring_ends_a_run_that_counts_and_a_burst_as_it_should() {
 
 #[test]
 fn a_ring_has_many_messages_under_way_at_the_same_time() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let ring = ["--io", "uring", "--batch", "16"];
     for test in ["TCP_STREAM", "TCP_MAERTS"] {
         let values = measured(
@@ -141,7 +141,7 @@ fn a_ring_has_many_messages_under_way_at_the_same_time() {
 
 #[test]
 fn a_ring_sends_without_a_copy_and_tells_the_share_where_the_kernel_does() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let options = ["-t", "TCP_STREAM", "--zerocopy", "--io", "uring,"];
     let values = measured(&server, HERE, &options, &["-m", "64K"]);
     agree(&values, "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD");
@@ -152,7 +152,7 @@ fn a_ring_sends_without_a_copy_and_tells_the_share_where_the_kernel_does() {
 
 #[test]
 fn spliced_bytes_are_counted() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for method in ["blocking", "poll", "epoll"] {
         let options = ["--splice", "--io", method];
         let values = measured(
@@ -169,7 +169,7 @@ fn spliced_bytes_are_counted() {
 
 #[test]
 fn packets_have_a_flow_label_over_ipv6_and_no_other() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for test in ["TCP_RR", "TCP_STREAM", "TCP_CRR", "UDP_RR", "UDP_STREAM"] {
         let values = measured(
             &server,
@@ -207,7 +207,7 @@ fn packets_have_a_flow_label_over_ipv6_and_no_other() {
 
 #[test]
 fn a_ring_has_the_kernel_split_and_join_datagrams() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for options in ["", "--batch 4", "--flows 2", "--io uring, --batch 4,"] {
         for (kind, sender, receiver) in [("send", "LOCAL", "REMOTE"), ("recv", "REMOTE", "LOCAL")] {
             let words = format!("-t OMNI --io uring --segment-offload on {options} --time 200ms");
@@ -256,7 +256,7 @@ fn a_ring_has_the_kernel_split_and_join_datagrams() {
 
 #[test]
 fn what_does_not_go_together_is_refused_with_the_reason() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for (words, line) in [
         (
             ["-t", "TCP_CRR", "--io", "uring"].as_slice(),
@@ -321,7 +321,7 @@ fn a_stock_netserver_is_asked_for_none_of_it() {
 
 #[test]
 fn trials_pick_a_method_for_each_end_and_the_output_says_which() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let methods = ["blocking", "poll", "epoll", "uring"];
     for test in ["TCP_RR", "TCP_MAERTS", "UDP_STREAM"] {
         let values = measured(&server, HERE, &["-t", test, "--io", "auto"], &[]);
@@ -358,7 +358,7 @@ fn trials_pick_a_method_for_each_end_and_the_output_says_which() {
 
 #[test]
 fn netservers_kernel_paces_what_it_sends() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     // Unpaced it is thousands of megabytes in the second that netserver sends for.
     let options = ["-t", "TCP_MAERTS", "--remote-pacing-rate", "20000000"];
     let values = measured(&server, HERE, &options, &[]);
@@ -378,7 +378,7 @@ fn netservers_kernel_paces_what_it_sends() {
 
 #[test]
 fn without_a_choice_nothing_is_tried() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let words = [
         "--time", "200ms", "-t", "TCP_CRR", "--io", "auto", "-v", "2",
     ];

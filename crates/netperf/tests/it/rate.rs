@@ -225,7 +225,7 @@ fn a_rate_that_cannot_be_reached_is_told_from_one_that_was() {
 
 #[test]
 fn no_request_is_lost_from_the_account_whatever_carries_it() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for (test, options, test_options) in [
         ("TCP_RR", [].as_slice(), [].as_slice()),
         ("TCP_RR", &["--io", "poll"], &["-r", "100000,30000"]),

@@ -46,13 +46,13 @@ fn io_uring_is_refused_at_the_end_whose_kernel_denies_it() {
     ) {
         return;
     }
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     for flows in ["", "--flows 2"] {
         let words = format!("-t TCP_RR --time 300ms {flows} --io uring,blocking");
         is_refused(without_io_uring(|| run(&server, &words)), "this host");
     }
 
-    let denied = without_io_uring(|| ours!().serve());
+    let denied = without_io_uring(|| ours!().serve_with_rings());
     let words = "-t TCP_RR --time 300ms --io blocking,uring";
     is_refused(run(&denied, words), "netserver on 127.0.0.1");
     // It goes on to serve what it can.

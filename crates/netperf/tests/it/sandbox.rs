@@ -6,6 +6,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsFd as _;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -14,8 +15,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use netperf_cli::SandboxArg;
+use netperf_os::sockopt::{self, IntOption};
+use netperf_os::uring::Uring;
 use netperf_os::{Domain, Socket, Type};
-use netperf_server::sandbox::{Means, confine};
+use netperf_server::sandbox::{Means, SessionNeeds, confine};
 use netperf_testkit::process::signal;
 use netperf_testkit::{
     Invocation, LoopbackOnly, Netserver, Place, Scratch, environment, eventually, ours, require,
@@ -61,6 +64,20 @@ fn forbidden(folder: &Path, port: u16) -> Vec<(&'static str, io::Result<()>)> {
             "open a socket of the kernel's cryptography",
             Socket::new(Domain::from(38), Type::from(5), None).map(drop),
         ),
+        (
+            "open a socket of link level",
+            Socket::new(Domain::PACKET, Type::RAW, None).map(drop),
+        ),
+        (
+            "use a port below 1024",
+            TcpListener::bind("127.0.0.1:801").map(drop),
+        ),
+        (
+            "mark packets",
+            UdpSocket::bind("127.0.0.1:0")
+                .and_then(|socket| sockopt::set(socket.as_fd(), IntOption::Mark, 7)),
+        ),
+        ("set up io_uring", Uring::new(1, None).map(drop)),
         ("read the users", read(Path::new("/etc/passwd"))),
         (
             "read a file outside the folder",
@@ -124,7 +141,11 @@ fn inside() {
     let port = fs::read_to_string(folder.join("port")).expect("written by the parent");
     let port = port.parse().expect("a number");
     let allowed = folder.join("files");
-    confine(SandboxArg::Require, Some(&allowed), None).expect("walls");
+    let session = SessionNeeds {
+        files: Some(&allowed),
+        ..SessionNeeds::default()
+    };
+    confine(SandboxArg::Require, session).expect("walls");
     needs(&allowed).expect("what tests need");
     // Landlock says EACCES or EPERM, seccomp EPERM.
     for (name, result) in forbidden(folder, port) {
@@ -309,12 +330,11 @@ fn a_netserver_started_as_root_becomes_another_user_for_good() {
         .expect_clean();
 }
 
-/// `CAP_NET_BIND_SERVICE`, and with it `CAP_NET_ADMIN`, where users may not choose every congestion
-/// control.
-const FEW_RIGHTS: [&str; 2] = ["0000000000000400", "0000000000001400"];
+/// No capability.
+const NONE: &str = "0000000000000000";
 
 #[test]
-fn threat_model_a_netserver_of_root_becomes_a_user_of_few_rights_by_default_netns() {
+fn threat_model_a_netserver_of_root_becomes_a_user_without_rights_by_default_netns() {
     if !require::root() {
         return;
     }
@@ -338,9 +358,8 @@ fn threat_model_a_netserver_of_root_becomes_a_user_of_few_rights_by_default_netn
     assert!(eventually(Duration::from_secs(20), confined));
     for pid in [server.pid(), session().expect("a session")] {
         assert!(users(pid).iter().all(|id| id != "0"), "{:?}", users(pid));
-        for set in ["CapEff:", "CapPrm:"] {
-            let rights = status(pid, set);
-            assert!(FEW_RIGHTS.contains(&rights.as_str()), "{set} {rights}");
+        for set in ["CapEff:", "CapPrm:", "CapInh:", "CapAmb:"] {
+            assert_eq!(status(pid, set), NONE, "{set}");
         }
         assert_eq!(status(pid, "NoNewPrivs:"), "1");
     }
@@ -350,7 +369,42 @@ fn threat_model_a_netserver_of_root_becomes_a_user_of_few_rights_by_default_netn
     client(&server, &low).run().expect_clean();
     let root = start(&["--user", "root"]);
     assert!(users(root.pid()).iter().all(|id| id == "0"));
-    client(&root, &["-t", "TCP_RR", "-l", "-50"])
-        .run()
-        .expect_clean();
+    client(&root, &low).run().expect_clean();
+    let _running = client(&root, &["-t", "TCP_RR", "-l", "60"]).spawn();
+    let session = || root.sessions().first().copied();
+    let bare = || session().is_some_and(|pid| status(pid, "CapPrm:") == NONE);
+    assert!(eventually(Duration::from_secs(20), bare));
+}
+
+/// An algorithm of congestion control that users may not choose, if this host has one.
+fn restricted_algorithm() -> Option<String> {
+    let list = |name: &str| {
+        let file = format!("/proc/sys/net/ipv4/tcp_{name}_congestion_control");
+        fs::read_to_string(file).unwrap_or_default()
+    };
+    let (available, allowed) = (list("available"), list("allowed"));
+    let is_allowed = |one: &&str| allowed.split_whitespace().any(|other| other == *one);
+    let mut all = available.split_whitespace();
+    all.find(|one| !is_allowed(one)).map(str::to_owned)
+}
+
+#[test]
+fn threat_model_congestion_control_that_users_may_not_choose_is_refused_by_name() {
+    let Some(name) = restricted_algorithm() else {
+        return;
+    };
+    let server = server(&[]);
+    let options = ["-t", "TCP_STREAM", "-l", "-1M", "--", "-K"];
+    let refused = client(&server, &options).args([&format!(",{name}")]).run();
+    if require::is_root() {
+        let line = format!("its host does not permit users the congestion control '{name}'");
+        assert!(refused.stderr.contains(&line), "{}", refused.account());
+    }
+    let one = format!(
+        ",{}",
+        fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control")
+            .unwrap()
+            .trim()
+    );
+    client(&server, &options).args([&one]).run().expect_clean();
 }

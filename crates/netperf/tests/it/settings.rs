@@ -509,7 +509,7 @@ fn judge(server: &Netserver, case: &Case) -> Result<(), String> {
 
 #[test]
 fn every_setting_is_in_force_or_named() {
-    let server = ours!().serve();
+    let server = ours!().serve_with_rings();
     let share = CASES.len().div_ceil(6);
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let workers: Vec<_> = CASES

@@ -10,6 +10,21 @@ use netperf_model::Limits;
 /// A sentence or the threat of a table, the file of its test and the name of the test.
 const HELD: &[(&str, &str, &str)] = &[
     (
+        "choosing a congestion control that users of the host may not (`-K`)",
+        "crates/netperf/tests/it/sandbox.rs",
+        "threat_model_congestion_control_that_users_may_not_choose_is_refused_by_name",
+    ),
+    (
+        "Setting up io_uring.",
+        "crates/netperf/tests/it/sandbox.rs",
+        "threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside",
+    ),
+    (
+        "a call by the entry for programs of 32 bits ends the session",
+        "crates/os/src/linux/seccomp.rs",
+        "seccomp_ends_a_process_that_calls_by_the_entry_of_32_bits",
+    ),
+    (
         "holding a proof of a key, or a session, across the reload that removes the key",
         "crates/netperf/tests/it/reload.rs",
         "threat_model_reload_ends_sessions_and_proofs_of_a_removed_key",
@@ -207,7 +222,7 @@ const HELD: &[(&str, &str, &str)] = &[
     (
         "A netserver that root starts changes to a user of few rights by default.",
         "crates/netperf/tests/it/sandbox.rs",
-        "threat_model_a_netserver_of_root_becomes_a_user_of_few_rights_by_default_netns",
+        "threat_model_a_netserver_of_root_becomes_a_user_without_rights_by_default_netns",
     ),
     (
         "it refuses a netserver that does not have the key or does not support keys",

@@ -113,8 +113,8 @@ pub enum Capability {
 }
 
 /// setgroups(2), setresgid(2), setresuid(2): this process is that user from now on, in its
-/// group and no other, and cannot go back. It and the programs that it executes keep these
-/// capabilities, as far as root has them.
+/// group and no other, and cannot go back. It keeps these capabilities, as far as root has them;
+/// programs that it executes do not.
 ///
 /// # Errors
 /// `EPERM` unless the process is root, `EINVAL` if its user namespace does not have the user.
@@ -162,16 +162,6 @@ pub fn no_new_privileges() -> io::Result<()> {
     checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })
 }
 
-/// Capabilities that sessions keep: low ports, link-level sockets, socket options, thread
-/// priorities, locked memory.
-const KEPT: [u32; 5] = [
-    10, // CAP_NET_BIND_SERVICE
-    12, // CAP_NET_ADMIN
-    13, // CAP_NET_RAW
-    14, // CAP_IPC_LOCK
-    23, // CAP_SYS_NICE
-];
-
 #[repr(C)]
 struct CapHeader {
     version: u32,
@@ -179,61 +169,56 @@ struct CapHeader {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct CapSets {
     effective: u32,
     permitted: u32,
     inheritable: u32,
 }
 
-/// capset(2): gives up every capability but those that tests need.
+/// Those of these capabilities that this process may use.
+///
+/// # Errors
+/// Whatever capget(2) reports.
+pub fn permitted(wanted: &[Capability]) -> io::Result<Vec<Capability>> {
+    let permitted = capabilities()?[0].permitted;
+    let has = |one: &Capability| permitted & 1 << *one as u32 != 0;
+    Ok(wanted.iter().copied().filter(has).collect())
+}
+
+/// Gives up every capability but these (capset(2)), also for programs that this process executes.
 ///
 /// # Errors
 /// Whatever capget(2) and capset(2) report.
-pub fn keep_few_capabilities() -> io::Result<()> {
-    let kept = KEPT.iter().fold(0_u32, |kept, bit| kept | (1 << bit));
-    // No program is executed.
-    change_capabilities(|set| CapSets {
-        effective: set.effective & kept,
-        permitted: set.permitted & kept,
-        inheritable: 0,
-    })
-    .map(drop)
-}
-
-/// Keeps these capabilities of the permitted ones, also over execve(2).
-fn keep_only(keep: &[Capability]) -> io::Result<()> {
+pub fn keep_only(keep: &[Capability]) -> io::Result<()> {
     let wanted = keep.iter().fold(0_u32, |bits, one| bits | 1 << *one as u32);
-    let kept = change_capabilities(|set| CapSets {
-        effective: set.permitted & wanted,
-        permitted: set.permitted & wanted,
-        inheritable: set.permitted & wanted,
-    })?;
-    for one in keep {
-        if kept & 1 << *one as u32 == 0 {
-            continue;
-        }
-        let bit = *one as libc::c_ulong;
-        let none: libc::c_ulong = 0;
-        // SAFETY: this option takes numbers only. Where it is locked (securebits), executed
-        // programs lack the capability.
-        let _locked = checked(unsafe {
-            libc::prctl(
-                libc::PR_CAP_AMBIENT,
-                libc::PR_CAP_AMBIENT_RAISE,
-                bit,
-                none,
-                none,
-            )
-        });
+    // Ambient capabilities are a part of the inheritable ones.
+    let now = match capabilities() {
+        // A supervisor that forbids to ask has left a user none.
+        Err(_) if !is_root() => return Ok(()),
+        now => now?,
+    };
+    let permitted = now[0].permitted & wanted;
+    let kept = [
+        CapSets {
+            effective: permitted,
+            permitted,
+            inheritable: 0,
+        },
+        CapSets::default(),
+    ];
+    // A supervisor may forbid to set what is in force already.
+    if now == kept {
+        return Ok(());
     }
-    Ok(())
+    set_capabilities(kept)
 }
 
-/// capget(2), capset(2): changes the first 32 capabilities and gives up all others. Returns
-/// those permitted afterwards.
-fn change_capabilities(change: impl FnOnce(CapSets) -> CapSets) -> io::Result<u32> {
-    const VERSION_3: u32 = 0x2008_0522;
+/// Version 3 of capget(2) has two sets.
+const VERSION_3: u32 = 0x2008_0522;
+
+/// capget(2): the capabilities of this process.
+fn capabilities() -> io::Result<[CapSets; 2]> {
     let mut header = CapHeader {
         version: VERSION_3,
         pid: 0,
@@ -241,10 +226,17 @@ fn change_capabilities(change: impl FnOnce(CapSets) -> CapSets) -> io::Result<u3
     let mut sets = [CapSets::default(); 2];
     // SAFETY: version 3 has two sets; both arguments outlive the call.
     checked(unsafe { libc::syscall(libc::SYS_capget, &raw mut header, sets.as_mut_ptr()) })?;
-    let sets = [change(sets[0]), CapSets::default()];
-    // SAFETY: as above.
-    checked(unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) })?;
-    Ok(sets[0].permitted)
+    Ok(sets)
+}
+
+/// capset(2).
+fn set_capabilities(sets: [CapSets; 2]) -> io::Result<()> {
+    let header = CapHeader {
+        version: VERSION_3,
+        pid: 0,
+    };
+    // SAFETY: version 3 has two sets; both arguments outlive the call.
+    checked(unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) })
 }
 
 /// A limit on what a process uses (getrlimit(2)).

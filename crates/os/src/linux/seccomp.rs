@@ -68,9 +68,6 @@ const ALWAYS: &[i64] = &[
     libc::SYS_epoll_ctl,
     libc::SYS_epoll_pwait,
     libc::SYS_epoll_pwait2,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
     // Time.
     libc::SYS_clock_gettime,
     libc::SYS_clock_getres,
@@ -130,6 +127,13 @@ const ALWAYS: &[i64] = &[
     libc::SYS_getgid,
     libc::SYS_getegid,
     libc::SYS_getrandom,
+];
+
+/// Calls of io_uring(7). A ring makes calls that no filter sees, such as socket(2).
+const RINGS: [i64; 3] = [
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
 ];
 
 /// Calls that newer architectures leave out.
@@ -216,11 +220,11 @@ pub fn is_there() -> bool {
 }
 
 /// Restricts every thread of this process to the calls that a session needs; others fail with
-/// `EPERM`. Sets no-new-privileges, too.
+/// `EPERM`. With `rings` they include those of io_uring(7). Sets no-new-privileges, too.
 ///
 /// # Errors
 /// Whatever seccomp(2) reports.
-pub fn restrict() -> io::Result<()> {
+pub fn restrict(rings: bool) -> io::Result<()> {
     // The flags of clone3(2) are out of a filter's sight. The C library then takes clone(2),
     // whose flags are not. Of two filters that differ, the stricter holds; and the second
     // one leaves no call to install a third.
@@ -228,7 +232,11 @@ pub fn restrict() -> io::Result<()> {
     let none = SeccompAction::Errno(errno(libc::ENOSYS));
     apply(absent, SeccompAction::Allow, none)?;
     let permitted = SeccompAction::Errno(errno(libc::EPERM));
-    apply(rules()?, permitted, SeccompAction::Allow)
+    let mut rules = rules()?;
+    if rings {
+        rules.extend(RINGS.map(|call| (call, Vec::new())));
+    }
+    apply(rules, permitted, SeccompAction::Allow)
 }
 
 /// Makes `io_uring_setup(2)` fail with `EPERM` for this thread and its children, as containers
@@ -404,6 +412,59 @@ mod tests {
             ("its priority", priority == 0),
             ("its descriptors", flags >= 0),
         ]
+    }
+
+    /// Set for the process that makes a call of 32 bits.
+    #[cfg(target_arch = "x86_64")]
+    const ENTRY: &str = "SECCOMP_TEST_ENTRY";
+
+    /// getpid(2) by the entry for programs of 32 bits, which numbers calls differently.
+    #[cfg(target_arch = "x86_64")]
+    fn call_of_32_bits() -> i32 {
+        let mut result = 20;
+        // SAFETY: the call takes no arguments and changes nothing but its result.
+        unsafe { std::arch::asm!("int 0x80", inout("eax") result, options(nostack)) };
+        result
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the other process is this test")]
+    fn seccomp_ends_a_process_that_calls_by_the_entry_of_32_bits() {
+        use std::os::unix::process::ExitStatusExt as _;
+        if std::env::var_os(ENTRY).is_some() {
+            // A kernel without this entry ends the process as well.
+            restrict(false).unwrap();
+            panic!("call of 32 bits: {}", call_of_32_bits());
+        }
+        let name =
+            "linux::seccomp::tests::seccomp_ends_a_process_that_calls_by_the_entry_of_32_bits";
+        let finished = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([name, "--exact"])
+            .env(ENTRY, "1")
+            .output()
+            .unwrap();
+        let signal = finished.status.signal();
+        assert!(
+            matches!(signal, Some(libc::SIGSYS | libc::SIGSEGV)),
+            "{finished:?}"
+        );
+    }
+
+    #[test]
+    fn seccomp_leaves_no_ring_to_a_session() {
+        let denied = compiled(
+            rules().unwrap(),
+            SeccompAction::Errno(errno(libc::EPERM)),
+            SeccompAction::Allow,
+        );
+        let program = denied.unwrap();
+        let ring = std::thread::spawn(move || {
+            seccompiler::apply_filter(&program).unwrap();
+            crate::linux::uring::Uring::new(1, None).err()
+        });
+        let error = ring.join().unwrap().expect("no ring");
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     }
 
     #[test]

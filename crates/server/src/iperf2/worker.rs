@@ -16,7 +16,7 @@ use netperf_program::session_settings::DESCRIPTOR;
 use crate::record::SessionRecord;
 use crate::served_protocol::ServedProtocol;
 use crate::session_log::SessionLog;
-use crate::session_process::{PROTOCOL, RECORDS, inherited_variables, settings};
+use crate::session_process::{PROTOCOL, RECORDS, inherited_rights, inherited_variables, settings};
 
 /// Most bytes of a record.
 const LONGEST: usize = 512;
@@ -100,6 +100,7 @@ impl DatagramWorker {
             .env(RECORDS, "1")
             .env(PROTOCOL, ServedProtocol::Iperf2Datagrams.label())
             .env(DESCRIPTOR, settings.as_raw_fd().to_string())
+            .envs(inherited_rights(false)?)
             .stdin(Stdio::from(OwnedFd::from(self.socket.try_clone()?)))
             .stdout(Stdio::from(OwnedFd::from(writer)))
             .stderr(Stdio::null());

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use netperf_iperf3::messages::{CONNECT_WORD, ConnectWord, Parameters, ServerError};
 use netperf_os::io::{Source, recv_from_now, send};
-use netperf_os::{Domain, Protocol, Socket, Type, without};
+use netperf_os::{Domain, Protocol, Socket, Type, rights, without};
 use netperf_program::iperf3::socket::{equip, labelled};
 
 use super::message::{self, StreamMessage};
@@ -29,7 +29,7 @@ pub(super) fn open_datagrams(
     let protocol = Some(Protocol::UDP);
     let socket = Socket::new(Domain::for_address(own), Type::DGRAM, protocol).map_err(unable)?;
     without::share_port(&socket, true);
-    socket.bind(&own.into()).map_err(unable)?;
+    rights::bind(&socket, own).map_err(unable)?;
     equip(&socket, parameters)?;
     let peer = labelled(&socket, from, parameters)?;
     socket.connect(&peer.into()).map_err(unable)?;

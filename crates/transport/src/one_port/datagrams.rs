@@ -14,7 +14,7 @@ use std::time::Duration;
 use netperf_model::{EndJob, Token};
 use netperf_os::pass::PassWait;
 use netperf_os::wait::{Deadline, all_ready};
-use netperf_os::{SockAddr, Socket, io as calls};
+use netperf_os::{SockAddr, Socket, io as calls, rights};
 
 use super::handoff::{HandoffInput, HandoffMessage, Probe, recv_message};
 use super::preamble::{PREAMBLE, Preamble, PreambleKind};
@@ -363,7 +363,7 @@ impl Rendezvous<'_> {
                 Some(socket) => socket,
                 None => open()?,
             };
-            socket.bind(&probe.to.into())?;
+            rights::bind(&socket, probe.to)?;
             socket.connect(&probe.from.into())?;
             forget(&socket);
             self.places.insert(probe.from, self.sockets.len());

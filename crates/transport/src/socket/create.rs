@@ -3,7 +3,7 @@
 use std::io;
 
 use netperf_model::{Domain as AddressDomain, Family, SocketKind, TransportId};
-use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_os::{Domain, Protocol, Socket, Type, rights};
 
 use crate::built::check_transport;
 
@@ -48,7 +48,7 @@ pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
         0 => None,
         number => Some(Protocol::from(i32::from(number))),
     };
-    let socket = Socket::new(domain(row.domain, row.kind, family), kind, protocol)?;
+    let socket = rights::open(domain(row.domain, row.kind, family), kind, protocol)?;
     #[cfg(feature = "tls")]
     if transport == TransportId::Ktls {
         crate::tls::probe(&socket)?;

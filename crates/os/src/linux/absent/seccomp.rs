@@ -13,7 +13,7 @@ pub const fn is_there() -> bool {
 ///
 /// # Errors
 /// `Unsupported`, always.
-pub fn restrict() -> io::Result<()> {
+pub fn restrict(_: bool) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

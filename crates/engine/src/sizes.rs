@@ -25,12 +25,16 @@ pub fn recv_size(plan: &RingPlan, recv_buffer: Option<u32>) -> u32 {
 /// while the kernel may still hold it.
 #[must_use]
 pub fn stream_width(plan: &RingPlan, socket_buffer: Option<u32>, size: u32) -> u32 {
-    let width = plan
-        .width
-        .filter(|width| *width > 0)
-        .unwrap_or_else(|| socket_buffer.unwrap_or(0) / size.max(1) + 1);
-    width.max(2)
+    let asked = plan.width.filter(|width| *width > 0);
+    let width = asked.unwrap_or_else(|| socket_buffer.unwrap_or(0) / size.max(1) + 1);
+    if asked.is_some() {
+        return width.max(2);
+    }
+    width.max(2).min((MOST_UNASKED / size.max(1)).max(1))
 }
+
+/// Bytes of a ring whose width is not asked for. One of larger buffers has a single one.
+const MOST_UNASKED: u32 = 1 << 30;
 
 /// Ring width for requests and responses.
 #[must_use]
@@ -86,5 +90,8 @@ mod tests {
         };
         assert_eq!(stream_width(&one, Some(16_384), 4096), 2);
         assert_eq!(rr_width(&one), 1);
+        // Large buffers are few.
+        let width = |size| stream_width(&plan, Some(1 << 30), size);
+        assert_eq!([1 << 29, 1 << 30, u32::MAX].map(width), [2, 1, 1]);
     }
 }

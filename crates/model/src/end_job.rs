@@ -90,6 +90,8 @@ pub struct EndJob {
     pub port: u16,
     /// Ports that netserver may bind data sockets to; `None` permits all.
     pub data_ports: Option<PortRange>,
+    /// The address that netperf says its data comes from.
+    pub data_from: Option<IpAddr>,
     /// Address of the other end, where it is known. netserver sends messages there before any
     /// has arrived.
     pub peer: Option<Address>,
@@ -149,6 +151,7 @@ impl EndJob {
             scope: 0,
             port: 0,
             data_ports: None,
+            data_from: None,
             peer: None,
             associations: 1,
             ending: Ending::Omni,

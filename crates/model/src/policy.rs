@@ -71,6 +71,14 @@ pub enum DataPeers {
     Any,
 }
 
+/// True for the address of one host.
+const fn is_one_host(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => !(v4.is_multicast() || v4.is_broadcast() || v4.is_unspecified()),
+        IpAddr::V6(v6) => !(v6.is_multicast() || v6.is_unspecified()),
+    }
+}
+
 impl DataPeers {
     /// Returns true if data may go to or come from `address`. `peer` is the peer address of the
     /// control connection; `None` if that does not use IP.
@@ -120,6 +128,8 @@ impl fmt::Display for DataPeers {
 pub struct Sources {
     /// The rule; `None` permits every address.
     only: Option<(DataPeers, IpAddr)>,
+    /// An address besides.
+    also: Option<IpAddr>,
 }
 
 impl Sources {
@@ -134,8 +144,15 @@ impl Sources {
     pub fn allow(&self, address: IpAddr) -> bool {
         match &self.only {
             None => true,
+            Some(_) if self.also == Some(address.to_canonical()) => true,
             Some((peers, peer)) => peers.allow(address, Some(*peer)),
         }
+    }
+
+    /// The same with one more address.
+    fn with(mut self, also: Option<IpAddr>) -> Self {
+        self.also = also.map(|address| address.to_canonical());
+        self
     }
 
     /// Networks of the permitted addresses, each as its first address and the number of its
@@ -147,11 +164,15 @@ impl Sources {
             (IpAddr::V6(Ipv6Addr::LOCALHOST), 128),
         ];
         let (peers, peer) = self.only.as_ref()?;
+        let host = |address| match address {
+            IpAddr::V4(_) => (address, 32),
+            IpAddr::V6(_) => (address, 128),
+        };
         let mut all = match peer.to_canonical() {
             peer if peer.is_loopback() => LOOPBACK.to_vec(),
-            IpAddr::V4(v4) => vec![(v4.into(), 32)],
-            IpAddr::V6(v6) => vec![(v6.into(), 128)],
+            peer => vec![host(peer)],
         };
+        all.extend(self.also.map(host));
         match peers {
             DataPeers::Same => {}
             DataPeers::Within(networks) => {
@@ -284,6 +305,8 @@ pub struct Policy {
     pub transports: TransportSet,
     /// Guarded features that the client may ask for.
     pub features: GuardedFeatures,
+    /// The client has proven the key.
+    pub has_key: bool,
     /// Permitted data addresses.
     pub data_peers: DataPeers,
     /// Data accepted on the port of the control connection.
@@ -411,7 +434,8 @@ impl Policy {
         match (to, job.transport.row().domain) {
             (None, _) => {}
             (Some(Address::Inet(to)), Domain::Inet) => {
-                if !self.data_peers.allow(to.ip(), peer) {
+                let proven = self.has_key && is_one_host(to.ip());
+                if !(proven || self.data_peers.allow(to.ip(), peer)) {
                     return Err(Denied::DataPeer(to.ip().to_canonical()));
                 }
             }
@@ -432,14 +456,30 @@ impl Policy {
         if peer.is_none() && !job.transport.is_connected() {
             return Err(Denied::DataPeerUnknown);
         }
-        job.sources = self.sources(peer);
+        job.sources = self.sources_of(peer, job);
         Ok(())
+    }
+
+    /// Permitted sources of the data of a test. A connection has consented by its handshake, and
+    /// datagrams that netserver only receives harm nobody: a client that names an address of
+    /// either end for its data gets data from there.
+    fn sources_of(&self, peer: Option<IpAddr>, job: &EndJob) -> Sources {
+        let receives_only = job.receives && !job.sends;
+        let harmless = job.transport.is_connected() || receives_only;
+        // A connection through the port of the control connection shows the test's token.
+        let has_token = job.end.one_port && job.transport.is_connected();
+        if has_token || harmless && job.bind.is_some() {
+            return Sources::default();
+        }
+        let named = job.data_from.filter(|_| harmless || self.has_key);
+        self.sources(peer).with(named)
     }
 
     /// Permits every feature to a client that is no stranger: one with the key, or on this host,
     /// where `data_peers` keeps its data.
     #[must_use]
     pub fn for_client(mut self, has_key: bool, here: bool) -> Self {
+        self.has_key = has_key;
         if has_key || (here && self.data_peers == DataPeers::Same) {
             self.features = self.features.for_known();
         }
@@ -454,6 +494,7 @@ impl Policy {
             only: peer
                 .filter(|_| tied)
                 .map(|peer| (self.data_peers.clone(), peer)),
+            also: None,
         }
     }
 

@@ -22,14 +22,15 @@ use std::time::Duration;
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, Require};
+use netperf_os::Socket;
 use netperf_os::signals::{self, Signal, Signals};
-use netperf_os::{Socket, process};
 use netperf_session::server::PASSPHRASE;
 use netperf_transport::registry;
 
 use super::admission::Admission;
 use super::agent::AgentProcess;
 use super::file_helper::FileHelper;
+use super::host_limits::HostLimits;
 use super::iperf2::{DatagramWorker, Iperf2Sockets};
 use super::iperf3::{Iperf3Port, Iperf3Sockets};
 use super::log::ServerLog;
@@ -41,7 +42,6 @@ use super::poller::{PollEvent, PollToken, ServerPoller};
 use super::proofs::{PROOF_TIME, ProofPool};
 use super::sandbox::Means;
 use super::session;
-use super::session_limit::MOST_SESSIONS;
 use super::session_log::{ProcessEnd, SessionLog};
 use super::session_process::SessionProcess;
 use super::start_rates::StartRates;
@@ -51,10 +51,6 @@ use super::supervisor::Supervisor;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Longest wait of epoll_wait(2); nothing depends on it.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
-/// Largest number of pending connections.
-const MOST_WAITING: usize = 4096;
-/// Descriptors reserved for listeners, pipes and standard streams.
-const DESCRIPTORS_KEPT: u64 = 2 * MOST_SESSIONS as u64 / 8;
 
 /// State of the listener.
 #[derive(Debug)]
@@ -72,6 +68,7 @@ pub(super) struct AcceptLoop {
     pub(super) poller: ServerPoller,
     pending: PendingConnections,
     most_waiting: usize,
+    pub(super) host: HostLimits,
     pub(super) sessions: Vec<SessionProcess>,
     proofs: ProofPool,
     starts: StartRates,
@@ -141,8 +138,7 @@ impl AcceptLoop {
         if args.agent.exit_on_eof {
             input::watch(&poller)?;
         }
-        let descriptors = process::raise_open_files().unwrap_or(1024);
-        let space = usize::try_from(descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2);
+        let host = HostLimits::find();
         Ok(Self {
             argv: argv.to_vec(),
             args: args.clone(),
@@ -156,7 +152,8 @@ impl AcceptLoop {
             signals,
             poller,
             pending: PendingConnections::default(),
-            most_waiting: space.unwrap_or(MOST_WAITING).clamp(1, MOST_WAITING),
+            most_waiting: host.waiting(),
+            host,
             sessions: Vec::new(),
             proofs: ProofPool::default(),
             starts: StartRates::default(),
@@ -190,6 +187,7 @@ impl AcceptLoop {
             ("one_port", self.one_port().label().into()),
         ];
         self.log.say(LogLevel::Info, "listening", &fields);
+        self.host.log(&self.args, &mut self.log);
         self.log_iperf3();
         loop {
             match self.poller.wait(self.next_timeout()) {
@@ -464,7 +462,7 @@ impl AcceptLoop {
 
     /// Starts the sessions of waiting clients for which there is a place.
     fn begin_waiting(&mut self) {
-        while self.sessions.len() < MOST_SESSIONS {
+        while self.has_room() {
             let (proofs, startups) = (&self.proofs, self.startups());
             let may_begin = |one: &PendingConnection| {
                 one.unproven

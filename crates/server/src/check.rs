@@ -1,13 +1,15 @@
 //! `--check-config`: looks at everything that a start of netserver needs on this host.
 
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 
 use netperf_cli::ServerArgs;
-use netperf_program::output::{FAILED, Failure, system_text};
+use netperf_program::output::{FAILED, Failure, out, system_text};
 
+use super::host_limits::{HostLimits, ShownLimits};
 use super::own_user::UserChange;
 use super::{iperf2, listen, with_credentials};
 
@@ -36,6 +38,16 @@ pub(super) fn failures(args: ServerArgs) -> Vec<Failure> {
         Err(failure) => look(Err(failure)),
     }
     failures
+}
+
+/// Prints the limits of a netserver with these settings on this host.
+pub(super) fn show_limits(argv: &[OsString], read: &dyn Fn(&Path) -> io::Result<String>) {
+    if let Some(mut args) = netperf_cli::settings_to_check(argv, read) {
+        let host = HostLimits::find();
+        host.complete(&mut args);
+        let limits = args.policy().limits;
+        out(&format!("limits: {}\n", ShownLimits(&limits, &host)));
+    }
 }
 
 /// Ignores the failure of an address in use.

@@ -194,6 +194,7 @@ impl<'a> EngineHost<'a> {
             let granted = limits
                 .bear(needs)
                 .and_then(|()| records.ask(SessionQuestion::Needs(needs), limits));
+            denied = None;
             granted.map_err(|reason| {
                 denied = Some(reason);
                 io::ErrorKind::OutOfMemory.into()

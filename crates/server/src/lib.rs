@@ -8,6 +8,7 @@ mod environment;
 mod file_helper;
 mod histogram;
 mod host;
+mod host_limits;
 mod iperf2;
 mod iperf3;
 mod listen;
@@ -51,6 +52,7 @@ use netperf_program::output::{self, FAILED, Failure, INVALID, out};
 use netperf_program::session_settings::{self, SessionSettings};
 
 use environment::Environment;
+use host_limits::HostLimits;
 pub use iperf2::serve_alone as iperf2_alone;
 pub use iperf3::alone::serve as iperf3_alone;
 use iperf3::session::{SessionStart, StreamTimeouts};
@@ -91,6 +93,7 @@ pub fn main(argv: &[OsString], full_version: &str) -> ExitCode {
             let args = netperf_cli::settings_to_check(argv, &read);
             let failures = args.map(|args| check::failures(*args)).unwrap_or_default();
             if failures.is_empty() {
+                check::show_limits(argv, &read);
                 return output::usage(&usage);
             }
             for failure in &failures {
@@ -125,7 +128,11 @@ fn with_credentials(
     mut args: ServerArgs,
     (passphrase, keys): (Option<PassphraseText>, Option<Arc<KeyRing>>),
 ) -> Result<ServerArgs, Failure> {
-    args.access.keys = if key::variable(session_process::RECORDS).is_some() {
+    let is_session = key::variable(session_process::RECORDS).is_some();
+    if !is_session {
+        HostLimits::find().complete(&mut args);
+    }
+    args.access.keys = if is_session {
         if passphrase.is_some() != args.passphrase.is_some() {
             let line = "the settings of the session have no passphrase";
             return Err(Failure::netserver(FAILED, line));
@@ -206,6 +213,7 @@ fn confine(args: &ServerArgs, environment: &Environment, connects: Option<u16>) 
     let needs = SessionNeeds {
         files: args.operations.files.as_deref(),
         connects,
+        memory: args.policy().limits.memory.each,
         rings: args.policy().features.contains(GuardedFeature::Uring),
     };
     sandbox::confine(wanted, needs)

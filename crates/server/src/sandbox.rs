@@ -74,10 +74,13 @@ const READ: [&str; 13] = [
     "/etc/selinux/config",
 ];
 const DEVICES: [&str; 2] = ["/dev/null", "/dev/vsock"];
+/// Devices that have bytes for everybody, with which buffers may be filled.
+const FILLS: [&str; 3] = ["/dev/zero", "/dev/urandom", "/dev/random"];
 
-/// Memory limit of a session: two buffer rings of the largest size, and as much again for
-/// everything else.
+/// Memory limit of a session, at least.
 const MEMORY: u64 = 4 << 30;
+/// Memory of a session besides twice that of its buffers.
+const BESIDES: u64 = 1 << 30;
 /// Limit of open files: enough for 10,000 flows, with a descriptor table of a few megabytes.
 const OPEN_FILES: u64 = 65_536;
 /// Permission bits removed from files of a session: execution.
@@ -89,13 +92,17 @@ const OUT_OF_MEMORY_SCORE: &str = "1000";
 /// Limit of threads of all sessions of one user.
 const PROCESSES: u64 = 4096;
 
-/// Sets the resource limits of this session process.
-fn limit() -> io::Result<()> {
+/// Sets the resource limits of this session process, whose buffers have at most so many bytes.
+fn limit(buffers: u64) -> io::Result<()> {
     // Without /proc the score stays. The file belongs to root once the process is not dumpable.
     let _set = std::fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_SCORE);
     process::set_not_dumpable()?;
     privileges::limit(ResourceLimit::Core, 0)?;
-    privileges::limit(ResourceLimit::Memory, MEMORY)?;
+    let memory = buffers
+        .saturating_mul(2)
+        .saturating_add(BESIDES)
+        .max(MEMORY);
+    privileges::limit(ResourceLimit::Memory, memory)?;
     privileges::limit(ResourceLimit::OpenFiles, OPEN_FILES)?;
     privileges::limit(ResourceLimit::CpuTime, CPU_SECONDS)?;
     privileges::limit(ResourceLimit::Processes, PROCESSES)
@@ -108,6 +115,8 @@ pub struct SessionNeeds<'a> {
     pub files: Option<&'a Path>,
     /// Port to which TCP connections are made.
     pub connects: Option<u16>,
+    /// Memory of buffers, bytes.
+    pub memory: u64,
     /// io_uring(7).
     pub rings: bool,
 }
@@ -117,7 +126,7 @@ pub struct SessionNeeds<'a> {
 /// # Errors
 /// When an available mechanism fails; or when one is missing and `wanted` requires all.
 pub fn confine(wanted: SandboxArg, needs: SessionNeeds<'_>) -> io::Result<()> {
-    limit()?;
+    limit(needs.memory)?;
     if wanted == SandboxArg::Off {
         return Ok(());
     }
@@ -164,19 +173,23 @@ fn allowed(files: Option<&Path>, connects: Option<u16>) -> Allowed {
     read.extend(files.map(Path::to_owned));
     Allowed {
         read,
-        devices: paths(&DEVICES),
+        devices: paths(&[&DEVICES[..], &FILLS].concat()),
         sockets: vec![std::env::temp_dir()],
         connects,
         connects_anywhere: false,
     }
 }
 
-/// Resolves a fill file named by a client: a plain file in the permitted folder.
+/// Resolves a fill file named by a client: a device that has bytes for everybody, or a plain file in
+/// the permitted folder.
 ///
 /// # Errors
 /// `PermissionDenied` for every other file, whether it exists or not.
 pub(super) fn fill_file(name: &Path, folder: Option<&Path>) -> io::Result<PathBuf> {
     let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+    if let Some(device) = FILLS.iter().find(|device| name == Path::new(device)) {
+        return Ok(device.into());
+    }
     let folder = folder.ok_or_else(denied)?.canonicalize()?;
     // With the folder `/` all files are permitted, by their full names as in the original.
     let asked = if folder == Path::new("/") {
@@ -219,12 +232,15 @@ mod tests {
             "absent",
             "",
             ".",
-            "/dev/zero",
+            "/dev/null",
+            "/dev/mem",
         ] {
             let error = given(name).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{name}");
         }
         assert!(fill_file(&inside, None).is_err());
+        let zeros = Path::new("/dev/zero");
+        assert_eq!(fill_file(zeros, None).unwrap(), zeros);
         let anywhere = |name: &Path| fill_file(name, Some(Path::new("/")));
         assert!(anywhere(&secret).is_ok());
         for of_processes in ["/proc/self/environ", "/proc/self/maps"] {

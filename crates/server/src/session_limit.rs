@@ -1,12 +1,6 @@
-//! The number of concurrent sessions, and how much of it a source may have.
+//! How many of a limited number of places a source may have.
 
 use netperf_model::SessionLoad;
-
-/// Largest number of concurrent sessions; further clients wait.
-pub(crate) const MOST_SESSIONS: usize = 1000;
-/// Largest number of concurrent sessions.
-pub(crate) const SEATS: u32 = 1000;
-const _: () = assert!(SEATS as usize == MOST_SESSIONS);
 
 /// Returns true if a source may have one more of so many seats without a limit for sources: it
 /// leaves at least as many as it has.
@@ -23,7 +17,7 @@ mod tests {
         let mut load = SessionLoad::default();
         let mut fill = |others: u32| {
             (load.of_peer, load.all) = (0, others);
-            while leaves_seats(load, SEATS) {
+            while leaves_seats(load, 1000) {
                 load.of_peer += 1;
                 load.all += 1;
             }

@@ -24,6 +24,8 @@ pub(super) struct SessionLog {
     /// Index of the key that the client has proven.
     key: Option<usize>,
     since: Moment,
+    /// Time of the last record.
+    heard: Moment,
     /// Completed tests.
     pub(super) ran: u64,
     /// Tests that could not be prepared.
@@ -53,6 +55,10 @@ pub(super) enum ProcessEnd {
     Signal(i32),
     /// Killed by the listener at the end of draining.
     Drained,
+    /// Killed by the listener because its key is no longer valid.
+    Revoked,
+    /// Killed by the listener while it was idle, for a client of a source with fewer sessions.
+    Displaced,
 }
 
 impl Records for SessionLog {
@@ -73,6 +79,7 @@ impl SessionLog {
             keys,
             key: None,
             since: clock::now(),
+            heard: clock::now(),
             ran: 0,
             refused: 0,
             failed: 0,
@@ -97,9 +104,15 @@ impl SessionLog {
         own.is_some_and(|own| !has(own))
     }
 
+    /// Time since the last record.
+    pub(super) fn quiet(&self) -> Duration {
+        clock::now().since(self.heard)
+    }
+
     /// Adds a record of the session.
     pub(super) fn enter(&mut self, record: SessionRecord) {
         self.until = None;
+        self.heard = clock::now();
         match record {
             SessionRecord::Runs(seconds) => {
                 let time = Duration::try_from_secs_f64(seconds).ok();
@@ -153,6 +166,8 @@ impl SessionLog {
     pub(super) const fn word(&self, end: ProcessEnd) -> &'static str {
         match (end, self.ending) {
             (ProcessEnd::Drained, _) => "drained",
+            (ProcessEnd::Displaced, _) => "displaced",
+            (ProcessEnd::Revoked, _) => "revoked",
             (ProcessEnd::Signal(_), _) => "killed",
             (ProcessEnd::Exit(0), Some(ending))
             | (ProcessEnd::Exit(_), Some(ending @ SessionEnd::Unconfined)) => ending.label(),
@@ -184,7 +199,7 @@ impl SessionLog {
                 .contains(&self.denied);
         let level = if unusual {
             LogLevel::Warn
-        } else if tests == 0 && end != ProcessEnd::Drained {
+        } else if tests == 0 && matches!(end, ProcessEnd::Exit(_)) {
             LogLevel::Debug
         } else {
             LogLevel::Info
@@ -235,7 +250,10 @@ impl SessionLog {
             ProcessEnd::Exit(status) if status != 0 => {
                 fields.push(("status", status.to_string().into()));
             }
-            ProcessEnd::Exit(_) | ProcessEnd::Drained => {}
+            ProcessEnd::Exit(_)
+            | ProcessEnd::Drained
+            | ProcessEnd::Displaced
+            | ProcessEnd::Revoked => {}
         }
         fields
     }

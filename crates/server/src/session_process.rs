@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_measure::clock::Moment;
@@ -38,6 +39,8 @@ pub(super) const PROTOCOL: &str = "NETSERVER_PROTOCOL";
 const LONGEST: usize = 512;
 /// Reads per round, so that a session that floods does not block the other clients.
 const AT_ONCE: usize = 64;
+/// Time without a record after which a session without a test is idle.
+const IDLE: Duration = Duration::from_secs(10);
 /// Rounds of reads after the end of a session: enough for a full pipe.
 const LAST_ROUNDS: usize = 64;
 
@@ -178,6 +181,12 @@ impl SessionProcess {
                 self.text.push(byte);
             }
         }
+    }
+
+    /// Returns true if it has proven what it must, and neither runs nor prepares a test.
+    pub(super) fn is_idle(&self) -> bool {
+        let quiet = self.session_log.quiet() >= IDLE;
+        quiet && self.unproven.is_none() && self.needs == EndNeeds::default()
     }
 
     /// A question that has no answer yet.

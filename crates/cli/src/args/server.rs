@@ -77,6 +77,7 @@ impl ServerArgs {
             data_ports: access.data_ports,
             transports: access.transports.unwrap_or_default(),
             features: access.features.unwrap_or_default(),
+            has_key: false,
             data_peers: access.data_peers.clone().unwrap_or_default(),
             limits: Limits {
                 sessions: access.sessions,

@@ -167,7 +167,9 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .set(|a, text| a.access.data_peers = text.parse().ok())
         .help("permitted data addresses: same, any, or additional networks")
         .more(
-            "same (default): data is exchanged only with the address of the control connection. \
+            "same (default): datagrams are sent only to the address of the control connection, or \
+             for a client with the key to one that it names; connections and datagrams that are \
+             only received may use the addresses of -H and -L after --. \
              Networks, such as 10.0.0.0/8, permit further addresses. With any, a client can make \
              netserver send to other hosts.",
         ),
@@ -215,11 +217,11 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("max-sessions", Group::Access)
         .takes("count", ValueKind::Count)
         .set(|a, text| a.access.sessions = text.parse().ok())
-        .help("maximum number of concurrent sessions"),
+        .help("maximum number of concurrent sessions (default by host, at most 2000 below 32 GB)"),
     Opt::named("max-peer-sessions", Group::Access)
         .takes("count", ValueKind::Count)
         .set(|a, text| a.access.peer_sessions = text.parse().ok())
-        .help("maximum number of concurrent sessions per client address"),
+        .help("maximum number of concurrent sessions per client address (default all)"),
     Opt::named("max-startups", Group::Access)
         .takes("start:percent:full", ValueKind::Startups)
         .set(|a, text| a.access.startups = text.parse().ok())
@@ -246,7 +248,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("max-memory", Group::Access)
         .takes("each,all", ValueKind::Budget)
         .set(|a, text| a.access.memory = text.parse().ok())
-        .help("maximum memory of buffers, of each session and of all (default 128M,160M)")
+        .help("maximum memory of buffers, of each session and of all (default by host)")
         .more(
             "Bytes, with K, M or G for powers of 1024. Sockets have further memory of the kernel. \
              A netserver started by inetd, or with -f, knows only one session.",
@@ -254,7 +256,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("max-ports", Group::Access)
         .takes("each,all", ValueKind::Budget)
         .set(|a, text| a.access.ports = text.parse().ok())
-        .help("maximum number of data ports, of each session and of all (default 1024,7168)")
+        .help("maximum number of data ports, of each session and of all (default by host)")
         .more("A test has one; with many flows of datagrams it has one for each flow."),
     Opt::named("source-bits", Group::Access)
         .takes("bits", ValueKind::Within(1, 128))

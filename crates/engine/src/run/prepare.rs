@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_measure::recorder;
 use netperf_model::{
-    Address, Duplex, EndFlows, EndJob, EndNeeds, EndSetup, PacePlan, TestId, Workers,
+    Address, Duplex, EndFlows, EndJob, EndNeeds, EndSetup, PacePlan, RingPlan, TestId, Workers,
 };
 use netperf_os::Socket;
 use netperf_transport::place::{self, Placed};
@@ -70,9 +70,9 @@ impl<N: Role> TestEnd<N> {
         let peer = peer.map(|address| address.ip());
         let largest = largest::message(job.transport, &opened.socket, peer);
         let share = end::of_flow(&job.end, job.flow_count());
-        let setup = end::setup(&share, &opened, largest, sends, receives);
+        let mut setup = end::setup(&share, &opened, largest, sends, receives);
         hold_back(&mut job, setup.send_size);
-        permitted(&job, &setup, handoff.is_some(), reserve)?;
+        permitted(&job, &mut setup, handoff.is_some(), reserve)?;
         // A file is sent as it is, and not copied into the buffers.
         let sends_file = job.test == TestId::TcpSendfile;
         let file = sends_file.then(|| sendfile::source(&job, &setup));
@@ -140,11 +140,12 @@ fn rings(job: &EndJob, setup: &EndSetup, fill: Option<&Path>) -> Result<Rings, E
     end::rings(&job.end, setup, job.is_bulk(), (fill, time))
 }
 
-/// Asks for what netserver's end takes from this host. Data that comes by a handoff socket needs no
-/// port.
+/// Asks for what netserver's end takes from this host; where that is too much, with one buffer for
+/// each direction whose number of buffers is not asked for. Data that comes by a handoff socket
+/// needs no port.
 fn permitted(
     job: &EndJob,
-    setup: &EndSetup,
+    setup: &mut EndSetup,
     handed: bool,
     reserve: &mut dyn FnMut(EndNeeds) -> io::Result<()>,
 ) -> Result<(), EngineError> {
@@ -156,11 +157,32 @@ fn permitted(
     } else {
         job.flow_count()
     };
-    let needs = EndNeeds {
-        memory: end::memory(job, setup, netperf_measure::cpu::count())?,
-        ports: if handed { 0 } else { ports.into() },
+    let needs = |setup: &EndSetup| {
+        let memory = end::memory(job, setup, netperf_measure::cpu::count())?;
+        let ports = if handed { 0 } else { ports.into() };
+        Ok::<_, EngineError>(EndNeeds { memory, ports })
     };
-    reserve(needs).map_err(Operation::Buffers.failed())
+    let Err(error) = reserve(needs(setup)?) else {
+        return Ok(());
+    };
+    let fewer = EndSetup {
+        send_width: one_unless_asked(&job.end.send, setup.send_width),
+        recv_width: one_unless_asked(&job.end.recv, setup.recv_width),
+        ..*setup
+    };
+    if fewer == *setup {
+        return Err(Operation::Buffers.failed()(error));
+    }
+    *setup = fewer;
+    reserve(needs(setup)?).map_err(Operation::Buffers.failed())
+}
+
+fn one_unless_asked(plan: &RingPlan, width: u32) -> u32 {
+    if plan.width.is_some() {
+        width
+    } else {
+        width.min(1)
+    }
 }
 
 /// netperf's sockets of further flows with a session each.

@@ -36,6 +36,15 @@ pub struct EndNeeds {
 pub struct BadBudget(String);
 
 impl BudgetArg {
+    /// Both limits.
+    #[must_use]
+    pub const fn of(each: u64, all: u64) -> Self {
+        Self {
+            each,
+            all: Some(all),
+        }
+    }
+
     /// The limits; that of all is at least that of each.
     #[must_use]
     pub fn or(self, default: Budget) -> Budget {

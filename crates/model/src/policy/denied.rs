@@ -111,7 +111,10 @@ pub enum Denied {
     )]
     TestWithoutTime(Duration),
     /// The data address differs from the peer address of the control connection.
-    #[error("data goes only where the control connection comes from, not to {0} (--data-peers)")]
+    #[error(
+        "datagrams go only where the control connection comes from, or where a client with its key \
+         asks for them, not to {0} (--data-peers)"
+    )]
     DataPeer(IpAddr),
     /// The data address is unverified.
     #[error("datagrams go only where a control connection over IP comes from (--data-peers)")]

@@ -193,6 +193,53 @@ fn data_goes_to_the_clients_address_alone_unless_the_policy_says_otherwise() {
 }
 
 #[test]
+fn consent_to_data_is_given_by_a_handshake_by_receiving_alone_or_with_the_key() {
+    let (peer, other, third) = (ip("192.0.2.1"), ip("198.51.100.2"), ip("203.0.113.3"));
+    let permitted = |policy: &Policy, transport, flow, bind: Option<IpAddr>| {
+        let asked = EndJob {
+            data_from: Some(other),
+            bind,
+            ..job(transport, flow, seconds(1))
+        };
+        let sources = policy.permit(Some(peer), asked).unwrap().sources;
+        [peer, other, third].map(|from| sources.allow(from))
+    };
+    let stranger = Policy::default();
+    let (tcp, udp, bind) = (TransportId::Tcp, TransportId::Udp, Some(third));
+    for (transport, flow) in [
+        (tcp, Flow::RR),
+        (tcp, Flow::SEND),
+        (tcp, Flow::RECEIVE),
+        (udp, Flow::SEND),
+    ] {
+        let of = |bind| permitted(&stranger, transport, flow, bind);
+        assert_eq!(of(None), [true, true, false], "{transport:?} {flow:?}");
+        assert_eq!(of(bind), [true, true, true], "{transport:?} {flow:?}");
+    }
+    for bind in [None, bind] {
+        assert_eq!(
+            permitted(&stranger, udp, Flow::RR, bind),
+            [true, false, false]
+        );
+    }
+    let holder = stranger.clone().for_client(true, false);
+    assert_eq!(permitted(&holder, udp, Flow::RR, None), [true, true, false]);
+    let flood = |policy: &Policy, to: &str| {
+        let asked = EndJob {
+            peer: Some(Address::Inet((ip(to), 5000).into())),
+            ..job(udp, Flow::RECEIVE, seconds(1))
+        };
+        policy.permit(Some(peer), asked).is_ok()
+    };
+    let to = ["192.0.2.1", "203.0.113.3", "224.0.0.1", "255.255.255.255"];
+    assert_eq!(
+        to.map(|to| flood(&stranger, to)),
+        [true, false, false, false]
+    );
+    assert_eq!(to.map(|to| flood(&holder, to)), [true, true, false, false]);
+}
+
+#[test]
 fn the_networks_of_permitted_sources_hold_the_addresses_that_are_permitted() {
     let contains = |(address, bits): (IpAddr, u8), other: IpAddr| {
         let network: Network = format!("{address}/{bits}").parse().unwrap();

@@ -137,7 +137,7 @@ fn threat_model_a_session_shows_no_secret_and_inherits_nothing() {
     let port = free_port().to_string();
     // Descriptor 9 is open, as a shell or a supervisor may leave one.
     let mut listener = Invocation::new(Path::new("/bin/sh"))
-        .args(["-c", "exec 9</dev/zero; exec \"$0\" \"$@\""])
+        .args(["-c", "exec 9</dev/full; exec \"$0\" \"$@\""])
         .arg(&ours!().netserver)
         .args(["-D", "-L", "127.0.0.1", "-p", &port, "--config"])
         .arg(&config)
@@ -181,7 +181,7 @@ fn threat_model_a_session_shows_no_secret_and_inherits_nothing() {
     let opened = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("descriptors");
     for fd in opened.flatten() {
         let target = std::fs::read_link(fd.path()).unwrap_or_default();
-        assert_ne!(target, Path::new("/dev/zero"));
+        assert_ne!(target, Path::new("/dev/full"));
         assert!(!target.to_string_lossy().contains("memfd"), "{target:?}");
     }
 }

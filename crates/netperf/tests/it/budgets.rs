@@ -86,9 +86,55 @@ fn threat_model_buffers_of_records_are_limited_for_each_session_and_for_all() {
     assert!(gone, "{:?}", server.sessions());
     let (_held, errno) = buffers(&server, each);
     assert_eq!(errno, 0);
-    // By default two records cannot take gigabytes.
-    let usual = self::server(&[]);
-    assert_eq!(buffers(&usual, 1 << 28).1, QUOTA);
+}
+
+#[test]
+fn budgets_have_room_for_32_tests_of_large_messages_by_default() {
+    let server = server(&[]);
+    let held: Vec<_> = (0..32).map(|_| buffers(&server, 4 << 20)).collect();
+    assert!(held.iter().all(|(_, errno)| *errno == 0));
+}
+
+#[test]
+fn budgets_take_buffers_from_tests_that_ask_for_no_number_of_them() {
+    let server = server(&["--max-memory", "1M,2M"]);
+    let test = "-t TCP_MAERTS -l -1 -P 0 -- -m ,700K -k REMOTE_SEND_WIDTH,REMOTE_SEND_SIZE";
+    let values = run(&server, test).expect_exit(0).values();
+    assert_eq!(values.text("REMOTE_SEND_SIZE"), "716800");
+    assert_eq!(values.text("REMOTE_SEND_WIDTH"), "1");
+}
+
+#[test]
+fn threat_model_an_address_has_all_sessions_until_another_needs_one() {
+    let server = server(&["--max-sessions", "600", "--log", "text"]);
+    let mut held: Vec<_> = (0..600).map(|_| buffers(&server, 1024)).collect();
+    assert!(held.iter().all(|(_, errno)| *errno == 0));
+    let elsewhere = "-L 127.0.0.2,4 -4 -t TCP_RR --count 1 -P 0";
+    // Sessions whose test waits for its data are not idle.
+    is_refused(
+        &server,
+        elsewhere,
+        "all its sessions are in use (--max-sessions 600)",
+    );
+    // One without a test is, after ten seconds.
+    let (stream, _) = held.pop().expect("a session");
+    drop(stream);
+    let free = eventually(Duration::from_secs(20), || server.sessions().len() == 599);
+    assert!(free, "{:?}", server.said());
+    let mut quiet = TcpStream::connect(("127.0.0.1", server.port())).expect("it listens");
+    let mut message = [0; FRAME_LEN];
+    message[3] = 6;
+    quiet.write_all(&message).expect("space");
+    let served = || run(&server, elsewhere).status.success();
+    assert!(
+        eventually(Duration::from_secs(40), served),
+        "no session made way"
+    );
+    let displaced = || server.said().1.contains("end=displaced");
+    assert!(
+        eventually(Duration::from_secs(5), displaced),
+        "no line says so"
+    );
 }
 
 #[test]

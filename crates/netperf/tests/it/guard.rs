@@ -1,5 +1,6 @@
 //! Requests beyond what netserver permits by default, as raw records.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -212,23 +213,29 @@ fn a_transport_that_is_off_is_named_with_the_way_out() {
 
 /// Another address at the client's end of the cable.
 const VICTIM: &str = "198.18.0.9";
+/// Another address of netserver's host.
+const OTHER: &str = "198.18.0.8";
 
 /// Requests whose data comes from another address than the control connection, by kind of
 /// request, transport and data path of netserver.
-const FORGED: [&str; 14] = [
+const FORGED: [&str; 7] = [
     "-t UDP_RR --",
     "-t UDP_RR -- -n",
     "-t UDP_RR -- -N",
     "-t UDP_RR --timestamps software --",
     "-t UDP_RR --flows 2 --",
     "-t OMNI -- -d rr -T udplite",
+    "-t UDP_STREAM --bidirectional same --flows 2 --batch 8 -- -m 64",
+];
+
+/// The same of data that netserver only receives.
+const RECEIVED: [&str; 7] = [
     "-t UDP_STREAM -- -m 1000",
     "-t UDP_STREAM --batch 16 -- -m 64",
     "-t UDP_STREAM --segment-offload on -- -m 64",
     "-t UDP_STREAM --discard -- -m 64",
     "-t UDP_STREAM --io uring --batch 16 -- -m 64",
     "-t UDP_STREAM --flows 2 --batch 8 -- -m 64",
-    "-t UDP_STREAM --bidirectional same --flows 2 --batch 8 -- -m 64",
     "-t OMNI -- -d send -T udplite -m 1000",
 ];
 
@@ -326,6 +333,17 @@ fn threat_model_requests_with_a_forged_source_are_neither_answered_nor_counted_n
     ] {
         forger.forge(&server, words).finish().expect_exit(255);
     }
+    // What netserver only receives harms nobody.
+    for words in RECEIVED {
+        let selecting = format!("{words} -k REMOTE_BYTES_RECVD");
+        let finished = forger.forge(&server, &selecting).finish().expect_exit(0);
+        let received = finished.stdout.lines().find(|line| line.contains("RECVD="));
+        assert!(
+            received.is_some_and(|line| !line.ends_with("=0")),
+            "{}",
+            finished.account()
+        );
+    }
     assert_eq!(forger.datagrams(), 0);
     // The same requests are served where the policy permits their source.
     let open = forger.serve(&["--data-peers", "any"]);
@@ -333,6 +351,47 @@ fn threat_model_requests_with_a_forged_source_are_neither_answered_nor_counted_n
         assert!(finished.status.success(), "{words}: {}", finished.account());
     }
     assert!(forger.datagrams() > 0);
+}
+
+#[test]
+fn consent_to_data_is_a_handshake_or_a_key_at_any_address_netns() {
+    if !require::root() || !require::nft() {
+        return;
+    }
+    let forger = Forger::new();
+    // A network of its own for data, as with `-- -H data -L data`.
+    let other = format!("addr add {OTHER}/24 dev {}", TwoHosts::CABLE);
+    let add = Invocation::new(Path::new("ip")).args(other.split(' '));
+    add.within(&forger.hosts.server()).run().expect_clean();
+    let folder = Scratch::new();
+    let key = folder.path().join("key");
+    std::fs::write(&key, "0123456789abcdef0123456789abcdef").unwrap();
+    std::fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).unwrap();
+    let key = key.to_str().unwrap();
+    let server = forger.serve(&[]);
+    let with_key = forger.serve(&["--key-file", key]);
+    let data = ["", &format!("-H {OTHER},4")];
+    for bind in data {
+        for test in [
+            "TCP_STREAM",
+            "TCP_MAERTS",
+            "TCP_RR",
+            "TCP_CRR",
+            "UDP_STREAM",
+        ] {
+            let words = format!("-t {test} -- {bind}");
+            forger.forge(&server, &words).finish().expect_exit(0);
+        }
+        // A client that has proven the key says where datagrams go.
+        for test in ["-t UDP_RR --", "-t OMNI -- -d recv -T udp"] {
+            let (test, options) = test.split_once(" --").unwrap();
+            let words = format!("--key-file {key} {test} -- {options} {bind}");
+            forger.forge(&with_key, &words).finish().expect_exit(0);
+        }
+    }
+    let refused = forger.forge(&server, "-t OMNI -- -d recv -T udp").finish();
+    let line = format!("or where a client with its key asks for them, not to {VICTIM}");
+    assert!(refused.stderr.contains(&line), "{}", refused.account());
 }
 
 #[test]

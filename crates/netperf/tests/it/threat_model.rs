@@ -10,6 +10,11 @@ use netperf_model::Limits;
 /// A sentence or the threat of a table, the file of its test and the name of the test.
 const HELD: &[(&str, &str, &str)] = &[
     (
+        "an idle session of the address with the most makes way for a client of another",
+        "crates/netperf/tests/it/budgets.rs",
+        "threat_model_an_address_has_all_sessions_until_another_needs_one",
+    ),
+    (
         "choosing a congestion control that users of the host may not (`-K`)",
         "crates/netperf/tests/it/sandbox.rs",
         "threat_model_congestion_control_that_users_may_not_choose_is_refused_by_name",
@@ -200,7 +205,7 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_clients_that_leave_in_the_middle_at_any_state_leave_nothing_behind",
     ),
     (
-        "netserver reads it only if `--files` names a folder",
+        "others only if `--files` names a folder",
         "crates/netperf/tests/it/sandbox.rs",
         "threat_model_a_file_that_a_client_names_is_read_from_the_folder_that_is_allowed_and_no_other",
     ),
@@ -488,11 +493,11 @@ fn numbers_of_the_threat_model_are_those_of_the_program() {
     let (memory, ports, rate) = (Limits::MEMORY, Limits::PORTS, Limits::SESSION_RATE);
     for sentence in [
         format!(
-            "{} MiB for a session and {} MiB for all together",
+            "({} MiB and {} MiB at least)",
             memory.each >> 20,
             memory.all >> 20
         ),
-        format!("{} for a session and {} for all", ports.each, ports.all),
+        format!("{} for a session and a quarter", ports.each),
         format!("starts at most {} sessions a second", rate.each),
         format!("one line per session, at most {} a second", rate.all),
         format!("limited to {} s each", Limits::IDLE_TIME.as_secs()),

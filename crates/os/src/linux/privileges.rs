@@ -254,18 +254,43 @@ pub enum ResourceLimit {
     Processes,
 }
 
+#[cfg(target_env = "gnu")]
+type ResourceNumber = libc::__rlimit_resource_t;
+#[cfg(not(target_env = "gnu"))]
+type ResourceNumber = libc::c_int;
+
+impl ResourceLimit {
+    fn number(self) -> ResourceNumber {
+        match self {
+            Self::Core => libc::RLIMIT_CORE,
+            Self::CpuTime => libc::RLIMIT_CPU,
+            Self::Memory => libc::RLIMIT_DATA,
+            Self::OpenFiles => libc::RLIMIT_NOFILE,
+            Self::Processes => libc::RLIMIT_NPROC,
+        }
+    }
+}
+
+/// getrlimit(2): the limit in force; the largest number if there is none.
+#[must_use]
+pub fn limit_now(limit: ResourceLimit) -> u64 {
+    let mut now = libc::rlimit64 {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `now` is valid for writing.
+    match checked(unsafe { libc::getrlimit64(limit.number(), &raw mut now) }) {
+        Ok(()) => now.rlim_cur,
+        Err(_) => u64::MAX,
+    }
+}
+
 /// setrlimit(2): no more than this, for good. A limit that is lower already stays.
 ///
 /// # Errors
 /// Whatever getrlimit(2) and setrlimit(2) report.
 pub fn limit(limit: ResourceLimit, most: u64) -> io::Result<()> {
-    let resource = match limit {
-        ResourceLimit::Core => libc::RLIMIT_CORE,
-        ResourceLimit::CpuTime => libc::RLIMIT_CPU,
-        ResourceLimit::Memory => libc::RLIMIT_DATA,
-        ResourceLimit::OpenFiles => libc::RLIMIT_NOFILE,
-        ResourceLimit::Processes => libc::RLIMIT_NPROC,
-    };
+    let resource = limit.number();
     let mut now = libc::rlimit64 {
         rlim_cur: 0,
         rlim_max: 0,

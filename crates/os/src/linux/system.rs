@@ -13,6 +13,18 @@ pub fn cpus_online() -> u32 {
     u32::try_from(count).unwrap_or(1).max(1)
 }
 
+/// Bytes of memory of this machine (sysinfo(2)); the largest number if unknown.
+#[must_use]
+pub fn memory() -> u64 {
+    // SAFETY: sysinfo is plain numbers for which all zeros is valid.
+    let mut info: libc::sysinfo = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure outlives the call.
+    if unsafe { libc::sysinfo(&raw mut info) } != 0 {
+        return u64::MAX;
+    }
+    info.totalram.saturating_mul(info.mem_unit.into())
+}
+
 /// Clock ticks per second, the unit of `/proc/stat`.
 #[must_use]
 pub fn clock_ticks() -> u32 {

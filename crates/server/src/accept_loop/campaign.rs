@@ -5,6 +5,7 @@ use netperf_measure::clock;
 
 use super::AcceptLoop;
 use crate::agent::{AgentMessage, AgentProcess};
+use crate::session_log::ProcessEnd;
 
 impl AcceptLoop {
     /// Ends the sessions of keys that netserver has no more: those that a reload removed, and those
@@ -14,8 +15,8 @@ impl AcceptLoop {
         while let Some(session) = self.sessions.get_mut(index) {
             let keys = self.args.access.keys.as_deref();
             if session.session_log.lacks_key(keys) {
-                let end = session.kill();
-                self.close(index, end);
+                let _ended = session.kill();
+                self.close(index, ProcessEnd::Revoked);
             } else {
                 index += 1;
             }

@@ -16,7 +16,6 @@ use crate::peer::described;
 use crate::pending::{self, FirstMessage, PendingConnection, PendingStage};
 use crate::poller::PollToken;
 use crate::served_protocol::ServedProtocol;
-use crate::session_limit::MOST_SESSIONS;
 use crate::session_process::SessionProcess;
 
 /// Connections accepted per round, so that a flood does not starve other clients.
@@ -156,7 +155,7 @@ impl AcceptLoop {
         let Some(one) = self.pending.take_stalest() else {
             return;
         };
-        let place = self.sessions.len() < MOST_SESSIONS;
+        let place = self.has_room();
         match pending::first_message(&one.control, one.protocol) {
             // Its message arrived in the meantime.
             FirstMessage::Complete if place => self.begin(one),
@@ -186,7 +185,7 @@ impl AcceptLoop {
     /// Starts the session of a client whose first message is complete.
     pub(super) fn begin(&mut self, one: PendingConnection) {
         let address = admission::address_of(&one.peer);
-        if let Err(denied) = self.admit_session(address) {
+        if let Err(denied) = self.find_seat(address) {
             return self.refuse(one, &denied);
         }
         let credential = match one.unproven {

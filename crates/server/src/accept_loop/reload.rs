@@ -100,6 +100,7 @@ impl AcceptLoop {
                 old
             }
         };
+        self.host.complete(&mut read);
         read.operations = std::mem::take(&mut self.args.operations);
         // Ports stay open.
         (read.iperf2, read.iperf3) = (self.args.iperf2.clone(), self.args.iperf3.clone());

@@ -15,7 +15,6 @@ use crate::admission;
 use crate::peer::described;
 use crate::pending::{self, PendingConnection, PendingStage};
 use crate::proofs::{PROOF_TIME, ProofPlace, ProofSource};
-use crate::session_limit::MOST_SESSIONS;
 use crate::session_process::SessionProcess;
 
 /// Time for the start of a session process, besides that for the proof.
@@ -126,7 +125,7 @@ impl AcceptLoop {
             one.unproven = Some(source);
         }
         let has_place = source.is_none_or(|source| self.proofs.has_place(source, startups));
-        if self.sessions.len() < MOST_SESSIONS && has_place {
+        if self.has_room() && has_place {
             return Some(one);
         }
         self.keep(one, PendingStage::Complete);

@@ -20,7 +20,6 @@ use crate::one_port::{canonical, of_the_same_link};
 use crate::peer::described;
 use crate::poller::{PollToken, ServerPoller};
 use crate::served_protocol::ServedProtocol;
-use crate::session_limit::MOST_SESSIONS;
 use crate::session_process::SessionProcess;
 
 /// Time limit for a cookie.
@@ -344,12 +343,9 @@ impl AcceptLoop {
     /// Starts the session of a client.
     fn begin_iperf3(&mut self, one: Arriving, cookie: Cookie) {
         let address = address_of(&one.peer);
-        let mut admitted = self.admit_session(address);
-        if admitted.is_ok() && self.sessions.len() >= MOST_SESSIONS {
-            let most = u32::try_from(MOST_SESSIONS).unwrap_or(u32::MAX);
-            admitted = Err(Denied::Sessions(most, None));
-        }
-        let admitted = admitted.and_then(|()| self.count_start(address));
+        let admitted = self
+            .find_seat(address)
+            .and_then(|()| self.count_start(address));
         if let Err(denied) = admitted {
             if recv(one.socket.as_fd(), &mut [0; COOKIE]).is_ok() {
                 refuse(&one.socket);

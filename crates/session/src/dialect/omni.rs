@@ -56,6 +56,8 @@ pub(super) fn job(
         response: response_size,
         end,
         bind,
+        data_from: words_to_ip(request.netperf_ip, request.ipfamily)
+            .filter(|address| !address.is_unspecified()),
         port: from_wire::port(request.data_port)?,
         peer: match extension::socket_address(&asked, transport) {
             Some(own) => Some(own),

@@ -45,6 +45,27 @@ fn is_taken(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::AddrInUse
 }
 
+/// Binds to the port that the request names, or to another one if it is taken. The kernel lets
+/// several sockets bind to a port and only one of them listen, so a socket for connections also
+/// listens: which of two tests has the port does not depend on their order of steps.
+pub(crate) fn bind_as_asked(
+    job: &EndJob,
+    opened: &mut OpenedSocket,
+    again: impl Fn() -> Result<OpenedSocket, EngineError>,
+) -> Result<Placed, EngineError> {
+    let wildcard = socket::wildcard(job.family);
+    let address = job.bind.unwrap_or(wildcard);
+    let asked = SocketAddr::new(address, job.port);
+    match listen(job, &opened.socket, asked) {
+        Ok(placed) => return Ok(placed),
+        Err(error) if !job.transport.is_inet() => return Err(Operation::Bind.failed()(error)),
+        Err(_) => *opened = again()?,
+    }
+    listen(job, &opened.socket, SocketAddr::new(address, 0))
+        .or_else(|_| listen(job, &opened.socket, SocketAddr::new(wildcard, 0)))
+        .map_err(Operation::Bind.failed())
+}
+
 /// Binds to an address and, if the transport has connections, listens.
 fn listen(job: &EndJob, socket: &netperf_os::Socket, inet: SocketAddr) -> io::Result<Placed> {
     let wanted = PlaceRequest {

@@ -75,6 +75,9 @@ pub(crate) struct Work {
     pub(crate) latency: Option<Latency>,
     /// Time spent waiting for a turn.
     pub(crate) paused: Duration,
+    /// The listener at a port that the request names, kept so that no other test has the port
+    /// meanwhile.
+    pub(crate) port_holder: Option<Socket>,
 }
 
 /// Runs one flow with the loop that its job asks for.
@@ -342,6 +345,7 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
             if let Ok(endpoint) = &accepted {
                 self.begin_on(endpoint.fd())?;
             }
+            self.work.port_holder = Some(data).filter(|_| self.work.job.port != 0);
             return Ok(accepted.map(|endpoint| (endpoint, ConnectionFacts::default())));
         }
         let to = self.target()?;

@@ -212,7 +212,22 @@ pub fn at_setup(plan: &TestPlan, agreed: &Agreed) -> Vec<Substitution> {
     if let Some(remote) = &agreed.remote {
         found.extend(of_end(&plan.remote, remote, 1));
     }
+    found.extend(data_port(plan, agreed.data_port));
     found
+}
+
+/// The data port of netserver. The other flows of several have other ports.
+fn data_port(plan: &TestPlan, got: u32) -> Option<Substitution> {
+    let asked = plan.remote_data.port.parse().ok().filter(|port| *port != 0);
+    let asked: u32 = asked.filter(|_| plan.transport.is_inet() && !plan.remote.one_port)?;
+    (plan.control.is_some() && got != asked).then(|| Substitution {
+        options: &["data-port"],
+        known: true,
+        text: format!(
+            "data port of netserver (-P): {asked} is in use there, or not one of its --data-ports; \
+             in force is {got}"
+        ),
+    })
 }
 
 fn of_end(plan: &EndPlan, setup: &EndSetup, end: usize) -> Vec<Substitution> {

@@ -16,14 +16,34 @@ use netperf_os::rights::{self, GrantedCalls};
 ///
 /// # Errors
 /// When there are too many processes or open files.
+pub(super) fn start(args: &ServerArgs, to: Option<User>) -> io::Result<bool> {
+    let keeps_root = to.is_some_and(|to| to.user == 0);
+    start_with(needed(args, keeps_root), to)
+}
+
+/// Starts the process for a server of iperf3, whose clients may choose every congestion control, as
+/// the original's may.
+///
+/// # Errors
+/// As [`start`].
+pub(super) fn start_for_iperf3() -> io::Result<bool> {
+    let granted = GrantedCalls {
+        congestion: true,
+        ..GrantedCalls::default()
+    };
+    let calls = [granted.clone(), granted];
+    start_with((calls, vec![Capability::NetAdmin]), None)
+}
+
 #[expect(
     clippy::disallowed_methods,
     clippy::exit,
     reason = "the new process returns to nothing of the listener"
 )]
-pub(super) fn start(args: &ServerArgs, to: Option<User>) -> io::Result<bool> {
-    let keeps_root = to.is_some_and(|to| to.user == 0);
-    let ([granted, granted_here], needed) = needed(args, keeps_root);
+fn start_with(
+    ([granted, granted_here], needed): ([GrantedCalls; 2], Vec<Capability>),
+    to: Option<User>,
+) -> io::Result<bool> {
     let kept = privileges::permitted(&needed)?;
     if kept.is_empty() {
         return Ok(false);
@@ -73,6 +93,7 @@ fn needed(args: &ServerArgs, keeps_root: bool) -> ([GrantedCalls; 2], Vec<Capabi
         mark: has(GuardedFeature::Mark),
         priority: has(GuardedFeature::Priority),
         device: has(GuardedFeature::Device),
+        congestion: false,
         link: policy.transports.iter().any(below_ip),
     };
     let here = keeps_root && policy.data_peers == DataPeers::Same;

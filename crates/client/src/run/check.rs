@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use netperf_cli::RunCommand;
 use netperf_model::{Feature, Hosts, Refusal, TestPlan};
 use netperf_program::output::Failure;
 use netperf_session::offer::Agreement;
@@ -47,14 +48,19 @@ pub(super) fn one_port(plan: &TestPlan, control: Option<SocketAddr>) -> Result<(
     })
 }
 
-/// Checks that netserver uses the data port that the user names. A netserver whose port is taken
-/// uses another one (control-protocol.md 2.5.2).
+/// Checks that netserver uses the data port that the user names with `--data-port`, or by the name
+/// of a service. A netserver whose port is taken uses another one (control-protocol.md 2.5.2); a
+/// number with `-P` gets a warning (`in_force::at_setup`).
 pub(super) fn data_port(
-    plan: &TestPlan,
+    run: &RunCommand,
     hosts: &Hosts,
     agreement: &Agreement,
 ) -> Result<(), Failure> {
-    let asked = hosts.remote.port;
+    let (plan, asked) = (&run.plan, hosts.remote.port);
+    let is_number = plan.remote_data.port.parse::<u16>().is_ok();
+    if is_number && !run.named.iter().any(|name| name == "data-port") {
+        return Ok(());
+    }
     let elsewhere = agreement.token.is_some() || !plan.transport.is_inet();
     if asked == 0 || elsewhere || agreement.data_port == u32::from(asked) {
         return Ok(());

@@ -212,7 +212,7 @@ impl TestRun<'_> {
             many::check_ports(plan, apart, &agreement)?;
             many::check_bound(&asked, apart, &agreement, &hosts.remote.name)?;
             if is_first {
-                check::data_port(plan, hosts, &agreement)?;
+                check::data_port(self.run, hosts, &agreement)?;
             }
             agreements.push(agreement);
         }

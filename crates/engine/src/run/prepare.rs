@@ -109,6 +109,7 @@ impl<N: Role> TestEnd<N> {
                 stamps: None,
                 latency: None,
                 paused: Duration::ZERO,
+                port_holder: None,
             },
             socket,
             placed,

@@ -1,7 +1,6 @@
 //! The data socket of one flow: opened, bound and listening as the job asks.
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use netperf_model::{Domain, EndJob, Meeting, Token};
@@ -107,25 +106,7 @@ pub(super) fn bind(job: &EndJob, opened: &mut OpenedSocket) -> Result<Placed, En
     if let Some(range) = job.data_ports.filter(|_| job.transport.is_inet()) {
         return data_ports::bind(job, opened, || open(job), range);
     }
-    let data = &opened.socket;
-    let wildcard = socket::wildcard(job.family);
-    let address = job.bind.unwrap_or(wildcard);
-    let at = |inet| {
-        let wanted = PlaceRequest {
-            transport: job.transport,
-            inet,
-            place: &job.end.place,
-            asking: false,
-        };
-        place::bind(data, &wanted)
-    };
-    let first = at(SocketAddr::new(address, job.port));
-    if first.is_ok() || !job.transport.is_inet() {
-        return first.map_err(Operation::Bind.failed());
-    }
-    at(SocketAddr::new(address, 0))
-        .or_else(|_| at(SocketAddr::new(wildcard, 0)))
-        .map_err(Operation::Bind.failed())
+    data_ports::bind_as_asked(job, opened, || open(job))
 }
 
 /// Finds netserver's socket, where datagrams go to the port of the control connection;

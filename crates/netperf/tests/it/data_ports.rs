@@ -104,7 +104,7 @@ fn every_transport_over_ip_uses_a_port_of_the_range() {
     assert!(served >= 8, "TCP, UDP, UDP-Lite and TLS are always there");
     let finished = run(&ours!(), &server, "--time 100ms -t TCP_CRR");
     assert!(range.contains(port_of(&finished)), "{}", finished.account());
-    let finished = run(&ours!(), &server, "-t TCP_STREAM -- -P ,9");
+    let finished = run(&ours!(), &server, "-t TCP_STREAM -- --data-port ,9");
     assert_eq!(finished.status.code(), Some(3), "{}", finished.account());
     let line = "cannot bind to data port 9:";
     assert!(finished.stderr.contains(line), "{}", finished.account());
@@ -167,11 +167,75 @@ fn each_flow_of_datagrams_has_a_port_of_the_range() {
 }
 
 #[test]
+fn data_port_of_a_letter_falls_back_with_a_warning_and_that_of_a_name_does_not() {
+    let server = ours!().serve();
+    let port = DataPortRange::free(1).first;
+    let client = |programs: &Programs, option: &str, test: &str| {
+        let words = format!("-t {test} -l 60 -D 0.2 -- {option}");
+        programs.client_of(&server).args(words.split_whitespace())
+    };
+    let mut first = client(&ours!(), &format!("-P ,{port}"), "TCP_RR").spawn();
+    assert!(first.prints("Interim", PATIENCE), "{}", first.stderr());
+    // Each of them finds the port in use, whatever the number of those that begin together.
+    let letter = format!("-P ,{port}");
+    let short = |programs: &Programs| {
+        let words = [
+            "-t",
+            "TCP_RR",
+            "-l",
+            "-50",
+            "-P",
+            "0",
+            "--",
+            "-P",
+            &letter[3..],
+        ];
+        programs.client_of(&server).args(words)
+    };
+    let together: Vec<_> = (0..4).map(|_| short(&ours!()).spawn()).collect();
+    for running in together {
+        let finished = running.finish().expect_exit(0);
+        let line = format!("data port of netserver (-P): {port} is in use there");
+        assert!(finished.stderr.contains(&line), "{}", finished.account());
+    }
+    if let Some(stock) = Programs::stock() {
+        short(&stock).run().expect_clean();
+    }
+    for _ in 0..4 {
+        let named = client(&ours!(), &format!("--data-port ,{port}"), "TCP_RR");
+        let finished = named.run().expect_exit(3);
+        let line = format!("cannot bind to data port {port}");
+        assert!(finished.stderr.contains(&line), "{}", finished.account());
+    }
+    assert!(!first.ended(), "{}", first.stderr());
+}
+
+#[test]
+fn data_port_goes_to_one_of_several_tests_that_begin_together() {
+    let server = ours!().serve();
+    let port = DataPortRange::free(1).first;
+    let word = format!(",{port}");
+    let client = || {
+        let words = ["-t", "TCP_RR", "-l", "60", "-D", "0.1", "--", "-P", &word];
+        ours!().client_of(&server).args(words).spawn()
+    };
+    let mut together: Vec<_> = (0..4).map(|_| client()).collect();
+    // All of them run at the same time, and one has the port.
+    for running in &mut together {
+        assert!(running.prints("Interim", PATIENCE), "{}", running.stderr());
+    }
+    together.iter().for_each(|running| running.signal("INT"));
+    let finished = together.into_iter().map(netperf_testkit::Running::finish);
+    let warned = finished.filter(|one| one.stderr.contains("is in use there"));
+    assert_eq!(warned.count(), 3);
+}
+
+#[test]
 fn a_data_port_that_is_taken_is_refused() {
     let server = ours!().serve();
     let port = DataPortRange::free(1).first;
     let refused = |test: &str| {
-        let options = format!("--time 100ms -t {test} -- -P ,{port}");
+        let options = format!("--time 100ms -t {test} -- --data-port ,{port}");
         let finished = run(&ours!(), &server, &options);
         assert_eq!(finished.status.code(), Some(3), "{}", finished.account());
         let line = format!("cannot bind to data port {port}: Address already in use");

@@ -38,6 +38,8 @@ pub struct GrantedCalls {
     pub priority: bool,
     /// `SO_BINDTODEVICE`.
     pub device: bool,
+    /// `TCP_CONGESTION`, of algorithms that users may not choose.
+    pub congestion: bool,
     /// Sockets of link level (packet(7), LLC).
     pub link: bool,
 }
@@ -49,6 +51,7 @@ enum RightsCall {
     Mark(i32),
     Priority(i32),
     Device(Vec<u8>),
+    Congestion(Vec<u8>),
     /// Opens a socket of this domain, kind and protocol.
     Open([i32; 3]),
 }
@@ -61,6 +64,7 @@ impl RightsCall {
             Self::Mark(value) => text(b'm', &value.to_ne_bytes()),
             Self::Priority(value) => text(b'p', &value.to_ne_bytes()),
             Self::Device(name) => text(b'd', name),
+            Self::Congestion(name) => text(b'c', name),
             Self::Open(numbers) => text(b'o', &numbers.map(i32::to_ne_bytes).concat()),
         }
     }
@@ -76,6 +80,7 @@ impl RightsCall {
             b'm' => Some(Self::Mark(number(0)?)),
             b'p' => Some(Self::Priority(number(0)?)),
             b'd' => Some(Self::Device(rest.to_vec())),
+            b'c' => Some(Self::Congestion(rest.to_vec())),
             b'o' => Some(Self::Open([number(0)?, number(1)?, number(2)?])),
             _ => None,
         }
@@ -105,9 +110,15 @@ impl RightsCall {
             Self::Device(name) if granted.device => {
                 SockRef::from(&fd).bind_device(Some(name))?;
             }
-            Self::Bind(_) | Self::Mark(_) | Self::Priority(_) | Self::Device(_) | Self::Open(_) => {
-                return Err(refused());
+            Self::Congestion(name) if granted.congestion => {
+                SockRef::from(&fd).set_tcp_congestion(name)?;
             }
+            Self::Bind(_)
+            | Self::Mark(_)
+            | Self::Priority(_)
+            | Self::Device(_)
+            | Self::Congestion(_)
+            | Self::Open(_) => return Err(refused()),
         }
         Ok(None)
     }
@@ -271,6 +282,17 @@ pub fn bind_device(socket: &Socket, name: &[u8]) -> io::Result<()> {
     })
 }
 
+/// `TCP_CONGESTION`.
+///
+/// # Errors
+/// Whatever setsockopt(2) reports.
+pub fn set_congestion(socket: &Socket, name: &[u8]) -> io::Result<()> {
+    or_ask(socket.set_tcp_congestion(name), || {
+        let call = RightsCall::Congestion(name.to_vec());
+        ask(&call, Some(socket.as_fd())).map(drop)
+    })
+}
+
 /// socket(2), also of link level.
 ///
 /// # Errors
@@ -306,6 +328,7 @@ mod tests {
             RightsCall::Mark(7),
             RightsCall::Priority(7),
             RightsCall::Device(b"lo".to_vec()),
+            RightsCall::Congestion(b"reno".to_vec()),
             RightsCall::Open([libc::AF_PACKET, libc::SOCK_RAW, 0]),
         ];
         for call in &calls {

@@ -10,7 +10,7 @@ use netperf_iperf3::messages::{Parameters, Protocol, ServerError, StreamOption};
 use netperf_measure::clock;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
-use netperf_os::{Domain, Socket, flow_label, io as calls};
+use netperf_os::{Domain, Socket, flow_label, io as calls, rights};
 
 /// Time limit for sending a message.
 const SEND: Duration = Duration::from_secs(10);
@@ -84,7 +84,7 @@ fn equip_connection(socket: &Socket, parameters: &Parameters) -> Result<(), Serv
         set(StreamOption::SegmentSize, done)?;
     }
     if let Some(name) = &parameters.congestion {
-        let done = socket.set_tcp_congestion(name.as_bytes());
+        let done = rights::set_congestion(socket, name.as_bytes());
         set(StreamOption::Congestion, done)?;
     }
     Ok(())

@@ -32,7 +32,7 @@ use crate::iperf3::report::{Iperf3Report, ReportOptions};
 use crate::listen::{detach, wildcards};
 use crate::one_port::beside;
 use crate::record::NoRecords;
-use crate::sandbox;
+use crate::{rights_helper, sandbox};
 
 /// Line around the head.
 const RULE: &str = "-----------------------------------------------------------\n";
@@ -64,6 +64,8 @@ fn serve_or_fail(args: &Iperf3Server) -> Result<ExitCode, String> {
         move |error: io::Error| format!("unable to {what}: {}", system_text(&error))
     };
     let writer = LineWriter::open(common, None)?;
+    // Without it, calls that take a right fail. It has no socket of this server.
+    let _no_rights = rights_helper::start_for_iperf3();
     let listener = listener(common).map_err(unable("start listener for connections"))?;
     let datagrams = beside(&listener).map_err(unable("start listener for connections"))?;
     // The process leaves the folder in which it was started.

@@ -24,6 +24,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, Require};
 use netperf_os::Socket;
 use netperf_os::signals::{self, Signal, Signals};
+use netperf_program::output::{FAILED, Failure};
 use netperf_session::server::PASSPHRASE;
 use netperf_transport::registry;
 
@@ -90,6 +91,8 @@ pub(super) struct AcceptLoop {
     paused: Option<Moment>,
     /// Deadline for running sessions after a termination signal.
     draining: Option<Moment>,
+    /// Why netserver ends without being told to.
+    failed: Option<String>,
     /// Standard input has ended, and netserver ends with it.
     input_ended: bool,
 }
@@ -169,6 +172,7 @@ impl AcceptLoop {
             agent,
             paused: None,
             draining: None,
+            failed: None,
             input_ended: false,
         })
     }
@@ -202,6 +206,9 @@ impl AcceptLoop {
             if self.is_over() {
                 let lost = [("lines_lost", self.log.lost().into())];
                 self.log.say(LogLevel::Info, "stopped", &lost);
+                if let Some(line) = &self.failed {
+                    return Failure::netserver(FAILED, line).report();
+                }
                 if !self.input_ended {
                     signals::end_of(Signal::Terminate);
                 }

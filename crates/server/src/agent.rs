@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -169,6 +169,26 @@ impl AgentProcess {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
             Err(_) => Some(AgentMessage::Ended),
+        }
+    }
+
+    /// How the process ended, which has closed its messages.
+    pub(super) fn ending(&mut self) -> String {
+        const SOON: u32 = 100;
+        let status = (0..SOON).find_map(|_| {
+            let status = self.child.try_wait().ok().flatten();
+            if status.is_none() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            status
+        });
+        match status {
+            Some(status) => match (status.signal(), status.code()) {
+                (Some(signal), _) => format!("killed by signal {signal}"),
+                (None, Some(code)) => format!("exit status {code}"),
+                (None, None) => "unknown".to_owned(),
+            },
+            None => "it has closed its connection to netserver".to_owned(),
         }
     }
 

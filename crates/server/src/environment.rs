@@ -7,7 +7,7 @@ use super::supervisor::Supervisor;
 use super::{agent, session_process};
 
 /// Environment of the process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Environment {
     /// Command line of this process.
     pub(crate) argv: Vec<OsString>,

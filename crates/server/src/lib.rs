@@ -36,7 +36,7 @@ mod supervisor;
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, IntoRawFd as _, OwnedFd};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,6 +44,7 @@ use std::time::Duration;
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
 use netperf_measure::clock;
 use netperf_model::{Denied, GuardedFeature, KeyRing, KeyRole, Limits, PassphraseText, Require};
+use netperf_os::privileges::{self, ResourceLimit};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, pass, rights};
 use netperf_program::key;
@@ -64,10 +65,23 @@ use session_log::{ProcessEnd, SessionLog};
 
 use crate::iperf3::report::Iperf3Report;
 
+/// Raises limits that a program in C does not reach: sessions limit themselves.
+fn prepare_limits() {
+    const STACK: u64 = 8 << 20;
+    const DESCRIPTORS: u64 = 256;
+    netperf_os::process::survive_large_files();
+    privileges::raise_limit(ResourceLimit::FileSize, u64::MAX);
+    privileges::raise_limit(ResourceLimit::Stack, STACK);
+    privileges::raise_limit(ResourceLimit::OpenFiles, DESCRIPTORS);
+    privileges::raise_limit(ResourceLimit::Processes, sandbox::PROCESSES);
+}
+
 /// Runs netserver. `full_version` is the output of `--version`.
 #[must_use]
 pub fn main(argv: &[OsString], full_version: &str) -> ExitCode {
-    netperf_os::process::set_name(c"netserver");
+    netperf_os::process::set_name(netperf_os::process::own_name());
+    prepare_limits();
+    session_process::serve_forked_by(serve_forked);
     report_lack_of_memory("netserver");
     let Ok(settings) = inherited_settings() else {
         return Failure::netserver(FAILED, "the settings of the session cannot be read").report();
@@ -265,6 +279,25 @@ fn answer_to(number: u32) -> Option<u8> {
             length = 0;
         }
     }
+}
+
+/// Serves a session in this process, which the listener has forked because it cannot start itself
+/// again.
+fn serve_forked(
+    control: OwnedFd,
+    args: &ServerArgs,
+    (handoff, door): (Option<Socket>, Option<OwnedFd>),
+    protocol: ServedProtocol,
+) -> ExitCode {
+    let environment = Environment {
+        records: true,
+        protocol,
+        handoff: handoff.map(|socket| OwnedFd::from(socket).into_raw_fd()),
+        door: door.map(OwnedFd::into_raw_fd),
+        preloaded: key::variable("LD_PRELOAD").is_some(),
+        ..Environment::default()
+    };
+    serve_for_listener(control.into(), args, &environment)
 }
 
 fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environment) -> ExitCode {

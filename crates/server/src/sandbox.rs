@@ -85,12 +85,10 @@ const BESIDES: u64 = 1 << 30;
 const OPEN_FILES: u64 = 65_536;
 /// Permission bits removed from files of a session: execution.
 const EXECUTE_BITS: u32 = 0o111;
-/// CPU time limit: one processor for a day.
-const CPU_SECONDS: u64 = 24 * 3600;
 /// The kernel, short of memory, ends a session before any other process (proc_pid_oom_score_adj(5)).
 const OUT_OF_MEMORY_SCORE: &str = "1000";
 /// Limit of threads of all sessions of one user.
-const PROCESSES: u64 = 4096;
+pub(super) const PROCESSES: u64 = 4096;
 
 /// Sets the resource limits of this session process, whose buffers have at most so many bytes.
 fn limit(buffers: u64) -> io::Result<()> {
@@ -104,7 +102,6 @@ fn limit(buffers: u64) -> io::Result<()> {
         .max(MEMORY);
     privileges::limit(ResourceLimit::Memory, memory)?;
     privileges::limit(ResourceLimit::OpenFiles, OPEN_FILES)?;
-    privileges::limit(ResourceLimit::CpuTime, CPU_SECONDS)?;
     privileges::limit(ResourceLimit::Processes, PROCESSES)
 }
 

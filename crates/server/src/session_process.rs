@@ -4,16 +4,18 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_measure::clock::Moment;
 use netperf_model::{EndNeeds, OnePort};
-use netperf_os::{Socket, pass, process, rights};
+use netperf_os::process::{self, ChildProcess};
+use netperf_os::{Socket, pass, rights};
 use netperf_program::key;
 use netperf_program::session_settings::{DESCRIPTOR, SessionSettings};
 
@@ -49,7 +51,7 @@ const LAST_ROUNDS: usize = 64;
 pub(super) struct SessionProcess {
     /// Unique number.
     pub(super) number: u64,
-    child: Child,
+    child: ChildProcess,
     /// `None` once the session closed it.
     records: Option<File>,
     text: Vec<u8>,
@@ -100,28 +102,39 @@ impl SessionProcess {
         }
         let here = admission::is_local(&control);
         let rights = inherited_rights(here)?;
-        let settings = settings(args, one_port).to_file()?;
-        pass::keep_on_exec(settings.as_fd())?;
-        let mut command = Command::new(process::own_file());
-        command
-            .env_clear()
-            .envs(inherited_variables())
-            .env(RECORDS, "1")
-            .env(PROTOCOL, protocol.label())
-            .env(DESCRIPTOR, settings.as_raw_fd().to_string())
-            .envs(
-                args.access
-                    .found
-                    .as_ref()
-                    .map(|found| (FOUND, found.to_string())),
-            )
-            .envs(handoff_number.map(|number| (HANDOFF, number)))
-            .envs(rights)
-            .envs(door.map(|door| (SESSION_DOOR, door.as_raw_fd().to_string())))
-            .stdin(Stdio::from(OwnedFd::from(control)))
-            .stdout(Stdio::from(OwnedFd::from(writer)))
-            .stderr(Stdio::null());
-        let child = process::start_itself(c"netserver", &mut command)?;
+        let (kept_control, kept_writer) = (OwnedFd::from(control), OwnedFd::from(writer));
+        let start_itself = || {
+            // A limit of file sizes may leave no room for the settings.
+            let settings = settings(args, one_port).to_file()?;
+            pass::keep_on_exec(settings.as_fd())?;
+            let found = args.access.found.as_ref();
+            let mut command = Command::new(process::own_file());
+            command
+                .env_clear()
+                .envs(inherited_variables())
+                .env(RECORDS, "1")
+                .env(PROTOCOL, protocol.label())
+                .env(DESCRIPTOR, settings.as_raw_fd().to_string())
+                .envs(found.map(|found| (FOUND, found.to_string())))
+                .envs(handoff_number.map(|number| (HANDOFF, number)))
+                .envs(rights)
+                .envs(door.map(|door| (SESSION_DOOR, door.as_raw_fd().to_string())))
+                .stdin(Stdio::from(kept_control.try_clone()?))
+                .stdout(Stdio::from(kept_writer.try_clone()?))
+                .stderr(Stdio::null());
+            process::start_itself(process::own_name(), &mut command)
+        };
+        let started = start_itself();
+        let forked = ForkedSession(args, one_port, protocol);
+        let child = match started {
+            Ok(child) => ChildProcess::Started(child),
+            // The program may be gone, or not executable for this user.
+            Err(_) => forked.start(
+                (&kept_control, &kept_writer),
+                handoff.as_ref().map(|(_, inside)| inside),
+                door,
+            )?,
+        };
         let session = Self {
             number,
             child,
@@ -216,9 +229,7 @@ impl SessionProcess {
         if let Some(end) = self.ended() {
             return end;
         }
-        // An error means that it has already ended.
-        let _gone = self.child.kill();
-        let _status = self.child.wait();
+        self.child.end();
         self.cleared(ProcessEnd::Drained)
     }
 
@@ -239,6 +250,58 @@ pub(super) fn inherited_rights(here: bool) -> io::Result<Option<(&'static str, S
     };
     pass::keep_on_exec(door)?;
     Ok(Some((RIGHTS, door.as_raw_fd().to_string())))
+}
+
+/// Serves a session in a process that was forked, from its control connection, its hand-off socket
+/// and the door of the agent.
+type ServeForked =
+    fn(OwnedFd, &ServerArgs, (Option<Socket>, Option<OwnedFd>), ServedProtocol) -> ExitCode;
+
+static SERVE_FORKED: OnceLock<ServeForked> = OnceLock::new();
+
+/// Has sessions that are forked served so.
+pub(super) fn serve_forked_by(serve: ServeForked) {
+    let _set_before = SERVE_FORKED.set(serve);
+}
+
+/// A session in a process that the listener forks, with the listener's settings.
+struct ForkedSession<'a>(&'a ServerArgs, OnePort, ServedProtocol);
+
+impl ForkedSession<'_> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the new process returns to nothing of the listener"
+    )]
+    fn start(
+        &self,
+        (control, writer): (&OwnedFd, &OwnedFd),
+        handoff: Option<&Socket>,
+        door: Option<BorrowedFd<'_>>,
+    ) -> io::Result<ChildProcess> {
+        let Self(args, one_port, protocol) = *self;
+        let serve = *SERVE_FORKED.get().ok_or(io::ErrorKind::Unsupported)?;
+        let handoff = handoff.map(Socket::try_clone).transpose()?;
+        let door = door.map(|door| door.try_clone_to_owned()).transpose()?;
+        let control = control.try_clone()?;
+        if let process::Forked::Parent(number) = process::fork()? {
+            return Ok(ChildProcess::Forked(number));
+        }
+        let mut args = args.clone();
+        args.access.one_port = Some(one_port);
+        let kept = [
+            Some(control.as_raw_fd()),
+            handoff.as_ref().map(AsRawFd::as_raw_fd),
+            door.as_ref().map(AsRawFd::as_raw_fd),
+            rights::door(false).map(|door| door.as_raw_fd()),
+        ];
+        let kept: Vec<_> = kept.into_iter().flatten().collect();
+        process::set_name(process::own_name());
+        if process::begin_anew(&control, writer, &kept).is_err() {
+            std::process::exit(1);
+        }
+        let _status = serve(control, &args, (handoff, door), protocol);
+        std::process::exit(0);
+    }
 }
 
 /// Settings of a session.
@@ -297,7 +360,7 @@ mod tests {
             .spawn();
         let mut session = SessionProcess {
             number: 1,
-            child: talker.unwrap(),
+            child: ChildProcess::Started(talker.unwrap()),
             records: Some(File::from(reader)),
             text: Vec::new(),
             unproven: None,

@@ -509,6 +509,22 @@ fn what_cannot_be_used_is_named_before_anything_is_measured() {
 }
 
 #[test]
+fn agent_process_that_ends_at_once_is_named_with_how_it_ended() {
+    let agents = Agents::new(1);
+    let netserver = &agents.agents[0];
+    let agent = procfs::children(netserver.pid()).into_iter().find(|pid| {
+        let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline"));
+        line.is_ok_and(|line| line.contains("campaign\0agent"))
+    });
+    signal(agent.expect("an agent"), "KILL");
+    let line = "netserver: the agent process of --agent has ended: killed by signal 9";
+    let said = eventually(Duration::from_secs(20), || {
+        netserver.said().1.contains(line)
+    });
+    assert!(said, "{:?}", netserver.said());
+}
+
+#[test]
 fn an_agent_needs_its_key_and_ends_with_its_engine() {
     let folder = Scratch::new();
     let finished = Invocation::new(&ours!().netserver)

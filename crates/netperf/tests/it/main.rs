@@ -105,6 +105,7 @@ mod shown;
 mod sim_without;
 mod slurm_lab;
 mod ssh_lab;
+mod starts;
 mod sweep;
 mod systemd;
 mod tasks;

@@ -244,8 +244,10 @@ fn set_capabilities(sets: [CapSets; 2]) -> io::Result<()> {
 pub enum ResourceLimit {
     /// `RLIMIT_CORE`, bytes.
     Core,
-    /// `RLIMIT_CPU`, seconds.
-    CpuTime,
+    /// `RLIMIT_FSIZE`, bytes.
+    FileSize,
+    /// `RLIMIT_STACK`, bytes.
+    Stack,
     /// `RLIMIT_DATA`, bytes.
     Memory,
     /// `RLIMIT_NOFILE`.
@@ -263,7 +265,8 @@ impl ResourceLimit {
     fn number(self) -> ResourceNumber {
         match self {
             Self::Core => libc::RLIMIT_CORE,
-            Self::CpuTime => libc::RLIMIT_CPU,
+            Self::FileSize => libc::RLIMIT_FSIZE,
+            Self::Stack => libc::RLIMIT_STACK,
             Self::Memory => libc::RLIMIT_DATA,
             Self::OpenFiles => libc::RLIMIT_NOFILE,
             Self::Processes => libc::RLIMIT_NPROC,
@@ -282,6 +285,27 @@ pub fn limit_now(limit: ResourceLimit) -> u64 {
     match checked(unsafe { libc::getrlimit64(limit.number(), &raw mut now) }) {
         Ok(()) => now.rlim_cur,
         Err(_) => u64::MAX,
+    }
+}
+
+/// setrlimit(2): at least this, as far as this process may raise a limit.
+pub fn raise_limit(limit: ResourceLimit, least: u64) {
+    let mut now = libc::rlimit64 {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `now` is valid for writing.
+    let known = checked(unsafe { libc::getrlimit64(limit.number(), &raw mut now) });
+    if known.is_err() || now.rlim_cur >= least {
+        return;
+    }
+    for most in [now.rlim_max.max(least), now.rlim_max] {
+        now.rlim_max = most;
+        now.rlim_cur = least.min(most);
+        // SAFETY: `now` outlives the call. Only root raises the second number.
+        if checked(unsafe { libc::setrlimit64(limit.number(), &raw const now) }).is_ok() {
+            return;
+        }
     }
 }
 

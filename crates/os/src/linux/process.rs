@@ -1,13 +1,13 @@
 //! This process: where it runs, what it is called, what it was started with.
 
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -77,6 +77,120 @@ pub fn end_child(child: i32) -> bool {
     // SAFETY: kill takes numbers; the child has this number until waitpid(2) has returned it.
     unsafe { libc::kill(child, libc::SIGKILL) };
     !matches!(wait_for(child, libc::WNOHANG), Ok(None))
+}
+
+/// A process that this one has started.
+#[derive(Debug)]
+pub enum ChildProcess {
+    /// As a program.
+    Started(Child),
+    /// By fork(2), with this number.
+    Forked(i32),
+}
+
+impl ChildProcess {
+    /// Its number.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        match self {
+            Self::Started(child) => child.id(),
+            Self::Forked(number) => number.unsigned_abs(),
+        }
+    }
+
+    /// How it ended, if it has ended. It must not be asked again then.
+    ///
+    /// # Errors
+    /// Whatever waitpid(2) reports.
+    pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        match self {
+            Self::Started(child) => child.try_wait(),
+            Self::Forked(number) => Ok(wait_for(*number, libc::WNOHANG)?.map(ExitStatus::from_raw)),
+        }
+    }
+
+    /// Kills it and waits for its end.
+    pub fn end(&mut self) {
+        match self {
+            Self::Started(child) => {
+                // An error means that it has already ended.
+                let _gone = child.kill();
+                let _status = child.wait();
+            }
+            Self::Forked(number) => {
+                let _gone = end_child(*number);
+                let _status = wait_for(*number, 0);
+            }
+        }
+    }
+}
+
+/// Has this process, which was forked, begin as one that was started: these descriptors are its
+/// standard input and output, all others but those kept are closed, and no signal is blocked or
+/// caught.
+///
+/// # Errors
+/// When a descriptor cannot be duplicated.
+pub fn begin_anew(input: &OwnedFd, output: &OwnedFd, keep: &[RawFd]) -> io::Result<()> {
+    close_standard_streams()?;
+    for (fd, place) in [(input, libc::STDIN_FILENO), (output, libc::STDOUT_FILENO)] {
+        // SAFETY: both are descriptors of this process; dup2 closes the old one.
+        number(unsafe { libc::dup2(fd.as_raw_fd(), place) })?;
+    }
+    let mut keep = keep.to_vec();
+    keep.sort_unstable();
+    let mut first = libc::STDERR_FILENO + 1;
+    for fd in keep {
+        close_range(first, fd - 1);
+        first = fd + 1;
+    }
+    close_range(first, i32::MAX);
+    // SAFETY: sigset_t is plain bits for which all zeros is valid.
+    let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set outlives the call.
+    unsafe { libc::sigemptyset(&raw mut none) };
+    // SAFETY: as above; the old set is not asked for.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()) };
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGCHLD] {
+        // SAFETY: the usual disposition involves no code of ours.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    Ok(())
+}
+
+/// close_range(2), or close(2) of each.
+fn close_range(first: RawFd, last: RawFd) {
+    /// More than any limit of a kernel that lacks the call.
+    const MANY: RawFd = 65_536;
+    if first > last {
+        return;
+    }
+    // SAFETY: nothing here uses a descriptor of the process that forked.
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+    if closed != 0 {
+        for fd in first..=last.min(MANY) {
+            // SAFETY: as above.
+            unsafe { libc::close(fd) };
+        }
+    }
+}
+
+/// Name by which this program was started, without folders.
+#[must_use]
+pub fn own_name() -> &'static CStr {
+    static NAME: OnceLock<CString> = OnceLock::new();
+    NAME.get_or_init(|| {
+        let program = std::env::args_os().next().unwrap_or_default();
+        let name = Path::new(&program).file_name().unwrap_or_default();
+        CString::new(name.as_bytes()).unwrap_or_default()
+    })
+}
+
+/// Has a write beyond the limit of file sizes (`RLIMIT_FSIZE`) fail instead of ending this process
+/// (signal(7), `SIGXFSZ`).
+pub fn survive_large_files() {
+    // SAFETY: no handler is installed.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
 /// setsid(2): leave the terminal.

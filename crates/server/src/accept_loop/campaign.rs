@@ -36,11 +36,18 @@ impl AcceptLoop {
                     self.log.say(LogLevel::Info, "agent", &fields);
                 }
                 AgentMessage::Ended => {
+                    let ended = self.agent.as_mut().map(AgentProcess::ending);
                     if let Some(agent) = &self.agent {
                         self.poller.remove(agent.fd());
                     }
                     self.agent = None;
-                    self.log.say(LogLevel::Info, "agent ended", &[]);
+                    let how = ended.unwrap_or_default();
+                    let fields = [("how", how.clone().into())];
+                    self.log.say(LogLevel::Info, "agent ended", &fields);
+                    if self.draining.is_none() {
+                        self.failed =
+                            Some(format!("the agent process of --agent has ended: {how}"));
+                    }
                     if self.draining.is_none() {
                         self.drain();
                         self.draining = Some(clock::now());

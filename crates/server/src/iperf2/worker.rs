@@ -104,7 +104,7 @@ impl DatagramWorker {
             .stdin(Stdio::from(OwnedFd::from(self.socket.try_clone()?)))
             .stdout(Stdio::from(OwnedFd::from(writer)))
             .stderr(Stdio::null());
-        let child = process::start_itself(c"netserver", &mut command)?;
+        let child = process::start_itself(process::own_name(), &mut command)?;
         self.running = Some((child, reader));
         self.text.clear();
         self.again = None;

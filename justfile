@@ -155,7 +155,7 @@ clippy:
     cargo clippy -p netperf --no-default-features --features classic -- -D warnings
 
 # Tests of optional features.
-features names="parquet,postgres":
+features names="postgres":
     cargo test -p netperf-history --features {{ names }}
 
 # The small build for routers against netperf 2.7.0.

@@ -295,7 +295,6 @@ _netperf_history_value() {
     --keep-last) : ;;
     --older-than) : ;;
     --csv) _netperf_offer -f ;;
-    --parquet) _netperf_offer -f ;;
     *) return 1 ;;
     esac
 }
@@ -320,14 +319,14 @@ _netperf_command() {
     campaign/inventory) _netperf_complete netperf_campaign '--allow-restarted --allow-shared-nodes --from --group --help --json --port --topology' -f ;;
     campaign/manifest) _netperf_complete netperf_campaign '--agents --daemonset --group --help --image --key-file --launcher --minutes --namespace --plan --port' ;;
     campaign/key) _netperf_complete netperf_campaign '--help --name --output' ;;
-    history) _netperf_complete netperf_history '--before --configuration --csv --db --dry-run --false-alarms --figure --help --host --json --keep-last --label --last --limit --older-than --parquet --since --test' -W $'add\nlist\nshow\ntrend\nchange\nforget\nexport\ncheck' ;;
+    history) _netperf_complete netperf_history '--before --configuration --csv --db --dry-run --false-alarms --figure --help --host --json --keep-last --label --last --limit --older-than --since --test' -W $'add\nlist\nshow\ntrend\nchange\nforget\nexport\ncheck' ;;
     history/add) _netperf_complete netperf_history '--db --help --json --label' -f ;;
     history/list) _netperf_complete netperf_history '--before --configuration --db --help --host --json --label --limit --since --test' ;;
     history/show) _netperf_complete netperf_history '--db --help' ;;
     history/trend) _netperf_complete netperf_history '--before --configuration --db --figure --help --host --json --label --last --limit --since --test' ;;
     history/change) _netperf_complete netperf_history '--before --configuration --db --false-alarms --figure --help --host --json --label --last --since --test' ;;
     history/forget) _netperf_complete netperf_history '--before --configuration --db --dry-run --help --host --json --keep-last --label --older-than --since --test' ;;
-    history/export) _netperf_complete netperf_history '--before --configuration --csv --db --help --host --label --parquet --since --test' ;;
+    history/export) _netperf_complete netperf_history '--before --configuration --csv --db --help --host --label --since --test' ;;
     history/check) _netperf_complete netperf_history '--db --help' ;;
     *) return 1 ;;
     esac

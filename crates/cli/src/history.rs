@@ -100,7 +100,7 @@ pub(crate) const VERBS: &[Verb] = &[
         "export",
         "write results for other programs",
     )
-    .of_results(&["csv", "parquet"]),
+    .of_results(&["csv"]),
     Verb::new(
         HistoryVerb::Check,
         "check",
@@ -183,9 +183,7 @@ fn enough(verb: HistoryVerb, args: &HistoryArgs) -> Option<&'static str> {
             let ways = ways.into_iter().filter(|way| *way).count();
             (ways != 1).then_some("one of results, --keep-last and --older-than is needed")
         }
-        HistoryVerb::Export if args.csv.is_none() && args.parquet.is_none() => {
-            Some("--csv file or --parquet file is needed")
-        }
+        HistoryVerb::Export if args.csv.is_none() => Some("--csv file is needed"),
         HistoryVerb::List
         | HistoryVerb::Trend
         | HistoryVerb::Change
@@ -214,7 +212,6 @@ impl HistoryArgs {
             ("older-than", self.older_than.is_some()),
             ("dry-run", self.dry_run),
             ("csv", self.csv.is_some()),
-            ("parquet", self.parquet.is_some()),
             ("json", self.json),
         ];
         let given = all.into_iter().filter(|(_, given)| *given);

@@ -332,25 +332,10 @@ fn forget(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), 
 fn export(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), Failure> {
     apart(args)?;
     let table = ExportTable::of(store, filter).map_err(store_failure)?;
-    if let Some(path) = &args.csv {
-        write(path, table.csv().as_bytes())?;
-    }
-    match &args.parquet {
-        Some(path) => write(path, &parquet(&table)?),
+    match &args.csv {
+        Some(path) => write(path, table.csv().as_bytes()),
         None => Ok(()),
     }
-}
-
-#[cfg(feature = "parquet")]
-fn parquet(table: &ExportTable) -> Result<Vec<u8>, Failure> {
-    table.parquet().map_err(store_failure)
-}
-
-#[cfg(not(feature = "parquet"))]
-fn parquet(_: &ExportTable) -> Result<Vec<u8>, Failure> {
-    let why = "--parquet: this netperf was built without it; build one with --features parquet, \
-               or take --csv";
-    Err(failure(output::UNSUPPORTED, why))
 }
 
 fn check(store: &mut Store) -> Result<(), Failure> {
@@ -370,9 +355,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     files::write(path, bytes).map_err(|line| failure(FAILED, line))
 }
 
-/// Refuses a table that would be written over the history itself, or over the other table.
+/// Refuses a table that would be written over the history itself.
 fn apart(args: &HistoryArgs) -> Result<(), Failure> {
-    let outputs = [args.csv.as_deref(), args.parquet.as_deref()];
     let place = place(args.place.as_deref()).map_err(store_failure)?;
-    files::apart(&outputs, &place.files()).map_err(|line| failure(INVALID, line))
+    files::apart(&[args.csv.as_deref()], &place.files()).map_err(|line| failure(INVALID, line))
 }

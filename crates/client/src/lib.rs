@@ -148,15 +148,10 @@ fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
 
 /// Adds to help what it describes and this build does not have.
 fn with_left_out(mut usage: Usage) -> Usage {
-    for (option, feature, is_built) in [
-        ("--parquet", "parquet", cfg!(feature = "parquet")),
-        ("postgres://", "postgres", cfg!(feature = "postgres")),
-    ] {
-        if !is_built && usage.exit == 0 && usage.text.contains(option) {
-            usage.text.push_str(&format!(
-                "\n{option} is not in this program, which is built without the feature '{feature}'.\n"
-            ));
-        }
+    if !cfg!(feature = "postgres") && usage.exit == 0 && usage.text.contains("postgres://") {
+        usage.text.push_str(
+            "\npostgres:// is not in this program, which is built without the feature 'postgres'.\n",
+        );
     }
     usage
 }

@@ -1,8 +1,5 @@
 //! Results as a table for other programs, one per row.
 
-#[cfg(feature = "parquet")]
-mod parquet;
-
 use std::collections::HashMap;
 
 use crate::error::HistoryError;

@@ -12,7 +12,6 @@ const FEATURES: &[(&str, bool)] = &[
     ("files", cfg!(feature = "files")),
     ("results", cfg!(feature = "results")),
     ("live", cfg!(feature = "live")),
-    ("parquet", cfg!(feature = "parquet")),
     ("postgres", cfg!(feature = "postgres")),
 ];
 

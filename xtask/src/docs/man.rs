@@ -170,8 +170,7 @@ pub(super) fn history() -> String {
          1: The store failed or is damaged, or an output could not be written.\n\
          2: The command line is invalid, a file cannot be read or is not a result, or the \
          history or result does not exist; a line on standard error gives the reason. Other \
-         files are added nevertheless.\n\
-         3: This build of netperf lacks a part: --parquet.",
+         files are added nevertheless.",
     );
     page.section("EXAMPLES");
     page.example("netperf -H db1 -t TCP_RR --json | netperf history add -");

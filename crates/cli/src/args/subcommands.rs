@@ -184,8 +184,6 @@ pub struct HistoryArgs {
     pub dry_run: bool,
     /// `--csv`: where an export goes.
     pub csv: Option<PathBuf>,
-    /// `--parquet`: the same.
-    pub parquet: Option<PathBuf>,
     /// `--json`: print a document.
     pub json: bool,
 }

@@ -108,11 +108,6 @@ pub(crate) static TABLE: &[Opt] = &[
         .takes("file", ValueKind::File)
         .set(|a, text| a.csv = Some(PathBuf::from(text)))
         .help("write results as comma-separated values; - is standard output"),
-    Opt::named("parquet", Group::Output)
-        .takes("file", ValueKind::File)
-        .set(|a, text| a.parquet = Some(PathBuf::from(text)))
-        .help("write results as Apache Parquet")
-        .more("Only if netperf was built with the feature parquet."),
     Opt::named("json", Group::Output)
         .flag(|a| a.json = true)
         .help("print a JSON document"),

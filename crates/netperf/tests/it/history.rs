@@ -83,15 +83,6 @@ fn results_are_added_listed_shown_and_forgotten() {
     assert!(changed.contains(" worse, p 0.0005"), "{changed}");
     let csv = done(&scratch, &["export", "--csv", "-"]).stdout;
     assert_eq!(csv.lines().count(), 41, "{csv}");
-    // Tests are built without the feature.
-    let lacking = history(&scratch, &["export", "--parquet", "p"])
-        .run()
-        .expect_exit(3);
-    assert!(
-        lacking.stderr.contains("--features parquet"),
-        "{}",
-        lacking.stderr
-    );
     let told = done(&scratch, &["forget", "--keep-last", "5", "--dry-run"]).stdout;
     assert_eq!(told, "35 results would be forgotten\n");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Everything that is generated from the tables of options and selectors and kept in the repository.
+//! Everything that is generated from tables and types and kept in the repository.
 
 mod bash;
 mod commands;
@@ -9,6 +9,8 @@ mod selectors;
 mod zsh;
 
 use netperf_cli::catalog::{self, CommandEntry, Group, OptionEntry, ValueKind};
+use netperf_report::document;
+use netperf_testkit::schema::{self, Schema};
 
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,10 +21,12 @@ pub(crate) struct DocPage {
     pub(crate) text: String,
 }
 
-/// All of these files: man pages, completions and the manual's references of options, tests and
-/// selectors.
+/// All of these files: man pages, completions, the JSON schema, and the manual's references of
+/// options, tests, selectors and JSON fields.
 pub(crate) fn pages() -> Vec<DocPage> {
     let names = netperf_report::selectors::names();
+    let schema = document::schema();
+    let fields = schema::page(&Schema::parse(&schema));
     let page = |path, text| DocPage { path, text };
     vec![
         page("docs/man/netperf.1", man::netperf()),
@@ -46,6 +50,8 @@ pub(crate) fn pages() -> Vec<DocPage> {
         page("docs/manual/src/reference/options.md", markdown::options()),
         page("docs/manual/src/reference/tests.md", markdown::tests()),
         page(selectors::PATH, selectors::page()),
+        page(document::SCHEMA_PATH, schema),
+        page("docs/manual/src/reference/json-fields.md", fields),
     ]
 }
 

@@ -2,25 +2,14 @@
 
 use std::path::Path;
 
-use netperf_report::document;
-use netperf_testkit::schema::{self, Schema};
-
-use crate::docs::{DocPage, pages};
+use crate::docs::pages;
 use crate::options::Options;
 
 /// Writes them, or only looks whether they are as they should be.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut stale = Vec::new();
-    let schema = DocPage {
-        path: document::SCHEMA_PATH,
-        text: document::schema(),
-    };
-    let fields = DocPage {
-        path: "docs/manual/src/reference/json-fields.md",
-        text: schema::page(&Schema::parse(&schema.text)),
-    };
-    for page in pages().into_iter().chain([schema, fields]) {
+    for page in pages() {
         let path = root.join(page.path);
         if std::fs::read_to_string(&path).is_ok_and(|kept| kept == page.text) {
             continue;

@@ -2,10 +2,9 @@
 
 use std::net::IpAddr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::settings::{Settings, known_schema};
+use crate::catalog::settings::Settings;
 use crate::fields::NotNegative;
 use crate::plan::Family;
 
@@ -54,7 +53,8 @@ pub struct Hosts {
 }
 
 /// Data socket and buffers of one end, in force.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "agreed")]
 pub struct EndSetup {
     /// `SO_SNDBUF` at the beginning, bytes; null if unknown.
@@ -91,7 +91,10 @@ pub struct EndSetup {
         serialize_with = "Settings::serialize_known",
         skip_serializing_if = "Settings::is_empty"
     )]
-    #[schemars(schema_with = "known_schema")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(schema_with = "crate::catalog::settings::schema::known_schema")
+    )]
     pub settings: Settings,
     /// Error number if this end could not bind to the CPU that it was asked to use.
     #[serde(skip)]

@@ -1,6 +1,5 @@
 //! CPU utilisation as measured around a test.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fields::{AsMeasured, NotNegative};
@@ -105,7 +104,8 @@ impl From<String> for CpuMethod {
 }
 
 /// Shares of CPU time, each in percent of all CPUs together.
-#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CpuShares {
     /// User mode, without nice.
@@ -126,11 +126,12 @@ pub struct CpuShares {
 }
 
 /// CPU utilisation of one end over one iteration, in percent of all CPUs together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "cpu")]
 pub struct CpuUsage {
     /// The letter of the method.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub method: CpuMethod,
     /// CPUs online.
     pub cpus: u32,

@@ -3,11 +3,9 @@
 //! A type that is named by `#[serde(with = "...")]` of a field encodes the field and gives
 //! its schema.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -15,17 +13,18 @@ use serde_json::Value;
 /// Implements `JsonSchema` by a schema without a name.
 macro_rules! inline_schema {
     ($name:ident, $($schema:tt)+) => {
-        impl JsonSchema for $name {
+        #[cfg(feature = "schema")]
+        impl schemars::JsonSchema for $name {
             fn inline_schema() -> bool {
                 true
             }
 
-            fn schema_name() -> Cow<'static, str> {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($name).into()
             }
 
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!($($schema)+)
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!($($schema)+)
             }
         }
     };

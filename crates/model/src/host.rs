@@ -5,7 +5,6 @@
 
 use std::net::IpAddr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fields::{NamedTexts, known};
@@ -15,7 +14,8 @@ use crate::words::words;
 pub const NONE: &str = "none";
 
 /// Facts about a host. Null: unknown; `none`: known to be absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "host")]
 pub struct HostFacts {
     /// Name of the operating system (uname(2)).
@@ -45,7 +45,8 @@ pub struct HostFacts {
 }
 
 /// A network interface.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "interface")]
 pub struct InterfaceFacts {
     /// Its name.
@@ -65,7 +66,8 @@ pub struct InterfaceFacts {
 }
 
 /// Identifiers of a PCI device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "pci")]
 pub struct PciIds {
     /// Vendor of the chip.
@@ -89,16 +91,17 @@ pub struct FactsWanted {
 }
 
 /// The security framework of a kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "security")]
 pub struct SecurityFacts {
     /// Its name.
     #[serde(deserialize_with = "known")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub kind: Option<SecurityKind>,
     /// Its mode.
     #[serde(deserialize_with = "known")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub mode: Option<SecurityMode>,
     /// The policy, profile or mode, in the framework's own word.
     pub specific: Option<String>,

@@ -1,12 +1,12 @@
 //! Distribution of the times of operations, as plain data.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::count as figure;
 
 /// Operations with a time in one range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "bucket")]
 pub struct Bucket {
     /// The shortest time of the range, nanoseconds.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::ArrivedAmount;
@@ -15,7 +14,8 @@ use crate::outcome::Tally;
 use crate::plan::{Duplex, Flow, TestPlan};
 
 /// Many flows, as requested.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "many")]
 pub struct Many {
     /// Data connections, all open at the same time.
@@ -133,7 +133,8 @@ pub fn flows_have_threads(transport: TransportId, connects: bool, method: IoMeth
 }
 
 /// Threads for the flows of one end, as requested.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "workers_wanted")]
 pub struct Workers {
     /// Their number; null is one for each CPU, and never more than there are flows.
@@ -143,7 +144,7 @@ pub struct Workers {
     /// The rule of placement on CPUs: spread, pack, near-irq, or node: and a number. Null
     /// leaves it to the scheduler.
     #[serde(rename = "placement", deserialize_with = "crate::fields::known")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub place: Option<Placement>,
 }
 
@@ -328,7 +329,8 @@ pub struct Window {
 }
 
 /// Threads of one end, in force.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "threads")]
 pub struct WorkerThreads {
     /// Their number.

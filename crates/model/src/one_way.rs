@@ -10,7 +10,6 @@ mod device;
 mod offset;
 
 use offset::OffsetLine;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fields::AsFinite;
@@ -136,7 +135,8 @@ words! {
 
 /// Time of a part of transactions. On the wire it can be below 0 by the error of the clock
 /// offset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "part")]
 pub struct Spread {
     /// The shortest.

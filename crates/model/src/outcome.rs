@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use schemars::JsonSchema;
-
 use crate::agreed::{Agreed, Hosts};
 use crate::arrivals::Arrivals;
 use crate::cpu::CpuUsage;
@@ -142,7 +140,8 @@ impl Iteration {
 }
 
 /// Confidence that was reached.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "confidence")]
 pub struct Confidence {
     /// True if the width asked for was reached.
@@ -222,7 +221,8 @@ impl Warning {
 }
 
 /// Begin and end of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Span {
     /// Start of the program, since 1970.

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fields::AsMeasured;
@@ -58,7 +57,8 @@ impl PeerProgram {
 }
 
 /// CPU time of a process during a test, percent of one CPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "process_cpu")]
 pub struct ProcessCpu {
     /// User mode and kernel mode together.

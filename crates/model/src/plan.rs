@@ -15,8 +15,6 @@ pub use report::{Format, IperfShape, ReportPlan, SelectionSource};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use schemars::JsonSchema;
-
 use crate::catalog::settings::Settings;
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
@@ -72,7 +70,8 @@ impl From<bool> for Routing {
 }
 
 /// Options of the data socket of one end.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "socket")]
 pub struct SocketPlan {
     /// `SO_SNDBUF`; null leaves the system default.
@@ -94,7 +93,7 @@ pub struct SocketPlan {
     pub debug: bool,
     /// True if data may be routed: false sets `SO_DONTROUTE`.
     #[serde(rename = "routed")]
-    #[schemars(with = "bool")]
+    #[cfg_attr(feature = "schema", schemars(with = "bool"))]
     pub routing: Routing,
     /// `SO_PRIORITY`.
     pub priority: Option<i32>,
@@ -130,7 +129,8 @@ pub struct SocketPlan {
 }
 
 /// The buffers that calls cycle through in one direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "buffers")]
 pub struct RingPlan {
     /// Bytes per call; null derives it from the socket buffer.
@@ -187,7 +187,8 @@ pub struct TouchPlan {
 }
 
 /// Operations released per interval (global `-b`, `-w`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "pace")]
 pub struct PacePlan {
     /// Operations per interval; with 0 nothing is paced, and the interval only shown.

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::fields::{AsSeconds, MicrosAsSeconds, PortOrNull};
 
 /// Sampling of TCP connections, as requested.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "watch")]
 pub struct SeriesPlan {
     /// The time from one sample of a connection to the next.
     #[serde(rename = "interval_seconds", with = "AsSeconds")]
     pub every: Duration,
     /// The most connections that are sampled.
-    #[schemars(range(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub flows: u32,
 }
 
@@ -39,7 +39,8 @@ impl SeriesPlan {
 
 /// State of a TCP connection at one moment (tcp(7), `TCP_INFO`; linux/tcp.h). Null is
 /// unknown to the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TcpSample {
     /// Time since the beginning of the series at this end.
@@ -110,7 +111,8 @@ impl TcpSample {
 }
 
 /// A sample as it is written: readers need not multiply.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename = "tcp_sample")]
 struct SampleWithBytes {
     #[serde(flatten)]
@@ -130,24 +132,26 @@ fn with_bytes<S: Serializer>(samples: &[TcpSample], to: S) -> Result<S::Ok, S::E
 }
 
 /// Samples of one connection.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "flow_series")]
 pub struct FlowSeries {
     /// Number of netperf's connection, from 1 in the order in which they were opened; null
     /// if this end cannot tell.
-    #[schemars(range(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub flow: Option<u32>,
     /// netperf's port as this end sees it; null if there is none.
     #[serde(rename = "netperf_port", with = "PortOrNull")]
     pub port: u16,
     /// The samples in the order of time.
     #[serde(serialize_with = "with_bytes")]
-    #[schemars(with = "Vec<SampleWithBytes>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<SampleWithBytes>"))]
     pub samples: Vec<TcpSample>,
 }
 
 /// Samples of the TCP connections of one end over time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "series")]
 pub struct Series {
     /// The beginning by the clock of this end, since 1970: the connection was then

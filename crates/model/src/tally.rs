@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use schemars::JsonSchema;
-
 /// Counts kept by the loop of one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -54,7 +52,8 @@ impl Tally {
 }
 
 /// State of a TCP connection at one moment (tcp(7), `TCP_INFO`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "tcp")]
 pub struct TcpFacts {
     /// Smoothed round trip, microseconds.

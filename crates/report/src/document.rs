@@ -11,6 +11,7 @@ mod latency;
 mod measured;
 mod one_way;
 mod rate;
+#[cfg(feature = "schema")]
 mod schema;
 mod until;
 
@@ -18,7 +19,6 @@ use std::time::Duration;
 
 use netperf_model::fields::{AsSeconds, MeasuredFigure};
 use netperf_model::{Confidence, Limit, ReportPlan, Span, TestPlan, Warning};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::incomplete::SoFar;
@@ -33,6 +33,7 @@ pub use measured::{
 };
 pub use one_way::OneWayResult;
 pub use rate::RateResult;
+#[cfg(feature = "schema")]
 pub use schema::{SCHEMA_PATH, schema};
 pub use until::{KnownInterval, KnownTime, UntilResult};
 
@@ -42,15 +43,16 @@ pub const SCHEMA: &str = "netperf-1";
 const SCHEMA_VERSION: &str = "1.0";
 
 /// The fields that every document begins with.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DocumentHeader {
     /// The schema of this document. Its number is raised when a field changes its meaning or
     /// is removed.
-    #[schemars(extend("const" = SCHEMA))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub schema: String,
     /// The version of the schema. The second number is raised when a field is added.
-    #[schemars(extend("enum" = [SCHEMA_VERSION]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = [SCHEMA_VERSION])))]
     pub schema_version: String,
     /// The program that wrote this document.
     pub program: ProgramInfo,
@@ -73,11 +75,12 @@ impl DocumentHeader {
 }
 
 /// A program.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "program")]
 pub struct ProgramInfo {
     /// Its name.
-    #[schemars(extend("const" = "netperf"))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = "netperf")))]
     pub name: String,
     /// Its version.
     pub version: String,
@@ -86,11 +89,12 @@ pub struct ProgramInfo {
 }
 
 /// A program at the other end that is not netserver.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "peer_program")]
 pub struct PeerProgramInfo {
     /// Its protocol; more may be added.
-    #[schemars(extend("examples" = ["iperf2", "iperf3"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("examples" = ["iperf2", "iperf3"])))]
     pub program: String,
     /// Its version, if it tells. Null if unknown.
     pub version: Option<String>,
@@ -98,7 +102,8 @@ pub struct PeerProgramInfo {
 
 /// Everything known about one run of netperf. Every field is always present; null is a value
 /// that is unknown, was not asked for, or does not apply.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "document")]
 pub struct Document {
     /// Schema and program.
@@ -164,11 +169,12 @@ pub struct Document {
 }
 
 /// A CPU calibration.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "calibration")]
 pub struct CalibrationResult {
     /// The calibrated end.
-    #[schemars(extend("enum" = ["local", "remote"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["local", "remote"])))]
     pub end: String,
     /// The rate.
     pub rate: MeasuredFigure,
@@ -177,21 +183,23 @@ pub struct CalibrationResult {
 }
 
 /// A doubt about the figures.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "warning")]
 pub struct WarningText {
     /// The kind of doubt, for programs; kinds may be added.
-    #[schemars(extend("examples" = [
+    #[cfg_attr(feature = "schema", schemars(extend("examples" = [
         "ended_early", "queue_discarded", "peer_lost", "fell_back_to_tcp", "clock_went_wrong", "generator_late",
         "rate_missed", "not_as_asked", "unanswered", "stalled", "unheard", "implausible", "imprecise", "cpu_bound", "one_host"
-    ]))]
+    ])))]
     pub code: String,
     /// The doubt, for people.
     pub message: String,
 }
 
 /// The reason of a failure.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "error")]
 pub struct RunError {
     /// The lines on standard error, except the one with the incomplete measurement.
@@ -201,7 +209,8 @@ pub struct RunError {
 }
 
 /// One line of `--json-stream`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename = "event", rename_all = "lowercase")]
 pub enum StreamEvent {
     /// The first event: the run begins.

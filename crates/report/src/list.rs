@@ -1,13 +1,13 @@
 //! Output of `--list`: every test and transport, its requirements, and its support.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::DocumentHeader;
 use crate::format::json::pretty;
 
 /// Support of a test or a transport on a host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "SupportDocument", rename = "support")]
 pub enum Support {
     /// It can.
@@ -37,7 +37,8 @@ impl Support {
 }
 
 /// Support of a test or a transport on a host.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename = "support")]
 struct SupportDocument {
     /// True if the host can run it. Null if unknown, as of a stock netserver.
@@ -58,7 +59,8 @@ impl From<Support> for SupportDocument {
 }
 
 /// A test or a transport in a list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename = "listed")]
 pub struct SupportRow<'a> {
     /// The name of the test, or of the protocol in results.
@@ -67,7 +69,7 @@ pub struct SupportRow<'a> {
     pub transport: &'a str,
     /// Requirements on the system. Null if every Linux meets them.
     #[serde(serialize_with = "text_or_null")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub needs: &'a str,
     /// Support on this host.
     pub here: Support,
@@ -80,7 +82,8 @@ fn text_or_null<S: serde::Serializer>(text: &&str, to: S) -> Result<S::Ok, S::Er
 }
 
 /// All tests and transports.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct List<'a> {
     /// netserver's host as given. Null if none was named.
     pub host: Option<&'a str>,
@@ -91,7 +94,8 @@ pub struct List<'a> {
 }
 
 /// The document of `--list --json`: every test and transport, and its support.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename = "list")]
 pub(crate) struct ListDocument<'a> {
     /// Schema and program.

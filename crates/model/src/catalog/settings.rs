@@ -1,11 +1,12 @@
 //! Socket options that both ends honour: one row each. The options of the command line, the
 //! negotiation, JSON and the manual are made from the rows.
 
-use std::borrow::Cow;
+#[cfg(feature = "schema")]
+pub(crate) mod schema;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::IgnoredAny;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -440,45 +441,6 @@ impl<'de> Deserialize<'de> for Settings {
         }
         Ok(settings)
     }
-}
-
-impl JsonSchema for Settings {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "settings".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let properties = properties();
-        let required: Vec<&String> = properties.keys().collect();
-        json_schema!({ "type": "object", "required": required, "properties": properties })
-    }
-}
-
-/// The schema of what [`Settings::serialize_known`] writes.
-pub(crate) fn known_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "object", "properties": properties() })
-}
-
-fn properties() -> BTreeMap<String, Schema> {
-    let property = |row: &SettingRow| {
-        let mut schema = match row.value {
-            SettingType::Switch => json_schema!({ "type": "boolean" }),
-            SettingType::Name => json_schema!({ "type": ["string", "null"] }),
-            SettingType::Count | SettingType::Size => {
-                json_schema!({ "type": ["integer", "null"], "minimum": 0 })
-            }
-            SettingType::Within(least, most) => json_schema!({
-                "type": ["integer", "null"], "minimum": least, "maximum": most
-            }),
-        };
-        schema.insert("description".to_owned(), row.help.into());
-        (row.json.to_owned(), schema)
-    };
-    SETTINGS.iter().map(property).collect()
 }
 
 #[cfg(test)]

@@ -2,12 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use schemars::JsonSchema;
-
 use crate::fields::AsPercent;
 
 /// Confidence intervals (global `-i`, `-I`, `-r`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "confidence_wanted")]
 pub struct ConfidencePlan {
     /// The level: 95 or 99 percent.

@@ -7,11 +7,11 @@ use netperf_model::{
     ConfidencePlan, CpuMethod, DataAddress, Duplex, EndPlan, EndSetup, Family, Host, HostFacts,
     Limit, Many, PacePlan, RingPlan, SeriesPlan, SocketPlan, Stamper, TestPlan,
 };
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The test that was requested, with all defaults.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "test")]
 pub struct AskedTest {
     /// The name of the test.
@@ -19,7 +19,7 @@ pub struct AskedTest {
     /// The protocol of the data connection.
     pub protocol: String,
     /// The type of the data socket.
-    #[schemars(extend("enum" = ["Stream", "Datagram", "Seqpacket", "DCCP"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["Stream", "Datagram", "Seqpacket", "DCCP"])))]
     pub socket_type: String,
     /// The direction of data as seen by netperf: the text of the selector DIRECTION.
     pub direction: String,
@@ -31,7 +31,7 @@ pub struct AskedTest {
     pub connects: bool,
     /// Data both ways at once: over one connection or socket (same), or over one each way
     /// (separate). Null in every other test.
-    #[schemars(extend("enum" = ["same", "separate", null]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["same", "separate", null])))]
     pub bidirectional: Option<String>,
     /// The end of an iteration.
     pub limit: AskedLimit,
@@ -50,7 +50,7 @@ pub struct AskedTest {
     /// True if times of operations are kept.
     pub keeps_latency: bool,
     /// The pause between set-up and traffic.
-    #[schemars(range(min = 0))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub wait_seconds: f64,
     /// The time-out of receiving datagrams. Null if there is none.
     pub recv_timeout_seconds: MeasuredFigure,
@@ -67,11 +67,12 @@ pub struct AskedTest {
 }
 
 /// The end of an iteration.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "limit")]
 pub struct AskedLimit {
     /// The quantity that ends it.
-    #[schemars(extend("enum" = ["time", "bytes", "transactions", "messages", "signal"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["time", "bytes", "transactions", "messages", "signal"])))]
     pub kind: String,
     /// The time, if that ends it.
     pub seconds: MeasuredFigure,
@@ -84,7 +85,8 @@ pub struct AskedLimit {
 }
 
 /// The control connection.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "control")]
 pub struct AskedControl {
     /// netserver's host as given.
@@ -101,7 +103,8 @@ pub struct AskedControl {
 }
 
 /// One end of the data connection.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "end")]
 pub struct EndDocument {
     /// The name of its host, by the resolver. Null if it was not looked up.
@@ -109,7 +112,7 @@ pub struct EndDocument {
     /// Its address. Null if it was not looked up.
     pub address: Option<String>,
     /// The family of the address; families may be added.
-    #[schemars(extend("examples" = ["ipv4", "ipv6", "vsock"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("examples" = ["ipv4", "ipv6", "vsock"])))]
     pub family: Option<String>,
     /// The port of netserver's data socket in the last iteration. Null at netperf's end.
     pub data_port: Option<u32>,
@@ -122,7 +125,8 @@ pub struct EndDocument {
 }
 
 /// The request to one end; null leaves a choice to the system.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "requested")]
 pub struct AskedEnd {
     /// The host of the data connection as given.
@@ -130,12 +134,12 @@ pub struct AskedEnd {
     /// The port of the data connection as given.
     pub port: String,
     /// The address family as given.
-    #[schemars(extend("enum" = ["unspecified", "ipv4", "ipv6"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["unspecified", "ipv4", "ipv6"])))]
     pub family: String,
     /// True if it measures CPU utilisation.
     pub measures_cpu: bool,
     /// The letter of the method. Null if CPU utilisation is not measured.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub cpu_method: Option<CpuMethod>,
     /// The CPU to run on.
     pub bind_cpu: Option<u32>,
@@ -154,7 +158,7 @@ pub struct AskedEnd {
     /// Sampling of TCP connections. Null if there is none.
     pub series: Option<SeriesPlan>,
     /// The clock of message timestamps. Null if there are none.
-    #[schemars(extend("enum" = ["software", "hardware", null]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["software", "hardware", null])))]
     pub timestamps: Option<String>,
     /// Pacing. Null if there is none.
     pub pace: Option<PacePlan>,
@@ -167,11 +171,12 @@ pub struct AskedEnd {
 }
 
 /// The way of moving bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "io")]
 pub struct AskedIo {
     /// The method of waiting.
-    #[schemars(extend("enum" = ["blocking", "poll", "epoll", "uring"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["blocking", "poll", "epoll", "uring"])))]
     pub method: String,
     /// True if trials before the test chose the method (`--io auto`).
     pub chosen_by_trial: bool,
@@ -180,7 +185,7 @@ pub struct AskedIo {
     /// True if the kernel discards received data (`MSG_TRUNC`).
     pub discard: bool,
     /// The most messages in one call.
-    #[schemars(range(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub messages_per_call: u32,
     /// True if the kernel segments and joins datagrams (`UDP_SEGMENT`, `UDP_GRO`).
     pub segment_offload: bool,

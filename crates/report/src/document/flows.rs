@@ -3,11 +3,11 @@
 use netperf_model::fields::MeasuredFigure;
 use netperf_model::figures::count;
 use netperf_model::{Flow, Flows, Iteration, Unit};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The results of the flows of one iteration.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "flows")]
 pub struct FlowsResult {
     /// The time of opening all connections, which is not part of the run.
@@ -41,7 +41,8 @@ pub struct FlowsResult {
 }
 
 /// netperf's counts of one flow, in the part of the run that counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "flow")]
 pub struct FlowResult {
     /// Bytes handed to the kernel.

@@ -3,14 +3,14 @@
 use netperf_model::Latency;
 use netperf_model::fields::MeasuredFigure;
 use netperf_model::latency::{Bucket, coarse};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The percentiles of every distribution.
 const PERCENTILES: [f64; 7] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
 
 /// Times of the operations of an interval.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "interval_latency")]
 pub struct IntervalLatency {
     /// Operations.
@@ -23,7 +23,8 @@ pub struct IntervalLatency {
 }
 
 /// Times of operations.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "latency")]
 pub struct LatencySummary {
     /// Operations.
@@ -43,11 +44,12 @@ pub struct LatencySummary {
 }
 
 /// A percentile.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "percentile")]
 pub struct PercentileTime {
     /// The share of all operations.
-    #[schemars(range(min = 0))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub percent: f64,
     /// The time that this share does not exceed, to three digits.
     pub nanoseconds: MeasuredFigure,

@@ -6,7 +6,6 @@ use netperf_model::{
     CpuUsage, EndResult, Interim, IoCounts, Iteration, ProcessCpu, Quality, QualityScope, Series,
     Tally, TcpFacts, TestPlan, Unit, UnitKind, WorkerThreads,
 };
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -18,7 +17,8 @@ use crate::quality::Reception;
 use crate::view::View;
 
 /// The result in several units.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ThroughputFigures {
     /// The result, in throughput_unit.
@@ -34,7 +34,8 @@ pub struct ThroughputFigures {
 }
 
 /// CPU time per unit of work.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DemandFigures {
     /// CPU time at netperf's host for each 1024 bytes. Null if it was not measured or does
@@ -52,7 +53,8 @@ pub struct DemandFigures {
 }
 
 /// Means over all iterations.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "result")]
 pub struct MeanResult {
     /// The length of an iteration.
@@ -72,7 +74,8 @@ pub struct MeanResult {
 }
 
 /// One iteration.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "iteration")]
 pub struct IterationDocument {
     /// Its number, from 1.
@@ -107,7 +110,8 @@ pub struct IterationDocument {
 }
 
 /// The measurements of one end.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "measured")]
 pub struct MeasuredEnd {
     /// The length of the iteration at this end.
@@ -145,7 +149,8 @@ pub struct MeasuredEnd {
 }
 
 /// Counts of one end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct EndCounts {
     /// Bytes handed to the kernel. Null if unknown: netserver's count did not arrive.
@@ -166,7 +171,8 @@ pub struct EndCounts {
 }
 
 /// System calls that moved messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "moved")]
 pub struct SystemCalls {
     /// System calls that sent data.
@@ -186,7 +192,8 @@ pub struct SystemCalls {
 }
 
 /// Numbered datagrams at one end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "datagrams")]
 pub struct DatagramCounts {
     /// Numbered datagrams that this end sent.
@@ -221,7 +228,8 @@ pub struct DatagramCounts {
 }
 
 /// Rates each way, from the counts of one end over netperf's time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TransferRates {
     /// The rate of sending in bits. Null if unknown.
@@ -239,7 +247,8 @@ pub struct TransferRates {
 }
 
 /// One interim result: the work of netperf's end in an interval.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "interval")]
 pub struct IntervalResult {
     /// Its number over all iterations, from 1.

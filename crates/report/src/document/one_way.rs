@@ -2,17 +2,17 @@
 
 use netperf_model::fields::MeasuredFigure;
 use netperf_model::{OneWay, Part, Spread, Stamper};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finite;
 
 /// The parts of transaction times in one iteration.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "one_way")]
 pub struct OneWayResult {
     /// The source of timestamps: the kernels, or the network devices.
-    #[schemars(extend("enum" = ["software", "hardware"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["software", "hardware"])))]
     pub clock: String,
     /// Transactions that both ends observed completely.
     pub transactions: usize,

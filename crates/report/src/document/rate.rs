@@ -3,26 +3,26 @@
 use netperf_model::fields::MeasuredFigure;
 use netperf_model::rate::{asked, over_all};
 use netperf_model::{Iteration, Lateness, Paced, TestPlan};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::latency::{LatencySummary, percentiles};
 
 /// The rate that an end kept to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "rate")]
 pub struct RateResult {
     /// The end that sends and keeps to it.
-    #[schemars(extend("enum" = ["local", "remote"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["local", "remote"])))]
     pub kept_by: String,
     /// The unit of the rate.
-    #[schemars(extend("enum" = ["transactions", "bits", "packets"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["transactions", "bits", "packets"])))]
     pub unit: String,
     /// The requested rate.
-    #[schemars(range(min = 0))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub asked_per_second: f64,
     /// The distribution of requests over time.
-    #[schemars(extend("enum" = ["constant", "poisson"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["constant", "poisson"])))]
     pub arrival: String,
     /// The seed of random times. Null if none are random.
     pub seed: Option<u64>,

@@ -3,7 +3,6 @@
 use netperf_model::fields::{AsSeconds, MeasuredFigure};
 use netperf_model::figures::document_unit;
 use netperf_model::{Course, Known};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -11,11 +10,12 @@ use super::finite;
 use crate::view::View;
 
 /// The precision that a run with `--until` reached.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "until")]
 pub struct UntilResult {
     /// The end of the run: the precision was reached, or the reason that it was not.
-    #[schemars(extend("enum" = ["reached", "too noisy", "too short"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["reached", "too noisy", "too short"])))]
     pub end: String,
     /// The requested precision: half the width of an interval, in percent of its figure.
     pub wanted_percent: MeasuredFigure,
@@ -37,7 +37,7 @@ pub struct UntilResult {
     /// The correlation of each value with the next.
     pub correlation: Option<f64>,
     /// The course of the values.
-    #[schemars(extend("enum" = ["stable", "drifting", "bimodal", "unknown"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["stable", "drifting", "bimodal", "unknown"])))]
     pub course: String,
     /// The change of the level from the beginning to the end, in percent of the mean. Null
     /// unless it drifts.
@@ -62,7 +62,8 @@ pub struct UntilResult {
 }
 
 /// A figure with its confidence interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "known")]
 pub struct KnownInterval {
     /// The figure.
@@ -72,19 +73,20 @@ pub struct KnownInterval {
     /// The same, in percent of the figure. Null around 0.
     pub half_width_percent: MeasuredFigure,
     /// Values in a batch; batches are not correlated.
-    #[schemars(range(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub batch_values: usize,
     /// The number of batches.
-    #[schemars(range(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub batches: usize,
 }
 
 /// A percentile of the times of operations that `--until` asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "until_percentile")]
 pub struct KnownTime {
     /// The share of all operations.
-    #[schemars(range(min = 0))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub percent: f64,
     /// The time. Null if there were too few operations.
     pub seconds: Option<KnownInterval>,

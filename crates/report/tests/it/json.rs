@@ -17,11 +17,11 @@ use netperf_model::{
 };
 use netperf_report::SoFar;
 use netperf_report::control::Whose;
-use netperf_report::document::{Document, RunContext, RunError, StreamEvent, schema};
+use netperf_report::document::{Document, RunContext, RunError, StreamEvent};
 use netperf_report::format::json::{self, Answer};
 use netperf_report::list::{self, List, Support, SupportRow};
 use netperf_report::{final_report, incomplete, interim_line, needs};
-use netperf_testkit::schema::{Schema, page};
+use netperf_testkit::schema::Schema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -47,7 +47,6 @@ static PUBLISHED: LazyLock<Schema> = LazyLock::new(|| {
     }
     Schema::parse(&schema.to_string())
 });
-const FIELDS: &str = include_str!("../../../../docs/manual/src/reference/json-fields.md");
 const CHAPTER: &str = include_str!("../../../../docs/manual/src/json.md");
 
 /// Every test, with options that have a separate field.

@@ -195,6 +195,26 @@ fn no_raw_system_calls_and_no_async_runtime_below_the_engine_and_the_session() {
 }
 
 #[test]
+fn schemars_is_built_for_xtask_alone() {
+    let always =
+        |dependency: &Value| dependency["kind"] != "dev" && dependency["optional"] == false;
+    for (package, names) in dependencies(always) {
+        assert!(
+            !names.contains(&"schemars".to_owned()),
+            "{package} has schemars in every build"
+        );
+    }
+    let asking = dependencies(|dependency| {
+        let features = dependency["features"].as_array();
+        dependency["kind"] != "dev"
+            && features.is_some_and(|names| names.contains(&"schema".into()))
+    });
+    let asking = asking.into_iter().filter(|(_, names)| !names.is_empty());
+    let asking: Vec<String> = asking.map(|(package, _)| package).collect();
+    assert_eq!(asking, ["xtask"]);
+}
+
+#[test]
 fn each_package_uses_the_lints_of_the_workspace() {
     for folder in std::fs::read_dir(root().join("crates")).unwrap() {
         let manifest = folder.unwrap().path().join("Cargo.toml");

@@ -213,6 +213,10 @@ cross arch:
 deny:
     cargo deny check --hide-inclusion-graph bans licenses sources
 
+# Known vulnerabilities of all dependencies, and direct ones that nobody maintains. Needs the network.
+advisories:
+    cargo deny check --hide-inclusion-graph advisories
+
 # Generate the files in docs/ from tables in the code.
 gen *options:
     cargo run -q -p xtask -- gen {{ options }}

@@ -198,6 +198,9 @@ fn bill(parts: &BTreeMap<String, Part>) -> Result<Value, String> {
     }))
 }
 
+/// The licence of the letters in pictures.
+const LETTERS: &str = include_str!("../../crates/web/letters/LICENSE");
+
 /// The licence files of all parts that are not of this workspace; equal texts once.
 fn licences(parts: &BTreeMap<String, Part>) -> String {
     let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -211,6 +214,8 @@ fn licences(parts: &BTreeMap<String, Part>) -> String {
             texts.entry(text).or_default().insert(label.clone());
         }
     }
+    let letters = "letters of PNG pictures, of DejaVu Sans 2.37".to_owned();
+    texts.insert(LETTERS.trim().to_owned(), BTreeSet::from([letters]));
     for (text, users) in texts {
         let users: Vec<String> = users.into_iter().collect();
         _ = write!(

@@ -1,7 +1,5 @@
 //! `netperf report`: files with results in, a page and tables out.
 
-mod font;
-
 use std::fmt::Display;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -177,14 +175,10 @@ fn pictures(args: &ReportArgs, records: &[Record]) -> Result<(), Failure> {
         }
     }
     if let Some(folder) = &args.png {
-        let (name, font) = font::any().ok_or_else(|| failure(FAILED, font::MISSING))?;
         make_folder(folder)?;
         for picture in &pictures {
             let path = folder.join(format!("{}.png", picture.name));
-            let bytes = picture
-                .png(&font)
-                .map_err(|error| failure(FAILED, format_args!("{}: {error}", name.display())))?;
-            write(&path, &bytes)?;
+            write(&path, &picture.png())?;
         }
     }
     Ok(())

@@ -4,6 +4,7 @@ mod bars;
 mod frame;
 mod heat;
 mod legend;
+mod letters;
 mod lines;
 pub mod matrix;
 pub mod palette;

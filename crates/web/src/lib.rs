@@ -35,7 +35,6 @@ pub use tables::{csv, markdown, markdown_with};
 pub use verdicts::{ReportedVerdict, Verdicts};
 pub use weight::JsonWeight;
 
-pub use chart::png::BadFont;
 use chart::{Size, svg};
 
 /// Points of a line in a picture.
@@ -50,13 +49,10 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// As PNG, with letters from `font`, the bytes of a TrueType or OpenType file.
-    ///
-    /// # Errors
-    ///
-    /// If `font` is not a font.
-    pub fn png(&self, font: &[u8]) -> Result<Vec<u8>, BadFont> {
-        chart::png::file(&self.chart.drawn(Size::wide(POINTS)), &self.chart, font)
+    /// As PNG.
+    #[must_use]
+    pub fn png(&self) -> Vec<u8> {
+        chart::png::file(&self.chart.drawn(Size::wide(POINTS)), &self.chart)
     }
 
     /// As SVG.

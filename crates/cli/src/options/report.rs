@@ -26,7 +26,7 @@ pub(crate) static TABLE: &[OptionSpec<ReportArgs>] = &[
         .takes("folder", ValueKind::File)
         .set(|a, text| a.png = Some(PathBuf::from(text)))
         .help("write every chart as PNG to this folder")
-        .more("The folder is created if it does not exist. Text uses a font of the system."),
+        .more("The folder is created if it does not exist."),
     Opt::named("markdown", Group::Output)
         .takes("file", ValueKind::File)
         .set(|a, text| a.markdown = Some(PathBuf::from(text)))

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use netperf_testkit::{Browser, Finished, Invocation, Scratch, eventually, note, ours};
+use netperf_testkit::{Browser, Finished, Invocation, Scratch, eventually, note, ours, require};
 use serde_json::{Value, json};
 
 pub(crate) fn samples() -> PathBuf {

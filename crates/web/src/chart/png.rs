@@ -1,15 +1,13 @@
 //! Charts as PNG pictures, in the colours of the light theme.
 //!
-//! `tiny-skia` draws lines and areas, and the outlines of letters that `ttf-parser` finds in a
-//! font.
+//! `tiny-skia` draws lines and areas, and the outlines of letters.
 
-use thiserror::Error;
 use tiny_skia::{
     Color, FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Stroke, StrokeDash, Transform,
 };
-use ttf_parser::{Face, OutlineBuilder};
 
 use super::Chart;
+use super::letters::{self, SIZE};
 use super::palette::{DASHES, LIGHT, Rgb, bytes};
 use super::scene::{Anchor, Ink, Place, Scene, SceneItem, TextRole};
 use super::svg::mark;
@@ -24,18 +22,8 @@ const DENSITY: f64 = 2.0;
 const WIDEST: u64 = 8192;
 const HIGHEST: u64 = 32_768;
 
-/// The font cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("not a font of the TrueType or OpenType kind")]
-pub struct BadFont;
-
-/// Draws a scene with letters from `font`, the bytes of a TrueType or OpenType file.
-///
-/// # Errors
-///
-/// If `font` is not a font.
-pub fn file(scene: &Scene, chart: &Chart, font: &[u8]) -> Result<Vec<u8>, BadFont> {
-    let font = Face::parse(font, 0).map_err(|_| BadFont)?;
+/// Draws a scene.
+pub fn file(scene: &Scene, chart: &Chart) -> Vec<u8> {
     let dots = |length: f64, most: u64| {
         let dots = number::floor(length * DENSITY).clamp(1, most);
         u32::try_from(dots).unwrap_or(u32::MAX)
@@ -43,15 +31,15 @@ pub fn file(scene: &Scene, chart: &Chart, font: &[u8]) -> Result<Vec<u8>, BadFon
     let width = dots(scene.width + 2.0 * MARGIN, WIDEST);
     let height = dots(scene.height + HEAD + MARGIN, HIGHEST);
     let Some(mut pixels) = Pixmap::new(width, height) else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
     pixels.fill(colour(LIGHT.ground, 255));
-    let mut canvas = Canvas { pixels, font };
+    let mut canvas = Canvas { pixels };
     canvas.text((0.0, -16.0), 15.0, 0.0, LIGHT.text, &chart.title);
     for item in &scene.items {
         canvas.draw(item);
     }
-    Ok(canvas.pixels.encode_png().unwrap_or_default())
+    canvas.pixels.encode_png().unwrap_or_default()
 }
 
 fn colour(colour: Rgb, alpha: u8) -> Color {
@@ -67,13 +55,12 @@ fn single(value: f64) -> f32 {
     value as f32
 }
 
-/// A picture, and the font of its texts. Places are those of the scene.
-struct Canvas<'f> {
+/// A picture. Places are those of the scene.
+struct Canvas {
     pixels: Pixmap,
-    font: Face<'f>,
 }
 
-impl Canvas<'_> {
+impl Canvas {
     fn draw(&mut self, item: &SceneItem) {
         match item {
             SceneItem::Line { places, ink, dash } => {
@@ -152,20 +139,16 @@ impl Canvas<'_> {
 
     /// Draws a line of text on its base line; `before` is the share of it before `at`.
     fn text(&mut self, at: Place, size: f64, before: f64, ink: Rgb, text: &str) {
-        let scale = single(size / f64::from(self.font.units_per_em()));
-        let mut line = TextPath {
-            path: PathBuilder::new(),
-            at: (0.0, 0.0),
-            scale,
-        };
+        let scale = single(size) / SIZE;
+        let mut path = PathBuilder::new();
+        let mut width = 0.0;
         for letter in text.chars() {
-            let glyph = self.font.glyph_index(letter).unwrap_or_default();
-            // A blank has no outline.
-            let _bounds = self.font.outline_glyph(glyph, &mut line);
-            line.at.0 += f32::from(self.font.glyph_hor_advance(glyph).unwrap_or(0)) * scale;
+            let letter = letters::of(letter);
+            letter.draw(&mut path, |x, y| (width + x * scale, -y * scale));
+            width += letter.width * scale;
         }
-        let begin = single(at.0) - line.at.0 * single(before);
-        let Some(path) = line.path.finish() else {
+        let begin = single(at.0) - width * single(before);
+        let Some(path) = path.finish() else {
             return;
         };
         let moved = to_dots().pre_translate(begin, single(at.1));
@@ -199,45 +182,4 @@ fn polygon(places: &[Place]) -> PathBuilder {
         }
     }
     path
-}
-
-/// The outlines of letters in a row. `at` is the place of the next one, and `scale` the size
-/// of a unit of the font, whose y axis points up.
-struct TextPath {
-    path: PathBuilder,
-    at: (f32, f32),
-    scale: f32,
-}
-
-impl TextPath {
-    fn place(&self, x: f32, y: f32) -> (f32, f32) {
-        (self.at.0 + x * self.scale, self.at.1 - y * self.scale)
-    }
-}
-
-impl OutlineBuilder for TextPath {
-    fn move_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.place(x, y);
-        self.path.move_to(x, y);
-    }
-
-    fn line_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.place(x, y);
-        self.path.line_to(x, y);
-    }
-
-    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let ((x1, y1), (x, y)) = (self.place(x1, y1), self.place(x, y));
-        self.path.quad_to(x1, y1, x, y);
-    }
-
-    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let ((x1, y1), (x2, y2)) = (self.place(x1, y1), self.place(x2, y2));
-        let (x, y) = self.place(x, y);
-        self.path.cubic_to(x1, y1, x2, y2, x, y);
-    }
-
-    fn close(&mut self) {
-        self.path.close();
-    }
 }

@@ -45,6 +45,32 @@ fn pictures_and_tables_are_written_where_they_are_asked_for() {
 }
 
 #[test]
+fn pictures_are_the_same_on_a_host_without_fonts() {
+    let unshare = Path::new("/usr/bin/unshare");
+    if !require::root() || !require::require(unshare.exists(), "unshare", "install util-linux") {
+        return;
+    }
+    let folder = Scratch::new();
+    let sample = samples().join("iperf3-tcp.json");
+    let words = ["report", &*sample.to_string_lossy(), "--png"];
+    let command = Invocation::new(&ours!().netperf).args(words).arg("here");
+    let patience = KEYS * 2;
+    let command = command.folder(folder.path()).patience(patience);
+    command.run().expect_clean();
+    let without = "for folder in /usr/share/fonts /usr/local/share/fonts; do \
+                   [ ! -d $folder ] || mount -t tmpfs none $folder; done && exec \"$0\" \"$@\"";
+    let hidden = Invocation::new(unshare).args(["--mount", "--", "sh", "-c", without]);
+    let hidden = hidden.arg(&ours!().netperf).args(words).arg("there");
+    let hidden = hidden.folder(folder.path()).patience(patience);
+    hidden.run().expect_clean();
+    let read = |place: &str| {
+        let path = folder.path().join(place).join("throughput.png");
+        std::fs::read(path).expect("a picture")
+    };
+    assert!(read("here") == read("there"));
+}
+
+#[test]
 #[ignore = "nightly: eight pictures in a browser"]
 fn pictures_are_what_a_browser_can_show() {
     let folder = Scratch::new();

@@ -27,14 +27,15 @@ struct Step {
 
 const KEPT: &[&str] = &["-j"];
 
+// What a histogram takes depends on how far the latencies of a run spread: up to 4 percent.
 #[rustfmt::skip]
 const STEPS: [Step; 6] = [
     Step { what: "TCP_RR transaction", test: "TCP_RR", units: 1, ours: &[], specific: &[], most: [123.0, 114.0] },
-    Step { what: "TCP_RR, histogram", test: "TCP_RR", units: 1, ours: KEPT, specific: &[], most: [200.0, 190.0] },
+    Step { what: "TCP_RR, histogram", test: "TCP_RR", units: 1, ours: KEPT, specific: &[], most: [212.0, 202.0] },
     Step { what: "UDP_RR transaction", test: "UDP_RR", units: 1, ours: &[], specific: &[], most: [123.0, 112.0] },
-    Step { what: "UDP_RR, histogram", test: "UDP_RR", units: 1, ours: KEPT, specific: &[], most: [204.0, 194.0] },
+    Step { what: "UDP_RR, histogram", test: "UDP_RR", units: 1, ours: KEPT, specific: &[], most: [216.0, 206.0] },
     Step { what: "16 KiB send", test: "TCP_STREAM", units: 16384, ours: &[], specific: &["-m", "16384"], most: [63.0, 54.0] },
-    Step { what: "16 KiB, histogram", test: "TCP_STREAM", units: 16384, ours: KEPT, specific: &["-m", "16384"], most: [115.0, 113.0] },
+    Step { what: "16 KiB, histogram", test: "TCP_STREAM", units: 16384, ours: KEPT, specific: &["-m", "16384"], most: [123.0, 121.0] },
 ];
 
 impl Step {

@@ -1,9 +1,7 @@
 //! Congestion controls that tests may choose on this host.
 
-use crate::require;
-
-/// Names that this process may choose: all that the kernel has for root, and for others those that
-/// the administrator permits. "cubic" and "reno" are first, where they are among them.
+/// Names that the administrator permits to users, as netserver needs them. "cubic" and "reno" are
+/// first, where they are among them.
 ///
 /// # Panics
 /// When there is none, which no kernel of Linux is without.
@@ -16,10 +14,8 @@ pub fn permitted() -> Vec<String> {
             .collect::<Vec<_>>()
     };
     let mut names = list("available_congestion_control");
-    if !require::is_root() {
-        let allowed = list("allowed_congestion_control");
-        names.retain(|name| allowed.contains(name));
-    }
+    let allowed = list("allowed_congestion_control");
+    names.retain(|name| allowed.contains(name));
     assert!(!names.is_empty(), "no congestion control of TCP");
     let order = |name: &String| {
         ["cubic", "reno"]

@@ -67,7 +67,7 @@ fn netserver_serves_where_there_is_no_proc_and_refuses_what_needs_it() {
 }
 
 #[test]
-fn who_has_data_take_another_way_than_the_control_connection_hears_what_that_takes_netns() {
+fn data_of_connections_may_take_another_way_and_datagrams_of_netserver_may_not_netns() {
     if !require::root() {
         return;
     }
@@ -86,11 +86,13 @@ fn who_has_data_take_another_way_than_the_control_connection_hears_what_that_tak
         let client = client.args(["--time", "100ms", "-P", "0"]);
         client.args(["--", "-L", second]).run()
     };
-    for test in ["TCP_STREAM", "TCP_RR"] {
+    for test in ["TCP_STREAM", "TCP_RR", "UDP_STREAM"] {
         run(&open, test).expect_clean();
-        let refused = run(&closed, test).expect_exit(1);
-        assert!(refused.stderr.contains("--data-peers"), "{refused:?}");
+        run(&closed, test).expect_clean();
     }
+    run(&open, "UDP_RR").expect_clean();
+    let refused = run(&closed, "UDP_RR").expect_exit(1);
+    assert!(refused.stderr.contains("--data-peers"), "{refused:?}");
 }
 
 #[test]

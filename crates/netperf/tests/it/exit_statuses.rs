@@ -118,10 +118,7 @@ fn the_manual_names_the_statuses_of_the_code_of_each_program() {
             "netperf",
             &["program/src/output.rs", "client/src/lib.rs"][..],
         ),
-        (
-            "netperf report",
-            &["client/src/report.rs", "client/src/report"],
-        ),
+        ("netperf report", &["client/src/report.rs"]),
         ("netperf sweep", &["client/src/sweep.rs"]),
         (
             "netperf campaign",

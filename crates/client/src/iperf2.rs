@@ -5,7 +5,6 @@ mod rows;
 pub(super) mod session;
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,8 +12,8 @@ use std::time::Duration;
 use netperf_iperf2::options::Iperf2Args;
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_os::resolve::{Want, resolve};
-use netperf_os::{Type, alarm, process, wait};
-use netperf_program::iperf2::prefer_realtime;
+use netperf_os::{Type, alarm, wait};
+use netperf_program::iperf2::prepare_process;
 use netperf_program::output::{err, system_text};
 
 pub(crate) use self::rows::ClientRows;
@@ -60,14 +59,9 @@ pub fn run(mut args: Iperf2Args) -> ExitCode {
         connect_retries: args.connect_retries,
         enhanced: args.enhanced,
     };
-    if let Some(file) = &args.output {
-        if let Err(error) = process::write_output_to(Path::new(file)) {
-            err(&format!("iperf: -o {file}: {}\n", system_text(&error)));
-            return ExitCode::FAILURE;
-        }
-    }
-    if args.realtime {
-        prefer_realtime();
+    if let Err(line) = prepare_process(&args) {
+        err(&line);
+        return ExitCode::FAILURE;
     }
     if args.window.is_some_and(|window| window < 2048) {
         let window = args.window.unwrap_or_default();

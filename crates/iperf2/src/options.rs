@@ -186,30 +186,20 @@ fn environment(
 
 /// Options and operands in order. What the original does not know is passed over with a warning.
 fn typed(words: &[String], warnings: &mut Vec<String>) -> Result<Vec<CommandWord<usize>>, String> {
-    let names = names();
-    let mut words = words.to_vec();
-    loop {
-        match getopt(&words, &names) {
-            Ok(found) => return Ok(found),
+    let mut found = Vec::new();
+    for word in getopt(words, &names()) {
+        match word {
+            Ok(word) => found.push(word),
             Err(GetoptError::Unknown(name)) => {
-                let long = format!("--{name}");
-                let is_it = |word: &String| word.split('=').next() == Some(&long);
-                warnings.push(format!("unrecognized option `{long}'"));
-                words.retain(|word| !is_it(word));
+                warnings.push(format!("unrecognized option `--{name}'"));
             }
             Err(GetoptError::UnknownLetter(letter)) => {
                 warnings.push(format!("invalid option -- {letter}"));
-                let strip = |word: &mut String| {
-                    if word.starts_with('-') && !word.starts_with("--") {
-                        *word = word.replacen(letter, "", 1);
-                    }
-                };
-                words.iter_mut().for_each(strip);
-                words.retain(|word| word != "-");
             }
             Err(error) => return Err(format!("iperf: {error}")),
         }
     }
+    Ok(found)
 }
 
 fn unsupported(option: &str) -> String {

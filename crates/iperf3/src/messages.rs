@@ -154,31 +154,31 @@ impl State {
     }
 }
 
-/// An option of a stream that a system may refuse.
+/// An option of a stream that a system may refuse, and the code of the refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamOption {
     /// `TCP_NODELAY`.
-    NoDelay,
+    NoDelay = 122,
     /// `TCP_MAXSEG`.
-    SegmentSize,
+    SegmentSize = 123,
     /// `SO_SNDBUF` and `SO_RCVBUF`.
-    Buffer,
+    Buffer = 124,
     /// The buffer is smaller than what was asked for.
-    BufferInForce,
+    BufferInForce = 141,
     /// `IP_TOS`.
-    TypeOfService,
+    TypeOfService = 125,
     /// `IPV6_TCLASS`.
-    TrafficClass,
+    TrafficClass = 126,
     /// A flow label.
-    FlowLabel,
+    FlowLabel = 127,
     /// The CPU.
-    Affinity,
+    Affinity = 132,
     /// `TCP_CONGESTION`.
-    Congestion,
+    Congestion = 134,
     /// `SO_MAX_PACING_RATE`.
-    Pacing,
+    Pacing = 140,
     /// `IP_MTU_DISCOVER`.
-    DontFragment,
+    DontFragment = 145,
 }
 
 /// What follows [`State::ServerError`]: a code of iperf3 and an error number of the system.
@@ -224,19 +224,7 @@ impl ServerError {
     /// An option of a stream could not be set.
     #[must_use]
     pub const fn option(option: StreamOption, errno: i32) -> Self {
-        let code = match option {
-            StreamOption::NoDelay => 122,
-            StreamOption::SegmentSize => 123,
-            StreamOption::Buffer => 124,
-            StreamOption::TypeOfService => 125,
-            StreamOption::TrafficClass => 126,
-            StreamOption::FlowLabel => 127,
-            StreamOption::Affinity => 132,
-            StreamOption::Congestion => 134,
-            StreamOption::Pacing => 140,
-            StreamOption::BufferInForce => 141,
-            StreamOption::DontFragment => 145,
-        };
+        let code = option as i32;
         Self { code, errno }
     }
 

@@ -164,7 +164,8 @@ pub struct Iperf3RateLimit {
 /// The text that follows `iperf3: `.
 pub fn iperf3(words: &[String]) -> Result<Iperf3Command, String> {
     let mut read = OptionsRead::default();
-    for word in getopt(words, &names()).map_err(|error| error.to_string())? {
+    let typed: Result<Vec<_>, _> = getopt(words, &names()).into_iter().collect();
+    for word in typed.map_err(|error| error.to_string())? {
         match word {
             CommandWord::Option {
                 option,

@@ -80,30 +80,29 @@ impl fmt::Display for GetoptError {
 }
 
 /// Reads the words behind argv\[0\]: letters together, values attached or apart, unambiguous
-/// beginnings of long names, and `--` before the last operands.
-///
-/// # Errors
-/// The first option that cannot be read.
+/// beginnings of long names, and `--` before the last operands. Reading goes on behind an option that
+/// cannot be read.
+#[must_use]
 pub fn getopt<R: Copy + PartialEq>(
     words: &[String],
     table: &[OptionNames<'_, R>],
-) -> Result<Vec<CommandWord<R>>, GetoptError> {
+) -> Vec<Result<CommandWord<R>, GetoptError>> {
     let mut found = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if word == "--" {
-            found.extend(words.map(|word| CommandWord::Operand(word.clone())));
+            found.extend(words.map(|word| Ok(CommandWord::Operand(word.clone()))));
             break;
         }
         if let Some(long) = word.strip_prefix("--") {
-            found.push(long_option(long, &mut words, table)?);
+            found.push(long_option(long, &mut words, table));
         } else if let Some(letters) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) {
-            letter_options(letters, &mut words, table, &mut found)?;
+            letter_options(letters, &mut words, table, &mut found);
         } else {
-            found.push(CommandWord::Operand(word.clone()));
+            found.push(Ok(CommandWord::Operand(word.clone())));
         }
     }
-    Ok(found)
+    found
 }
 
 fn long_option<'w, R: Copy + PartialEq>(
@@ -155,32 +154,31 @@ fn letter_options<'w, R: Copy>(
     letters: &str,
     words: &mut impl Iterator<Item = &'w String>,
     table: &[OptionNames<'_, R>],
-    found: &mut Vec<CommandWord<R>>,
-) -> Result<(), GetoptError> {
+    found: &mut Vec<Result<CommandWord<R>, GetoptError>>,
+) {
     for (at, letter) in letters.char_indices() {
-        let row = table.iter().find(|row| row.letter == Some(letter));
-        let row = row.ok_or(GetoptError::UnknownLetter(letter))?;
-        let behind = letters.get(at + letter.len_utf8()..).unwrap_or_default();
-        let takes = row.takes == TakesValue::Yes;
-        let value = match (takes, behind) {
-            (false, _) => None,
-            (true, "") => {
-                let next = words.next().cloned();
-                Some(next.ok_or(GetoptError::NoValueOfLetter(letter))?)
-            }
-            (true, behind) => Some(behind.to_owned()),
+        let Some(row) = table.iter().find(|row| row.letter == Some(letter)) else {
+            found.push(Err(GetoptError::UnknownLetter(letter)));
+            continue;
         };
-        let (option, name) = (row.option, format!("-{letter}"));
-        found.push(CommandWord::Option {
-            option,
-            name,
+        let read = |value| CommandWord::Option {
+            option: row.option,
+            name: format!("-{letter}"),
             value,
-        });
-        if takes {
-            break;
+        };
+        if row.takes != TakesValue::Yes {
+            found.push(Ok(read(None)));
+            continue;
         }
+        let behind = letters.get(at + letter.len_utf8()..).unwrap_or_default();
+        let value = match behind {
+            "" => words.next().cloned(),
+            behind => Some(behind.to_owned()),
+        };
+        let value = value.ok_or(GetoptError::NoValueOfLetter(letter));
+        found.push(value.map(|value| read(Some(value))));
+        return;
     }
-    Ok(())
 }
 
 /// The decimal number with which a text begins, and what follows it.
@@ -269,7 +267,8 @@ mod tests {
 
     fn read(line: &str) -> Result<Vec<(u8, Option<String>)>, String> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let found = getopt(&words, TABLE).map_err(|error| error.to_string())?;
+        let found: Result<Vec<_>, _> = getopt(&words, TABLE).into_iter().collect();
+        let found = found.map_err(|error| error.to_string())?;
         let pairs = found.into_iter().map(|word| match word {
             CommandWord::Option { option, value, .. } => (option, value),
             CommandWord::Operand(word) => (0, Some(word)),
@@ -312,6 +311,21 @@ mod tests {
         ] {
             assert_eq!(read(line).unwrap_err(), text, "{line}");
         }
+    }
+
+    #[test]
+    fn getopt_goes_on_behind_an_option_that_cannot_be_read() {
+        let words = ["-xl", "5x", "--bogus=1", "-v"].map(str::to_owned);
+        let found = getopt(&words, TABLE);
+        let length = CommandWord::Option {
+            option: 3,
+            name: "-l".to_owned(),
+            value: Some("5x".to_owned()),
+        };
+        assert_eq!(found[0], Err(GetoptError::UnknownLetter('x')));
+        assert_eq!(found[1], Ok(length));
+        assert_eq!(found[2], Err(GetoptError::Unknown("bogus".to_owned())));
+        assert!(found[3].is_ok() && found.len() == 4);
     }
 
     #[test]

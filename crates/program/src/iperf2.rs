@@ -7,6 +7,7 @@ mod timed;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::path::Path;
 use std::time::Duration;
 
 use netperf_engine::iperf2::{ReadSizes, TransferCounts, epoch_micros};
@@ -125,10 +126,21 @@ pub fn send_all(socket: &Socket, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Asks for the scheduler of real time (`-z`); a line says so where it is refused.
-pub fn prefer_realtime() {
-    if let Err(error) = process::realtime_priority() {
-        let cause = system_text(&error);
-        err(&format!("WARNING: -z: no real-time priority: {cause}\n"));
+/// Does what options ask of the process: where its output goes (`-o`), and its scheduler (`-z`).
+///
+/// # Errors
+/// The line about a file that cannot be written. A scheduler that is refused has a line, too, and
+/// the test goes on.
+pub fn prepare_process(args: &Iperf2Args) -> Result<(), String> {
+    if let Some(file) = &args.output {
+        process::write_output_to(Path::new(file))
+            .map_err(|error| format!("iperf: -o {file}: {}\n", system_text(&error)))?;
     }
+    if args.realtime {
+        if let Err(error) = process::realtime_priority() {
+            let cause = system_text(&error);
+            err(&format!("WARNING: -z: no real-time priority: {cause}\n"));
+        }
+    }
+    Ok(())
 }

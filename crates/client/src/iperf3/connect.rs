@@ -11,7 +11,7 @@ use netperf_os::resolve::{Want, resolve};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Domain, Protocol as SocketProtocol, Socket, Type, alarm, io as calls, without};
-use netperf_program::iperf3::socket::{equip, labelled, send_all};
+use netperf_program::iperf3::socket::{equip, labelled, limit_unacknowledged, send_all};
 use netperf_program::output::system_text;
 
 use super::plan::Iperf3Plan;
@@ -146,8 +146,7 @@ pub(super) fn stream(
     }
     let socket = connected(Type::STREAM, own, peer, prepare).map_err(unable)?;
     if let Some(time) = own.0.send_timeout {
-        let millis = i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
-        sockopt::set(socket.as_fd(), IntOption::UserTimeout, millis)
+        limit_unacknowledged(&socket, time)
             .map_err(|error| format!("unable to set TCP USER TIMEOUT: {}", said(&error)))?;
     }
     send_all(&socket, cookie.bytes())

@@ -10,7 +10,7 @@ use netperf_iperf3::messages::{Parameters, Protocol, ServerError, StreamOption};
 use netperf_measure::clock;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
-use netperf_os::{Domain, Socket, flow_label, io as calls, rights};
+use netperf_os::{Domain, Socket, flow_label, io as calls, rights, without};
 
 /// Time limit for sending a message.
 const SEND: Duration = Duration::from_secs(10);
@@ -27,7 +27,7 @@ pub fn equip(socket: &Socket, parameters: &Parameters) -> Result<(), ServerError
     }
     if parameters.tos > 0 {
         let tos = i32::from(parameters.tos);
-        if socket.domain().is_ok_and(|domain| domain == Domain::IPV6) {
+        if without::domain(socket).is_ok_and(|domain| domain == Domain::IPV6) {
             set(
                 StreamOption::TrafficClass,
                 sockopt::set(fd, IntOption::TrafficClassV6, tos),
@@ -53,6 +53,15 @@ pub fn equip(socket: &Socket, parameters: &Parameters) -> Result<(), ServerError
         }
         Protocol::Udp | Protocol::Sctp => Ok(()),
     }
+}
+
+/// Limits the time for which data of a connection stays unacknowledged (`TCP_USER_TIMEOUT`).
+///
+/// # Errors
+/// Whatever setsockopt(2) reports.
+pub fn limit_unacknowledged(socket: &Socket, time: Duration) -> io::Result<()> {
+    let millis = i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
+    sockopt::set(socket.as_fd(), IntOption::UserTimeout, millis)
 }
 
 fn refused(option: StreamOption, error: &io::Error) -> ServerError {

@@ -6,7 +6,6 @@ mod shown;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd as _;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -22,8 +21,8 @@ use netperf_os::process::Forked;
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready, sleep};
-use netperf_os::{Domain, Protocol, Socket, Type, alarm, process, without};
-use netperf_program::iperf2::{prefer_realtime, stamp};
+use netperf_os::{Domain, Protocol, Socket, Type, alarm, without};
+use netperf_program::iperf2::{prepare_process, stamp};
 use netperf_program::output::{err, out, system_text};
 use netperf_program::threads::spawn;
 
@@ -69,14 +68,9 @@ impl Iperf2Shared {
 
 /// Runs a server until it is stopped, or has served what it should.
 pub fn serve(args: &Iperf2Args) -> ExitCode {
-    if let Some(file) = &args.output {
-        if let Err(error) = process::write_output_to(Path::new(file)) {
-            err(&format!("iperf: -o {file}: {}\n", system_text(&error)));
-            return ExitCode::FAILURE;
-        }
-    }
-    if args.realtime {
-        prefer_realtime();
+    if let Err(line) = prepare_process(args) {
+        err(&line);
+        return ExitCode::FAILURE;
     }
     let socket = match socket(args) {
         Ok(socket) => socket,

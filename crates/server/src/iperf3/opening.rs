@@ -14,10 +14,9 @@ use netperf_iperf3::messages::{CONNECT_WORD, Protocol};
 use netperf_iperf3::states::server::{ServerTest, ServerTestInput, ServerTestState};
 use netperf_measure::clock::{self, Moment};
 use netperf_os::io::{is_no_progress, peek_at};
-use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Socket, tcp};
 use netperf_program::iperf3::run::Run;
-use netperf_program::iperf3::socket::equip;
+use netperf_program::iperf3::socket::{equip, limit_unacknowledged};
 
 use super::message::{self, StreamMessage};
 use super::session::{ANSWER, Iperf3Session};
@@ -83,8 +82,7 @@ impl Iperf3Session<'_> {
             return;
         }
         if let Some(time) = self.timeouts.send {
-            let millis = i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
-            if let Err(error) = sockopt::set(socket.as_fd(), IntOption::UserTimeout, millis) {
+            if let Err(error) = limit_unacknowledged(&socket, time) {
                 return self.fail(machine, &error);
             }
         }

@@ -103,9 +103,13 @@ fn threat_model_responses_that_no_request_asked_for_are_a_failure() {
             .run()
     };
     let finished = run(5000, 100).expect_exit(1);
-    let doubts = finished
+    let (before, _) = finished
         .stderr
-        .contains("4899 bytes that no request asked for");
-    assert!(doubts, "{}", finished.account());
+        .split_once(" bytes that no request asked for")
+        .expect("a reason");
+    let unasked = before.rsplit(' ').next().expect("a number");
+    // The start and the end of a connection are acknowledged like a byte each.
+    let near = ["4898", "4899", "4900"].contains(&unasked);
+    assert!(near, "{}", finished.account());
     run(100, 100).expect_exit(0);
 }

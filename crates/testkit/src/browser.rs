@@ -51,14 +51,7 @@ impl Browser {
         }
         let slot = machine::slot();
         let profile = Scratch::new();
-        let mut driver = Invocation::new(driver)
-            .args(["--port=0"])
-            .env("HOME", profile.path())
-            // Files that an ended browser leaves are removed with the profile.
-            .env("TMPDIR", profile.path())
-            .patience(Duration::from_secs(300))
-            .spawn();
-        assert!(driver.prints(READY, PATIENCE), "{}", driver.stderr());
+        let driver = ready(driver, &profile);
         let said = driver.stdout();
         let port = said.split(READY).nth(1).expect("a port");
         let port: String = port.chars().take_while(char::is_ascii_digit).collect();
@@ -217,6 +210,25 @@ impl Drop for Browser {
         for process in procfs::descendants(self.driver.pid()) {
             signal(process, "KILL");
         }
+    }
+}
+
+/// A driver that listens. Its choice of a free port is not its own until it listens there, and
+/// another program may be first.
+fn ready(program: &Path, profile: &Scratch) -> Running {
+    loop {
+        let mut driver = Invocation::new(program)
+            .args(["--port=0"])
+            .env("HOME", profile.path())
+            // Files that an ended browser leaves are removed with the profile.
+            .env("TMPDIR", profile.path())
+            .patience(Duration::from_secs(300))
+            .spawn();
+        if driver.prints(READY, PATIENCE) {
+            return driver;
+        }
+        let said = driver.stderr();
+        assert!(said.contains("Address already in use"), "{said}");
     }
 }
 

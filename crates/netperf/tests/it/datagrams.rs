@@ -145,14 +145,11 @@ fn datagrams_that_the_receiver_has_no_space_for_are_counted_at_its_socket() {
 #[test]
 fn a_time_without_arrivals_has_a_warning() {
     let server = ours!().serve();
-    let running = ours!()
+    let mut running = ours!()
         .client_of(&server)
-        .args("--json --udp --rate 500pps --time 3 -D 0.1".split(' '))
+        .args("--json-stream --udp --rate 500pps --time 3 -D 0.1".split(' '))
         .spawn();
-    assert!(netperf_testkit::eventually(Duration::from_secs(20), || {
-        !server.sessions().is_empty()
-    }));
-    std::thread::sleep(Duration::from_millis(800));
+    assert!(running.prints("\"event\":\"interim\"", Duration::from_secs(20)));
     let sessions = server.sessions();
     for session in &sessions {
         netperf_testkit::process::signal(*session, "STOP");
@@ -161,6 +158,11 @@ fn a_time_without_arrivals_has_a_warning() {
     for session in &sessions {
         netperf_testkit::process::signal(*session, "CONT");
     }
-    let document = running.finish().document();
-    assert!(codes(&document).contains(&"stalled"), "{document}");
+    let finished = running.finish().expect_exit(0);
+    let last = finished.stdout.lines().last().unwrap_or_default();
+    let document: Value = serde_json::from_str(last).expect("JSON");
+    assert!(
+        codes(&document["document"]).contains(&"stalled"),
+        "{document}"
+    );
 }

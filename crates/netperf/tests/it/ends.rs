@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use netperf_measure::clock;
@@ -33,6 +34,19 @@ fn program(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> u16 {
 fn drain(mut stream: &TcpStream) {
     let mut bytes = [0; 4096];
     while stream.read(&mut bytes).is_ok_and(|count| count > 0) {}
+}
+
+/// A program that reads and never answers, and a line for each connection that sent something.
+fn mute() -> (u16, mpsc::Receiver<()>) {
+    let (heard, hears) = mpsc::channel();
+    let port = program(move |mut stream| {
+        let mut first = [0; 1];
+        if stream.read_exact(&mut first).is_ok() {
+            let _sent = heard.send(());
+        }
+        drain(&stream);
+    });
+    (port, hears)
 }
 
 /// A program that says this when it got something, and then is silent.
@@ -105,17 +119,17 @@ fn programs_that_are_no_netserver_are_named() {
 
 #[test]
 fn a_signal_ends_each_command_before_a_mute_port() {
-    let port = program(|stream| drain(&stream));
+    let (port, hears) = mute();
     let folder = Scratch::new();
     let commands = [
         format!("-H 127.0.0.1 -p {port} -l 1"),
         format!("check 127.0.0.1 -p {port} --no-history"),
-        format!("run -- -H 127.0.0.1 -p {port} --vs -H 127.0.0.1 -p {port} -t TCP_MAERTS"),
-        format!("sweep -o s --over send-size=1,2 -- -H 127.0.0.1 -p {port}"),
+        format!("run -- -H 127.0.0.1 -p {port} --vs -H 127.0.0.1 -p {port} -- -m 1K"),
+        format!("sweep -o s --over send-size=1,2 -- -H 127.0.0.1 -p {port} -- -m {{send-size}}"),
     ];
     for command in commands {
         let running = netperf(&command).folder(folder.path()).spawn();
-        std::thread::sleep(Duration::from_millis(700));
+        hears.recv_timeout(Duration::from_secs(20)).expect(&command);
         let told = clock::now();
         running.signal("INT");
         let finished = running.finish();
@@ -126,13 +140,16 @@ fn a_signal_ends_each_command_before_a_mute_port() {
 
 #[test]
 fn a_second_signal_ends_a_check_at_once() {
-    let port = program(|stream| drain(&stream));
+    let (port, hears) = mute();
     let running = netperf(&format!("check 127.0.0.1 -p {port} --no-history")).spawn();
-    std::thread::sleep(Duration::from_millis(700));
+    hears
+        .recv_timeout(Duration::from_secs(20))
+        .expect("netperf");
+    let told = clock::now();
     running.signal("INT");
-    std::thread::sleep(Duration::from_millis(300));
     running.signal("INT");
     let finished = running.finish();
+    assert!(told.elapsed() < SOON, "{}", finished.account());
     assert!(!finished.status.success(), "{}", finished.account());
 }
 

@@ -243,10 +243,13 @@ fn sessions_are_confined_unless_told_otherwise() {
         assert!(eventually(Duration::from_secs(10), || {
             status(session, "NoNewPrivs:") == privileges
         }));
-        let limits = fs::read_to_string(format!("/proc/{session}/limits")).unwrap();
-        let core = limits.lines().find(|line| line.contains("core file"));
-        let core: Vec<&str> = core.unwrap().split_whitespace().collect();
-        assert_eq!(core[4..6], ["0", "0"], "{core:?}");
+        // A session sets its limits one after the other.
+        assert!(eventually(Duration::from_secs(10), || {
+            let limits = fs::read_to_string(format!("/proc/{session}/limits")).unwrap();
+            let core = limits.lines().find(|line| line.contains("core file"));
+            let core: Vec<&str> = core.unwrap().split_whitespace().collect();
+            core[4..6] == ["0", "0"]
+        }));
         signal(server.pid(), "KILL");
         drop(running);
     }

@@ -24,7 +24,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         return list();
     }
     let (rows, many) = chosen(options)?;
-    everything_is_there(&rows, options)?;
+    every_row_is_there(&rows, options)?;
     let about = about(&rows, options);
     about
         .iter()
@@ -106,7 +106,7 @@ fn chosen(options: &Options) -> Result<(Vec<Row>, bool), String> {
 }
 
 /// One line that says what to install, where something is missing.
-fn everything_is_there(rows: &[Row], options: &Options) -> Result<(), String> {
+fn every_row_is_there(rows: &[Row], options: &Options) -> Result<(), String> {
     for tool in Tool::ALL {
         let name = tool.name();
         let needed = rows.iter().any(|row| row.theirs.tool() == Some(tool));

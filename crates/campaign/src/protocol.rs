@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_an_error_and_takes_no_memory() {
+    fn invalid_messages_are_errors_and_take_no_memory() {
         let mut inbox = Inbox::default();
         inbox.add(&u32::MAX.to_be_bytes());
         assert!(matches!(inbox.take::<Order>(), Err(BadMessage::Long(..))));

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_the_verb_is_said() {
+    fn campaign_refuses_options_of_other_verbs() {
         for (line, said) in [
             ("netperf campaign", "what to do is missing"),
             ("netperf campaign inventry", "'inventry' is unknown"),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_does_is_the_first_word() {
+    fn campaign_verb_is_the_first_word() {
         let line = "netperf campaign run p.toml --inventory hosts --key-file k --json";
         let Subcommand::Campaign(verb, args) = read(line) else {
             panic!("no campaign");
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn campaign_names_missing_words() {
         for (words, said) in [
             ("", "what to do is missing"),
             (" fly", "'fly' is unknown; the verbs are "),

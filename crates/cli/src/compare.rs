@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_answered_with_what_it_takes() {
+    fn compare_answers_other_words_with_its_usage() {
         for words in ["", " a", " a b c", " a vs", " vs b", " a vs b vs c"] {
             let line = format!("netperf compare{words}");
             let Subcommand::Usage(usage) = read(&line) else {

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_toml_is_said_with_its_line() {
+    fn invalid_toml_is_named_with_its_line() {
         let (args, faults) = read("port = 5555\nallow = [\n");
         assert_eq!(faults.len(), 1, "{faults:?}");
         assert!(faults[0].starts_with("f.toml:"), "{faults:?}");

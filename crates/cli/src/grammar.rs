@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_into_32_bits_is_cut() {
+    fn numbers_beyond_32_bits_are_cut() {
         for (text, size, number) in [
             ("3G", true, false),
             ("2G", true, false),

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_the_verb_is_said() {
+    fn history_refuses_options_of_other_verbs() {
         for (line, said) in [
             ("netperf history", "what to do is missing"),
             ("netperf history lst", "'lst' is unknown; the verbs are "),

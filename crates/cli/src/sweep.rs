@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_answered_with_what_it_takes() {
+    fn sweep_names_missing_words_and_its_usage() {
         for words in [
             "",
             " --over m=1 -- -- -m {m}",

@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn where_standard_output_is_for_json_a_transport_that_a_host_lacks_is_one_line() {
+    fn transports_that_a_host_lacks_are_one_line_beside_json() {
         let error = EngineError {
             operation: Operation::Create,
             error: io::Error::from_raw_os_error(RemoteErrno::EPROTONOSUPPORT.0),

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_makes_the_configuration_and_what_is_met_does_not() {
+    fn configuration_holds_the_options_and_not_the_conditions() {
         let plain = read(&document(|_| ()));
         assert_eq!(plain.started, 1_700_000_000_500_000);
         assert_eq!(
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lacks_time_or_result_is_refused() {
+    fn entries_without_time_or_result_are_refused() {
         let refused =
             |bytes: &[u8]| HistoryEntry::read("x\n.json", bytes.to_vec(), None).unwrap_err();
         let undated = document(|d| d["started_unix_seconds"] = json!(null));

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_part_a_field_is_quoted() {
+    fn fields_with_separators_are_quoted() {
         assert_eq!(quoted("a b"), "a b");
         assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
         assert_eq!(quoted("a\nb"), "\"a\nb\"");

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_off_or_unknown_is_no_fact() {
+    fn manifest_omits_features_that_are_off_or_unknown() {
         let document = json!({
             "test": {"name": "TCP_RR", "many": null, "connects": false, "burst_requests": 2},
             "local": {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_written_as_json() {
+    fn manifest_values_other_than_text_are_json() {
         let mut found = ManifestFacts::new();
         flatten(
             "x",

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_prints_as_not_measured() {
+    fn values_that_are_no_number_print_as_not_measured() {
         assert_eq!(fixed(f64::NAN, 2), "-1.00");
         assert_eq!(fixed(f64::INFINITY, 3), "-1.000");
         assert_eq!(general(f64::NAN, Some(4)), "-1");

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_decimal_up_to_a_hundred_is_no_name() {
+    fn percentile_names_are_decimals_up_to_a_hundred() {
         for name in [
             "P_LATENCY",
             "P.5_LATENCY",

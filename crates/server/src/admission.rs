@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_turned_away_reads_why_whatever_it_says_first() {
+    fn refused_clients_read_the_reason_whatever_they_sent_first() {
         let (mut admission, poller) = (
             Admission::new(Policy::default()),
             ServerPoller::new().unwrap(),

@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_is_known_by_what_the_kernel_keeps() {
+    fn poller_knows_clients_by_the_kernels_data() {
         for token in [
             PollToken::Signals,
             PollToken::Listener(0),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_says_is_told_once_and_its_end_as_such() {
+    fn poller_reports_input_once_and_hang_ups_as_such() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (server, _) = listener.accept().unwrap();
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_has_open_as_well_keeps_nobody_busy_when_it_is_closed() {
+    fn poller_is_idle_after_closing_a_shared_descriptor() {
         let (reader, writer) = netperf_os::process::pipe().unwrap();
         let elsewhere = reader.try_clone().unwrap();
         let mut poller = ServerPoller::new().unwrap();

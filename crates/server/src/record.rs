@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_session_writes_is_what_the_listener_reads() {
+    fn records_of_a_session_are_read_by_the_listener() {
         let ran = Ran {
             transport: TransportId::Udp,
             flow: Flow::RR,
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_session_writes_is_not_believed() {
+    fn records_that_no_session_writes_are_refused() {
         for line in [
             "",
             "ran",

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn sandbox_names_missing_parts() {
         let none = Means {
             landlock: None,
             seccomp: false,

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_arrives() {
+    fn path_requests_arrive() {
         let end = EndPlan {
             io: IoPlan {
                 method: IoMethod::Uring,
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused_and_not_left_out() {
+    fn path_requests_that_are_unknown_are_refused() {
         for (kind, value) in [
             (ItemKind::DataPath, [9, 0, 0, 0, 0, 0].as_slice()),
             (ItemKind::DataPath, &[0, 0x80, 0, 0, 0, 0]),

@@ -29,7 +29,7 @@ mod tests {
     use netperf_wire::Header;
 
     #[test]
-    fn what_the_numbers_told_crosses_whole() {
+    fn sequence_counts_cross_whole() {
         let quality = Quality::from_numbers([u64::MAX, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 1]);
         let mut extension = Extension::default();
         tell(&mut extension, &quality);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_of_it_arrives() {
+    fn rate_results_arrive() {
         let paced = Paced {
             due: 7,
             sent: u64::MAX,

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_arrives_and_nonsense_is_refused() {
+    fn series_requests_arrive_and_invalid_ones_are_refused() {
         let plan = SeriesPlan {
             every: Duration::from_millis(50),
             flows: 3,

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_is_cut_and_what_a_terminal_would_obey_is_not_kept() {
+    fn long_settings_are_cut_and_control_characters_removed() {
         let long = vec![("boot".to_owned(), "\u{fc}".repeat(1000))];
         let told = decode(&encode(&long)).unwrap();
         assert_eq!(told[0].1, "\u{fc}".repeat(512));

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused_and_not_left_out() {
+    fn stamp_requests_that_are_unknown_are_refused() {
         let mut extension = Extension::default();
         assert_eq!(asked(&extension), Ok(None));
         for by in [Stamper::Kernel, Stamper::Device] {

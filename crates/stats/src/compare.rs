@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_ratio_is_not_compared() {
+    fn values_without_a_ratio_are_not_compared() {
         assert_eq!(change(&[], &[1.0], Design::Apart, 0.95), None);
         assert_eq!(change(&[-1.0], &[1.0], Design::Apart, 0.95), None);
         assert_eq!(change(&[1.0], &[f64::NAN], Design::Apart, 0.95), None);
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fell_to_nothing_is_lower_and_what_came_from_there_higher() {
+    fn changes_to_zero_are_lower_and_from_zero_higher() {
         let rates: Vec<f64> = (0..12).map(|at| 100.0 + f64::from(at)).collect();
         let dead = vec![0.0; 12];
         let judged = |a: &[f64], b: &[f64], design| {

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fills_no_batch_is_left_out() {
+    fn moments_leave_out_an_incomplete_batch() {
         assert_eq!(batches(&[1.0, 3.0, 5.0, 7.0, 9.0], 2), [2.0, 6.0]);
     }
 }

@@ -213,14 +213,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_or_the_same_has_no_change() {
+    fn shift_of_short_or_constant_series_is_none() {
         for values in [&[][..], &[1.0, 1.0, 9.0, 9.0, 9.0], &[5.0; 50]] {
             assert_eq!(shifts(values, 0.05), []);
         }
     }
 
     #[test]
-    fn what_shuffles_are_spared_for_they_would_not_find_either() {
+    fn shift_skips_shuffles_only_where_they_would_find_none() {
         let mut spared = 0;
         for seed in 0..40 {
             let values = series(seed, &[(60, 100.0), (60, 101.6)]);

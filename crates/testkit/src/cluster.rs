@@ -187,7 +187,7 @@ impl Cluster {
     ///
     /// # Panics
     /// When something remains: the message names it.
-    pub fn nothing_is_left(&self, before: &[HostState]) {
+    pub fn assert_no_process_left(&self, before: &[HostState]) {
         let mut left = String::new();
         let gone = eventually(PATIENCE, || {
             let hosts = self.hosts.iter().zip(before);

@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_sends_first_gets_the_data_and_the_end_of_it() {
+    fn duplex_senders_are_known_by_their_first_data() {
         let here = UdpSocket::bind("127.0.0.1:0").unwrap();
         let there = UdpSocket::bind("127.0.0.1:0").unwrap();
         let to = there.local_addr().unwrap().into();

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_left_out_of_a_mean() {
+    fn means_leave_out_unknown_values() {
         let mut trail = Trail::new(Merge::Mean);
         for value in [Some(1.0), None, Some(3.0), None] {
             trail.push(value);

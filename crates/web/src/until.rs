@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_it_says_is_read_in_units_of_the_page() {
+    fn until_texts_use_the_units_of_the_page() {
         let until = document();
         let found = figures(&until);
         let throughput = &found[0];

@@ -519,7 +519,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_other_programs_print_is_read() {
+    fn output_of_peers_is_read() {
         let close = |found: Option<f64>, wanted: f64| {
             assert!(
                 found.is_some_and(|found| (found - wanted).abs() < wanted * 1e-6),

@@ -233,7 +233,7 @@ fn a_start_that_is_too_early_is_refused_by_how_much() {
 }
 
 #[test]
-fn what_is_outside_the_roster_or_the_quota_is_refused() {
+fn requests_outside_the_roster_or_the_quota_are_refused() {
     let refused = |change: &dyn Fn(&mut Preparation)| {
         let mut agent = agent();
         agent.quota = Quota {

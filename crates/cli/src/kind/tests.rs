@@ -147,7 +147,7 @@ fn any_kind() -> impl Strategy<Value = ValueKind> {
 
 proptest! {
     #[test]
-    fn what_is_suggested_is_accepted(kind in any_kind(), text in ".{0,12}|[-0-9KMGkmgsu,.%]{0,12}") {
+    fn suggested_values_are_accepted(kind in any_kind(), text in ".{0,12}|[-0-9KMGkmgsu,.%]{0,12}") {
         if kind.read(&text).is_none() {
             if let Some(near) = kind.nearest(&text) {
                 prop_assert!(kind.read(&near).is_some(), "{near}");

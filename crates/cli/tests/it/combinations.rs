@@ -136,7 +136,7 @@ const PAIRS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_does_not_go_together_is_refused_with_a_way_out() {
+fn combinations_are_refused_with_a_way_out() {
     for (words, option, way_out) in PAIRS {
         let said = why_not(words).unwrap_or_default();
         assert!(said.contains(option), "{words}: {said}");

@@ -39,7 +39,7 @@ fn a_time_has_units_and_may_be_less_than_a_second() {
 }
 
 #[test]
-fn where_only_netserver_sends_a_time_is_rounded_up_to_seconds() {
+fn times_of_tests_where_netserver_sends_are_rounded_up_to_seconds() {
     for (line, seconds) in [
         ("--time 1500ms --test tcp_maerts", 2),
         ("--time 2s --test tcp_maerts", 2),

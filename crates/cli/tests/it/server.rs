@@ -78,7 +78,7 @@ fn served(line: &str, text: &str) -> ServerArgs {
 }
 
 #[test]
-fn what_is_typed_wins_over_the_file_whichever_comes_first() {
+fn typed_options_win_over_the_file_in_either_order() {
     let text = "port = 1\nallow = '10.0.0.0/8'\nmax-sessions = 3\nforeground = true\n";
     for line in [
         "--config n.toml -p 2 --allow 192.0.2.0/24 --allow 198.51.100.0/24",

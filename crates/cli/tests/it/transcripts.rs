@@ -85,7 +85,7 @@ const DIFFERENT: &[&str] = &[
 ];
 
 #[test]
-fn what_differs_on_purpose_is_in_the_list_of_differences() {
+fn differences_on_purpose_are_in_the_list_of_differences() {
     let list = include_str!("../../../../docs/differences.md");
     for name in DIFFERENT {
         assert!(list.contains(&format!("| `{name}")), "{name}");
@@ -247,7 +247,7 @@ fn a_question_mark_lists_the_selectors() {
 }
 
 #[test]
-fn whether_the_kernel_has_a_transport_is_not_for_the_command_line_to_say() {
+fn command_line_accepts_transports_that_the_kernel_lacks() {
     let mut seen = 0;
     for case in cases("netperf") {
         if case

@@ -403,7 +403,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_sends_has_a_time_limit() {
+    fn data_of_a_server_has_a_time_limit() {
         let of = |amount| {
             receive_time(&Iperf2Plan {
                 amount,

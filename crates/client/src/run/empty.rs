@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_way_at_the_end_is_a_request_or_a_connection() {
+    fn empty_results_name_the_request_or_connection_under_way() {
         let mut late = run(sent(9), None);
         late.local.tally.unanswered = 1;
         for (test, said) in [

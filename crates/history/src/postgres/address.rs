@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_said_without_the_password() {
+    fn address_errors_do_not_show_the_password() {
         for (text, said) in [
             ("u:geheim@h:x/d", "port"),
             ("u:geheim@h/d?sslmode=always", "sslmode"),

@@ -72,7 +72,7 @@ fn a_file_that_is_no_history_is_left_as_it_is() {
 }
 
 #[test]
-fn what_a_newer_version_wrote_is_refused_in_one_line() {
+fn sqlite_schema_of_a_newer_version_is_refused_in_one_line() {
     let fresh = Fresh::file();
     fresh
         .open()

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_clocks_do_not_tell_is_not_printed() {
+    fn one_way_delays_of_unsynchronised_clocks_are_not_printed() {
         let second = Duration::from_secs(1);
         let (some, none) = (moments(&[5.0, 15.0]), moments(&[]));
         assert_eq!(

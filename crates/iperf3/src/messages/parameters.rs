@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_is_decoded() {
+    fn parameters_are_decoded_as_encoded() {
         let text = |text: &str| Some(text.to_owned());
         let all = Parameters {
             protocol: Protocol::Udp,

@@ -32,7 +32,7 @@ fn is_noted(server: &Netserver, line: &str) {
     assert!(noted, "{line}: {:?}", server.said());
 }
 
-fn nothing_is_left(server: &Netserver) {
+fn assert_no_session_left(server: &Netserver) {
     let gone = eventually(Duration::from_secs(5), || server.sessions().is_empty());
     assert!(gone, "sessions are left");
 }
@@ -96,7 +96,7 @@ fn fails(finished: &Finished, status: i32, line: &str) {
 }
 
 #[test]
-fn who_has_the_key_measures_as_ever() {
+fn key_holders_are_served() {
     let folder = Scratch::new();
     let (key, _) = keys(&folder);
     let server = server(&["--key-file", &key]);
@@ -120,7 +120,7 @@ fn who_has_the_key_measures_as_ever() {
         .env("NETPERF_KEY", "0123456789abcdef0123456789abcdef")
         .run()
         .expect_clean();
-    nothing_is_left(&server);
+    assert_no_session_left(&server);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_wrong_key_is_a_line_at_both_ends() {
     fails(&run, 255, line);
     in_the_manual(line);
     is_noted(&server, "denied=wrong-key");
-    nothing_is_left(&server);
+    assert_no_session_left(&server);
     client(&server, &SHORT)
         .args(["--key-file", &key])
         .run()
@@ -275,7 +275,7 @@ fn threat_model_netperf_proves_no_key_that_can_be_guessed() {
     fails(&run, 1, "could be guessed by a man in the middle");
     in_the_manual("the key is not a generated one");
     // netperf did not connect.
-    nothing_is_left(&server);
+    assert_no_session_left(&server);
 }
 
 #[test]
@@ -308,11 +308,11 @@ fn without_the_key_nothing_is_answered_but_that_it_is_required() {
             .run();
         assert!(run.stdout.contains("remote error 126"), "{}", run.account());
     }
-    nothing_is_left(&server);
+    assert_no_session_left(&server);
 }
 
 #[test]
-fn what_is_required_can_be_less_than_the_key() {
+fn requirements_can_be_less_than_the_key() {
     let folder = Scratch::new();
     let (key, _) = keys(&folder);
     let open = server(&["--key-file", &key, "--require", "none"]);
@@ -409,7 +409,7 @@ fn handshakes_that_are_no_handshakes_end_the_session_and_nothing_else() {
         .run()
         .expect_clean();
     assert!(is_closed(&silent));
-    nothing_is_left(&server);
+    assert_no_session_left(&server);
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn a_signal_leaves_the_sends_of_netserver_unknown_and_not_zero() {
 }
 
 #[test]
-fn what_cannot_go_both_ways_is_refused() {
+fn bidirectional_refuses_tests_that_have_one_direction() {
     let server = ours!().serve_with_rings();
     for (options, reason) in [
         ("-t TCP_RR", "only in stream tests"),

@@ -90,7 +90,7 @@ fn datagrams_that_all_get_lost_are_a_failure_netns() {
 }
 
 #[test]
-fn nothing_arrives_at_a_stock_netserver_either_and_it_has_no_other_port_netns() {
+fn blocked_data_to_a_stock_netserver_is_named_without_another_port_netns() {
     let Some(stock) = Programs::stock() else {
         return;
     };

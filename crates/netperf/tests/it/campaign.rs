@@ -112,7 +112,7 @@ impl Agents {
         pids.filter(is_load).collect()
     }
 
-    pub(crate) fn nothing_is_left(&self) {
+    pub(crate) fn assert_no_process_left(&self) {
         let ended = eventually(PATIENCE, || self.loads().is_empty());
         assert!(ended, "loads are left");
         for agent in self.agents.iter().filter(|agent| agent.alive()) {
@@ -187,7 +187,7 @@ fn every_pair_is_measured(count: usize) {
         );
         assert_eq!(member["clock"]["method"], "inband");
     }
-    agents.nothing_is_left();
+    agents.assert_no_process_left();
     // The keys of the pairs are gone: nobody else is served.
     let client = ours!().client_of(&agents.agents[0]);
     let client = client.args(["-t", "TCP_RR", "-l", "1"]).run();
@@ -209,7 +209,7 @@ fn agents_are_netperf_under_the_name_netserver() {
     let agents = Agents::of(&programs, folder, 2);
     let finished = agents.campaign(&plan("pairs", 1.0, "")).run();
     assert_eq!(document(finished, 0)["complete"], true);
-    agents.nothing_is_left();
+    agents.assert_no_process_left();
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn a_member_that_dies_ends_a_mesh_and_is_named() {
         Some(false)
     );
     assert!(document["members"][0]["lost"].is_null());
-    agents.nothing_is_left();
+    agents.assert_no_process_left();
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn threat_model_a_member_that_stands_still_ends_a_mesh_and_its_load_ends() {
     let ended = eventually(PATIENCE, || !agents.loads().iter().any(zombies_too));
     assert!(ended, "loads are left");
     signal(agent, "CONT");
-    agents.nothing_is_left();
+    agents.assert_no_process_left();
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn pairs_go_on_without_a_member() {
         cells.iter().any(|cell| !cell["missing"].is_null()),
         "{document:#}"
     );
-    agents.nothing_is_left();
+    agents.assert_no_process_left();
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn loads_end_without_their_coordinator_and_the_agents_are_free_again() {
     let running = agents.campaign(&text).spawn();
     agents.wait_for_loads(2, &running);
     drop(running);
-    agents.nothing_is_left();
+    agents.assert_no_process_left();
     let said = || {
         agents.agents[0]
             .said()
@@ -318,7 +318,7 @@ fn an_interrupted_campaign_ends_its_loads_and_says_what_is_missing() {
     let document = document(running.finish(), 1);
     assert_eq!(document["ended"], "interrupted");
     assert_eq!(document["complete"], false);
-    agents.nothing_is_left();
+    agents.assert_no_process_left();
 }
 
 #[test]
@@ -410,7 +410,7 @@ fn a_netserver_without_a_key_can_be_a_target() {
 }
 
 #[test]
-fn what_is_no_agent_says_so() {
+fn campaign_names_a_server_that_is_no_agent() {
     let agents = Agents::new(1);
     let plain = start(&agents.folder, &["-D"]);
     let port = plain.port();
@@ -478,7 +478,7 @@ fn words_that_agents_would_refuse_are_refused_before_an_agent_is_asked() {
 }
 
 #[test]
-fn what_cannot_be_used_is_named_before_anything_is_measured() {
+fn campaign_names_unusable_hosts_before_it_measures() {
     let folder = Scratch::new();
     key(&folder);
     std::fs::write(folder.path().join("plan.toml"), plan("mesh", 0.2, "")).expect("a file");

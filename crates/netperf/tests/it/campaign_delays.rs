@@ -78,7 +78,7 @@ fn begins_behind_different_delays_are_agreed_together() {
     }
     agreed.sort_by(f64::total_cmp);
     assert!(agreed[CAMPAIGNS / 2] <= TOGETHER, "{agreed:?}");
-    hosts.nothing_is_left();
+    hosts.assert_no_process_left();
 }
 
 /// Spread of the agreed begins of the loads of all hosts in true time, seconds. How late the

@@ -115,7 +115,7 @@ impl Case {
         for pid in stopped.into_iter().chain([beside]) {
             signal(pid, "CONT");
         }
-        hosts.nothing_is_left();
+        hosts.assert_no_process_left();
         let killed = [Failed::Netserver, Failed::Agent].contains(&failed);
         for (number, pid) in agents.into_iter().enumerate() {
             let alive = !(killed && number == VICTIM);

@@ -157,7 +157,7 @@ impl CampaignHosts {
     }
 
     /// Waits until nothing but the agents is left: no load, no session, no connection.
-    pub(crate) fn nothing_is_left(&self) {
+    pub(crate) fn assert_no_process_left(&self) {
         let left = || {
             let agents = self.agents.iter().enumerate();
             let agents = agents.filter(|(_, agent)| agent.alive());

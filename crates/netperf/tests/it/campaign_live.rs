@@ -66,7 +66,7 @@ fn fills_the_screen(count: usize, sizes: &[(u16, u16)]) {
         );
         assert!(!terminal.is("alternate_on") && terminal.is("cursor_flag"));
     }
-    agents.nothing_is_left();
+    agents.assert_no_process_left();
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_key_ends_a_campaign_on_the_screen() {
     let all = terminal.end();
     assert!(all.contains("ended with 1"), "{all}");
     assert!(all.contains("It ended early: interrupted"), "{all}");
-    agents.nothing_is_left();
+    agents.assert_no_process_left();
 }
 
 #[test]

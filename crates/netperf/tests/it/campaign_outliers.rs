@@ -75,7 +75,7 @@ fn outliers(document: &Value) -> Vec<(Slow, Option<bool>)> {
 /// window, if the machine is idle.
 #[test]
 #[ignore = "nightly: some 60 s of load whose rates are compared, on an idle machine"]
-fn what_is_slow_is_reported_and_what_was_slow_for_a_moment_is_not_netns() {
+fn outliers_that_last_are_reported_and_short_ones_are_not_netns() {
     const RATE: Bottleneck = Bottleneck::new(4_000, 50);
     let _machine = machine::whole();
     let Some(hosts) = hosts(8, RATE) else { return };

@@ -28,7 +28,7 @@ fn index(document: &Value, name: &str) -> usize {
 }
 
 #[test]
-fn what_looks_wrong_is_measured_again_and_reported_only_if_it_holds() {
+fn outliers_are_measured_again_and_reported_only_if_confirmed() {
     let campaign = ScriptedCampaign::new(8, PAIRS);
     // A sender that is slow each time, and a path that was slow once.
     let rate = |from: usize, to: usize, time: usize| match (from, to, time) {
@@ -262,5 +262,5 @@ fn probes_measure_latency_before_and_beside_the_loads_of_a_mesh() {
         measuring.contains("measuring: 2 rounds, about "),
         "{said:?}"
     );
-    agents.nothing_is_left();
+    agents.assert_no_process_left();
 }

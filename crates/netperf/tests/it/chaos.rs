@@ -188,7 +188,7 @@ impl Cells {
         }
         then(&server);
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-        nothing_is_left(&server, ends);
+        assert_no_session_left(&server, ends);
     }
 }
 
@@ -273,7 +273,7 @@ fn went_well(finished: &Finished, events: &[Value]) -> Result<(), String> {
 }
 
 /// Every session is over, the log says how, and the next client is served.
-fn nothing_is_left(server: &Netserver, ends: &[&str]) {
+fn assert_no_session_left(server: &Netserver, ends: &[&str]) {
     let gone = eventually(PATIENCE, || server.sessions().is_empty());
     assert!(gone, "sessions are left: {:?}", server.said());
     let all = eventually(PATIENCE, || logged(server).len() >= SESSIONS);

@@ -107,7 +107,7 @@ fn the_document_has_what_the_table_shows() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_named() {
+fn compare_names_results_that_cannot_be_compared() {
     let scratch = Scratch::new();
     results(&scratch, "a", &around(1000.0));
     results(&scratch, "few", &[1000.0, 1001.0]);

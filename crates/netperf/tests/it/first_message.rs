@@ -134,7 +134,7 @@ fn a_client_that_drips_never_gets_a_process() {
 }
 
 #[test]
-fn what_no_netperf_says_is_hung_up_on_without_a_process() {
+fn first_messages_of_other_programs_are_closed_without_a_process() {
     let target = Target::new(&[]);
     for said in [
         b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".as_slice(),
@@ -193,7 +193,7 @@ fn a_first_message_in_pieces_or_with_the_next_is_served() {
 }
 
 #[test]
-fn who_says_nothing_and_who_does_not_end_a_message_are_let_go_in_time() {
+fn first_messages_that_do_not_come_or_end_are_closed_in_time() {
     let target = Target::new(&["--idle-time", "300ms"]);
     let (silent, mut begun) = (target.connect(), target.connect());
     begun.write_all(&sys_info()[..328]).expect("space");

@@ -94,7 +94,7 @@ fn unix_domain_datagrams_of_a_flow_have_a_thread_each() {
 }
 
 #[test]
-fn what_arrives_in_the_measured_time_is_that_of_all_sessions() {
+fn flow_counts_of_the_measured_time_are_those_of_all_sessions() {
     let server = ours!().serve();
     let words = "-t OMNI --time 1 --warmup 200ms -- -T unix-dgram -d send -m 1000,1000";
     let run = measured(&server, words);

@@ -41,7 +41,7 @@ fn under_way(server: &Netserver, words: &str) -> Running {
 }
 
 /// True if the sessions of a netserver end soon.
-fn nobody_is_served(server: &Netserver) -> bool {
+fn no_session_is_served(server: &Netserver) -> bool {
     eventually(Duration::from_secs(30), || server.sessions().is_empty())
 }
 
@@ -258,7 +258,7 @@ fn datagrams_of_every_flow_arrive_at_a_socket_of_its_own() {
     );
     assert!(received > 0 && received <= sent, "{account}");
     assert_eq!(values.count("REMOTE_THREADS"), 2, "{account}");
-    assert!(nobody_is_served(&server));
+    assert!(no_session_is_served(&server));
 }
 
 #[test]
@@ -401,7 +401,7 @@ fn json_has_every_flow_and_the_threads_that_served_them() {
 }
 
 #[test]
-fn what_many_flows_cannot_do_is_refused_in_one_line() {
+fn flows_refuse_what_they_cannot_do_in_one_line() {
     let server = ours!().serve_with_rings();
     for (words, why) in [
         (
@@ -473,7 +473,7 @@ fn a_signal_ends_a_run_early_and_prints_what_was_measured() {
             "LOCAL_BYTES_RECVD"
         };
         assert!(values.count(moved) > 0, "{account}");
-        assert!(nobody_is_served(&server));
+        assert!(no_session_is_served(&server));
     }
 }
 
@@ -502,7 +502,7 @@ fn a_killed_client_leaves_no_session_behind() {
         let running = under_way(&server, &words);
         signal(running.pid(), "KILL");
         drop(running.finish());
-        assert!(nobody_is_served(&server));
+        assert!(no_session_is_served(&server));
     }
 }
 

@@ -271,7 +271,7 @@ fn every_transcript_without_a_report_is_here() {
 }
 
 #[test]
-fn what_is_said_without_a_report_is_what_the_original_said() {
+fn messages_without_a_report_are_those_of_the_original() {
     let mut here = transcripts();
     here.retain(|transcript| !transcript.alone && !transcript.is_about(&OTHERWISE));
     assert_eq!(here.len(), 70);
@@ -279,7 +279,7 @@ fn what_is_said_without_a_report_is_what_the_original_said() {
 }
 
 #[test]
-fn what_is_said_in_a_network_of_its_own_is_what_the_original_said() {
+fn messages_in_a_private_network_are_those_of_the_original() {
     if !require::root() {
         return;
     }
@@ -390,7 +390,7 @@ fn a_refused_passphrase_is_a_closed_connection() {
 }
 
 #[test]
-fn where_the_original_breaks_or_knows_no_long_option_we_go_on() {
+fn commands_that_the_original_cannot_do_succeed() {
     for transcript in transcripts() {
         if transcript.is_about(&["err-long-option"]) {
             let (_, finished) = transcript.again(&Place::Here);
@@ -413,7 +413,7 @@ fn where_the_original_breaks_or_knows_no_long_option_we_go_on() {
 }
 
 #[test]
-fn what_is_said_otherwise_is_in_the_list_of_differences() {
+fn messages_that_differ_are_in_the_list_of_differences() {
     let list = include_str!("../../../../docs/differences.md");
     let all = transcripts();
     for different in DIFFERENT {

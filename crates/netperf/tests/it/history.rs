@@ -139,7 +139,7 @@ fn one_bad_file_keeps_no_other_from_being_saved() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_said_in_one_line() {
+fn history_names_invalid_input_in_one_line() {
     let scratch = Scratch::new();
     let said = |words: &[&str], line: &str| {
         let finished = history(&scratch, words).run().expect_exit(2);

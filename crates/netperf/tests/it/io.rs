@@ -293,7 +293,7 @@ fn a_stock_netserver_works_with_what_it_has_and_is_asked_for_nothing_else() {
 }
 
 #[test]
-fn what_a_test_has_no_place_for_is_refused_with_the_reason() {
+fn io_refuses_tests_without_a_place_for_it_with_the_reason() {
     let server = ours!().serve();
     for (words, line) in [
         (

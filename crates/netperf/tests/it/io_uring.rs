@@ -255,7 +255,7 @@ fn a_ring_has_the_kernel_split_and_join_datagrams() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused_with_the_reason() {
+fn uring_refuses_options_that_exclude_it_with_the_reason() {
     let server = ours!().serve_with_rings();
     for (words, line) in [
         (

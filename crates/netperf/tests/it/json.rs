@@ -309,7 +309,7 @@ fn standard_output_holds_nothing_else() {
 }
 
 #[test]
-fn what_cannot_be_carried_out_leaves_standard_output_empty() {
+fn refused_runs_leave_standard_output_empty() {
     let port = netperf_testkit::server::free_port().to_string();
     for (options, said) in [
         ("-I 90 --json", "95% and 99%"),

@@ -164,7 +164,7 @@ mod emulated {
     }
 
     #[test]
-    fn what_becomes_of_numbered_datagrams_is_what_the_kernel_says() {
+    fn sequence_counts_equal_the_kernels() {
         let Some(bench) = Bench::new() else { return };
         let hosts = &bench.hosts;
         let arrived = || i64::try_from(hosts.server_counter("UdpInDatagrams")).expect("few");
@@ -321,7 +321,7 @@ mod routed {
     }
 
     #[test]
-    fn what_waits_in_a_long_queue_when_the_time_is_over_is_discarded() {
+    fn queued_data_at_the_end_of_the_time_is_discarded() {
         let Some(bench) = Bench::new() else { return };
         let _bloated = Bloated::new(&bench.hosts);
         let values = bench.measure(

@@ -126,7 +126,7 @@ fn is_refused(finished: &Finished, status: i32, why: &str) {
 }
 
 #[test]
-fn what_cannot_pass_by_one_port_is_refused() {
+fn one_port_refuses_tests_that_need_more() {
     let open = server(&[]);
     let not_its_own = "netserver's port is not the test's own";
     for (words, why) in [

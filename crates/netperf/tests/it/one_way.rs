@@ -156,7 +156,7 @@ fn the_table_and_the_selectors_tell_the_same() {
 }
 
 #[test]
-fn what_cannot_be_stamped_is_refused_by_name() {
+fn one_way_refuses_tests_without_time_stamps_by_name() {
     let server = ours!().serve();
     for (words, reason) in [
         ("-t TCP_STREAM", "request/response"),

@@ -345,7 +345,7 @@ fn data_that_goes_one_way_is_spaced_by_the_end_that_sends() {
 }
 
 #[test]
-fn what_cannot_keep_to_a_rate_is_refused() {
+fn rate_refuses_tests_that_cannot_keep_to_one() {
     let server = ours!().serve();
     for (words, why) in [
         (

@@ -285,7 +285,7 @@ fn all_refused(who: &[Lacks], port: u16) {
 }
 
 #[test]
-fn what_a_test_a_kernel_or_a_process_cannot_do_is_refused_by_name() {
+fn options_that_a_test_or_kernel_cannot_do_are_refused_by_name() {
     let server = ours!().serve();
     all_refused(&[Test, Run, Kernel], server.port());
     let tool = Path::new("/usr/bin/setpriv").exists();
@@ -295,7 +295,7 @@ fn what_a_test_a_kernel_or_a_process_cannot_do_is_refused_by_name() {
 }
 
 #[test]
-fn what_a_stock_netserver_cannot_do_is_refused_by_name() {
+fn options_that_a_stock_netserver_cannot_do_are_refused_by_name() {
     let Some(stock) = Programs::stock() else {
         return;
     };

@@ -15,7 +15,7 @@ fn run(server: &Netserver, words: &str) -> Finished {
 const UNSUPPORTED: i32 = 3;
 
 #[test]
-fn what_does_not_go_together_is_refused_in_a_line_with_a_way_out() {
+fn pairs_of_options_are_refused_in_a_line_with_a_way_out() {
     // The table of all combinations has its tests in netperf-cli.
     let server = ours!().serve();
     for (words, line) in [
@@ -63,7 +63,7 @@ fn an_amount_of_datagrams_both_ways_ends_with_a_netserver_that_does_not_tell() {
 }
 
 #[test]
-fn what_another_make_cannot_do_is_the_only_thing_that_is_said() {
+fn refusals_for_a_stock_netserver_are_the_only_line() {
     let Some(stock) = Programs::stock() else {
         return;
     };

@@ -441,7 +441,7 @@ fn the_page_is_used_by_keyboard_and_its_colours_are_chosen_there() {
 }
 
 #[test]
-fn what_a_file_says_is_never_run() {
+fn report_never_runs_text_of_a_file() {
     let folder = Scratch::new();
     let text = std::fs::read_to_string(samples().join("tcp_rr.json")).expect("a sample");
     let mut document: Value = serde_json::from_str(&text).expect("JSON");

@@ -302,7 +302,7 @@ mod signals {
     }
 
     #[test]
-    fn who_ends_a_run_before_its_warm_up_is_over_has_no_figure() {
+    fn interrupt_during_the_warm_up_prints_no_result() {
         let server = ours!().serve();
         let mut running = client(&server, &["-t", "TCP_RR", "-l", "30", "--warmup", "30s"]).spawn();
         assert!(running.works(seconds(60)));
@@ -373,7 +373,7 @@ mod signals {
     }
 
     #[test]
-    fn what_was_printed_before_a_termination_is_in_the_file() {
+    fn termination_keeps_printed_lines_in_the_file() {
         let server = ours!().serve();
         let mut running = client(&server, &["-t", "TCP_RR", "-l", "30"]).spawn();
         assert!(running.prints("MIGRATED TCP REQUEST/RESPONSE TEST", seconds(30)));
@@ -476,12 +476,12 @@ mod first_command {
                 finished.account()
             );
             // It was private and for this run: no process is left.
-            nobody_left(&machine, seconds(30));
+            assert_no_program_left(&machine, seconds(30));
             netperf(&machine, &["-l", "-50", "-p", "12865"]).expect_exit(255);
         }
     }
 
-    fn nobody_left(machine: &LoopbackOnly, patience: Duration) {
+    fn assert_no_program_left(machine: &LoopbackOnly, patience: Duration) {
         let gone = eventually(patience, || machine.processes().is_empty());
         let left: Vec<_> = machine.processes().into_iter().map(procfs::words).collect();
         assert!(gone, "left after {patience:?}: {left:?}");
@@ -506,7 +506,7 @@ mod first_command {
             );
             assert!(!running.ended(), "it is over: {}", running.stdout());
             running.signal("KILL");
-            nobody_left(&machine, seconds(10 + 4 + 16));
+            assert_no_program_left(&machine, seconds(10 + 4 + 16));
         }
     }
 

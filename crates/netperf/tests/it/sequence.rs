@@ -104,7 +104,7 @@ fn json_and_verbosity_2_tell_the_same_of_the_end_that_receives() {
 }
 
 #[test]
-fn what_has_no_place_for_numbers_is_refused() {
+fn sequence_refuses_tests_without_place_for_numbers() {
     let server = ours!().serve();
     for (options, reason) in [
         ("-t TCP_STREAM", "only in stream tests over UDP"),

@@ -138,7 +138,7 @@ fn selectors_sum_up_what_both_ends_saw() {
 }
 
 #[test]
-fn what_has_no_series_is_refused_by_name() {
+fn series_of_tests_without_one_are_refused_by_name() {
     let server = ours!().serve();
     for (words, reason) in [
         ("-t UDP_STREAM --series 20ms", "only TCP tells"),

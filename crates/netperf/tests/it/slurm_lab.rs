@@ -131,7 +131,7 @@ fn four_nodes_are_measured_with_slurm_and_mpirun_as_the_manual_says() {
         }
     });
     slurm.wait_for_jobs();
-    cluster.nothing_is_left(&before);
+    cluster.assert_no_process_left(&before);
     let documents = ["srun.json", "mpirun.json", "mpi.json"].map(|name| document(cluster, name));
     for document in &documents {
         expect_all_pairs(document);
@@ -149,11 +149,11 @@ fn four_nodes_are_measured_with_slurm_and_mpirun_as_the_manual_says() {
         assert_eq!(names(document), names(&ssh));
         assert_eq!(document["plan"], documents[0]["plan"]);
     }
-    cluster.nothing_is_left(&before);
+    cluster.assert_no_process_left(&before);
 }
 
 #[test]
-fn nothing_remains_of_a_job_that_is_cancelled() {
+fn cancelled_jobs_leave_nothing_running() {
     if !Lab::Slurm.is_here() {
         return;
     }
@@ -170,7 +170,7 @@ fn nothing_remains_of_a_job_that_is_cancelled() {
     on_head(cluster, "scancel $(cat job)");
     let waited = Stopwatch::start();
     slurm.wait_for_jobs();
-    cluster.nothing_is_left(&before);
+    cluster.assert_no_process_left(&before);
     note(&format!("over after {:?}: {}", waited.elapsed(), out()));
 }
 
@@ -191,7 +191,7 @@ fn a_script_ends_with_its_agents_and_they_with_it() {
     assert!(said.contains("long-mpi: the agents have ended\n"), "{said}");
     // It waits two minutes for agents that may come.
     assert!(!said.contains("joined within"), "{said}");
-    cluster.nothing_is_left(&before);
+    cluster.assert_no_process_left(&before);
     let script = cluster
         .head()
         .shell_with(&ROOT, "exec bash long-mpi hostfile");
@@ -199,5 +199,5 @@ fn a_script_ends_with_its_agents_and_they_with_it() {
     wait_for_loads(cluster, || script.stdout() + &script.stderr());
     process::signal(on_host(&script), "KILL");
     assert!(eventually(PATIENCE, || script.ended()));
-    cluster.nothing_is_left(&before);
+    cluster.assert_no_process_left(&before);
 }

@@ -65,7 +65,7 @@ fn four_hosts_are_measured_over_ssh_and_with_ansible_as_the_manual_says() {
     let SshHosts { cluster, _daemons } = SshHosts::new(&NEEDED);
     let before = cluster.state();
     follow(&cluster, "campaign-ssh.md", &ANSIBLE, |_| ());
-    cluster.nothing_is_left(&before);
+    cluster.assert_no_process_left(&before);
     let (ssh, ansible) = (
         document(&cluster, "ssh.json"),
         document(&cluster, "ansible.json"),
@@ -78,7 +78,7 @@ fn four_hosts_are_measured_over_ssh_and_with_ansible_as_the_manual_says() {
 }
 
 #[test]
-fn nothing_remains_of_a_script_that_is_killed_or_ended() {
+fn scripts_that_are_killed_or_end_leave_nothing_running() {
     if !Lab::Ssh.is_here() {
         return;
     }
@@ -95,6 +95,6 @@ fn nothing_remains_of_a_script_that_is_killed_or_ended() {
             "{signal}: {}",
             script.stderr()
         );
-        cluster.nothing_is_left(&before);
+        cluster.assert_no_process_left(&before);
     }
 }

@@ -218,7 +218,7 @@ fn a_run_without_a_netserver_is_told_of_with_its_cause() {
 }
 
 #[test]
-fn what_failed_is_told_of_and_made_again() {
+fn sweep_names_failed_points_and_measures_them_again() {
     let (folder, server) = (Scratch::new(), ours!().serve());
     std::fs::write(folder.path().join("one"), vec![7; 1 << 20]).expect("a file");
     let tail = command(&server, "-t TCP_SENDFILE -F {f} -- -m 1K -W 4,4");

@@ -474,7 +474,7 @@ fn every_protection_of_the_threat_model_is_tested() {
 }
 
 #[test]
-fn everything_that_is_a_vulnerability_is_tested() {
+fn vulnerabilities_of_the_threat_model_are_tested() {
     let text = read("SECURITY.md");
     let (_, list) = text
         .split_once("These are vulnerabilities:")

@@ -152,7 +152,7 @@ fn many_flows_end_before_their_time() {
 }
 
 #[test]
-fn what_netserver_alone_sends_ends_before_its_time_and_every_byte_of_it_arrives() {
+fn until_ends_a_test_of_netservers_data_early_and_every_byte_arrives() {
     let server = logging();
     let document = reached(&server, "-t TCP_MAERTS --rate 100M");
     same_at_both_ends(&document, "received_bytes", "sent_bytes");
@@ -347,7 +347,7 @@ fn scripts_that_want_one_number_get_one_number() {
 }
 
 #[test]
-fn what_says_otherwise_how_long_a_test_is_goes_not_with_it() {
+fn until_refuses_other_options_for_the_length() {
     let server = server();
     for (words, why) in [
         ("-t TCP_RR --count 100", "no amount"),

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_hears_a_chime_once() {
+    fn chimes_wake_each_listener_once() {
         let wakeup = Wakeup::new().unwrap();
         let waiting = [Epoll::new().unwrap(), Epoll::new().unwrap()];
         for epoll in &waiting {

@@ -253,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_any_more_does_not_block() {
+    fn passing_to_a_full_socket_does_not_block() {
         let (near, _far) = pair().unwrap();
         let full = (0..100_000).find_map(|_| send(near.as_fd(), &[0; 512], None).err());
         assert_eq!(full.unwrap().kind(), io::ErrorKind::WouldBlock);
     }
 
     #[test]
-    fn what_is_not_open_and_standard_streams_are_not_taken() {
+    fn closed_descriptors_and_standard_streams_are_not_taken() {
         assert!(take_inherited(0).is_none());
         assert!(take_inherited(1_000_000).is_none());
     }

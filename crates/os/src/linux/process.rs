@@ -596,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_into_a_pipe_comes_out() {
+    fn pipes_pass_bytes() {
         use std::io::{Read, Write};
         let (reader, writer) = pipe().unwrap();
         std::fs::File::from(writer).write_all(b"x").unwrap();

@@ -133,7 +133,7 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
-    fn what_is_no_terminal_is_not_entered() {
+    fn files_are_no_terminal() {
         let null = std::fs::File::open("/dev/null").unwrap();
         let error = enter(null.as_fd()).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENOTTY));

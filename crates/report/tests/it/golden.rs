@@ -319,7 +319,7 @@ fn every_transcript_is_compared_here_or_known_to_hold_no_report() {
 }
 
 #[test]
-fn what_differs_on_purpose_is_in_the_list_of_differences() {
+fn differences_on_purpose_are_in_the_list_of_differences() {
     let list = include_str!("../../../../docs/differences.md");
     for (case, parts) in EXCLUSIONS {
         let (name, _) = case.split_once("--").expect("a build");
@@ -329,7 +329,7 @@ fn what_differs_on_purpose_is_in_the_list_of_differences() {
 }
 
 #[test]
-fn nothing_is_left_out_that_could_be_compared() {
+fn transcripts_that_can_be_compared_are_compared() {
     let all = transcripts();
     let mut needless = Vec::new();
     for (case, parts) in EXCLUSIONS {

@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_does_not_count_and_gives_way_with_its_record() {
+    fn flows_that_are_over_do_not_count_and_make_room() {
         let mut table = FlowTable::new();
         let ip = IpAddr::from(Ipv4Addr::LOCALHOST);
         for port in 1..=1000 {

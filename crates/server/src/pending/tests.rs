@@ -69,7 +69,7 @@ fn a_message_is_told_from_its_beginning_from_data_and_from_nonsense() {
 }
 
 #[test]
-fn what_was_said_stays_in_the_socket() {
+fn pending_bytes_stay_in_the_socket() {
     let (mut client, one) = connection();
     assert_eq!(
         first_message(&one.control, one.protocol),
@@ -108,7 +108,7 @@ fn wait_limits(pending: &mut PendingConnections, stage: PendingStage) -> u64 {
 }
 
 #[test]
-fn who_is_silent_and_who_has_begun_go_when_their_time_is_over() {
+fn pending_clients_are_closed_when_their_time_is_over() {
     let mut pending = PendingConnections::default();
     let begun = wait_limits(&mut pending, PendingStage::Silent);
     let silent = wait_limits(&mut pending, PendingStage::Silent);
@@ -150,7 +150,7 @@ fn a_shorter_patience_holds_for_those_who_are_there() {
 }
 
 #[test]
-fn who_has_got_nowhere_for_longest_makes_room_whatever_it_has_begun() {
+fn pending_clients_with_the_oldest_progress_make_room() {
     let mut pending = PendingConnections::default();
     let whole = wait_limits(&mut pending, PendingStage::Complete);
     let early = wait_limits(&mut pending, PendingStage::Partial);

@@ -262,7 +262,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_wrapped_is_what_was_sent_less_what_was_lost(sent: u64, lost in 0_u64..1 << 32) {
+        fn wrapped_counts_are_sent_less_lost(sent: u64, lost in 0_u64..1 << 32) {
             let received = sent.saturating_sub(lost);
             let told = received % (1 << 32);
             prop_assert_eq!(unwrapped(told, sent), received);

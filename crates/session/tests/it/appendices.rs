@@ -202,7 +202,7 @@ fn a_page_that_is_not_the_one_awaited_ends_the_conversation() {
 }
 
 #[test]
-fn what_nobody_asked_for_is_left_where_it_is() {
+fn appendices_that_were_not_requested_are_left_in_place() {
     let all = watched(&[100]);
     let input = client::ClientInput::Frame(Box::new(results(&all)));
     let (state, effects) = client::step(&plan(), running(), input);

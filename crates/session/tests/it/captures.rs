@@ -145,7 +145,7 @@ fn understood(name: &str, plan: &TestPlan) -> (Agreement, EndResult) {
 }
 
 #[test]
-fn what_a_stock_server_answers_to_the_unix_tests_is_understood() {
+fn captured_answers_to_the_unix_tests_are_decoded() {
     let paths = [
         "/tmp/netpesWj3ms",
         "/tmp/netpeHyPZNt",

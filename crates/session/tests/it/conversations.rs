@@ -324,7 +324,7 @@ fn residue_in_the_congestion_field_is_not_taken_for_an_answer() {
 }
 
 #[test]
-fn what_netserver_says_has_nothing_that_a_terminal_obeys() {
+fn texts_of_netserver_have_no_control_characters() {
     let plan = plan();
     let told = OmniResults {
         cong_control: FixedStr::from_str_truncated("cu\u{1b}[31mbic\r\n"),

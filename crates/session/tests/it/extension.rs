@@ -171,7 +171,7 @@ fn a_client_that_did_not_ask_gets_a_response_with_nothing_behind_it() {
 }
 
 #[test]
-fn what_a_stock_client_reads_is_the_same_with_facts_and_without() {
+fn extension_leaves_what_a_stock_client_reads_unchanged() {
     let plain = answer(&offer::request(&plan(), &local_end()).unwrap(), None);
     let extended = answer(&asking(HERE), Some(known(300)));
     let mut plain = OmniResponse::decode(&plain).unwrap();

@@ -86,7 +86,7 @@ fn every_feature_that_netperf_asks_for_reaches_netserver() {
 }
 
 #[test]
-fn what_only_a_lone_sender_can_do_is_refused_elsewhere() {
+fn features_of_a_single_sender_are_refused_elsewhere() {
     let understood = |feature, flow, transport| {
         let plan = TestPlan {
             flow,

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_stands_out_from_its_ground_by_day_and_by_night() {
+    fn palette_has_contrast_in_light_and_dark() {
         for theme in [&LIGHT, &DARK] {
             assert!(contrast(theme.text, theme.ground) > 12.0);
             assert!(contrast(theme.quiet, theme.ground) > 4.5);

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_the_absurd_have_an_axis_too() {
+    fn scale_of_empty_and_extreme_values_has_an_axis() {
         for values in [
             vec![],
             vec![0.0],

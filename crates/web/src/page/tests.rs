@@ -204,7 +204,7 @@ fn axes_units_and_legends_are_there() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn page_names_missing_values() {
     let page = page(&[small()]).unwrap();
     for text in [
         "No times of operations",

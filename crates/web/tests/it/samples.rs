@@ -259,7 +259,7 @@ fn flent_has_sums_flows_pings_and_its_commands() {
 }
 
 #[test]
-fn what_is_no_result_is_named_with_what_was_expected() {
+fn files_without_a_result_are_named_with_the_expected_formats() {
     let problem = |bytes: &[u8]| {
         netperf_web::read("a/b.json", bytes)
             .unwrap_err()

@@ -111,7 +111,7 @@ fn the_message_in_front_of_a_block_keeps_its_bytes() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(
+    fn extension_words_are_read_as_written(
         values in prop::collection::vec((0..ItemKind::ALL.len(), prop::collection::vec(any::<u8>(), 0..20)), 0..40),
         stage in prop::sample::select(STAGES.to_vec()),
     ) {

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_iperf3_cannot_be_asked_for_is_one_line() {
+    fn options_that_iperf3_lacks_are_one_line() {
         for (words, line) in [
             ("-t TCP_RR", "iperf3 has only streams"),
             ("--flows 129", "129 flows: iperf3 has 128 at most"),

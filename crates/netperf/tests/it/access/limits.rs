@@ -8,7 +8,7 @@ fn a_network_that_is_denied_is_told_so() {
     let why = "your address is not allowed here (--allow, --deny)";
     is_refused(&client(&server, &SHORT).run(), why);
     is_noted(&server, "denied=network");
-    nothing_is_left(&server);
+    assert_no_session_left(&server);
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn threat_model_there_are_no_more_sessions_than_the_limits_say() {
         let held = idle(&server);
         is_refused(&client(&server, &SHORT).run(), why);
         drop(held);
-        nothing_is_left(&server);
+        assert_no_session_left(&server);
         client(&server, &SHORT).run().expect_clean();
     }
 }
@@ -90,7 +90,7 @@ fn a_client_without_the_passphrase_is_told_so_and_nothing_else() {
         }
     }
     is_noted(&server, "denied=passphrase");
-    nothing_is_left(&server);
+    assert_no_session_left(&server);
 }
 
 #[test]
@@ -131,11 +131,11 @@ fn a_test_that_is_too_long_or_has_no_time_is_told_so_and_another_is_served() {
     is_refused(&run("-10"), &format!("a test needs a time (-l), of {most}"));
     run("1").expect_clean();
     is_noted(&server, "denied=test-time");
-    nothing_is_left(&server);
+    assert_no_session_left(&server);
 }
 
 #[test]
-fn what_netserver_sends_is_held_to_the_rate() {
+fn max_send_rate_limits_what_netserver_sends() {
     let server = server(&["--max-send-rate", "8M"]);
     for test in ["TCP_MAERTS", "UDP_STREAM"] {
         let mut words = vec!["-t", test, "-l", "1", "--"];
@@ -179,7 +179,7 @@ fn a_client_that_says_nothing_is_not_kept() {
         .set_read_timeout(Some(Duration::from_secs(20)))
         .unwrap();
     assert!(is_closed(&silent));
-    nothing_is_left(&server);
+    assert_no_session_left(&server);
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn our_client_ends_an_amount_in_each_direction() {
 }
 
 #[test]
-fn what_is_omitted_is_in_no_total_of_either_end() {
+fn omitted_seconds_are_in_no_total_of_either_end() {
     let Some(stock) = stock() else { return };
     let scratch = Scratch::new();
     let own = link(&scratch);

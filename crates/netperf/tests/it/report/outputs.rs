@@ -220,7 +220,7 @@ fn no_output_is_written_over_a_result_or_over_another_output() {
 }
 
 #[test]
-fn what_standard_output_could_not_take_is_told() {
+fn failed_writes_to_standard_output_are_reported() {
     let folder = Scratch::new();
     let sample = samples().join("tcp_rr.json");
     let sample = sample.to_string_lossy();

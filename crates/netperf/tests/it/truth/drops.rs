@@ -151,7 +151,7 @@ fn drops_that_no_call_reports_are_named_netns() {
 }
 
 #[test]
-fn what_netservers_own_queue_drops_is_told_netns() {
+fn drops_of_netservers_queue_are_reported_netns() {
     let Some(bench) = Bench::new(FAST) else {
         return;
     };

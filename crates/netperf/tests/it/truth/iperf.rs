@@ -59,7 +59,7 @@ impl IperfBench {
 
 #[test]
 #[ignore = "nightly: the rate of a link"]
-fn what_arrives_behind_the_end_has_the_time_that_it_took_netns() {
+fn late_arrivals_count_with_the_time_that_they_took_netns() {
     let _machine = machine::whole();
     let Some(bench) = IperfBench::new("--iperf3") else {
         return;

@@ -195,16 +195,16 @@ fn a_generator_that_was_late_says_so() {
     let finished = netperf.finish();
     server.join().expect("a server");
     let document = document(&finished);
-    assert!(
-        warnings(&document).contains(&"generator_late"),
-        "{document}"
-    );
     assert!(percentile(&document, "lateness", 99.9) > 0.2, "{document}");
-    assert!(
-        finished.stderr.contains("netperf itself was late"),
-        "{}",
-        finished.account()
-    );
+    // A server that was late for longer than netperf hides it.
+    let matters = [99.9, 99.0, 90.0].iter().any(|percent| {
+        let [all, own] = ["latency", "service_time"].map(|of| percentile(&document, of, *percent));
+        all - own > 0.1 * all
+    });
+    let warned = warnings(&document).contains(&"generator_late");
+    assert_eq!(warned, matters, "{document}");
+    let said = finished.stderr.contains("netperf itself was late");
+    assert_eq!(said, matters, "{}", finished.account());
     // The delayed requests have a latency, too: no request was left out.
     assert!(percentile(&document, "latency", 99.0) > 0.1, "{document}");
 }

@@ -146,6 +146,7 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
             || until
                 .as_ref()
                 .is_some_and(|until| !until.percentiles.is_empty()),
+        retransmissions: prints_more_than_a_table(args),
         interim: work::interim(global).filter(|_| {
             let whole = global.json.is_some() || global.human == HumanArg::Yes;
             whole || has_interims(test)
@@ -181,6 +182,17 @@ fn end(
         until: which == PlannedEnd::Remote && until::ends_netserver(until, flow),
         ..io::with_paths(&global.io, flow, which, end)
     }
+}
+
+/// Returns true unless the classic table of the test, which has no retransmissions, is all that is
+/// made of a result.
+fn prints_more_than_a_table(args: &Args) -> bool {
+    let global = &args.global;
+    global.json.is_some()
+        || global.human != HumanArg::No
+        || global.show.live
+        || global.history.is_some()
+        || args.test.output.is_some()
 }
 
 /// Only the OMNI engine waits.

@@ -111,8 +111,9 @@ pub struct EndJob {
     pub token: Option<Token>,
     /// Extra requests that netperf keeps in flight.
     pub burst: u32,
-    /// Local ports that netperf's connection tests use: from, up to and not including.
-    pub port_range: (u16, u16),
+    /// Local ports that netperf's connection tests use: from, up to and not including; `None`
+    /// leaves the choice to the kernel.
+    pub port_range: Option<(u16, u16)>,
     /// Retry after any failed connect in connection tests.
     pub retry_connects: bool,
     /// Use `write(2)` rather than `send(2)`.
@@ -121,6 +122,8 @@ pub struct EndJob {
     pub recv_timeout: Option<Duration>,
     /// Keep statistics of how long each operation takes.
     pub latency: bool,
+    /// Count what each connection of a connection test retransmitted.
+    pub retransmissions: bool,
     /// The test, where netperf's end does something that transport and direction do not tell
     /// (TCP_MSS, TCP_SENDFILE); netserver always has OMNI.
     pub test: TestId,
@@ -161,11 +164,12 @@ impl EndJob {
             most_bits: None,
             token: None,
             burst: 0,
-            port_range: (0, 0),
+            port_range: None,
             retry_connects: false,
             use_write: false,
             recv_timeout: None,
             latency: false,
+            retransmissions: false,
             test: TestId::Omni,
             has_peer: true,
             stops_sender: false,
@@ -209,6 +213,7 @@ impl EndJob {
             use_write: plan.use_write,
             recv_timeout: plan.recv_timeout,
             latency: plan.latency,
+            retransmissions: plan.retransmissions,
             test: plan.test,
             has_peer: plan.control.is_some(),
             stops_sender: plan.remote.until,

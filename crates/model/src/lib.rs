@@ -70,8 +70,8 @@ pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFac
 pub use peer::{PeerProgram, ProcessCpu};
 pub use plan::{
     ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, Duplex, EndPlan, Family, Flow,
-    Format, IperfShape, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing, SelectionSource,
-    SocketPlan, TestPlan, TouchPlan,
+    Format, IperfShape, LOCAL_PORTS, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing,
+    SelectionSource, SocketPlan, TestPlan, TouchPlan,
 };
 pub use policy::{
     BadBudget, BadFeatures, BadHostSupport, BadNetwork, BadPortRange, BadStartups, BadTransports,

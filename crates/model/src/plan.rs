@@ -354,6 +354,10 @@ impl ControlPlan {
     pub const KEEPALIVE: Duration = Duration::from_secs(15);
 }
 
+/// Local ports that connection tests bind to unless others are asked for: from, up to and not
+/// including.
+pub const LOCAL_PORTS: (u16, u16) = (5000, 65_535);
+
 /// Plan of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestPlan {
@@ -385,8 +389,9 @@ pub struct TestPlan {
     pub local: EndPlan,
     /// netserver's end.
     pub remote: EndPlan,
-    /// Local port range of connection tests: from, up to and not including.
-    pub port_range: (u16, u16),
+    /// Local port range of connection tests: from, up to and not including; `None` leaves the
+    /// choice to the kernel.
+    pub port_range: Option<(u16, u16)>,
     /// Keep retrying after any failed connect in connection tests (`-U`).
     pub retry_connects: bool,
     /// Use `write(2)` rather than `send(2)` (`-I`).
@@ -397,6 +402,8 @@ pub struct TestPlan {
     pub wait: Duration,
     /// Keep statistics of how long each operation takes.
     pub latency: bool,
+    /// Count what each connection of a connection test retransmitted.
+    pub retransmissions: bool,
     /// Interim results at least this often.
     pub interim: Option<Duration>,
     /// Confidence intervals; `None` runs once, as TCP_CC and TCP_MSS always do.

@@ -230,6 +230,19 @@ impl<'a> AcceptFilter<'a> {
         Ok(accepted)
     }
 
+    /// The same for a connection whose calls return at once.
+    ///
+    /// # Errors
+    /// As [`Self::accept`]; `WouldBlock` when none waits.
+    pub fn accept_nonblocking(&self) -> io::Result<(Socket, SockAddr)> {
+        let Some(passed) = &self.passed else {
+            return netperf_os::io::accept_nonblocking(self.listener.as_fd());
+        };
+        let accepted = passed.take(self.listener)?;
+        accepted.0.set_nonblocking(true)?;
+        Ok(accepted)
+    }
+
     /// Returns true if a connection from `address` is permitted.
     #[must_use]
     pub fn admits(&self, address: &SockAddr) -> bool {

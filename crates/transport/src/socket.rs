@@ -58,6 +58,7 @@ pub fn wildcard(family: Family) -> IpAddr {
 /// cannot be set.
 pub fn open(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Result<OpenedSocket> {
     let socket = create(transport, family)?;
+    without::share_port(&socket, true);
     set_options(&socket, transport, family, plan)?;
     let (priority, tos) = set_marks(&socket, family, plan);
     let (send_buffer, recv_buffer) = buffers(&socket);
@@ -84,6 +85,27 @@ pub fn open(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Re
 /// As [`open`].
 pub fn open_again(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Result<Socket> {
     let socket = create(transport, family)?;
+    without::share_port(&socket, true);
+    set_all(&socket, transport, family, plan, Side::Asks)?;
+    Ok(socket)
+}
+
+/// A further socket for one connection, whose calls block if it `waits`. It may not have the
+/// port of another one: [`without::share_port`] permits that.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_to_connect(
+    transport: TransportId,
+    family: Family,
+    plan: &SocketPlan,
+    waits: bool,
+) -> io::Result<Socket> {
+    let socket = if waits {
+        create(transport, family)
+    } else {
+        create::create_nonblocking(transport, family)
+    }?;
     set_all(&socket, transport, family, plan, Side::Asks)?;
     Ok(socket)
 }
@@ -99,6 +121,7 @@ pub(crate) fn equip(
     family: Family,
     plan: &SocketPlan,
 ) -> io::Result<()> {
+    without::share_port(socket, true);
     set_all(socket, transport, family, plan, Side::Answers)
 }
 
@@ -122,7 +145,6 @@ fn set_options(
     plan: &SocketPlan,
 ) -> io::Result<()> {
     set_buffers(socket, plan)?;
-    without::share_port(socket, true);
     match transport.row().protocol {
         _ if !transport.is_inet() => {}
         IPPROTO_SCTP => set_sctp_options(socket, plan)?,

@@ -89,7 +89,7 @@ pub(super) const DATA_PORT: Opt = Opt::lettered('P', "data-port", Group::Address
 pub(super) const PORT_RANGE: Opt = Opt::lettered('p', "port-range", Group::Addresses)
     .takes("from,to", PORT_NUMBERS)
     .set(|a, text| set_pair(&mut a.port_range, text, int))
-    .help("local ports of connection tests (default 5000,65535)");
+    .help("local ports of connection tests (default: the kernel's choice)");
 
 /// Data over IPv4.
 pub(super) const DATA_IPV4: Opt = Opt::lettered('4', "data-ipv4", Group::Addresses)

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use netperf_model::{ConfidencePlan, Duplex, Flow, Limit, SocketKind, Suite, TestId, TransportId};
+use netperf_model::{
+    ConfidencePlan, Duplex, Flow, LOCAL_PORTS, Limit, SocketKind, Suite, TestId, TransportId,
+};
 
 use crate::args::{Args, GlobalArgs, SocketKindArg, TestArgs};
 use crate::command::CliError;
@@ -11,8 +13,6 @@ use crate::command::CliError;
 const DEFAULT_LENGTH: Duration = Duration::from_secs(10);
 /// Request and response of tests below the network layer unless `-r` says otherwise.
 const FRAME_SIZES: (i32, i32) = (100, 200);
-/// Local ports of connection tests unless `-p` says otherwise.
-const DEFAULT_PORTS: (i32, i32) = (5000, 65535);
 /// Iterations with `-I` and no `-i`: fewest, most.
 const DEFAULT_ITERATIONS: (u32, u32) = (3, 10);
 /// Width of the confidence interval in percent if none was ever given.
@@ -183,16 +183,19 @@ pub(super) fn transport(all: &Args, test: TestId) -> Result<TransportId, CliErro
     }
 }
 
-/// The local ports of connection tests.
-pub(super) fn port_range(args: &TestArgs) -> (u16, u16) {
-    let port = |typed: Option<i32>, usual| {
-        let port = typed.unwrap_or(usual).clamp(0, u16::MAX.into());
+/// The local ports of connection tests, where any were given.
+pub(super) fn port_range(args: &TestArgs) -> Option<(u16, u16)> {
+    if args.port_range == (None, None) {
+        return None;
+    }
+    let port = |typed: Option<i32>, usual: u16| {
+        let port = typed.unwrap_or(usual.into()).clamp(0, u16::MAX.into());
         u16::try_from(port).unwrap_or_default()
     };
-    (
-        port(args.port_range.0, DEFAULT_PORTS.0),
-        port(args.port_range.1, DEFAULT_PORTS.1),
-    )
+    Some((
+        port(args.port_range.0, LOCAL_PORTS.0),
+        port(args.port_range.1, LOCAL_PORTS.1),
+    ))
 }
 
 /// Confidence as asked for by `-i` and `-I`; `None` with neither.

@@ -21,7 +21,7 @@ fn without_options_the_plan_is_ten_seconds_of_tcp_to_this_host() {
     assert_eq!(plan.flow, Flow::SEND);
     assert_eq!(plan.limit, Limit::Time(Duration::from_secs(10)));
     assert_eq!((plan.request, plan.response, plan.burst), (None, None, 0));
-    assert_eq!(plan.port_range, (5000, 65535));
+    assert_eq!(plan.port_range, None);
     assert_eq!(plan.confidence, None);
     for end in [&plan.local, &plan.remote] {
         assert_eq!(end.socket, SocketPlan::default());

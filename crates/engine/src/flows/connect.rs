@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use netperf_measure::recorder::Recorder;
 use netperf_model::Token;
-use netperf_os::events::Watch;
+use netperf_os::events::{EpollEvent, Watch};
 use netperf_transport::meeting::AcceptFilter;
 use netperf_transport::one_port;
 
@@ -135,7 +135,8 @@ pub(super) fn dial<E: FlowEndpoint, R: WorkerRecorder>(
             let Some(flow) = flows.get_mut(token) else {
                 continue;
             };
-            match asked(flow, &mut exchange, connected, state)? {
+            let event = by.poller.event(index);
+            match asked((flow, event), &mut exchange, connected, state)? {
                 ExchangeProgress::Waits => continue,
                 ExchangeProgress::Done => {
                     if let Some(mark) = flow.answered() {
@@ -205,10 +206,12 @@ fn may<E, M>(
     !flow.parked
 }
 
-/// Goes on with a connection of netperf's as far as it goes.
+/// Goes on with a connection of netperf's as far as it goes. Calls that `event` makes needless
+/// are spared: it says of an end what getsockopt(2) and recv(2) would, and what arrives after it
+/// has an event of its own.
 #[inline]
 fn asked<E: FlowEndpoint, R: WorkerRecorder>(
-    flow: &mut FlowState<ConnectionSlot<E>, R::Mark>,
+    (flow, event): (&mut FlowState<ConnectionSlot<E>, R::Mark>, EpollEvent),
     exchange: &mut Exchange<'_>,
     connected: Connected<'_>,
     state: &mut WorkerState<'_, R>,
@@ -221,9 +224,13 @@ fn asked<E: FlowEndpoint, R: WorkerRecorder>(
             ExchangeStep::Connecting => {
                 let fd = connection.fd();
                 let token = connected.token;
-                let presented = netperf_os::io::connect_result(fd)
-                    .and_then(|()| token.map_or(Ok(()), |token| one_port::present(fd, token)));
-                match presented {
+                let stands = if event.ended {
+                    netperf_os::io::connect_result(fd)
+                } else {
+                    Ok(())
+                };
+                let present = || token.map_or(Ok(()), |token| one_port::present(fd, token));
+                match stands.and_then(|()| present()) {
                     Ok(()) => {}
                     Err(error) if (connected.again)(&error) => return Ok(ExchangeProgress::Broken),
                     Err(error) => return Err(error),
@@ -231,7 +238,12 @@ fn asked<E: FlowEndpoint, R: WorkerRecorder>(
                 flow.endpoint.doing = ExchangeStep::Sending;
             }
             ExchangeStep::Sending => match give(flow, exchange, state)? {
-                ExchangeProgress::Done => flow.endpoint.doing = ExchangeStep::Receiving,
+                ExchangeProgress::Done => {
+                    flow.endpoint.doing = ExchangeStep::Receiving;
+                    if exchange.send.is_some() && !event.readable {
+                        return Ok(ExchangeProgress::Waits);
+                    }
+                }
                 far @ (ExchangeProgress::Waits | ExchangeProgress::Broken) => return Ok(far),
             },
             ExchangeStep::Receiving => match take(flow, exchange, true, state)? {
@@ -244,6 +256,9 @@ fn asked<E: FlowEndpoint, R: WorkerRecorder>(
                     {
                         // A connection that is gone needs no end.
                         let _gone = netperf_os::io::half_close(connection.fd());
+                    }
+                    if event.ended {
+                        return Ok(ExchangeProgress::Done);
                     }
                     flow.endpoint.doing = ExchangeStep::Closing;
                     // From here on it counts what was not asked for.
@@ -421,11 +436,17 @@ fn accept_all<E: FlowEndpoint, R: WorkerRecorder>(
             return Ok(());
         };
         counter.free.pop();
-        by.poller.add(connection.fd(), token, Watch::Changes)?;
         flow.sent = 0;
         flow.got = 0;
         flow.endpoint = ConnectionSlot::begun(connection, ExchangeStep::Receiving);
         go_on((&mut *flows, token), counter, exchange, state);
+        // One whose request had arrived is over.
+        let waiting = flows
+            .get(token)
+            .and_then(|flow| flow.endpoint.connection.as_ref());
+        if let Some(connection) = waiting {
+            by.poller.add(connection.fd(), token, Watch::Changes)?;
+        }
     }
     Ok(())
 }

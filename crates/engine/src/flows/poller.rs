@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use netperf_model::{IoMethod, Tally};
-use netperf_os::events::{Epoll, Events, Wakeup, Watch};
+use netperf_os::events::{Epoll, EpollEvent, Events, Wakeup, Watch};
 use netperf_os::{io as calls, without};
 
 /// Longest wait of a single flow's call before the worker looks at the stage.
@@ -192,6 +192,14 @@ impl Poller {
             let event = many.events.at(index);
             (event.readable, event.writable)
         })
+    }
+
+    /// An event of a flow; one that says nothing where none is waited for.
+    #[inline]
+    pub(super) fn event(&self, index: usize) -> EpollEvent {
+        self.many
+            .as_ref()
+            .map_or(EpollEvent::NONE, |many| many.events.at(index))
     }
 
     /// Another socket is waited for.

@@ -85,8 +85,7 @@ pub(super) fn asks<C: Connects>(
         ends_first: !job.has_peer,
     };
     let mut report = part(common, index, shares, |flows, by, exchange, state| {
-        let ports = part_of(job.port_range, index, threads);
-        let mut local_ports = LocalPorts::new(job.local_address(), to(0), ports);
+        let mut local_ports = LocalPorts::of_thread(job, to(0), (index, threads));
         let once = |place: usize| connects.once(&mut local_ports, to(place));
         let ended = match &mut opening {
             Some(opening) => dial_at_times(flows, by, exchange, once, connected, (opening, state)),
@@ -129,11 +128,10 @@ fn accepted<C: Connects>(
     shared: &SharedRun,
 ) -> io::Result<Option<C::Endpoint>> {
     if let Some(make) = C::OF_SOCKET {
-        let (socket, from) = gate.accept()?;
+        let (socket, from) = gate.accept_nonblocking()?;
         if !gate.admits(&from) {
             return Ok(None);
         }
-        socket.set_nonblocking(true)?;
         return Ok(Some(make(socket)));
     }
     let gate = AcceptFilter {
@@ -202,7 +200,9 @@ impl<C: Connects> TransactionConnects<'_, C> {
         to: &SockAddr,
     ) -> io::Result<Connecting<C::Endpoint>> {
         let (job, opened) = (self.job, self.opened);
-        let socket = socket::open_again(opened.transport, opened.family, opened.options)?;
+        let (transport, family) = (opened.transport, opened.family);
+        let waits = C::OF_SOCKET.is_none();
+        let socket = socket::open_to_connect(transport, family, opened.options, waits)?;
         if opened.transport.is_inet() {
             local_ports.bind_next(&socket)?;
         }
@@ -213,6 +213,9 @@ impl<C: Connects> TransactionConnects<'_, C> {
             Some(make) => self.begun(socket, make, to),
             None => self.set_up(socket, to),
         }?;
+        if matches!(connecting, Connecting::Busy) {
+            local_ports.kernel_has_none();
+        }
         if let Connecting::UnderWay(endpoint) = &connecting {
             socket::set_on_connection(endpoint.fd(), opened.options)?;
             if self.seen.get().is_none() {
@@ -232,7 +235,6 @@ impl<C: Connects> TransactionConnects<'_, C> {
         make: fn(Socket) -> C::Endpoint,
         to: &SockAddr,
     ) -> io::Result<Connecting<C::Endpoint>> {
-        socket.set_nonblocking(true)?;
         match socket.connect(to) {
             Ok(()) => {}
             Err(error) if calls::goes_on(&error) => {}
@@ -263,30 +265,5 @@ impl<C: Connects> TransactionConnects<'_, C> {
             }
             Err(error) => Err(error),
         }
-    }
-}
-
-/// A thread's part of the local ports.
-fn part_of((from, until): (u16, u16), index: u32, threads: u32) -> (u16, u16) {
-    let span = u32::from(until.saturating_sub(from));
-    if span < threads.saturating_mul(2) {
-        return (from, until);
-    }
-    let edge = |index: u32| from + u16::try_from(span * index / threads).unwrap_or(0);
-    (edge(index), edge(index + 1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_ports_of_all_threads_are_the_ports_of_the_test() {
-        let parts: Vec<_> = (0..3)
-            .map(|index| part_of((5000, 65_535), index, 3))
-            .collect();
-        assert_eq!((parts[0].0, parts[2].1), (5000, 65_535));
-        assert!(parts.windows(2).all(|two| two[0].1 == two[1].0));
-        assert_eq!(part_of((7, 8), 4, 9), (7, 8));
     }
 }

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::{Tally, Token};
-use netperf_os::{SockAddr, Socket, alarm, tcp};
+use netperf_model::{EndJob, LOCAL_PORTS, Tally, Token};
+use netperf_os::{SockAddr, Socket, alarm, tcp, without};
 use netperf_transport::meeting::{Connects, GiveUp, Met, OnSocket, Parting};
 use netperf_transport::one_port;
 use netperf_transport::socket::{self, SocketFacts};
@@ -53,9 +53,9 @@ impl<N: Role> OneFlow<'_, '_, N> {
         } = self;
         let (job, rings) = (&work.job, &mut work.rings);
         let mut seen = None;
-        let mut local_ports = LocalPorts::new(job.local_address(), &to, job.port_range);
+        let mut local_ports = LocalPorts::of_thread(job, &to, (0, 1));
         let dial = |stop: &mut AlarmStop<'_>, tally: &Tally| {
-            let data = socket::open_again(job.transport, job.family, &job.end.socket)?;
+            let data = socket::open_to_connect(job.transport, job.family, &job.end.socket, true)?;
             if job.end.socket.fast_open && job.sends {
                 socket::send_with_connect(&data)?;
             }
@@ -77,6 +77,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
                     return Ok(NextConnection::Ended(ended.unwrap_or(Ended::Abandoned)));
                 }
                 Err(error) if job.retry_connects || port_is_taken(&error) || undone(&error) => {
+                    local_ports.kernel_has_none();
                     return Ok(NextConnection::Again);
                 }
                 Err(error) => return Err(error),
@@ -85,7 +86,8 @@ impl<N: Role> OneFlow<'_, '_, N> {
             seen.get_or_insert_with(|| ConnectionFacts::of(job.transport, &endpoint));
             Ok(NextConnection::Ready(endpoint))
         };
-        let is_tcp = netperf_model::tells_of_tcp(job.transport);
+        let looks = job.retransmissions || job.end.socket.fast_open;
+        let is_tcp = looks && netperf_model::tells_of_tcp(job.transport);
         let (mut retransmissions, mut fast_open) = (is_tcp.then_some(0_u32), false);
         let half_close = |endpoint: &mut C::Endpoint| {
             if let Some(all) = &mut retransmissions {
@@ -210,9 +212,12 @@ pub(crate) fn undone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Interrupted
 }
 
-/// Walks through local ports, one for each connection, so that none is used again
-/// while netserver's end of it is still waiting to be forgotten.
+/// Local ports, one for each connection: of the kernel's choice unless a range or an address was
+/// given, or netperf closes first. Otherwise one after the other, so that none is used again while
+/// an end of its connection is in TIME_WAIT.
 pub(crate) struct LocalPorts {
+    /// connect(2) chooses.
+    of_kernel: bool,
     local: SocketAddr,
     ports: Range<u16>,
     next: u16,
@@ -220,12 +225,26 @@ pub(crate) struct LocalPorts {
 }
 
 impl LocalPorts {
-    pub(crate) fn new(local: SocketAddr, to: &SockAddr, (from, until): (u16, u16)) -> Self {
+    /// The ports of one of several threads of netperf.
+    pub(crate) fn of_thread(job: &EndJob, to: &SockAddr, (index, threads): (u32, u32)) -> Self {
+        let local = job.local_address();
+        let of_kernel = job.port_range.is_none()
+            && job.bind.is_none_or(|bound| bound.is_unspecified())
+            && job.has_peer;
+        let ports = part_of(job.port_range.unwrap_or(LOCAL_PORTS), index, threads);
+        Self {
+            of_kernel,
+            ..Self::new(local, to, ports)
+        }
+    }
+
+    fn new(local: SocketAddr, to: &SockAddr, (from, until): (u16, u16)) -> Self {
         let ports = from..until.max(from.saturating_add(1));
         let span = u64::from(ports.end - ports.start);
         let nanos = u64::from(netperf_measure::clock::since_epoch().subsec_nanos());
         let start = ports.start + u16::try_from(nanos / 1000 % span).unwrap_or(0);
         Self {
+            of_kernel: false,
             local,
             next: start,
             avoid: to.as_socket().map_or(0, |to| to.port()),
@@ -233,11 +252,22 @@ impl LocalPorts {
         }
     }
 
+    /// A connection failed for want of a port: the range of ports that the kernel chooses from
+    /// is smaller than the one that is taken then.
+    #[cold]
+    pub(crate) const fn kernel_has_none(&mut self) {
+        self.of_kernel = false;
+    }
+
     /// Binds to the next port that is free.
     ///
     /// # Errors
     /// When no port of the range can be had.
     pub(crate) fn bind_next(&mut self, data: &Socket) -> io::Result<()> {
+        if self.of_kernel {
+            return Ok(());
+        }
+        without::share_port(data, true);
         let mut last = io::Error::from(io::ErrorKind::AddrInUse);
         for _ in self.ports.clone() {
             if self.next == self.avoid {
@@ -266,9 +296,29 @@ impl LocalPorts {
     }
 }
 
+/// A thread's part of the local ports.
+fn part_of((from, until): (u16, u16), index: u32, threads: u32) -> (u16, u16) {
+    let span = u32::from(until.saturating_sub(from));
+    if span < threads.saturating_mul(2) {
+        return (from, until);
+    }
+    let edge = |index: u32| from + u16::try_from(span * index / threads).unwrap_or(0);
+    (edge(index), edge(index + 1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_ports_of_all_threads_are_the_ports_of_the_test() {
+        let parts: Vec<_> = (0..3)
+            .map(|index| part_of((5000, 65_535), index, 3))
+            .collect();
+        assert_eq!((parts[0].0, parts[2].1), (5000, 65_535));
+        assert!(parts.windows(2).all(|two| two[0].1 == two[1].0));
+        assert_eq!(part_of((7, 8), 4, 9), (7, 8));
+    }
 
     #[test]
     fn a_port_that_is_taken_is_passed_over_and_a_range_without_a_free_one_is_an_error() {

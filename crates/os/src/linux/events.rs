@@ -216,15 +216,7 @@ impl Events {
     #[inline]
     #[must_use]
     pub fn at(&self, index: usize) -> EpollEvent {
-        self.0.get(index).map_or(
-            EpollEvent {
-                token: 0,
-                readable: false,
-                writable: false,
-                ended: false,
-            },
-            EpollEvent::of,
-        )
+        self.0.get(index).map_or(EpollEvent::NONE, EpollEvent::of)
     }
 }
 
@@ -250,6 +242,14 @@ pub struct EpollEvent {
 }
 
 impl EpollEvent {
+    /// Nothing happened.
+    pub const NONE: Self = Self {
+        token: 0,
+        readable: false,
+        writable: false,
+        ended: false,
+    };
+
     #[inline]
     fn of(event: &libc::epoll_event) -> Self {
         const OVER: u32 = (libc::EPOLLHUP | libc::EPOLLERR) as u32;

@@ -2,11 +2,11 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
 
-use socket2::SockAddr;
+use socket2::{SockAddr, Socket};
 
-use super::call::checked;
+use super::call::{checked, number};
 use super::message::{controls, message_from, received_part};
 
 /// A call's result: a count, or the error in `errno`.
@@ -172,6 +172,22 @@ pub fn discard(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
 /// Whatever fcntl(2) reports.
 pub fn set_nonblocking(fd: BorrowedFd<'_>, on: bool) -> io::Result<()> {
     socket2::SockRef::from(&fd).set_nonblocking(on)
+}
+
+/// accept(2) of a connection whose calls return at once (accept4(2), `SOCK_NONBLOCK`).
+///
+/// # Errors
+/// Whatever accept4(2) reports.
+pub fn accept_nonblocking(listener: BorrowedFd<'_>) -> io::Result<(Socket, SockAddr)> {
+    // SAFETY: the pointers are to the space for an address and its length that `try_init` passes;
+    // a descriptor that accept4 returns is open and owned by nothing else.
+    unsafe {
+        SockAddr::try_init(|address, length| {
+            let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+            let accepted = libc::accept4(listener.as_raw_fd(), address.cast(), length, flags);
+            number(accepted).map(|fd| Socket::from_raw_fd(fd))
+        })
+    }
 }
 
 /// Returns true if a send on this non-blocking socket has no space: its send buffer is full, or

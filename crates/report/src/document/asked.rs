@@ -5,7 +5,7 @@ use std::time::Duration;
 use netperf_model::fields::MeasuredFigure;
 use netperf_model::{
     ConfidencePlan, CpuMethod, DataAddress, Duplex, EndPlan, EndSetup, Family, Host, HostFacts,
-    Limit, Many, PacePlan, RingPlan, SeriesPlan, SocketPlan, Stamper, TestPlan,
+    LOCAL_PORTS, Limit, Many, PacePlan, RingPlan, SeriesPlan, SocketPlan, Stamper, TestPlan,
 };
 use serde::{Deserialize, Serialize};
 
@@ -54,9 +54,10 @@ pub struct AskedTest {
     pub wait_seconds: f64,
     /// The time-out of receiving datagrams. Null if there is none.
     pub recv_timeout_seconds: MeasuredFigure,
-    /// The first local port of connection tests.
+    /// The first local port that connection tests bind to. The kernel chooses ports, as long as it
+    /// has any, unless a range or an address was asked for.
     pub first_local_port: u16,
-    /// The port after the last one of connection tests.
+    /// The port after the last one that connection tests bind to.
     pub end_local_port: u16,
     /// True if a connect that failed is tried again.
     pub retries_connects: bool,
@@ -222,8 +223,8 @@ impl AskedTest {
             keeps_latency: plan.latency,
             wait_seconds: plan.wait.as_secs_f64(),
             recv_timeout_seconds: seconds(plan.recv_timeout),
-            first_local_port: plan.port_range.0,
-            end_local_port: plan.port_range.1,
+            first_local_port: plan.port_range.unwrap_or(LOCAL_PORTS).0,
+            end_local_port: plan.port_range.unwrap_or(LOCAL_PORTS).1,
             retries_connects: plan.retry_connects,
             uses_write: plan.use_write,
             many: plan.many.clone(),

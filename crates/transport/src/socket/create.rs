@@ -28,6 +28,19 @@ fn domain(domain: AddressDomain, kind: SocketKind, family: Family) -> Domain {
 /// `EPROTONOSUPPORT` or `ESOCKTNOSUPPORT` when the kernel lacks the transport; `Unsupported`
 /// when this build does.
 pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
+    create_with(transport, family, |kind| kind)
+}
+
+/// The same, whose calls return at once (socket(2), `SOCK_NONBLOCK`).
+pub(super) fn create_nonblocking(transport: TransportId, family: Family) -> io::Result<Socket> {
+    create_with(transport, family, Type::nonblocking)
+}
+
+fn create_with(
+    transport: TransportId,
+    family: Family,
+    flags: fn(Type) -> Type,
+) -> io::Result<Socket> {
     check_transport(transport)?;
     if transport == TransportId::Sdp && !netperf_os::process::has_library("libsdp") {
         return Err(io::Error::from_raw_os_error(netperf_os::io::NO_SUCH_FAMILY));
@@ -48,7 +61,7 @@ pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
         0 => None,
         number => Some(Protocol::from(i32::from(number))),
     };
-    let socket = rights::open(domain(row.domain, row.kind, family), kind, protocol)?;
+    let socket = rights::open(domain(row.domain, row.kind, family), flags(kind), protocol)?;
     #[cfg(feature = "tls")]
     if transport == TransportId::Ktls {
         crate::tls::probe(&socket)?;

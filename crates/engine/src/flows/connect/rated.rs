@@ -53,7 +53,8 @@ pub(in crate::flows) fn dial_at_times<E: FlowEndpoint, R: WorkerRecorder>(
             let Some(flow) = flows.get_mut(token) else {
                 continue;
             };
-            match asked(flow, &mut exchange, connected, state)? {
+            let event = by.poller.event(index);
+            match asked((flow, event), &mut exchange, connected, state)? {
                 ExchangeProgress::Waits => continue,
                 ExchangeProgress::Done => {
                     let queue = &mut *opening.queue;

@@ -1,5 +1,6 @@
 //! netperf called as `iperf`: a client of iperf 2 with its options and its output.
 
+mod claims;
 mod counts;
 mod rows;
 pub(super) mod session;
@@ -16,6 +17,7 @@ use netperf_os::{Type, alarm, wait};
 use netperf_program::iperf2::prepare_process;
 use netperf_program::output::{err, system_text};
 
+pub(crate) use self::claims::contradiction;
 pub(crate) use self::rows::ClientRows;
 use self::session::{Iperf2Client, Iperf2Failure, Iperf2SocketOptions, TestPart};
 
@@ -89,8 +91,7 @@ pub fn run(mut args: Iperf2Args) -> ExitCode {
     if let Some(connections) = args.connections {
         return connect_again(&args, &options, remote, &rows, connections - 1);
     }
-    test(&client, &mut rows);
-    ExitCode::SUCCESS
+    test(&client, &mut rows)
 }
 
 /// Opens and closes further connections (`--connect-only`).
@@ -155,8 +156,8 @@ impl Follow<'_> {
     }
 }
 
-/// Runs a test and prints its rows.
-fn test(client: &Iperf2Client, rows: &mut ClientRows) {
+/// Runs a test and prints its rows. What cannot be is a failure.
+fn test(client: &Iperf2Client, rows: &mut ClientRows) -> ExitCode {
     let stop = AtomicBool::new(false);
     let results = client.run(&stop, |client, part| {
         let follow = Follow {
@@ -169,6 +170,14 @@ fn test(client: &Iperf2Client, rows: &mut ClientRows) {
     rows.results(client, &results);
     for failure in results.iter().filter_map(|result| result.as_ref().err()) {
         complain(failure);
+    }
+    let results = results.iter().filter_map(|result| result.as_ref().ok());
+    match results.into_iter().find_map(contradiction) {
+        Some(text) => {
+            err(&format!("iperf: {text}\n"));
+            ExitCode::FAILURE
+        }
+        None => ExitCode::SUCCESS,
     }
 }
 

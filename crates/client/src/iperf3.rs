@@ -1,5 +1,6 @@
 //! A client of iperf3.
 
+mod claims;
 mod connect;
 mod observer;
 mod output;
@@ -19,6 +20,7 @@ use netperf_iperf3::states::client::{
     ClientError, ClientTest, ClientTestEffect, ClientTestInput, ClientTestState,
 };
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::overtime;
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, alarm, io as calls, process};
 use netperf_program::iperf3::lines::LineWriter;
@@ -30,10 +32,11 @@ pub(crate) use self::observer::TestObserver;
 pub(crate) use self::output::Output;
 pub(crate) use self::plan::{INTERVAL, Iperf3Form, Iperf3Plan};
 
-/// Time limit for an answer of the server.
-const ANSWER: Duration = Duration::from_secs(30);
-/// Time for which data may arrive behind the end of a test. The answer waits in the same queues.
-const QUEUED: Duration = Duration::from_secs(60);
+/// Time limit for the begin of a test, and time by which each stream to open extends it.
+const BEGIN: Duration = Duration::from_secs(30);
+const EACH_STREAM: Duration = Duration::from_secs(1);
+/// Time limit for the end of a test of an amount while its data moves.
+const QUEUED: Duration = Duration::from_secs(90);
 /// Interval of looks at the streams, with a time and with an amount.
 const LOOK: Duration = Duration::from_millis(50);
 const LOOK_AT_AMOUNT: Duration = Duration::from_millis(1);
@@ -154,8 +157,8 @@ impl<'a> ClientRun<'a> {
             error: None,
             end: None,
             parameters: parameters.clone(),
-            until: clock::now().plus(ANSWER),
-            latest: clock::now().plus(ANSWER),
+            until: clock::now().plus(BEGIN),
+            latest: clock::now().plus(BEGIN),
             timing: Timing::default(),
             intervals: 0,
             interrupted: false,
@@ -204,6 +207,8 @@ struct Timing {
     over_at: Option<Moment>,
     /// Bytes at the last look, and when they changed.
     progress: (u64, Option<Moment>),
+    /// Bytes at the end of the time.
+    at_end: u64,
 }
 
 struct Test<'a> {
@@ -218,8 +223,9 @@ struct Test<'a> {
     /// Why this end failed.
     error: Option<String>,
     end: Option<Result<(), ClientError>>,
+    /// Deadline of the begin, or of the end.
     until: Moment,
-    /// The latest deadline of an answer while data still arrives.
+    /// The latest one while data still moves.
     latest: Moment,
     timing: Timing,
     intervals: u32,
@@ -315,13 +321,26 @@ impl Test<'_> {
                 effects.extend(machine.step(next));
             }
         }
-        if machine.at() != before {
-            self.until = clock::now().plus(ANSWER);
-            self.latest = self.until.plus(QUEUED);
+        if before == ClientTestState::Runs && machine.at() != before {
+            self.limit_end();
         }
     }
 
+    /// Sets the deadline of the end, which is one for all its messages.
+    fn limit_end(&mut self) {
+        let now = clock::now();
+        let longest = if self.by_amount() {
+            QUEUED
+        } else {
+            overtime::OF_OWN_DATA
+        };
+        self.until = now.plus(overtime::OF_PEER);
+        self.latest = now.plus(longest);
+        self.timing.at_end = self.run.as_ref().map_or(0, Run::bytes);
+    }
+
     fn open_streams(&mut self) -> ClientTestInput<'static> {
+        self.until = self.until.plus(EACH_STREAM * self.parameters.streams());
         let peer = self.control.peer_addr().ok().and_then(|at| at.as_socket());
         let before = clock::now();
         let opened = match peer {
@@ -345,6 +364,9 @@ impl Test<'_> {
     fn open_all(&self, peer: SocketAddr) -> Result<Run, String> {
         let mut sockets = Vec::new();
         for position in 0..self.parameters.streams() {
+            if self.until.left().is_zero() {
+                return Err(ClientError::Silent.to_string());
+            }
             let own_port = self
                 .plan
                 .own_port
@@ -386,7 +408,7 @@ impl Test<'_> {
         if machine.at() != ClientTestState::Runs {
             self.wait_for_queued_data(now);
             if self.until.left().is_zero() {
-                self.step(machine, ClientTestInput::Silent);
+                self.give_up(machine);
             }
             return;
         }
@@ -418,15 +440,31 @@ impl Test<'_> {
         }
     }
 
-    /// Puts off the deadline of an answer while data arrives.
+    /// Puts off the deadline of the end while own data, or data of an amount, moves.
     fn wait_for_queued_data(&mut self, now: Moment) {
-        let Some(bytes) = self.run.as_ref().map(Run::bytes) else {
+        let Some(run) = &self.run else {
             return;
         };
-        if bytes != self.timing.progress.0 {
-            self.timing.progress = (bytes, Some(now));
-            self.until = self.until.max(now.plus(ANSWER).min(self.latest));
+        let arrived = if self.by_amount() { run.bytes() } else { 0 };
+        let moved = arrived.wrapping_sub(run.unacknowledged());
+        if moved != self.timing.progress.0 {
+            self.timing.progress = (moved, Some(now));
+            self.until = self.until.max(now.plus(overtime::OF_PEER).min(self.latest));
         }
+    }
+
+    /// The begin or the end took too long.
+    fn give_up(&mut self, machine: &mut ClientTest) {
+        let bytes = self.run.as_ref().map_or(0, Run::bytes);
+        let sends_on = machine.at() > ClientTestState::Runs && bytes > self.timing.at_end;
+        if !sends_on {
+            return self.step(machine, ClientTestInput::Silent);
+        }
+        let seconds = overtime::OF_PEER.as_secs();
+        self.error = Some(format!(
+            "the server still sends {seconds} seconds after the end of the test"
+        ));
+        self.step(machine, ClientTestInput::Failed);
     }
 
     /// The time or the amount is over, or a stream failed.
@@ -520,6 +558,10 @@ impl Test<'_> {
         if error.is_some() {
             self.finish();
         }
+        let error = error.or_else(|| {
+            let (totals, infos) = self.totals.as_ref()?;
+            claims::contradiction(&self.parameters, infos, totals, self.peer.as_deref()?)
+        });
         let (totals, infos) = self.totals.unzip();
         Tested {
             infos: infos.unwrap_or_default(),

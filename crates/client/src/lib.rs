@@ -9,6 +9,7 @@ mod check;
 mod command_line;
 #[cfg(feature = "results")]
 mod compare;
+mod contradiction;
 mod control;
 mod datagram_size;
 mod elsewhere;

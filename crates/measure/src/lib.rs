@@ -11,6 +11,7 @@ pub mod device_stamps;
 pub mod fine;
 pub mod host;
 pub mod latency;
+pub mod overtime;
 pub mod reads;
 pub mod recorder;
 pub mod sampler;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use netperf_engine::iperf2::{PATIENCE, Transfer};
 use netperf_iperf2::messages::{ServerReport, Version};
 use netperf_iperf2::states::account::DatagramAccount;
-use netperf_measure::clock;
+use netperf_measure::{clock, overtime};
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::without::set_patience;
@@ -25,8 +25,6 @@ use netperf_program::threads::spawn;
 use self::backward::BackListener;
 pub(crate) use self::backward::BackStream;
 
-/// Time that the server may take longer than its test, for data that waits in the network.
-const OVERTIME: Duration = Duration::from_secs(60);
 /// Time limit of an amount of bytes.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// Time limit for a connection.
@@ -252,7 +250,7 @@ impl Iperf2Client {
 /// Time limit for what the server sends.
 fn receive_time(plan: &Iperf2Plan) -> Duration {
     match plan.amount {
-        Iperf2Amount::Time(time) => time.saturating_add(OVERTIME),
+        Iperf2Amount::Time(time) => time.saturating_add(overtime::OF_PEER),
         Iperf2Amount::Bytes(_) => LONGEST,
     }
 }
@@ -411,7 +409,7 @@ mod tests {
             })
         };
         let time = Duration::from_secs(10);
-        assert_eq!(of(Iperf2Amount::Time(time)), time + OVERTIME);
+        assert_eq!(of(Iperf2Amount::Time(time)), time + overtime::OF_PEER);
         assert_eq!(of(Iperf2Amount::Bytes(1)), LONGEST);
         assert_eq!(of(Iperf2Amount::Time(Duration::MAX)), Duration::MAX);
     }

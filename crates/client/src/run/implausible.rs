@@ -2,10 +2,7 @@
 
 use netperf_model::{Iteration, Limit, TestPlan, Warning};
 
-/// Factor by which more may arrive than was sent: a network may repeat datagrams.
-const REPEATED: u64 = 2;
-/// Bytes of a connection that buffers at both ends and on the path may hold at the end.
-const HELD: u64 = 256 << 20;
+use crate::contradiction::WayClaims;
 
 /// Warning about netserver's counts of data that netperf sent.
 pub(super) fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
@@ -49,17 +46,20 @@ fn of_run(plan: &TestPlan, run: &Iteration) -> Option<Warning> {
     let is_whole = many.is_none_or(|many| !many.has_margins());
     let is_bulk = plan.flow.sends && !plan.flow.connects && !plan.flow.counts_transactions();
     let remote = run.remote.as_ref().filter(|_| is_bulk && is_whole)?;
-    let (sent, received) = (run.local.tally.bytes_sent, remote.tally.bytes_received);
     let flows = many.map_or(1, |many| u64::from(many.flows));
     let is_stream = plan.transport.row().reliable && plan.transport.is_connected();
-    let too_many = sent > 0 && received > sent.saturating_mul(REPEATED);
-    let too_few = is_stream && received.saturating_add(HELD.saturating_mul(flows)) < sent;
-    (too_many || too_few).then(|| {
-        Warning::Implausible(format!(
-            "netserver reports {received} bytes received of {sent} bytes sent: its result cannot \
-             be right"
-        ))
-    })
+    let way = WayClaims {
+        sent: run.local.tally.bytes_sent,
+        received: remote.tally.bytes_received,
+        connections: if is_stream { flows } else { 0 },
+        is_whole: true,
+        seconds: [run.elapsed; 2],
+        ..WayClaims::default()
+    };
+    let contradiction = way.contradiction()?;
+    Some(Warning::Implausible(format!(
+        "netserver reports {contradiction}: its result cannot be right"
+    )))
 }
 
 #[cfg(test)]
@@ -67,6 +67,7 @@ mod tests {
     use netperf_model::{EndResult, Tally};
 
     use super::*;
+    use crate::contradiction::HELD;
     use crate::planned::plan;
 
     fn is_doubted(words: &str, sent: u64, received: u64) -> bool {

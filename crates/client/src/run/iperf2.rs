@@ -21,18 +21,19 @@ use super::peer::{PeerMeter, of_peer, own_setup, shape};
 use super::{IterationResult, TestRun};
 use crate::hosts::socket_address;
 use crate::iperf2::session::{Iperf2Client, Iperf2Failure, Iperf2StreamResult};
-use crate::iperf2::{ClientRows, Follow};
+use crate::iperf2::{ClientRows, Follow, contradiction};
 use crate::{interim, until};
 
 /// The reason for which a result is none. A test that netperf ended has one.
-fn incomplete(result: &Iperf2StreamResult, stopped: bool) -> Option<&'static str> {
+fn incomplete(result: &Iperf2StreamResult, stopped: bool) -> Option<String> {
     let ends = [&result.sent, &result.received].into_iter().flatten();
     let is_cut = |end: TransferEnd| matches!(end, TransferEnd::Closed | TransferEnd::Stalled);
     if ends.map(|one| one.end).any(is_cut) && !stopped {
-        return Some("the server ended the test early, or took no data");
+        return Some("the server ended the test early, or took no data".to_owned());
     }
     let unreported = "no report arrived; is it a server for UDP (-u)?";
-    result.unreported.then_some(unreported)
+    let unreported = result.unreported.then(|| unreported.to_owned());
+    unreported.or_else(|| contradiction(result))
 }
 
 /// Checks the results of all streams of a server at a port.

@@ -61,6 +61,8 @@ pub enum TransferEnd {
     Stalled,
     /// The peer closed or reset the connection.
     Closed,
+    /// The peer sent on for longer than it may.
+    Overrun,
 }
 
 /// One direction, after its end.

@@ -4,5 +4,6 @@
 mod interop;
 mod joining;
 mod links;
+mod overtime;
 mod random;
 mod scale;

@@ -218,6 +218,15 @@ impl Run {
         self.infos.iter().all(|info| !info.sends)
     }
 
+    /// Bytes over connections that wait for their acknowledgement.
+    pub fn unacknowledged(&self) -> u64 {
+        let each = self
+            .sending()
+            .into_iter()
+            .filter_map(|fd| tcp::unacknowledged(fd).ok());
+        each.map(u64::from).sum()
+    }
+
     /// Bytes of all streams so far.
     pub fn bytes(&self) -> u64 {
         self.streams.read().iter().map(|one| one.bytes).sum()

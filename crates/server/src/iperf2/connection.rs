@@ -372,7 +372,7 @@ impl ServedConnection<'_> {
         let ends = [&sent, &received].into_iter().flatten();
         for end in ends.map(|one| one.end) {
             match end {
-                TransferEnd::Complete | TransferEnd::Stopped => {}
+                TransferEnd::Complete | TransferEnd::Stopped | TransferEnd::Overrun => {}
                 TransferEnd::Stalled => self.ending = SessionEnd::Silent,
                 TransferEnd::Closed => self.ending = SessionEnd::Cut,
             }

@@ -35,6 +35,7 @@ struct BackFlow {
     place: usize,
     flow: DatagramFlow,
     counts: Arc<ShownCounts>,
+    end: TransferEnd,
 }
 
 impl BackFlow {
@@ -49,6 +50,13 @@ impl BackFlow {
         action
     }
 
+    /// The time is over in which the server may send.
+    fn overrun(&mut self) {
+        if self.flow.stage == FlowStage::Receiving {
+            self.end = TransferEnd::Overrun;
+        }
+    }
+
     fn duration(&self) -> Duration {
         Duration::from_micros(self.flow.account.duration())
     }
@@ -61,7 +69,7 @@ impl BackFlow {
                 bytes: account.bytes,
                 calls: account.order.arrived,
                 elapsed: self.duration(),
-                end: TransferEnd::Complete,
+                end: self.end,
             }),
             account: Some((account, account.order.highest)),
             ..Iperf2StreamResult::default()
@@ -262,6 +270,9 @@ impl BackListener {
             |buf| recv_from(fd, buf, &mut source.borrow_mut()),
             |arrived| {
                 if until.left().is_zero() {
+                    for one in flows.values_mut() {
+                        one.overrun();
+                    }
                     return ControlFlow::Break(());
                 }
                 let over = |flows: &BackFlows| {
@@ -301,6 +312,7 @@ impl BackListener {
                                 place,
                                 flow,
                                 counts,
+                                end: TransferEnd::Complete,
                             },
                         );
                     }

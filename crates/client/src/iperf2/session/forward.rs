@@ -18,7 +18,7 @@ use netperf_iperf2::states::blocks::ReceivedBlocks;
 use netperf_iperf2::states::client::{tcp_header, udp_header};
 use netperf_iperf2::states::connection::HEADER_TIME;
 use netperf_iperf2::states::finish::{self, FinishEffect, FinishInput, FinishState};
-use netperf_measure::clock;
+use netperf_measure::{clock, overtime};
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Plan, Iperf2Rate};
 use netperf_os::Socket;
 use netperf_os::io::{half_close, recv, recv_now, send};
@@ -91,17 +91,20 @@ fn run_connection(
         result.received = Some(received.map_err(failed("read"))?);
         return Ok(result);
     }
-    let sent = send().map_err(failed("write"))?;
-    result.sent = Some(sent);
+    let mut sent = send().map_err(failed("write"))?;
     if sent.end != TransferEnd::Closed {
         // The answer to the header, and the end of the server: it has taken everything.
         let counts = TransferCounts::default();
         let mut buf = [0; 4096];
         let limit = (0, CLOSE_TIME);
-        let _ended = receive_stream(socket.as_fd(), &mut buf, limit, &counts, stop);
+        let ended = receive_stream(socket.as_fd(), &mut buf, limit, &counts, stop);
+        if ended.is_ok_and(|one| matches!(one.end, TransferEnd::Stalled | TransferEnd::Overrun)) {
+            sent.end = TransferEnd::Stalled;
+        }
         let answer = HeaderAnswer::decode(&buf).ok();
         result.version = answer.map(|answer| answer.version);
     }
+    result.sent = Some(sent);
     Ok(result)
 }
 
@@ -181,21 +184,27 @@ fn send_blocks(
     // The server may have closed the connection.
     let _gone = half_close(fd);
     if sent.end == TransferEnd::Complete {
-        sent.elapsed += acknowledged(fd, stop);
+        let longest = time.map_or(Duration::MAX, |_| overtime::OF_OWN_DATA);
+        let late = acknowledged(fd, longest, stop);
+        sent.elapsed += late;
+        if late >= longest {
+            sent.end = TransferEnd::Stalled;
+        }
     }
     Ok(sent)
 }
 
-/// Waits until everything is acknowledged, the test is stopped, or nothing was acknowledged for
-/// [`STALLED`]. Returns how long that took.
-fn acknowledged(fd: BorrowedFd<'_>, stop: &AtomicBool) -> Duration {
+/// Waits until everything is acknowledged, the test is stopped, nothing was acknowledged for
+/// [`STALLED`], or for at most so long. Returns how long that took.
+fn acknowledged(fd: BorrowedFd<'_>, longest: Duration, stop: &AtomicBool) -> Duration {
     let begin = clock::now();
     let mut last = (u32::MAX, begin);
     while let Ok(left @ 1..) = tcp::unacknowledged(fd) {
         if left != last.0 {
             last = (left, clock::now());
         }
-        if stop.load(Ordering::Relaxed) || last.1.elapsed() >= STALLED {
+        let is_late = last.1.elapsed() >= STALLED || begin.elapsed() >= longest;
+        if stop.load(Ordering::Relaxed) || is_late {
             break;
         }
         netperf_os::wait::sleep(LOOK);
@@ -275,15 +284,18 @@ fn run_datagrams(
     Ok(result)
 }
 
-fn set_account(result: &mut Iperf2StreamResult, (account, total): (DatagramAccount, u64)) {
+fn set_account(result: &mut Iperf2StreamResult, (account, total, end): ReceivedFlow) {
     result.received = Some(Transfer {
         bytes: account.bytes,
         calls: account.order.arrived,
         elapsed: Duration::from_micros(account.duration()),
-        end: TransferEnd::Complete,
+        end,
     });
     result.account = Some((account, total));
 }
+
+/// Account of a flow, the number of its final datagram, and its end.
+type ReceivedFlow = (DatagramAccount, u64, TransferEnd);
 
 /// Receives a flow of the server to its final datagram. `request` is sent until data arrives.
 fn receive_flow(
@@ -291,9 +303,10 @@ fn receive_flow(
     stream: &Iperf2Stream,
     stop: &AtomicBool,
     mut request: Option<&mut Vec<u8>>,
-) -> io::Result<(DatagramAccount, u64)> {
+) -> io::Result<ReceivedFlow> {
     let fd = stream.socket.as_fd();
     let (mut account, mut total) = (DatagramAccount::default(), 0);
+    let mut end = TransferEnd::Complete;
     let mut last = clock::now();
     let until = last.plus(receive_time(plan));
     let ask = |request: &mut Option<&mut Vec<u8>>| {
@@ -315,7 +328,10 @@ fn receive_flow(
         stop,
         |buf| recv(fd, buf),
         |arrived| match arrived {
-            _ if until.left().is_zero() => ControlFlow::Break(()),
+            _ if until.left().is_zero() => {
+                end = TransferEnd::Overrun;
+                ControlFlow::Break(())
+            }
             Arrived::Datagram(bytes, at) => {
                 request = None;
                 last = clock::now();
@@ -343,7 +359,7 @@ fn receive_flow(
     stream
         .received
         .end(Duration::from_micros(account.duration()));
-    Ok((account, total.max(account.order.highest)))
+    Ok((account, total.max(account.order.highest), end))
 }
 
 /// Ends a flow with final datagrams.

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use netperf_measure::clock;
+use netperf_measure::{clock, overtime};
 use netperf_os::io::{recv, send};
 
 use super::super::pace::{TransferPace, wait_until};
@@ -77,7 +77,14 @@ pub fn send_stream_by(
         }
         let now = clock::now();
         // A block that is begun is completed: the receiver counts blocks.
-        if within == 0 && order.time.is_some_and(|time| now.since(start) >= time) {
+        let over = order
+            .time
+            .and_then(|time| now.since(start).checked_sub(time));
+        if within == 0 && over.is_some() {
+            break;
+        }
+        if over.is_some_and(|over| over >= overtime::OF_OWN_DATA) {
+            run.end = TransferEnd::Stalled;
             break;
         }
         let rest = length.saturating_sub(within);
@@ -143,8 +150,12 @@ pub fn receive_stream_to(
     counts.bytes.store(before, Ordering::Relaxed);
     let mut last = start;
     loop {
-        if stop.load(Ordering::Relaxed) || last.since(start) >= longest {
+        if stop.load(Ordering::Relaxed) {
             run.end = TransferEnd::Stopped;
+            break;
+        }
+        if last.since(start) >= longest {
+            run.end = TransferEnd::Overrun;
             break;
         }
         let received = recv(fd, buf);
@@ -189,7 +200,7 @@ mod tests {
         let (counts, stop) = (TransferCounts::default(), AtomicBool::new(false));
         let limit = (0, Duration::from_millis(20));
         let received = receive_stream(near.as_fd(), &mut [0; 64], limit, &counts, &stop).unwrap();
-        assert_eq!(received.end, TransferEnd::Stopped);
+        assert_eq!(received.end, TransferEnd::Overrun);
         assert!(received.bytes > 0);
         drop(near);
         sender.join().unwrap();

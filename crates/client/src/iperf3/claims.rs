@@ -1,0 +1,57 @@
+//! Whether the results of a server of iperf3 can be.
+
+use netperf_iperf3::figures::{StreamFigures, StreamInfo, Totals};
+use netperf_iperf3::messages::{Parameters, Protocol, Results, StreamResults};
+
+use crate::contradiction::{DatagramClaims, WayClaims};
+
+/// Text of the first results of a server that cannot be.
+pub(super) fn contradiction(
+    parameters: &Parameters,
+    infos: &[StreamInfo],
+    totals: &Totals,
+    peer: &Results,
+) -> Option<String> {
+    let streams = infos.iter().zip(&totals.streams);
+    let contradiction = streams
+        .filter_map(|(info, own)| Some((info, own, peer.of(info.id)?)))
+        .find_map(|(info, own, peer)| of(parameters, totals.seconds, info, (own, peer)))?;
+    Some(format!(
+        "the server reports {contradiction}: its results cannot be right"
+    ))
+}
+
+fn of(
+    parameters: &Parameters,
+    seconds: f64,
+    info: &StreamInfo,
+    (own, peer): (&StreamFigures, &StreamResults),
+) -> Option<String> {
+    let udp = parameters.protocol == Protocol::Udp;
+    let (bytes, datagrams) = if info.sends {
+        let claims = DatagramClaims {
+            sent: own.packets,
+            expected: peer.packets,
+            lost: peer.errors,
+        };
+        ((own.bytes, peer.bytes), claims)
+    } else {
+        let claims = DatagramClaims {
+            sent: peer.packets,
+            expected: own.packets,
+            lost: own.lost,
+        };
+        ((peer.bytes, own.bytes), claims)
+    };
+    let way = WayClaims {
+        sent: bytes.0,
+        received: bytes.1,
+        connections: u64::from(!udp),
+        datagrams: udp.then_some(datagrams),
+        retransmitted: peer.retransmits.filter(|_| !udp).unwrap_or(0),
+        // The parts that count begin at different times.
+        is_whole: parameters.omit == 0,
+        seconds: [seconds, peer.end_time - peer.start_time],
+    };
+    way.contradiction()
+}

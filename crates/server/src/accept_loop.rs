@@ -42,6 +42,7 @@ use super::pending::{self, PendingConnection, PendingConnections, WaitLimits};
 use super::poller::{PollEvent, PollToken, ServerPoller};
 use super::proofs::{PROOF_TIME, ProofPool};
 use super::sandbox::Means;
+use super::served_protocol::ServedProtocol;
 use super::session;
 use super::session_log::{ProcessEnd, SessionLog};
 use super::session_process::SessionProcess;
@@ -59,10 +60,9 @@ pub(super) struct AcceptLoop {
     /// Original command line, for reading the configuration file again.
     argv: Vec<OsString>,
     pub(super) args: ServerArgs,
-    /// Those of netperf, then those of iperf 2.
     listeners: Vec<Socket>,
-    /// Number of those of netperf.
-    of_netperf: usize,
+    /// The protocol of each.
+    protocols: Vec<ServedProtocol>,
     /// Processes that serve datagrams of iperf 2.
     datagram_workers: Vec<DatagramWorker>,
     signals: Signals,
@@ -110,9 +110,17 @@ impl AcceptLoop {
         (files, agent): (Option<FileHelper>, Option<AgentProcess>),
     ) -> io::Result<Self> {
         let poller = ServerPoller::new()?;
-        let data_arrivals = DataArrivals::open(&listeners, args.one_port(), &poller)?;
-        let of_netperf = listeners.len();
-        listeners.extend(iperf2.listeners);
+        let host = HostLimits::find();
+        let handed = (args.one_port(), host.handed());
+        let data_arrivals = DataArrivals::open(&listeners, handed, &poller)?;
+        let mut protocols = vec![ServedProtocol::Netperf; listeners.len()];
+        for (more, protocol) in [
+            (iperf2.listeners, ServedProtocol::Iperf2),
+            (of_iperf3.listeners, ServedProtocol::Iperf3),
+        ] {
+            listeners.extend(more);
+            protocols.resize(listeners.len(), protocol);
+        }
         for (number, listener) in (0..).zip(&listeners) {
             // A connection that is closed before accept(2) must not block the loop.
             listener.set_nonblocking(true)?;
@@ -131,7 +139,7 @@ impl AcceptLoop {
         if let Some(metrics_server) = &metrics_server {
             metrics_server.register(&poller)?;
         }
-        let iperf3 = Iperf3Port::watch(of_iperf3, &poller)?;
+        let iperf3 = Iperf3Port::watch(of_iperf3.datagrams, &poller)?;
         if let Some(files) = &files {
             poller.watch(files.fd(), PollToken::Files)?;
         }
@@ -141,12 +149,11 @@ impl AcceptLoop {
         if args.agent.exit_on_eof {
             input::watch(&poller)?;
         }
-        let host = HostLimits::find();
         Ok(Self {
             argv: argv.to_vec(),
             args: args.clone(),
             listeners,
-            of_netperf,
+            protocols,
             datagram_workers: iperf2
                 .datagrams
                 .into_iter()
@@ -192,7 +199,11 @@ impl AcceptLoop {
         ];
         self.log.say(LogLevel::Info, "listening", &fields);
         self.host.log(&self.args, &mut self.log);
-        self.log_iperf3();
+        if let Some(port) = self.ports_of(ServedProtocol::Iperf3).first() {
+            let fields = [("port", port.to_string().into())];
+            self.log
+                .say(LogLevel::Info, "listening for iperf3", &fields);
+        }
         loop {
             match self.poller.wait(self.next_timeout()) {
                 Ok(events) => self.act(&events, supervisor),
@@ -219,11 +230,17 @@ impl AcceptLoop {
 
     /// Ports of the listeners, which a supervisor may have chosen.
     fn ports(&self) -> String {
-        let at = |listener: &Socket| listener.local_addr().ok()?.as_socket();
-        let ports = self.listeners.iter().filter_map(at);
-        let ports: BTreeSet<u16> = ports.map(|at| at.port()).collect();
+        let ports = [ServedProtocol::Netperf, ServedProtocol::Iperf2].map(|one| self.ports_of(one));
+        let ports: BTreeSet<u16> = ports.into_iter().flatten().collect();
         let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
         ports.join(",")
+    }
+
+    fn ports_of(&self, protocol: ServedProtocol) -> Vec<u16> {
+        let all = self.listeners.iter().zip(&self.protocols);
+        let own = all.filter(|(_, one)| **one == protocol);
+        let at = own.filter_map(|(listener, _)| listener.local_addr().ok()?.as_socket());
+        at.map(|at| at.port()).collect()
     }
 
     /// Time until the next scheduled action.
@@ -235,7 +252,6 @@ impl AcceptLoop {
             self.metrics_server.as_ref().and_then(MetricsServer::until),
             self.admission.next(),
             self.data_arrivals.next(),
-            self.iperf3.next(),
             self.next_proof(),
             self.next_worker(),
             self.files.as_ref().and_then(FileHelper::until),
@@ -273,13 +289,7 @@ impl AcceptLoop {
                         self.hear(one, *ended);
                     }
                 }
-                PollToken::ArrivingData(number) => {
-                    let unclaimed = self.data_arrivals.hear(number, *ended, &self.poller);
-                    self.log_unclaimed(unclaimed);
-                }
                 PollToken::Listener(number) => self.accept_from(number),
-                PollToken::Iperf3Listener(number) => self.accept_iperf3(number),
-                PollToken::Iperf3Connection(number) => self.hear_iperf3(number, *ended),
                 PollToken::Iperf3Session(number) => self.iperf3.hear_session(number, &self.poller),
                 PollToken::Iperf3Datagrams => self.iperf3.read_words(),
                 PollToken::Iperf2Datagrams(number) => self.read_worker(number),
@@ -403,7 +413,6 @@ impl AcceptLoop {
             // If this fails, the next accept(2) fails again and is logged.
             let _in_vain = self.poller.pause(fd, token, until.is_some());
         }
-        self.iperf3.pause(&self.poller, until.is_some());
     }
 
     fn obey(&mut self, signal: Signal) {
@@ -444,7 +453,6 @@ impl AcceptLoop {
         self.pending.clear();
         self.end_workers();
         self.data_arrivals.close();
-        self.iperf3.close(&self.poller);
         let next_timeout = self.args.operations.drain();
         self.draining = Some(clock::now().plus(next_timeout));
         let fields = [
@@ -511,7 +519,6 @@ impl AcceptLoop {
             }
         }
         self.end_proofs(now);
-        self.expire_iperf3();
         self.start_workers();
         self.end_slow_reload();
         if self.admission.next().is_some_and(over) {

@@ -9,6 +9,7 @@ use netperf_os::privileges::{self, ResourceLimit};
 use netperf_os::{process, system};
 
 use super::log::ServerLog;
+use super::one_port::MOST_HANDED;
 
 /// Memory for each of the first sessions, bytes.
 const FEW: u64 = 2 << 20;
@@ -20,8 +21,8 @@ const MANY: u64 = 16 << 20;
 const MOST: u64 = 16_384;
 /// Descriptors of the listener for one session.
 const DESCRIPTORS_EACH: u64 = 2;
-/// Descriptors of the listener for listeners, pipes and standard streams.
-const DESCRIPTORS_KEPT: u64 = 64;
+/// Descriptors of the listener for listeners, pipes, standard streams and refused connections.
+const DESCRIPTORS_KEPT: u64 = 128;
 /// Largest number of waiting connections.
 const MOST_WAITING: u64 = 4096;
 /// Ports that Linux chooses from, where /proc does not tell.
@@ -52,19 +53,30 @@ impl HostLimits {
         }
     }
 
-    /// Connections that may wait for their first message, or for anything else.
+    /// Descriptors for half of the connections and sessions.
+    fn half(&self) -> u64 {
+        self.descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2
+    }
+
+    /// Data connections that a session may leave waiting.
+    pub(super) fn handed(&self) -> usize {
+        let most = usize::try_from(self.half() / 4).unwrap_or(MOST_HANDED);
+        most.clamp(1, MOST_HANDED)
+    }
+
+    /// Connections of all ports that may wait for their first message, or for anything else. What
+    /// waits is no part of the half that sessions have.
     pub(super) fn waiting(&self) -> usize {
-        let most = self.descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2;
+        let most = self.half() - self.half() / 4;
         usize::try_from(most.clamp(1, MOST_WAITING)).unwrap_or(1)
     }
 
     /// Sessions at the same time.
     fn sessions(&self) -> u32 {
         let by_memory = (self.memory / FEW).min(MOST_OF_FEW).max(self.memory / MANY);
-        let descriptors = self.descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2;
         let all = [
             by_memory,
-            descriptors / DESCRIPTORS_EACH,
+            self.half() / DESCRIPTORS_EACH,
             self.processes / 2,
             MOST,
         ];
@@ -171,7 +183,7 @@ mod tests {
             };
             (host.sessions(), host.waiting())
         };
-        assert_eq!(of_descriptors(1024), (240, 480));
+        assert_eq!(of_descriptors(1024), (224, 336));
         assert_eq!(of_descriptors(3), (1, 1));
         let of_processes = |processes| sessions(HostLimits { processes, ..LARGE });
         assert_eq!([100, 0].map(of_processes), [50, 1]);

@@ -1,7 +1,6 @@
 //! Routing of data that arrives at the control port to the session that issued its token
 //! (docs/decisions/0020-one-port.md).
 
-mod awaiting;
 mod handoffs;
 
 use std::collections::VecDeque;
@@ -12,42 +11,31 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{OnePort, Token};
-use netperf_os::io::{Source, peek_at, recv_with_destination};
+use netperf_os::io::{Source, peek_at, recv, recv_with_destination};
 use netperf_os::sockopt;
 use netperf_os::{Domain, Protocol, SockAddr, Socket, Type, rights, without};
 use netperf_transport::one_port::{self, HandoffMessage, PREAMBLE, Preamble, PreambleKind, Probe};
 
-use self::awaiting::AwaitingPreambles;
 use self::handoffs::Handoffs;
 
 use super::peer::described;
-use super::pending::PendingConnection;
+use super::pending::{PREFIX_WITHIN, PendingConnection};
 use super::poller::{PollToken, ServerPoller};
 
-/// Time limit for a preamble, and for a session to accept the connection.
-const WITHIN: Duration = Duration::from_secs(5);
-/// Largest number of connections that await a preamble or their session.
-const MOST: usize = 1024;
+/// Largest number of connections that await their session.
+pub(super) const MOST_HANDED: usize = 1024;
 /// Interval of retries when a session's hand-off queue is full.
 const AGAIN: Duration = Duration::from_millis(2);
 /// Datagrams per round, so that a flood does not starve other clients.
 const AT_ONCE: usize = 64;
 
-/// A data connection that no session has yet.
-#[derive(Debug)]
-struct ArrivingData {
-    data: Socket,
-    peer: SockAddr,
-    until: Moment,
-}
-
 /// Data connections and probes that arrive at the control port.
 #[derive(Debug)]
 pub(super) struct DataArrivals {
-    next: u64,
-    awaiting_preamble: AwaitingPreambles,
-    /// Connections whose session has a full hand-off queue, in order of expiry.
-    awaiting_session: VecDeque<(ArrivingData, Token)>,
+    /// Connections whose session has a full hand-off queue, in order of expiry. Strangers have none.
+    awaiting_session: VecDeque<HandedData>,
+    /// As many may be there.
+    most: usize,
     /// Sockets that receive probes; empty if datagrams are not accepted.
     probe_sockets: Vec<Socket>,
     handoffs: Handoffs,
@@ -64,13 +52,22 @@ pub(super) enum Unclaimed {
     Datagram,
 }
 
+/// A data connection whose session does not take it yet.
+#[derive(Debug)]
+struct HandedData {
+    data: Socket,
+    peer: SockAddr,
+    token: Token,
+    until: Moment,
+}
+
 /// State of a data connection.
-enum ArrivalState {
+pub(super) enum ArrivalState {
     /// The preamble is incomplete.
-    AwaitsPreamble(ArrivingData),
-    /// The session's hand-off queue is full.
-    AwaitsSession(ArrivingData, Token),
+    AwaitsPreamble(PendingConnection),
+    /// A session has it, or will.
     Delivered,
+    /// No session has its token.
     Failed(Unclaimed),
 }
 
@@ -82,7 +79,7 @@ impl DataArrivals {
     /// `EMFILE` or `ENFILE` when there are too many open files.
     pub(super) fn open(
         listeners: &[Socket],
-        mode: OnePort,
+        (mode, most): (OnePort, usize),
         poller: &ServerPoller,
     ) -> io::Result<Self> {
         let beside = |listener: &Socket| {
@@ -95,9 +92,8 @@ impl DataArrivals {
             OnePort::Off | OnePort::Tcp => Ok(Vec::new()),
         };
         Ok(Self {
-            next: 0,
-            awaiting_preamble: AwaitingPreambles::default(),
             awaiting_session: VecDeque::new(),
+            most,
             probe_sockets: probe_sockets.unwrap_or_default(),
             handoffs: Handoffs::new(poller)?,
         })
@@ -132,107 +128,78 @@ impl DataArrivals {
     /// Stops accepting data.
     pub(super) fn close(&mut self) {
         self.probe_sockets.clear();
-        self.awaiting_preamble.clear();
         self.awaiting_session.clear();
     }
 
     /// Time of the next scheduled action.
     pub(super) fn next(&self) -> Option<Moment> {
-        let ends = self.awaiting_preamble.first().map(|one| one.until);
-        let again = (!self.awaiting_session.is_empty()).then(|| clock::now().plus(AGAIN));
-        [ends, again].into_iter().flatten().min()
+        (!self.awaiting_session.is_empty()).then(|| clock::now().plus(AGAIN))
     }
 
-    /// Takes over a connection that begins with a preamble.
+    /// Hands over a connection that begins with a preamble, once that is complete.
     pub(super) fn take(
         &mut self,
         one: PendingConnection,
         ended: bool,
         poller: &ServerPoller,
-    ) -> Option<Unclaimed> {
-        // The next event comes when the preamble is complete.
-        sockopt::set_wake_threshold(one.control.as_fd(), PREAMBLE);
-        let heard_of = one.at().is_some();
-        let one = ArrivingData {
+    ) -> ArrivalState {
+        let failed = |why| ArrivalState::Failed(unspoken(&one.peer, why));
+        let mut bytes = [0; PREAMBLE];
+        match peek_at(one.control.as_fd(), &mut bytes) {
+            Ok(PREAMBLE) => {}
+            Ok(0) => return failed("finished"),
+            Ok(_) if ended => return failed("cut"),
+            Ok(_) => return ArrivalState::AwaitsPreamble(one),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return ArrivalState::AwaitsPreamble(one);
+            }
+            Err(_) => return failed("cut"),
+        }
+        let read = Preamble::read(&bytes).filter(|read| read.kind == PreambleKind::Connection);
+        let read = read.filter(|read| self.handoffs.owner(&read.token).is_some());
+        let Some(Preamble { token, .. }) = read else {
+            return ArrivalState::Failed(Unclaimed::Unknown(described(&one.peer)));
+        };
+        if !matches!(recv(one.control.as_fd(), &mut bytes), Ok(PREAMBLE)) {
+            return failed("cut");
+        }
+        sockopt::set_wake_threshold(one.control.as_fd(), 1);
+        // The session holds the same socket from here on.
+        poller.remove(one.control.as_fd());
+        let handed = HandedData {
             data: one.control,
             peer: one.peer,
-            until: clock::now().plus(WITHIN),
+            token,
+            until: clock::now().plus(PREFIX_WITHIN),
         };
-        self.next += 1;
-        let number = self.next;
-        let state = one.look(ended, &mut self.handoffs, poller);
-        if let ArrivalState::AwaitsPreamble(one) = &state {
-            let (fd, token) = (one.data.as_fd(), PollToken::ArrivingData(number));
-            let heard = if heard_of {
-                poller.change_token(fd, token)
-            } else {
-                poller.watch_edge(fd, token)
-            };
-            if heard.is_err() {
-                return Some(one.unspoken("crowded"));
-            }
+        match self.hand_over(handed) {
+            Some(unclaimed) => ArrivalState::Failed(unclaimed),
+            None => ArrivalState::Delivered,
         }
-        self.go_on(number, state)
     }
 
-    /// Handles an event of a connection that awaits its preamble.
-    pub(super) fn hear(
-        &mut self,
-        number: u64,
-        ended: bool,
-        poller: &ServerPoller,
-    ) -> Option<Unclaimed> {
-        let one = self.awaiting_preamble.remove(number)?;
-        let state = one.look(ended, &mut self.handoffs, poller);
-        self.go_on(number, state)
-    }
-
-    /// Stores a connection according to its state. Returns it if no session claims it.
-    fn go_on(&mut self, number: u64, state: ArrivalState) -> Option<Unclaimed> {
-        match state {
-            ArrivalState::AwaitsPreamble(one) => {
-                self.drop_oldest();
-                let dropped = self.awaiting_preamble.insert(number, one);
-                return dropped.map(|one| one.unspoken("crowded"));
-            }
-            ArrivalState::AwaitsSession(one, token) => {
-                self.drop_oldest();
-                self.awaiting_session.push_back((one, token));
-            }
-            ArrivalState::Delivered => {}
-            ArrivalState::Failed(unclaimed) => return Some(unclaimed),
+    /// Hands a connection over to the session with its token, now or later. Returns it if no
+    /// session claims it.
+    fn hand_over(&mut self, one: HandedData) -> Option<Unclaimed> {
+        let Some(handoff) = self.handoffs.owner(&one.token) else {
+            // The test has already ended.
+            return Some(Unclaimed::Unknown(described(&one.peer)));
+        };
+        if one_port::send_connection(handoff, &one.token, one.data.as_fd()).is_ok() {
+            return None;
         }
+        if one.until.left().is_zero() || self.awaiting_session.len() >= self.most {
+            return Some(unspoken(&one.peer, "crowded"));
+        }
+        self.awaiting_session.push_back(one);
         None
     }
 
-    /// Drops the oldest connection if the limit is reached.
-    fn drop_oldest(&mut self) {
-        if self.awaiting_preamble.len() + self.awaiting_session.len() >= MOST
-            && self.awaiting_preamble.remove_first().is_none()
-        {
-            self.awaiting_session.pop_front();
-        }
-    }
-
-    /// Retries connections whose session was busy and ends expired ones. Returns the unclaimed
-    /// ones.
+    /// Retries connections whose session was busy. Returns the unclaimed ones.
     pub(super) fn look(&mut self) -> Vec<Unclaimed> {
-        let mut unclaimed = Vec::new();
-        let overdue = |one: &ArrivingData| one.until.left().is_zero();
-        while self.awaiting_preamble.first().is_some_and(overdue) {
-            let one = self.awaiting_preamble.remove_first();
-            unclaimed.extend(one.map(|one| one.unspoken("silent")));
-        }
-        for (one, token) in std::mem::take(&mut self.awaiting_session) {
-            match one.enter(token, &mut self.handoffs) {
-                ArrivalState::AwaitsSession(one, token) => {
-                    self.awaiting_session.push_back((one, token))
-                }
-                ArrivalState::Failed(lost) => unclaimed.push(lost),
-                ArrivalState::AwaitsPreamble(_) | ArrivalState::Delivered => {}
-            }
-        }
-        unclaimed
+        let waiting = std::mem::take(&mut self.awaiting_session);
+        let handed = waiting.into_iter().map(|one| self.hand_over(one));
+        handed.flatten().collect()
     }
 
     /// Forwards probes to their sessions. Returns the unclaimed ones.
@@ -255,51 +222,8 @@ impl DataArrivals {
     }
 }
 
-impl ArrivingData {
-    fn unspoken(&self, why: &'static str) -> Unclaimed {
-        Unclaimed::Unspoken(described(&self.peer), why)
-    }
-
-    /// Reads the preamble and hands the connection over.
-    fn look(self, ended: bool, handoffs: &mut Handoffs, poller: &ServerPoller) -> ArrivalState {
-        let mut bytes = [0; PREAMBLE];
-        match peek_at(self.data.as_fd(), &mut bytes) {
-            Ok(PREAMBLE) => {}
-            Ok(0) => return ArrivalState::Failed(self.unspoken("finished")),
-            Ok(_) if ended => return ArrivalState::Failed(self.unspoken("cut")),
-            Ok(_) => return ArrivalState::AwaitsPreamble(self),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                return ArrivalState::AwaitsPreamble(self);
-            }
-            Err(_) => return ArrivalState::Failed(self.unspoken("cut")),
-        }
-        let read = Preamble::read(&bytes).filter(|read| read.kind == PreambleKind::Connection);
-        let awaiting_session = read.filter(|read| handoffs.owner(&read.token).is_some());
-        let Some(awaiting_session) = awaiting_session else {
-            return ArrivalState::Failed(Unclaimed::Unknown(described(&self.peer)));
-        };
-        let all = netperf_os::io::recv(self.data.as_fd(), &mut bytes);
-        if !matches!(all, Ok(PREAMBLE)) {
-            return ArrivalState::Failed(self.unspoken("cut"));
-        }
-        sockopt::set_wake_threshold(self.data.as_fd(), 1);
-        // The session holds the same socket from here on.
-        poller.remove(self.data.as_fd());
-        self.enter(awaiting_session.token, handoffs)
-    }
-
-    /// Hands the connection over to the session with the token.
-    fn enter(self, token: Token, handoffs: &mut Handoffs) -> ArrivalState {
-        let Some(handoff) = handoffs.owner(&token) else {
-            // The test has already ended.
-            return ArrivalState::Failed(Unclaimed::Unknown(described(&self.peer)));
-        };
-        match one_port::send_connection(handoff, &token, self.data.as_fd()) {
-            Ok(()) => ArrivalState::Delivered,
-            Err(_) if self.until.left().is_zero() => ArrivalState::Failed(self.unspoken("crowded")),
-            Err(_) => ArrivalState::AwaitsSession(self, token),
-        }
-    }
+fn unspoken(peer: &SockAddr, why: &'static str) -> Unclaimed {
+    Unclaimed::Unspoken(described(peer), why)
 }
 
 /// Forwards a probe. Returns false if no session has the token. If the queue is full, the

@@ -1,16 +1,17 @@
-//! Connections whose first message is not complete: their state, time limits, and eviction when
-//! there are too many (docs/decisions/0026-first-message.md).
+//! Connections of all ports that no session has yet: their state, time limits, and eviction when there
+//! are too many, or too many of a source (docs/decisions/0026-first-message.md).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_model::Network;
 use netperf_os::io::{is_no_progress, peek_at};
 use netperf_os::sockopt;
 use netperf_os::{SockAddr, Socket};
 use netperf_program::link::WHOLE_WITHIN;
-use netperf_transport::one_port::begins_preamble;
+use netperf_transport::one_port::{PREAMBLE, begins_preamble};
 use netperf_wire::{FRAME_LEN, Frame};
 
 use super::proofs::ProofSource;
@@ -18,6 +19,8 @@ use super::served_protocol::ServedProtocol;
 
 /// Bytes that identify the kind of a message.
 const WORD: usize = 4;
+/// Time limit for the preamble of data, for its session to take it, and for a cookie of iperf3.
+pub(super) const PREFIX_WITHIN: Duration = Duration::from_secs(5);
 
 /// State of a client's first message, which stays in the socket buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,9 +97,15 @@ pub(super) struct WaitLimits {
 }
 
 impl WaitLimits {
-    /// For the rest of a message.
-    fn rest(self) -> Duration {
-        self.silent.min(WHOLE_WITHIN)
+    /// For a stage, and the reason to log when it is over.
+    fn of(self, stage: PendingStage) -> (Duration, &'static str) {
+        match stage {
+            PendingStage::Silent => (self.silent, "silent"),
+            PendingStage::Partial => (self.silent.min(WHOLE_WITHIN), "slow"),
+            PendingStage::Preamble => (PREFIX_WITHIN, "silent"),
+            PendingStage::Cookie => (PREFIX_WITHIN, "slow"),
+            PendingStage::Complete => (self.place, "crowded"),
+        }
     }
 }
 
@@ -105,8 +114,11 @@ impl WaitLimits {
 pub(super) struct PendingConnection {
     /// The connection.
     pub(super) control: Socket,
-    /// Peer address.
+    /// Peer address, and the network that it is counted by.
     pub(super) peer: SockAddr,
+    source: Option<Network>,
+    /// Place in the order of accept(2).
+    pub(super) place: u64,
     /// Protocol of the port.
     pub(super) protocol: ServedProtocol,
     /// Source of a client that waits to prove the key; `None` for others.
@@ -119,10 +131,16 @@ pub(super) struct PendingConnection {
 
 impl PendingConnection {
     /// A new connection.
-    pub(super) fn new(control: Socket, peer: SockAddr, protocol: ServedProtocol) -> Self {
+    pub(super) fn new(
+        (control, place): (Socket, u64),
+        (peer, source): (SockAddr, Option<Network>),
+        protocol: ServedProtocol,
+    ) -> Self {
         Self {
             control,
             peer,
+            source,
+            place,
             protocol,
             unproven: None,
             at: None,
@@ -144,35 +162,63 @@ pub(super) enum PendingStage {
     Silent,
     /// Part of a message received.
     Partial,
+    /// Part of the preamble of data received.
+    Preamble,
+    /// The cookie of a client of iperf3 is incomplete.
+    Cookie,
     /// Message complete; waits for a free session.
     Complete,
 }
 
-/// All pending connections. Numbers increase with time, so the first of each stage is the
-/// oldest.
-#[derive(Debug, Default)]
-pub(super) struct PendingConnections {
-    next: u64,
-    silent: PendingStageList,
-    begun: PendingStageList,
-    whole: PendingStageList,
+impl PendingStage {
+    /// All, in the order in which those that began together make room.
+    const ALL: [Self; 5] = [
+        Self::Silent,
+        Self::Partial,
+        Self::Preamble,
+        Self::Cookie,
+        Self::Complete,
+    ];
+
+    /// Bytes from which on input is reported.
+    const fn wanted(self) -> Option<usize> {
+        match self {
+            Self::Partial => Some(FRAME_LEN),
+            // The next event comes when it is complete.
+            Self::Preamble => Some(PREAMBLE),
+            Self::Silent | Self::Cookie | Self::Complete => None,
+        }
+    }
 }
 
 /// Connections of one stage, by number.
 type PendingStageList = BTreeMap<u64, PendingConnection>;
 
+/// All pending connections of all ports. Numbers increase with time, so the first of each stage, and
+/// of each source, is the oldest.
+#[derive(Debug, Default)]
+pub(super) struct PendingConnections {
+    next: u64,
+    stages: [PendingStageList; 5],
+    /// Numbers of the connections of each source.
+    sources: HashMap<Option<Network>, BTreeSet<u64>>,
+    len: usize,
+}
+
 impl PendingConnections {
     /// Number of connections.
-    pub(super) fn len(&self) -> usize {
-        self.silent.len() + self.begun.len() + self.whole.len()
+    pub(super) const fn len(&self) -> usize {
+        self.len
     }
 
-    const fn stage(&mut self, stage: PendingStage) -> &mut PendingStageList {
-        match stage {
-            PendingStage::Silent => &mut self.silent,
-            PendingStage::Partial => &mut self.begun,
-            PendingStage::Complete => &mut self.whole,
-        }
+    /// The place of the connection that was accepted last.
+    pub(super) const fn next_place(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    fn stage(&mut self, stage: PendingStage) -> &mut PendingStageList {
+        &mut self.stages[stage as usize]
     }
 
     /// Adds a connection to a stage and returns its number. A connection that stays in its
@@ -182,14 +228,15 @@ impl PendingConnections {
             Some((before, number)) if before == stage => number,
             Some(_) | None => {
                 one.since = clock::now();
-                if stage == PendingStage::Partial {
-                    sockopt::set_wake_threshold(one.control.as_fd(), FRAME_LEN);
+                if let Some(bytes) = stage.wanted() {
+                    sockopt::set_wake_threshold(one.control.as_fd(), bytes);
                 }
-                self.next += 1;
-                self.next
+                self.next_place()
             }
         };
         one.at = Some((stage, number));
+        self.sources.entry(one.source).or_default().insert(number);
+        self.len += 1;
         self.stage(stage).insert(number, one);
         number
     }
@@ -199,10 +246,28 @@ impl PendingConnections {
         self.stage(stage).get(&number)
     }
 
+    fn remove(&mut self, stage: PendingStage, number: u64) -> Option<PendingConnection> {
+        let one = self.stage(stage).remove(&number)?;
+        self.len -= 1;
+        if let Some(numbers) = self.sources.get_mut(&one.source) {
+            numbers.remove(&number);
+            if numbers.is_empty() {
+                self.sources.remove(&one.source);
+            }
+        }
+        Some(one)
+    }
+
+    fn remove_first(&mut self, stage: PendingStage) -> Option<PendingConnection> {
+        let number = *self.stage(stage).first_key_value()?.0;
+        self.remove(stage, number)
+    }
+
     /// Removes the connection with this number, if its message is incomplete.
     pub(super) fn take(&mut self, number: u64) -> Option<PendingConnection> {
-        let silent = self.silent.remove(&number);
-        silent.or_else(|| self.begun.remove(&number))
+        let [incomplete @ .., _] = PendingStage::ALL;
+        let mut stages = incomplete.into_iter();
+        stages.find_map(|stage| self.remove(stage, number))
     }
 
     /// Removes the connection that has waited longest for a session, of those that may begin one.
@@ -210,55 +275,70 @@ impl PendingConnections {
         &mut self,
         may_begin: impl Fn(&PendingConnection) -> bool,
     ) -> Option<PendingConnection> {
-        let mut waiting = self.whole.iter();
-        let (number, _) = waiting.find(|(_, one)| may_begin(one))?;
-        let number = *number;
-        self.whole.remove(&number)
+        let mut waiting = self.stage(PendingStage::Complete).iter();
+        let number = *waiting.find(|(_, one)| may_begin(one))?.0;
+        self.remove(PendingStage::Complete, number)
     }
 
     /// Sources of clients that wait to prove the key.
-    pub(super) fn unproven(&self) -> impl Iterator<Item = ProofSource> {
-        self.whole.values().filter_map(|one| one.unproven)
+    pub(super) fn unproven(&mut self) -> impl Iterator<Item = ProofSource> {
+        let waiting = self.stage(PendingStage::Complete).values();
+        waiting.filter_map(|one| one.unproven)
     }
 
     /// Removes the last connection of a source that waits to prove the key.
     pub(super) fn take_unproven(&mut self, source: ProofSource) -> Option<PendingConnection> {
-        let mut waiting = self.whole.iter().rev();
-        let (number, _) = waiting.find(|(_, one)| one.unproven == Some(source))?;
-        let number = *number;
-        self.whole.remove(&number)
+        let mut waiting = self.stage(PendingStage::Complete).iter().rev();
+        let number = *waiting.find(|(_, one)| one.unproven == Some(source))?.0;
+        self.remove(PendingStage::Complete, number)
     }
 
-    /// Removes the connection without progress for the longest time, so that silent or slow
-    /// clients do not block others. Complete ones are removed last.
+    /// Makes room for this connection, where there are `most`: of its source, if that has as many as
+    /// it leaves to all others, else of all. The one without progress for the longest time goes, so
+    /// that silent or slow clients do not block others. Complete ones are removed last.
+    pub(super) fn take_for(
+        &mut self,
+        one: &PendingConnection,
+        most: usize,
+    ) -> Option<PendingConnection> {
+        let own = self.sources.get(&one.source);
+        let count = own.map_or(0, BTreeSet::len);
+        let left = most.saturating_sub(self.len - count);
+        if count > 0 && count >= left.div_ceil(2) {
+            let oldest = *own?.first()?;
+            let of_stage = |stage| self.remove(stage, oldest);
+            return PendingStage::ALL.into_iter().find_map(of_stage);
+        }
+        (self.len >= most).then(|| self.take_stalest()).flatten()
+    }
+
+    /// Removes the connection without progress for the longest time, complete ones last.
     pub(super) fn take_stalest(&mut self) -> Option<PendingConnection> {
-        let since = |of: &PendingStageList| of.first_key_value().map(|(_, one)| one.since);
-        let stage = match (since(&self.silent), since(&self.begun)) {
-            (Some(silent), Some(begun)) if begun < silent => PendingStage::Partial,
-            (Some(_), _) => PendingStage::Silent,
-            (None, Some(_)) => PendingStage::Partial,
-            (None, None) => PendingStage::Complete,
+        let [incomplete @ .., complete] = PendingStage::ALL;
+        let first = |stage: PendingStage| {
+            let (_, one) = self.stages[stage as usize].first_key_value()?;
+            Some((one.since, stage))
         };
-        self.stage(stage).pop_first().map(|(_, one)| one)
+        let firsts = incomplete.into_iter().filter_map(first);
+        let stage = firsts.min_by_key(|(since, _)| *since);
+        self.remove_first(stage.map_or(complete, |(_, stage)| stage))
     }
 
     /// The oldest connection of each stage: deadline, stage and the reason to log.
-    fn firsts(&self, limits: WaitLimits) -> [Option<(Moment, PendingStage, &'static str)>; 3] {
-        let first = |of: &PendingStageList, limits, stage, why| {
-            let (_, one) = of.first_key_value()?;
-            Some((one.since.plus(limits), stage, why))
-        };
-        [
-            first(&self.silent, limits.silent, PendingStage::Silent, "silent"),
-            first(&self.begun, limits.rest(), PendingStage::Partial, "slow"),
-            first(&self.whole, limits.place, PendingStage::Complete, "crowded"),
-        ]
+    fn firsts(
+        &self,
+        limits: WaitLimits,
+    ) -> impl Iterator<Item = (Moment, PendingStage, &'static str)> {
+        PendingStage::ALL.into_iter().filter_map(move |stage| {
+            let (_, one) = self.stages[stage as usize].first_key_value()?;
+            let (limit, why) = limits.of(stage);
+            Some((one.since.plus(limit), stage, why))
+        })
     }
 
     /// Next deadline.
     pub(super) fn next(&self, limits: WaitLimits) -> Option<Moment> {
-        let firsts = self.firsts(limits).into_iter().flatten();
-        firsts.map(|(until, ..)| until).min()
+        self.firsts(limits).map(|(until, ..)| until).min()
     }
 
     /// Removes an expired connection and returns it with the reason.
@@ -267,17 +347,16 @@ impl PendingConnections {
         limits: WaitLimits,
         now: Moment,
     ) -> Option<(PendingConnection, &'static str)> {
-        let firsts = self.firsts(limits).into_iter().flatten();
-        let (_, stage, why) = firsts.into_iter().find(|(until, ..)| *until <= now)?;
-        let (_, one) = self.stage(stage).pop_first()?;
-        Some((one, why))
+        let (_, stage, why) = self.firsts(limits).find(|(until, ..)| *until <= now)?;
+        Some((self.remove_first(stage)?, why))
     }
 
     /// Removes all connections.
     pub(super) fn clear(&mut self) {
-        self.silent.clear();
-        self.begun.clear();
-        self.whole.clear();
+        *self = Self {
+            next: self.next,
+            ..Self::default()
+        };
     }
 }
 

@@ -27,20 +27,14 @@ pub(super) enum PollToken {
     Handoffs,
     /// The pending connection with this number.
     PendingConnection(u64),
-    /// The data connection with this number, whose preamble is incomplete.
-    ArrivingData(u64),
     /// The session with this number.
     Session(u64),
     /// A message of the agent.
     Agent,
     /// Standard input.
     Input,
-    /// The iperf3 listener with this index.
-    Iperf3Listener(u64),
     /// A datagram at a port of iperf3.
     Iperf3Datagrams,
-    /// The iperf3 connection with this number, whose cookie is incomplete.
-    Iperf3Connection(u64),
     /// A message of the iperf3 session with this number.
     Iperf3Session(u64),
     /// A record of the process with this number that serves datagrams of iperf 2.
@@ -50,7 +44,7 @@ pub(super) enum PollToken {
 }
 
 /// Number of kinds.
-const KINDS: u64 = 17;
+const KINDS: u64 = 14;
 
 impl PollToken {
     /// Encodes the token for the kernel.
@@ -62,17 +56,14 @@ impl PollToken {
             Self::Refused => (3, 0),
             Self::Probes => (4, 0),
             Self::PendingConnection(number) => (5, number),
-            Self::ArrivingData(number) => (6, number),
             Self::Session(number) => (7, number),
             Self::Handoffs => (8, 0),
             Self::Agent => (9, 0),
             Self::Input => (10, 0),
-            Self::Iperf3Listener(number) => (11, number),
             Self::Iperf3Datagrams => (12, 0),
-            Self::Iperf3Connection(number) => (13, number),
-            Self::Iperf3Session(number) => (14, number),
-            Self::Iperf2Datagrams(number) => (15, number),
-            Self::Files => (16, 0),
+            Self::Iperf3Session(number) => (6, number),
+            Self::Iperf2Datagrams(number) => (11, number),
+            Self::Files => (13, 0),
         };
         // Numbers count up from 0 and never reach 2^59.
         number.wrapping_mul(KINDS).wrapping_add(kind)
@@ -86,17 +77,14 @@ impl PollToken {
             3 => Self::Refused,
             4 => Self::Probes,
             5 => Self::PendingConnection(number),
-            6 => Self::ArrivingData(number),
             7 => Self::Session(number),
             8 => Self::Handoffs,
             9 => Self::Agent,
             10 => Self::Input,
-            11 => Self::Iperf3Listener(number),
             12 => Self::Iperf3Datagrams,
-            13 => Self::Iperf3Connection(number),
-            14 => Self::Iperf3Session(number),
-            15 => Self::Iperf2Datagrams(number),
-            16 => Self::Files,
+            6 => Self::Iperf3Session(number),
+            11 => Self::Iperf2Datagrams(number),
+            13 => Self::Files,
             _ => Self::Signals,
         }
     }
@@ -214,11 +202,9 @@ mod tests {
             PollToken::Handoffs,
             PollToken::PendingConnection(0),
             PollToken::PendingConnection(1 << 58),
-            PollToken::ArrivingData(3),
             PollToken::Session(9),
-            PollToken::Iperf3Listener(1),
             PollToken::Iperf3Datagrams,
-            PollToken::Iperf3Connection(1 << 40),
+            PollToken::PendingConnection(1 << 40),
             PollToken::Iperf3Session(2),
             PollToken::Iperf2Datagrams(1),
             PollToken::Files,
@@ -246,12 +232,12 @@ mod tests {
         assert_eq!(poller.wait(long).unwrap(), [event(false)]);
         assert_eq!(poller.wait(Duration::ZERO).unwrap(), []);
         poller
-            .change_token(server.as_fd(), PollToken::ArrivingData(6))
+            .change_token(server.as_fd(), PollToken::Session(6))
             .unwrap();
         let again = poller.wait(long).unwrap();
         assert_eq!(
             again.first().map(|event| event.token),
-            Some(PollToken::ArrivingData(6))
+            Some(PollToken::Session(6))
         );
         client.shutdown(Shutdown::Write).unwrap();
         let last = poller.wait(long).unwrap();

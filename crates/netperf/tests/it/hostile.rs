@@ -4,12 +4,12 @@
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use netperf_os::Socket;
+use netperf_os::{Domain, Socket, Type};
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
     Finished, Invocation, Netserver, Place, Stopwatch, eventually, machine, note, ours, process,
@@ -431,4 +431,59 @@ fn a_netserver_short_of_descriptors_goes_on_serving() {
         honest.run().status.success()
     });
     assert!(served, "{}", running.stderr());
+}
+
+/// A connection from another address of this host that says this and then nothing.
+fn silent(port: u16, said: &[u8]) -> Option<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let at = |text: String| text.parse::<SocketAddr>().expect("an address").into();
+    socket
+        .bind(&at("127.0.0.2:0".to_owned()))
+        .expect("an address");
+    let to = at(format!("127.0.0.1:{port}"));
+    socket.connect_timeout(&to, seconds(20)).ok()?;
+    // It may have been let go already.
+    let _refused = (&socket).write_all(said);
+    Some(socket)
+}
+
+#[test]
+fn threat_model_silent_connections_at_every_port_leave_descriptors_to_others() {
+    const EACH: usize = 300;
+    let _slot = machine::slot();
+    let ports = [free_port(), free_port(), free_port()];
+    let [port, iperf3, iperf2] = ports.map(|port| port.to_string());
+    let mut running = Invocation::new(Path::new("/bin/sh"))
+        .args(["-c", "ulimit -n 256 && exec \"$0\" \"$@\""])
+        .arg(&ours!().netserver)
+        .args(["-D", "-p", &port, "--iperf3", &iperf3, "--iperf2", &iperf2])
+        .spawn();
+    assert!(running.prints("Starting netserver", seconds(10)));
+    let [netperf, of_iperf3, of_iperf2] = ports;
+    let attacks: [(u16, &[u8]); 6] = [
+        (netperf, b""),
+        (netperf, &[0; 100]),
+        (netperf, &[0xb5, 0x6e, 0x70, 0x00, 0xc7, 0x72, 0x73, 1]),
+        (of_iperf3, b""),
+        (of_iperf3, b"abcdefgh"),
+        (of_iperf2, b""),
+    ];
+    let honest = |(port, words): (&String, &[&str])| {
+        let client = Invocation::new(&ours!().netperf).args(["-H", "127.0.0.1", "-p", port]);
+        client.args(words.iter()).run().expect_exit(0);
+    };
+    let mut crowd = Vec::new();
+    for (at, said) in attacks {
+        crowd.extend((0..EACH).filter_map(|_| silent(at, said)));
+        honest((&port, &["-t", "TCP_RR", "-l", "-50"]));
+        honest((&port, &["-t", "TCP_RR", "-l", "-50", "--one-port"]));
+        honest((&iperf3, &["--iperf3", "-l", "-8192"]));
+        honest((&iperf2, &["--iperf2", "-l", "-8192"]));
+    }
+    assert!(!running.ended(), "{}", running.stderr());
+    assert!(
+        !running.stderr().contains("open files"),
+        "{}",
+        running.stderr()
+    );
 }

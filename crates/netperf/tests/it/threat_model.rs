@@ -135,9 +135,19 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_a_stranger_is_closed_and_whoever_may_come_in_is_not",
     ),
     (
-        "holding connections open",
+        "holding connections open, at any port",
         "crates/netperf/tests/it/hostile.rs",
         "threat_model_two_thousand_silent_clients_cost_no_process_and_keep_nobody_waiting",
+    ),
+    (
+        "a source has at most as many as it leaves to all others",
+        "crates/server/src/pending/tests.rs",
+        "threat_model_a_source_leaves_as_many_places_to_others_as_it_has_at_every_port",
+    ),
+    (
+        "sessions and their data have the other descriptors",
+        "crates/netperf/tests/it/hostile.rs",
+        "threat_model_silent_connections_at_every_port_leave_descriptors_to_others",
     ),
     (
         "occupying one process per complete message",

@@ -11,7 +11,7 @@ use super::AcceptLoop;
 use super::unproven::Credential;
 use crate::admission;
 use crate::agent::AgentProcess;
-use crate::one_port::Unclaimed;
+use crate::one_port::{ArrivalState, Unclaimed};
 use crate::peer::described;
 use crate::pending::{self, FirstMessage, PendingConnection, PendingStage};
 use crate::poller::PollToken;
@@ -28,11 +28,12 @@ impl AcceptLoop {
             return;
         };
         for _ in 0..AT_ONCE {
-            let Some(listener) = self.listeners.get(index) else {
+            let protocol = self.protocols.get(index).copied();
+            let Some((listener, protocol)) = self.listeners.get(index).zip(protocol) else {
                 return;
             };
             match listener.accept() {
-                Ok((control, peer)) => self.admit(control, peer, self.protocol_of(index)),
+                Ok((control, peer)) => self.admit(control, peer, protocol),
                 Err(error) => {
                     self.survive(&error);
                     return;
@@ -45,12 +46,12 @@ impl AcceptLoop {
         if control.set_nonblocking(false).is_err() {
             return;
         }
-        let one = PendingConnection::new(control, peer, protocol);
-        if !self
-            .admission
-            .policy()
-            .admits(admission::address_of(&one.peer))
-        {
+        let policy = self.admission.policy();
+        let address = admission::address_of(&peer);
+        let (admits, source) = (policy.admits(address), policy.limits.source(address));
+        let place = self.pending.next_place();
+        let one = PendingConnection::new((control, place), (peer, source), protocol);
+        if !admits {
             return self.refuse(one, &Denied::Network);
         }
         self.hear(one, false);
@@ -58,12 +59,15 @@ impl AcceptLoop {
 
     /// Examines the first message of a client and acts on it.
     pub(super) fn hear(&mut self, one: PendingConnection, ended: bool) {
+        if one.protocol == ServedProtocol::Iperf3 {
+            return self.hear_cookie(one, ended);
+        }
         match pending::first_message(&one.control, one.protocol) {
             FirstMessage::Complete => self.begin(one),
             FirstMessage::Preamble => {
-                let arrivals = &mut self.data_arrivals;
-                let unclaimed = arrivals.take(one, ended, &self.poller);
-                self.log_unclaimed(unclaimed);
+                if let Some(one) = self.hear_preamble(one, ended) {
+                    self.keep(one, PendingStage::Preamble);
+                }
             }
             FirstMessage::Empty => self.keep(one, PendingStage::Silent),
             FirstMessage::Partial if ended => self.drop_silent(&one.peer, "cut"),
@@ -74,10 +78,22 @@ impl AcceptLoop {
         }
     }
 
+    /// Hands data over to its session. Returns the connection while its preamble is incomplete.
+    fn hear_preamble(&mut self, one: PendingConnection, ended: bool) -> Option<PendingConnection> {
+        match self.data_arrivals.take(one, ended, &self.poller) {
+            ArrivalState::AwaitsPreamble(one) => Some(one),
+            ArrivalState::Delivered => None,
+            ArrivalState::Failed(unclaimed) => {
+                self.log_unclaimed([unclaimed]);
+                None
+            }
+        }
+    }
+
     /// Adds a pending connection and registers it with the poller.
-    pub(super) fn keep(&mut self, one: PendingConnection, stage: PendingStage) {
-        while self.pending.len() >= self.most_waiting {
-            self.make_room();
+    pub(crate) fn keep(&mut self, one: PendingConnection, stage: PendingStage) {
+        while let Some(other) = self.pending.take_for(&one, self.most_waiting) {
+            self.make_way(other);
         }
         let before = one.at();
         let number = self.pending.keep(one, stage);
@@ -93,12 +109,8 @@ impl AcceptLoop {
                 Ok(())
             }
             (None, PendingStage::Complete) => Ok(()),
-            (Some(_), PendingStage::Silent | PendingStage::Partial) => {
-                self.poller.change_token(fd, token)
-            }
-            (None, PendingStage::Silent | PendingStage::Partial) => {
-                self.poller.watch_edge(fd, token)
-            }
+            (Some(_), _) => self.poller.change_token(fd, token),
+            (None, _) => self.poller.watch_edge(fd, token),
         };
         let gone = heard.err().and_then(|_| self.pending.take(number));
         if let Some(one) = gone {
@@ -149,17 +161,20 @@ impl AcceptLoop {
         }
     }
 
-    /// Drops the connection without progress for the longest time; a legitimate client sends at
-    /// once.
-    fn make_room(&mut self) {
-        let Some(one) = self.pending.take_stalest() else {
-            return;
-        };
+    /// Drops a connection for another; a legitimate client sends at once.
+    fn make_way(&mut self, one: PendingConnection) {
+        if one.protocol == ServedProtocol::Iperf3 {
+            return self.drop_silent(&one.peer, "crowded");
+        }
         let place = self.has_room();
         match pending::first_message(&one.control, one.protocol) {
             // Its message arrived in the meantime.
             FirstMessage::Complete if place => self.begin(one),
-            FirstMessage::Preamble => self.hear(one, false),
+            FirstMessage::Preamble => {
+                if let Some(one) = self.hear_preamble(one, false) {
+                    self.drop_silent(&one.peer, "crowded");
+                }
+            }
             FirstMessage::Empty
             | FirstMessage::Partial
             | FirstMessage::Complete

@@ -5,18 +5,8 @@ use netperf_measure::clock::{self, Moment};
 use super::AcceptLoop;
 use crate::iperf2::DatagramWorker;
 use crate::poller::PollToken;
-use crate::served_protocol::ServedProtocol;
 
 impl AcceptLoop {
-    /// Protocol at the listener with this index.
-    pub(super) const fn protocol_of(&self, index: usize) -> ServedProtocol {
-        if index < self.of_netperf {
-            ServedProtocol::Netperf
-        } else {
-            ServedProtocol::Iperf2
-        }
-    }
-
     /// When the next process has to be started or ended.
     pub(super) fn next_worker(&self) -> Option<Moment> {
         let next = self

@@ -4,40 +4,26 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::os::fd::AsFd;
-use std::time::Duration;
 
-use netperf_cli::LogLevel;
 use netperf_iperf3::messages::{CONNECT_WORD, COOKIE, ConnectWord, Cookie, State};
-use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, OnePort};
-use netperf_os::io::{Source, peek_at, recv, recv_with_destination, send};
-use netperf_os::{SockAddr, Socket};
+use netperf_os::Socket;
+use netperf_os::io::{Source, is_no_progress, peek_at, recv, recv_with_destination, send};
 
 use super::message::{self, StreamMessage};
 use crate::accept_loop::AcceptLoop;
 use crate::admission::address_of;
 use crate::one_port::{canonical, of_the_same_link};
 use crate::peer::described;
+use crate::pending::{self, PendingConnection, PendingStage};
 use crate::poller::{PollToken, ServerPoller};
 use crate::served_protocol::ServedProtocol;
 use crate::session_process::SessionProcess;
 
-/// Time limit for a cookie.
-pub(super) const WITHIN: Duration = Duration::from_secs(5);
-/// Largest number of connections whose cookie is incomplete; the oldest is dropped first.
-const MOST: usize = 512;
 /// Most connect words for a test: some may be forged.
 pub(super) const MOST_WORDS: u32 = 1024;
-/// Connections, datagrams and messages per round.
+/// Datagrams and messages per round.
 const AT_ONCE: usize = 64;
-
-/// A connection whose cookie is incomplete.
-#[derive(Debug)]
-struct Arriving {
-    socket: Socket,
-    peer: SockAddr,
-    until: Moment,
-}
 
 /// What a session expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,13 +56,10 @@ pub(crate) struct Iperf3Sockets {
     pub(crate) datagrams: Vec<Socket>,
 }
 
-/// Listeners, connections and sessions of iperf3.
+/// Datagrams and sessions of iperf3.
 #[derive(Debug, Default)]
 pub(crate) struct Iperf3Port {
-    listeners: Vec<Socket>,
     datagrams: Vec<Socket>,
-    next: u64,
-    arriving: BTreeMap<u64, Arriving>,
     /// Sessions by number.
     seats: BTreeMap<u64, Seat>,
     cookies: HashMap<Cookie, u64>,
@@ -85,52 +68,18 @@ pub(crate) struct Iperf3Port {
 }
 
 impl Iperf3Port {
-    /// Watches the sockets.
+    /// Watches the sockets for datagrams.
     ///
     /// # Errors
     /// When a socket cannot be watched.
-    pub(crate) fn watch(
-        Iperf3Sockets {
-            listeners,
-            datagrams,
-        }: Iperf3Sockets,
-        poller: &ServerPoller,
-    ) -> io::Result<Self> {
-        for (number, listener) in (0..).zip(&listeners) {
-            listener.set_nonblocking(true)?;
-            poller.watch(listener.as_fd(), PollToken::Iperf3Listener(number))?;
-        }
+    pub(crate) fn watch(datagrams: Vec<Socket>, poller: &ServerPoller) -> io::Result<Self> {
         for socket in &datagrams {
             poller.watch(socket.as_fd(), PollToken::Iperf3Datagrams)?;
         }
         Ok(Self {
-            listeners,
             datagrams,
             ..Self::default()
         })
-    }
-
-    /// Suspends the listeners, or resumes them.
-    pub(crate) fn pause(&self, poller: &ServerPoller, suspends: bool) {
-        for (number, listener) in (0..).zip(&self.listeners) {
-            let token = PollToken::Iperf3Listener(number);
-            // If this fails, the next accept(2) fails again and is logged.
-            let _in_vain = poller.pause(listener.as_fd(), token, suspends);
-        }
-    }
-
-    /// Stops accepting clients; sessions that run finish.
-    pub(crate) fn close(&mut self, poller: &ServerPoller) {
-        for socket in self.listeners.drain(..) {
-            poller.remove(socket.as_fd());
-        }
-        self.arriving.clear();
-    }
-
-    /// Time of the next expiry.
-    pub(crate) fn next(&self) -> Option<Moment> {
-        // All have the same limit, so the first is the oldest.
-        self.arriving.first_key_value().map(|(_, one)| one.until)
     }
 
     /// Removes a session that has ended.
@@ -213,15 +162,6 @@ impl Iperf3Port {
             self.announce(from, own);
         }
     }
-
-    /// Keeps a connection until its cookie is complete.
-    fn keep(&mut self, number: u64, one: Arriving) -> Option<Arriving> {
-        let dropped = (self.arriving.len() >= MOST)
-            .then(|| self.arriving.pop_first())
-            .flatten();
-        self.arriving.insert(number, one);
-        dropped.map(|(_, one)| one)
-    }
 }
 
 /// The next datagram, if it is a connect word: its source and its destination.
@@ -248,82 +188,40 @@ pub(super) fn refuse(socket: &Socket) {
 }
 
 impl AcceptLoop {
-    /// Accepts connections of an iperf3 listener, up to a limit per round.
-    pub(crate) fn accept_iperf3(&mut self, number: u64) {
-        let Ok(index) = usize::try_from(number) else {
-            return;
-        };
-        for _ in 0..AT_ONCE {
-            let Some(listener) = self.iperf3.listeners.get(index) else {
-                return;
-            };
-            match listener.accept() {
-                Ok((socket, peer)) => self.admit_iperf3(socket, peer),
-                Err(error) => return self.survive(&error),
-            }
-        }
-    }
-
-    fn admit_iperf3(&mut self, socket: Socket, peer: SockAddr) {
-        if !self.admission.policy().admits(address_of(&peer)) {
-            return self.note_denied(described(&peer), &Denied::Network);
-        }
-        if socket.set_nonblocking(true).is_err() {
-            return;
-        }
-        let one = Arriving {
-            socket,
-            peer,
-            until: clock::now().plus(WITHIN),
-        };
-        self.iperf3.next += 1;
-        let number = self.iperf3.next;
-        let token = PollToken::Iperf3Connection(number);
-        if self.poller.watch_edge(one.socket.as_fd(), token).is_err() {
-            return self.drop_silent(&one.peer, "crowded");
-        }
-        self.look_at_cookie(number, one, false);
-    }
-
-    /// Handles an event of a connection whose cookie is incomplete.
-    pub(crate) fn hear_iperf3(&mut self, number: u64, ended: bool) {
-        if let Some(one) = self.iperf3.arriving.remove(&number) {
-            self.look_at_cookie(number, one, ended);
-        }
-    }
-
-    fn look_at_cookie(&mut self, number: u64, one: Arriving, ended: bool) {
+    /// Examines the cookie of a connection.
+    pub(crate) fn hear_cookie(&mut self, one: PendingConnection, ended: bool) {
         let mut bytes = [0; COOKIE];
-        let count = match peek_at(one.socket.as_fd(), &mut bytes) {
+        let count = match peek_at(one.control.as_fd(), &mut bytes) {
             Ok(0) => return self.drop_silent(&one.peer, "finished"),
             Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) if is_no_progress(&error) => 0,
             Err(_) => return self.drop_silent(&one.peer, "cut"),
         };
-        if let Some(cookie) = Cookie::read(bytes.get(..count).unwrap_or_default()) {
-            return self.route_iperf3(number, one, cookie);
+        let bytes = bytes.get(..count).unwrap_or_default();
+        if let Some(cookie) = Cookie::read(bytes) {
+            return self.route_iperf3(one, cookie);
         }
-        if !Cookie::may_begin(bytes.get(..count).unwrap_or_default()) || count == COOKIE {
+        if !Cookie::may_begin(bytes) || count == COOKIE {
             return self.drop_silent(&one.peer, "nonsense");
         }
         if ended {
             return self.drop_silent(&one.peer, "cut");
         }
-        if let Some(dropped) = self.iperf3.keep(number, one) {
-            self.drop_silent(&dropped.peer, "crowded");
-        }
+        self.keep(one, PendingStage::Cookie);
     }
 
     /// A stream of a session, or a new session. Streams of a session are used in the order of
     /// accept(2), as the original does; their cookies may arrive in another.
-    fn route_iperf3(&mut self, place: u64, one: Arriving, cookie: Cookie) {
-        self.poller.remove(one.socket.as_fd());
+    fn route_iperf3(&mut self, one: PendingConnection, cookie: Cookie) {
+        let socket = &one.control;
+        self.poller.remove(socket.as_fd());
+        pending::reset_wake_threshold(socket);
         let Some(number) = self.iperf3.cookies.get(&cookie).copied() else {
             return self.begin_iperf3(one, cookie);
         };
         // A session tells that it expects streams before its client opens them.
         self.iperf3.hear_session(number, &self.poller);
-        if recv(one.socket.as_fd(), &mut [0; COOKIE]).is_err() {
+        if recv(socket.as_fd(), &mut [0; COOKIE]).is_err() {
             return self.drop_silent(&one.peer, "cut");
         }
         let seat = self.iperf3.seats.get(&number);
@@ -331,35 +229,31 @@ impl AcceptLoop {
             seat.expects == Expects::Connections && seat.address == address_of(&one.peer)
         });
         let passed = seat.is_some_and(|seat| {
-            one.socket.set_nonblocking(false).is_ok()
-                && message::send_connection(&seat.handoff, one.socket.as_fd(), place).is_ok()
+            message::send_connection(&seat.handoff, socket.as_fd(), one.place).is_ok()
         });
         if !passed {
-            refuse(&one.socket);
+            refuse(socket);
             self.note_denied(described(&one.peer), &Denied::Token);
         }
     }
 
     /// Starts the session of a client.
-    fn begin_iperf3(&mut self, one: Arriving, cookie: Cookie) {
+    fn begin_iperf3(&mut self, one: PendingConnection, cookie: Cookie) {
         let address = address_of(&one.peer);
         let admitted = self
             .find_seat(address)
             .and_then(|()| self.count_start(address));
         if let Err(denied) = admitted {
-            if recv(one.socket.as_fd(), &mut [0; COOKIE]).is_ok() {
-                refuse(&one.socket);
+            if recv(one.control.as_fd(), &mut [0; COOKIE]).is_ok() {
+                refuse(&one.control);
             }
             return self.note_denied(described(&one.peer), &denied);
-        }
-        if one.socket.set_nonblocking(false).is_err() {
-            return;
         }
         self.started += 1;
         let (number, peer) = (self.started, described(&one.peer));
         let started = SessionProcess::start(
             number,
-            (one.socket, peer),
+            (one.control, peer),
             &self.args,
             (OnePort::Tcp, None),
             ServedProtocol::Iperf3,
@@ -388,29 +282,6 @@ impl AcceptLoop {
             // A session of this kind has a hand-off socket.
             Ok((_, None)) => {}
             Err(error) => self.complain("session", &error),
-        }
-    }
-
-    /// Ends connections whose cookie did not come in time.
-    pub(crate) fn expire_iperf3(&mut self) {
-        let is_over = |one: &Arriving| one.until.left().is_zero();
-        while let Some(first) = self.iperf3.arriving.first_entry() {
-            if !is_over(first.get()) {
-                return;
-            }
-            let one = first.remove();
-            self.drop_silent(&one.peer, "slow");
-        }
-    }
-
-    /// Logs the ports of iperf3.
-    pub(crate) fn log_iperf3(&mut self) {
-        let at = |listener: &Socket| listener.local_addr().ok()?.as_socket();
-        let port = self.iperf3.listeners.iter().find_map(at);
-        if let Some(port) = port.map(|at| at.port()) {
-            let fields = [("port", port.to_string().into())];
-            self.log
-                .say(LogLevel::Info, "listening for iperf3", &fields);
         }
     }
 }

@@ -16,10 +16,8 @@ fn connection() -> (TcpStream, PendingConnection) {
     let at = listener.local_addr().unwrap().as_socket().unwrap();
     let client = TcpStream::connect(at).unwrap();
     let (control, peer) = listener.accept().unwrap();
-    (
-        client,
-        PendingConnection::new(control, peer, ServedProtocol::Netperf),
-    )
+    let one = PendingConnection::new((control, 0), (peer, None), ServedProtocol::Netperf);
+    (client, one)
 }
 
 #[test]
@@ -165,6 +163,36 @@ fn pending_clients_with_the_oldest_progress_make_room() {
     assert_eq!(stalest(), Some((PendingStage::Partial, late)));
     assert_eq!(stalest(), Some((PendingStage::Complete, whole)));
     assert_eq!(stalest(), None);
+}
+
+#[test]
+fn threat_model_a_source_leaves_as_many_places_to_others_as_it_has_at_every_port() {
+    const MOST: usize = 16;
+    let source = |number: u8| Some(Network::of_source([192, 0, 2, number].into(), 64));
+    let from = |number, stage, pending: &mut PendingConnections| {
+        let mut one = connection().1;
+        one.source = source(number);
+        while let Some(other) = pending.take_for(&one, MOST) {
+            assert_eq!(other.source, one.source);
+        }
+        pending.keep(one, stage);
+        pending.sources[&source(number)].len()
+    };
+    let mut pending = PendingConnections::default();
+    let incomplete = [
+        PendingStage::Silent,
+        PendingStage::Partial,
+        PendingStage::Preamble,
+        PendingStage::Cookie,
+    ];
+    let mut of_first = |_| incomplete.map(|stage| from(1, stage, &mut pending));
+    let counts: Vec<_> = (0..10).flat_map(&mut of_first).collect();
+    assert_eq!(counts.last(), Some(&(MOST / 2)));
+    for (number, wanted) in [(2, MOST / 4), (3, MOST / 8)] {
+        let last = (0..MOST).map(|_| from(number, PendingStage::Silent, &mut pending));
+        assert_eq!(last.last(), Some(wanted), "{number}");
+    }
+    assert_eq!(pending.len(), MOST / 2 + MOST / 4 + MOST / 8);
 }
 
 #[test]

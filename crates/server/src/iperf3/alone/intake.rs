@@ -15,7 +15,8 @@ use netperf_os::{Socket, pass};
 
 use crate::admission::address_of;
 use crate::iperf3::message::{self, StreamMessage};
-use crate::iperf3::port::{Expects, MOST_WORDS, WITHIN, refuse, word};
+use crate::iperf3::port::{Expects, MOST_WORDS, refuse, word};
+use crate::pending::PREFIX_WITHIN;
 
 /// Largest number of connections whose cookie is incomplete; the oldest is dropped first.
 const MOST: usize = 64;
@@ -135,7 +136,7 @@ impl TestIntake {
                     place: self.accepted,
                     address: address_of(&peer),
                     bytes: Vec::new(),
-                    until: clock::now().plus(WITHIN),
+                    until: clock::now().plus(PREFIX_WITHIN),
                 });
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

@@ -133,7 +133,19 @@ pub enum CellValue<'a> {
 /// Reason of a cell whose record has no value of the figure.
 pub const NO_VALUE: &str = "the result has no such figure";
 
+/// Most different reasons of missing cells.
+const MOST_REASONS: usize = 1000;
+/// The reason in place of further ones.
+const OTHER_REASON: &str = "another reason";
+
 impl Matrix {
+    /// Memory of a matrix of so many members, bytes.
+    pub(crate) const fn memory(members: usize) -> usize {
+        members
+            .saturating_mul(members)
+            .saturating_mul(size_of::<PackedCell>())
+    }
+
     /// A matrix without cells.
     #[must_use]
     pub fn new(figure: MatrixFigure, members: Vec<MatrixMember>) -> Self {
@@ -174,8 +186,10 @@ impl Matrix {
 
     /// The number of a reason.
     fn reason(&mut self, reason: &str) -> usize {
-        let known = self.reasons.iter().position(|known| known == reason);
-        known.unwrap_or_else(|| {
+        let place = |reason| self.reasons.iter().position(|known| known == reason);
+        let is_many = self.reasons.len() >= MOST_REASONS && place(reason).is_none();
+        let reason = if is_many { OTHER_REASON } else { reason };
+        place(reason).unwrap_or_else(|| {
             self.reasons.push(reason.to_owned());
             self.reasons.len() - 1
         })

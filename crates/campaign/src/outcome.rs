@@ -3,6 +3,7 @@
 mod figures;
 mod text;
 
+use netperf_web::JsonWeight;
 use serde::{Deserialize, Serialize};
 
 use crate::clock;
@@ -13,8 +14,12 @@ use crate::matrix::{
 use crate::outliers::{self, CampaignOutlier, Suspect};
 use crate::pattern::Cell;
 use crate::plan::CampaignPlan;
+use crate::protocol::MOST_MEMBERS;
 
 pub use figures::{CellFigure, CellFigures, FIGURES};
+
+/// Most memory of the values of a document, bytes.
+const HEAVIEST: u64 = 1 << 30;
 
 /// Name of the format.
 pub const FORMAT: &str = "netperf-campaign-1";
@@ -164,13 +169,24 @@ impl CampaignDocument {
     /// # Errors
     /// When it is none.
     pub fn read(text: &str) -> Result<Self, String> {
+        if JsonWeight::of(text.as_bytes()) > HEAVIEST {
+            return Err(format!(
+                "its values take more than {} GiB of memory",
+                HEAVIEST >> 30
+            ));
+        }
         let document: Self = serde_json::from_str(text)
             .map_err(|error| format!("this is not a result of netperf campaign run: {error}; give the file that run --output wrote"))?;
-        if document.format == FORMAT {
-            Ok(document)
-        } else {
-            Err(format!("the format is {}, not {FORMAT}", document.format))
+        if document.format != FORMAT {
+            return Err(format!("the format is {}, not {FORMAT}", document.format));
         }
+        let members = document.members.len();
+        if members > MOST_MEMBERS {
+            return Err(format!(
+                "{members} members are too many: at most {MOST_MEMBERS}"
+            ));
+        }
+        Ok(document)
     }
 
     /// Matrices of the figures that the cells of the document have, the main one first, with the

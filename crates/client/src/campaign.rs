@@ -14,6 +14,7 @@ mod run;
 mod sink;
 
 use std::fmt::Display;
+use std::fs::File;
 use std::io::{IsTerminal as _, Read as _};
 use std::net::TcpListener;
 use std::path::Path;
@@ -45,6 +46,8 @@ use super::unbuilt::campaign_live as live;
 const INCOMPLETE: u8 = 1;
 /// Silence of a member that ends a check, seconds: nothing waits for it.
 const CHECKED_SILENCE: f64 = 10.0;
+/// Most bytes of a plan or a result, and one.
+const LONGEST: u64 = (512 << 20) + 1;
 /// Time for agents to join.
 const JOINING: Duration = Duration::from_secs(120);
 
@@ -72,12 +75,15 @@ pub(super) fn run(verb: CampaignVerb, args: &CampaignArgs) -> Result<ExitCode, F
 fn text(path: &str) -> Result<String, String> {
     let mut text = String::new();
     let read = if path == "-" {
-        std::io::stdin().read_to_string(&mut text).map(drop)
+        std::io::stdin().take(LONGEST).read_to_string(&mut text)
     } else {
-        std::fs::read_to_string(path).map(|read| text = read)
+        File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text))
     };
-    read.map_err(|error| format!("{path}: {}", system_text(&error)))?;
-    Ok(text)
+    let length = read.map_err(|error| format!("{path}: {}", system_text(&error)))?;
+    if u64::try_from(length).is_ok_and(|length| length < LONGEST) {
+        return Ok(text);
+    }
+    Err(format!("{path}: it has more than {} MiB", LONGEST >> 20))
 }
 
 fn file(args: &CampaignArgs) -> &str {

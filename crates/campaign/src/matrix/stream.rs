@@ -7,17 +7,18 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{CellOutcome, CellRecord, CellsHead, Matrix};
+use crate::protocol::MOST_MEMBERS;
 
 /// The schema of the lines.
 pub const CELLS_SCHEMA: &str = "netperf-cells-1";
-/// Longest head in bytes: some ten thousand members.
+/// Longest head in bytes.
 const LONGEST_HEAD: u64 = 8 << 20;
 /// Longest line of a cell in bytes.
 const LONGEST_CELL: u64 = 64 << 10;
-/// Most members.
-const MOST_MEMBERS: usize = 10_000;
 /// Most figures of a cell.
 const MOST_FIGURES: usize = 256;
+/// Most memory of all matrices, bytes.
+const HEAVIEST: usize = 2 << 30;
 
 /// The end of the cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,11 +144,13 @@ impl<R: BufRead> CellReader<R> {
             let schema = netperf_web::escape::line(&head.schema);
             return Err(CellsError::Head(format!("the schema is {schema}")));
         }
-        if head.members.len() > MOST_MEMBERS || head.figures.len() > MOST_FIGURES {
+        let (members, figures) = (head.members.len(), head.figures.len());
+        let is_large = Matrix::memory(members).saturating_mul(figures) > HEAVIEST;
+        if members > MOST_MEMBERS || figures > MOST_FIGURES || is_large {
             let why = format!(
-                "{} members and {} figures are too many",
-                head.members.len(),
-                head.figures.len()
+                "{members} members and {figures} figures are too many: at most {MOST_MEMBERS}, \
+                 {MOST_FIGURES}, and {} GiB of memory",
+                HEAVIEST >> 30
             );
             return Err(CellsError::Head(why));
         }

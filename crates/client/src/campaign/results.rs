@@ -104,7 +104,7 @@ fn measured(name: &str, place: Option<&str>) -> Result<MeasuredCampaign, String>
 /// True if a file is a result of a campaign.
 pub(crate) fn is_campaign(name: &str) -> bool {
     let is_document = || {
-        let text = std::fs::read_to_string(name).unwrap_or_default();
+        let text = text(name).unwrap_or_default();
         text.contains(&format!("\"{FORMAT}\"")) && CampaignDocument::read(&text).is_ok()
     };
     is_regular(name) && (starts_with_cells(name) || is_document())

@@ -27,7 +27,7 @@ use netperf_campaign::inventory::{self, InventoryMember};
 use netperf_campaign::matrix::{Matrix, MatrixView};
 use netperf_campaign::outcome::CampaignDocument;
 use netperf_campaign::plan::CampaignPlan;
-use netperf_cli::{CampaignArgs, CampaignVerb};
+use netperf_cli::{CampaignArgs, CampaignVerb, OutputStream};
 use netperf_model::{KeyRing, KeyRole, Secret};
 use netperf_os::signals::{self, Signal};
 use netperf_program::file;
@@ -263,7 +263,7 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     if args.json {
         out(&format!("{json}\n"));
     } else {
-        out(&document.text(&matrices, view()));
+        output::say_styled(OutputStream::Stdout, &document.text(&matrices, view()));
     }
     written.and(kept).and(paged)?;
     Ok(if document.complete {

@@ -169,7 +169,7 @@ impl PathCheck<'_> {
             } else {
                 format!("measuring: {name} ...")
             };
-            err(&format!("\r{line:40}\r"));
+            output::progress(&line);
         }
     }
 

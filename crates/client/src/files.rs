@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use netperf_program::file;
-use netperf_program::output::{out_bytes, system_text};
+use netperf_program::output::{out_document, system_text};
 use netperf_web::{Record, escape};
 
 /// Standard input or standard output, in place of a file.
@@ -92,7 +92,7 @@ pub(super) fn in_both<'n>(first: &[String], second: &'n [String]) -> Option<&'n 
 /// One line that names the file and says what the system said.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     if path == Path::new(STANDARD) {
-        out_bytes(bytes);
+        out_document(bytes);
         return Ok(());
     }
     file::write(path, bytes).map_err(|why| error(&path.to_string_lossy(), &why))

@@ -167,7 +167,7 @@ fn show(store: &mut Store, args: &HistoryArgs) -> Result<(), Failure> {
         .find(&name)
         .and_then(|id| store.document(id))
         .map_err(store_failure)?;
-    output::out_bytes(&document);
+    output::out_document(&document);
     Ok(())
 }
 

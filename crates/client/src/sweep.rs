@@ -14,7 +14,7 @@ use netperf_cli::{SweepArgs, SweepWords};
 use netperf_measure::clock::{self, Moment};
 use netperf_os::lock;
 use netperf_program::file;
-use netperf_program::output::{Failure, INVALID, columns, err, out, system_text};
+use netperf_program::output::{Failure, INVALID, columns, err, out, progress, system_text};
 
 use super::itself::{OwnRuns, RunRemarks, cut_short, reason};
 use super::{itself, versus};
@@ -400,9 +400,8 @@ impl SweepProgress {
     /// The bar, and what is run now.
     fn show(&self, name: &str) {
         if self.shown {
-            let name = netperf_web::escape::line(name);
             let line = line(self.before + self.done, self.all, self.left());
-            err(&format!("\r\x1b[K{line}, now {name}"));
+            progress(&format!("{line}, now {name}"));
         }
     }
 
@@ -415,14 +414,14 @@ impl SweepProgress {
 
     fn wipe(&self) {
         if self.shown {
-            err("\r\x1b[K");
+            progress("");
         }
     }
 
     fn end(&self) {
         if self.shown {
             let line = line(self.before + self.done, self.all, None);
-            err(&format!("\r\x1b[K{line}\n"));
+            progress(&format!("{line}\n"));
         }
     }
 }

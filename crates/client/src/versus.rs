@@ -13,7 +13,7 @@ use netperf_model::figures::unit_in_force;
 use netperf_model::in_force::UNTOLD;
 use netperf_model::{TestId, UnitKind, rate};
 use netperf_program::file;
-use netperf_program::output::{FAILED, Failure, INVALID, UNSUPPORTED, err, out, system_text};
+use netperf_program::output::{self, FAILED, Failure, INVALID, UNSUPPORTED, err, out, system_text};
 use netperf_web::Record;
 use serde_json::{Value, json};
 
@@ -302,7 +302,7 @@ fn round(
 fn progress(done: u32, wanted: u32) {
     if std::io::stderr().is_terminal() {
         let end = if done == wanted { "\n" } else { "" };
-        err(&format!("\r{done} of {wanted} pairs{end}"));
+        output::progress(&format!("{done} of {wanted} pairs{end}"));
     }
 }
 

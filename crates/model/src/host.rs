@@ -3,6 +3,7 @@
 //! `None` is unknown. A property that is known to be absent, such as the driver of a loopback
 //! interface, is [`NONE`] or 0.
 
+use crate::escape::is_unprintable;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
@@ -175,7 +176,7 @@ impl SecurityMode {
 /// obey. `None` when nothing is left of it.
 #[must_use]
 pub fn tidy(text: &str) -> Option<String> {
-    let blank = |c: char| c.is_whitespace() || c.is_control();
+    let blank = |c: char| c.is_whitespace() || is_unprintable(c);
     let words: Vec<&str> = text.split(blank).filter(|word| !word.is_empty()).collect();
     (!words.is_empty()).then(|| words.join(" "))
 }

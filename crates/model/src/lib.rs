@@ -14,6 +14,7 @@ pub mod datagrams;
 pub mod date;
 pub mod dscp;
 pub mod end_job;
+pub mod escape;
 pub mod event;
 pub mod fields;
 pub mod figures;

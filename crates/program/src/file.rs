@@ -6,10 +6,12 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use netperf_model::escape::escaped_bytes;
+
 /// Mode of a file for everybody whom the umask lets.
 const USUAL: u32 = 0o666;
 
-/// Writes a file: beside its place, synced, and renamed, so that an older file stays whole until the
+/// Writes a document or picture: beside its place, synced, and renamed, so that an older file stays whole until the
 /// new one is. A device or a pipe is written to.
 ///
 /// # Errors
@@ -23,6 +25,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// As [`write`].
 pub fn write_for(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let bytes = &*escaped_bytes(bytes);
     let mode = match std::fs::metadata(path) {
         Ok(known) if !known.is_file() => return std::fs::write(path, bytes),
         Ok(known) => known.permissions().mode() & 0o7777,

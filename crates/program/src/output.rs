@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_cli::{CliError, Notice, OutputStream, Usage};
 use netperf_model::Refusal;
+use netperf_model::escape::{escaped, escaped_bytes};
 use netperf_os::signals::{self, Signal};
 
 /// Use of the terminal by the live view.
@@ -40,8 +41,14 @@ pub fn err(text: &str) {
     say(OutputStream::Stderr, text);
 }
 
-/// Prints on the given stream; a full screen delays what is for the terminal.
+/// Prints on the given stream; a full screen delays what is for the terminal. What steers a terminal
+/// is escaped: the text may be of another end.
 pub fn say(stream: OutputStream, text: &str) {
+    say_styled(stream, &escaped(text));
+}
+
+/// Prints own text, whose colours a terminal shows.
+pub fn say_styled(stream: OutputStream, text: &str) {
     let mut overlay = overlay();
     match &mut *overlay {
         Overlay::Screen(waiting) if is_terminal(stream) => waiting.push((stream, text.to_owned())),
@@ -83,9 +90,16 @@ pub fn hold() {
 
 /// Shows a status line on standard error until it is erased or other text is printed.
 pub fn draw_line(line: &str) {
-    let mut overlay = overlay();
-    *overlay = Overlay::Line;
-    print(&mut io::stderr().lock(), &format!("{}{line}", ERASE));
+    *overlay() = Overlay::Line;
+    progress(line);
+}
+
+/// Replaces the last line on standard error.
+pub fn progress(line: &str) {
+    print(
+        &mut io::stderr().lock(),
+        &format!("{ERASE}{}", escaped(line)),
+    );
 }
 
 /// Ends drawing: erases the status line, or prints the queued text.
@@ -128,8 +142,12 @@ pub fn end_with_reader() {
     ENDS_WITH_READER.store(true, Ordering::Relaxed);
 }
 
-/// Prints raw bytes on standard output.
-pub fn out_bytes(bytes: &[u8]) {
+/// Prints a document or a picture on standard output.
+pub fn out_document(bytes: &[u8]) {
+    out_bytes(&escaped_bytes(bytes));
+}
+
+fn out_bytes(bytes: &[u8]) {
     match written(&mut io::stdout().lock(), bytes) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
             if ENDS_WITH_READER.load(Ordering::Relaxed) {

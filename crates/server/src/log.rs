@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use netperf_cli::{LogFormat, LogLevel, ServerArgs};
 use netperf_measure::clock::{self, Moment};
+use netperf_model::escape::escaped;
 use netperf_os::wait::{Interest, ready};
 use serde_json::Value;
 
@@ -285,7 +286,7 @@ fn json(level: LogLevel, event: &str, fields: &[LogField]) -> String {
     let fields: Vec<String> = fields
         .map(|(name, value)| format!("\"{name}\":{value}"))
         .collect();
-    format!("{{{}}}", fields.join(","))
+    escaped(&format!("{{{}}}", fields.join(","))).into_owned()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! (docs/spec/extension.md).
 
 use netperf_model::Denied;
+use netperf_model::escape::is_unprintable;
 use netperf_wire::messages::{Extension, HeaderOnly, ItemKind};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, Stage};
 
@@ -88,7 +89,7 @@ pub(crate) fn refusal(frame: &Frame) -> Option<SessionError> {
     let text = extension.value(ItemKind::Refusal)?;
     let text: String = String::from_utf8_lossy(text)
         .chars()
-        .filter(|letter| !letter.is_control())
+        .filter(|letter| !is_unprintable(*letter))
         .collect();
     Some(SessionError::Denied(text))
 }

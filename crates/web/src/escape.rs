@@ -1,5 +1,7 @@
 //! Escaping of text from files, which is untrusted.
 
+use netperf_model::escape::is_unprintable;
+
 /// For HTML and SVG, in text and in attributes with double quotes. Control characters,
 /// which neither may have, become the replacement character.
 #[must_use]
@@ -79,12 +81,6 @@ pub fn csv_number(value: f64) -> String {
     } else {
         String::new()
     }
-}
-
-/// Control characters, what turns the direction of writing, and what XML has no place for.
-fn is_unprintable(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}')
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use netperf_campaign::matrix::CellsHead;
 use netperf_campaign::outcome::CellFigures;
 use netperf_campaign::pattern::Cell;
 use netperf_campaign::progress::{self, HostState};
-use netperf_program::output::err;
+use netperf_program::output::{err, progress};
 
 use super::live::LiveScreen;
 
@@ -38,7 +38,7 @@ impl Progress {
             live.state(text);
         } else if self.terminal {
             self.shown = true;
-            err(&format!("\r\x1b[Kcampaign: {text}"));
+            progress(&format!("campaign: {text}"));
         }
     }
 
@@ -88,7 +88,7 @@ impl Progress {
     pub(super) fn end(&mut self) {
         if self.shown {
             self.shown = false;
-            err("\r\x1b[K");
+            progress("");
         }
     }
 }

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use netperf_campaign::campaign_change::{MeasuredCampaign, compare_campaigns};
 use netperf_campaign::matrix::{CELLS_SCHEMA, CellReader, CellRecord, Matrix};
 use netperf_campaign::outcome::{CampaignDocument, FORMAT};
-use netperf_cli::CampaignArgs;
+use netperf_cli::{CampaignArgs, OutputStream};
 use netperf_history::{HistoryError, Store};
-use netperf_program::output::{Failure, err, out, system_text};
+use netperf_program::output::{Failure, err, out, say_styled, system_text};
 use serde_json::json;
 
 use super::{failure, file, text, view, write_page};
@@ -28,7 +28,7 @@ pub(super) fn show(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     match read(name, args.place.as_deref()).map_err(failure)? {
         CampaignResult::Document(document, matrices) => {
             write_page(&document, &matrices, args)?;
-            out(&document.text(&matrices, view()));
+            say_styled(OutputStream::Stdout, &document.text(&matrices, view()));
         }
         CampaignResult::Cells(_) if args.page.is_some() => {
             return Err(failure(
@@ -37,7 +37,8 @@ pub(super) fn show(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         }
         CampaignResult::Cells(campaign) => {
             for matrix in &campaign.matrices {
-                out(&format!("{}\n", matrix.text(&matrix.outliers(), view())));
+                let text = format!("{}\n", matrix.text(&matrix.outliers(), view()));
+                say_styled(OutputStream::Stdout, &text);
             }
         }
     }

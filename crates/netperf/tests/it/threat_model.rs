@@ -290,6 +290,21 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_a_session_that_is_stopped_ends_no_test_later_than_its_time_says_netns",
     ),
     (
+        "if it still sends 10 s after the time of a test, or does not answer by then, the test fails.",
+        "crates/netperf/tests/sim/overtime.rs",
+        "threat_model_a_server_of_iperf_neither_prolongs_a_test_nor_invents_counts",
+    ),
+    (
+        "Counts that contradict those of netperf, or that no path reaches, fail the test as well.",
+        "crates/netperf/tests/sim/overtime.rs",
+        "threat_model_a_server_of_iperf_neither_prolongs_a_test_nor_invents_counts",
+    ),
+    (
+        "direction marks and invisible characters as `\\uXXXX`",
+        "crates/netperf/tests/it/iperf3/faults.rs",
+        "threat_model_text_of_a_server_steers_no_terminal_and_stays_readable_in_json",
+    ),
+    (
         "commanding an agent without its key",
         "crates/netperf/tests/it/campaign_security.rs",
         "threat_model_wrong_keys_cost_little_and_fill_no_log",
@@ -365,6 +380,11 @@ const HELD: &[(&str, &str, &str)] = &[
         "result_whose_values_take_too_much_memory_is_refused_before_it_is_parsed",
     ),
     (
+        "The result of a campaign may take 1 GiB, and its cells 2 GiB, of at most 4096 members.",
+        "crates/netperf/tests/it/campaign_results.rs",
+        "threat_model_a_small_result_of_a_campaign_takes_no_large_memory",
+    ),
+    (
         "a statement takes at most 1 GiB",
         "crates/history/src/postgres/connection.rs",
         "rows_without_end_are_refused_by_what_they_take_in_memory",
@@ -378,11 +398,6 @@ const HELD: &[(&str, &str, &str)] = &[
         "using a member as a target beyond the campaign",
         "crates/netperf/tests/it/campaign_security.rs",
         "threat_model_a_member_serves_others_only_with_the_token_of_the_campaign",
-    ),
-    (
-        "The result of a campaign may take 1 GiB, and its cells 2 GiB, of at most 4096 members.",
-        "crates/netperf/tests/it/campaign_results.rs",
-        "threat_model_a_small_result_of_a_campaign_takes_no_large_memory",
     ),
     (
         "reflecting the report of datagrams to a third host with a forged source address",

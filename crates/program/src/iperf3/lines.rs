@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use netperf_iperf3::options::Iperf3Common;
 use netperf_measure::clock;
+use netperf_model::escape::escaped;
 use netperf_os::system;
 
 use crate::output::{err, out, system_text};
@@ -51,7 +52,7 @@ impl LineWriter {
             None => out(text),
             Some(file) => {
                 let mut file = file.as_ref();
-                if let Err(error) = file.write_all(text.as_bytes()) {
+                if let Err(error) = file.write_all(escaped(text).as_bytes()) {
                     err(&format!("iperf3: log file: {}\n", system_text(&error)));
                 }
             }

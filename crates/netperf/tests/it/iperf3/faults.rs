@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
 
+use netperf_model::escape::is_unprintable;
 use netperf_testkit::eventually;
 use netperf_testkit::process::signal;
 
@@ -462,4 +463,78 @@ fn sigint_ends_our_client_with_its_results() {
         });
         assert!(next);
     }
+}
+
+/// A client's output to a server that sends characters that a terminal obeys or does not show.
+fn spoken_to(command: impl Fn(u16) -> Invocation) -> Finished {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts/hostile_iperf.py");
+    let port = free_port();
+    let mut server = Invocation::new(Path::new("/usr/bin/python3"))
+        .arg(script)
+        .args(["iperf3", "speaks", &port.to_string()])
+        .patience(PATIENCE)
+        .spawn();
+    assert!(server.prints("listens", PATIENCE), "no server");
+    command(port).run().expect_exit(0)
+}
+
+#[test]
+fn threat_model_text_of_a_server_steers_no_terminal_and_stays_readable_in_json() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let program = ours!().netperf;
+    let log = scratch.path().join("log");
+    let as_iperf3 = |words: &'static str| {
+        let (own, log) = (own.clone(), log.display().to_string());
+        move |port: u16| {
+            let words = words.replace("LOG", &log);
+            Invocation::new(&own)
+                .args([
+                    "-c",
+                    "127.0.0.1",
+                    "-n",
+                    "8K",
+                    "-l",
+                    "4K",
+                    "-p",
+                    &port.to_string(),
+                ])
+                .args(words.split_whitespace())
+                .patience(PATIENCE)
+        }
+    };
+    let as_netperf = |words: &'static str| {
+        let program = program.clone();
+        move |port: u16| {
+            Invocation::new(&program)
+                .args(["--iperf3", "-H", "127.0.0.1", "-p", &port.to_string()])
+                .args(["-l", "-8192"])
+                .args(words.split_whitespace())
+                .patience(PATIENCE)
+        }
+    };
+    let mut outputs = vec![
+        spoken_to(as_iperf3("--get-server-output")),
+        spoken_to(as_iperf3("--get-server-output -V -d")),
+        spoken_to(as_iperf3("--get-server-output -J")),
+        spoken_to(as_iperf3("--get-server-output --logfile LOG")),
+        spoken_to(as_netperf("--json")),
+    ];
+    outputs[3].stdout = std::fs::read_to_string(&log).expect("a log");
+    let steers = |letter: char| is_unprintable(letter) && !"\n\t".contains(letter);
+    for output in &outputs {
+        let text = format!("{}{}", output.stdout, output.stderr);
+        assert!(!text.contains(steers), "{text:?}");
+    }
+    assert!(
+        outputs[0].stdout.contains("\\u202e"),
+        "{}",
+        outputs[0].account()
+    );
+    let document: Value = serde_json::from_str(&outputs[2].stdout).expect("JSON");
+    let text = document["server_output_text"].as_str().expect("a text");
+    assert!(
+        text.contains('\u{202e}') && text.contains('\u{9b}'),
+        "{text:?}"
+    );
 }

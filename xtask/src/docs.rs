@@ -8,7 +8,7 @@ mod markdown;
 mod selectors;
 mod zsh;
 
-use netperf_cli::catalog::{self, CommandEntry, Group, OptionEntry, ValueKind};
+use netperf_cli::catalog::{self, Group, OptionEntry, ValueKind};
 use netperf_report::document;
 use netperf_testkit::schema::{self, Schema};
 
@@ -16,7 +16,7 @@ use netperf_testkit::schema::{self, Schema};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DocPage {
     /// Path from the root of the repository.
-    pub(crate) path: &'static str,
+    pub(crate) path: String,
     /// Expected contents.
     pub(crate) text: String,
 }
@@ -27,22 +27,12 @@ pub(crate) fn pages() -> Vec<DocPage> {
     let names = netperf_report::selectors::names();
     let schema = document::schema();
     let fields = schema::page(&Schema::parse(&schema));
-    let page = |path, text| DocPage { path, text };
-    vec![
+    let page = |path: &str, text| DocPage {
+        path: path.to_owned(),
+        text,
+    };
+    let mut pages = vec![
         page("docs/man/netperf.1", man::netperf()),
-        page("docs/man/netperf-report.1", man::report()),
-        page("docs/man/netperf-history.1", man::history()),
-        page("docs/man/netperf-check.1", man::command(&command("check"))),
-        page(
-            "docs/man/netperf-compare.1",
-            man::command(&command("compare")),
-        ),
-        page("docs/man/netperf-run.1", man::command(&command("run"))),
-        page("docs/man/netperf-sweep.1", man::command(&command("sweep"))),
-        page(
-            "docs/man/netperf-campaign.1",
-            man::command(&command("campaign")),
-        ),
         page("docs/man/netserver.1", man::netserver()),
         page("docs/completions/netperf.bash", bash::script(&names)),
         page("docs/completions/_netperf", zsh::script(&names)),
@@ -52,16 +42,13 @@ pub(crate) fn pages() -> Vec<DocPage> {
         page(selectors::PATH, selectors::page()),
         page(document::SCHEMA_PATH, schema),
         page("docs/manual/src/reference/json-fields.md", fields),
-    ]
-}
-
-/// The subcommand with this word.
-#[expect(clippy::expect_used, reason = "a word of the table")]
-fn command(word: &str) -> CommandEntry {
-    let mut commands = catalog::commands().into_iter();
-    commands
-        .find(|command| command.word == word)
-        .expect("a subcommand")
+    ];
+    let commands = catalog::commands().into_iter();
+    pages.extend(commands.map(|command| {
+        let path = format!("docs/man/netperf-{}.1", command.word);
+        page(&path, man::subcommand(&command))
+    }));
+    pages
 }
 
 /// The command that makes the pages, for their first lines.
@@ -90,6 +77,7 @@ impl Offer {
         let offer = match entry.kind.choices() {
             // The letter knows no words.
             _ if entry.kind == ValueKind::Switch => Self::Words(vec!["1", "0"]),
+            _ if entry.kind == ValueKind::Topic => Self::Words(catalog::topics().collect()),
             words if !words.is_empty() => Self::Words(words),
             _ if matches!(
                 entry.kind,

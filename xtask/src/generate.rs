@@ -10,7 +10,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut stale = Vec::new();
     for page in pages() {
-        let path = root.join(page.path);
+        let path = root.join(&page.path);
         if std::fs::read_to_string(&path).is_ok_and(|kept| kept == page.text) {
             continue;
         }

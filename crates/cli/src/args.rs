@@ -3,7 +3,6 @@
 mod global;
 mod parts;
 mod server;
-mod subcommands;
 mod test;
 mod test_direction;
 
@@ -13,9 +12,6 @@ pub use global::{
 };
 pub use parts::{HostArg, PerDirection, PerEnd};
 pub use server::{AccessArgs, AgentArgs, Networks, ServerArgs};
-pub use subcommands::{
-    CampaignArgs, CheckArgs, CompareArgs, HistoryArgs, ReportArgs, SweepArgs, SweepWords,
-};
 pub use test::{OutputArg, OutputLayout, SocketKindArg, TestArgs, TransportArg};
 pub use test_direction::TestDirection;
 

@@ -58,6 +58,36 @@ impl OptionEntry {
     }
 }
 
+/// Positional arguments of a subcommand or a verb, for completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operands {
+    /// None, or free text.
+    Nothing,
+    /// Files.
+    Files,
+    /// A verb, and then its operands.
+    Verb,
+    /// After `--`, a command line of netperf, and another one after this word.
+    Line(Option<&'static str>),
+}
+
+/// A subcommand, or a verb of one.
+#[derive(Clone, Debug)]
+pub struct CommandEntry {
+    /// Its word.
+    pub word: &'static str,
+    /// Short description.
+    pub about: &'static str,
+    /// Help in front of the options; empty for verbs without help of their own.
+    pub usage: &'static str,
+    /// Its options.
+    pub entries: Vec<OptionEntry>,
+    /// Its positional arguments.
+    pub operands: Operands,
+    /// Its verbs.
+    pub verbs: Vec<Self>,
+}
+
 /// The options of a table.
 pub(crate) fn of<A>(table: &[OptionSpec<A>]) -> Vec<OptionEntry> {
     table.iter().map(OptionEntry::new).collect()

@@ -13,13 +13,13 @@ use crate::applies;
 use crate::entry::{self, OptionEntry};
 use crate::group::Group;
 use crate::options;
-use crate::subcommand::ABOUT;
+use crate::subcommand;
 
 /// The first page.
 pub(crate) fn start() -> String {
     let mut text = START.to_owned();
     text.push_str("\nCommands:\n");
-    for (word, about) in ABOUT {
+    for (word, about) in subcommand::about() {
         _ = writeln!(text, "  {word:9}{about}");
     }
     text.push_str(START_OPTIONS);
@@ -72,7 +72,7 @@ suffixes K, M and G (powers of 1024) and k, m and g (powers of 1000).
 "
     .to_owned();
     text.push_str("\nCommands, explained by `netperf --help command`:\n");
-    for (word, about) in ABOUT {
+    for (word, about) in subcommand::about() {
         explained(&mut text, &format!("  {word}"), about);
     }
     groups(&mut text, &entry::global());

@@ -23,11 +23,9 @@ use self::numbers::{count, integer, is_decimal, number, number_of, spelled, whol
 pub(crate) use self::numbers::{duration, has_thousands, is_empty_list, size};
 pub(crate) use self::rates::bit_rate;
 use self::rates::byte_rate;
-use crate::foreign;
 use crate::grammar::{self, DSCP_NAMES, code_points};
 use crate::long;
 use crate::places::{Places, places};
-use crate::topic;
 
 /// A kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +167,9 @@ impl ValueKind {
         let as_it_is = |good: bool| good.then_some(Cow::Borrowed(text));
         match *self {
             Self::Nothing | Self::FreeText => as_it_is(true),
-            Self::Text | Self::Selection | Self::File => as_it_is(!is_empty_list(text)),
+            Self::Text | Self::Selection | Self::File | Self::Topic => {
+                as_it_is(!is_empty_list(text))
+            }
             Self::Interface => as_it_is(InterfaceName::new(text).is_some()),
             Self::Host | Self::HostWithBits => host(text, *self == Self::HostWithBits),
             Self::RemoteHost => host(text, false).filter(|host| !host.starts_with(',')),
@@ -206,7 +206,7 @@ impl ValueKind {
             Self::CodePoint => as_it_is(grammar::code_point(text).is_some()),
             Self::Direction => as_it_is(text.split('|').all(is_direction)),
             Self::Unit => as_it_is(UNITS.contains(&text)),
-            Self::Test | Self::Topic | Self::Protocol | Self::Word(_) => {
+            Self::Test | Self::Protocol | Self::Word(_) => {
                 let choices = self.choices();
                 let same = |choice: &&str| choice.eq_ignore_ascii_case(text);
                 choices.into_iter().find(same).map(Cow::Borrowed)
@@ -322,13 +322,7 @@ impl ValueKind {
         }
         let choices = self.choices();
         if !choices.is_empty() {
-            let test = matches!(self, Self::Topic)
-                .then(|| foreign::test(text))
-                .flatten();
-            return test.map_or_else(
-                || long::nearest(text, choices),
-                |test| Some(test.to_owned()),
-            );
+            return long::nearest(text, choices);
         }
         self.beginning(text)
     }
@@ -368,7 +362,6 @@ impl ValueKind {
     pub fn choices(&self) -> Vec<&'static str> {
         match *self {
             Self::Test => TESTS.iter().map(|row| row.name).collect(),
-            Self::Topic => topic::words().collect(),
             Self::Protocol => TRANSPORTS.iter().map(|row| row.option).collect(),
             Self::Tos => DSCP_NAMES.iter().map(|(name, _)| *name).collect(),
             Self::CodePoint => code_points().map(|(name, _)| name).collect(),

@@ -13,11 +13,8 @@
 
 mod applies;
 mod args;
-mod campaign;
 pub mod catalog;
-mod check;
 mod command;
-mod compare;
 #[cfg_attr(not(feature = "files"), path = "config/absent.rs")]
 mod config;
 mod entry;
@@ -29,7 +26,6 @@ mod getopt;
 mod grammar;
 mod group;
 mod help;
-mod history;
 mod kind;
 mod long;
 mod masked;
@@ -41,23 +37,19 @@ mod parse;
 mod peer_served;
 mod places;
 mod programs;
-mod report;
 mod resolve;
 mod subcommand;
-mod sweep;
 mod table;
 mod topic;
 mod usage;
 mod vary;
 
 pub use args::{
-    AccessArgs, AgentArgs, Args, CampaignArgs, CheckArgs, CompareArgs, ConfidenceArg, CpuArg,
-    FlowsArgs, GlobalArgs, HistoryArgs, HostArg, HumanArg, IoArgs, IterationsArg, JsonArg,
-    Networks, OnePortArg, OutputArg, OutputLayout, PerDirection, PerEnd, Progress, RateArg,
-    RateArgs, RateCounts, ReportArgs, SeriesArgs, ServerArgs, Show, SocketKindArg, SweepArgs,
-    SweepWords, TestArgs, TransportArg, UntilArg, UntilArgs,
+    AccessArgs, AgentArgs, Args, ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs, HostArg, HumanArg,
+    IoArgs, IterationsArg, JsonArg, Networks, OnePortArg, OutputArg, OutputLayout, PerDirection,
+    PerEnd, Progress, RateArg, RateArgs, RateCounts, SeriesArgs, ServerArgs, Show, SocketKindArg,
+    TestArgs, TransportArg, UntilArg, UntilArgs,
 };
-pub use campaign::CampaignVerb;
 pub use command::{
     CliError, Command, ListCommand, Notice, OutputStream, Parsed, RunCommand, ServerCommand,
     UnknownTest, Usage,
@@ -65,14 +57,11 @@ pub use command::{
 pub use environment::{CliEnvironment, DEFAULT_PORT, VERSION};
 pub use fault::Fault;
 pub use grammar::TestDirection;
-pub use history::HistoryVerb;
 pub use long::{Misuse, OptionProblem};
 pub use masked::masked_words;
 pub use operations::{LogFormat, LogLevel, Operations, SandboxArg};
 pub use programs::{
-    asks_for_json, check_config, netperf, netperf_with, netserver, settings_to_check,
+    asks_for_json, check_config, netperf, netperf_with, netserver, settings_to_check, subcommand,
 };
-pub use subcommand::{Subcommand, subcommand};
-#[cfg(feature = "files")]
-pub use sweep::sweep_file;
+pub use subcommand::*;
 pub use vary::varied;

@@ -1,19 +1,14 @@
 //! The option tables: one row per letter, one table per parser.
 
 mod buffers;
-pub(crate) mod campaign;
-pub(crate) mod check;
-pub(crate) mod compare;
 mod cpu;
 pub(crate) mod flows;
 pub(crate) mod global;
-pub(crate) mod history;
 mod io;
 mod length;
 pub(crate) mod link;
 pub(crate) mod omni;
 mod repeat;
-pub(crate) mod report;
 mod row;
 pub(crate) mod sctp;
 pub(crate) mod sdp;
@@ -21,16 +16,16 @@ pub(crate) mod server;
 mod settings;
 mod shared;
 pub(crate) mod sockets;
-pub(crate) mod sweep;
 pub(crate) mod unix;
 pub(crate) mod until;
 pub(crate) mod xti;
 
 use netperf_model::Suite;
 
+pub(crate) use self::row::plain_help_row;
 use self::row::{
-    BUFFERS, PORT_NUMBERS, PORTS, SIZES, help_row, plain_help_row, port_name, set, set_both_ends,
-    set_ends, set_families, set_host, set_host_with_bits, set_pair, set_ways, span,
+    BUFFERS, PORT_NUMBERS, PORTS, SIZES, help_row, port_name, set, set_both_ends, set_ends,
+    set_families, set_host, set_host_with_bits, set_pair, set_ways, span,
 };
 use crate::args::TestArgs;
 use crate::table::{OnComplaint, OptionSpec};

@@ -18,12 +18,11 @@ use crate::long::{OptionProblem, OtherTables, misuse, shown};
 use crate::masked::masked_words;
 use crate::options::{self, SUITES, global, server};
 use crate::peer_served;
-use crate::subcommand::{PlainWords, WORDS};
+use crate::subcommand::{self, PlainWords};
 use crate::table::{
     Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape, by_letter, by_name,
 };
-use crate::topic::HelpTopic;
-use crate::{CliEnvironment, VERSION, help, resolve, usage};
+use crate::{CliEnvironment, VERSION, help, resolve, topic, usage};
 
 /// Reads netperf's words, the program's name first, and makes the command of them.
 pub(crate) fn netperf(
@@ -48,7 +47,7 @@ pub(crate) fn netperf(
     let rest = match reader.read(rest, &mut args, notices)? {
         TableEnd::Done(rest) => rest,
         TableEnd::Halted(halt) => {
-            return Ok(halted(halt, OutputStream::Stderr, usage::global));
+            return halted(program, halt, OutputStream::Stderr, usage::global);
         }
         TableEnd::Complaint(line) => {
             let letter = line.rsplit('\'').nth(1).and_then(|text| text.parse().ok());
@@ -218,14 +217,14 @@ impl Attempt<'_> {
                 TableEnd::Halted(ended) => halt = Some(ended),
             }
         }
-        Ok(halt.map(|halt| {
-            let halt = if halt == Halt::Explain(HelpTopic::Start) {
-                Halt::Explain(HelpTopic::Test(test))
-            } else {
-                halt
-            };
-            halted(halt, OutputStream::Stdout, || usage::suite(options))
-        }))
+        let Some(halt) = halt else { return Ok(None) };
+        let halt = if halt == Halt::Explain(String::new()) {
+            Halt::Explain(test.row().name.to_owned())
+        } else {
+            halt
+        };
+        let letters = || usage::suite(options);
+        halted(self.program, halt, OutputStream::Stdout, letters).map(Some)
     }
 
     fn early(
@@ -291,7 +290,7 @@ impl OtherTables for Early {
 
 /// Error for a long option that netperf does not have.
 fn unknown_option(program: &str, name: &str, own: Vec<&'static str>) -> CliError {
-    let problem = match WORDS.iter().find(|word| **word == name) {
+    let problem = match subcommand::words().find(|word| *word == name) {
         Some(word) => OptionProblem::Subcommand { word },
         None if matches!(name, "percentile" | "percentiles") => OptionProblem::Percentiles,
         None => OptionProblem::unknown(name, own, "--help all"),
@@ -506,17 +505,22 @@ fn ignored_by_netserver(program: &str, words: &[String]) -> Option<Notice> {
     )))
 }
 
-fn halted(halt: Halt, stream: OutputStream, letters: impl Fn() -> String) -> Command {
-    match halt {
+fn halted(
+    program: &str,
+    halt: Halt,
+    stream: OutputStream,
+    letters: impl Fn() -> String,
+) -> Result<Command, CliError> {
+    Ok(match halt {
         Halt::Help => Command::Usage(Usage {
             stream,
             text: letters(),
             exit: 1,
             hint: String::new(),
         }),
-        Halt::Explain(topic) => Command::Usage(Usage::help(topic.text())),
+        Halt::Explain(topic) => Command::Usage(Usage::help(topic::text(program, &topic)?)),
         Halt::Version => Command::Version(VERSION.to_owned()),
         Halt::FullVersion => Command::FullVersion,
         Halt::ListSelectors { one_per_line } => Command::ListSelectors { one_per_line },
-    }
+    })
 }

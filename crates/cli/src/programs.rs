@@ -5,10 +5,11 @@ use std::io;
 use std::path::Path;
 
 use crate::args::{HumanArg, ServerArgs};
-use crate::command::{Command, Parsed, ServerCommand};
+use crate::command::{CliError, Command, Parsed, ServerCommand};
 use crate::environment::{CliEnvironment, words};
 use crate::fault::Fault;
-use crate::{config, parse};
+use crate::subcommand::Subcommand;
+use crate::{config, parse, topic};
 
 /// Reads netperf's command line, argv\[0\] included.
 #[must_use]
@@ -28,6 +29,21 @@ pub fn netperf_with(
     let command = words(argv, "netperf")
         .and_then(|words| parse::netperf(&words, environment, human, &mut notices));
     Parsed { notices, command }
+}
+
+/// Reads the command line of a subcommand, argv\[0\] included; `None` if its first word is none.
+///
+/// # Errors
+///
+/// When a word is no text, or an option's name or value is wrong.
+#[must_use]
+pub fn subcommand(argv: &[OsString]) -> Option<Result<Subcommand, CliError>> {
+    let word = argv.get(1)?.to_str()?;
+    if word == topic::HELP {
+        let usage = topic::explained(argv)?;
+        return Some(usage.map(Subcommand::Help));
+    }
+    crate::subcommand::read(word, argv)
 }
 
 /// Returns true if a command line that may not be readable asks for JSON, wherever in it.

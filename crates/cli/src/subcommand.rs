@@ -1,97 +1,157 @@
 //! Subcommands such as `netperf report`: a word, and then files and options in any order.
+//!
+//! A subcommand is a row of [`ROWS`], a variant of [`Subcommand`], and a file here with its options
+//! and help. Parser, help, man pages, completions and manual read the row.
 
+mod campaign;
+mod check;
+mod compare;
+mod history;
 mod plain;
+mod report;
 mod spec;
-mod words;
+mod sweep;
 
 use std::ffi::OsString;
 
+pub use self::campaign::{CampaignArgs, CampaignVerb};
+pub use self::check::CheckArgs;
+pub use self::compare::CompareArgs;
+pub use self::history::{HistoryArgs, HistoryVerb};
 pub(crate) use self::plain::PlainWords;
-pub use self::spec::Subcommand;
-pub(crate) use self::spec::SubcommandSpec;
-pub(crate) use self::words::WORDS;
-use crate::campaign;
+pub use self::report::ReportArgs;
+use self::spec::SubcommandSpec;
+#[cfg(feature = "files")]
+pub use self::sweep::sweep_file;
+pub use self::sweep::{SweepArgs, SweepWords};
 use crate::command::{CliError, Usage};
-use crate::kind::ValueKind;
-use crate::long::{OptionProblem, misuse};
-use crate::topic::{self, HelpTopic};
-use crate::{check, compare, history, report, sweep};
+use crate::entry::CommandEntry;
 
-/// Reads a command line, argv\[0\] included; `None` if it is not that of a subcommand.
-///
-/// # Errors
-///
-/// When a word is no text, or an option's name or value is wrong.
-#[must_use]
-pub fn subcommand(argv: &[OsString]) -> Option<Result<Subcommand, CliError>> {
-    Some(match argv.get(1)?.to_str()? {
-        "check" => check::CHECK.read(argv),
-        "report" => report::REPORT.read(argv),
-        "compare" => compare::COMPARE.read(argv),
-        "run" => compare::RUN.read(argv),
-        "sweep" => sweep::SWEEP.read(argv),
-        "history" => history::HISTORY.read(argv),
-        "campaign" => campaign::CAMPAIGN.read(argv),
-        "help" => explained(argv)?,
-        _ => return None,
-    })
+/// Parsed command line of a subcommand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Subcommand {
+    /// `netperf check`.
+    Check(Box<CheckArgs>),
+    /// `netperf report`.
+    Report(Box<ReportArgs>),
+    /// `netperf compare`.
+    Compare(Box<CompareArgs>),
+    /// `netperf run`.
+    Run(Box<CompareArgs>),
+    /// `netperf sweep`.
+    Sweep(Box<SweepArgs>),
+    /// `netperf campaign`.
+    Campaign(CampaignVerb, Box<CampaignArgs>),
+    /// `netperf history`.
+    History(HistoryVerb, Box<HistoryArgs>),
+    /// Print help.
+    Usage(Usage),
+    /// `netperf help`.
+    Help(Usage),
 }
 
-/// Help on the topic behind `help`, as of `--help`; `None` if an option follows.
-fn explained(argv: &[OsString]) -> Option<Result<Subcommand, CliError>> {
-    let topic = match argv.get(2) {
-        None => HelpTopic::Start,
-        Some(word) => {
-            let word = word.to_str().filter(|word| !word.starts_with('-'))?;
-            let same = |known: &&str| known.eq_ignore_ascii_case(word);
-            match topic::words().find(same) {
-                Some(known) if known == campaign::CAMPAIGN.word => {
-                    let verb = argv.get(3).and_then(|word| word.to_str());
-                    let verb = campaign::CAMPAIGN.verb(verb);
-                    let text = campaign::CAMPAIGN.help(verb);
-                    return Some(Ok(Subcommand::Help(Usage::help(text))));
-                }
-                Some(known) => HelpTopic::of(known),
-                None => return Some(Err(no_topic(argv, word))),
-            }
-        }
-    };
-    Some(Ok(Subcommand::Help(Usage::help(topic.text()))))
+/// Every subcommand, in the order of help and manual.
+static ROWS: [&dyn SubcommandRow; 7] = [
+    &Row {
+        spec: &check::CHECK,
+        made: |args| Subcommand::Check(Box::new(args)),
+    },
+    &Row {
+        spec: &report::REPORT,
+        made: |args| Subcommand::Report(Box::new(args)),
+    },
+    &Row {
+        spec: &compare::COMPARE,
+        made: |args| Subcommand::Compare(Box::new(args)),
+    },
+    &Row {
+        spec: &compare::RUN,
+        made: |args| Subcommand::Run(Box::new(args)),
+    },
+    &Row {
+        spec: &sweep::SWEEP,
+        made: |args| Subcommand::Sweep(Box::new(args)),
+    },
+    &Row {
+        spec: &campaign::CAMPAIGN,
+        made: |(verb, args)| Subcommand::Campaign(verb, Box::new(args)),
+    },
+    &Row {
+        spec: &history::HISTORY,
+        made: |(verb, args)| Subcommand::History(verb, Box::new(args)),
+    },
+];
+
+/// A subcommand, and the variant of its parsed command line.
+struct Row<A: 'static, C: 'static> {
+    spec: &'static SubcommandSpec<A, C>,
+    made: fn(C) -> Subcommand,
 }
 
-/// The error of a word that is no topic.
-fn no_topic(argv: &[OsString], word: &str) -> CliError {
-    let program = argv.first().map_or_else(String::new, |program| {
-        program.to_string_lossy().into_owned()
-    });
-    misuse(
-        &program,
-        "help",
-        OptionProblem::value(word, ValueKind::Topic),
-    )
+/// A row, independent of the type of its options.
+trait SubcommandRow: Sync {
+    /// The word.
+    fn word(&self) -> &'static str;
+    /// Short description.
+    fn about(&self) -> &'static str;
+    /// Reads a command line, argv\[0\] and the word included.
+    fn read(&self, argv: &[OsString]) -> Result<Subcommand, CliError>;
+    /// Help for a verb, or for all of it.
+    fn help(&self, verb: Option<&str>) -> String;
+    /// Everything about it, for the documentation.
+    fn entry(&self) -> CommandEntry;
 }
 
-/// Help for the subcommand of a word.
-pub(crate) fn help(word: &str) -> String {
-    match word {
-        "check" => check::CHECK.help(None),
-        "report" => report::REPORT.help(None),
-        "compare" => compare::COMPARE.help(None),
-        "run" => compare::RUN.help(None),
-        "sweep" => sweep::SWEEP.help(None),
-        "history" => history::HISTORY.help(None),
-        "campaign" => campaign::CAMPAIGN.help(None),
-        _ => String::new(),
+impl<A: Default, C> SubcommandRow for Row<A, C> {
+    fn word(&self) -> &'static str {
+        self.spec.word
+    }
+
+    fn about(&self) -> &'static str {
+        self.spec.about
+    }
+
+    fn read(&self, argv: &[OsString]) -> Result<Subcommand, CliError> {
+        let read = self.spec.read(argv)?;
+        Ok(read.map_or_else(Subcommand::Usage, self.made))
+    }
+
+    fn help(&self, verb: Option<&str>) -> String {
+        self.spec.help(verb)
+    }
+
+    fn entry(&self) -> CommandEntry {
+        self.spec.entry()
     }
 }
 
-/// Words and short descriptions of the subcommands.
-pub const ABOUT: [(&str, &str); 7] = [
-    ("check", check::CHECK.about),
-    ("report", report::REPORT.about),
-    ("compare", compare::COMPARE.about),
-    ("run", compare::RUN.about),
-    ("sweep", sweep::SWEEP.about),
-    ("history", history::HISTORY.about),
-    ("campaign", campaign::CAMPAIGN.about),
-];
+/// Reads a command line, argv\[0\] and the word included; `None` if the word is no subcommand.
+pub(crate) fn read(word: &str, argv: &[OsString]) -> Option<Result<Subcommand, CliError>> {
+    row(word).map(|row| row.read(argv))
+}
+
+/// The row of a word.
+fn row(word: &str) -> Option<&'static dyn SubcommandRow> {
+    ROWS.into_iter().find(|row| row.word() == word)
+}
+
+/// The words.
+pub(crate) fn words() -> impl Iterator<Item = &'static str> {
+    ROWS.into_iter().map(|row| row.word())
+}
+
+/// The words and their short descriptions.
+pub fn about() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ROWS.into_iter().map(|row| (row.word(), row.about()))
+}
+
+/// Help for a word and one of its verbs.
+pub(crate) fn help(word: &str, verb: Option<&str>) -> String {
+    row(word).map_or_else(String::new, |row| row.help(verb))
+}
+
+/// Every subcommand, in the order of the manual.
+#[must_use]
+pub fn commands() -> Vec<CommandEntry> {
+    ROWS.into_iter().map(SubcommandRow::entry).collect()
+}

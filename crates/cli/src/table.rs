@@ -1,5 +1,7 @@
 //! The shape of an option table, and the loop that applies one to a command line.
 
+use std::borrow::Cow;
+
 use netperf_model::Setting;
 
 use crate::command::{CliError, Notice};
@@ -9,7 +11,6 @@ use crate::getopt::{Argument, Getopt, GetoptStep};
 use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::long::{OptionProblem, OtherTables, misuse};
-use crate::topic::HelpTopic;
 
 /// One option. Parser, help, man page, completions and manual all read this row.
 #[derive(Debug)]
@@ -60,8 +61,10 @@ pub(crate) enum Action<A: 'static> {
     NextIfNumber(fn(&mut A, Option<&str>)),
     /// Takes the next word unless it begins with a dash.
     NextUnlessDash(fn(&mut A, Option<&str>) -> Option<Halt>),
-    /// Ends the parsing.
-    Halt(Halt),
+    /// Prints help and ends the parsing.
+    Help,
+    /// Prints the version and ends the parsing.
+    Version,
 }
 
 impl<A> Clone for Action<A> {
@@ -73,12 +76,12 @@ impl<A> Clone for Action<A> {
 impl<A> Copy for Action<A> {}
 
 /// Why parsing ended before the last word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Halt {
     /// `-h`.
     Help,
-    /// `--help`, perhaps with a topic.
-    Explain(HelpTopic),
+    /// `--help` with its topic, empty without one.
+    Explain(String),
     /// `-V`.
     Version,
     /// `--version`.
@@ -272,7 +275,7 @@ impl ValueShape {
 impl<A> OptionSpec<A> {
     /// Returns true if the long form is help, and takes a topic.
     pub(crate) fn explains(&self) -> bool {
-        matches!(self.action, Action::Halt(Halt::Help)) && self.kind != ValueKind::Nothing
+        matches!(self.action, Action::Help) && self.kind != ValueKind::Nothing
     }
 
     /// Argument of the long form.
@@ -315,11 +318,11 @@ impl<A> OptionSpec<A> {
                 read.ok_or_else(|| misuse(program, name, OptionProblem::value(word, self.kind)))
             })
             .transpose()?;
-        if let Action::Halt(Halt::Help) = self.action {
-            let topic = word.map_or(HelpTopic::Start, |word| HelpTopic::of(&word));
+        if let Action::Help = self.action {
+            let topic = word.map_or_else(String::new, Cow::into_owned);
             return Ok(Some(Halt::Explain(topic)));
         }
-        if let Action::Halt(Halt::Version) = self.action {
+        if let Action::Version = self.action {
             return Ok(Some(Halt::FullVersion));
         }
         if let Action::LetterAndName(_, record) = self.action {
@@ -334,7 +337,7 @@ impl<A> Action<A> {
     /// Argument in the terms of `getopt`.
     pub(crate) const fn argument(&self) -> Argument {
         match self {
-            Self::Flag(_) | Self::Halt(_) => Argument::Nothing,
+            Self::Flag(_) | Self::Help | Self::Version => Argument::Nothing,
             Self::Value(_)
             | Self::Setting(..)
             | Self::LetterAndName(..)
@@ -361,7 +364,8 @@ impl<A> Action<A> {
             Self::Checked(record) => record(args, required)?,
             Self::NextIfNumber(record) => record(args, word),
             Self::NextUnlessDash(record) => return Ok(record(args, word)),
-            Self::Halt(halt) => return Ok(Some(*halt)),
+            Self::Help => return Ok(Some(Halt::Help)),
+            Self::Version => return Ok(Some(Halt::Version)),
         }
         Ok(None)
     }

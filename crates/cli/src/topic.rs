@@ -1,54 +1,77 @@
-//! Topics of `--help`.
+//! Topics of `--help` and `netperf help`.
 
-mod text;
+use std::ffi::OsString;
 
-use std::iter::once;
-
+use netperf_iperf2::options as iperf2;
+use netperf_iperf3::options as iperf3;
 use netperf_model::TestId;
 use netperf_model::catalog::tests::TESTS;
 
-use crate::subcommand::WORDS;
+use crate::command::{CliError, Usage};
+use crate::kind::ValueKind;
+use crate::long::{OptionProblem, misuse, nearest};
+use crate::{foreign, help, subcommand};
 
-/// Topic of a help text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HelpTopic {
-    /// The first page.
-    Start,
-    /// Every option.
-    All,
-    /// A test.
-    Test(TestId),
-    /// A subcommand, by its word.
-    Subcommand(&'static str),
-    /// netserver, or the program called as iperf3 or iperf.
-    Program(&'static str),
-}
+/// The help of the subcommands.
+pub(crate) const HELP: &str = "help";
 
-/// Words of [`HelpTopic::Program`].
-const PROGRAMS: [&str; 3] = ["netserver", "iperf3", "iperf"];
+/// A word and its page.
+type Page = (&'static str, fn() -> String);
 
-/// The word of [`HelpTopic::All`].
-const ALL: &str = "all";
+/// Pages that are about neither a test nor a subcommand.
+static PAGES: [Page; 4] = [
+    ("all", help::all),
+    ("netserver", help::netserver),
+    ("iperf3", iperf3::iperf3_help),
+    ("iperf", iperf2::help),
+];
 
-/// All words behind `--help`.
-pub(crate) fn words() -> impl Iterator<Item = &'static str> {
+/// All topics.
+pub fn words() -> impl Iterator<Item = &'static str> {
+    let pages = PAGES.iter().map(|(word, _)| *word);
     let tests = TESTS.iter().map(|row| row.name);
-    once(ALL).chain(WORDS).chain(PROGRAMS).chain(tests)
+    pages.chain(subcommand::words()).chain(tests)
 }
 
-impl HelpTopic {
-    /// The topic of a word, one of [`words`].
-    pub(crate) fn of(word: &str) -> Self {
-        let subcommand = WORDS.into_iter().find(|known| *known == word);
-        let program = PROGRAMS.into_iter().find(|known| *known == word);
-        if let Some(program) = program {
-            return Self::Program(program);
-        }
-        match (subcommand, TestId::from_name(word)) {
-            _ if word == ALL => Self::All,
-            (Some(subcommand), _) => Self::Subcommand(subcommand),
-            (None, Some(test)) => Self::Test(test),
-            (None, None) => Self::Start,
-        }
+/// The help text of a topic, in any case; the first page without one.
+pub(crate) fn text(program: &str, topic: &str) -> Result<String, CliError> {
+    text_of_verb(program, topic, None)
+}
+
+/// The same, for a verb of a subcommand.
+fn text_of_verb(program: &str, topic: &str, verb: Option<&str>) -> Result<String, CliError> {
+    if topic.is_empty() {
+        return Ok(help::start());
     }
+    let same = |known: &&str| known.eq_ignore_ascii_case(topic);
+    let page = PAGES.iter().find(|(word, _)| same(word));
+    let subcommand = subcommand::words().find(same);
+    match (page, subcommand, TestId::from_name(topic)) {
+        (Some((_, page)), ..) => Ok(page()),
+        (None, Some(word), _) => Ok(subcommand::help(word, verb)),
+        (None, None, Some(test)) => Ok(help::test(test)),
+        (None, None, None) => Err(misuse(program, HELP, unknown(topic))),
+    }
+}
+
+/// The problem with a word that is no topic.
+fn unknown(topic: &str) -> OptionProblem {
+    let test = foreign::test(topic).map(str::to_owned);
+    OptionProblem::Value {
+        value: topic.to_owned(),
+        expected: ValueKind::Topic.expected(),
+        near: test.or_else(|| nearest(topic, words())),
+    }
+}
+
+/// Reads `netperf help topic`; `None` if an option follows.
+pub(crate) fn explained(argv: &[OsString]) -> Option<Result<Usage, CliError>> {
+    let word = |at| argv.get(at).map(|word: &OsString| word.to_string_lossy());
+    let program = word(0).unwrap_or_default();
+    let topic = word(2).unwrap_or_default();
+    if topic.starts_with('-') {
+        return None;
+    }
+    let text = text_of_verb(&program, &topic, word(3).as_deref());
+    Some(text.map(Usage::help))
 }

@@ -1,6 +1,6 @@
 //! Commands such as `netperf report`, for the completions of all shells.
 
-use netperf_cli::catalog::{self, CommandEntry, DASHED_VS, OptionEntry};
+use netperf_cli::catalog::{self, CommandEntry, Operands, OptionEntry};
 
 /// A command, or a verb of one.
 pub(super) struct DocumentedCommand {
@@ -30,7 +30,13 @@ pub(super) enum Takes {
 }
 
 impl DocumentedCommand {
-    fn new(command: CommandEntry, takes: Takes) -> Self {
+    fn new(command: CommandEntry) -> Self {
+        let takes = match command.operands {
+            Operands::Nothing => Takes::Nothing,
+            Operands::Files => Takes::Files,
+            Operands::Line(again) => Takes::Line { again },
+            Operands::Verb => Takes::Commands(command.verbs.into_iter().map(Self::new).collect()),
+        };
         Self {
             word: command.word,
             about: command.about,
@@ -38,30 +44,10 @@ impl DocumentedCommand {
             takes,
         }
     }
-
-    fn verb(verb: CommandEntry) -> Self {
-        let takes = if verb.files {
-            Takes::Files
-        } else {
-            Takes::Nothing
-        };
-        Self::new(verb, takes)
-    }
 }
 
 /// All of them, in the order of the manual.
 pub(super) fn commands() -> Vec<DocumentedCommand> {
-    let documented = |mut command: CommandEntry| {
-        let verbs = std::mem::take(&mut command.verbs).into_iter();
-        let takes = match command.word {
-            "run" => Takes::Line {
-                again: Some(DASHED_VS),
-            },
-            "check" | "sweep" => Takes::Line { again: None },
-            "report" | "compare" => Takes::Files,
-            _ => Takes::Commands(verbs.map(DocumentedCommand::verb).collect()),
-        };
-        DocumentedCommand::new(command, takes)
-    };
-    catalog::commands().into_iter().map(documented).collect()
+    let commands = catalog::commands().into_iter();
+    commands.map(DocumentedCommand::new).collect()
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use netperf_model::catalog::tests::TESTS;
 
 use super::{MADE_BY, about, sentence};
-use netperf_cli::catalog::{self, ABOUT, CommandEntry, Group, OptionEntry};
+use netperf_cli::catalog::{self, CommandEntry, Group, OptionEntry};
 
 /// Columns of a line of the source.
 const LINE: usize = 78;
@@ -31,7 +31,7 @@ pub(super) fn netperf() -> String {
          is an error.",
     );
     page.section("COMMANDS");
-    let about = ABOUT.iter().map(|(word, about)| {
+    let about = catalog::about().map(|(word, about)| {
         let about = sentence(about);
         format!("netperf {word}: {about} See netperf-{word}(1).")
     });
@@ -56,8 +56,17 @@ pub(super) fn netperf() -> String {
     page.text
 }
 
+/// The page of a subcommand.
+pub(super) fn subcommand(command: &CommandEntry) -> String {
+    match command.word {
+        "report" => report(command),
+        "history" => history(command),
+        _ => from_help(command),
+    }
+}
+
 /// `netperf-report.1`.
-pub(super) fn report() -> String {
+fn report(command: &CommandEntry) -> String {
     let mut page = Man::new(
         "NETPERF\\-REPORT",
         "netperf\\-report",
@@ -78,7 +87,7 @@ pub(super) fn report() -> String {
          after -- all words are files.",
     );
     page.section("OPTIONS");
-    page.options(&super::command("report").entries);
+    page.options(&command.entries);
     page.section("EXIT STATUS");
     page.items(
         "0: Everything was written.\n\
@@ -97,7 +106,7 @@ pub(super) fn report() -> String {
 
 /// A page of a subcommand whose help has everything: its usage, paragraphs, examples and exit
 /// statuses.
-pub(super) fn command(spec: &CommandEntry) -> String {
+fn from_help(spec: &CommandEntry) -> String {
     let name = format!("netperf\\-{}", spec.word);
     let mut page = Man::new(&name.to_uppercase(), &name, spec.about);
     let mut paragraphs = spec.usage.split("\n\n").map(str::trim_end);
@@ -139,7 +148,7 @@ pub(super) fn command(spec: &CommandEntry) -> String {
 }
 
 /// `netperf-history.1`.
-pub(super) fn history() -> String {
+fn history(command: &CommandEntry) -> String {
     let mut page = Man::new(
         "NETPERF\\-HISTORY",
         "netperf\\-history",
@@ -163,7 +172,7 @@ pub(super) fn history() -> String {
          of its digest, identifies it. When netperf reports a result as saved, it is on disk.",
     );
     page.section("OPTIONS");
-    page.options(&super::command("history").entries);
+    page.options(&command.entries);
     page.section("EXIT STATUS");
     page.items(
         "0: Success.\n\

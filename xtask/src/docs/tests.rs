@@ -10,7 +10,7 @@ use netperf_testkit::require::require;
 fn kept(page: &DocPage) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("..")
-        .join(page.path)
+        .join(&page.path)
 }
 
 fn page(end: &str) -> DocPage {

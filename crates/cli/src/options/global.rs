@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use netperf_model::{Arrival, Duplex, Family, IperfShape, PeerProgram, SeriesPlan, Stamper, Unit};
 
-use super::history;
 use super::{
     PORTS, SIZES, buffers, cpu, flows, help_row, io, length, port_name, repeat, set, set_both_ends,
     set_ends, set_families, set_host, settings, span, until,
@@ -13,7 +12,7 @@ use crate::args::{GlobalArgs, HumanArg, JsonArg, OnePortArg, Progress};
 use crate::grammar::{cut, dscp, first_half, rate, seconds, size, time};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, Halt, OptionSpec};
+use crate::table::{Action, OptionSpec};
 
 /// Longest passphrase that fits into its message, bytes.
 const PASSPHRASE: usize = 647;
@@ -390,7 +389,19 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
              the environment does the same unless -D, -P, -v, -d, -k, -o, -O, --json or \
              --json-stream is given.",
         ),
-    history::KEEP,
+    Opt::named("history", Group::Output)
+.takes("[place]", ValueKind::Text)
+.action(Action::NextUnlessDash(|a, word| {
+    a.history = Some(word.unwrap_or_default().to_owned());
+    None
+}))
+.help("store the result in a history after the run")
+.more(
+    "Equivalent to `netperf history add` with the document of --json, for every output format. \
+         The value is a file, or postgres://user@host/database; without it the default location is \
+         used. netperf reports a history that cannot be opened before the run; a failed run is not \
+         stored.",
+),
     Opt::named("json-stream", Group::Output)
         .flag(|a| a.json = Some(JsonArg::Stream))
         .help("print one JSON event per line while the test runs")
@@ -429,7 +440,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
              for netperf only.",
         ),
     Opt::lettered('V', "version", Group::About)
-        .action(Action::Halt(Halt::Version))
+        .action(Action::Version)
         .help("print the version and exit")
         .more(
             "The version of netperf with which this program is compatible, alone for the letter. \

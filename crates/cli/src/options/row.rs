@@ -9,7 +9,7 @@ use crate::command::{CliError, Notice};
 use crate::grammar::{Halves, both_halves, cut, family, first_half, size};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, Halt, OptionSpec};
+use crate::table::{Action, OptionSpec};
 
 /// Characters that count of a port's name and of a family's.
 pub(super) const SHORT_NAME: usize = 10;
@@ -28,7 +28,7 @@ pub(super) const PORT_NUMBERS: ValueKind = ValueKind::twice(&ValueKind::Within(0
 
 impl<A> OptionSpec<A> {
     /// An option that has only a name, and no effect until an action is set.
-    pub(super) const fn named(long: &'static str, group: Group) -> Self {
+    pub(crate) const fn named(long: &'static str, group: Group) -> Self {
         Self {
             letter: None,
             long,
@@ -42,7 +42,7 @@ impl<A> OptionSpec<A> {
     }
 
     /// An option with a letter.
-    pub(super) const fn lettered(letter: char, long: &'static str, group: Group) -> Self {
+    pub(crate) const fn lettered(letter: char, long: &'static str, group: Group) -> Self {
         Self {
             letter: Some(letter),
             ..Self::named(long, group)
@@ -50,7 +50,7 @@ impl<A> OptionSpec<A> {
     }
 
     /// The same option for tests in which its letter is another option.
-    pub(super) const fn without_letter(self) -> Self {
+    pub(crate) const fn without_letter(self) -> Self {
         Self {
             letter: None,
             ..self
@@ -58,7 +58,7 @@ impl<A> OptionSpec<A> {
     }
 
     /// Sets the name of the value in help, and the values that the long form accepts.
-    pub(super) const fn takes(self, value: &'static str, kind: ValueKind) -> Self {
+    pub(crate) const fn takes(self, value: &'static str, kind: ValueKind) -> Self {
         Self {
             value,
             kind,
@@ -67,37 +67,37 @@ impl<A> OptionSpec<A> {
     }
 
     /// Sets the argument and the way of recording it.
-    pub(super) const fn action(self, action: Action<A>) -> Self {
+    pub(crate) const fn action(self, action: Action<A>) -> Self {
         Self { action, ..self }
     }
 
     /// Records an option without a value.
-    pub(super) const fn flag(self, record: fn(&mut A)) -> Self {
+    pub(crate) const fn flag(self, record: fn(&mut A)) -> Self {
         self.action(Action::Flag(record))
     }
 
     /// Records the value.
-    pub(super) const fn set(self, record: fn(&mut A, &str)) -> Self {
+    pub(crate) const fn set(self, record: fn(&mut A, &str)) -> Self {
         self.action(Action::Value(record))
     }
 
     /// Records the value, perhaps with a notice.
-    pub(super) const fn noted(self, record: fn(&mut A, &str, &mut Vec<Notice>)) -> Self {
+    pub(crate) const fn noted(self, record: fn(&mut A, &str, &mut Vec<Notice>)) -> Self {
         self.action(Action::Noted(record))
     }
 
     /// Records the value, or rejects it.
-    pub(super) const fn checked(self, record: fn(&mut A, &str) -> Result<(), CliError>) -> Self {
+    pub(crate) const fn checked(self, record: fn(&mut A, &str) -> Result<(), CliError>) -> Self {
         self.action(Action::Checked(record))
     }
 
     /// Sets the description in one line.
-    pub(super) const fn help(self, help: &'static str) -> Self {
+    pub(crate) const fn help(self, help: &'static str) -> Self {
         Self { help, ..self }
     }
 
     /// Adds text for the manual.
-    pub(super) const fn more(self, more: &'static str) -> Self {
+    pub(crate) const fn more(self, more: &'static str) -> Self {
         Self { more, ..self }
     }
 }
@@ -186,9 +186,9 @@ pub(super) fn span(text: &str) -> Option<Duration> {
 }
 
 /// The row of `-h` of a subcommand.
-pub(super) const fn plain_help_row<A>() -> OptionSpec<A> {
+pub(crate) const fn plain_help_row<A>() -> OptionSpec<A> {
     OptionSpec::lettered('h', "help", Group::About)
-        .action(Action::Halt(Halt::Help))
+        .action(Action::Help)
         .help("show this help and exit")
 }
 

@@ -9,7 +9,7 @@ use crate::args::{Networks, ServerArgs};
 use crate::group::Group;
 use crate::kind::{ValueKind, bit_rate};
 use crate::operations::{LogFormat, LogLevel, SandboxArg};
-use crate::table::{Action, Halt, OptionSpec};
+use crate::table::{Action, OptionSpec};
 
 type Opt = OptionSpec<ServerArgs>;
 
@@ -403,7 +403,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .set(|_, _| {})
         .help("verbosity; accepted, no effect"),
     Opt::lettered('V', "version", Group::About)
-        .action(Action::Halt(Halt::Version))
+        .action(Action::Version)
         .help("print the version and exit"),
 ];
 

@@ -24,7 +24,8 @@ fn letters<A>(table: &[OptionSpec<A>]) -> Vec<String> {
             Action::Flag(_)
             | Action::NextIfNumber(_)
             | Action::NextUnlessDash(_)
-            | Action::Halt(_) => "",
+            | Action::Help
+            | Action::Version => "",
         };
         format!("{letter}{colon}")
     });
@@ -80,7 +81,7 @@ fn every_test_with_options_has_them_in_one_table() {
 fn every_row_with_an_argument_names_it_and_every_row_has_help() {
     fn check<A>(table: &[OptionSpec<A>]) {
         for row in table {
-            let takes = !matches!(row.action, Action::Flag(_) | Action::Halt(_));
+            let takes = !matches!(row.action, Action::Flag(_) | Action::Help | Action::Version);
             assert_eq!(takes, !row.value.is_empty(), "--{}", row.long);
             assert!(!row.help.is_empty(), "--{}", row.long);
         }
@@ -247,7 +248,7 @@ fn check_all<A: Default + Debug + PartialEq>(table: &'static [OptionSpec<A>]) {
         let Some(letter) = row.letter else {
             continue;
         };
-        if matches!(row.action, Action::Halt(_)) {
+        if matches!(row.action, Action::Help | Action::Version) {
             continue;
         }
         checked += 1;

@@ -10,7 +10,7 @@ use crate::command::{CliError, Notice};
 use crate::foreign;
 use crate::long::{nearest, shown};
 use crate::options::global;
-use crate::subcommand::WORDS;
+use crate::subcommand;
 use crate::table::by_name;
 
 /// Settles such words. One that is a host, where none was given, is the host. One like a subcommand
@@ -99,7 +99,7 @@ fn is_like_a_subcommand(word: &str) -> bool {
         || foreign::CONGESTION.contains(&&*lower)
         || TestId::from_name(word).is_some()
         || foreign::test(word).is_some();
-    is_word && !has_meaning && nearest(word, WORDS).is_some()
+    is_word && !has_meaning && nearest(word, subcommand::words()).is_some()
 }
 
 /// Returns true for an address and the name of this host.
@@ -145,7 +145,7 @@ fn meant(word: &str) -> String {
     let lower = word.to_ascii_lowercase();
     let is_help = ["help", "usage", "?"].contains(&&*lower);
     let is_address = word.contains(['.', ':']) || lower == "localhost";
-    let subcommand = nearest(word, WORDS);
+    let subcommand = nearest(word, subcommand::words());
     match subcommand {
         _ if is_help => "--help shows the options".to_owned(),
         _ if lower == "version" => "-V prints the version".to_owned(),

@@ -3,107 +3,139 @@
 use std::ffi::OsString;
 
 use super::plain::PlainWords;
-use crate::args::{CampaignArgs, CheckArgs, CompareArgs, HistoryArgs, ReportArgs, SweepArgs};
-use crate::campaign::CampaignVerb;
-use crate::campaign::verbs::CampaignVerbRow;
 use crate::command::{CliError, Usage};
-use crate::entry;
+use crate::entry::{self, CommandEntry, Operands, OptionEntry};
 use crate::help::layout::groups;
-use crate::history::HistoryVerb;
 use crate::kind::is_empty_list;
 use crate::table::{OnComplaint, OptionReader, OptionSpec, TableEnd};
 
-/// Parsed command line of a subcommand.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Subcommand {
-    /// `netperf check`.
-    Check(Box<CheckArgs>),
-    /// `netperf report`.
-    Report(Box<ReportArgs>),
-    /// `netperf compare`.
-    Compare(Box<CompareArgs>),
-    /// `netperf run`.
-    Run(Box<CompareArgs>),
-    /// `netperf sweep`.
-    Sweep(Box<SweepArgs>),
-    /// `netperf history`.
-    History(HistoryVerb, Box<HistoryArgs>),
-    /// `netperf campaign`.
-    Campaign(CampaignVerb, Box<CampaignArgs>),
-    /// Print help.
-    Usage(Usage),
-    /// `netperf help`.
-    Help(Usage),
-}
-
-/// A subcommand and its options.
+/// A subcommand and its options. `A` collects the options, `C` is the checked command.
 #[derive(Debug)]
-pub(crate) struct SubcommandSpec<A: 'static> {
+pub(crate) struct SubcommandSpec<A: 'static, C> {
     /// Its word, which is not the name of a test.
     pub(crate) word: &'static str,
     /// Short description.
     pub(crate) about: &'static str,
-    /// Name in messages.
-    pub(crate) program: &'static str,
     /// Its options.
     pub(crate) table: &'static [OptionSpec<A>],
     /// Help in front of the options.
     pub(crate) usage: &'static str,
-    /// Its verbs, if each has help of its own.
-    pub(crate) verbs: &'static [CampaignVerbRow],
+    /// Its verbs.
+    pub(crate) verbs: fn() -> Vec<&'static VerbRow>,
+    /// Its positional arguments.
+    pub(crate) operands: Operands,
     /// Makes the command from the options and the other words, or gives the line for an error.
-    pub(crate) command: fn(A, Vec<String>) -> Result<Subcommand, String>,
+    pub(crate) command: fn(A, Vec<String>) -> Result<C, String>,
 }
 
-impl<A: Default> SubcommandSpec<A> {
-    /// Reads a command line, argv\[0\] and the word included. Words behind `--` are no
-    /// options.
-    pub(super) fn read(&self, argv: &[OsString]) -> Result<Subcommand, CliError> {
-        let words = crate::environment::words(argv, self.program)?;
+/// A verb of a subcommand, and the options that it takes besides `--help`.
+#[derive(Debug)]
+pub(crate) struct VerbRow {
+    /// Its word.
+    pub(crate) word: &'static str,
+    /// Short description.
+    pub(crate) about: &'static str,
+    /// Help in front of its options: usage, description and examples, with empty lines between.
+    /// Empty for a verb that the help of the subcommand explains.
+    pub(crate) usage: &'static str,
+    /// Its options, in groups.
+    pub(crate) takes: &'static [&'static [&'static str]],
+    /// True if it takes files.
+    pub(crate) files: bool,
+}
+
+impl VerbRow {
+    /// Returns true if it has this option, besides `--help`.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.takes.iter().any(|group| group.contains(&name))
+    }
+
+    /// Its options, with `--help`.
+    fn entries<A>(&self, table: &[OptionSpec<A>]) -> Vec<OptionEntry> {
+        let all = entry::of(table).into_iter();
+        all.filter(|entry| entry.long == "help" || self.has(entry.long))
+            .collect()
+    }
+}
+
+impl<A: Default, C> SubcommandSpec<A, C> {
+    /// The subcommand as man pages, completions and the manual describe it.
+    pub(super) fn entry(&self) -> CommandEntry {
+        let verb = |verb: &VerbRow| CommandEntry {
+            word: verb.word,
+            about: verb.about,
+            usage: verb.usage,
+            entries: verb.entries(self.table),
+            operands: if verb.files {
+                Operands::Files
+            } else {
+                Operands::Nothing
+            },
+            verbs: Vec::new(),
+        };
+        CommandEntry {
+            word: self.word,
+            about: self.about,
+            usage: self.usage,
+            entries: entry::of(self.table),
+            operands: self.operands,
+            verbs: (self.verbs)().into_iter().map(verb).collect(),
+        }
+    }
+
+    /// Name in messages.
+    fn program(&self) -> String {
+        format!("netperf {}", self.word)
+    }
+
+    /// Reads a command line, argv\[0\] and the word included. Words after `--` are no options.
+    pub(super) fn read(&self, argv: &[OsString]) -> Result<Result<C, Usage>, CliError> {
+        let program = self.program();
+        let words = crate::environment::words(argv, &program)?;
         let words = words.get(2..).unwrap_or_default();
         let mut args = A::default();
         let mut reader = OptionReader {
             table: self.table,
-            program: self.program,
+            program: &program,
             on_complaint: OnComplaint::Stop,
             strict: true,
             elsewhere: PlainWords::default(),
             garbled: Vec::new(),
         };
-        let command = match reader.read(words, &mut args, &mut Vec::new())? {
+        match reader.read(words, &mut args, &mut Vec::new())? {
             TableEnd::Done(behind) => {
                 let mut plain = reader.elsewhere.0;
                 if plain.iter().any(|word| is_empty_list(word)) {
-                    let line = format!(
-                        "{}: '' is empty: a host, a file or a name is expected",
-                        self.program
-                    );
-                    return Ok(Subcommand::Usage(self.wrong(&line, None)));
+                    let line =
+                        format!("{program}: '' is empty: a host, a file or a name is expected");
+                    return Ok(Err(self.wrong(&line, None)));
                 }
                 plain.extend_from_slice(behind);
                 let verb = self.verb(plain.first().map(String::as_str));
-                (self.command)(args, plain).map_err(|line| self.wrong(&line, verb))
+                Ok((self.command)(args, plain).map_err(|line| self.wrong(&line, verb)))
             }
             TableEnd::Halted(_) => {
-                let verb = self.verb(words.first().map(String::as_str));
-                Ok(Subcommand::Usage(Usage::help(self.help(verb))))
+                let verb = words.first().map(String::as_str);
+                Ok(Err(Usage::help(self.help(verb))))
             }
-            TableEnd::Complaint(line) => Err(self.wrong(&line, None)),
-        };
-        Ok(command.unwrap_or_else(Subcommand::Usage))
+            TableEnd::Complaint(line) => Ok(Err(self.wrong(&line, None))),
+        }
     }
 
-    /// The verb with this word.
-    pub(super) fn verb(&self, word: Option<&str>) -> Option<&'static CampaignVerbRow> {
-        self.verbs.iter().find(|row| Some(row.word) == word)
+    /// The verb with this word, if it has help of its own.
+    fn verb(&self, word: Option<&str>) -> Option<&'static VerbRow> {
+        let verbs = (self.verbs)().into_iter();
+        let mut explained = verbs.filter(|row| !row.usage.is_empty());
+        explained.find(|row| Some(row.word) == word)
     }
 
     /// Help for a verb, or for all of it.
-    pub(super) fn help(&self, verb: Option<&CampaignVerbRow>) -> String {
-        let (usage, entries) = match verb {
-            Some(row) => (row.usage, row.entries()),
-            None if self.verbs.is_empty() => (self.usage, entry::of(self.table)),
-            None => (self.usage, Vec::new()),
+    pub(super) fn help(&self, verb: Option<&str>) -> String {
+        let explained = (self.verbs)().iter().any(|row| !row.usage.is_empty());
+        let (usage, entries) = match self.verb(verb) {
+            Some(row) => (row.usage, row.entries(self.table)),
+            None if explained => (self.usage, Vec::new()),
+            None => (self.usage, entry::of(self.table)),
         };
         let mut text = usage.to_owned();
         groups(&mut text, &entries);
@@ -111,10 +143,10 @@ impl<A: Default> SubcommandSpec<A> {
     }
 
     /// An error and a hint to the help.
-    pub(super) fn wrong(&self, line: &str, verb: Option<&CampaignVerbRow>) -> Usage {
+    fn wrong(&self, line: &str, verb: Option<&VerbRow>) -> Usage {
         let program = match verb {
-            Some(row) => format!("{} {}", self.program, row.word),
-            None => self.program.to_owned(),
+            Some(row) => format!("{} {}", self.program(), row.word),
+            None => self.program(),
         };
         Usage::error(
             format!("{line}\n`{program} --help` shows the options.\n"),

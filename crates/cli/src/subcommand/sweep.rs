@@ -3,18 +3,79 @@
 #[cfg(feature = "files")]
 use toml::de::{DeTable, DeValue};
 
-use crate::args::SweepArgs;
-#[cfg(feature = "files")]
-use crate::args::SweepWords;
-use crate::options::sweep as options;
-use crate::subcommand::{Subcommand, SubcommandSpec};
+use std::path::PathBuf;
+
+use super::spec::SubcommandSpec;
+use crate::entry::Operands;
+use crate::group::Group;
+use crate::kind::ValueKind;
+use crate::options::plain_help_row;
+use crate::table::OptionSpec;
+
+/// The options of `netperf sweep`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SweepArgs {
+    /// `-o`: the folder.
+    pub folder: Option<PathBuf>,
+    /// `--plan`: a file with the rest.
+    pub file: Option<PathBuf>,
+    /// The plan; empty to continue an existing sweep.
+    pub plan: SweepWords,
+}
+
+/// Plan of a sweep, as typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SweepWords {
+    /// Arguments of `netperf`, with placeholders.
+    pub command: Vec<String>,
+    /// `--over`: names and values.
+    pub over: Vec<String>,
+    /// `--repeat`: how often; `None` is once.
+    pub repeat: Option<u32>,
+}
+
+type Opt = OptionSpec<SweepArgs>;
+
+/// Every option.
+static TABLE: &[Opt] = &[
+    Opt::lettered('o', "output", Group::Output)
+        .takes("folder", ValueKind::File)
+        .set(|a, text| a.folder = Some(PathBuf::from(text)))
+        .help("folder for results, table and report; an existing sweep in it is resumed")
+        .more(
+            "An interrupted sweep is resumed if it is started again with the same folder; the rest \
+             of the command line can be omitted.",
+        ),
+    Opt::named("over", Group::Test)
+        .takes("name=values", ValueKind::Text)
+        .set(|a, text| a.plan.over.push(text.to_owned()))
+        .help("values to insert for {name}; can be given several times")
+        .more(
+            "Values separated by commas: words, numbers, or ranges such as 64..64K*2 (each twice \
+             the previous one) and 0..100+25. The first --over is the axis of the curve, and each \
+             combination of the others has a line.",
+        ),
+    Opt::named("repeat", Group::Test)
+        .takes("number", ValueKind::Within(1, 1000))
+        .set(|a, text| a.plan.repeat = text.parse().ok())
+        .help("number of runs of each point")
+        .more(
+            "The default is 1. All points run once, then all again, so that drift affects all of \
+             them. A completed sweep can be continued with a larger number.",
+        ),
+    Opt::named("plan", Group::Test)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.file = Some(PathBuf::from(text)))
+        .help("read the command and the options above from a TOML file")
+        .more("Its keys are command and over, lists of texts, and repeat."),
+    plain_help_row(),
+];
 
 /// `netperf sweep`.
-pub(crate) const SWEEP: SubcommandSpec<SweepArgs> = SubcommandSpec {
+pub(super) static SWEEP: SubcommandSpec<SweepArgs, SweepArgs> = SubcommandSpec {
     word: "sweep",
     about: "measure a curve",
-    program: "netperf sweep",
-    table: options::SWEEP,
+    table: TABLE,
     usage: "\
 Usage: netperf sweep -o folder --over name=values [options] -- netperf-options
        netperf sweep -o folder --plan file
@@ -32,11 +93,12 @@ Exit status: 0 every run succeeded, 1 a run failed or the sweep was interrupted,
 2 the command line is invalid, the folder contains another sweep, or a sweep is
 running in it.
 ",
-    verbs: &[],
+    verbs: Vec::new,
+    operands: Operands::Line(None),
     command: sweep,
 };
 
-fn sweep(mut args: SweepArgs, words: Vec<String>) -> Result<Subcommand, String> {
+fn sweep(mut args: SweepArgs, words: Vec<String>) -> Result<SweepArgs, String> {
     if args.folder.is_none() {
         return Err("netperf sweep: a folder for the results is required (-o)".to_owned());
     }
@@ -52,7 +114,7 @@ fn sweep(mut args: SweepArgs, words: Vec<String>) -> Result<Subcommand, String> 
         return Err(line.to_owned());
     }
     args.plan.command = words;
-    Ok(Subcommand::Sweep(Box::new(args)))
+    Ok(args)
 }
 
 /// Reads a plan file (`--plan`).
@@ -124,7 +186,8 @@ mod tests {
     use std::ffi::OsString;
 
     use super::*;
-    use crate::subcommand::subcommand;
+    use crate::programs::subcommand;
+    use crate::subcommand::Subcommand;
 
     fn read(line: &str) -> Subcommand {
         let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();

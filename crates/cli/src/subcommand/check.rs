@@ -1,19 +1,77 @@
 //! The command line of `netperf check`.
 
-use crate::args::CheckArgs;
+use super::spec::SubcommandSpec;
+use crate::entry::Operands;
 use crate::getopt::{Getopt, GetoptStep};
+use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::long::shown;
-use crate::options::check::TABLE;
-use crate::options::global;
-use crate::subcommand::{Subcommand, SubcommandSpec};
-use crate::table::{by_letter, by_name};
+use crate::options::{global, plain_help_row};
+use crate::table::{OptionSpec, by_letter, by_name};
+
+/// The options of `netperf check`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckArgs {
+    /// The host with netserver.
+    pub host: String,
+    /// Options of netperf for every measurement.
+    pub words: Vec<String>,
+    /// `-p`: the control port.
+    pub port: Option<String>,
+    /// `-4` or `-6`.
+    pub family: Option<char>,
+    /// `--time`: the length of a measurement in seconds; `None` is the default.
+    pub time: Option<String>,
+    /// `--db`: where the history is.
+    pub place: Option<String>,
+    /// `--no-history`.
+    pub forget: bool,
+    /// `--json`: print a document.
+    pub json: bool,
+}
+
+type Opt = OptionSpec<CheckArgs>;
+
+/// Every option.
+static TABLE: &[Opt] = &[
+    Opt::lettered('H', "host", Group::Hosts)
+        .takes("host", ValueKind::RemoteHost)
+        .set(|a, text| text.clone_into(&mut a.host))
+        .help("the host, where it is not the first word"),
+    Opt::lettered('p', "port", Group::Hosts)
+        .takes("port", ValueKind::Port)
+        .set(|a, text| a.port = Some(text.to_owned()))
+        .help("control port of netserver (default 12865)"),
+    Opt::lettered('4', "ipv4", Group::Hosts)
+        .flag(|a| a.family = Some('4'))
+        .help("use IPv4"),
+    Opt::lettered('6', "ipv6", Group::Hosts)
+        .flag(|a| a.family = Some('6'))
+        .help("use IPv6"),
+    Opt::named("time", Group::Test)
+        .takes("time", ValueKind::Interval)
+        .set(|a, text| a.time = Some(text.to_owned()))
+        .help("length of each measurement (default 3s)"),
+    Opt::named("human", Group::Output)
+        .flag(|a| a.json = false)
+        .help("print the summary as text (default)"),
+    Opt::named("json", Group::Output)
+        .flag(|a| a.json = true)
+        .help("print the summary as JSON"),
+    Opt::named("db", Group::History)
+        .takes("place", ValueKind::Text)
+        .set(|a, text| a.place = Some(text.to_owned()))
+        .help("location of the history, as in netperf history"),
+    Opt::named("no-history", Group::History)
+        .flag(|a| a.forget = true)
+        .help("neither store the results nor compare them with the last ones"),
+    plain_help_row(),
+];
 
 /// `netperf check`.
-pub(crate) const CHECK: SubcommandSpec<CheckArgs> = SubcommandSpec {
+pub(super) static CHECK: SubcommandSpec<CheckArgs, CheckArgs> = SubcommandSpec {
     word: "check",
     about: "measure the path to a host and print a summary",
-    program: "netperf check",
     table: TABLE,
     usage: "\
 Usage: netperf check host [options] [-- netperf-options]
@@ -30,7 +88,8 @@ Options behind -- are added to every measurement.
 Exit status: 0 everything was measured, 1 a measurement failed, 2 the command
 line is invalid; if nothing was measured, that of the first measurement.
 ",
-    verbs: &[],
+    verbs: Vec::new,
+    operands: Operands::Line(None),
     command: check,
 };
 
@@ -68,7 +127,7 @@ fn given(words: &[String]) -> Vec<&'static str> {
     names
 }
 
-fn check(mut args: CheckArgs, words: Vec<String>) -> Result<Subcommand, String> {
+fn check(mut args: CheckArgs, words: Vec<String>) -> Result<CheckArgs, String> {
     let mut words = words.into_iter().peekable();
     if args.host.is_empty() {
         let host = words.next_if(|word| !word.starts_with('-'));
@@ -100,5 +159,5 @@ fn check(mut args: CheckArgs, words: Vec<String>) -> Result<Subcommand, String> 
     if args.time.as_ref().is_some_and(endless) {
         return Err("netperf check: --time has to be above 0".to_owned());
     }
-    Ok(Subcommand::Check(Box::new(args)))
+    Ok(args)
 }

@@ -1,15 +1,75 @@
 //! The command line of `netperf report`: files and options in any order.
 
-use crate::args::ReportArgs;
-use crate::compare::VS;
-use crate::options::report::TABLE;
-use crate::subcommand::{Subcommand, SubcommandSpec};
+use std::path::PathBuf;
+
+use super::compare::VS;
+use super::spec::SubcommandSpec;
+use crate::entry::Operands;
+use crate::group::Group;
+use crate::kind::ValueKind;
+use crate::options::plain_help_row;
+use crate::table::OptionSpec;
+
+/// The options of `netperf report`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReportArgs {
+    /// Sets of files and folders with results, in order.
+    pub sets: Vec<Vec<String>>,
+    /// `-o`: where the page goes.
+    pub page: Option<PathBuf>,
+    /// `--svg`: a folder for charts.
+    pub svg: Option<PathBuf>,
+    /// `--png`: a folder for charts.
+    pub png: Option<PathBuf>,
+    /// `--markdown`: where the tables go.
+    pub markdown: Option<PathBuf>,
+    /// `--csv`: where the numbers go.
+    pub csv: Option<PathBuf>,
+    /// `--open`: open the page.
+    pub open: bool,
+}
+
+type Opt = OptionSpec<ReportArgs>;
+
+/// Every option.
+static TABLE: &[OptionSpec<ReportArgs>] = &[
+    Opt::lettered('o', "output", Group::Output)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.page = Some(PathBuf::from(text)))
+        .help("write the page to this file; - is standard output")
+        .more("The default is report.html. The page is one file without external resources."),
+    Opt::named("svg", Group::Output)
+        .takes("folder", ValueKind::File)
+        .set(|a, text| a.svg = Some(PathBuf::from(text)))
+        .help("write every chart as SVG to this folder")
+        .more("The folder is created if it does not exist."),
+    Opt::named("png", Group::Output)
+        .takes("folder", ValueKind::File)
+        .set(|a, text| a.png = Some(PathBuf::from(text)))
+        .help("write every chart as PNG to this folder")
+        .more("The folder is created if it does not exist."),
+    Opt::named("markdown", Group::Output)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.markdown = Some(PathBuf::from(text)))
+        .help("write all tables as Markdown; - is standard output"),
+    Opt::named("csv", Group::Output)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.csv = Some(PathBuf::from(text)))
+        .help("write all numbers as CSV; - is standard output")
+        .more(
+            "One row per number: the result, the figure, the series, the position on the axis and \
+             the value, with their units. Nothing is omitted, in contrast to charts.",
+        ),
+    Opt::named("open", Group::Output)
+        .flag(|a| a.open = true)
+        .help("open the page in the browser (xdg-open)"),
+    plain_help_row(),
+];
 
 /// `netperf report`.
-pub(crate) const REPORT: SubcommandSpec<ReportArgs> = SubcommandSpec {
+pub(super) static REPORT: SubcommandSpec<ReportArgs, ReportArgs> = SubcommandSpec {
     word: "report",
     about: "create a report from results",
-    program: "netperf report",
     table: TABLE,
     usage: "Usage: netperf report A [B ...] [options]
        netperf report A [A ...] vs B [B ...] [options]
@@ -24,11 +84,12 @@ the first set of each test is compared with the others.
   netperf report before/ after/
   netperf report old-*.json vs new-*.json
 ",
-    verbs: &[],
+    verbs: Vec::new,
+    operands: Operands::Files,
     command: report,
 };
 
-fn report(mut args: ReportArgs, files: Vec<String>) -> Result<Subcommand, String> {
+fn report(mut args: ReportArgs, files: Vec<String>) -> Result<ReportArgs, String> {
     if files.is_empty() {
         return Err("netperf report: no file to report".to_owned());
     }
@@ -39,7 +100,7 @@ fn report(mut args: ReportArgs, files: Vec<String>) -> Result<Subcommand, String
     if args.sets.iter().any(Vec::is_empty) {
         return Err("netperf report: a set without a file in front of or behind vs".to_owned());
     }
-    Ok(Subcommand::Report(Box::new(args)))
+    Ok(args)
 }
 
 #[cfg(test)]
@@ -48,7 +109,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::subcommand::subcommand;
+    use crate::programs::subcommand;
+    use crate::subcommand::Subcommand;
 
     fn argv(line: &str) -> Vec<OsString> {
         line.split(' ').map(OsString::from).collect()

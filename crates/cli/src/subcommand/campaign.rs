@@ -1,13 +1,15 @@
 //! The command line of `netperf campaign`: what to do, and with which hosts.
 
-pub(crate) mod verbs;
+mod options;
+mod verbs;
 
-use verbs::{OF_INVENTORY, VERBS};
+pub use self::options::CampaignArgs;
+use self::options::TABLE;
+use self::verbs::{OF_INVENTORY, VERBS};
+use super::spec::SubcommandSpec;
+use crate::entry::Operands;
 
-use crate::args::CampaignArgs;
 use crate::long::shown;
-use crate::options::campaign::TABLE;
-use crate::subcommand::{Subcommand, SubcommandSpec};
 
 /// Subcommand of `netperf campaign`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +53,12 @@ const OF_ENGINES: [(&str, &[&str]); 8] = [
 ];
 
 /// `netperf campaign`.
-pub(crate) const CAMPAIGN: SubcommandSpec<CampaignArgs> = SubcommandSpec {
-    word: "campaign",
-    about: "measure between many hosts",
-    program: "netperf campaign",
-    table: TABLE,
-    usage: "\
+pub(super) static CAMPAIGN: SubcommandSpec<CampaignArgs, (CampaignVerb, CampaignArgs)> =
+    SubcommandSpec {
+        word: "campaign",
+        about: "measure between many hosts",
+        table: TABLE,
+        usage: "\
 Usage: netperf campaign run plan.toml --inventory file --key-file file
        netperf campaign run plan.toml --join-listen :port --expect count ...
        netperf campaign check --inventory file --key-file file
@@ -86,22 +88,26 @@ measured: the command line, a file or a host is wrong, or a member of the
 inventory is refused, each with a line on standard error. compare: 0 no cell
 got worse, 4 a cell did, 5 the noise hides changes, 2 not comparable.
 ",
-    verbs: VERBS,
-    command: campaign,
-};
+        verbs: || VERBS.iter().map(|(_, row)| row).collect(),
+        operands: Operands::Verb,
+        command: campaign,
+    };
 
-fn campaign(mut args: CampaignArgs, words: Vec<String>) -> Result<Subcommand, String> {
+fn campaign(
+    mut args: CampaignArgs,
+    words: Vec<String>,
+) -> Result<(CampaignVerb, CampaignArgs), String> {
     let mut words = words.into_iter();
     let verb = words.next();
     args.words = words.collect();
     args.file = args.words.first().cloned();
     let verb =
         understood(verb.as_deref(), &args).map_err(|why| format!("netperf campaign{why}"))?;
-    Ok(Subcommand::Campaign(verb, Box::new(args)))
+    Ok((verb, args))
 }
 
 fn understood(verb: Option<&str>, args: &CampaignArgs) -> Result<CampaignVerb, String> {
-    let all: Vec<&str> = VERBS.iter().map(|row| row.word).collect();
+    let all: Vec<&str> = VERBS.iter().map(|(_, row)| row.word).collect();
     let all = all.join(", ");
     let Some(word) = verb else {
         return Err(format!(": what to do is missing: {all}"));
@@ -109,7 +115,7 @@ fn understood(verb: Option<&str>, args: &CampaignArgs) -> Result<CampaignVerb, S
     if word == AGENT {
         return Ok(CampaignVerb::Agent);
     }
-    let Some(row) = VERBS.iter().find(|row| row.word == word) else {
+    let Some((verb, row)) = VERBS.iter().find(|(_, row)| row.word == word) else {
         return Err(format!(
             ": '{}' is unknown; the verbs are {all}",
             shown(word)
@@ -119,9 +125,9 @@ fn understood(verb: Option<&str>, args: &CampaignArgs) -> Result<CampaignVerb, S
         return Err(format!(" {word}: --{name} is not for this"));
     }
     let lack =
-        match row.verb {
+        match *verb {
             CampaignVerb::Run | CampaignVerb::Check | CampaignVerb::Show | CampaignVerb::Agent => {
-                let lack = run_lack(row.verb, args).map(str::to_owned);
+                let lack = run_lack(*verb, args).map(str::to_owned);
                 lack.or_else(|| inventory_lack(args))
             }
             CampaignVerb::Compare => (args.words.len() != 2)
@@ -136,7 +142,7 @@ fn understood(verb: Option<&str>, args: &CampaignArgs) -> Result<CampaignVerb, S
         };
     match lack {
         Some(lack) => Err(format!(" {word}: {lack}")),
-        None => Ok(row.verb),
+        None => Ok(*verb),
     }
 }
 
@@ -239,7 +245,8 @@ mod tests {
     use std::ffi::OsString;
 
     use super::*;
-    use crate::subcommand::subcommand;
+    use crate::programs::subcommand;
+    use crate::subcommand::Subcommand;
 
     fn read(line: &str) -> Subcommand {
         let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
@@ -318,12 +325,12 @@ mod tests {
     #[test]
     fn every_option_of_the_table_is_known_to_a_verb() {
         for row in TABLE {
-            let known = row.long == "help" || VERBS.iter().any(|verb| verb.has(row.long));
+            let known = row.long == "help" || VERBS.iter().any(|(_, verb)| verb.has(row.long));
             assert!(known, "--{}", row.long);
         }
         for (name, _) in OF_ENGINES {
-            let manifest = VERBS.iter().find(|verb| verb.word == "manifest");
-            assert!(manifest.is_some_and(|verb| verb.has(name)), "--{name}");
+            let manifest = VERBS.iter().find(|(_, verb)| verb.word == "manifest");
+            assert!(manifest.is_some_and(|(_, verb)| verb.has(name)), "--{name}");
         }
     }
 
@@ -360,7 +367,7 @@ mod tests {
             };
             usage.text
         };
-        for verb in VERBS {
+        for (_, verb) in VERBS {
             let text = help(&format!("netperf campaign {} --help", verb.word));
             let usage = format!("Usage: netperf campaign {} ", verb.word);
             assert!(text.starts_with(&usage), "{text}");

@@ -2,11 +2,69 @@
 
 use std::path::PathBuf;
 
-use super::plain_help_row;
-use crate::args::CampaignArgs;
 use crate::group::Group;
 use crate::kind::ValueKind;
+use crate::options::plain_help_row;
 use crate::table::{Action, OptionSpec};
+
+/// The options of `netperf campaign`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CampaignArgs {
+    /// `--page`: where the page goes.
+    pub page: Option<PathBuf>,
+    /// `--cells`: where the cells go.
+    pub cells: Option<PathBuf>,
+    /// `--live`: a full screen.
+    pub live: bool,
+    /// `--history`: keep the result; empty without a place.
+    pub history: Option<String>,
+    /// `--db`: the history of a comparison or a list.
+    pub place: Option<String>,
+    /// Arguments of the subcommand: a file or an engine.
+    pub words: Vec<String>,
+    /// The first of them: the plan or the result.
+    pub file: Option<String>,
+    /// `--inventory`: the hosts.
+    pub inventory: Option<String>,
+    /// `--join-listen`: where agents join.
+    pub join_listen: Option<String>,
+    /// `--expect`: how many.
+    pub expect: Option<u32>,
+    /// `--from`: the form of the inventory.
+    pub from: Option<String>,
+    /// `--port`: that of the agents; `None` is the default.
+    pub port: Option<u16>,
+    /// `--group`: of an inventory of Ansible.
+    pub group: Option<String>,
+    /// `--topology`: a file.
+    pub topology: Option<String>,
+    /// `--allow-restarted`.
+    pub allow_restarted: bool,
+    /// `--allow-shared-nodes`.
+    pub allow_shared_nodes: bool,
+    /// `--json`: print the document, or JSON lines on a terminal too.
+    pub json: bool,
+    /// `--agents`: how many.
+    pub agents: Option<u32>,
+    /// `--plan`: a file.
+    pub plan: Option<String>,
+    /// `--minutes`: the time limit.
+    pub minutes: Option<u32>,
+    /// `--launcher`: srun or mpirun.
+    pub launcher: Option<String>,
+    /// `--daemonset`.
+    pub daemonset: bool,
+    /// `--image`.
+    pub image: Option<String>,
+    /// `--namespace`.
+    pub namespace: Option<String>,
+    /// `--key-file`: with the key of the agents.
+    pub key_file: Option<PathBuf>,
+    /// `-o`: a file for the result, or a new one for a key.
+    pub output: Option<PathBuf>,
+    /// `--name`: that of a new key.
+    pub name: Option<String>,
+}
 
 type Opt = OptionSpec<CampaignArgs>;
 

@@ -1,15 +1,121 @@
 //! The command lines of `netperf compare` and `netperf run`.
 
-use crate::args::CompareArgs;
-use crate::options::compare as options;
-use crate::subcommand::{Subcommand, SubcommandSpec};
+use std::path::PathBuf;
+
+use super::spec::SubcommandSpec;
+use crate::entry::Operands;
+use crate::group::Group;
+use crate::kind::{ValueKind, percent};
+use crate::options::plain_help_row;
+use crate::table::OptionSpec;
+
+/// The options of `netperf compare` and `netperf run`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompareArgs {
+    /// Files and folders of the first set, or the first command line of `netperf`.
+    pub first: Vec<String>,
+    /// The same of the second.
+    pub second: Vec<String>,
+    /// `--vary` of `run`: the name and the values of an option that differ, instead of a second
+    /// command line.
+    pub vary: Option<String>,
+    /// `--paired` of `compare`: runs belong together one by one, in the order of their files.
+    pub paired: bool,
+    /// `--pairs` of `run`: number of runs of each command line; `None` is the default.
+    pub pairs: Option<u32>,
+    /// `--keep` of `run`: a folder for the results.
+    pub keep: Option<PathBuf>,
+    /// `--false-alarms`: their probability, as a share; `None` is the default.
+    pub chance: Option<f64>,
+    /// `--margin`: the largest change that is equivalence, as a share; `None` is the default.
+    pub margin: Option<f64>,
+    /// `--json`: print a document.
+    pub json: bool,
+    /// `--markdown`: print a table of Markdown.
+    pub markdown: bool,
+}
+
+type Opt = OptionSpec<CompareArgs>;
+
+/// Every option of `netperf compare`.
+static COMPARE_OPTIONS: &[Opt] = &[
+    Opt::named("paired", Group::Statistics)
+        .flag(|a| a.paired = true)
+        .help("compare the runs in pairs, in the order of their names")
+        .more("For runs that alternated: drift affects both runs of a pair."),
+    FALSE_ALARMS,
+    MARGIN,
+    THRESHOLD,
+    JSON,
+    MARKDOWN,
+    plain_help_row(),
+];
+
+/// Every option of `netperf run`.
+static RUN_OPTIONS: &[Opt] = &[
+    Opt::named("vary", Group::Test)
+        .takes("name=values", ValueKind::Text)
+        .set(|a, text| a.vary = Some(text.to_owned()))
+        .help("compare values of one option, such as congestion=cubic,bbr")
+        .more(
+            "The name is a long name, or a letter, of an option of netperf, which the command \
+             does not contain. A command that contains {name} has the values in these places. \
+             Every value is compared with the first.",
+        ),
+    Opt::named("pairs", Group::Test)
+        .takes("number", ValueKind::Within(1, 10_000))
+        .set(|a, text| a.pairs = text.parse().ok())
+        .help("number of runs of each configuration (default 20)")
+        .more(
+            "The default is 20, enough to detect a change of 2 % if runs differ by 1.2 %. An \
+             inconclusive comparison states the number that is needed.",
+        ),
+    Opt::named("keep", Group::Output)
+        .takes("folder", ValueKind::File)
+        .set(|a, text| a.keep = Some(PathBuf::from(text)))
+        .help("store every result in this folder")
+        .more(
+            "As a-001.json, b-001.json and so on, for `netperf compare --paired` and `netperf \
+             report`.",
+        ),
+    FALSE_ALARMS,
+    MARGIN,
+    THRESHOLD,
+    JSON,
+    MARKDOWN,
+    plain_help_row(),
+];
+
+const FALSE_ALARMS: Opt = Opt::named("false-alarms", Group::Statistics)
+    .takes("percent", ValueKind::Chance)
+    .set(|a, text| a.chance = percent(text))
+    .help("probability of a false alarm, over all figures together (default 1%)")
+    .more("The default is 1%; a lower value needs more runs.");
+
+const MARGIN: Opt = Opt::named("margin", Group::Statistics)
+    .takes("percent", ValueKind::Percent)
+    .set(|a, text| a.margin = percent(text))
+    .help("largest change that counts as equivalence (default 1%)")
+    .more("The default is 1%; with 0 nothing is equivalent.");
+
+const THRESHOLD: Opt = Opt::named("threshold", Group::Statistics)
+    .takes("percent", ValueKind::Percent)
+    .set(|a, text| a.margin = percent(text))
+    .help("the same as --margin, which replaces it");
+
+const JSON: Opt = Opt::named("json", Group::Output)
+    .flag(|a| a.json = true)
+    .help("print the comparison as JSON");
+
+const MARKDOWN: Opt = Opt::named("markdown", Group::Output)
+    .flag(|a| a.markdown = true)
+    .help("print the comparison as a Markdown table");
 
 /// `netperf compare`.
-pub(crate) const COMPARE: SubcommandSpec<CompareArgs> = SubcommandSpec {
+pub(super) static COMPARE: SubcommandSpec<CompareArgs, CompareArgs> = SubcommandSpec {
     word: "compare",
     about: "compare two sets of runs",
-    program: "netperf compare",
-    table: options::COMPARE,
+    table: COMPARE_OPTIONS,
     usage: "Usage: netperf compare A B [options]
        netperf compare A [A ...] vs B [B ...] [options]
 
@@ -25,16 +131,16 @@ inconclusive otherwise, with the number of runs that is needed.
 
 Exit status: 0 better or equivalent, 4 something got worse, 5 inconclusive.
 ",
-    verbs: &[],
+    verbs: Vec::new,
+    operands: Operands::Files,
     command: compare,
 };
 
 /// `netperf run`.
-pub(crate) const RUN: SubcommandSpec<CompareArgs> = SubcommandSpec {
+pub(super) static RUN: SubcommandSpec<CompareArgs, CompareArgs> = SubcommandSpec {
     word: "run",
     about: "run two configurations alternately and compare them",
-    program: "netperf run",
-    table: options::RUN,
+    table: RUN_OPTIONS,
     usage: "Usage: netperf run [options] -- A-options --vs B-options
        netperf run --vary name=value,value [options] -- netperf-options
 
@@ -48,35 +154,36 @@ netperf; both can contain `--`. With --vary they differ in one option alone.
 Exit status: 0 B is better or equivalent, 4 worse, 5 inconclusive; that of a
 failed run.
 ",
-    verbs: &[],
+    verbs: Vec::new,
+    operands: Operands::Line(Some(DASHED_VS)),
     command: run,
 };
 
 /// The word between two sets of files.
 pub(crate) const VS: &str = "vs";
 /// The word between two command lines.
-pub const DASHED_VS: &str = "--vs";
+const DASHED_VS: &str = "--vs";
 
-fn compare(mut args: CompareArgs, words: Vec<String>) -> Result<Subcommand, String> {
+fn compare(mut args: CompareArgs, words: Vec<String>) -> Result<CompareArgs, String> {
     let (first, second) = sets(&words)
         .ok_or("netperf compare: two files or folders are needed, or two sets with vs between")?;
     (args.first, args.second) = (first.to_vec(), second.to_vec());
-    Ok(Subcommand::Compare(Box::new(args)))
+    Ok(args)
 }
 
-fn run(mut args: CompareArgs, words: Vec<String>) -> Result<Subcommand, String> {
+fn run(mut args: CompareArgs, words: Vec<String>) -> Result<CompareArgs, String> {
     if args.vary.is_some() {
         if words.iter().any(|word| word == DASHED_VS) {
             return Err("netperf run: give --vary or --vs, not both".to_owned());
         }
         args.first = words;
-        return Ok(Subcommand::Run(Box::new(args)));
+        return Ok(args);
     }
     let (first, second) = split_at_word(&words, DASHED_VS).ok_or(
         "netperf run: two command lines are needed: -- A-options --vs B-options; or --vary",
     )?;
     (args.first, args.second) = (first.to_vec(), second.to_vec());
-    Ok(Subcommand::Run(Box::new(args)))
+    Ok(args)
 }
 
 /// Two words, or the words on both sides of `vs`.
@@ -99,7 +206,8 @@ mod tests {
     use std::ffi::OsString;
 
     use super::*;
-    use crate::subcommand::subcommand;
+    use crate::programs::subcommand;
+    use crate::subcommand::Subcommand;
 
     fn argv(line: &str) -> Vec<OsString> {
         line.split(' ').map(OsString::from).collect()

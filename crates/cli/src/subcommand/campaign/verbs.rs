@@ -1,121 +1,105 @@
 //! What `netperf campaign` does: the verbs, their options and their help.
 
 use super::CampaignVerb;
-use crate::entry::{self, OptionEntry};
-use crate::options::campaign::TABLE;
-
-/// A verb, and the options that it takes besides `--help`.
-#[derive(Debug)]
-pub(crate) struct CampaignVerbRow {
-    /// The verb.
-    pub(super) verb: CampaignVerb,
-    /// Its word.
-    pub(crate) word: &'static str,
-    /// Short description.
-    pub(crate) about: &'static str,
-    /// Help in front of its options: usage, description and examples, with empty lines between.
-    pub(crate) usage: &'static str,
-    /// Its options, in groups.
-    takes: &'static [&'static [&'static str]],
-    /// True if it takes files.
-    pub(crate) files: bool,
-}
-
-impl CampaignVerbRow {
-    /// Returns true if it has this option, besides `--help`.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.takes.iter().any(|group| group.contains(&name))
-    }
-
-    /// Its options, with `--help`.
-    pub(crate) fn entries(&self) -> Vec<OptionEntry> {
-        let all = entry::of(TABLE).into_iter();
-        all.filter(|entry| entry.long == "help" || self.has(entry.long))
-            .collect()
-    }
-}
+use crate::subcommand::spec::VerbRow;
 
 /// All verbs for a person.
-pub(crate) const VERBS: &[CampaignVerbRow] = &[
-    CampaignVerbRow {
-        verb: CampaignVerb::Run,
-        word: "run",
-        about: "measure by a plan",
-        usage: RUN,
-        takes: &[
-            &OF_INVENTORY,
-            &OF_AGENTS,
-            &["output", "page", "cells", "history", "live"],
-        ],
-        files: true,
-    },
-    CampaignVerbRow {
-        verb: CampaignVerb::Check,
-        word: "check",
-        about: "connect to all agents",
-        usage: CHECK,
-        takes: &[&OF_INVENTORY, &OF_AGENTS],
-        files: false,
-    },
-    CampaignVerbRow {
-        verb: CampaignVerb::Show,
-        word: "show",
-        about: "print a result again",
-        usage: SHOW,
-        takes: &[&["page", "db"]],
-        files: true,
-    },
-    CampaignVerbRow {
-        verb: CampaignVerb::Compare,
-        word: "compare",
-        about: "compare two results, cell by cell",
-        usage: COMPARE,
-        takes: &[&["db", "json"]],
-        files: true,
-    },
-    CampaignVerbRow {
-        verb: CampaignVerb::List,
-        word: "list",
-        about: "list the campaigns of a history",
-        usage: LIST,
-        takes: &[&["db", "json"]],
-        files: false,
-    },
-    CampaignVerbRow {
-        verb: CampaignVerb::Inventory,
-        word: "inventory",
-        about: "read the hosts of an engine",
-        usage: INVENTORY,
-        takes: &[&OF_INVENTORY, &["json"]],
-        files: true,
-    },
-    CampaignVerbRow {
-        verb: CampaignVerb::Manifest,
-        word: "manifest",
-        about: "print what starts agents",
-        usage: MANIFEST,
-        takes: &[&[
-            "agents",
-            "port",
-            "group",
-            "plan",
-            "minutes",
-            "launcher",
-            "daemonset",
-            "image",
-            "namespace",
-            "key-file",
-        ]],
-        files: false,
-    },
-    CampaignVerbRow {
-        verb: CampaignVerb::Key,
-        word: "key",
-        about: "make a key",
-        usage: KEY,
-        takes: &[&["output", "name"]],
-        files: false,
-    },
+pub(super) static VERBS: &[(CampaignVerb, VerbRow)] = &[
+    (
+        CampaignVerb::Run,
+        VerbRow {
+            word: "run",
+            about: "measure by a plan",
+            usage: RUN,
+            takes: &[
+                &OF_INVENTORY,
+                &OF_AGENTS,
+                &["output", "page", "cells", "history", "live"],
+            ],
+            files: true,
+        },
+    ),
+    (
+        CampaignVerb::Check,
+        VerbRow {
+            word: "check",
+            about: "connect to all agents",
+            usage: CHECK,
+            takes: &[&OF_INVENTORY, &OF_AGENTS],
+            files: false,
+        },
+    ),
+    (
+        CampaignVerb::Show,
+        VerbRow {
+            word: "show",
+            about: "print a result again",
+            usage: SHOW,
+            takes: &[&["page", "db"]],
+            files: true,
+        },
+    ),
+    (
+        CampaignVerb::Compare,
+        VerbRow {
+            word: "compare",
+            about: "compare two results, cell by cell",
+            usage: COMPARE,
+            takes: &[&["db", "json"]],
+            files: true,
+        },
+    ),
+    (
+        CampaignVerb::List,
+        VerbRow {
+            word: "list",
+            about: "list the campaigns of a history",
+            usage: LIST,
+            takes: &[&["db", "json"]],
+            files: false,
+        },
+    ),
+    (
+        CampaignVerb::Inventory,
+        VerbRow {
+            word: "inventory",
+            about: "read the hosts of an engine",
+            usage: INVENTORY,
+            takes: &[&OF_INVENTORY, &["json"]],
+            files: true,
+        },
+    ),
+    (
+        CampaignVerb::Manifest,
+        VerbRow {
+            word: "manifest",
+            about: "print what starts agents",
+            usage: MANIFEST,
+            takes: &[&[
+                "agents",
+                "port",
+                "group",
+                "plan",
+                "minutes",
+                "launcher",
+                "daemonset",
+                "image",
+                "namespace",
+                "key-file",
+            ]],
+            files: false,
+        },
+    ),
+    (
+        CampaignVerb::Key,
+        VerbRow {
+            word: "key",
+            about: "make a key",
+            usage: KEY,
+            takes: &[&["output", "name"]],
+            files: false,
+        },
+    ),
 ];
 
 /// Options that say how an inventory is read.

@@ -1,9 +1,12 @@
 //! The command line of `netperf history`: what to do, and with which results.
 
-use crate::args::HistoryArgs;
+mod options;
+
+pub use self::options::HistoryArgs;
+use self::options::TABLE;
+use super::spec::{SubcommandSpec, VerbRow};
+use crate::entry::Operands;
 use crate::long::shown;
-use crate::options::history::TABLE;
-use crate::subcommand::{Subcommand, SubcommandSpec};
 
 /// Subcommand of `netperf history`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,95 +29,87 @@ pub enum HistoryVerb {
     Check,
 }
 
-/// Options that say which results are meant.
+/// Options that select results.
 const WHICH: [&str; 6] = ["test", "host", "label", "configuration", "since", "before"];
 
-/// A verb, and the options that it takes besides `--db`.
-pub(crate) struct Verb {
+const fn verb(
     verb: HistoryVerb,
-    /// Its word.
-    pub(crate) word: &'static str,
-    /// Short description.
-    pub(crate) about: &'static str,
-    /// Its options.
-    takes: &'static [&'static str],
-    /// True if it takes those of [`WHICH`].
-    filters: bool,
-    /// True if it takes files.
-    pub(crate) files: bool,
-}
-
-impl Verb {
-    const fn new(verb: HistoryVerb, word: &'static str, about: &'static str) -> Self {
-        Self {
-            verb,
-            word,
-            about,
-            takes: &[],
-            filters: false,
-            files: false,
-        }
-    }
-
-    /// Operates on selected results, with these options.
-    const fn of_results(mut self, takes: &'static [&'static str]) -> Self {
-        self.takes = takes;
-        self.filters = true;
-        self
-    }
-
-    /// Operates on files, with these options.
-    const fn of_files(mut self, takes: &'static [&'static str]) -> Self {
-        self.takes = takes;
-        self.files = true;
-        self
-    }
-
-    /// Returns true if it has this option, besides `--db` and `--help`.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.takes.contains(&name) || (self.filters && WHICH.contains(&name))
-    }
+    word: &'static str,
+    about: &'static str,
+    takes: &'static [&'static [&'static str]],
+) -> (HistoryVerb, VerbRow) {
+    let row = VerbRow {
+        word,
+        about,
+        usage: "",
+        takes,
+        files: matches!(verb, HistoryVerb::Add),
+    };
+    (verb, row)
 }
 
 /// All verbs.
-pub(crate) const VERBS: &[Verb] = &[
-    Verb::new(HistoryVerb::Add, "add", "keep results").of_files(&["label", "json"]),
-    Verb::new(HistoryVerb::List, "list", "list the newest results").of_results(&["limit", "json"]),
-    Verb::new(HistoryVerb::Show, "show", "print the document of a result"),
-    Verb::new(HistoryVerb::Trend, "trend", "show a figure over time")
-        .of_results(&["limit", "figure", "last", "json"]),
-    Verb::new(
+static VERBS: &[(HistoryVerb, VerbRow)] = &[
+    verb(
+        HistoryVerb::Add,
+        "add",
+        "keep results",
+        &[&["db", "label", "json"]],
+    ),
+    verb(
+        HistoryVerb::List,
+        "list",
+        "list the newest results",
+        &[&WHICH, &["db", "limit", "json"]],
+    ),
+    verb(
+        HistoryVerb::Show,
+        "show",
+        "print the document of a result",
+        &[&["db"]],
+    ),
+    verb(
+        HistoryVerb::Trend,
+        "trend",
+        "show a figure over time",
+        &[&WHICH, &["db", "limit", "figure", "last", "json"]],
+    ),
+    verb(
         HistoryVerb::Change,
         "change",
         "show when a figure and other facts changed",
-    )
-    .of_results(&["figure", "last", "false-alarms", "json"]),
-    Verb::new(
+        &[&WHICH, &["db", "figure", "last", "false-alarms", "json"]],
+    ),
+    verb(
         HistoryVerb::Forget,
         "forget",
         "delete results and campaigns",
-    )
-    .of_results(&["keep-last", "older-than", "dry-run", "json"]),
-    Verb::new(
+        &[
+            &WHICH,
+            &["db", "keep-last", "older-than", "dry-run", "json"],
+        ],
+    ),
+    verb(
         HistoryVerb::Export,
         "export",
         "write results for other programs",
-    )
-    .of_results(&["csv"]),
-    Verb::new(
+        &[&WHICH, &["db", "csv"]],
+    ),
+    verb(
         HistoryVerb::Check,
         "check",
         "read everything and report damage",
+        &[&["db"]],
     ),
 ];
 
 /// `netperf history`.
-pub(crate) const HISTORY: SubcommandSpec<HistoryArgs> = SubcommandSpec {
-    word: "history",
-    about: "store results and find changes",
-    program: "netperf history",
-    table: TABLE,
-    usage: "Usage: netperf history add file [file ...]   store; - is standard input
+pub(super) static HISTORY: SubcommandSpec<HistoryArgs, (HistoryVerb, HistoryArgs)> =
+    SubcommandSpec {
+        word: "history",
+        about: "store results and find changes",
+        table: TABLE,
+        usage: "Usage: netperf history add file [file ...]   store; - is standard input
        netperf history list                   the newest results
        netperf history show result            its document, byte for byte
        netperf history trend                  a figure over time
@@ -133,25 +128,29 @@ identifiers.
   netperf history trend --test TCP_RR --host db1
   netperf history change --since 90d
 ",
-    verbs: &[],
-    command: history,
-};
+        verbs: || VERBS.iter().map(|(_, row)| row).collect(),
+        operands: Operands::Verb,
+        command: history,
+    };
 
-fn history(mut args: HistoryArgs, words: Vec<String>) -> Result<Subcommand, String> {
+fn history(
+    mut args: HistoryArgs,
+    words: Vec<String>,
+) -> Result<(HistoryVerb, HistoryArgs), String> {
     let mut words = words.into_iter();
     let verb = words.next();
     args.words = words.collect();
     let verb = understood(verb.as_deref(), &args).map_err(|why| format!("netperf history{why}"))?;
-    Ok(Subcommand::History(verb, Box::new(args)))
+    Ok((verb, args))
 }
 
 fn understood(verb: Option<&str>, args: &HistoryArgs) -> Result<HistoryVerb, String> {
-    let all: Vec<&str> = VERBS.iter().map(|row| row.word).collect();
+    let all: Vec<&str> = VERBS.iter().map(|(_, row)| row.word).collect();
     let all = all.join(", ");
     let Some(word) = verb else {
         return Err(format!(": what to do is missing: {all}"));
     };
-    let Some(row) = VERBS.iter().find(|row| row.word == word) else {
+    let Some((verb, row)) = VERBS.iter().find(|(_, row)| row.word == word) else {
         return Err(format!(
             ": '{}' is unknown; the verbs are {all}",
             shown(word)
@@ -160,9 +159,9 @@ fn understood(verb: Option<&str>, args: &HistoryArgs) -> Result<HistoryVerb, Str
     if let Some(name) = args.given().into_iter().find(|name| !row.has(name)) {
         return Err(format!(" {word}: --{name} is not for this"));
     }
-    match enough(row.verb, args) {
+    match enough(*verb, args) {
         Some(lack) => Err(format!(" {word}: {lack}")),
-        None => Ok(row.verb),
+        None => Ok(*verb),
     }
 }
 
@@ -224,7 +223,8 @@ mod tests {
     use std::ffi::OsString;
 
     use super::*;
-    use crate::subcommand::subcommand;
+    use crate::programs::subcommand;
+    use crate::subcommand::Subcommand;
 
     fn read(line: &str) -> Subcommand {
         let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
@@ -277,8 +277,8 @@ mod tests {
     #[test]
     fn every_option_of_the_table_is_known_to_a_verb() {
         for row in TABLE {
-            let known =
-                ["db", "help"].contains(&row.long) || VERBS.iter().any(|verb| verb.has(row.long));
+            let known = ["db", "help"].contains(&row.long)
+                || VERBS.iter().any(|(_, verb)| verb.has(row.long));
             assert!(known, "--{}", row.long);
         }
     }

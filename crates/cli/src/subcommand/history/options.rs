@@ -2,34 +2,54 @@
 
 use std::path::PathBuf;
 
-use super::plain_help_row;
-use crate::args::{GlobalArgs, HistoryArgs};
 use crate::group::Group;
 use crate::kind::{ValueKind, percent};
-use crate::table::{Action, OptionSpec};
+use crate::options::plain_help_row;
+use crate::table::OptionSpec;
+
+/// The options of `netperf history`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistoryArgs {
+    /// Arguments of the subcommand: files or results.
+    pub words: Vec<String>,
+    /// `--db`: where the history is.
+    pub place: Option<String>,
+    /// `--test`.
+    pub test: Option<String>,
+    /// `--host`.
+    pub host: Option<String>,
+    /// `--label`.
+    pub label: Option<String>,
+    /// `--configuration`.
+    pub configuration: Option<String>,
+    /// `--since`: a date or an age.
+    pub since: Option<String>,
+    /// `--before`: the same.
+    pub before: Option<String>,
+    /// `--limit`: how many are shown; `None` is the usual number.
+    pub limit: Option<u32>,
+    /// `--figure`: its name; `None` is the result itself.
+    pub figure: Option<String>,
+    /// `--last`: how many results of a configuration are looked at.
+    pub last: Option<u32>,
+    /// `--false-alarms`: the chance of one, as a share.
+    pub chance: Option<f64>,
+    /// `--keep-last`: how many results of each configuration stay.
+    pub keep_last: Option<u32>,
+    /// `--older-than`: an age.
+    pub older_than: Option<String>,
+    /// `--dry-run`: forget nothing.
+    pub dry_run: bool,
+    /// `--csv`: where an export goes.
+    pub csv: Option<PathBuf>,
+    /// `--json`: print a document.
+    pub json: bool,
+}
 
 type Opt = OptionSpec<HistoryArgs>;
 
 /// The most of anything that can be asked for at once.
 const MANY: ValueKind = ValueKind::Within(1, 1_000_000);
-
-/// Keeps the result of a run.
-pub(super) const KEEP: OptionSpec<GlobalArgs> = OptionSpec::<GlobalArgs>::named(
-    "history",
-    Group::Output,
-)
-.takes("[place]", ValueKind::Text)
-.action(Action::NextUnlessDash(|a, word| {
-    a.history = Some(word.unwrap_or_default().to_owned());
-    None
-}))
-.help("store the result in a history after the run")
-.more(
-    "Equivalent to `netperf history add` with the document of --json, for every output format. \
-         The value is a file, or postgres://user@host/database; without it the default location is \
-         used. netperf reports a history that cannot be opened before the run; a failed run is not \
-         stored.",
-);
 
 /// Every option.
 pub(crate) static TABLE: &[Opt] = &[

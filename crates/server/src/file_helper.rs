@@ -18,6 +18,8 @@ use netperf_os::process::{self, Forked};
 use netperf_os::{Socket, without};
 use netperf_program::key::FileCopy;
 
+use super::helper_process;
+
 /// Time for all files of a request.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Request that ends the process of the one before.
@@ -93,17 +95,11 @@ impl FileHelper {
     ///
     /// # Errors
     /// When there are too many processes or open files.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the new process returns to nothing of the listener"
-    )]
     pub(super) fn start(paths: Vec<PathBuf>) -> io::Result<Self> {
         let (socket, asked) = pass::pair()?;
-        if process::fork_no_child()? == Forked::Child {
-            drop(socket);
-            let _served = serve(&asked, &paths);
-            std::process::exit(0);
-        }
+        helper_process::start(c"netserver-files", &[asked.as_fd()], || {
+            serve(&asked, &paths)
+        })?;
         Ok(Self {
             socket,
             paths,
@@ -212,11 +208,6 @@ pub(super) fn read(path: &Path) -> io::Result<FileCopy> {
 
 /// Answers until netserver ends.
 fn serve(asked: &Socket, paths: &[PathBuf]) -> io::Result<()> {
-    process::set_name(c"netserver-files");
-    process::block_signals()?;
-    process::new_session()?;
-    process::close_standard_streams()?;
-    process::set_not_dumpable()?;
     let mut readers: Vec<i32> = Vec::new();
     let mut number = [0; 8];
     while pass::receive(asked.as_fd(), &mut number, PassWait::AsSet)?.0 == number.len() {

@@ -6,6 +6,7 @@ mod agent;
 mod check;
 mod environment;
 mod file_helper;
+mod helper_process;
 mod histogram;
 mod host;
 mod host_limits;

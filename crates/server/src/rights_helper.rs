@@ -4,12 +4,15 @@
 //! permitted tests need, makes these calls for the others and no more, and parses nothing else.
 
 use std::io;
+use std::os::fd::AsFd as _;
 
 use netperf_cli::ServerArgs;
 use netperf_model::{DataPeers, GuardedFeature, TransportGroup, TransportId};
 use netperf_os::privileges::{self, Capability, User};
-use netperf_os::process::{self, Forked};
+use netperf_os::process;
 use netperf_os::rights::{self, GrantedCalls};
+
+use super::helper_process;
 
 /// Starts the process, if this one has a right that the permitted tests need. `to` is the user
 /// that netserver becomes. Returns true if it was started.
@@ -35,11 +38,6 @@ pub(super) fn start_for_iperf3() -> io::Result<bool> {
     start_with((calls, vec![Capability::NetAdmin]), None)
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    clippy::exit,
-    reason = "the new process returns to nothing of the listener"
-)]
 fn start_with(
     ([granted, granted_here], needed): ([GrantedCalls; 2], Vec<Capability>),
     to: Option<User>,
@@ -50,12 +48,11 @@ fn start_with(
     }
     let (door, asked) = rights::pair()?;
     let (door_here, asked_here) = rights::pair()?;
-    if process::fork_no_child()? == Forked::Child {
-        drop((door, door_here));
+    let own = [asked.as_fd(), asked_here.as_fd()];
+    helper_process::start(c"netserver-rights", &own, || {
         let calls = [(&asked, &granted), (&asked_here, &granted_here)];
-        let _served = confine(to, &kept).and_then(|()| rights::serve(calls));
-        std::process::exit(0);
-    }
+        confine(to, &kept).and_then(|()| rights::serve(calls))
+    })?;
     rights::set_door(door);
     rights::set_door_here(door_here);
     Ok(true)
@@ -63,17 +60,12 @@ fn start_with(
 
 /// Keeps these rights alone.
 fn confine(to: Option<User>, kept: &[Capability]) -> io::Result<()> {
-    process::set_name(c"netserver-rights");
-    process::block_signals()?;
-    // A process that leads its group already needs no new one.
-    let _leads = process::new_session();
-    process::close_standard_streams()?;
     // A container may have one user alone.
     match to.map(|to| privileges::become_user(to, kept)) {
         Some(Ok(())) => {}
         Some(Err(_)) | None => privileges::keep_only(kept)?,
     }
-    privileges::no_new_privileges()?;
+    // The change of the user made it so again.
     process::set_not_dumpable()
 }
 

@@ -85,6 +85,7 @@ mod one_port;
 mod one_way;
 mod operations;
 mod preload;
+mod processes;
 mod rate;
 mod rate_flows;
 mod recorded_lines;

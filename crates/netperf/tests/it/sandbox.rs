@@ -6,15 +6,16 @@
 use std::fs;
 use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use netperf_cli::SandboxArg;
+use netperf_os::privileges::{self, User};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::uring::Uring;
 use netperf_os::{Domain, Socket, Type};
@@ -34,14 +35,16 @@ pub(crate) fn has_walls() -> bool {
     )
 }
 
-/// Variable with the folder of the probe.
+/// Variable with the folder of the probe, and that of a probe which is to be a user.
 const FOLDER: &str = "SANDBOX_PROBE_FOLDER";
+const USER: &str = "SANDBOX_PROBE_USER";
 
-/// Attempts: name and result.
-fn forbidden(folder: &Path, port: u16) -> Vec<(&'static str, io::Result<()>)> {
+/// Attempts in a folder: name and result.
+fn forbidden(
+    folder: &Path,
+    (port, abstract_name): (u16, &SocketAddr),
+) -> Vec<(&'static str, io::Result<()>)> {
     let read = |path: &Path| fs::read(path).map(drop);
-    let name = folder.as_os_str().as_encoded_bytes();
-    let abstract_name = SocketAddr::from_abstract_name(name).expect("a short name");
     vec![
         (
             "run a program",
@@ -101,7 +104,7 @@ fn forbidden(folder: &Path, port: u16) -> Vec<(&'static str, io::Result<()>)> {
         ),
         (
             "connect to a socket without a file",
-            UnixStream::connect_addr(&abstract_name).map(drop),
+            UnixStream::connect_addr(abstract_name).map(drop),
         ),
     ]
 }
@@ -145,14 +148,40 @@ fn inside() {
         files: Some(&allowed),
         ..SessionNeeds::default()
     };
+    let abstract_name = SocketAddr::from_abstract_name(folder.as_os_str().as_encoded_bytes());
+    let abstract_name = abstract_name.expect("a short name");
+    // What a process may have from before it was confined: a folder, and a ring.
+    let inherited = fs::File::open(folder).expect("a folder");
+    let by_descriptor = PathBuf::from(format!("/proc/self/fd/{}", inherited.as_raw_fd()));
+    let ring = Uring::new(1, None);
+    let (one, other) = (
+        UdpSocket::bind("127.0.0.1:0").expect("a socket"),
+        UdpSocket::bind("127.0.0.1:0").expect("a socket"),
+    );
+    one.connect(other.local_addr().expect("its address"))
+        .expect("an address");
+    if environment(USER).is_some() {
+        let user = User {
+            user: 65534,
+            group: 65534,
+        };
+        privileges::become_user(user, &[]).expect("root");
+    }
     confine(SandboxArg::Require, session).expect("walls");
     needs(&allowed).expect("what tests need");
     // Landlock says EACCES or EPERM, seccomp EPERM.
-    for (name, result) in forbidden(folder, port) {
-        match result {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-            other => panic!("{name}: {other:?}"),
+    let is_refused = |name: &str, result: io::Result<()>| match result {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+        other => panic!("{name}: {other:?}"),
+    };
+    for folder in [folder, &by_descriptor] {
+        for (name, result) in forbidden(folder, (port, &abstract_name)) {
+            is_refused(name, result);
         }
+    }
+    // Every call by a ring is one that submits to it.
+    if let Ok(mut ring) = ring {
+        is_refused("use a ring", ring.send_now(one.as_fd(), b"x").map(drop));
     }
     let mut stdout = io::stdout();
     writeln!(stdout, "walls held").expect("a pipe");
@@ -163,16 +192,40 @@ fn threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_fr
     if !has_walls() {
         return;
     }
-    // Not where temporary files are: there, sockets of tests are made and removed. A user may not
-    // write where the tests were built.
-    let name = format!("netperf-walls-{}", std::process::id());
-    let made = [env!("CARGO_TARGET_TMPDIR"), "/var/tmp"]
-        .map(|place| Path::new(place).join(&name))
-        .into_iter()
-        .find(|folder| fs::create_dir_all(folder.join("files")).is_ok());
-    let folder = made.expect("a folder that is not for temporary files of netserver");
+    is_confined(false);
+    // As a session of a netserver that root starts.
+    if require::is_root() {
+        is_confined(true);
+    }
+}
+
+#[test]
+fn forbidden_acts_are_those_of_the_threat_model() {
+    let text = include_str!("../../../../docs/manual/src/threat-model.md");
+    let (_, list) = text.split_once("tries these acts").expect("the list");
+    let list = list.split_once("can still do").expect("its end").0;
+    let listed: Vec<&str> = list
+        .lines()
+        .filter_map(|line| line.strip_prefix("- "))
+        .collect();
+    let name = SocketAddr::from_abstract_name("netperf-no-such-name").expect("a name");
+    let nowhere = Scratch::new();
+    let tried = forbidden(&nowhere.path().join("absent"), (1, &name));
+    let tried: Vec<&str> = tried.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(listed, tried);
+}
+
+/// Runs the attempts in a process of their own.
+fn is_confined(becomes_user: bool) {
+    // Not where temporary files are: there, sockets of tests are made and removed.
+    let name = format!("netperf-walls-{}-{becomes_user}", std::process::id());
+    let folder = Path::new("/var/tmp").join(name);
+    fs::create_dir_all(folder.join("files")).expect("a folder for all");
     let folder = folder.as_path();
     fs::create_dir(folder.join("tmp")).unwrap();
+    for open in [folder.to_owned(), folder.join("tmp")] {
+        fs::set_permissions(open, fs::Permissions::from_mode(0o777)).unwrap();
+    }
     fs::write(folder.join("files/fill"), "fill").unwrap();
     fs::write(folder.join("victim"), "x").unwrap();
     let listener = TcpListener::bind("[::]:0").unwrap();
@@ -186,12 +239,14 @@ fn threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_fr
     assert!(TcpStream::connect(("127.0.0.1", port)).is_ok());
     assert!(UnixStream::connect_addr(&name).is_ok());
     let me = std::env::current_exe().unwrap();
-    let finished = Invocation::new(&me)
+    let mut inside = Invocation::new(&me)
         .args(["sandbox::inside", "--exact", "--nocapture"])
         .env(FOLDER, folder)
-        .env("TMPDIR", folder.join("tmp"))
-        .run()
-        .expect_exit(0);
+        .env("TMPDIR", folder.join("tmp"));
+    if becomes_user {
+        inside = inside.env(USER, "1");
+    }
+    let finished = inside.run().expect_exit(0);
     assert!(
         finished.stdout.contains("walls held"),
         "{}",
@@ -202,7 +257,7 @@ fn threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_fr
 }
 
 /// A line of `/proc/PID/status`.
-fn status(pid: u32, field: &str) -> String {
+pub(crate) fn status(pid: u32, field: &str) -> String {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(field));
     line.unwrap_or_default().trim().to_owned()

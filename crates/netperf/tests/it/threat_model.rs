@@ -20,7 +20,7 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_congestion_control_that_users_may_not_choose_is_refused_by_name",
     ),
     (
-        "Setting up io_uring.",
+        "- set up io_uring",
         "crates/netperf/tests/it/sandbox.rs",
         "threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside",
     ),
@@ -183,6 +183,26 @@ const HELD: &[(&str, &str, &str)] = &[
         "filling the disk with netserver's log",
         "crates/server/src/log.rs",
         "threat_model_of_a_flood_of_strangers_so_many_are_written_and_the_rest_counted",
+    ),
+    (
+        "and each is refused",
+        "crates/netperf/tests/it/sandbox.rs",
+        "forbidden_acts_are_those_of_the_threat_model",
+    ),
+    (
+        "where each call ends the session",
+        "crates/os/src/linux/seccomp.rs",
+        "seccomp_ends_a_process_that_calls_by_the_entry_of_32_bits",
+    ),
+    (
+        "None of them has another process's sockets, and a process whose calls are filtered has no file open.",
+        "crates/netperf/tests/it/processes.rs",
+        "threat_model_processes_of_root_are_those_of_the_list_netns",
+    ),
+    (
+        "a test finds them in /proc, started by root and by a user.",
+        "crates/netperf/tests/it/processes.rs",
+        "threat_model_processes_of_a_user_are_those_of_the_list_netns",
     ),
     (
         "running code in netserver",

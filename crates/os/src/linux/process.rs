@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
@@ -137,14 +137,7 @@ pub fn begin_anew(input: &OwnedFd, output: &OwnedFd, keep: &[RawFd]) -> io::Resu
         // SAFETY: both are descriptors of this process; dup2 closes the old one.
         number(unsafe { libc::dup2(fd.as_raw_fd(), place) })?;
     }
-    let mut keep = keep.to_vec();
-    keep.sort_unstable();
-    let mut first = libc::STDERR_FILENO + 1;
-    for fd in keep {
-        close_range(first, fd - 1);
-        first = fd + 1;
-    }
-    close_range(first, i32::MAX);
+    close_others(keep.to_vec());
     // SAFETY: sigset_t is plain bits for which all zeros is valid.
     let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: the set outlives the call.
@@ -156,6 +149,21 @@ pub fn begin_anew(input: &OwnedFd, output: &OwnedFd, keep: &[RawFd]) -> io::Resu
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     Ok(())
+}
+
+/// Closes all descriptors of this process, which was forked, but its standard streams and these.
+pub fn close_all_but(keep: &[BorrowedFd<'_>]) {
+    close_others(keep.iter().map(AsRawFd::as_raw_fd).collect());
+}
+
+fn close_others(mut keep: Vec<RawFd>) {
+    keep.sort_unstable();
+    let mut first = libc::STDERR_FILENO + 1;
+    for fd in keep {
+        close_range(first, fd - 1);
+        first = fd + 1;
+    }
+    close_range(first, i32::MAX);
 }
 
 /// close_range(2), or close(2) of each.

@@ -418,12 +418,39 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     const ENTRY: &str = "SECCOMP_TEST_ENTRY";
 
-    /// getpid(2) by the entry for programs of 32 bits, which numbers calls differently.
+    /// Calls of the acts that a session may not do, and getpid(2), by their numbers of 32 bits.
     #[cfg(target_arch = "x86_64")]
-    fn call_of_32_bits() -> i32 {
-        let mut result = 20;
-        // SAFETY: the call takes no arguments and changes nothing but its result.
-        unsafe { std::arch::asm!("int 0x80", inout("eax") result, options(nostack)) };
+    const CALLS_OF_32_BITS: [(&str, i32); 16] = [
+        ("getpid", 20),
+        ("execve", 11),
+        ("mkdir", 39),
+        ("rename", 38),
+        ("chown", 182),
+        ("chmod", 15),
+        ("socketcall", 102),
+        ("socket", 359),
+        ("bind", 361),
+        ("connect", 362),
+        ("setsockopt", 366),
+        ("io_uring_setup", 425),
+        ("open", 5),
+        ("unlink", 10),
+        ("kill", 37),
+        ("prlimit64", 340),
+    ];
+
+    /// A call by the entry for programs of 32 bits, which numbers calls differently.
+    #[cfg(target_arch = "x86_64")]
+    fn call_of_32_bits(number: i32) -> i32 {
+        let mut result = number;
+        // SAFETY: the arguments are null pointers and the number of no process or descriptor, so
+        // that a call which is carried out changes nothing.
+        unsafe {
+            std::arch::asm!(
+                "push rbx", "mov ebx, -1", "int 0x80", "pop rbx",
+                inout("eax") result, in("ecx") 0, in("edx") 0, in("esi") 0, in("edi") 0,
+            );
+        };
         result
     }
 
@@ -432,23 +459,26 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "the other process is this test")]
     fn seccomp_ends_a_process_that_calls_by_the_entry_of_32_bits() {
         use std::os::unix::process::ExitStatusExt as _;
-        if std::env::var_os(ENTRY).is_some() {
+        if let Ok(number) = std::env::var(ENTRY) {
             // A kernel without this entry ends the process as well.
             restrict(false).unwrap();
-            panic!("call of 32 bits: {}", call_of_32_bits());
+            panic!(
+                "call of 32 bits: {}",
+                call_of_32_bits(number.parse().unwrap())
+            );
         }
         let name =
             "linux::seccomp::tests::seccomp_ends_a_process_that_calls_by_the_entry_of_32_bits";
-        let finished = std::process::Command::new(std::env::current_exe().unwrap())
-            .args([name, "--exact"])
-            .env(ENTRY, "1")
-            .output()
-            .unwrap();
-        let signal = finished.status.signal();
-        assert!(
-            matches!(signal, Some(libc::SIGSYS | libc::SIGSEGV)),
-            "{finished:?}"
-        );
+        for (call, number) in CALLS_OF_32_BITS {
+            let finished = std::process::Command::new(std::env::current_exe().unwrap())
+                .args([name, "--exact"])
+                .env(ENTRY, number.to_string())
+                .output()
+                .unwrap();
+            let signal = finished.status.signal();
+            let is_ended = matches!(signal, Some(libc::SIGSYS | libc::SIGSEGV));
+            assert!(is_ended, "{call}: {finished:?}");
+        }
     }
 
     #[test]

@@ -1,11 +1,9 @@
 //! The runs of a sweep together: medians over what was varied.
 
-use std::fmt::Write as _;
-
 use netperf_stats::moments::{median, range};
+use netperf_text::{csv, escape};
 use netperf_web::Record;
 use netperf_web::curve::{Curve, CurveLine, Drawing, Spot};
-use netperf_web::escape;
 use netperf_web::table::Table;
 use netperf_web::unit::{Quantity, Unit};
 
@@ -218,7 +216,7 @@ fn summary(plan: &Plan, points: &[Vec<String>], columns: &[SweepColumn]) -> Tabl
 
 /// Every run with its figures, as CSV: one row for each.
 #[must_use]
-pub fn csv(plan: &Plan, runs: &[SweepRun]) -> String {
+pub fn runs(plan: &Plan, runs: &[SweepRun]) -> String {
     let points = plan.points();
     let mut names: Vec<(String, String)> = Vec::new();
     for record in runs.iter().filter_map(|run| run.record.as_ref().ok()) {
@@ -229,35 +227,33 @@ pub fn csv(plan: &Plan, runs: &[SweepRun]) -> String {
             }
         }
     }
-    let mut head: Vec<String> = plan.over.iter().map(|one| escape::csv(&one.name)).collect();
+    let mut head: Vec<String> = plan.over.iter().map(|one| csv::text(&one.name)).collect();
     head.extend(["run", "failed"].map(str::to_owned));
     head.extend(
         names
             .iter()
-            .map(|(name, unit)| escape::csv(&format!("{name} [{unit}]"))),
+            .map(|(name, unit)| csv::text(&format!("{name} [{unit}]"))),
     );
     head.push("warnings".to_owned());
-    let mut text = head.join(",") + "\n";
+    let mut text = csv::line(head.into_iter());
     for run in runs {
         let values = points.get(run.point).into_iter().flatten();
-        let mut row: Vec<String> = values.map(|value| escape::csv(value)).collect();
+        let mut row: Vec<String> = values.map(|value| csv::text(value)).collect();
         row.push(run.repetition.to_string());
         let figures = match &run.record {
             Ok(record) => figures::of(record),
             Err(_) => Vec::new(),
         };
         let why = run.record.as_ref().err().map_or("", String::as_str);
-        row.push(escape::csv(&escape::line(why)));
+        row.push(csv::text(&escape::line(why)));
         row.extend(names.iter().map(|(name, unit)| {
             let own = figures
                 .iter()
                 .find(|figure| figure.name == *name && figure.quantity.unit.sign() == *unit);
-            own.map_or_else(String::new, |figure| {
-                escape::csv_number(figure.quantity.value)
-            })
+            own.map_or_else(String::new, |figure| csv::number(figure.quantity.value))
         }));
-        row.push(escape::csv(&escape::line(&run.warnings.join("; "))));
-        _ = writeln!(text, "{}", row.join(","));
+        row.push(csv::text(&escape::line(&run.warnings.join("; "))));
+        text.push_str(&csv::line(row.into_iter()));
     }
     text
 }
@@ -314,7 +310,7 @@ mod tests {
         assert_eq!(curve.failures, ["m=1 b=8, run 2: no netserver"]);
         assert_eq!(curve.summary.rows.len(), 4);
         assert_eq!(curve.summary.rows[0][..2], ["1", "0"]);
-        let table = csv(&plan, &runs);
+        let table = super::runs(&plan, &runs);
         let begins =
             "\"m\",\"b\",run,failed,\"throughput [bit/s]\",warnings\n\"1\",\"0\",1,\"\",10,\"\"\n";
         assert!(table.starts_with(begins), "{table}");

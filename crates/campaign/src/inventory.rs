@@ -20,7 +20,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 pub use error::{BadHostlist, BadLine, BadMember, InventoryError, NotAnInventory, WhyBad};
-pub use table::{aligned, table};
+pub use table::table;
 
 use crate::protocol::HostPlace;
 

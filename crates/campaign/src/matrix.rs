@@ -43,7 +43,7 @@ pub struct MatrixMember {
 pub struct MatrixFigure {
     /// Its name, such as `throughput`.
     pub name: String,
-    /// The sign of its unit: `bit/s`, `trans/s`, `s`, `B`, `%`.
+    /// The sign of its unit: `bit/s`, `transactions/s`, `s`, `B`, `%`.
     pub unit: String,
     /// `higher` or `lower`.
     pub better_when: String,

@@ -303,9 +303,9 @@ mod tests {
         );
         assert_eq!(found[1].confirmed, Some(false));
         assert!(found[0].is_reported() && !found[1].is_reported());
-        assert_eq!(found[0].note(&matrices[0]), "again 10.10\u{a0}Mbit/s");
+        assert_eq!(found[0].note(&matrices[0]), "again 10.1\u{a0}Mbit/s");
         let values = found[0].values(&matrices[0]).replace('\u{a0}', " ");
-        assert!(values.ends_with("Mbit/s, 10.10 Mbit/s"), "{values}");
+        assert!(values.ends_with("Mbit/s, 10.1 Mbit/s"), "{values}");
         assert_eq!(found[0].outlier(), Some(suspects[0].outlier));
     }
 

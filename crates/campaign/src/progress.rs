@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use netperf_text::duration::of_seconds;
+
 use crate::protocol::{LoadParts, OPENING};
 
 /// What a host does.
@@ -73,16 +75,6 @@ pub fn hosts(states: &[HostState]) -> String {
     format!("{} hosts: {}", states.len(), groups.join(", "))
 }
 
-/// Seconds for a person: `41 s`, `3 min 20 s`, `2 h 5 min`.
-#[must_use]
-pub fn duration(seconds: u64) -> String {
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, seconds) => format!("{seconds} s"),
-        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes} min"),
-    }
-}
-
 /// A number and its noun, with the plural `s` unless it is one.
 pub(crate) fn plural<N: Copy + Display + From<u8> + PartialEq>(count: N, noun: &str) -> String {
     let ending = if count == N::from(1) { "" } else { "s" };
@@ -92,7 +84,7 @@ pub(crate) fn plural<N: Copy + Display + From<u8> + PartialEq>(count: N, noun: &
 /// Progress in a line: hosts, rounds and time left in seconds.
 #[must_use]
 pub fn line(states: &[HostState], (done, rounds): (usize, usize), left: u64) -> String {
-    let (left, rounds) = (duration(left), plural(rounds, "round"));
+    let (left, rounds) = (of_seconds(left), plural(rounds, "round"));
     format!(
         "{}; {done} of {rounds} done; about {left} left",
         hosts(states)
@@ -115,8 +107,6 @@ mod tests {
             line(&states, (3, 14), 200),
             "4 hosts: 2 measuring, 1 idle, 1 lost; 3 of 14 rounds done; about 3 min 20 s left"
         );
-        assert_eq!(duration(59), "59 s");
-        assert_eq!(duration(7500), "2 h 5 min");
     }
 
     #[test]

@@ -6,11 +6,11 @@ pub use crate::entry::{
 pub use crate::foreign::aliases_of;
 pub use crate::getopt::Argument;
 pub use crate::group::Group;
-pub use crate::help::layout::wrapped;
 pub use crate::help::sentence as test_description;
 pub use crate::kind::ValueKind;
 pub use crate::subcommand::{about, commands};
 pub use crate::topic::words as topics;
+pub use netperf_text::columns::wrapped;
 
 use crate::entry;
 use crate::options::SUITES;

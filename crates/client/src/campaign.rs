@@ -33,6 +33,7 @@ use netperf_os::signals::{self, Signal};
 use netperf_program::file;
 use netperf_program::key;
 use netperf_program::output::{self, FAILED, Failure, INVALID, out, system_text};
+use netperf_text::unit::{Unit, quantity};
 
 pub(super) use results::{compared, is_campaign};
 use run::CampaignRun;
@@ -186,11 +187,11 @@ fn check(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let head = ["name", "control", "version", "CPUs", "clock bound"];
-    let mut rows = vec![head.map(str::to_owned)];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
     for member in members {
         let bound = member.clock.map_or_else(
             || "not an agent".to_owned(),
-            |clock| format!("{:.1} us", clock.bound_seconds * 1e6),
+            |clock| quantity(clock.bound_seconds, Unit::Seconds),
         );
         let cpus = member
             .cpus
@@ -198,9 +199,9 @@ fn check(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         let text = |text: &str| netperf_web::escape::line(text);
         let version = text(member.version.as_deref().unwrap_or("-"));
         let (name, control) = (text(&member.member.name), text(&member.member.control));
-        rows.push([name, control, version, cpus, bound]);
+        rows.push(vec![name, control, version, cpus, bound]);
     }
-    out(&inventory::aligned(&rows));
+    out(&netperf_text::columns::aligned(&rows, &[]));
     Ok(ExitCode::SUCCESS)
 }
 

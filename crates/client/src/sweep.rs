@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use netperf_campaign::curve::{SweepRun, csv, curve};
+use netperf_campaign::curve::{self, SweepRun, curve};
 use netperf_campaign::sweep::Plan;
 use netperf_cli::{SweepArgs, SweepWords};
 use netperf_measure::clock::{self, Moment};
@@ -355,7 +355,7 @@ impl Sweep {
         write(&self.folder.join("points.md"), points.as_bytes())?;
         write(
             &self.folder.join("runs.csv"),
-            csv(&self.plan, &runs).as_bytes(),
+            curve::runs(&self.plan, &runs).as_bytes(),
         )?;
         let summary = &curve.summary;
         let table = match columns() {

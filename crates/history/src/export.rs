@@ -1,5 +1,6 @@
 //! Results as a table for other programs, one per row.
 
+use netperf_text::csv;
 use std::collections::HashMap;
 
 use crate::error::HistoryError;
@@ -90,13 +91,11 @@ impl ExportTable {
     /// As comma separated values (RFC 4180), with a line of titles.
     #[must_use]
     pub fn csv(&self) -> String {
-        let titles = self.columns.iter().map(|column| quoted(&column.name));
-        let mut text = titles.collect::<Vec<_>>().join(",");
-        text.push_str("\r\n");
+        let titles = self.columns.iter().map(|column| csv::text(&column.name));
+        let mut text = csv::line(titles);
         for row in 0..self.rows {
             let cells = self.columns.iter().map(|column| column.cell(row));
-            text.push_str(&cells.collect::<Vec<_>>().join(","));
-            text.push_str("\r\n");
+            text.push_str(&csv::line(cells));
         }
         text
     }
@@ -107,36 +106,16 @@ impl ExportColumn {
         let cell = match &self.cells {
             ExportCells::Whole(cells) => cells.get(row).map(i64::to_string),
             ExportCells::Times(cells) => cells.get(row).map(|micros| time::exact(*micros)),
-            ExportCells::Texts(cells) => cells.get(row).map(|text| quoted(text)),
-            ExportCells::Figures(cells) => {
-                let figure = cells.get(row).copied().flatten();
-                figure.filter(|n| n.is_finite()).map(|n| n.to_string())
-            }
+            ExportCells::Texts(cells) => cells.get(row).map(|cell| csv::text(cell)),
+            ExportCells::Figures(cells) => cells.get(row).copied().flatten().map(csv::number),
         };
         cell.unwrap_or_default()
-    }
-}
-
-/// A field, quoted if necessary.
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn fields_with_separators_are_quoted() {
-        assert_eq!(quoted("a b"), "a b");
-        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
-        assert_eq!(quoted("a\nb"), "\"a\nb\"");
-        assert_eq!(quoted("a\rb"), "\"a\rb\"");
-    }
 
     #[test]
     fn a_table_has_a_line_for_each_result_and_nothing_for_a_missing_figure() {
@@ -151,16 +130,16 @@ mod tests {
                 column("started", ExportCells::Times(vec![1_500_000, 0, 0])),
                 column(
                     "host",
-                    ExportCells::Texts(["a,b", "c", ""].map(Into::into).into()),
+                    ExportCells::Texts(["a,b", "=cmd()", ""].map(Into::into).into()),
                 ),
                 column("rate (1/s)", ExportCells::Figures(rate)),
             ],
             rows: 3,
         };
-        let expected = "id,started,host,rate (1/s)\r\n\
-                        3,1970-01-01T00:00:01.500000Z,\"a,b\",2.5\r\n\
-                        2,1970-01-01T00:00:00.000000Z,c,\r\n\
-                        1,1970-01-01T00:00:00.000000Z,,\r\n";
+        let expected = "\"id\",\"started\",\"host\",\"rate (1/s)\"\n\
+                        3,1970-01-01T00:00:01.500000Z,\"a,b\",2.5\n\
+                        2,1970-01-01T00:00:00.000000Z,\"'=cmd()\",\n\
+                        1,1970-01-01T00:00:00.000000Z,\"\",\n";
         assert_eq!(table.csv(), expected);
     }
 }

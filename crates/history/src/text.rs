@@ -2,7 +2,8 @@
 
 use netperf_campaign::percent;
 use netperf_stats::moments::{median, range};
-use netperf_web::unit::{Quantity, Unit};
+use netperf_text::bars::{between, groups};
+use netperf_text::unit::{Quantity, Unit};
 use serde_json::{Value, json};
 
 use crate::change::{Changes, LevelChange};
@@ -17,8 +18,6 @@ const DIGEST: usize = 8;
 const BARS: usize = 60;
 /// Columns of a line of bars in a table.
 const SHORT_BARS: usize = 16;
-/// Bars, the lowest first.
-const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Results in a table, in lines of at most this width.
 #[must_use]
@@ -274,30 +273,8 @@ pub fn value(value: f64, sign: &str) -> String {
 
 /// A bar for each value, or for the medians of groups so that there are not more.
 fn bars(values: &[f64], most: usize) -> String {
-    let each = values.len().div_ceil(most).max(1);
-    let medians: Vec<f64> = values.chunks(each).filter_map(median).collect();
-    let Some((low, high)) = range(&medians) else {
-        return String::new();
-    };
-    let bars = medians.iter().map(|value| {
-        let share = if high > low {
-            (value - low) / (high - low)
-        } else {
-            0.5
-        };
-        height(share)
-    });
-    bars.collect()
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a share of seven is a place in a table"
-)]
-fn height(share: f64) -> char {
-    let at = (share * 7.0).round() as usize;
-    HEIGHTS.get(at).copied().unwrap_or(' ')
+    let medians: Vec<f64> = groups(values, most).filter_map(median).collect();
+    between(&medians, true)
 }
 
 /// Cells in columns; those at `right` are numbers.
@@ -330,10 +307,6 @@ mod tests {
         assert_eq!(bars(&[1.0, 1.0, 5.0, 9.0], 2), "▁█");
         assert_eq!(bars(&[1.0, 1.0, 5.0, 9.0, 9.0], 3), "▁▆█");
         assert_eq!(bars(&[4.0, 4.0], BARS), "▅▅");
-        let heights: String = (0..8)
-            .map(|seventh| height(f64::from(seventh) / 7.0))
-            .collect();
-        assert_eq!(heights, "▁▂▃▄▅▆▇█");
     }
 
     fn configuration(host: &str, label: &str) -> Configuration {
@@ -364,7 +337,7 @@ mod tests {
             kind: FigureKind {
                 id: 1,
                 name: "rate".to_owned(),
-                unit: "trans/s".to_owned(),
+                unit: "transactions/s".to_owned(),
                 better: "higher".to_owned(),
             },
             points: points.collect(),
@@ -382,18 +355,18 @@ mod tests {
                        1970-01-01 00:00:00 to 1970-01-03 00:00:00 UTC\n\
                        netperf -t TCP_RR\n\n";
         let expected = "▂█▁\n\
-                        from 99.00 trans/s to 110.0 trans/s, median 100.0 trans/s\n\n";
+                        from 99.0 transactions/s to 110 transactions/s, median 100 transactions/s\n\n";
         let text = plain(&trend().text(2));
-        let rows = "id  started (UTC)                 rate    change\n \
-                    8  1970-01-02 00:00:00  110.0 trans/s  +10.00 %\n \
-                    9  1970-01-03 00:00:00  99.00 trans/s  -10.00 %\n\
+        let rows = "id  started (UTC)                       rate    change\n \
+                    8  1970-01-02 00:00:00   110 transactions/s  +10.00 %\n \
+                    9  1970-01-03 00:00:00  99.0 transactions/s  -10.00 %\n\
                     1 earlier ones are not shown.\n";
         assert_eq!(text, format!("{heading}{expected}{rows}"));
         let all = plain(&trend().text(3));
         assert!(all.ends_with("-10.00 %\n"), "{all}");
         // The first one has none to compare with.
         assert!(
-            all.contains(" 7  1970-01-01 00:00:00  100.0 trans/s\n"),
+            all.contains(" 7  1970-01-01 00:00:00   100 transactions/s\n"),
             "{all}"
         );
     }
@@ -419,8 +392,8 @@ mod tests {
             points: Vec::new(),
             ..trend()
         };
-        let table = "configuration  test    host  label    results           last\n\
-                     0123456789ab   TCP_RR  db1   nightly       30  99.00 trans/s  ▂█▁\n\
+        let table = "configuration  test    host  label    results                 last\n\
+                     0123456789ab   TCP_RR  db1   nightly       30  99.0 transactions/s  ▂█▁\n\
                      0123456789ab   TCP_RR  db2                 30\n";
         assert_eq!(plain(&trends(&[trend(), empty], None)), table);
         let document = trend().json();
@@ -440,15 +413,15 @@ mod tests {
             label: "nightly".to_owned(),
             command: "netperf -t TCP_RR".to_owned(),
             value: 2500.0,
-            unit: "trans/s".to_owned(),
+            unit: "transactions/s".to_owned(),
             complete: true,
         }
     }
 
     #[test]
     fn a_list_has_a_line_for_each_result() {
-        let table = "id  digest    started (UTC)        test    host        result  label\n\
-                     12  abcdef01  1970-01-02 00:00:00  TCP_RR  db1   2500 trans/s  nightly\n";
+        let table = "id  digest    started (UTC)        test    host                result  label\n\
+                     12  abcdef01  1970-01-02 00:00:00  TCP_RR  db1   2.50k transactions/s  nightly\n";
         assert_eq!(plain(&list(&[listed()], None)), table);
         assert_eq!(list(&[], None), "No result.\n");
         let document = list_json(&[listed()]);
@@ -490,8 +463,8 @@ mod tests {
 
     #[test]
     fn a_change_is_told_with_both_levels_and_what_differs() {
-        let change = "1970-01-03 00:00:00, result 9: 200.0 trans/s (20 results) -> \
-                      300.0 trans/s (10 results), +50.00 %, better, p 0.004\n";
+        let change = "1970-01-03 00:00:00, result 9: 200 transactions/s (20 results) -> \
+                      300 transactions/s (10 results), +50.00 %, better, p 0.004\n";
         let facts = "    kernel: 6.1 -> 6.\u{fffd}2\n    turbo: (not told, or off) -> on\n";
         let text = plain(&changes(&found("higher", vec![level_change()])));
         assert!(text.starts_with("TCP_RR to db1"), "{text}");
@@ -532,10 +505,10 @@ mod tests {
 
     #[test]
     fn a_value_is_shown_by_the_sign_of_its_unit() {
-        assert_eq!(value(2.5e9, "bit/s").replace('\u{a0}', " "), "2.500 Gbit/s");
+        assert_eq!(value(2.5e9, "bit/s").replace('\u{a0}', " "), "2.50 Gbit/s");
         assert_eq!(
             value(3.0, "furlongs").replace('\u{a0}', " "),
-            "3.000 furlongs"
+            "3.00 furlongs"
         );
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn in_seconds<S: serde::Serializer>(micros: &i64, to: S) -> Result<S:
 /// Date and time of day in UTC to the second.
 #[must_use]
 pub fn shown(micros: i64) -> String {
-    let date = netperf_web::unit::date(seconds(micros - micros.rem_euclid(MICROS)));
+    let date = netperf_text::date::date(seconds(micros - micros.rem_euclid(MICROS)));
     let date = date.unwrap_or_else(|| "not a date".to_owned());
     date.trim_end_matches(" UTC").to_owned()
 }
@@ -96,7 +96,7 @@ fn days(date: &str) -> Option<i64> {
     let &[year, month, day] = parts.as_slice() else {
         return None;
     };
-    i64::try_from(netperf_web::unit::days(year, month, day)?).ok()
+    i64::try_from(netperf_text::date::days(year, month, day)?).ok()
 }
 
 /// Seconds since midnight of hh:mm or hh:mm:ss.

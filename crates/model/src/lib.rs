@@ -11,7 +11,6 @@ pub mod arrivals;
 pub mod catalog;
 pub mod cpu;
 pub mod datagrams;
-pub mod date;
 pub mod dscp;
 pub mod end_job;
 pub mod escape;

@@ -89,7 +89,7 @@ pub fn sender_state(socket: BorrowedFd<'_>) -> Option<(SenderState, u64)> {
 
 /// Time of day in the line of a connection.
 pub fn day_and_time() -> String {
-    let date = netperf_model::date::date(clock::since_epoch().as_secs_f64());
+    let date = netperf_text::date::date(clock::since_epoch().as_secs_f64());
     let date = date.unwrap_or_default();
     date.get(..19).unwrap_or(&date).to_owned()
 }
@@ -99,7 +99,7 @@ pub fn stamp(enhanced: bool) -> String {
     let now = clock::since_epoch();
     let offset = netperf_os::system::local_time_offset(now.as_secs());
     let local = now.as_secs().saturating_add_signed(offset);
-    let date = netperf_model::date::date(Duration::from_secs(local).as_secs_f64());
+    let date = netperf_text::date::date(Duration::from_secs(local).as_secs_f64());
     let date = date.unwrap_or_default();
     let mut digits: String = date.chars().filter(char::is_ascii_digit).collect();
     if enhanced {

@@ -160,22 +160,10 @@ fn cells(row: &SupportRow<'_>, list: &List<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Columns as wide as their widest cell, two blanks between them and none at the end.
+/// Columns with two blanks between them and in front of a line.
 fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths);
-        let cells: Vec<String> = cells
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
-        format!("  {}", cells.join("  ")).trim_end().to_owned() + "\n"
-    };
-    rows.iter().map(line).collect()
+    let text = netperf_text::columns::aligned(rows, &[]);
+    text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
 #[cfg(test)]

@@ -254,7 +254,7 @@ const fn priority(level: LogLevel) -> u8 {
 /// Time of day in RFC 3339 format, in milliseconds.
 fn time() -> String {
     let now = clock::since_epoch();
-    let date = netperf_model::date::date(now.as_secs_f64()).unwrap_or_default();
+    let date = netperf_text::date::date(now.as_secs_f64()).unwrap_or_default();
     let date = date.trim_end_matches(" UTC").replace(' ', "T");
     format!("{date}.{:03}Z", now.subsec_millis())
 }

@@ -6,7 +6,6 @@
 
 mod line;
 mod screen;
-mod spark;
 mod tick;
 mod trail;
 mod view;

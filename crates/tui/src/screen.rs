@@ -1,12 +1,15 @@
 //! The live view on the whole screen.
 
 use console::Style;
+use netperf_text::bars::{bars, gauge};
+use netperf_text::columns::{self, width};
+use netperf_text::duration::duration as length;
+use netperf_text::escape::line as harmless;
 
-use crate::spark::{bars, gauge};
 use crate::tick::{Each, RunEnd, TcpTick};
 use crate::trail::Trail;
 use crate::view::{FlowHistory, LiveView};
-use crate::words::{figure, harmless, length, nanos};
+use crate::words::{self, in_letters, micros, nanos, plural};
 
 /// The size of a terminal, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +75,8 @@ impl LiveView {
             rows.extend(below);
         }
         let shown = |row: ScreenRow| {
-            let text: String = row.text.chars().take(drawing.width).collect();
+            let text = in_letters(&row.text, look.unicode);
+            let text = columns::cut(&text, drawing.width);
             let style = row.style.force_styling(look.colour);
             style.apply_to(text.trim_end()).to_string()
         };
@@ -155,7 +159,7 @@ impl ScreenLayout<'_> {
         let mut row = self.row("Time", &parts);
         if let Some(share) = view.share().filter(|_| !view.over) {
             let percent = format!("{:3.0} %", share * 100.0);
-            let used = row.text.chars().count() + percent.len() + 5;
+            let used = width(&row.text) + percent.len() + 5;
             let space = self.width.saturating_sub(used).min(60);
             if space >= 5 {
                 row.text += &format!("   {} {percent}", gauge(share, space, self.unicode));
@@ -166,19 +170,14 @@ impl ScreenLayout<'_> {
 
     fn rate(&self) -> Vec<ScreenRow> {
         let view = self.view;
-        let unit = view.about.unit.rate_label();
-        let known = view.tick.now.seconds > 0.0;
-        let shown = |rate: f64| if known { figure(rate) } else { "-".to_owned() };
-        let of_second = |work: f64| view.about.unit.rate(work, 1.0);
+        let shown = |interval| view.rate(interval).unwrap_or_else(|| "-".to_owned());
         let mut parts = vec![
-            format!("{} {unit} now", shown(view.rate(view.tick.now))),
-            format!("{} mean", shown(view.rate(view.tick.all))),
+            format!("{} now", shown(view.tick.now)),
+            format!("{} mean", shown(view.tick.all)),
         ];
         if let Some((least, most)) = view.extremes {
-            let (least, most) = (of_second(least), of_second(most));
-            // If the unit is a time, the largest rate is the smallest value.
-            let (least, most) = (least.min(most), least.max(most));
-            parts.push(format!("{} to {}", figure(least), figure(most)));
+            let of_second = |work| words::rate(view.about.unit, work);
+            parts.push(format!("{} to {}", of_second(least), of_second(most)));
         }
         let mut rows = vec![self.row("Rate", &parts)];
         rows.extend(self.bars("", &view.rates, self.tall, Style::new().cyan()));
@@ -261,12 +260,11 @@ impl ScreenLayout<'_> {
         else {
             return Vec::new();
         };
-        let unit = view.about.flow_unit.rate_label();
         let (name, heads): (_, &[&str]) = match each {
             Each::Flow => ("Flow", &["round trip", "window", "sent again"]),
             Each::Thread => ("Thread", &[]),
         };
-        let heads = std::iter::once(unit.as_str()).chain(heads.iter().copied());
+        let heads = std::iter::once("rate").chain(heads.iter().copied());
         let mut rows = vec![blank(), cells(name, heads.map(str::to_owned))];
         let all = view.flows.len();
         // One row has the number of flows that do not fit.
@@ -287,7 +285,7 @@ impl ScreenLayout<'_> {
 
     fn flow(&self, seen: &FlowHistory) -> ScreenRow {
         let rate = seen.now.map_or("-".to_owned(), |now| {
-            figure(self.view.about.flow_unit.rate(now, 1.0))
+            words::rate(self.view.about.flow_unit, now)
         });
         let tcp = seen.tick.tcp.iter().flat_map(|tcp| {
             [
@@ -301,7 +299,7 @@ impl ScreenLayout<'_> {
             &format!("{:>4}", seen.tick.number),
             std::iter::once(rate).chain(tcp),
         );
-        let space = self.width.saturating_sub(row.text.chars().count() + 3);
+        let space = self.width.saturating_sub(width(&row.text) + 3);
         if space >= 4 {
             let bars = bars(&seen.rates.within(space), None, 1, self.unicode);
             row.text += &format!("  {}", bars.concat());
@@ -325,8 +323,8 @@ impl ScreenLayout<'_> {
         let mut text = format!("{label:LABEL$}");
         for (index, part) in parts.iter().enumerate() {
             let gap = if index == 0 { "" } else { "   " };
-            let width = text.chars().count() + gap.len() + part.chars().count();
-            if index > 0 && width > self.width {
+            let used = width(&text) + gap.len() + width(part);
+            if index > 0 && used > self.width {
                 break;
             }
             text += gap;
@@ -370,12 +368,12 @@ fn figures(text: String) -> ScreenRow {
 
 /// A label and figures in columns.
 fn table(label: &str, cells: impl Iterator<Item = String>) -> ScreenRow {
-    let cells: String = cells.map(|cell| format!("{cell:>11}")).collect();
+    let cells: String = cells.map(|cell| columns::right(&cell, 11)).collect();
     figures(format!("{label:10}{cells}"))
 }
 
 fn cells(label: &str, cells: impl Iterator<Item = String>) -> ScreenRow {
-    let cells: String = cells.map(|cell| format!("{cell:>12}")).collect();
+    let cells: String = cells.map(|cell| columns::right(&cell, 14)).collect();
     figures(format!("{label:6}{cells}"))
 }
 
@@ -386,15 +384,6 @@ fn of_connection(tcp: &TcpTick) -> Vec<String> {
         .map(|time| format!("round trip {}", micros(time)));
     let window = tcp.window.map(|segments| format!("window {}", segments));
     round_trip.into_iter().chain(window).collect()
-}
-
-fn micros(time: u32) -> String {
-    nanos(f64::from(time) * 1000.0)
-}
-
-fn plural(count: u64, name: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {name}{ending}")
 }
 
 #[cfg(test)]

@@ -124,12 +124,9 @@ impl LiveView {
         share.is_finite().then(|| share.clamp(0.0, 1.0))
     }
 
-    /// The rate of the last interval, in the unit of the run.
-    pub(crate) fn rate_now(&self) -> String {
-        words::figure(self.rate(self.tick.now))
-    }
-
-    pub(crate) fn rate(&self, interval: Interval) -> f64 {
-        self.about.unit.rate(interval.work, interval.seconds)
+    /// The rate of an interval, in the unit of the run; `None` of nothing.
+    pub(crate) fn rate(&self, interval: Interval) -> Option<String> {
+        let Interval { work, seconds } = interval;
+        (seconds > 0.0).then(|| words::rate(self.about.unit, work / seconds))
     }
 }

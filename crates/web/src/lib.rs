@@ -20,7 +20,6 @@ mod read;
 pub mod record;
 pub mod table;
 mod tables;
-pub mod unit;
 mod until;
 mod verdicts;
 mod weight;
@@ -28,6 +27,7 @@ mod words;
 
 pub use figure::{Figure, figures};
 pub use netperf_report::document::Document;
+pub use netperf_text::unit;
 pub use page::{MatrixReport, ReportedMatrix, TooLarge, page, page_with};
 pub use read::{Unreadable, document, read};
 pub use record::Record;

@@ -15,7 +15,7 @@ use crate::figure::{self, Figure, figures};
 use crate::record::{Record, RecordEnd};
 use crate::table::Table;
 use crate::verdicts::{self, Verdicts};
-use crate::{tables, unit, words};
+use crate::{tables, words};
 
 pub use matrices::{MatrixReport, ReportedMatrix};
 
@@ -213,7 +213,7 @@ fn runs(records: &[Record]) -> String {
         parts.extend(
             record
                 .started
-                .and_then(unit::date)
+                .and_then(netperf_text::date::date)
                 .map(|date| markup(&date)),
         );
         let main = record.commands.first();

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use netperf_text::csv::{number, text as cell};
+
 use crate::chart::Body;
-use crate::escape::{csv as cell, csv_number as number, markdown as escaped};
+use crate::escape::markdown as escaped;
 use crate::record::{Record, RecordEnd, Track, known};
 use crate::table::Table;
 use crate::verdicts::Verdicts;
@@ -173,7 +175,7 @@ pub(crate) fn run_facts(record: &Record) -> Vec<(String, String)> {
         ("title", record.title.clone()),
         ("written by", Some(record.origin.to_owned())),
         ("program", record.program.clone()),
-        ("began", record.started.and_then(crate::unit::date)),
+        ("began", record.started.and_then(netperf_text::date::date)),
     ]);
     facts.extend_from_slice(&record.facts);
     facts
@@ -190,7 +192,7 @@ pub(crate) fn end_facts(end: &RecordEnd) -> Vec<(String, String)> {
 /// which line of it, the place on the axis and the value, each with its unit.
 #[must_use]
 pub fn csv(records: &[Record]) -> String {
-    let mut text = "result,figure,series,x,x_unit,value,unit\r\n".to_owned();
+    let mut text = "result,figure,series,x,x_unit,value,unit\n".to_owned();
     let changes = words::key_figures(records);
     for (index, record) in records.iter().enumerate() {
         let mut rows = Rows {
@@ -229,7 +231,7 @@ impl Rows<'_> {
         let figure = cell(figure);
         _ = write!(
             self.text,
-            "{label},{figure},{series},{},{x_unit},{},{unit}\r\n",
+            "{label},{figure},{series},{},{x_unit},{},{unit}\n",
             x.0,
             number(value.0)
         );

@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(found[1].value, None);
         let course = course(&until).unwrap();
         assert!(
-            course.starts_with("bimodal: 1.000\u{a0}Gbit/s for 40"),
+            course.starts_with("bimodal: 1.00\u{a0}Gbit/s for 40"),
             "{course}"
         );
         let facts = facts(&until);
@@ -187,7 +187,7 @@ mod tests {
         let asked = fact("asked for").1.replace('\u{a0}', " ");
         assert_eq!(asked, "±1 % with 95 % confidence");
         let judged = fact("judged").1.replace('\u{a0}', " ");
-        assert_eq!(judged, "12.00 s: 1200 values of 10.00 ms");
+        assert_eq!(judged, "12.0 s: 1200 values of 10.0 ms");
     }
 
     #[test]

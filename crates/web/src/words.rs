@@ -283,7 +283,7 @@ mod tests {
         let figure = |first: f64, other: f64| KeyFigure {
             name: "rate".to_owned(),
             values: [first, other]
-                .map(|value| Some(Quantity::new(value, Unit::Count("trans/s"))))
+                .map(|value| Some(Quantity::new(value, Unit::Count("transactions/s"))))
                 .to_vec(),
         };
         let change = |first, other| figure(first, other).change(1).map(|change| change.value);

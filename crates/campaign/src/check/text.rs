@@ -72,7 +72,7 @@ impl CheckSummary {
         for warning in &self.warnings {
             line("Doubt", &escape::line(&warning.message));
         }
-        if let Some(when) = self.last_unix_seconds.and_then(netperf_web::unit::date) {
+        if let Some(when) = self.last_unix_seconds.and_then(netperf_text::date::date) {
             let changes: Vec<String> = self.changes.iter().map(SinceLast::words).collect();
             line("Change", &format!("since {when}: {}", changes.join(", ")));
         }

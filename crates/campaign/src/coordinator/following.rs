@@ -5,7 +5,7 @@ use super::{AfterStop, CampaignCoordinator, CellTurn, CoordinatorAction, Coordin
 use crate::matrix::Matrix;
 use crate::outliers;
 use crate::pattern::Cell;
-use crate::progress::{self, HostState};
+use crate::progress::HostState;
 use crate::protocol::{LoadResult, OPENING};
 
 /// Second measurements of a cell that looks wrong: a disturbance of the host may meet one of them.
@@ -35,7 +35,8 @@ impl CampaignCoordinator {
         if !again {
             let (rounds, _) = self.cells.rounds();
             let noun = if rounds == 1 { "round" } else { "rounds" };
-            let left = progress::duration(self.end().saturating_sub(now) / 1_000_000_000);
+            let left =
+                netperf_text::duration::of_seconds(self.end().saturating_sub(now) / 1_000_000_000);
             self.state(format!("measuring: {rounds} {noun}, about {left}"));
         }
         let end = self.end() + RESULTS * self.silence();

@@ -33,7 +33,7 @@ const fn of(
 /// The figures that matrices have, the main ones first.
 pub const FIGURES: [CellFigure; 9] = [
     of(("throughput", "bit/s"), "higher", |one| one.bits_per_second),
-    of(("transaction rate", "trans/s"), "higher", |one| {
+    of(("transaction rate", "transactions/s"), "higher", |one| {
         one.transactions_per_second
     }),
     of(("latency P50", "s"), "lower", |one| one.latency_p50_seconds),

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use netperf_text::columns::{width, wrapped};
+
 use crate::entry::{self, OptionEntry};
 use crate::foreign;
 
@@ -40,7 +42,7 @@ pub(super) fn option(text: &mut String, entry: &OptionEntry) {
 
 /// A head and its explanation beside it, or below it where the head is long.
 pub(super) fn explained(text: &mut String, head: &str, help: &str) {
-    if head.chars().count() + 2 > COLUMN {
+    if width(head) + 2 > COLUMN {
         _ = writeln!(text, "{head}");
         paragraph(text, COLUMN, help);
         return;
@@ -61,24 +63,4 @@ pub(super) fn paragraph(text: &mut String, indent: usize, words: &str) {
     for line in wrapped(words, WIDTH - indent) {
         _ = writeln!(text, "{:indent$}{line}", "");
     }
-}
-
-/// `words` in lines of at most `width` columns; line breaks stay.
-#[must_use]
-pub fn wrapped(words: &str, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    for part in words.split('\n') {
-        let mut line = String::new();
-        for word in part.split(' ') {
-            if !line.is_empty() && line.len() + 1 + word.len() > width {
-                lines.push(std::mem::take(&mut line));
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        lines.push(line);
-    }
-    lines
 }

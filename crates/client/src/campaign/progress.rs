@@ -69,7 +69,11 @@ impl Progress {
     /// Shows the states of hosts, the rounds that are over and all, and the seconds left.
     pub(super) fn hosts(&mut self, states: &[HostState], rounds: (usize, usize), left: u64) {
         if let Some(live) = &mut self.live {
-            live.hosts(progress::hosts(states), rounds, &progress::duration(left));
+            live.hosts(
+                progress::hosts(states),
+                rounds,
+                &netperf_text::duration::of_seconds(left),
+            );
         } else if self.terminal {
             self.say(&progress::line(states, rounds, left));
         }

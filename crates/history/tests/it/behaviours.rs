@@ -363,14 +363,14 @@ fn exports(fresh: &Location) {
     let rates = table
         .columns
         .iter()
-        .find(|column| column.name == "transaction rate (trans/s)");
+        .find(|column| column.name == "transaction rate (transactions/s)");
     let rates = rates.map(|column| column.cells.clone());
     assert_eq!(
         rates,
         Some(ExportCells::Figures(vec![Some(20.0), Some(10.5)]))
     );
     let csv = table.csv();
-    let lines: Vec<&str> = csv.split("\r\n").collect();
+    let lines: Vec<&str> = csv.split('\n').collect();
     assert_eq!(lines.len(), 4, "{csv}");
     assert!(lines[2].contains("2023-11-14T22:13:20.000000Z"), "{csv}");
     assert!(lines[2].contains("-t TCP_RR, \"\"quoted\"\"\""), "{csv}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::date::civil;
+use netperf_text::date::civil;
 use serde::{Serialize, Serializer};
 
 /// A value. serde(1) writes it in one line.

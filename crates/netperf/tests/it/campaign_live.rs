@@ -18,7 +18,7 @@ fn filling(agents: &Agents, size: (u16, u16), window: f64) -> Option<(Terminal, 
     );
     let terminal = Terminal::start(size, &[UTF8], &command)?;
     let screen = terminal.until("a value", |screen| {
-        screen.contains("transaction rate, trans/s; rows send")
+        screen.contains("transaction rate, transactions/s; rows send")
     });
     Some((terminal, screen))
 }

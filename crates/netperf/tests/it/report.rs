@@ -422,7 +422,7 @@ fn the_page_is_used_by_keyboard_and_its_colours_are_chosen_there() {
         browser.press("ArrowRight", 39);
         let text = tip("textContent");
         text.as_str()
-            .is_some_and(|text| text.contains("trans/s at"))
+            .is_some_and(|text| text.contains("transactions/s at"))
     });
     assert!(told, "{}", tip("textContent"));
     let hidden = eventually(KEYS, || {

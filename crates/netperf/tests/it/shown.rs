@@ -53,7 +53,7 @@ fn each_option_without_a_column_has_a_line_below_the_table() {
         (
             "-t TCP_RR --flows 2",
             "Flows: 2, ",
-            ["slowest", " trans/s", "fairness"],
+            ["slowest", "transactions/s", "fairness"],
         ),
         (
             "-t TCP_RR --timestamps software",

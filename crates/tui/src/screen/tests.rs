@@ -223,7 +223,7 @@ fn a_line_says_how_far_it_is_and_how_fast() {
     let view = view(about(), 17, 0);
     insta::assert_snapshot!(
         view.line(60, true),
-        @"TCP_RR 4.2 s of 10.0 s, 39400 Trans/s ▇▇▇▇█████████████"
+        @"TCP_RR 4.2 s of 10 s, 39.4k transactions/s ▇▇███████"
     );
-    insta::assert_snapshot!(view.line(30, true), @"TCP_RR 4.2 s of 10.0 s, 39400");
+    insta::assert_snapshot!(view.line(30, true), @"TCP_RR 4.2 s of 10 s, 39.4k t");
 }

@@ -555,7 +555,7 @@ mod tests {
         };
         assert!(has_text("missing") && has_text("outlying path") && has_text("outlying sender"));
         // Values are written in large squares, in the unit of the legend.
-        assert!(has_text("10.00 to 11.00 Mbit/s") && has_text("host3"));
+        assert!(has_text("10.0 to 11.0 Mbit/s") && has_text("host3"));
         let is_value = |item: &SceneItem| {
             matches!(
                 item,
@@ -567,7 +567,7 @@ mod tests {
         };
         assert_eq!(count(&is_value), 11);
         let tip = |item: &SceneItem| {
-            let text = "host0 to host1: 11.00\u{a0}Mbit/s";
+            let text = "host0 to host1: 11.0\u{a0}Mbit/s";
             matches!(item, SceneItem::Rect { tip: Some(tip), .. } if tip == text)
         };
         assert_eq!(count(&tip), 1);

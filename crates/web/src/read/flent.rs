@@ -9,7 +9,8 @@ use crate::number;
 use crate::record::{
     Distribution, Heat, Range, Record, RecordEnd, Sample, TimedOperation, Track, is_loopback,
 };
-use crate::unit::{Quantity, Unit, days};
+use crate::unit::{Quantity, Unit};
+use netperf_text::date::days;
 
 /// The version of the format that is understood.
 const VERSIONS: std::ops::RangeInclusive<u64> = 1..=4;
@@ -333,7 +334,7 @@ mod tests {
     #[test]
     fn times_are_read_back_as_they_are_written() {
         for unix in [0.0, 951_782_400.0, 1_795_272_303.0, 4_102_444_799.0] {
-            let text = crate::unit::date(unix).unwrap();
+            let text = netperf_text::date::date(unix).unwrap();
             let text = text.replacen(' ', "T", 1).replace(" UTC", ".000000Z");
             assert_eq!(unix_time(&text), Some(unix), "{text}");
         }

@@ -1,6 +1,4 @@
-//! Units, and numbers as people read them.
-
-pub use netperf_model::date::{date, days};
+//! Units, and numbers as people read them: three significant digits and the prefix that fits.
 
 /// The unit of a number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,7 +25,7 @@ impl Unit {
     pub fn sign(&self) -> &str {
         match self {
             Self::BitsPerSecond => "bit/s",
-            Self::TransactionsPerSecond => "trans/s",
+            Self::TransactionsPerSecond => "transactions/s",
             Self::Seconds => "s",
             Self::Bytes => "B",
             Self::Percent => "%",
@@ -69,10 +67,22 @@ impl Unit {
         const SMALL: &[(f64, &str)] = &[(1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];
         const NONE: &[(f64, &str)] = &[(1.0, "")];
         match self {
-            Self::BitsPerSecond => LARGE,
+            Self::BitsPerSecond | Self::TransactionsPerSecond => LARGE,
+            Self::Count(name) if name.ends_with("/s") => LARGE,
             Self::Bytes => BINARY,
             Self::Seconds => SMALL,
-            Self::TransactionsPerSecond | Self::Percent | Self::Count(_) | Self::Other(_) => NONE,
+            Self::Percent | Self::Count(_) | Self::Other(_) => NONE,
+        }
+    }
+
+    /// What stands between a prefix and the sign: things that are counted have names, and a prefix
+    /// belongs to their number.
+    fn joint(&self, prefix: &str) -> &'static str {
+        let is_name = matches!(self, Self::TransactionsPerSecond | Self::Count(_));
+        if is_name && !prefix.is_empty() {
+            NO_BREAK
+        } else {
+            ""
         }
     }
 
@@ -91,8 +101,18 @@ impl Unit {
             *prefixes.last().unwrap_or(&unit)
         };
         let (factor, prefix) = *fits.unwrap_or(&least);
-        (factor, format!("{prefix}{}", self.sign()))
+        let joint = self.joint(prefix);
+        (factor, format!("{prefix}{joint}{}", self.sign()))
     }
+}
+
+/// A blank at which no line is broken.
+pub const NO_BREAK: &str = "\u{a0}";
+
+/// A number with its unit, such as `9.42 Gbit/s` or `82.9k transactions/s`.
+#[must_use]
+pub fn quantity(value: f64, unit: Unit) -> String {
+    Quantity::new(value, unit).to_string()
 }
 
 /// A number with its unit.
@@ -115,22 +135,29 @@ impl Quantity {
     #[must_use]
     pub fn brief(&self) -> String {
         let (factor, sign) = self.unit.scaled(self.value);
-        format!("{}\u{a0}{sign}", short(self.value / factor))
+        joined(&short(self.value / factor), &sign)
     }
 }
 
 impl std::fmt::Display for Quantity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (factor, sign) = self.unit.scaled(self.value);
-        if matches!(self.unit, Unit::Count(_)) && self.value.fract() == 0.0 {
+        if matches!(self.unit, Unit::Count(_)) && factor == 1.0 && self.value.fract() == 0.0 {
             let one = sign.strip_suffix('s').filter(|_| self.value == 1.0);
             return write!(f, "{}\u{a0}{}", whole(self.value), one.unwrap_or(&sign));
         }
-        write!(f, "{}\u{a0}{sign}", figure(self.value / factor))
+        f.write_str(&joined(&figure(self.value / factor), &sign))
     }
 }
 
-/// Four digits that count, thousands set apart by narrow blanks.
+/// A number and its unit; the prefix of a name stands at the number.
+fn joined(number: &str, sign: &str) -> String {
+    let has_prefix = sign.contains(NO_BREAK);
+    let blank = if has_prefix { "" } else { NO_BREAK };
+    format!("{number}{blank}{sign}")
+}
+
+/// Three significant digits, those of a larger number apart in groups.
 #[must_use]
 pub fn figure(value: f64) -> String {
     if !value.is_finite() {
@@ -139,11 +166,11 @@ pub fn figure(value: f64) -> String {
     let size = value.abs();
     let text = match size {
         _ if size == 0.0 => return "0".to_owned(),
-        _ if !(1e-4..1e15).contains(&size) => return format!("{value:.3e}"),
-        _ if size >= 999.95 => format!("{value:.0}"),
-        _ if size >= 99.995 => format!("{value:.1}"),
-        _ if size >= 9.9995 => format!("{value:.2}"),
-        _ if size >= 0.99995 => format!("{value:.3}"),
+        _ if !(1e-4..1e15).contains(&size) => return format!("{value:.2e}"),
+        _ if size >= 99.95 => format!("{value:.0}"),
+        _ if size >= 9.995 => format!("{value:.1}"),
+        _ if size >= 0.9995 => format!("{value:.2}"),
+        _ if size >= 0.09995 => format!("{value:.3}"),
         _ => format!("{value:.4}"),
     };
     apart(&text)
@@ -161,7 +188,7 @@ pub fn whole(value: f64) -> String {
 
 /// A round number, as short as it can be written.
 #[must_use]
-pub(crate) fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     let size = value.abs();
     if size >= 1e6 || (size < 1e-3 && size > 0.0) {
         return format!("{value:e}");
@@ -171,7 +198,8 @@ pub(crate) fn short(value: f64) -> String {
 }
 
 /// Digits in front of the point in groups of three, from five on.
-pub(crate) fn apart(text: &str) -> String {
+#[must_use]
+pub fn apart(text: &str) -> String {
     let (sign, digits) = text
         .strip_prefix('-')
         .map_or(("", text), |rest| ("-", rest));
@@ -195,32 +223,38 @@ pub(crate) fn apart(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn said(value: f64, unit: Unit) -> String {
-        Quantity::new(value, unit)
-            .to_string()
-            .replace(['\u{a0}', '\u{202f}'], " ")
-    }
-
     #[test]
-    fn one_of_something_is_not_several() {
+    fn count_of_one_is_singular() {
         let segments = |count| Quantity::new(count, Unit::Count("segments")).to_string();
         assert_eq!(segments(1.0), "1\u{a0}segment");
         assert_eq!(segments(0.0), "0\u{a0}segments");
     }
 
     #[test]
-    fn numbers_have_four_digits_and_the_prefix_that_fits() {
-        assert_eq!(said(51_433_971_552.6, Unit::BitsPerSecond), "51.43 Gbit/s");
-        assert_eq!(said(999_999.0, Unit::BitsPerSecond), "1.000 Mbit/s");
-        assert_eq!(
-            said(82_944.76, Unit::TransactionsPerSecond),
-            "82 945 trans/s"
-        );
-        assert_eq!(said(0.000_012_211_5, Unit::Seconds), "12.21 µs");
-        assert_eq!(said(5e-13, Unit::Seconds), "0.0005 ns");
-        assert_eq!(said(0.0, Unit::Seconds), "0 s");
-        assert_eq!(said(1_047_728.0, Unit::Bytes), "1023 KiB");
-        assert_eq!(said(f64::NAN, Unit::Bytes), "not a number B");
-        assert_eq!(said(-1e300, Unit::Percent), "-1.000e300 %");
+    fn quantity_has_three_digits_and_the_prefix_that_fits() {
+        for (value, unit, expected) in [
+            (51_433_971_552.6, Unit::BitsPerSecond, "51.4 Gbit/s"),
+            (999_999.0, Unit::BitsPerSecond, "1.00 Mbit/s"),
+            (
+                82_944.76,
+                Unit::TransactionsPerSecond,
+                "82.9k transactions/s",
+            ),
+            (999.4, Unit::TransactionsPerSecond, "999 transactions/s"),
+            (1_250_000.0, Unit::Count("packets/s"), "1.25M packets/s"),
+            (90.0, Unit::Count("packets/s"), "90 packets/s"),
+            (82_944.0, Unit::Count("segments"), "82 944 segments"),
+            (0.000_012_211_5, Unit::Seconds, "12.2 µs"),
+            (0.000_000_332, Unit::Seconds, "332 ns"),
+            (5e-13, Unit::Seconds, "0.0005 ns"),
+            (0.0, Unit::Seconds, "0 s"),
+            (1_047_728.0, Unit::Bytes, "1023 KiB"),
+            (0.8219, Unit::Percent, "0.822 %"),
+            (f64::NAN, Unit::Bytes, "not a number B"),
+            (-1e300, Unit::Percent, "-1.00e300 %"),
+        ] {
+            let shown = quantity(value, unit).replace(['\u{a0}', '\u{202f}'], " ");
+            assert_eq!(shown, expected);
+        }
     }
 }

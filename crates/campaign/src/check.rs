@@ -276,9 +276,7 @@ impl CheckRuns {
             idle: self.of(CheckStep::Idle).and_then(latency),
             send: load(CheckStep::Send, CheckStep::SendLatency),
             receive: load(CheckStep::Receive, CheckStep::ReceiveLatency),
-            datagrams: self
-                .of(CheckStep::Datagrams)
-                .and_then(|run| datagrams(run, DatagramWay::ToNetserver)),
+            datagrams: self.of(CheckStep::Datagrams).and_then(datagrams),
             warnings: self.warnings(),
             failures: self.failures(),
             changes: self.changes(),
@@ -478,20 +476,9 @@ pub(crate) fn cpu(end: &MeasuredEnd) -> Option<BusyCpus> {
     })
 }
 
-/// A direction of datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DatagramWay {
-    ToNetserver,
-    ToNetperf,
-}
-
-pub(crate) fn datagrams(run: &Document, way: DatagramWay) -> Option<Datagrams> {
+pub(crate) fn datagrams(run: &Document) -> Option<Datagrams> {
     let iteration = iteration(run)?;
-    let (local, remote) = (&iteration.local, iteration.remote.as_ref()?);
-    let (sender, receiver) = match way {
-        DatagramWay::ToNetserver => (local, remote),
-        DatagramWay::ToNetperf => (remote, local),
-    };
+    let (sender, receiver) = (&iteration.local, iteration.remote.as_ref()?);
     let counted = receiver.datagrams.as_ref();
     Some(Datagrams {
         asked_bits_per_second: run

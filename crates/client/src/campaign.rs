@@ -289,8 +289,7 @@ fn expect_folder(path: &Path) -> Result<(), Failure> {
 fn write(path: &Path, json: &str) -> Result<(), Failure> {
     let written = file::write(path, format!("{json}\n").as_bytes());
     written.map_err(|error| {
-        let (path, why) = (path.display(), system_text(&error));
-        let line = netperf_web::escape::line(&format!("{path}: {why}"));
+        let line = files::unwritten(path, &error);
         Failure::stderr(FAILED, format_args!("netperf campaign: {line}"))
     })
 }

@@ -95,10 +95,16 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
         out_document(bytes);
         return Ok(());
     }
-    file::write(path, bytes).map_err(|why| error(&path.to_string_lossy(), &why))
+    file::write(path, bytes).map_err(|why| unwritten(path, &why))
 }
 
-/// A line about a file that cannot be read or written.
+/// A line about a file that cannot be written.
+pub(super) fn unwritten(path: &Path, error: &io::Error) -> String {
+    let name = escape::line(&path.to_string_lossy());
+    format!("{name}: {}", file::why_unwritten(error))
+}
+
+/// A line about a file that cannot be read.
 pub(super) fn error(name: &str, error: &io::Error) -> String {
     format!("{}: {}", escape::line(name), system_text(error))
 }

@@ -8,12 +8,34 @@ use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::tcp::tcp_facts;
 use netperf_model::{
-    Duplex, Interim, Latency, RunPart, Tally, TestPlan, TransportId, Unit, figures,
+    Duplex, Format, Interim, Latency, RunPart, Tally, TestPlan, TransportId, Unit, UnitKind,
+    figures,
 };
-use netperf_program::output::out;
+use netperf_os::system;
+use netperf_program::output::{self, out};
 use netperf_report::{interim_line, interim_work};
+use netperf_text::unit::{self as text, quantity};
 
 use super::{show, ticker, until};
+
+/// The interval for a person: local time of day at its end, seconds since the begin of the run, and
+/// its rate.
+fn person_line(interim: &Interim, begin: f64, unit: Unit) -> String {
+    let time = system::local_time(interim.ended, "%H:%M:%S").unwrap_or_default();
+    let per_second = if interim.seconds > 0.0 {
+        interim.work / interim.seconds
+    } else {
+        0.0
+    };
+    let rate = match unit.kind() {
+        UnitKind::Transactions => quantity(per_second, text::Unit::TransactionsPerSecond),
+        UnitKind::Data => quantity(per_second * 8.0, text::Unit::BitsPerSecond),
+    };
+    let stage = interim.stage().map(|stage| format!("  {stage}"));
+    let stage = stage.unwrap_or_default();
+    let seconds = format!("{begin:.1} to {:.1}", begin + interim.seconds);
+    format!("{time}  {seconds:12}  {rate}{stage}\n")
+}
 
 /// Parts of an interval after which a line that waits for a transaction looks again.
 const LOOKS: u32 = 8;
@@ -27,6 +49,8 @@ struct InterimPrinter<'a> {
     iteration: usize,
     kept: &'a mut Vec<Interim>,
     last: (Moment, Tally),
+    /// Begin of the iteration.
+    begun: Moment,
     /// The part of the run at the last line, if only one part counts.
     part: Option<RunPart>,
     arrivals: ArrivalCounts,
@@ -58,13 +82,27 @@ impl InterimPrinter<'_> {
             tcp: live.tcp().map(tcp_facts),
             times: self.times(live),
         };
-        out(&interim_line(
-            &self.run.plan,
-            &self.run.report,
-            self.kept.len(),
-            &interim,
-        ));
+        out(&self.line(&interim));
         self.kept.push(interim);
+    }
+
+    /// The interval as a line of the output.
+    fn line(&self, interim: &Interim) -> String {
+        let (plan, report) = (&self.run.plan, &self.run.report);
+        if report.format != Format::Human {
+            return interim_line(plan, report, self.kept.len(), interim);
+        }
+        if !report.prints_interim {
+            return String::new();
+        }
+        let since = self.last.0.since(self.begun).as_secs_f64();
+        let line = person_line(interim, (since - interim.seconds).max(0.0), self.unit);
+        let head = if interim.iteration == 1 && self.kept.is_empty() {
+            "Time      Seconds       Rate\n"
+        } else {
+            ""
+        };
+        output::look().letters(&format!("{head}{line}"))
     }
 
     /// The part with which a run begins of which only one part counts.
@@ -193,6 +231,7 @@ pub(super) fn beside<T>(
         iteration,
         kept,
         last,
+        begun: last.0,
         part: None,
         arrivals: ArrivalCounts::of(&run.plan),
         times: Latency::default(),

@@ -22,21 +22,20 @@ mod without_data;
 pub(super) use session::{LEAVE, open, unanswered};
 pub(super) use without_data::without_data;
 
-use std::io::IsTerminal;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use netperf_cli::RunCommand;
+use netperf_cli::{OutputStream, RunCommand};
 use netperf_engine::{EndReport, EngineError, Operation, TestEnd};
 use netperf_measure::clock;
 use netperf_measure::device_drops::DeviceDrops;
 use netperf_measure::tcp::tcp_facts;
 use netperf_model::{
-    Agreed, EndJob, EndResult, EndSetup, Feature, HostFacts, Hosts, Iteration, Latency, OneWay,
-    PeerProgram, TestPlan, figures,
+    Agreed, EndJob, EndResult, EndSetup, Feature, Format, HostFacts, Hosts, Iteration, Latency,
+    OneWay, PeerProgram, TestPlan, figures,
 };
 use netperf_os::alarm;
-use netperf_program::output::{Failure, out};
+use netperf_program::output::{Failure, out, say_styled};
 use netperf_session::offer::Agreement;
 
 use self::session::{Talk, numbered};
@@ -99,10 +98,12 @@ pub(super) fn test(
     let outcome = test.iterate()?;
     let text = human::report(&outcome, &run.report)?;
     show::close();
-    out(&text);
-    if std::io::stdout().is_terminal() && !run.report.is_bare() {
-        out(&netperf_report::terminal_report(&outcome, &run.report).unwrap_or_default());
+    if run.report.format == Format::Human {
+        say_styled(OutputStream::Stdout, &text);
+    } else {
+        out(&text);
     }
+    human::close(&outcome, &run.report);
     for talk in test.talk.into_iter().chain(test.beside) {
         talk.finish(LEAVE);
     }

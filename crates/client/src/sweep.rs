@@ -17,7 +17,7 @@ use netperf_program::file;
 use netperf_program::output::{Failure, INVALID, columns, err, out, progress, system_text};
 
 use super::itself::{OwnRuns, RunRemarks, cut_short, reason};
-use super::{itself, versus};
+use super::{files, itself, versus};
 
 /// The exit status when a run failed, or not all were made.
 const INCOMPLETE: u8 = 1;
@@ -121,7 +121,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 
 /// Writes such a file for the users of a mode.
 fn write_for(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> {
-    file::write_for(path, bytes, mode).map_err(|error| io_failure(path, &error))
+    file::write_for(path, bytes, mode).map_err(|error| failure(files::unwritten(path, &error)))
 }
 
 /// Locks the folder for this process. The lock ends with the process, however that ends.

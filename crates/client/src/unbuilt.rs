@@ -35,7 +35,7 @@ pub(super) mod results {
 
         /// Refuses `--human`.
         pub(crate) fn check(run: &RunCommand) -> Result<(), Failure> {
-            if run.report.format == Format::Human {
+            if run.report.format == Format::Human && !run.show.live {
                 return Err(super::super::missing("--human", "results"));
             }
             Ok(())
@@ -43,8 +43,20 @@ pub(super) mod results {
 
         /// The report of an outcome.
         pub(crate) fn report(outcome: &Outcome, report: &ReportPlan) -> Result<String, Failure> {
-            netperf_report::final_report(outcome, report).map_err(crate::failure::selection)
+            let classic = match report.format {
+                // Of --live, which this build has.
+                Format::Human => Format::Classic,
+                _ => report.format.clone(),
+            };
+            let report = ReportPlan {
+                format: classic,
+                ..report.clone()
+            };
+            netperf_report::final_report(outcome, &report).map_err(crate::failure::selection)
         }
+
+        /// Prints nothing behind a classic run.
+        pub(crate) const fn close(_outcome: &Outcome, _report: &ReportPlan) {}
     }
 
     pub(crate) mod keep {

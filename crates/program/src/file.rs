@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use netperf_model::escape::escaped_bytes;
 
+use crate::output::system_text;
+
 /// Mode of a file for everybody whom the umask lets.
 const USUAL: u32 = 0o666;
 
@@ -48,6 +50,22 @@ pub fn write_for(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
         // Not every file system can sync a folder.
         Some(Ok(folder)) => folder.sync_all().or(Ok(())),
         Some(Err(_)) | None => Ok(()),
+    }
+}
+
+/// Why a file was not written, with the way out of a full disk.
+#[must_use]
+pub fn why_unwritten(error: &io::Error) -> String {
+    let why = system_text(error);
+    let full = [
+        ErrorKind::StorageFull,
+        ErrorKind::QuotaExceeded,
+        ErrorKind::FileTooLarge,
+    ];
+    if full.contains(&error.kind()) {
+        format!("{why}; free space, or name a place on another disk")
+    } else {
+        why
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -11,6 +12,8 @@ use netperf_cli::{CliError, Notice, OutputStream, Usage};
 use netperf_model::Refusal;
 use netperf_model::escape::{escaped, escaped_bytes};
 use netperf_os::signals::{self, Signal};
+use netperf_os::terminal;
+use netperf_text::look::Look;
 
 /// Use of the terminal by the live view.
 #[derive(Debug)]
@@ -70,7 +73,7 @@ pub fn is_terminal(stream: OutputStream) -> bool {
 
 /// Columns that a line on standard output should have at most; `None` where no person reads it.
 pub fn columns() -> Option<usize> {
-    is_terminal(OutputStream::Stdout).then_some(80)
+    is_terminal(OutputStream::Stdout).then(|| look().columns)
 }
 
 fn write(stream: OutputStream, text: &str) {
@@ -197,6 +200,20 @@ pub fn has_unicode() -> bool {
         let locale = locale.to_ascii_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")
     })
+}
+
+/// What standard output shows: its letters, its width, and whether it has colours (NO_COLOR of
+/// no-color.org).
+pub fn look() -> Look {
+    let size = terminal::columns(io::stdout().as_fd());
+    let is_terminal = is_terminal(OutputStream::Stdout);
+    let styled = crate::key::variable("TERM").is_some_and(|kind| kind != "dumb");
+    let plain = Look {
+        unicode: has_unicode(),
+        colour: is_terminal && styled && crate::key::variable("NO_COLOR").is_none(),
+        ..Look::default()
+    };
+    plain.within(size.filter(|_| is_terminal))
 }
 
 /// Exit status of most failures.

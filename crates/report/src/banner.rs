@@ -27,6 +27,8 @@ const XTI_CONFIDENCE: &str = " : +/-%3.1f%% @ %2d%% conf.";
 /// `None` with headers off and for tests without a banner.
 #[must_use]
 pub fn banner(plan: &TestPlan, report: &ReportPlan, hosts: &Hosts) -> Option<String> {
+    let hidden = crate::hides_cpu(report).then(|| crate::without_cpu(plan));
+    let plan = hidden.as_ref().unwrap_or(plan);
     let shown = report.headers && report.format.has_lines();
     if !shown || plan.test == TestId::Uuid {
         return None;

@@ -417,8 +417,8 @@ impl WarningText {
             Warning::CpuBound(how) => ("cpu_bound", how.as_str()),
             Warning::OneHost => (
                 "one_host",
-                "both ends are on one host: this says nothing of a network, and the CPU \
-                 utilisation of either end is that of both",
+                "client and server are on one host: the network is not measured, and the CPU \
+                 utilisation of each is that of both",
             ),
         };
         Self {

@@ -2,9 +2,8 @@
 //! verbosity 1 what verbosity 2 has in tables, and encryption and series at both.
 
 use netperf_model::figures::count;
-use netperf_model::{Format, Part, QualityScope, TestId, Unit};
+use netperf_model::{Part, QualityScope, TestId, Unit};
 
-use crate::format::operation;
 use crate::quality::{Receiver, Reception, reception};
 use crate::view::{EndView, View};
 
@@ -41,24 +40,6 @@ pub(crate) fn print(view: &View<'_>) -> String {
         String::new()
     };
     format!("\n{heading}{}", lines.concat())
-}
-
-/// The line of `-j`, for a terminal only: the original prints none for `-j`.
-pub(crate) fn times(view: &View<'_>) -> Option<String> {
-    let report = view.report;
-    let shown = report.verbosity == 1 && report.headers && report.format == Format::Classic;
-    let times = view.outcome.latency.as_ref();
-    let times = times.filter(|_| shown && view.plan().latency)?;
-    let micros = |nanos: f64| nanos / 1e3;
-    let [median, p99] = [0.5, 0.99].map(|share| times.quantile(share).map(micros));
-    Some(format!(
-        "\nTimes of {} {} operations, usec: median {:.3}, 99% {:.3}, max {:.3}\n",
-        times.count,
-        operation(view.plan().flow),
-        median?,
-        p99?,
-        micros(count(times.max))
-    ))
 }
 
 fn datagrams(way: &str, got: &Reception) -> String {

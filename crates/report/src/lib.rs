@@ -42,16 +42,28 @@ pub use until::percent;
 /// # Errors
 /// When a name in a selection file is too long.
 pub fn final_report(outcome: &Outcome, report: &ReportPlan) -> Result<String, SelectionError> {
+    let hidden = hides_cpu(report).then(|| Outcome {
+        plan: without_cpu(&outcome.plan),
+        ..outcome.clone()
+    });
+    let outcome = hidden.as_ref().unwrap_or(outcome);
     match view::View::new(outcome, report) {
         Some(view) => format::print(&view),
         None => Ok(String::new()),
     }
 }
 
-/// What follows the report on a terminal.
-#[must_use]
-pub fn terminal_report(outcome: &Outcome, report: &ReportPlan) -> Option<String> {
-    view::View::new(outcome, report).and_then(|view| effects::times(&view))
+/// Returns true if the report does not show CPU utilisation that is measured.
+const fn hides_cpu(report: &ReportPlan) -> bool {
+    report.hides_cpu && report.format.has_lines()
+}
+
+/// The plan as a report without CPU utilisation sees it.
+fn without_cpu(plan: &TestPlan) -> TestPlan {
+    let mut plan = plan.clone();
+    plan.local.cpu = None;
+    plan.remote.cpu = None;
+    plan
 }
 
 /// Measurements that a report needs. Call it before the run: it also finds a selection that

@@ -104,7 +104,28 @@ pub(crate) static QUALITY: &[&[SelectorRow]] = &[of_each_receiver![
         "additional delay of the average datagram relative to the fastest"),
     ("MAX_DELAY_VARIATION_USEC", "Max Delay Variation us", "microseconds", "%.3f", |got| variation(got, got.quality.most_variation),
         "additional delay of the slowest datagram relative to the fastest"),
+], &[
+    row("LOCAL_SENT_PACKETS_PER_SECOND", ["Local", "Sent", "Packets", "per sec"], "packets/s", "%.2f", Need::Nothing,
+        Run(|v| packets(v, v.local().sends(|tally| tally.send_calls), v.last.elapsed)),
+        "datagrams or messages that netperf sent per second, last iteration"),
+    row("LOCAL_RECV_PACKETS_PER_SECOND", ["Local", "Recv", "Packets", "per sec"], "packets/s", "%.2f", Need::Nothing,
+        Run(|v| packets(v, Some(v.local().count(|end| end.tally.recv_calls)), v.last.elapsed)),
+        "datagrams or messages that netperf received per second, last iteration"),
+    row("REMOTE_SENT_PACKETS_PER_SECOND", ["Remote", "Sent", "Packets", "per sec"], "packets/s", "%.2f", Need::Nothing,
+        Run(|v| packets(v, v.remote().sends(|tally| tally.send_calls), v.last.elapsed)),
+        "datagrams or messages that netserver sent per second, last iteration"),
+    row("REMOTE_RECV_PACKETS_PER_SECOND", ["Remote", "Recv", "Packets", "per sec"], "packets/s", "%.2f", Need::Nothing,
+        Run(|v| packets(v, Some(v.remote().count(|end| end.tally.recv_calls)), v.last.received_in())),
+        "datagrams or messages that netserver received per second, last iteration"),
 ]];
+
+/// A rate of packets, of a transport that keeps the boundaries of messages.
+fn packets(view: &View<'_>, number: Option<u64>, seconds: f64) -> Value {
+    let plan = view.plan();
+    let has_messages = plan.transport.keeps_boundaries() && !plan.flow.connects;
+    let number = number.filter(|_| has_messages && seconds > 0.0);
+    number.map_or(NOT_MEASURED, |number| Value::Real(count(number) / seconds))
+}
 
 fn value(view: &View<'_>, receiver: Receiver, of: fn(&Reception) -> Value) -> Value {
     reception(view, receiver).map_or(NOT_MEASURED, |got| of(&got))

@@ -6,4 +6,5 @@ pub mod csv;
 pub mod date;
 pub mod duration;
 pub mod escape;
+pub mod look;
 pub mod unit;

@@ -33,7 +33,7 @@ pub struct Capabilities {
 const LABEL: usize = 16;
 /// Screens with at least this many rows have bars of several rows.
 const TALL: usize = 34;
-const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+const QUANTILES: [(&str, f64); 4] = [("P50", 0.5), ("P90", 0.9), ("P99", 0.99), ("P99.9", 0.999)];
 
 /// Priority of a row on a screen too small for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,8 +112,11 @@ impl ScreenLayout<'_> {
         let mut rows = vec![self.title(), self.time(), blank()];
         rows.extend(self.rate());
         rows.push(blank());
-        rows.extend(self.latency());
-        rows.push(blank());
+        let latency = self.latency();
+        if !latency.is_empty() {
+            rows.extend(latency);
+            rows.push(blank());
+        }
         rows.extend(self.retransmissions());
         rows.extend(self.cpu());
         rows
@@ -154,7 +157,7 @@ impl ScreenLayout<'_> {
         };
         if view.over {
             parts.truncate(1);
-            parts.push("over; waiting for netserver's result".to_owned());
+            parts.push("over; waiting for the server's result".to_owned());
         }
         let mut row = self.row("Time", &parts);
         if let Some(share) = view.share().filter(|_| !view.over) {
@@ -175,6 +178,8 @@ impl ScreenLayout<'_> {
             format!("{} now", shown(view.tick.now)),
             format!("{} mean", shown(view.tick.all)),
         ];
+        let packets = view.tick.packets.filter(|_| view.tick.now.seconds > 0.0);
+        parts.extend(packets.map(|packets| words::packets(packets / view.tick.now.seconds)));
         if let Some((least, most)) = view.extremes {
             let of_second = |work| words::rate(view.about.unit, work);
             parts.push(format!("{} to {}", of_second(least), of_second(most)));
@@ -187,12 +192,7 @@ impl ScreenLayout<'_> {
     fn latency(&self) -> Vec<ScreenRow> {
         let view = self.view;
         let Some(latency) = &view.tick.latency else {
-            let why = if view.tick.now.seconds > 0.0 {
-                "not kept: -j keeps it"
-            } else {
-                "-"
-            };
-            return vec![self.row("Latency", &[why.to_owned()])];
+            return Vec::new();
         };
         let heads = QUANTILES.iter().map(|(name, _)| (*name).to_owned());
         let heads = heads.chain(["max".to_owned()]);
@@ -200,15 +200,22 @@ impl ScreenLayout<'_> {
             let quantiles = QUANTILES.iter().map(|(_, share)| of.quantile(*share));
             let max = (of.count > 0).then(|| of.quantile(1.0)).flatten();
             let cells = quantiles.chain([max]);
-            table(label, cells.map(|cell| cell.map_or("-".to_owned(), nanos)))
+            self.table(label, cells.map(|cell| cell.map_or("-".to_owned(), nanos)))
         };
         let mut rows = vec![
-            table("Latency", heads),
+            self.table("Latency", heads),
             line("  now", &latency.now),
             line("  so far", &latency.all),
         ];
-        rows.extend(self.bars("p99", &view.p99, self.tall, Style::new().yellow()));
+        rows.extend(self.bars("P99", &view.p99, self.tall, Style::new().yellow()));
         rows
+    }
+
+    /// A label and figures in columns, which fit 60 columns.
+    fn table(&self, label: &str, cells: impl Iterator<Item = String>) -> ScreenRow {
+        let width = if self.width < 65 { 10 } else { 11 };
+        let cells: String = cells.map(|cell| columns::right(&cell, width)).collect();
+        figures(format!("{label:10}{cells}"))
     }
 
     fn retransmissions(&self) -> Vec<ScreenRow> {
@@ -239,14 +246,11 @@ impl ScreenLayout<'_> {
             ],
             None => vec!["-".to_owned()],
         };
-        let there = if view.about.remote_cpu {
-            "netserver tells at the end"
-        } else {
-            "not measured: -C measures it"
-        };
-        let mut rows = vec![self.row("CPU here", &parts)];
+        let mut rows = vec![self.row("CPU client", &parts)];
         rows.extend(self.bars("", &view.cpu, 1, Style::new().green()));
-        rows.push(self.row("CPU there", &[there.to_owned()]));
+        if view.about.remote_cpu {
+            rows.push(self.row("CPU server", &["measured, known at the end".to_owned()]));
+        }
         rows
     }
 
@@ -261,7 +265,7 @@ impl ScreenLayout<'_> {
             return Vec::new();
         };
         let (name, heads): (_, &[&str]) = match each {
-            Each::Flow => ("Flow", &["round trip", "window", "sent again"]),
+            Each::Flow => ("Flow", &["round trip", "window", "retransmitted"]),
             Each::Thread => ("Thread", &[]),
         };
         let heads = std::iter::once("rate").chain(heads.iter().copied());
@@ -364,12 +368,6 @@ fn figures(text: String) -> ScreenRow {
         text,
         style: Style::new(),
     }
-}
-
-/// A label and figures in columns.
-fn table(label: &str, cells: impl Iterator<Item = String>) -> ScreenRow {
-    let cells: String = cells.map(|cell| columns::right(&cell, 11)).collect();
-    figures(format!("{label:10}{cells}"))
 }
 
 fn cells(label: &str, cells: impl Iterator<Item = String>) -> ScreenRow {

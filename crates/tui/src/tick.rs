@@ -67,6 +67,8 @@ pub struct LiveTick {
     pub now: Interval,
     /// Work since the beginning.
     pub all: Interval,
+    /// Packets since the last tick; `None` of a transport without messages.
+    pub packets: Option<f64>,
     /// Latencies; `None` without a histogram.
     pub latency: Option<LatencyTick>,
     /// TCP_INFO; `None` if there is none.

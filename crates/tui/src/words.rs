@@ -16,6 +16,11 @@ pub(crate) fn rate(unit: Unit, per_second: f64) -> String {
     }
 }
 
+/// Packets per second.
+pub(crate) fn packets(per_second: f64) -> String {
+    quantity(per_second, unit::Unit::Count("packets/s"))
+}
+
 /// A time in nanoseconds.
 pub(crate) fn nanos(value: f64) -> String {
     quantity(value / 1e9, unit::Unit::Seconds)

@@ -23,7 +23,7 @@ const HEAVIEST: u64 = 512 << 20;
 const PIECE: u64 = 1 << 20;
 
 /// A doubt about a test without a network.
-const ONE_HOST: &str = "Both ends are on one host: this says nothing of a network.";
+const ONE_HOST: &str = "Client and server are on one host: the network is not measured.";
 
 /// Why a campaign is no result.
 const IS_CAMPAIGN: &str = "a campaign: netperf campaign show FILE --page PAGE makes its page";

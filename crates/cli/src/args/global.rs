@@ -39,6 +39,10 @@ pub struct GlobalArgs {
     pub debug: u32,
     /// `-D`: seconds between two interim results; negative has no special meaning.
     pub interim: Option<f64>,
+    /// True if `-D` asks for interim results to be printed.
+    pub prints_interim: bool,
+    /// True if CPU utilisation is measured for a history and has no columns in classic output.
+    pub hides_cpu: bool,
     /// `--list`: what can run instead of a run.
     pub list: bool,
     /// `--json` or `--json-stream`, the last of them.

@@ -6,7 +6,7 @@ use netperf_model::{Format, IperfShape, Limit, PeerProgram, ReportPlan, Selectio
 
 use super::work;
 use crate::CliEnvironment;
-use crate::args::{Args, HumanArg, JsonArg, OutputLayout};
+use crate::args::{Args, GlobalArgs, HumanArg, JsonArg, OutputLayout};
 use crate::command::{CliError, Notice};
 use crate::long::{OptionProblem, misuse, nearest, shown};
 
@@ -20,11 +20,10 @@ const FILE_LINES: usize = 4;
 /// # Errors
 /// When another output is asked for as well.
 pub(super) fn for_a_person(args: &mut Args, test: TestId) -> Result<(), CliError> {
+    args.global.prints_interim = args.global.interim.is_some();
     let (global, typed) = (&args.global, &args.test);
     let selected = global.json.is_some() || typed.output.is_some() || global.output.is_some();
-    let shaped = global.headers.or(global.verbosity).is_some()
-        || global.interim.is_some()
-        || global.debug > 0;
+    let shaped = is_bare(global) || global.interim.is_some();
     match global.human {
         HumanArg::Yes if selected => {
             return Err(CliError::OutOfPlace {
@@ -34,22 +33,51 @@ pub(super) fn for_a_person(args: &mut Args, test: TestId) -> Result<(), CliError
         }
         HumanArg::ByDefault if selected || shaped => args.global.human = HumanArg::No,
         HumanArg::ByDefault => args.global.human = HumanArg::Yes,
+        // The picture of a run is followed by its summary.
+        HumanArg::No if global.show.live && !selected && !is_bare(global) => {
+            args.global.human = HumanArg::Yes;
+        }
         HumanArg::No | HumanArg::Yes => {}
     }
-    if args.global.human == HumanArg::Yes && test.moves_data() {
-        let flow = work::flow(test, &args.test);
-        let global = &mut args.global;
-        global.cpu.wanted = true;
-        global.remote_cpu.wanted |= !global.no_control;
-        global.latency |= flow.counts_transactions() || flow.connects;
-        global
-            .interim
-            .get_or_insert_with(|| interval(global.length));
+    if test.moves_data() {
+        measure(args, test);
     }
     Ok(())
 }
 
-/// Seconds from one value of the course to the next: few enough for long runs.
+/// Returns true for a request for output that programs read.
+fn is_bare(global: &GlobalArgs) -> bool {
+    global.headers.or(global.verbosity).is_some() || global.debug > 0
+}
+
+/// Measures what is cheap, unless the output is classic, which shows no more than what is asked
+/// for.
+fn measure(args: &mut Args, test: TestId) {
+    let flow = work::flow(test, &args.test);
+    let global = &mut args.global;
+    let has_times = flow.counts_transactions() || flow.connects;
+    let is_modern = global.human == HumanArg::Yes || global.json.is_some();
+    global.latency |= has_times && (is_modern || global.show.live || global.history.is_some());
+    if !is_modern && global.history.is_none() {
+        return;
+    }
+    global.hides_cpu = !is_modern && !global.cpu.wanted && !global.remote_cpu.wanted;
+    if is_modern || global.hides_cpu {
+        global.cpu.wanted = true;
+        global.remote_cpu.wanted |= !global.no_control;
+    }
+    let every = match (global.human, global.json) {
+        (HumanArg::Yes, _) => Some(interval(global.length)),
+        (_, Some(JsonArg::Document)) => Some(SECOND),
+        _ => None,
+    };
+    global.interim = global.interim.or(every);
+}
+
+/// Seconds between the intervals of a document.
+const SECOND: f64 = 1.0;
+
+/// Seconds from one value of a series to the next: few enough for long runs.
 fn interval(length: Option<Limit>) -> f64 {
     const SHORTEST: f64 = 0.1;
     const VALUES: f64 = 200.0;
@@ -78,6 +106,8 @@ pub(super) fn report(
         copy_avoidance_shown: args.test.copy_avoidance,
         confidence_shown: work::confidence(global),
         debug: global.debug,
+        hides_cpu: global.hides_cpu,
+        prints_interim: global.prints_interim,
     })
 }
 

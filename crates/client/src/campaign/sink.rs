@@ -22,7 +22,7 @@ impl CellFile {
     /// # Errors
     /// One line.
     pub(super) fn new(path: &Path) -> Result<Self, String> {
-        let file = File::create(path).map_err(|why| files::error(&path.to_string_lossy(), &why))?;
+        let file = File::create(path).map_err(|why| files::unwritten(path, &why))?;
         Ok(Self {
             path: path.to_owned(),
             file: Some(BufWriter::new(file)),
@@ -31,7 +31,7 @@ impl CellFile {
     }
 
     fn told<T>(&self, done: std::io::Result<T>) -> Result<T, String> {
-        done.map_err(|why| files::error(&self.path.to_string_lossy(), &why))
+        done.map_err(|why| files::unwritten(&self.path, &why))
     }
 
     /// Its name, for a document.

@@ -17,9 +17,9 @@ pub(super) fn of_hosts(hosts: &Hosts, control: Option<IpAddr>, runs: &[Iteration
     let is_ours = |local: IpAddr| local.to_canonical() == remote;
     let one_host =
         remote.is_loopback() || is_ours(hosts.local.address) || control.is_some_and(is_ours);
-    let local = runs.iter().map(|run| (&run.local, "netperf's host"));
+    let local = runs.iter().map(|run| (&run.local, "the client"));
     let remote = runs.iter().filter_map(|run| run.remote.as_ref());
-    let remote = remote.map(|end| (end, "netserver's host"));
+    let remote = remote.map(|end| (end, "the server"));
     // The CPUs of a single host are the same at both ends.
     let ends = local.chain(remote.filter(|_| !one_host));
     let busy = ends.filter_map(|(end, host)| {
@@ -101,7 +101,7 @@ mod tests {
         let network = hosts("0.0.0.0", "192.0.2.1");
         assert_eq!(of_hosts(&network, None, &[run(94.0, 50.0)]), []);
         let full = said(&network, &[run(10.0, 20.0), run(10.0, 99.7)]);
-        let wanted = "CPU 3 of netserver's host was 100 % busy: it, not the network, may have \
+        let wanted = "CPU 3 of the server was 100 % busy: it, not the network, may have \
                       been the limit";
         assert_eq!(full, [wanted]);
     }
@@ -121,7 +121,7 @@ mod tests {
                 panic!("{doubts:?}");
             };
             assert!(
-                busy.starts_with("CPU 3 of netperf's host was 96 % busy"),
+                busy.starts_with("CPU 3 of the client was 96 % busy"),
                 "{busy}"
             );
         }

@@ -135,6 +135,7 @@ impl<'a> LiveTicker<'a> {
                 work: all,
                 seconds: elapsed.as_secs_f64(),
             },
+            packets: packets(&self.run.plan, &before, &tally),
             latency: self.latency(),
             tcp: together(&details),
             cpu: self.cpu(since),
@@ -187,6 +188,20 @@ impl<'a> LiveTicker<'a> {
         };
         (1..).zip(workers).map(thread).collect()
     }
+}
+
+/// Datagrams of one direction between two counts, which have only bytes: those that are sent, or
+/// those that are received.
+fn packets(plan: &TestPlan, before: &Tally, after: &Tally) -> Option<f64> {
+    let has_messages = plan.transport.keeps_boundaries() && !plan.flow.counts_transactions();
+    let since = after.since(before);
+    let (bytes, size) = if plan.flow.sends {
+        (since.bytes_sent, plan.local.send.size)
+    } else {
+        (since.bytes_received, plan.remote.send.size)
+    };
+    let size = size.filter(|size| has_messages && *size > 0)?;
+    Some(count(bytes) / f64::from(size))
 }
 
 /// A meter of this host's CPUs; the line of progress shows none.

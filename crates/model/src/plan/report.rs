@@ -28,6 +28,10 @@ pub struct ReportPlan {
     pub confidence_shown: Option<ConfidencePlan>,
     /// Number of `-d` options: with any, unknown selectors are left out.
     pub debug: u32,
+    /// True if CPU utilisation is measured for a history alone: classic output does not show it.
+    pub hides_cpu: bool,
+    /// True if a summary for a person prints interim results (`-D`).
+    pub prints_interim: bool,
 }
 
 impl ReportPlan {

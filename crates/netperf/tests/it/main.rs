@@ -45,6 +45,7 @@ mod flow_counts;
 mod flow_options;
 mod flow_transports;
 mod flows;
+mod full_disk;
 mod golden_live;
 mod golden_said;
 mod golden_subset;

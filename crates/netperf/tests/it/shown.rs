@@ -86,7 +86,7 @@ fn times_of_operations_and_a_single_host_are_told_on_a_terminal() {
     terminal.until("the times", |screen| {
         let times = screen.lines().find(|line| line.starts_with("Times of "));
         times.is_some_and(|line| line.contains(" request/response operations, usec: median "))
-            && screen.contains("netperf: both ends are on one host")
+            && screen.contains("netperf: client and server are on one host")
     });
 }
 

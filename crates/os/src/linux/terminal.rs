@@ -35,6 +35,20 @@ pub fn is_in_foreground(fd: BorrowedFd<'_>) -> bool {
     foreground == unsafe { libc::getpgrp() }
 }
 
+/// Columns of a terminal (TIOCGWINSZ); `None` if it has no size.
+#[must_use]
+pub fn columns(fd: BorrowedFd<'_>) -> Option<usize> {
+    let mut size = libc::winsize {
+        ws_row: 0,
+        ws_col: 0,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    // SAFETY: the call fills the structure that it is given.
+    let done = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
+    (done == 0 && size.ws_col > 0).then(|| usize::from(size.ws_col))
+}
+
 /// Shows the alternate screen of a terminal. Keys come one by one and are not shown; that
 /// of `SIGINT` stays what it is, those that stop the process or the output do nothing.
 ///

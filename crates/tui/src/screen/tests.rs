@@ -93,6 +93,7 @@ fn view(about: About, ticks: u32, flows: u32) -> LiveView {
                 seconds: 0.25,
             },
             all,
+            packets: None,
             latency: Some(LatencyTick {
                 now: latency(&[20_000, 21_000, 25_000 + u64::from(tick) * 1000]),
                 all: latency(&[20_000, 21_000, 1_250_000]),
@@ -159,7 +160,7 @@ fn ascii_alone_where_nothing_else_can_be_shown() {
 }
 
 #[test]
-fn datagrams_without_a_histogram_say_what_is_not_kept() {
+fn datagrams_have_packets_per_second_and_no_latency() {
     let mut view = LiveView::new(About {
         test: "UDP_STREAM".to_owned(),
         unit: Unit::MegaBits,
@@ -178,6 +179,7 @@ fn datagrams_without_a_histogram_say_what_is_not_kept() {
             work: 8e8,
             seconds: 200.0,
         },
+        packets: Some(700.0),
         ..LiveTick::default()
     });
     view.finish();

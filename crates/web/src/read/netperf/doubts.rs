@@ -41,8 +41,8 @@ pub(super) fn add(document: &Document, record: &mut Record) {
     }
     if on_one_host(record) && !has("one_host") {
         doubts.push(
-            "Both ends are on one host: this says nothing of a network, and the CPU \
-             utilisation of either end is that of both."
+            "Client and server are on one host: the network is not measured, and the CPU \
+             utilisation of each is that of both."
                 .to_owned(),
         );
     }

@@ -252,6 +252,10 @@ impl<'a> TestRun<'a> {
         end.set_tokens(agreements.iter().filter_map(|one| one.token).collect());
         if let Some(bytes) = agreements.first().and_then(|first| first.numbers) {
             end.set_numbers(bytes);
+        } else if plan.local.stamps.is_some() && plan.local.rate.is_some() {
+            return Err(Failure::unsupported(
+                "--timestamps with --rate: this netserver does not repeat the numbers of requests",
+            ));
         }
         self.trace.timer(plan);
         let (there, back) = agreements.split_at(self.sessions().min(agreements.len()));

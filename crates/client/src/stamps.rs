@@ -34,6 +34,9 @@ pub(super) fn one_way(
     let (Some(own), Some(far)) = (own.stamps.as_ref(), far) else {
         return Ok(None);
     };
+    if own.numbered {
+        return Ok(None);
+    }
     if plan.local.stamps != Some(Stamper::Device) {
         return Ok(OneWay::of(own, far));
     }

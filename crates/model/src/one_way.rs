@@ -69,6 +69,8 @@ pub struct Stamp {
     pub received: u64,
     /// Timestamps of the device, if it stamps.
     pub device: Option<DeviceStamp>,
+    /// Type of service with which a numbered datagram arrived, if the kernel tells.
+    pub tos: Option<u8>,
 }
 
 /// Timestamps of one end.
@@ -78,6 +80,10 @@ pub struct Stamps {
     pub every: u32,
     /// Transactions that were looked at, but of which a moment is missing.
     pub incomplete: u32,
+    /// The datagrams carry the numbers of the requests: each has a stamp, in the order in which
+    /// they were sent, at netserver in the order in which they arrived, and 0 for a moment that
+    /// did not come.
+    pub numbered: bool,
     /// Transactions, in order, one flow after the other.
     pub each: Vec<Stamp>,
 }
@@ -87,6 +93,11 @@ impl Stamps {
     const MOST: u32 = 8192;
     /// The least that a flow of many samples.
     const LEAST: u32 = 8;
+
+    /// Largest number of numbered datagrams of a run; later ones count as incomplete.
+    pub const MOST_NUMBERED: usize = 65_536;
+    /// Bytes of their numbers.
+    pub const NUMBER_BYTES: u8 = 8;
 
     /// Largest number of sampled transactions of each of so many flows.
     #[must_use]
@@ -261,7 +272,9 @@ const fn real(nanos: i128) -> f64 {
 /// Warning for a run with timestamps in which no transaction has those of both ends.
 #[must_use]
 pub fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
-    let unknown = plan.local.stamps.is_some() && runs.iter().any(|run| run.one_way.is_none());
+    let numbered = |run: &Iteration| run.local.stamps.as_ref().is_some_and(|own| own.numbered);
+    let none = |run: &Iteration| run.one_way.is_none() && !numbered(run);
+    let unknown = plan.local.stamps.is_some() && runs.iter().any(none);
     unknown.then(|| {
         Warning::Imprecise(
             "--timestamps: no transaction has the timestamps of both ends: the parts of its time \

@@ -6,6 +6,7 @@
 //! or does not apply. A field that is missing in what is read has its default.
 
 mod asked;
+mod datagram_times;
 mod flows;
 mod latency;
 mod measured;
@@ -25,6 +26,7 @@ use crate::incomplete::SoFar;
 use crate::view::View;
 
 pub use asked::{AskedControl, AskedEnd, AskedIo, AskedLimit, AskedTest, EndDocument};
+pub use datagram_times::{DatagramTime, DatagramTimes};
 pub use flows::{FlowResult, FlowsResult};
 pub use latency::{IntervalLatency, LatencySummary, PercentileTime};
 pub use measured::{

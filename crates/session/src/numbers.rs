@@ -13,7 +13,7 @@ pub(crate) fn asked(plan: &TestPlan) -> Option<u8> {
     let rated = rate.is_some_and(|rate| rate.unit == RateUnit::Transactions);
     let datagrams = matches!(plan.transport, TransportId::Udp | TransportId::UdpLite);
     let remote = &plan.remote;
-    let plain = remote.io.method != IoMethod::Uring && remote.stamps.is_none();
+    let plain = remote.io.method != IoMethod::Uring;
     if !(rated && datagrams && plain && plan.flow.is_request_response()) {
         return None;
     }

@@ -15,6 +15,10 @@ const STAMP: u16 = 36;
 const WITH_DEVICE: u16 = 52;
 /// Bytes of a transaction of one of many flows: the device's stamps are 0 if there are none.
 const WITH_FLOW: u16 = 56;
+/// Bytes of a numbered datagram, with its type of service.
+const WITH_TOS: u16 = 60;
+/// The second byte where datagrams have the numbers of requests.
+const NUMBERED: u8 = 1;
 /// Stamps by the kernel, in its own time.
 const SOFTWARE: u8 = 1;
 /// Stamps by the device, by its own clock, beside those by the kernel.
@@ -46,12 +50,13 @@ pub(crate) fn asked(extension: &Extension) -> Result<Option<Stamper>, NotUnderst
 pub(crate) fn encode(stamps: &Stamps) -> Vec<u8> {
     let by_device = stamps.each.iter().any(|stamp| stamp.device.is_some());
     let of_flows = stamps.each.iter().any(|stamp| stamp.flow > 0);
-    let size = match (of_flows, by_device) {
-        (true, _) => WITH_FLOW,
-        (false, true) => WITH_DEVICE,
-        (false, false) => STAMP,
+    let size = match (stamps.numbered, of_flows, by_device) {
+        (true, _, _) => WITH_TOS,
+        (false, true, _) => WITH_FLOW,
+        (false, false, true) => WITH_DEVICE,
+        (false, false, false) => STAMP,
     };
-    let mut bytes = vec![VERSION, 0];
+    let mut bytes = vec![VERSION, u8::from(stamps.numbered)];
     bytes.extend(size.to_be_bytes());
     let count = u32::try_from(stamps.each.len()).unwrap_or(u32::MAX);
     for word in [stamps.every, stamps.incomplete, count] {
@@ -62,12 +67,17 @@ pub(crate) fn encode(stamps: &Stamps) -> Vec<u8> {
         for moment in [stamp.sending, stamp.sent, stamp.arrived, stamp.received] {
             bytes.extend(moment.to_be_bytes());
         }
-        if by_device || of_flows {
+        if by_device || of_flows || stamps.numbered {
             let device = stamp.device.unwrap_or_default();
             bytes.extend([device.sent, device.arrived].map(u64::to_be_bytes).concat());
         }
-        if of_flows {
+        if of_flows || stamps.numbered {
             bytes.extend(stamp.flow.to_be_bytes());
+        }
+        if stamps.numbered {
+            // One more than it is; 0 where it is unknown.
+            let tos = stamp.tos.map_or(0, |tos| u32::from(tos) + 1);
+            bytes.extend(tos.to_be_bytes());
         }
     }
     bytes
@@ -76,9 +86,11 @@ pub(crate) fn encode(stamps: &Stamps) -> Vec<u8> {
 /// The stamps in these bytes; `None` where they are none.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Stamps> {
     let mut bytes = AppendixReader(bytes);
-    if bytes.take::<2>()? != [VERSION, 0] {
-        return None;
-    }
+    let numbered = match bytes.take::<2>()? {
+        [VERSION, 0] => false,
+        [VERSION, NUMBERED] => true,
+        _ => return None,
+    };
     let size = usize::from(u16::from_be_bytes(bytes.take()?));
     let (every, incomplete) = (bytes.word()?, bytes.word()?);
     let length = size.checked_mul(usize::try_from(bytes.word()?).ok()?)?;
@@ -86,15 +98,17 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Stamps> {
         return None;
     }
     let stamps = bytes.part(length)?.chunks_exact(size);
-    let each: Option<Vec<Stamp>> = stamps.map(|stamp| get(AppendixReader(stamp))).collect();
+    let get = |stamp| get(AppendixReader(stamp), numbered);
+    let each: Option<Vec<Stamp>> = stamps.map(get).collect();
     Some(Stamps {
+        numbered,
         every,
         incomplete,
         each: each?,
     })
 }
 
-fn get(mut bytes: AppendixReader<'_>) -> Option<Stamp> {
+fn get(mut bytes: AppendixReader<'_>, numbered: bool) -> Option<Stamp> {
     let mut stamp = Stamp {
         number: bytes.word()?,
         sending: bytes.long()?,
@@ -105,8 +119,10 @@ fn get(mut bytes: AppendixReader<'_>) -> Option<Stamp> {
     };
     let device = bytes.long().zip(bytes.long());
     stamp.flow = bytes.word().unwrap_or_default();
-    // Without a device those of a flow are 0.
-    let stamped = device.filter(|device| stamp.flow == 0 || *device != (0, 0));
+    let tos = bytes.word().and_then(|tos| tos.checked_sub(1));
+    stamp.tos = tos.and_then(|tos| u8::try_from(tos).ok());
+    // Without a device those of a flow, and of numbered datagrams, are 0.
+    let stamped = device.filter(|device| (stamp.flow == 0 && !numbered) || *device != (0, 0));
     stamp.device = stamped.map(|(sent, arrived)| DeviceStamp { sent, arrived });
     Some(stamp)
 }
@@ -125,8 +141,10 @@ mod tests {
             arrived: u64::from(number),
             received: 7,
             device: None,
+            tos: None,
         };
         Stamps {
+            numbered: false,
             every: 4,
             incomplete: 2,
             each: (1..4).map(stamp).collect(),
@@ -149,6 +167,16 @@ mod tests {
             }
             assert_eq!(decode(&encode(&of_flows)), Some(of_flows));
         }
+    }
+
+    #[test]
+    fn numbered_datagrams_cross_with_their_type_of_service() {
+        let mut numbered = stamps();
+        numbered.numbered = true;
+        for (stamp, tos) in numbered.each.iter_mut().zip([None, Some(0), Some(0xff)]) {
+            stamp.tos = tos;
+        }
+        assert_eq!(decode(&encode(&numbered)), Some(numbered));
     }
 
     #[test]

@@ -69,6 +69,9 @@ impl Schema {
             "anyOf" => fault(self.fitting(rule, value, place) >= 1),
             "oneOf" => fault(self.fitting(rule, value, place) == 1),
             "items" => self.items(rule, value, place),
+            "prefixItems" => self.prefix_items(rule, value, place),
+            "minItems" => fault(length(value) >= rule.as_u64()),
+            "maxItems" => fault(length(value) <= rule.as_u64()),
             "properties" => self.properties(rule, value, place),
             "required" => missing(rule, value, place),
             "additionalProperties" => self.additional((rules, rule), value, place),
@@ -94,6 +97,13 @@ impl Schema {
         let items = value.as_array().into_iter().flatten().enumerate();
         let each = items.flat_map(|(at, item)| self.against(rule, item, &format!("{place}[{at}]")));
         each.collect()
+    }
+
+    fn prefix_items(&self, rules: &Value, value: &Value, place: &str) -> Vec<String> {
+        let items = value.as_array().into_iter().flatten().enumerate();
+        let each = items.zip(listed(rules));
+        each.flat_map(|((at, item), rule)| self.against(rule, item, &format!("{place}[{at}]")))
+            .collect()
     }
 
     fn properties(&self, rule: &Value, value: &Value, place: &str) -> Vec<String> {
@@ -129,6 +139,11 @@ impl Schema {
         });
         each.collect()
     }
+}
+
+/// Number of items of an array.
+fn length(value: &Value) -> Option<u64> {
+    Some(value.as_array()?.len() as u64)
 }
 
 /// One value, or those of a list.
@@ -252,6 +267,13 @@ mod tests {
             (r#"{"enum":["a",null]}"#, "null", "1"),
             (r#"{"minimum":0}"#, "0", "-1"),
             (r#"{"items":{"type":"number"}}"#, "[1]", "[1,null]"),
+            (
+                r#"{"prefixItems":[{"type":"number"}]}"#,
+                "[1,null]",
+                "[null]",
+            ),
+            (r#"{"minItems":2}"#, "[1,2]", "[1]"),
+            (r#"{"maxItems":1}"#, "[1]", "[1,2]"),
             (r#"{"required":["a"]}"#, r#"{"a":1}"#, "{}"),
             (
                 r#"{"properties":{"a":{"const":1}}}"#,

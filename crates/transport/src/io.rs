@@ -4,6 +4,7 @@
 pub mod again;
 pub mod batch;
 pub mod discard;
+pub mod numbered;
 mod on_ring;
 pub mod stamped;
 pub mod uring;
@@ -13,6 +14,7 @@ pub mod zerocopy;
 pub use again::{Again, BriefSpin, Sleep, Spin};
 pub use batch::{BatchedRecv, BatchedSend};
 pub use discard::Discarding;
+pub use numbered::Numbered;
 pub use on_ring::{OnRing, RingCaller};
 pub use stamped::Stamped;
 pub use uring::{ByRing, RingRecv, RingSend, RingZeroCopy};

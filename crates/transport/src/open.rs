@@ -23,7 +23,7 @@ pub use self::visit::{
     DatagramVisitor, MakeDatagrams, MakeEndpoint, MakeStream, PairVisitor, StreamVisitor,
 };
 use crate::duplex::PathEndpoint;
-use crate::io::{Again, ByRing, Discarding, OnRing, Sleep, Spin, Stamped};
+use crate::io::{Again, ByRing, Discarding, Numbered, OnRing, Sleep, Spin, Stamped};
 use crate::meeting::{Addresses, OnSocket, Parts as _};
 use crate::tcp::{Tcp, Written};
 use crate::udp::{Aimed, ToPeer, Udp};
@@ -288,6 +288,12 @@ pub fn aimed<E: Aimed, V: DatagramVisitor<E>>(
     Ok(match path {
         DataPath::Call => return plain_aimed(how, visitor),
         _ if IS_SMALL => return Err(without_endpoint()),
+        DataPath::Stamped(by) if how.repeats.is_some() => {
+            visitor.asks_when_due(move |endpoint: E| {
+                let (socket, to) = endpoint.into_parts();
+                Numbered::asking(socket, to).map_err(OpenStep::Stamps(by).failed())
+            })
+        }
         DataPath::Stamped(by) => visitor.asks(move |endpoint: E| {
             let (socket, to) = endpoint.into_parts();
             Stamped::asking(socket, to, (by, how.flows())).map_err(OpenStep::Stamps(by).failed())
@@ -364,6 +370,9 @@ pub fn answering<E: Aimed, V: DatagramVisitor<Socket>>(
     Ok(match path {
         _ if IS_SMALL && path != DataPath::Call => return Err(without_endpoint()),
         DataPath::RingRecv | DataPath::BatchRecv => return receiving(path, how, visitor),
+        DataPath::Stamped(by) if how.repeats.is_some() => visitor.answers(move |socket| {
+            Numbered::answering(socket, how.setup.send_size).map_err(OpenStep::Stamps(by).failed())
+        }),
         DataPath::Stamped(by) => visitor.answers(move |socket| {
             Stamped::answering(socket, (by, how.flows())).map_err(OpenStep::Stamps(by).failed())
         }),

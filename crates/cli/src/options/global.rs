@@ -348,6 +348,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
              timestamp sent and received packets (SO_TIMESTAMPING); the offset of their clocks is \
              estimated from the fastest round trips, and shown with its error. --json, -v 2 and \
              selectors such as WIRE_THERE_USEC show the parts. Needs this project's netserver. \
+             With --rate, UDP_RR has the times of each request and response in --json. \
              With hardware the network devices make the timestamps, if they can (ethtool -T): \
              netperf enables them on the local device for the run; on netserver's device they must \
              be enabled beforehand.",

@@ -89,6 +89,7 @@ mod tests {
                     sent: CLIENT_DEVICE + left,
                     arrived: CLIENT_DEVICE + back,
                 }),
+                tos: None,
             });
             server.each.push(Stamp {
                 flow: 0,
@@ -102,6 +103,7 @@ mod tests {
                     arrived: ERA + SERVER_AHEAD + arrived,
                     sent: ERA + SERVER_AHEAD + answered,
                 }),
+                tos: None,
             });
         }
         (client, server)

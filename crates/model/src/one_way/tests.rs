@@ -20,6 +20,7 @@ fn seen(wire: &[(u64, u64)], clock: impl Fn(u64) -> i64) -> (Stamps, Stamps) {
             arrived: ERA + answered + back,
             received: ERA + answered + back + 4_000,
             device: None,
+            tos: None,
         });
         server.each.push(Stamp {
             flow: 0,
@@ -30,6 +31,7 @@ fn seen(wire: &[(u64, u64)], clock: impl Fn(u64) -> i64) -> (Stamps, Stamps) {
             sending: ahead(arrived + 7_000),
             sent: ahead(answered),
             device: None,
+            tos: None,
         });
     }
     (client, server)
@@ -96,6 +98,7 @@ fn the_transactions_of_many_flows_are_paired_and_follow_one_clock() {
             all.add(Stamps {
                 every: other + 1,
                 incomplete: 1,
+                numbered: false,
                 each: each.collect(),
             });
         }

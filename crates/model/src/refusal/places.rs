@@ -11,6 +11,7 @@ use crate::catalog::tests::{Suite, TestId};
 use crate::catalog::transports::TransportId;
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::Many;
+use crate::one_way::{Stamper, Stamps};
 use crate::plan::{Duplex, EndPlan, RingPlan, TouchPlan};
 use crate::quality::NUMBER_BYTES;
 use crate::rate::{Arrival, RateUnit};
@@ -365,9 +366,22 @@ const RATE: &[(Condition, &str)] = &[
     (
         |case| {
             let (local, remote) = (&case.plan.local, &case.plan.remote);
-            local.stamps.or(remote.stamps).is_some()
+            let stamps = local.stamps.or(remote.stamps);
+            stamps.is_some() && (stamps != Some(Stamper::Kernel) || !case.over(&[TransportId::Udp]))
         },
-        "not together with --timestamps",
+        "together with --timestamps only --timestamps software, over UDP",
+    ),
+    (
+        |case| case.plan.local.stamps.is_some() && case.plan.many.is_some(),
+        "together with --timestamps not with --flows",
+    ),
+    (
+        |case| {
+            let plan = case.plan;
+            let least = plan.request.min(plan.response).unwrap_or(0);
+            plan.local.stamps.is_some() && least < u32::from(Stamps::NUMBER_BYTES)
+        },
+        "together with --timestamps a number takes 8 bytes of each message: give -- -r 8,8 or more",
     ),
     (
         |case| case.plan.local.auto_io || case.plan.remote.auto_io,

@@ -193,3 +193,41 @@ fn a_stock_netserver_is_not_asked() {
         finished.account()
     );
 }
+
+/// Requests with numbers, at a rate: each has the times of both ends.
+#[test]
+fn at_a_rate_each_request_has_its_times_and_its_type_of_service() {
+    let server = ours!().serve();
+    let client = ours!().client_of(&server);
+    let words =
+        "-t UDP_RR --rate 200 --count 20 --timestamps software --json --tos ef,cs1 -- -r 60,60";
+    let finished = client.args(words.split_whitespace()).run();
+    let document = finished.expect_exit(0).document();
+    let times = &document["iterations"][0]["datagram_times"];
+    let each = times["each"].as_array().expect("requests");
+    assert_eq!(each.len(), 20, "{times}");
+    for (number, row) in (1..).zip(each) {
+        assert_eq!(row[0], number, "{times}");
+        let at = |place: usize| row[place].as_i64().expect("a time");
+        // One clock: netserver's kernel has the request before it sends the response.
+        let moments = [at(1), at(3), at(4), at(6)];
+        assert!(moments.is_sorted(), "{moments:?}");
+        assert_eq!((&row[7], &row[8]), (&Value::from(0xb8), &Value::from(0x20)));
+    }
+    assert_eq!(times["without_times"], 0);
+    assert_eq!(document["iterations"][0]["one_way"], Value::Null);
+}
+
+#[test]
+fn at_a_rate_timestamps_need_datagrams_with_space_for_a_number() {
+    let server = ours!().serve();
+    for (words, named) in [
+        ("-t TCP_RR --rate 100", "over UDP"),
+        ("-t UDP_RR --rate 100 -- -r 4,60", "8 bytes"),
+        ("-t UDP_RR --rate 100 --flows 2 -- -r 60,60", "--flows"),
+    ] {
+        let finished = run(&server, &format!("--timestamps software {words}"));
+        let refused = finished.expect_exit(UNSUPPORTED);
+        assert!(refused.stderr.contains(named), "{}", refused.account());
+    }
+}

@@ -41,6 +41,8 @@ pub struct RxStamp {
     pub kernel: Option<u64>,
     /// The device received it, by the device's clock.
     pub device: Option<u64>,
+    /// Type of service or traffic class with which it arrived.
+    pub tos: Option<u8>,
 }
 
 /// Source of timestamps.
@@ -83,6 +85,17 @@ pub fn enable(fd: BorrowedFd<'_>, by: StampSource) -> io::Result<()> {
         }
     };
     set_option(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags)
+}
+
+/// Has the kernel tell the type of service, or the traffic class, of each arrival.
+///
+/// # Errors
+/// Whatever setsockopt(2) reports, if the socket supports neither.
+pub fn tell_tos(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    // A socket of IPv6 also has the one of IPv4, for mapped addresses.
+    let class = set_option(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, &on);
+    set_option(fd, libc::IPPROTO_IP, libc::IP_RECVTOS, &on).or(class)
 }
 
 /// Waits until the kernel stamps arrivals: it begins with that a while after the first
@@ -259,10 +272,17 @@ fn parse_control(message: &libc::msghdr) -> StampMessage {
                 // SAFETY: data of this type is three times (struct scm_timestamping).
                 let [kernel, _, device] =
                     unsafe { data.cast::<[libc::timespec; 3]>().read_unaligned() };
-                parsed.arrival = RxStamp {
-                    kernel: nanos(kernel),
-                    device: nanos(device),
-                };
+                parsed.arrival.kernel = nanos(kernel);
+                parsed.arrival.device = nanos(device);
+            }
+            (libc::IPPROTO_IP, libc::IP_TOS) => {
+                // SAFETY: data of this type is one byte.
+                parsed.arrival.tos = Some(unsafe { data.read() });
+            }
+            (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                // SAFETY: data of this type is an int.
+                let class = unsafe { data.cast::<libc::c_int>().read_unaligned() };
+                parsed.arrival.tos = u8::try_from(class).ok();
             }
             (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
                 // SAFETY: data of this type begins with a sock_extended_err.
@@ -356,6 +376,27 @@ mod tests {
         assert_eq!((count, stamp), (3, RxStamp::default()));
         send(server.as_fd(), b"answer", &Peer::Source(&source), None).unwrap();
         assert_eq!(client.recv(&mut [0; 8]).unwrap(), 6);
+    }
+
+    #[test]
+    fn arrivals_have_the_type_of_service_that_their_sender_set_over_ipv4_and_ipv6() {
+        for (address, level, name) in [
+            ("127.0.0.1:0", libc::IPPROTO_IP, libc::IP_TOS),
+            ("[::1]:0", libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
+        ] {
+            let Ok(server) = UdpSocket::bind(address) else {
+                // A host without IPv6.
+                continue;
+            };
+            let client = UdpSocket::bind(address).unwrap();
+            let to = SockAddr::from(server.local_addr().unwrap());
+            tell_tos(server.as_fd()).unwrap();
+            let class: libc::c_int = 0xb8;
+            set_option(client.as_fd(), level, name, &class).unwrap();
+            send(client.as_fd(), b"ask", &Peer::At(&to), None).unwrap();
+            let (_, stamp) = recv(server.as_fd(), &mut [0; 8], None).unwrap();
+            assert_eq!(stamp.tos, Some(0xb8), "{address}");
+        }
     }
 
     #[test]

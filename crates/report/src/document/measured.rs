@@ -9,6 +9,7 @@ use netperf_model::{
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
+use super::datagram_times::DatagramTimes;
 use super::flows::FlowsResult;
 use super::latency::IntervalLatency;
 use super::one_way::OneWayResult;
@@ -101,6 +102,9 @@ pub struct IterationDocument {
     /// The parts of transaction times. Null without --timestamps, and if no transaction was
     /// observed completely by both ends.
     pub one_way: Option<OneWayResult>,
+    /// The times of each request and its response. Null without --timestamps together with
+    /// --rate.
+    pub datagram_times: Option<DatagramTimes>,
     /// The results of many flows. Null with the plain loop.
     pub flows: Option<FlowsResult>,
     /// The measurements of netperf's end.
@@ -368,6 +372,7 @@ impl IterationDocument {
             cipher: run.cipher.clone(),
             tcp: run.tcp,
             one_way: run.one_way.as_ref().map(OneWayResult::of),
+            datagram_times: DatagramTimes::of(local, remote),
             flows: flows.map(|flows| FlowsResult::of(plan.flow, run, flows)),
             local: MeasuredEnd::of(plan, local, [run.elapsed; 2], remote.and_then(sent)),
             remote: remote.map(|remote| {

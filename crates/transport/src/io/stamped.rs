@@ -393,6 +393,7 @@ impl StampRecorder {
         Stamps {
             every: self.every,
             incomplete: self.incomplete,
+            numbered: false,
             each: std::mem::take(&mut self.each),
         }
     }

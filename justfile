@@ -182,10 +182,19 @@ size-of folder most:
     stat -c '%s bytes, stripped: %n' {{ folder }}/netserver.stripped
     test "$(stat -c %s {{ folder }}/netserver.stripped)" -lt {{ most }}
 
-# Build the packages, the static programs and the image of a release in target/dist. Needs
+# Build the packages, the static programs and the image of a release in target/packages. Needs
 # cargo-deb and cargo-generate-rpm, and for arm64 gcc-aarch64-linux-gnu.
 dist:
     dist/package
+
+# Build everything of a release, with its notes, in target/packages. A tag v* does the same in
+# .github/workflows/release.yml, and publishes it.
+release:
+    dist/release
+
+# Check the workflows; needs actionlint.
+workflows:
+    actionlint
 
 # Check them: contents with lintian and rpmlint; as root, installation in a fresh Debian.
 dist-check:

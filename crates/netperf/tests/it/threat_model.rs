@@ -400,11 +400,6 @@ const HELD: &[(&str, &str, &str)] = &[
         "result_whose_values_take_too_much_memory_is_refused_before_it_is_parsed",
     ),
     (
-        "The result of a campaign may take 1 GiB, and its cells 2 GiB, of at most 4096 members.",
-        "crates/netperf/tests/it/campaign_results.rs",
-        "threat_model_a_small_result_of_a_campaign_takes_no_large_memory",
-    ),
-    (
         "a statement takes at most 1 GiB",
         "crates/history/src/postgres/connection.rs",
         "rows_without_end_are_refused_by_what_they_take_in_memory",

@@ -45,6 +45,7 @@ impl<'a> RunSummary<'a> {
         for (title, words) in self.datagrams() {
             line(title, Some(words));
         }
+        line("Latency", self.no_response());
         line("TCP", self.tcp());
         line("CPU", self.cpus());
         line("Limited by", self.limit());

@@ -149,7 +149,7 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
         retransmissions: prints_more_than_a_table(args),
         interim: work::interim(global).filter(|_| {
             let whole = global.json.is_some() || global.human == HumanArg::Yes;
-            whole || has_interims(test)
+            whole || global.history.is_some() || has_interims(test)
         }),
         confidence: work::confidence(global).filter(|_| repeats(test)),
         uuid: typed.uuid.clone(),

@@ -89,11 +89,11 @@ impl InterimPrinter<'_> {
     /// The interval as a line of the output.
     fn line(&self, interim: &Interim) -> String {
         let (plan, report) = (&self.run.plan, &self.run.report);
-        if report.format != Format::Human {
-            return interim_line(plan, report, self.kept.len(), interim);
-        }
         if !report.prints_interim {
             return String::new();
+        }
+        if report.format != Format::Human {
+            return interim_line(plan, report, self.kept.len(), interim);
         }
         let since = self.last.0.since(self.begun).as_secs_f64();
         let line = person_line(interim, (since - interim.seconds).max(0.0), self.unit);
@@ -238,7 +238,8 @@ pub(super) fn beside<T>(
     };
     // A rate of 0 is no round-trip time: flent fails on it. A line of text waits for a
     // transaction, as in netperf 2.7, and its interval is longer.
-    let waits = run.plan.flow.counts_transactions() && !run.report.format.is_json();
+    let prints = run.report.prints_interim && !run.report.format.is_json();
+    let waits = run.plan.flow.counts_transactions() && prints;
     let every = if waits { interval / LOOKS } else { interval };
     let mut due = last.0.plus(interval);
     let tick = || {

@@ -80,7 +80,7 @@ fn wanted(run: &RunCommand) -> Result<Option<(DrawMode, Term)>, String> {
 /// in one piece after the banner, and this program has the terminal as its input. Programs that a
 /// script starts in the background do not.
 fn disturbs_nothing(run: &RunCommand) -> bool {
-    let lines = run.plan.interim.is_some() && run.report.format != Format::Human;
+    let lines = run.report.prints_interim;
     let in_steps = matches!(run.report.format, Format::JsonStream | Format::Iperf(_));
     let one_piece = run.report.format == Format::Json || !(lines || in_steps);
     let elsewhere = !io::stdout().is_terminal() || one_piece;

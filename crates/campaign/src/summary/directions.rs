@@ -169,7 +169,7 @@ impl<'a> RunSummary<'a> {
     }
 
     /// The ends of each direction of datagrams.
-    fn ways(self) -> Vec<(&'static str, DatagramEnds<'a>)> {
+    fn ways(self) -> Vec<(&'static str, DatagramPair<'a>)> {
         let test = &self.document.test;
         if test.socket_type != "Datagram" || self.counts_transactions() {
             return Vec::new();
@@ -182,7 +182,7 @@ impl<'a> RunSummary<'a> {
         };
         let asked = self.document.rate.as_ref();
         let asked = asked.filter(|rate| rate.unit == "bits");
-        let ends = |sender, receiver| DatagramEnds {
+        let ends = |sender, receiver| DatagramPair {
             sender,
             receiver,
             asked: asked.map(|rate| rate.asked_per_second),
@@ -207,14 +207,14 @@ impl<'a> RunSummary<'a> {
 }
 
 /// The sender and the receiver of datagrams.
-struct DatagramEnds<'a> {
+struct DatagramPair<'a> {
     sender: &'a MeasuredEnd,
     receiver: &'a MeasuredEnd,
     /// Bits per second.
     asked: Option<f64>,
 }
 
-impl DatagramEnds<'_> {
+impl DatagramPair<'_> {
     fn words(&self) -> String {
         let (sender, receiver) = (self.sender, self.receiver);
         let counted = receiver.datagrams.as_ref();

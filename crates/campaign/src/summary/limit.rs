@@ -15,7 +15,9 @@ const FILLED: f64 = 0.8;
 impl RunSummary<'_> {
     /// The limit of the rate; `None` of a run without one, and where nothing was looked at.
     pub(super) fn limit(self) -> Option<String> {
-        self.document.result.as_ref()?;
+        if self.rates().is_empty() {
+            return None;
+        }
         let run = self.first()?;
         let ends = [
             ("client", Some(&run.local)),

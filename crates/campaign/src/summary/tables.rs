@@ -37,6 +37,13 @@ impl RunSummary<'_> {
         Some(format!("mean latency {}", quantity(mean, Unit::Seconds)))
     }
 
+    /// That no request was answered.
+    pub(super) fn no_response(self) -> Option<String> {
+        let latency = self.document.latency.as_ref()?;
+        let is_none = latency.count == 0 && self.counts_transactions();
+        is_none.then(|| "no response".to_owned())
+    }
+
     /// The table of latency.
     #[expect(
         clippy::cast_precision_loss,

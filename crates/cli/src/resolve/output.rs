@@ -20,7 +20,6 @@ const FILE_LINES: usize = 4;
 /// # Errors
 /// When another output is asked for as well.
 pub(super) fn for_a_person(args: &mut Args, test: TestId) -> Result<(), CliError> {
-    args.global.prints_interim = args.global.interim.is_some();
     let (global, typed) = (&args.global, &args.test);
     let selected = global.json.is_some() || typed.output.is_some() || global.output.is_some();
     let shaped = is_bare(global) || global.interim.is_some();
@@ -39,6 +38,9 @@ pub(super) fn for_a_person(args: &mut Args, test: TestId) -> Result<(), CliError
         }
         HumanArg::No | HumanArg::Yes => {}
     }
+    let global = &mut args.global;
+    let is_whole = global.json.is_some() || global.human == HumanArg::Yes;
+    global.prints_interim = global.interim.is_some() && (is_whole || super::has_interims(test));
     if test.moves_data() {
         measure(args, test);
     }
@@ -68,8 +70,8 @@ fn measure(args: &mut Args, test: TestId) {
     }
     let every = match (global.human, global.json) {
         (HumanArg::Yes, _) => Some(interval(global.length)),
-        (_, Some(JsonArg::Document)) => Some(SECOND),
-        _ => None,
+        (_, Some(JsonArg::Stream)) => None,
+        _ => Some(SECOND),
     };
     global.interim = global.interim.or(every);
 }

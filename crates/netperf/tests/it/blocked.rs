@@ -148,8 +148,13 @@ fn without_a_response_no_latency_is_reported_netns() {
     let words = ["--human", "--human -- -e 0.1", "--human --rate 100"];
     for run in wall.run_all(words.map(|words| format!("-t UDP_RR --time 300ms {words}"))) {
         let latency = run.stdout.lines().find(|line| line.starts_with("Latency"));
-        assert_eq!(latency, Some("Latency   no response"), "{}", run.account());
-        let failed = format!("Failed    {cause}");
+        assert_eq!(
+            latency,
+            Some("Latency     no response"),
+            "{}",
+            run.account()
+        );
+        let failed = format!("Failed      {cause}");
         assert!(run.stdout.contains(&failed), "{}", run.account());
         assert_eq!(run.stdout.matches(cause).count(), 1, "{}", run.account());
         assert_eq!(run.stderr.matches(cause).count(), 1, "{}", run.account());

@@ -41,7 +41,7 @@ fn outliers_are_measured_again_and_reported_only_if_confirmed() {
     let finished = finished.expect_exit(0);
     let text = &finished.stdout;
     assert!(text.contains("Outlier   sender h3: "), "{text}");
-    assert!(text.contains("again 500"), "{text}");
+    assert!(text.contains("again 50"), "{text}");
     assert!(!text.contains("h1 to h2: "), "{text}");
     assert!(text.contains("Not shown: 1 outlier that"), "{text}");
     let said = &finished.stderr;
@@ -73,7 +73,7 @@ fn outliers_are_measured_again_and_reported_only_if_confirmed() {
     assert!((rate(&path["first"]) / 1e8 - 1.0).abs() < 0.01, "{path}");
     assert!((rate(&path["again"]) / 1e9 - 1.0).abs() < 0.01, "{path}");
     let page = std::fs::read_to_string(campaign.path("page.html")).expect("a page");
-    assert!(page.contains("sender h3: ") && page.contains(", 500"));
+    assert!(page.contains("sender h3: ") && page.contains(", 50"));
     assert!(!page.contains("path h1 to h2"), "not repeated");
     // Without the key of the plan nothing is measured again.
     let campaign = ScriptedCampaign::new(8, &format!("{PAIRS}recheck = false\n"));

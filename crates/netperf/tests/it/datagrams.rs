@@ -110,10 +110,10 @@ fn loss_of_datagrams_is_told_by_place() {
         .stdout;
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "1472 bytes each",
-        "packets/s sent",
-        "packets/s received",
-        "% lost (",
+        "datagrams of 1472 bytes",
+        "packets/s; arrived ",
+        "UDP sent ",
+        "; lost ",
         "0 in the receiver's socket buffer",
         "on the path",
         "reordered",

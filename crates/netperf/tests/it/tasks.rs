@@ -15,8 +15,13 @@ use crate::manual::{RUN, words};
 const WORKERS: usize = 6;
 
 /// Beginnings of lines that depend on speed or go on from the line above.
-const VARY: [&str; 6] = [
+const VARY: [&str; 10] = [
     "Doubt",
+    "Warning",
+    // Continuations of an answer that is wider than a line.
+    "[",
+    "flows)",
+    "to server",
     "Inconclusive",
     "B is",
     "netperf: --until",

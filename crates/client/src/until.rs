@@ -168,12 +168,12 @@ pub(super) fn doubt(plan: &TestPlan, found: Option<&Until>, runs: &[Iteration]) 
     let (wanted, found) = (plan.until.as_ref()?, found?);
     let text = settled::lost(plan, wanted, runs.last()?).or_else(|| {
         let failed = found.end != UntilEnd::Reached;
-        failed.then(|| words(wanted, found))
+        failed.then(|| words(plan, wanted, found))
     });
     text.map(Warning::Imprecise)
 }
 
-fn words(wanted: &UntilPlan, found: &Until) -> String {
+fn words(plan: &TestPlan, wanted: &UntilPlan, found: &Until) -> String {
     let asked = netperf_report::percent(wanted.precision);
     let seconds = found.looked_at().as_secs_f64();
     if found.end == UntilEnd::TooShort {
@@ -187,7 +187,14 @@ fn words(wanted: &UntilPlan, found: &Until) -> String {
         |share| format!("+/-{}", netperf_report::percent(share)),
     );
     let rest = found.would_take.map_or_else(String::new, |time| {
-        format!("; about {:.0} s would do", time.as_secs_f64().ceil())
+        let seconds = time.as_secs_f64().ceil();
+        // What arrives is not known before the end, and cannot lengthen the run.
+        let how = if settled::sends_datagrams(plan) {
+            format!(" (-l {seconds:.0} without --until)")
+        } else {
+            String::new()
+        };
+        format!("; about {seconds:.0} s would do{how}")
     });
     format!(
         "--until: {asked} was not reached: too noisy: {reached} after {seconds:.1} s, {}{rest}",

@@ -28,16 +28,12 @@ const LONGEST: Duration = Duration::from_millis(250);
 /// wanted.
 pub(crate) fn interval(job: &EndJob) -> Option<Duration> {
     let wanted = job.end.arrivals && job.receives;
-    let interval = || match job.flows {
+    let most = job.end.arrivals_every.unwrap_or(LONGEST).min(LONGEST);
+    let share = match job.flows {
         Some(_) => job.time().map_or(EVERY, |time| time / SAMPLES),
-        None => {
-            let share = job.time().unwrap_or(WITHOUT_TIME) / SAMPLES_OF_ONE;
-            share
-                .min(job.end.arrivals_every.unwrap_or(LONGEST))
-                .min(LONGEST)
-        }
+        None => job.time().unwrap_or(WITHOUT_TIME) / SAMPLES_OF_ONE,
     };
-    wanted.then(|| interval().max(EVERY))
+    wanted.then(|| share.min(most).max(EVERY))
 }
 
 /// Runs `work` with a thread beside it that samples what arrives, if that is wanted.

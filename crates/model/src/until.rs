@@ -42,6 +42,16 @@ impl Known {
         let share = self.half_width / self.value.abs();
         share.is_finite().then_some(share)
     }
+
+    /// The same around another value: the interval includes the distance of the two.
+    #[must_use]
+    pub fn around(self, value: f64) -> Self {
+        Self {
+            half_width: self.half_width + (self.value - value).abs(),
+            value,
+            ..self
+        }
+    }
 }
 
 /// A percentile with its confidence interval.

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_model::figures::count;
 use netperf_model::{
-    Arrivals, ArrivedAmount, Feature, Flows, Interim, Iteration, MonotonicOffset, TestPlan, Warning,
+    ArrivalSample, Arrivals, ArrivedAmount, Feature, Flows, Interim, Iteration, MonotonicOffset,
+    TestPlan, Warning,
 };
 use netperf_program::output::Failure;
 use netperf_session::{SessionError, offer};
@@ -74,24 +76,72 @@ pub(super) fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
 
 /// Shortest time without arrivals that is a stall.
 const STALL: f64 = 0.3;
+/// The same where only netserver's samples show it, which are up to a quarter of a second apart, and
+/// the shortest run of which it is said: a busy host stops a process for parts of a second.
+const SAMPLED_STALL: f64 = 0.75;
+const SAMPLED_RUN: f64 = 1.5;
+/// A pause of so many mean times from one datagram to the next, or of so many intervals between
+/// bursts, is a stall.
+const PAUSES: f64 = 10.0;
 
 /// Warning about a time in which netperf sent datagrams and none arrived at netserver.
-pub(super) fn stalled(plan: &TestPlan, intervals: &[Interim]) -> Option<Warning> {
+pub(super) fn stalled(
+    plan: &TestPlan,
+    intervals: &[Interim],
+    runs: &[Iteration],
+) -> Option<Warning> {
     let datagrams = !plan.transport.row().reliable && plan.flow.duplex.is_none();
+    if !datagrams || plan.flow.counts_transactions() {
+        return None;
+    }
+    let longest = longest_interval(intervals).filter(|longest| *longest >= STALL);
+    let sampled = || {
+        let each = runs.iter().filter_map(|run| longest_gap(plan, run));
+        each.reduce(f64::max)
+    };
+    let longest = longest.or_else(sampled)?;
+    Some(Warning::Stalled(format!(
+        "nothing arrived at netserver for {longest:.1} s while netperf sent: netserver was \
+         stopped, or the path lost everything"
+    )))
+}
+
+/// Longest time of intervals in which netperf sent and nothing arrived, seconds.
+fn longest_interval(intervals: &[Interim]) -> Option<f64> {
     // While netserver is stopped, it takes no samples: what arrives meanwhile is unknown.
     let starves = |one: &Interim| one.arrived.unwrap_or(0) == 0 && one.counts.bytes_sent > 0;
     let are_known = intervals.iter().any(|one| one.arrived > Some(0));
     let (mut longest, mut now) = (0.0_f64, 0.0);
-    for one in intervals.iter().filter(|_| datagrams && are_known) {
+    for one in intervals {
         now = if starves(one) { now + one.seconds } else { 0.0 };
         longest = longest.max(now);
     }
-    (longest >= STALL).then(|| {
-        Warning::Stalled(format!(
-            "nothing arrived at netserver for {longest:.1} s while netperf sent: netserver was \
-             stopped, or the path lost everything"
-        ))
-    })
+    are_known.then_some(longest)
+}
+
+/// Longest time of a run in which netserver took no sample, or nothing arrived, seconds; `None` if
+/// it is no stall.
+fn longest_gap(plan: &TestPlan, run: &Iteration) -> Option<f64> {
+    let remote = run.remote.as_ref()?;
+    let samples = remote.arrivals.as_ref()?.samples.as_slice();
+    // The data begins between the last sample without it and the first one with it.
+    let first = samples.iter().position(|sample| sample.bytes > 0)?;
+    let [before, with] = [first.saturating_sub(1), first].map(|at| samples.get(at));
+    let begin = (count(before?.nanos) + count(with?.nanos)) / 2e9;
+    let end = begin + run.elapsed;
+    let gap = |pair: &[ArrivalSample]| match pair {
+        [from, to] => (count(to.nanos) / 1e9).min(end) - count(from.nanos) / 1e9,
+        _ => 0.0,
+    };
+    let samples = samples.get(first.saturating_sub(1)..)?;
+    let longest = samples.windows(2).map(gap).fold(0.0, f64::max);
+    let between = run.elapsed / count(remote.tally.recv_calls.max(1));
+    let paused = plan
+        .local
+        .pace
+        .map_or(0.0, |pace| pace.interval.as_secs_f64());
+    let least = SAMPLED_STALL.max(PAUSES * between.max(paused));
+    (longest >= least && run.elapsed >= SAMPLED_RUN).then_some(longest)
 }
 
 /// Cuts what netserver received in its sessions to the part of the run that counts, and to the
@@ -124,5 +174,60 @@ pub(super) fn cut(
         let begin = interval.ended_nanos.saturating_sub(length);
         let arrived = within(begin, length);
         interval.arrived = arrived.map(|arrived| arrived.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netperf_model::{EndResult, Tally};
+
+    use super::*;
+    use crate::planned::plan;
+
+    /// The gap of a run of 2 s whose samples are at these milliseconds with these bytes.
+    fn gap(words: &str, samples: &[(u64, u64)]) -> Option<f64> {
+        let sample = |&(millis, bytes): &(u64, u64)| ArrivalSample {
+            nanos: millis * 1_000_000,
+            bytes,
+        };
+        let remote = EndResult {
+            tally: Tally {
+                recv_calls: 1000,
+                ..Tally::default()
+            },
+            arrivals: Some(Arrivals {
+                samples: samples.iter().map(sample).collect(),
+            }),
+            ..EndResult::default()
+        };
+        let run = Iteration {
+            elapsed: 2.0,
+            paused: 0.0,
+            local: EndResult::default(),
+            remote: Some(remote),
+            segment_size: None,
+            cipher: None,
+            tcp: None,
+            many: None,
+            one_way: None,
+        };
+        longest_gap(&plan(&format!("netperf -H a -t UDP_STREAM {words}")), &run)
+    }
+
+    #[test]
+    fn stall_at_the_end_is_the_time_to_the_end_of_the_test_and_no_longer() {
+        let steady: Vec<(u64, u64)> = (0..50).map(|at| (at * 40, at * 100)).collect();
+        assert_eq!(gap("", &steady), None);
+        // A netserver that learns late of the end has taken no sample meanwhile.
+        let late = [&steady[..], &[(5000, 5000)]].concat();
+        assert_eq!(gap("", &late), None);
+        // Stopped from 1.12 s on; the data began between 0 and 0.04 s.
+        let stopped = [&steady[..29], &[(2100, 2900)]].concat();
+        let longest = gap("", &stopped).expect("a stall");
+        assert!((longest - 0.9).abs() < 0.01, "{longest}");
+        // A path that loses everything for a second.
+        let lossy = [&steady[..20], &[(1760, 1900)], &steady[45..]].concat();
+        assert!(gap("", &lossy) > Some(0.95));
+        assert_eq!(gap("-b 1 -w 500", &lossy), None);
     }
 }

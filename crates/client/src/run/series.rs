@@ -124,7 +124,7 @@ impl TestRun<'_> {
         let mut done = std::mem::take(self.done);
         let remote_host = facts::remote(self.remote_host.take(), &mut done.iterations);
         let rate = rate::doubts(plan, &done.iterations, done.latency.as_ref());
-        until::settle(plan, done.until.as_mut(), &done.iterations);
+        until::settle(plan, &agreed.local, done.until.as_mut(), &done.iterations);
         let imprecise =
             until::doubt(plan, done.until.as_ref(), &done.iterations).filter(|_| !stopped);
         let control = self.talk.as_ref().map(|talk| talk.link().fd());
@@ -149,7 +149,7 @@ impl TestRun<'_> {
             let unanswered = unanswered::doubt(plan, &done.iterations);
             let arrivals = arrivals::doubt(plan, &done.iterations);
             let starved = empty::starved(plan, &done.iterations)
-                .or_else(|| arrivals::stalled(plan, &done.intervals));
+                .or_else(|| arrivals::stalled(plan, &done.intervals, &done.iterations));
             let found = rate.into_iter().chain(unanswered).chain(starved);
             let dropped = drops::doubt(self.drops.as_ref(), &done.iterations);
             let unsplit = one_way::doubt(plan, &done.iterations).filter(|_| !stopped);

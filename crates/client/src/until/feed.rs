@@ -14,6 +14,10 @@ use super::sections::LatencySections;
 /// Operations that a value must have before its level means anything.
 const OPERATIONS: f64 = 30.0;
 
+/// Ratio of the half width to the requested one above which the request was not met: the run
+/// ends before its figure is known.
+pub(super) const TOLERANCE: f64 = 1.25;
+
 /// The values of a run.
 pub(super) struct Feed<'a> {
     wanted: &'a UntilPlan,
@@ -104,6 +108,37 @@ impl<'a> Feed<'a> {
             self.values.pop();
         }
         self.judged()
+    }
+
+    /// Result of a run of which this is the complete series, and `rate` the result. It was not
+    /// looked at while it grew, so the rules against an accidental agreement do not apply. `None`
+    /// if it is too short for an interval.
+    pub(super) fn complete(
+        mut self,
+        values: Vec<f64>,
+        rate: f64,
+        percentiles: &[KnownPercentile],
+    ) -> Option<Until> {
+        self.values = values;
+        let look = look(&self.values, self.wanted());
+        let steady = self.values.get(look.warm_up..).unwrap_or_default();
+        let mut found = Until {
+            every: self.every,
+            values: self.values.len(),
+            warm_up: look.warm_up,
+            throughput: Some(known_of(look.estimate?).around(rate)),
+            percentiles: percentiles.to_vec(),
+            correlation: lag_one(steady),
+            course: self.course(steady),
+            end: UntilEnd::Reached,
+            would_take: None,
+        };
+        let enough = self.wanted.precision * TOLERANCE;
+        if found.worst().is_none_or(|worst| worst > enough) {
+            found.end = UntilEnd::TooNoisy;
+            found.would_take = self.would_take(&found, look);
+        }
+        Some(found)
     }
 
     fn judged(&self) -> Until {

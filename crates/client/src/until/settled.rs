@@ -1,34 +1,42 @@
 //! The figure of a run that is over: that of the result line, with its interval.
 
+use std::time::Duration;
+
 use netperf_model::figures::{self, count, document_unit};
-use netperf_model::{Arrivals, Iteration, Known, TestPlan, Until, UntilEnd, UntilPlan};
-use netperf_stats::until::{Wanted, look};
+use netperf_model::{Arrivals, EndSetup, Iteration, TestPlan, Until, UntilEnd, UntilPlan};
+use netperf_stats::precision::of_mean;
 
-use super::feed::known_of;
-
-/// Ratio of the half width to the requested one above which the request was not met: the run
-/// ends before its figure is known.
-const TOLERANCE: f64 = 1.25;
+use super::feed::{Feed, TOLERANCE};
+use super::operation;
 
 /// Replaces the mean that was judged by the figure of the result line. The interval includes the
 /// distance of the two. Datagrams are judged by what arrived, if netserver has samples of it.
-pub(crate) fn settle(plan: &TestPlan, found: Option<&mut Until>, runs: &[Iteration]) {
+pub(crate) fn settle(
+    plan: &TestPlan,
+    setup: &EndSetup,
+    found: Option<&mut Until>,
+    runs: &[Iteration],
+) {
     let (Some(wanted), Some(found), Some(run)) = (&plan.until, found, runs.last()) else {
         return;
     };
-    if let Some(arrived) = arrived(plan, wanted, run) {
-        found.throughput = Some(arrived);
-    }
     let work = figures::work(plan, document_unit(plan), run);
     let rate = work.map_or(0.0, |(work, seconds)| work / seconds);
-    let Some(known) = &mut found.throughput else {
-        return;
-    };
     if !rate.is_finite() || rate <= 0.0 {
         return;
     }
-    known.half_width += (known.value - rate).abs();
-    known.value = rate;
+    if let Some(arrived) = arrived(plan, run) {
+        let feed = Feed::new(wanted, arrived.every, operation(plan, setup));
+        if let Some(judged) = feed.complete(arrived.values, rate, &found.percentiles) {
+            *found = judged;
+            return;
+        }
+    }
+    let Some(known) = found.throughput else {
+        return;
+    };
+    let known = known.around(rate);
+    found.throughput = Some(known);
     let met = known.half_width <= wanted.precision * rate * TOLERANCE;
     if found.end == UntilEnd::Reached && !met {
         found.end = UntilEnd::TooNoisy;
@@ -36,25 +44,27 @@ pub(crate) fn settle(plan: &TestPlan, found: Option<&mut Until>, runs: &[Iterati
 }
 
 /// True if netperf sends datagrams and nothing answers them.
-fn sends_datagrams(plan: &TestPlan) -> bool {
+pub(super) fn sends_datagrams(plan: &TestPlan) -> bool {
     let flow = &plan.flow;
     let one_way = flow.sends && !flow.counts_transactions() && flow.duplex.is_none();
     one_way && !plan.transport.row().reliable
 }
 
-/// The rate at which datagrams arrived, bytes per second. `None` without enough samples.
-fn arrived(plan: &TestPlan, wanted: &UntilPlan, run: &Iteration) -> Option<Known> {
-    let remote = run.remote.as_ref().filter(|_| sends_datagrams(plan))?;
-    let values = rates(remote.arrivals.as_ref()?);
-    let wanted = Wanted {
-        precision: wanted.precision,
-        level: wanted.level,
-    };
-    look(&values, wanted).estimate.map(known_of)
+/// Rates of what arrived, bytes per second, interval by interval.
+#[derive(Debug, Default)]
+struct ArrivalRates {
+    every: Duration,
+    values: Vec<f64>,
 }
 
-/// Bytes per second in intervals of equal length between the first and the last sample.
-fn rates(arrivals: &Arrivals) -> Vec<f64> {
+/// The rates at which datagrams arrived. `None` if netserver has no samples of it.
+fn arrived(plan: &TestPlan, run: &Iteration) -> Option<ArrivalRates> {
+    let remote = run.remote.as_ref().filter(|_| sends_datagrams(plan))?;
+    Some(rates(remote.arrivals.as_ref()?))
+}
+
+/// Rates in intervals of equal length between the first and the last sample.
+fn rates(arrivals: &Arrivals) -> ArrivalRates {
     // Nothing arrives while the test is set up, and after its end.
     let samples = arrivals.samples.as_slice();
     let total = samples.last().map_or(0, |last| last.bytes);
@@ -62,7 +72,7 @@ fn rates(arrivals: &Arrivals) -> Vec<f64> {
     let end = samples.partition_point(|sample| sample.bytes < total);
     let samples = samples.get(begin..=end).unwrap_or_default();
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
-        return Vec::new();
+        return ArrivalRates::default();
     };
     let intervals = samples.len() - 1;
     let length =
@@ -81,14 +91,17 @@ fn rates(arrivals: &Arrivals) -> Vec<f64> {
         [from, to] => (to - from) * 1e9 / length,
         _ => 0.0,
     };
-    ends.windows(2).map(rate).collect()
+    ArrivalRates {
+        every: Duration::try_from_secs_f64(length / 1e9).unwrap_or_default(),
+        values: ends.windows(2).map(rate).collect(),
+    }
 }
 
 /// Warning for datagrams without samples of what arrived, if the share that did not arrive exceeds
 /// the precision.
 pub(super) fn lost(plan: &TestPlan, wanted: &UntilPlan, run: &Iteration) -> Option<String> {
     let remote = run.remote.as_ref().filter(|_| sends_datagrams(plan))?;
-    if arrived(plan, wanted, run).is_some() {
+    if arrived(plan, run).is_some_and(|rates| of_mean(&rates.values, wanted.level).is_some()) {
         return None;
     }
     let sent = run.local.tally.bytes_sent;
@@ -127,12 +140,17 @@ mod tests {
             (9 * second, 500),
         ];
         let rates = rates(&arrivals(&samples));
-        assert_eq!(rates.len(), 3);
+        assert_eq!(rates.every, Duration::from_nanos(4 * second / 3));
+        assert_eq!(rates.values.len(), 3);
         assert!(
-            rates.iter().all(|rate| (rate - 100.0).abs() < 1e-6),
+            rates.values.iter().all(|rate| (rate - 100.0).abs() < 1e-6),
             "{rates:?}"
         );
-        assert!(super::rates(&arrivals(&[])).is_empty());
-        assert!(super::rates(&arrivals(&[(0, 0), (second, 0)])).is_empty());
+        assert!(super::rates(&arrivals(&[])).values.is_empty());
+        assert!(
+            super::rates(&arrivals(&[(0, 0), (second, 0)]))
+                .values
+                .is_empty()
+        );
     }
 }

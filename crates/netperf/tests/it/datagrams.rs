@@ -166,3 +166,27 @@ fn a_time_without_arrivals_has_a_warning() {
         "{document}"
     );
 }
+
+#[test]
+fn a_time_without_arrivals_has_a_warning_in_a_classic_run() {
+    let server = ours!().serve();
+    let running = ours!()
+        .client_of(&server)
+        .args("-t UDP_STREAM -l 3 -- -m 1000".split(' '))
+        .spawn();
+    assert!(netperf_testkit::eventually(Duration::from_secs(20), || {
+        !server.sessions().is_empty()
+    }));
+    std::thread::sleep(Duration::from_millis(800));
+    let sessions = server.sessions();
+    for session in &sessions {
+        netperf_testkit::process::signal(*session, "STOP");
+    }
+    std::thread::sleep(Duration::from_millis(900));
+    for session in &sessions {
+        netperf_testkit::process::signal(*session, "CONT");
+    }
+    let finished = running.finish().expect_exit(0);
+    let said = "nothing arrived at netserver for";
+    assert!(finished.stderr.contains(said), "{}", finished.account());
+}

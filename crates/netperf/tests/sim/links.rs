@@ -128,6 +128,51 @@ fn an_iperf2_test_ends_when_its_figure_is_known() {
 }
 
 #[test]
+fn until_judges_datagrams_by_what_arrives() {
+    if !sim::available() {
+        return;
+    }
+    for (options, end) in [
+        ("", "reached"),
+        ("--flows 2", "reached"),
+        ("--until 0.01%", "too noisy"),
+    ] {
+        let link = SimLink {
+            loss: 0.2,
+            ..SimLink::lossless(100, 10)
+        };
+        let words = format!("--json --until 5% --time 20s -t UDP_STREAM --rate 4M {options}");
+        let run = netperf(link, &words, "-m 1000").run();
+        let client = run.of("client");
+        assert_eq!(client.end.status(), Some(0), "{}", run.account());
+        let document: Value = serde_json::from_str(&client.stdout).expect("a document");
+        let (until, result) = (&document["until"], &document["result"]);
+        assert_eq!(until["end"], end, "{until}");
+        assert_eq!(until["course"], "stable", "{until}");
+        // Netserver's samples are 20 ms apart, netperf's own at most 10.
+        let interval = until["interval_seconds"].as_f64().expect("an interval");
+        assert!(interval > 0.015, "{until}");
+        let throughput = until["throughput"]["value"].as_f64().expect("a value");
+        assert_near(throughput, 3.2, 0.05);
+        assert_near(
+            throughput,
+            result["throughput"].as_f64().expect("a value"),
+            1e-9,
+        );
+        if end != "reached" {
+            let half = until["throughput"]["half_width_percent"].as_f64();
+            let advice = until["would_take_seconds"].as_f64();
+            assert!(half > Some(0.01) && advice > Some(20.0), "{until}");
+            assert!(
+                client.stderr.contains("without --until"),
+                "{}",
+                client.stderr
+            );
+        }
+    }
+}
+
+#[test]
 fn flows_count_only_the_middle_between_warm_up_and_cool_down() {
     if !sim::available() {
         return;

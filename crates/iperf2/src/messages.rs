@@ -23,6 +23,7 @@ pub use header::{
     Amount, BASE_LEN, ClientHeader, EXTENDED_LEN, HeaderExtension, MOST_HEADER, MOST_KEY, Opening,
     RateStart, WireBurst,
 };
+pub(crate) use report::words_of_squares;
 pub use report::{CLASSIC_REPORT, REPORT_LEN, ServerReport, Transit};
 
 /// Default port, TCP and UDP.

@@ -491,11 +491,9 @@ impl Json<'_> {
         };
         vec![
             (
+                // The bytes and the time of the sender: 3.12 takes the time of the receiver.
                 whole,
-                object(
-                    times((0.0, received_end), sent.bytes),
-                    with(&both, group.sends),
-                ),
+                object(times((0.0, end), sent.bytes), with(&both, group.sends)),
             ),
             (
                 of_sent,

@@ -160,7 +160,7 @@ pub struct DelayMoments {
     pub max: f64,
     /// Mean.
     pub mean: f64,
-    /// Sum of the squared differences from the mean.
+    /// Sum of the squared differences from the mean; not a number if unknown.
     pub squares: f64,
 }
 
@@ -200,11 +200,12 @@ impl DelayMoments {
         }
     }
 
-    /// The standard deviation of a sample; `None` of fewer than two delays.
+    /// The standard deviation of a sample; `None` of fewer than two delays, and of unknown squares.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
         let freedom = self.count.checked_sub(1).filter(|freedom| *freedom > 0)?;
-        Some((self.squares.max(0.0) / count(freedom)).sqrt())
+        let squares = Some(self.squares).filter(|squares| squares.is_finite())?;
+        Some((squares.max(0.0) / count(freedom)).sqrt())
     }
 }
 

@@ -8,9 +8,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use netperf_engine::iperf2::{ReadSizes, TransferCounts, epoch_micros};
+use netperf_engine::iperf2::{ReadSizes, STALLED, TransferCounts, epoch_micros};
 use netperf_iperf2::messages::WireTime;
 use netperf_iperf2::options::Iperf2Args;
 use netperf_iperf2::rows::FirstWindow;
@@ -115,6 +116,27 @@ pub fn row_stamp(args: &Iperf2Args) -> String {
     } else {
         String::new()
     }
+}
+
+/// Time between two looks at what is acknowledged.
+const LOOK: Duration = Duration::from_micros(200);
+
+/// Waits until everything is acknowledged, the test is stopped, nothing was acknowledged for
+/// [`STALLED`], or so much time is over. Returns how long that took.
+pub fn acknowledged(fd: BorrowedFd<'_>, longest: Duration, stop: &AtomicBool) -> Duration {
+    let begin = clock::now();
+    let mut last = (u32::MAX, begin);
+    while let Ok(left @ 1..) = tcp::unacknowledged(fd) {
+        if left != last.0 {
+            last = (left, clock::now());
+        }
+        let is_over = begin.elapsed() >= longest || last.1.elapsed() >= STALLED;
+        if is_over || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        netperf_os::wait::sleep(LOOK);
+    }
+    begin.elapsed()
 }
 
 /// Sends all bytes.

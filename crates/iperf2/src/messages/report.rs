@@ -1,5 +1,6 @@
 //! The server's report of a flow of datagrams.
 
+use netperf_model::figures;
 use netperf_wire::codec::{Reader, Writer};
 
 use super::{Datagram, DatagramLayout, Flags, Iperf2Error, WireTime};
@@ -196,4 +197,76 @@ fn halves(count: u64) -> (u32, u32) {
 
 fn whole(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
+}
+
+/// Sums of squares from this on do not fit into the first word.
+const LARGE: f64 = 4_294_967_296.0;
+/// Millionths in a unit. Second words from this on are no millionths.
+const MILLION: f64 = 1e6;
+
+/// Words of a sum of squares. 2.1.8 sends a large one modulo 2^32, so that nobody knows it. The
+/// server of this program sends it in millions behind a first word that no sum has, and a client
+/// of 2.1.8 shows as wrong a deviation as ever.
+pub(crate) fn words_of_squares(squares: f64) -> [u32; 2] {
+    let low = |number: f64| u32::try_from(figures::whole(number)).unwrap_or(u32::MAX);
+    let squares = squares.max(0.0);
+    if squares < LARGE - 1.0 {
+        return [low(squares), low(squares.fract() * MILLION)];
+    }
+    [u32::MAX, low(MILLION + squares / MILLION)]
+}
+
+impl Transit {
+    /// Sum of the squared differences from the mean, microseconds squared; not a number if it may
+    /// have been too large for the words.
+    #[must_use]
+    pub fn sum_of_squares(&self) -> f64 {
+        let [units, parts] = self.squares.map(f64::from);
+        if self.squares == [u32::MAX, u32::MAX] {
+            return f64::NAN;
+        }
+        if self.squares[0] == u32::MAX && parts >= MILLION {
+            return (parts - MILLION) * MILLION;
+        }
+        let range = figures::count(self.max.micros().saturating_sub(self.min.micros()));
+        let largest = f64::from(self.count) * range * range / 4.0;
+        // Without a smallest delay, that of a receiver whose clock is behind was cut.
+        if self.min.micros() > 0 && largest < LARGE {
+            units + parts / MILLION
+        } else {
+            f64::NAN
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_sum_of_squares_is_known_only_from_a_server_that_sends_it_whole() {
+        let transit = |squares, max| Transit {
+            min: WireTime::from_micros(1),
+            max: WireTime::from_micros(max),
+            count: 5000,
+            squares,
+            ..Transit::default()
+        };
+        for sum in [0.0, 1234.25, 4e9, 5.85e11, 1e15] {
+            let read = transit(words_of_squares(sum), 100_000).sum_of_squares();
+            let is_small = transit(words_of_squares(sum), 1000).sum_of_squares();
+            let is_near = |value: f64| (value - sum).abs() <= sum * 1e-3;
+            assert!(is_near(is_small), "{sum}: {is_small}");
+            // A small one may be the rest of a large one.
+            assert!(
+                is_near(read) || sum < LARGE && read.is_nan(),
+                "{sum}: {read}"
+            );
+        }
+        assert!(
+            transit(words_of_squares(1e20), 1000)
+                .sum_of_squares()
+                .is_nan()
+        );
+    }
 }

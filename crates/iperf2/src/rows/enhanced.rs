@@ -114,8 +114,9 @@ pub fn delays(
     if is_measured(delays, is_known) {
         // Little's law: datagrams on the way are those per second times their delay.
         let seconds = delays.mean / 1e6;
-        let deviation = delays.deviation().unwrap_or_default() / 1e6;
-        queued = format!("{:.0}({:.0})", rate * seconds, rate * deviation);
+        let deviation = delays.deviation().map(|micros| rate * micros / 1e6);
+        let deviation = deviation.map_or_else(|| "-".to_owned(), |queued| format!("{queued:.0}"));
+        queued = format!("{:.0}({deviation})", rate * seconds);
         power_of = power(bytes, time, delays.mean);
     }
     format!(" {times} ms {rate:.0} pps {arrived}/{queued} pkts {power_of}")

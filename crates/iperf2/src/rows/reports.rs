@@ -55,12 +55,11 @@ impl ReportRow<'_> {
 /// The delays of a report.
 fn moments(transit: &Transit) -> DelayMoments {
     let micros = |time: WireTime| count(time.micros());
-    let [squares, millionths] = transit.squares.map(f64::from);
     DelayMoments {
         count: transit.count.into(),
         min: micros(transit.min),
         max: micros(transit.max),
         mean: micros(transit.mean),
-        squares: squares + millionths / 1e6,
+        squares: transit.sum_of_squares(),
     }
 }

@@ -7,7 +7,9 @@ use netperf_model::figures::{count, whole};
 use netperf_model::iperf2::DelayMoments;
 use netperf_model::{ArrivalOrder, Jitter};
 
-use crate::messages::{Datagram, DatagramLayout, ServerReport, Transit, WireTime};
+use crate::messages::{
+    Datagram, DatagramLayout, ServerReport, Transit, WireTime, words_of_squares,
+};
 
 /// Account of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -112,8 +114,6 @@ impl DatagramAccount {
             squares,
             count: transits,
         } = self.transits;
-        let squares = squares.max(0.0);
-        let millionths = whole(squares.fract() * 1e6);
         let [seconds, micros] = [self.difference / 1_000_000, self.difference % 1_000_000];
         let word = |number: i64| {
             let number = i32::try_from(number).unwrap_or_default();
@@ -129,7 +129,7 @@ impl DatagramAccount {
             max: real(max),
             sum: real(mean * count(transits)),
             mean: real(mean),
-            squares: [low(whole(squares)), low(millionths)],
+            squares: words_of_squares(squares),
             difference: [word(seconds), word(micros)],
             count: low(transits),
             rate: [low(rate), 1],

@@ -2,9 +2,10 @@
 //! the other end is what theory says, and the original's figures with ours are, too.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use netperf_testkit::sim::{self, SimFinished};
-use netperf_testkit::{SimLink, SimProcess, Simulation, Values, note, ours};
+use netperf_testkit::{SimHost, SimLink, SimProcess, Simulation, Values, note, ours};
 use serde_json::Value;
 
 use crate::links::{linked, stock};
@@ -187,5 +188,35 @@ fn iperf3_moves_the_amount_with_either_program_at_either_end() {
             let is_right = received + block > *amount && received <= amount + 4 * block;
             assert!(is_right, "{ends:?} {words}: {received} of {amount}");
         }
+    }
+}
+
+#[test]
+fn iperf3_serves_a_client_that_comes_as_another_one_is_ended() {
+    if !sim::available() {
+        return;
+    }
+    let own = linked(&ours!().netperf, "iperf3");
+    for client in [own.clone(), stock("iperf3")] {
+        let ended = SimProcess::new(&client, "-c server -t 4 -w 32K")
+            .at(Duration::from_secs(1))
+            .signalled(Duration::from_secs(2), "SIGTERM");
+        let next = SimProcess::new(&client, "-c server -n 100K").at(Duration::from_secs(2));
+        let busy = SimProcess::new(&client, "-c server -t 2").at(Duration::from_secs(5));
+        let refused = SimProcess::new(&client, "-c server -t 2").at(Duration::from_secs(6));
+        let hosts = vec![
+            SimHost::new("first", vec![ended, busy]),
+            SimHost::new("second", vec![next, refused]),
+            SimHost::new("server", vec![SimProcess::new(&own, "-s")]),
+        ];
+        let mut simulated = Simulation::of_hosts(SimLink::lossless(4, DELAY_MS), hosts);
+        simulated.length = Duration::from_secs(20);
+        let run = simulated.run();
+        let status = |host: &str, at: usize| run.all_of(host)[at].end.status();
+        assert_eq!(status("second", 0), Some(0), "{}", run.account());
+        assert_eq!(status("first", 1), Some(0), "{}", run.account());
+        let second = &run.all_of("second")[1];
+        assert_eq!(second.end.status(), Some(1), "{}", run.account());
+        assert!(second.stderr.contains("busy"), "{}", run.account());
     }
 }

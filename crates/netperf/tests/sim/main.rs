@@ -6,4 +6,5 @@ mod joining;
 mod links;
 mod overtime;
 mod random;
+mod rows;
 mod scale;

@@ -98,7 +98,9 @@ impl Run {
                 remote,
             });
             watched.push((!udp).then(|| socket.try_clone().ok()).flatten());
-            let amount = amount(parameters, position).filter(|_| sends);
+            // A client that lacks lost datagrams waits for more of them, and says when it has enough.
+            let is_limited = sends && (is_client || !udp);
+            let amount = amount(parameters, position).filter(|_| is_limited);
             all.push(StreamSocket {
                 socket,
                 sends,

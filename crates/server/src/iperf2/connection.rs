@@ -27,7 +27,8 @@ use netperf_os::wait::{Interest, ready, sleep};
 use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_program::iperf2::{
-    READ_BUFFER, ShownCounts, now, read_buffer, receive_timed_stream, send_all, send_timed_stream,
+    READ_BUFFER, ShownCounts, acknowledged, now, read_buffer, receive_timed_stream, send_all,
+    send_timed_stream,
 };
 use netperf_program::output::{err, system_text};
 use netperf_program::threads::join;
@@ -43,6 +44,8 @@ const LISTENS: Duration = Duration::from_millis(50);
 const CONNECT_TIME: Duration = Duration::from_secs(2);
 /// Time for the client to close a connection on which it has received everything.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
+/// Longest time in which the last data reaches the client.
+const DRAIN_TIME: Duration = Duration::from_secs(30);
 /// Time without a packet after which a vanished client is given up, in seconds and probes.
 const KEEP_ALIVE: [(IntOption, i32); 4] = [
     (IntOption::KeepAlive, 1),
@@ -471,7 +474,7 @@ fn send(
         before,
         rate,
     };
-    let sent = match timed {
+    let mut sent = match timed {
         Some(header) => {
             send_all(to, header)?;
             send_timed_stream(to.as_fd(), &mut block, &stream, counts, stop)?
@@ -480,5 +483,9 @@ fn send(
     };
     // The client may have closed it already.
     let _gone = half_close(to.as_fd());
+    if sent.end == TransferEnd::Complete {
+        // What the send buffer still has at the end of the time counts, and so does its time.
+        sent.elapsed += acknowledged(to.as_fd(), DRAIN_TIME, stop);
+    }
     Ok(sent)
 }

@@ -24,8 +24,12 @@ use netperf_program::threads::{join, spawn};
 use super::forward::receive;
 use super::{Iperf2Failure, Iperf2SocketOptions, Iperf2StreamResult, failed, receive_time};
 
-/// Time for the server to connect, beside that of the tests before.
-const CONNECT_TIME: Duration = Duration::from_secs(10);
+/// Time for the server to connect or to begin, behind that of the client's own test.
+const CONNECT_TIME: Duration = Duration::from_secs(3);
+/// The same if an amount ends the client's test.
+const CONNECT_TIME_OF_AMOUNT: Duration = Duration::from_secs(10);
+/// Time without a datagram that ends a flow of the server.
+const SILENCE: Duration = Duration::from_secs(10);
 /// Time in which final datagrams are answered.
 const LINGER: Duration = Duration::from_millis(500);
 
@@ -193,12 +197,11 @@ impl BackListener {
 
     /// Time until the server connects.
     fn patience(plan: &Iperf2Plan) -> Duration {
-        let before = match (plan.direction, plan.amount) {
-            (Iperf2Direction::Tradeoff, Iperf2Amount::Time(time)) => time,
+        match (plan.direction, plan.amount) {
+            (_, Iperf2Amount::Time(time)) => time.saturating_add(CONNECT_TIME),
             (Iperf2Direction::Tradeoff, Iperf2Amount::Bytes(_)) => Duration::from_secs(3600),
-            _ => Duration::ZERO,
-        };
-        before + CONNECT_TIME
+            (_, Iperf2Amount::Bytes(_)) => CONNECT_TIME_OF_AMOUNT,
+        }
     }
 
     fn connections(
@@ -284,7 +287,7 @@ impl BackListener {
                     let limit = match (flows.is_empty(), over(&flows)) {
                         (true, _) => patience,
                         (false, true) => LINGER,
-                        (false, false) => CONNECT_TIME,
+                        (false, false) => SILENCE,
                     };
                     return if last.elapsed() >= limit {
                         ControlFlow::Break(())

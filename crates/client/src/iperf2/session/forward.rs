@@ -2,8 +2,8 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netperf_engine::iperf2::{
@@ -22,10 +22,10 @@ use netperf_measure::{clock, overtime};
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Plan, Iperf2Rate};
 use netperf_os::Socket;
 use netperf_os::io::{half_close, recv, recv_now, send};
-use netperf_os::tcp;
 use netperf_os::wait::{Interest, ready};
 use netperf_program::iperf2::{
-    FLOW_GAP, ShownCounts, now, read_buffer, receive_timed_stream, send_all, send_timed_stream,
+    FLOW_GAP, ShownCounts, acknowledged, now, read_buffer, receive_timed_stream, send_all,
+    send_timed_stream,
 };
 use netperf_program::threads::{join, spawn};
 
@@ -36,9 +36,6 @@ use super::{
 
 /// Time for the server to take what was sent and to close.
 const CLOSE_TIME: Duration = Duration::from_secs(10);
-
-/// Time between two looks at what is acknowledged.
-const LOOK: Duration = Duration::from_micros(200);
 
 /// Runs a stream to its end.
 pub(super) fn run(
@@ -192,24 +189,6 @@ fn send_blocks(
         }
     }
     Ok(sent)
-}
-
-/// Waits until everything is acknowledged, the test is stopped, nothing was acknowledged for
-/// [`STALLED`], or for at most so long. Returns how long that took.
-fn acknowledged(fd: BorrowedFd<'_>, longest: Duration, stop: &AtomicBool) -> Duration {
-    let begin = clock::now();
-    let mut last = (u32::MAX, begin);
-    while let Ok(left @ 1..) = tcp::unacknowledged(fd) {
-        if left != last.0 {
-            last = (left, clock::now());
-        }
-        let is_late = last.1.elapsed() >= STALLED || begin.elapsed() >= longest;
-        if stop.load(Ordering::Relaxed) || is_late {
-            break;
-        }
-        netperf_os::wait::sleep(LOOK);
-    }
-    begin.elapsed()
 }
 
 fn run_datagrams(

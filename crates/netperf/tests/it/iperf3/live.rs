@@ -120,6 +120,15 @@ fn an_amount_arrives_whole_at_our_server() {
             // The original may send more than asked for on several streams, and with sendfile(2).
             let exact = program == &own || !(options.contains(&"-P") || options.contains(&"-Z"));
             assert!(!exact || sent == bytes, "{}", finished.account());
+            // The rate of the sender, which the original computes with the time of the receiver.
+            let keys = ["seconds", "bytes", "bits_per_second"];
+            for key in keys
+                .iter()
+                .filter(|_| program == &own && options.contains(&"-u"))
+            {
+                let end = &document["end"];
+                assert_eq!(end["sum"][key], end["sum_sent"][key], "{end}");
+            }
         }
     }
 }

@@ -20,8 +20,10 @@ use crate::pending::PREFIX_WITHIN;
 
 /// Largest number of connections whose cookie is incomplete; the oldest is dropped first.
 const MOST: usize = 64;
-/// Largest number of clients that wait while the results of a test are exchanged.
+/// Largest number of clients that wait for the end of a test.
 const MOST_WAITING: usize = 16;
+/// Time for which a client waits for the end of a test, whose own client may be gone already.
+const ENDS_WITHIN: Duration = Duration::from_millis(500);
 /// Longest wait for an event, and pause after an error.
 const TURN: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(100);
@@ -100,8 +102,9 @@ impl TestIntake {
         let sockets = sockets.into_iter().chain(handoff);
         let sockets = sockets.chain(self.arriving.iter().map(|one| &one.socket));
         let fds: Vec<BorrowedFd<'_>> = sockets.map(AsFd::as_fd).collect();
-        let until = self.arriving.front().map(|one| one.until.left());
-        let wait = until.unwrap_or(TURN).min(TURN) + Duration::from_millis(1);
+        let until = self.arriving.front().map(|one| one.until);
+        let until = until.into_iter().chain(self.refuses_at()).min();
+        let wait = until.map_or(TURN, Moment::left).min(TURN) + Duration::from_millis(1);
         let Ok(events) = all_ready(&fds, wait) else {
             sleep(PAUSE);
             return Ok(());
@@ -118,10 +121,26 @@ impl TestIntake {
             self.read_words()?;
         }
         self.read_cookies(&heard)?;
+        self.refuse_late();
         if new {
             self.accept();
         }
         Ok(())
+    }
+
+    /// When the first client that waits is refused: its test has not ended.
+    fn refuses_at(&self) -> Option<Moment> {
+        let first = self.waiting.front()?;
+        let runs = self.test.as_ref().is_some_and(|test| !test.is_over);
+        runs.then_some(first.0.until)
+    }
+
+    /// Refuses clients that have waited in vain for the end of a test.
+    fn refuse_late(&mut self) {
+        while self.refuses_at().is_some_and(|at| at.left().is_zero()) {
+            let first = self.waiting.pop_front();
+            first.inspect(|(client, _)| refuse(&client.socket));
+        }
     }
 
     fn accept(&mut self) {
@@ -191,8 +210,10 @@ impl TestIntake {
             if !passed {
                 refuse(&one.socket);
             }
-        } else if test.is_over && self.waiting.len() < MOST_WAITING {
-            self.waiting.push_back((one, cookie));
+        } else if self.waiting.len() < MOST_WAITING {
+            let until = clock::now().plus(ENDS_WITHIN);
+            self.waiting
+                .push_back((ArrivingClient { until, ..one }, cookie));
         } else {
             refuse(&one.socket);
         }

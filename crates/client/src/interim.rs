@@ -8,8 +8,8 @@ use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::tcp::tcp_facts;
 use netperf_model::{
-    Duplex, Format, Interim, Latency, RunPart, Tally, TestPlan, TransportId, Unit, UnitKind,
-    figures,
+    Duplex, Format, Interim, Iteration, Latency, RunPart, Tally, TestPlan, TransportId, Unit,
+    UnitKind, figures,
 };
 use netperf_os::system;
 use netperf_program::output::{self, out};
@@ -208,6 +208,65 @@ pub(super) fn live(run: &RunCommand) -> Live {
         live = live.that_tells();
     }
     show::live(run, live)
+}
+
+/// Shortest time in which queues drain behind the last interval that has a line.
+const DRAINED: f64 = 0.05;
+
+/// Adds a line of what was still in queues at the end of the time, from the last line of an
+/// iteration to its end, where what arrived is known.
+pub(super) fn add_drained(
+    run: &RunCommand,
+    earlier: usize,
+    kept: &mut Vec<Interim>,
+    ran: &Iteration,
+) {
+    let plan = &run.plan;
+    if plan.interim.is_none() || plan.peer.is_some() {
+        return;
+    }
+    let (total, seconds) = match &ran.remote {
+        _ if acknowledging(plan).is_some() => (ran.local.tally.bytes_sent, ran.elapsed),
+        // Lines of text show what was sent.
+        Some(remote) if run.report.format.is_json() && !plan.transport.row().reliable => {
+            (remote.tally.bytes_received, ran.received_in())
+        }
+        Some(_) | None => return,
+    };
+    let lines = kept.get(earlier..).unwrap_or_default();
+    let is_whole = lines.iter().all(|line| line.parts.is_none());
+    let (Some(last), true) = (lines.last(), is_whole) else {
+        return;
+    };
+    let arrived: Option<u64> = lines.iter().map(|line| line.arrived).sum();
+    let covered: f64 = lines.iter().map(|line| line.seconds).sum();
+    let Some(rest) = arrived.and_then(|arrived| total.checked_sub(arrived)) else {
+        return;
+    };
+    let seconds = seconds - covered;
+    if rest == 0 || seconds < DRAINED.max(last.seconds / 10.0) {
+        return;
+    }
+    let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    let after = Tally {
+        bytes_sent: rest,
+        ..Tally::default()
+    };
+    let unit = figures::unit_in_force(plan, run.report.unit);
+    let interim = Interim {
+        work: interim_work(plan, unit, &Tally::default(), &after),
+        seconds,
+        ended: last.ended.saturating_add(time),
+        ended_nanos: last.ended_nanos + u64::try_from(time.as_nanos()).unwrap_or_default(),
+        iteration: last.iteration,
+        parts: None,
+        counts: Tally::default(),
+        arrived: Some(rest),
+        tcp: None,
+        times: None,
+    };
+    out(&interim_line(plan, &run.report, kept.len(), &interim));
+    kept.push(interim);
 }
 
 /// Runs `work` with interim results beside it, if any are wanted; what is left of

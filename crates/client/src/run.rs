@@ -319,7 +319,11 @@ impl<'a> TestRun<'a> {
         let broke = ran.broke.as_ref();
         broke
             .map(|error| failure::engine(error, self.plan().transport, host.family()))
-            .or_else(|| Some(failure::lost(ran.lost.as_ref()?, &host.name)))
+            .or_else(|| {
+                let lost = ran.lost.as_ref()?;
+                let unsent = empty::unsent(&ran.result.tally).map(Failure::failed);
+                Some(unsent.unwrap_or_else(|| failure::lost(lost, &host.name)))
+            })
     }
 
     fn keep(&mut self, latency: Option<Latency>) {

@@ -21,9 +21,13 @@ impl ActivityWatch {
         }
     }
 
-    /// Looks at the tally: whether anything has moved since the last look.
+    /// Looks at the tally: whether anything has moved since the last look. Failed sends move nothing.
     pub(crate) fn look(&mut self, tally: &Tally) -> bool {
-        let moved = *tally != self.seen;
+        let failed_sends = self.seen.failed_sends;
+        let moved = Tally {
+            failed_sends,
+            ..*tally
+        } != self.seen;
         if moved {
             self.seen = *tally;
             self.since = clock::now();

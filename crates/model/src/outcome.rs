@@ -132,6 +132,19 @@ impl Iteration {
         }
     }
 
+    /// Time base of netserver's counts. A netserver that only receives datagrams has waited for the
+    /// end in its own time.
+    #[must_use]
+    pub fn remote_time(&self, plan: &TestPlan, remote: &EndResult) -> f64 {
+        if plan.flow.sends && !plan.flow.receives && !plan.transport.row().reliable {
+            self.received_in()
+        } else if remote.elapsed > 0.0 {
+            remote.elapsed
+        } else {
+            self.elapsed
+        }
+    }
+
     /// The length of the part of the run that counts, seconds.
     #[must_use]
     pub fn timed(&self) -> f64 {

@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use netperf_model::{Agreed, Hosts, Iteration, TestPlan, Warning};
+use netperf_model::{Agreed, Hosts, Iteration, Tally, TestPlan, Warning};
 use netperf_os::tcp::{self, TcpDetail};
 
 use super::blocked;
@@ -54,8 +54,15 @@ enum EmptyCause {
     There(u64),
     /// netperf received nothing.
     Back,
-    /// Every send failed.
-    Sends,
+    /// Every send of netperf, or of netserver, failed.
+    Sends(SendingEnd),
+}
+
+/// End whose sends failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SendingEnd {
+    Netperf,
+    Netserver,
 }
 
 /// Reason why a test has no result; `None` if it has one.
@@ -67,9 +74,10 @@ pub(super) fn failure(
     around: Surroundings,
 ) -> Option<String> {
     let cause = cause(plan, hosts, agreed, runs, around)?;
+    let is_dropped = || matches!(of_all(plan, runs, around), Some(EmptyCause::Sends(_)));
     let is_late = || runs.iter().any(|run| comes_late(plan, run));
     let is_elsewhere = || elsewhere::explanation(plan).is_some() || plan.remote.one_port;
-    if has_connection(plan) || is_late() || is_elsewhere() {
+    if has_connection(plan) || is_dropped() || is_late() || is_elsewhere() {
         return Some(cause);
     }
     Some(format!("{cause}: {}", blocked::advice(plan)))
@@ -113,7 +121,7 @@ pub(super) fn cause(
         }
         EmptyCause::There(sent) => format!("none of {sent} bytes arrived at netserver"),
         EmptyCause::Back => "no data arrived from netserver".to_owned(),
-        EmptyCause::Sends => return Some("nothing was sent: every send failed".to_owned()),
+        EmptyCause::Sends(end) => return Some(dropped(end).to_owned()),
     };
     if let Some(why) = elsewhere::explanation(plan) {
         return Some(format!("{what}: {why}"));
@@ -138,7 +146,7 @@ pub(super) fn cause(
     }
     let way = match missing {
         EmptyCause::Back | EmptyCause::Transactions(1..) => "from",
-        EmptyCause::Transactions(_) | EmptyCause::There(_) | EmptyCause::Sends => "to",
+        EmptyCause::Transactions(_) | EmptyCause::There(_) | EmptyCause::Sends(_) => "to",
     };
     let (transport, host) = (plan.transport.row(), &hosts.remote.name);
     if plan.remote.one_port {
@@ -157,6 +165,26 @@ pub(super) fn cause(
         agreed.data_port,
         fragments.unwrap_or_default()
     ))
+}
+
+/// Why netperf has sent nothing, if every send failed.
+pub(super) fn unsent(tally: &Tally) -> Option<&'static str> {
+    let all_failed = tally.bytes_sent == 0 && tally.failed_sends > 0;
+    all_failed.then(|| dropped(SendingEnd::Netperf))
+}
+
+/// What drops all datagrams of an end.
+const fn dropped(end: SendingEnd) -> &'static str {
+    match end {
+        SendingEnd::Netperf => {
+            "nothing was sent: every send failed: a queue of this host is too small for a datagram, \
+             or its firewall drops all (see tc -s qdisc)"
+        }
+        SendingEnd::Netserver => {
+            "no data was sent by netserver: every send failed: a queue of its host is too small for \
+             a datagram, or its firewall drops all (see tc -s qdisc there)"
+        }
+    }
 }
 
 /// Warning about a connection over which nothing arrived in time, on a path that may be busy. That is a
@@ -208,8 +236,12 @@ fn of_all(plan: &TestPlan, runs: &[Iteration], around: Surroundings) -> Option<E
 fn of_run(plan: &TestPlan, run: &Iteration, idle: bool) -> Option<EmptyCause> {
     let local = &run.local.tally;
     let received = run.remote.as_ref().map(|end| end.tally.bytes_received);
-    if plan.flow.sends && local.bytes_sent == 0 && local.failed_sends > 0 {
-        return Some(EmptyCause::Sends);
+    if plan.flow.sends && unsent(local).is_some() {
+        return Some(EmptyCause::Sends(SendingEnd::Netperf));
+    }
+    let remote = run.remote.as_ref().map(|end| &end.tally);
+    if plan.flow.receives && remote.is_some_and(|end| end.bytes_sent == 0 && end.failed_sends > 0) {
+        return Some(EmptyCause::Sends(SendingEnd::Netserver));
     }
     if plan.test.counts_connections() || plan.flow.counts_transactions() {
         let requests = received.unwrap_or(0);
@@ -230,7 +262,7 @@ mod tests {
 
     use super::*;
     use crate::planned::plan;
-    use netperf_model::{EndResult, Tally};
+    use netperf_model::EndResult;
 
     fn run(local: Tally, received_there: Option<u64>) -> Iteration {
         let end = |tally| EndResult {
@@ -279,7 +311,7 @@ mod tests {
         };
         assert_eq!(
             missing(stream, run(failed, Some(0))),
-            Some(EmptyCause::Sends)
+            Some(EmptyCause::Sends(SendingEnd::Netperf))
         );
         let back = "netperf -H a -t TCP_MAERTS";
         assert_eq!(missing(back, run(sent(0), Some(0))), Some(EmptyCause::Back));

@@ -17,7 +17,7 @@ use super::session::RESULTS;
 use super::{
     IterationResult, TestRun, arrivals, doubts, drops, empty, identifier, implausible, trial,
 };
-use crate::{asked, datagram_size, facts, until};
+use crate::{asked, datagram_size, facts, interim, until};
 
 impl TestRun<'_> {
     pub(super) fn iterate(&mut self) -> Result<Outcome, Failure> {
@@ -26,7 +26,7 @@ impl TestRun<'_> {
         let mut warnings = std::mem::take(&mut self.done.unmet);
         let mut last: Option<(Agreed, Option<Confidence>)> = None;
         loop {
-            let number = self.done.iterations.len() + 1;
+            let (number, earlier) = (self.done.iterations.len() + 1, self.done.intervals.len());
             let ran = match (self.once(number), last.take()) {
                 // A signal in the set-up of a later iteration ends the run with the earlier ones.
                 (Err(_), Some((agreed, confidence))) if alarm::stopped_by_user() => {
@@ -45,6 +45,7 @@ impl TestRun<'_> {
                 held_back,
                 unasked,
             } = ran;
+            interim::add_drained(self.run, earlier, &mut self.done.intervals, &iteration);
             for unmet in asked::after(self.run, &agreed, Some(&iteration))? {
                 self.warn(&mut warnings, unmet);
             }

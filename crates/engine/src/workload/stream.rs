@@ -48,7 +48,6 @@ pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
         if stale || hooks.takes_time() {
             mark = recorder.begin();
         }
-        stale = true;
         match endpoint.send(&buffer[..space])? {
             Sent::Bytes(count) => {
                 // A call that a signal cut short is resumed.
@@ -61,11 +60,13 @@ pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
                 tally.failed_sends += endpoint.take_dropped();
                 stop.progress(tally);
             }
-            Sent::Dropped => tally.failed_sends += 1 + endpoint.take_dropped(),
-            Sent::Interrupted => {
-                // The operation goes on.
-                stale = false;
-                if let Some(ended) = stop.interrupted(tally) {
+            sent @ (Sent::Dropped | Sent::Interrupted) => {
+                // An interrupted operation goes on.
+                stale = sent == Sent::Dropped;
+                tally.failed_sends += u64::from(stale) + endpoint.take_dropped();
+                // Sends that fail do not block, and are not interrupted.
+                let looks = !stale || tally.failed_sends % 4096 == 0;
+                if let Some(ended) = looks.then(|| stop.interrupted(tally)).flatten() {
                     recorder.cut_off(mark);
                     return Ok(ended);
                 }

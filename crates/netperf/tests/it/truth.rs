@@ -21,6 +21,7 @@ mod cpu;
 mod drops;
 mod iperf;
 mod latency;
+mod rests;
 mod rrul;
 mod slow;
 mod speed_tests;

@@ -374,9 +374,10 @@ impl IterationDocument {
             one_way: run.one_way.as_ref().map(OneWayResult::of),
             datagram_times: DatagramTimes::of(local, remote),
             flows: flows.map(|flows| FlowsResult::of(plan.flow, run, flows)),
-            local: MeasuredEnd::of(plan, local, [run.elapsed; 2], remote.and_then(sent)),
+            local: MeasuredEnd::of(plan, local, run.elapsed, remote.and_then(sent)),
             remote: remote.map(|remote| {
-                MeasuredEnd::of(plan, remote, [run.elapsed, run.received_in()], sent(local))
+                let seconds = run.remote_time(plan, remote);
+                MeasuredEnd::of(plan, remote, seconds, sent(local))
             }),
         }
     }
@@ -400,23 +401,23 @@ impl IterationDocument {
 }
 
 impl MeasuredEnd {
-    /// `seconds` are the time bases of what was sent and received, `sent_to` is the number of
-    /// numbered datagrams that the other end sent.
-    fn of(plan: &TestPlan, result: &EndResult, seconds: [f64; 2], sent_to: Option<u64>) -> Self {
+    /// `seconds` is the time base of all counts, `sent_to` is the number of numbered datagrams that
+    /// the other end sent.
+    fn of(plan: &TestPlan, result: &EndResult, seconds: f64, sent_to: Option<u64>) -> Self {
         let tally = &result.tally;
         let quality = result.quality;
         let counts = EndCounts::of(result);
         Self {
-            elapsed_seconds: MeasuredFigure::of(result.elapsed),
+            elapsed_seconds: MeasuredFigure::of(seconds),
             counts,
             rates: TransferRates::of(
                 result.of_sends(|tally| tally.bytes_sent),
                 tally.bytes_received,
-                seconds,
+                [seconds; 2],
             )
             .with_packets(
                 packets(plan, [counts.send_calls, counts.recv_calls]),
-                seconds,
+                [seconds; 2],
             ),
             bytes_per_send: ratio(tally.bytes_sent, tally.send_calls),
             bytes_per_recv: ratio(tally.bytes_received, tally.recv_calls),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_model::Sources;
 use netperf_os::wait::{Interest, ready};
-use netperf_os::{SockAddr, Socket};
+use netperf_os::{SockAddr, Socket, without};
 
 use crate::endpoint::Endpoint;
 use crate::one_port::Passed;
@@ -176,7 +176,7 @@ pub fn connect(socket: &Socket, to: &SockAddr, give_up: GiveUp<'_>) -> io::Resul
             return Ok(Met::GivenUp);
         }
         if ready(socket.as_fd(), Interest::Write, LOOK_AROUND)? {
-            return match socket.take_error()? {
+            return match without::connect_error(socket) {
                 None if is_undone(socket) => Err(io::ErrorKind::Interrupted.into()),
                 None => Ok(Met::Connected(())),
                 Some(error) => Err(error),

@@ -144,7 +144,7 @@ fn set_options(
     family: Family,
     plan: &SocketPlan,
 ) -> io::Result<()> {
-    set_buffers(socket, plan)?;
+    set_buffers(socket, plan);
     match transport.row().protocol {
         _ if !transport.is_inet() => {}
         IPPROTO_SCTP => set_sctp_options(socket, plan)?,
@@ -161,22 +161,23 @@ fn set_options(
     Ok(())
 }
 
-fn set_buffers(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
+/// Sets the sizes of the buffers. What is in force is read back and reported.
+fn set_buffers(socket: &Socket, plan: &SocketPlan) {
     if let Some(bytes) = plan.send_buffer {
-        socket.set_send_buffer_size(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+        let _read_back = socket.set_send_buffer_size(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
     if let Some(bytes) = plan.recv_buffer {
-        socket.set_recv_buffer_size(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+        let _read_back = socket.set_recv_buffer_size(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
-    Ok(())
 }
 
 fn set_tcp_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
     if plan.nodelay {
-        set_checked(socket.as_fd(), IntOption::NoDelay, 1)?;
+        // It is read back and reported, as the buffers are.
+        let _read_back = sockopt::set(socket.as_fd(), IntOption::NoDelay, 1);
     }
     if plan.cork {
-        set_checked(socket.as_fd(), IntOption::Cork, 1)?;
+        named("cork (-C)", set_checked(socket.as_fd(), IntOption::Cork, 1))?;
     }
     if let Some(bytes) = plan.segment_size {
         // The original ignores a size that the kernel refuses; see [`takes_segment_size`].

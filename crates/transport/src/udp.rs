@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use netperf_model::Sources;
 use netperf_os::flow_label::flow_info;
 use netperf_os::io::{self as calls, Source};
-use netperf_os::{Domain, SockAddr, Socket, error_queue, rights, sockopt, without};
+use netperf_os::{Domain, SockAddr, Socket, Type, error_queue, rights, sockopt, without};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
 use crate::io::OnRing;
@@ -416,16 +416,26 @@ impl UdpResponder {
         let port = local.as_socket().map_or(0, |local| local.port());
         let bound = Socket::new(
             local.domain(),
-            self.socket.r#type()?,
-            self.socket.protocol()?,
+            Type::DGRAM,
+            self.socket.protocol().unwrap_or(None),
         )?;
         without::share_port(&bound, true);
-        bound.set_recv_buffer_size(self.socket.recv_buffer_size()? / 2)?;
-        bound.set_send_buffer_size(self.socket.send_buffer_size()? / 2)?;
+        copy_buffers(&self.socket, &bound);
         rights::bind(&bound, SocketAddr::new(address, port))?;
         report_drops(&bound);
         self.socket = bound;
         Ok(())
+    }
+}
+
+/// Gives a socket the buffers of another one, as far as they are known.
+fn copy_buffers(from: &Socket, to: &Socket) {
+    // The kernel doubles what is set.
+    if let Ok(bytes) = from.recv_buffer_size() {
+        let _default = to.set_recv_buffer_size(bytes / 2);
+    }
+    if let Ok(bytes) = from.send_buffer_size() {
+        let _default = to.set_send_buffer_size(bytes / 2);
     }
 }
 

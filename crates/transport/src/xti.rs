@@ -22,7 +22,7 @@ use std::time::Duration;
 use netperf_model::TransportId;
 use netperf_os::io::{self as calls, Source};
 use netperf_os::wait::{Interest, ready};
-use netperf_os::{SockAddr, Socket};
+use netperf_os::{SockAddr, Socket, without};
 
 pub use connection::{XtiConnection, XtiTcp};
 pub use datagram::{XtiUdp, XtiUdpRequester, XtiUdpResponder};
@@ -247,7 +247,7 @@ impl<S: Borrow<Socket>> Xti<S> {
             }
             State::OutCon if !there(Interest::Write)? => Ok(None),
             State::OutCon => {
-                self.gone = self.socket().take_error()?;
+                self.gone = without::connect_error(self.socket());
                 let refused = self.gone.is_some();
                 Ok(Some(if refused {
                     Indication::Disconnect
@@ -310,7 +310,7 @@ impl<S: Borrow<Socket>> Xti<S> {
             if !ready(self.fd(), Interest::Write, within)? {
                 return Err(XtiError::NoData);
             }
-            self.gone = self.socket().take_error()?;
+            self.gone = without::connect_error(self.socket());
         }
         if self.gone.is_some() {
             return Err(XtiError::Look(Indication::Disconnect));

@@ -266,7 +266,7 @@ impl PendingConnects<'_> {
             let Some(socket) = sockets.get(token) else {
                 continue;
             };
-            if let Some(error) = socket.take_error()? {
+            if let Some(error) = without::connect_error(socket) {
                 return Err(error);
             }
             self.epoll.remove(socket.as_fd())?;

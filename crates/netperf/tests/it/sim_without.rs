@@ -61,11 +61,16 @@ ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
 
 /// The environment of a system that lacks calls; `None` without a compiler.
 fn lacking(folder: &Scratch) -> Option<Vec<(String, OsString)>> {
+    preloading(folder, LACKING)
+}
+
+/// The environment in which a library of this source is preloaded.
+fn preloading(folder: &Scratch, text: &str) -> Option<Vec<(String, OsString)>> {
     let (source, library) = (
         folder.path().join("lacking.c"),
         folder.path().join("lacking.so"),
     );
-    std::fs::write(&source, LACKING).expect("a source");
+    std::fs::write(&source, text).expect("a source");
     let built = Command::new("cc")
         .args(["-shared", "-fPIC", "-w", "-o"])
         .args([&library, &source])
@@ -155,4 +160,60 @@ fn an_iperf3_server_takes_streams_without_passing_descriptors() {
         finished.account()
     );
     drop(server);
+}
+
+/// No option of a socket can be set or read.
+const WITHOUT_OPTIONS: &str = r"
+#include <errno.h>
+#include <sys/socket.h>
+int getsockopt(int fd, int level, int name, void *value, socklen_t *length)
+{
+    errno = ENOPROTOOPT;
+    return -1;
+}
+int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
+{
+    errno = ENOPROTOOPT;
+    return -1;
+}
+";
+
+#[test]
+fn tests_run_where_no_option_of_a_socket_can_be_set_or_read() {
+    let folder = Scratch::new();
+    let Some(env) = preloading(&folder, WITHOUT_OPTIONS) else {
+        return;
+    };
+    let server = Netserver::start_with(&ours!(), &Place::Here, &["-D", "-4"], &env);
+    for words in [
+        "-t TCP_STREAM -l -1M",
+        "-t TCP_MAERTS -l -1M",
+        "-t TCP_SENDFILE -l -1M",
+        "-t TCP_RR -l -50",
+        "-t TCP_CRR -l -50",
+        "-t TCP_CC -l -50",
+        "-t UDP_RR -l -50",
+        "-t UDP_STREAM -l 0.2 -- -m 1000",
+        "-t OMNI -l 0.2 -- -T udp -d recv -m ,1000",
+        "-t TCP_RR -l -50 --flows 3",
+        "-t UDP_STREAM -l 0.2 --flows 2 -- -m 1000",
+        "-t DG_RR -l -50",
+        "-t STREAM_STREAM -l -1M",
+        "-t TCP_STREAM -l -1M -- -s 32K -S 32K -D",
+    ] {
+        let (before, own) = words.split_once(" -- ").unwrap_or((words, ""));
+        let finished = ours!()
+            .client_of(&server)
+            .args(["-4", "-P", "0"])
+            .args(before.split(' '))
+            .arg("--")
+            .args(own.split_whitespace())
+            .args(["-k", "THROUGHPUT"].iter().filter(|_| !own.is_empty()))
+            .envs(&env)
+            .run();
+        assert!(finished.status.success(), "{}", finished.account());
+        let is_said = finished.stderr.contains("send socket buffer at netperf");
+        assert_eq!(is_said, own.contains("-s 32K"), "{}", finished.account());
+    }
+    assert!(server.alive(), "{:?}", server.said());
 }

@@ -47,10 +47,7 @@ pub fn goes_on(error: &io::Error) -> bool {
 /// The reason for which the connect failed.
 pub fn connect_result(fd: BorrowedFd<'_>) -> io::Result<()> {
     let socket = socket2::SockRef::from(&fd);
-    match socket.take_error()? {
-        Some(error) => Err(error),
-        None => Ok(()),
-    }
+    super::without::connect_error(&socket).map_or(Ok(()), Err)
 }
 
 /// Returns true if a send failed because a local queue was full: the datagram is lost, and the

@@ -3,8 +3,9 @@
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::process::{CommandExt, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -254,15 +255,22 @@ pub fn realtime_priority() -> io::Result<()> {
 /// Returns true if descriptor 0 is a socket: started by inetd or by the netserver listener.
 #[must_use]
 pub fn standard_input_is_socket() -> bool {
-    let stdin = std::io::stdin();
-    socket2::SockRef::from(&stdin).r#type().is_ok()
+    is_socket(std::io::stdin().as_fd())
 }
 
 /// Returns true if descriptor 2 is a socket: the client's, if inetd started this process.
 #[must_use]
 pub fn standard_error_is_socket() -> bool {
-    let stderr = std::io::stderr();
-    socket2::SockRef::from(&stderr).r#type().is_ok()
+    is_socket(std::io::stderr().as_fd())
+}
+
+/// Returns whether a descriptor is a socket of the kernel, or of a library that replaces its calls.
+fn is_socket(fd: BorrowedFd<'_>) -> bool {
+    let of_kernel = || {
+        let file = File::from(fd.try_clone_to_owned()?);
+        Ok::<_, io::Error>(file.metadata()?.file_type().is_socket())
+    };
+    of_kernel().unwrap_or(false) || socket2::SockRef::from(&fd).r#type().is_ok()
 }
 
 /// Takes `count` descriptors from 3 on, which the parent process opened (sd_listen_fds(3)), and

@@ -10,6 +10,7 @@
 //! | execution of `/proc/self/exe` or `/proc/self/fd/N` | the path by which the program was started, [`start_first`] | after an upgrade the new program is started |
 //! | exec errors of posix_spawn(3) | fork(2) and execve(2) at the first start, [`start_first`] | – |
 //! | `SO_REUSEADDR` | nothing, [`share_port`] | bind(2) fails while the port is in use, and says so |
+//! | `SO_ERROR` | getpeername(2), [`connect_error`] | a failed connect has the error `ENOTCONN` |
 //! | `SO_DOMAIN` | the family of getsockname(2), [`domain`] | – |
 //! | `IP_RECVERR` | nothing, [`report_drops`] | datagrams that the queue of this host drops count as sent |
 //! | `SO_DONTROUTE` | nothing, [`route_directly`] | what is sent may be routed, as `-R 1` asks |
@@ -322,6 +323,14 @@ fn interrupted_unless(set: io::Result<()>, patience: Option<Duration>) -> io::Re
 /// bind(2) reports an address that is in use.
 pub fn share_port(socket: &Socket, shares: bool) {
     let _told_by_bind = socket.set_reuse_address(shares);
+}
+
+/// `SO_ERROR`: the reason why a connect failed that has ended. Without the option, the socket has a
+/// peer or the error of getpeername(2).
+#[must_use]
+pub fn connect_error(socket: &Socket) -> Option<io::Error> {
+    let error = socket.take_error();
+    error.unwrap_or_else(|_| socket.peer_addr().err())
 }
 
 /// Domain of a socket: `SO_DOMAIN`, or the family of its address.

@@ -51,6 +51,12 @@ truth part="all" *filters="truth::":
     sort "$NETPERF_TRUTH_TABLE"
     exit "$status"
 
+# Run command lines of scripts with the originals and with this program, side by side, and print a
+# table (docs/consumers.md); as root.
+field:
+    cargo build -p netperf
+    lab/field
+
 # Let members and coordinators of campaigns fail in all states, so many times; as root.
 [no-exit-message]
 campaign-failures count="200":

@@ -129,7 +129,7 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
         limit,
         request,
         response,
-        burst: u32::try_from(typed.burst).unwrap_or(0),
+        burst: typed.burst.unsigned_abs(),
         associations: typed.associations.unwrap_or(1),
         peer: global.peer,
         local_data,

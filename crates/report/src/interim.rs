@@ -44,7 +44,11 @@ pub fn interim_line(
     index: usize,
     interim: &Interim,
 ) -> String {
-    let unit = unit_in_force(plan, report.unit);
+    let unit = if plan.test.counts_connections() {
+        Unit::Transactions
+    } else {
+        unit_in_force(plan, report.unit)
+    };
     let rate = unit.rate(interim.work, interim.seconds);
     let seconds = i64::try_from(interim.ended.as_secs()).unwrap_or(i64::MAX);
     let millis = format!("{:03}", interim.ended.subsec_millis());

@@ -191,7 +191,7 @@ impl Selection {
         let entry = |name: &str| Entry::named(name).unwrap_or(Entry::Unknown);
         let block = |names: &str| {
             let names = names.split([',', ' ']).filter(|name| !name.is_empty());
-            until_end(names.map(entry))
+            without_end(names.map(entry))
         };
         Self::from_blocks(list.split(';').take(MOST_BLOCKS).map(block).collect())
     }
@@ -202,7 +202,7 @@ impl Selection {
     /// When a name is too long.
     pub fn from_file(text: &str) -> Result<Self, SelectionError> {
         check_lengths(text)?;
-        let block = |line: &str| until_end(line.split(',').map(entry_in_file));
+        let block = |line: &str| without_end(line.split(',').map(entry_in_file));
         let mut selection = Self::from_blocks(text.lines().take(MOST_BLOCKS).map(block).collect());
         // The original switches the statistics on for lists only.
         selection.needs.latency = false;
@@ -240,10 +240,10 @@ impl Selection {
     }
 }
 
-/// The entries in front of OUTPUT_END.
-fn until_end(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
+/// The entries without OUTPUT_END, which selects nothing.
+fn without_end(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
     let is_end = |entry: &Entry| entry.name() == Some(OUTPUT_END);
-    entries.take_while(|entry| !is_end(entry)).collect()
+    entries.filter(|entry| !is_end(entry)).collect()
 }
 
 /// A name in a file may also be the header words; what is neither becomes the
@@ -332,9 +332,10 @@ mod tests {
     }
 
     #[test]
-    fn output_end_ends_its_block_only() {
+    fn output_end_selects_nothing() {
         let selection = Selection::from_list("UUID,OUTPUT_END,PROTOCOL;DIRECTION");
-        assert_eq!(names(&selection), [["UUID"], ["DIRECTION"]]);
+        let expected = [vec!["UUID", "PROTOCOL"], vec!["DIRECTION"]];
+        assert_eq!(names(&selection), expected);
     }
 
     #[test]

@@ -29,14 +29,14 @@ use crate::values::Value;
 
 /// The filler column.
 pub const OUTPUT_NONE: &str = "OUTPUT_NONE";
-/// The name that ends a block.
+/// The name that selects nothing.
 pub const OUTPUT_END: &str = "OUTPUT_END";
 
 /// The blocks of `all`.
 pub static BLOCKS: LazyLock<[Vec<Selector>; 4]> =
     LazyLock::new(|| [result::ROWS, cpu::ROWS, ends::ROWS, hosts::ROWS].map(selectors));
 
-/// Names in place of values: the filler column, and the end of a block.
+/// Names in place of values: the filler column, and one that selects nothing.
 #[rustfmt::skip]
 static FIRST_AND_LAST: LazyLock<Vec<Selector>> = LazyLock::new(|| selectors(&[&[
     row(OUTPUT_NONE, [" ", "", "", ""], "", "%s", Need::Nothing,
@@ -44,7 +44,7 @@ static FIRST_AND_LAST: LazyLock<Vec<Selector>> = LazyLock::new(|| selectors(&[&[
         "filler column holding one blank"),
     row(OUTPUT_END, ["This", "Is", "The", "End"], "", "%s", Need::Nothing,
         SelectorValue::Run(|_| Value::Text(String::new())),
-        "ends the block it appears in; listed but never printed"),
+        "selects nothing; listed but never printed"),
 ]]));
 
 /// Selectors that the original does not have: neither `all` nor `?` shows them.

@@ -2,7 +2,7 @@
 
 use netperf_model::figures::{self, count};
 use netperf_model::{
-    CpuShares, CpuUsage, EndPlan, EndResult, EndSetup, Family, HostFacts, SocketKind, TransportId,
+    CpuShares, CpuUsage, EndPlan, EndResult, EndSetup, Family, HostFacts, TestPlan, TransportId,
 };
 
 use crate::control::Whose;
@@ -126,11 +126,20 @@ impl<T: Into<Self>> From<Option<T>> for Value {
     }
 }
 
-/// Follows the test's name, not the transport chosen with `-T`.
+/// Kind of the data socket.
 pub(crate) fn socket_type(v: &View<'_>) -> &'static str {
-    let plain: TransportId = v.plan().test.row().transport;
-    let kind: SocketKind = plain.row().kind;
-    kind.label()
+    v.plan().transport.row().kind.label()
+}
+
+/// CPU that an end is bound to.
+pub(crate) fn bound_cpu(end: EndView<'_>) -> Value {
+    let is_refused = end.setup.is_some_and(|setup| setup.cpu_refused.is_some());
+    end.plan.bind.filter(|_| !is_refused).into()
+}
+
+/// Whether the socket of an end has `TCP_CORK`.
+pub(crate) fn is_corked(plan: &TestPlan, end: EndView<'_>) -> bool {
+    end.whose == Whose::Local && end.plan.socket.cork && plan.transport == TransportId::Tcp
 }
 
 /// Size of the buffer just before the socket is closed; the first size if it was not read

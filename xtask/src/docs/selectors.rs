@@ -96,7 +96,7 @@ const IN_PLACE: &str = "
 | name | meaning |
 |---|---|
 | `OUTPUT_NONE` | empty column with one blank |
-| `OUTPUT_END` | ends the block it appears in |
+| `OUTPUT_END` | selects nothing |
 ";
 
 /// The page, in Markdown.

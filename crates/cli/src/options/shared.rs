@@ -113,7 +113,10 @@ pub(super) const BURST: Opt = Opt::lettered('b', "burst", Group::Operation)
     .takes("count", ValueKind::Count)
     .set(|a, text| a.burst = int(text))
     .help("additional requests in flight")
-    .more("For request/response tests on one connection, to keep several requests in flight.");
+    .more(
+        "For request/response tests on one connection, to keep several requests in flight. All leave \
+         at once, as with a negative number.",
+    );
 
 /// Copy avoidance at both ends.
 pub(super) const AVOID_COPY: Opt = Opt::lettered('V', "avoid-copy", Group::Operation)

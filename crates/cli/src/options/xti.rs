@@ -14,9 +14,16 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     shared::SEND_SIZE,
     shared::RECV_SIZE,
     shared::REQUEST_SIZE,
+    shared::BURST,
     shared::SOCKET_BUFFER,
     shared::REMOTE_SOCKET_BUFFER,
     shared::NO_DELAY,
+    shared::DATA_HOST,
+    shared::LOCAL_DATA_HOST,
+    shared::DATA_PORT,
+    shared::PORT_RANGE,
+    shared::DATA_IPV4,
+    shared::DATA_IPV6,
     Opt::lettered('X', "provider", Group::Addresses)
         .takes("local,remote", ValueKind::twice(&ValueKind::Text))
         .set(|a, text| set_both_ends(&mut a.device, text, str::to_owned))

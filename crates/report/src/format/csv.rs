@@ -21,11 +21,11 @@ pub(super) fn print(view: &View<'_>, selection: &Selection) -> String {
     out
 }
 
-/// The header words and a comma; nothing for a name that no selector has.
+/// The header words and a comma. A name that no selector has has no title, but a column.
 fn header(entry: &Entry) -> String {
     match entry {
         Entry::Known(_) | Entry::Latency(_) => entry.heading() + ",",
-        Entry::Unknown => String::new(),
+        Entry::Unknown => ",".to_owned(),
     }
 }
 

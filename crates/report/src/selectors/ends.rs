@@ -4,7 +4,10 @@ use netperf_model::figures::per_call;
 
 use super::SelectorValue::{End, Run};
 use super::{Need, SelectorRow, row};
-use crate::values::{Value, destination_family, fact, host_text, peak, text, transferred, width};
+use crate::values::{
+    Value, bound_cpu, destination_family, fact, host_text, is_corked, peak, text, transferred,
+    width,
+};
 
 /// Its selectors, in order.
 #[rustfmt::skip]
@@ -19,8 +22,8 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
     ],
     &[
         row("{END}_CPU_BIND", ["{End}", "CPU", "Bind", ""], "CPU id", "%d", Need::Nothing,
-            End(|_, end| end.plan.bind.into()),
-            "CPU that {end} was asked to bind to"),
+            End(|_, end| bound_cpu(end)),
+            "CPU that {end} is bound to"),
         row("{END}_CPU_COUNT", ["{End}", "CPU", "Count", ""], "count", "%d", Need::Nothing,
             End(|_, end| Value::Int(end.cpu().map_or(0, |cpu| i64::from(cpu.cpus)))),
             "CPUs seen by {end}"),
@@ -110,7 +113,7 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
             End(|_, end| Value::Int(end.setting(|plan| u32::from(plan.socket.nodelay)))),
             "no-delay option wanted on the {end} socket"),
         row("{END}_CORK", ["{End}", "Cork", "", ""], "0/1", "%d", Need::Nothing,
-            End(|_, end| Value::Int(i64::from(end.plan.socket.cork))),
-            "cork option wanted (only the netperf socket really gets it)"),
+            End(|v, end| Value::Int(i64::from(is_corked(v.plan(), end)))),
+            "cork option of the {end} socket; no request asks netserver for it"),
     ],
 ];

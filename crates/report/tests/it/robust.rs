@@ -99,7 +99,7 @@ fn an_unknown_first_name_is_left_out_like_any_other() {
     let text = |words: &str| report(&run(words), 1.0);
     assert_eq!(
         text("netperf -- -o BOGUS,DIRECTION,PROTOCOL"),
-        "Direction,Protocol\n, Send,TCP\n"
+        ",Direction,Protocol\n, Send,TCP\n"
     );
     assert_eq!(text("netperf -- -k BOGUS,DIRECTION"), "DIRECTION=Send\n");
     assert_eq!(text("netperf -P 0 -- -O BOGUS,DIRECTION"), " Send      \n");

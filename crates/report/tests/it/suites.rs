@@ -227,7 +227,9 @@ $
     );
     prints(
         "netperf -t DLCO_RR -P 0 -v 2 -o 3",
-        " Alignment      Offset$
+        " -1     -1     100      200     1.00     80000.00   $
+ -1     -1    $
+ Alignment      Offset$
  Local  Remote  Local  Remote$
  Send   Recv    Send   Recv$
      8      8       3      0$",

@@ -177,9 +177,6 @@ pub(super) const ALIGNMENT: &str = concat!(
     "Send   Recv    Send   Recv\n"
 );
 
-/// Below it in STREAM_RR, these letters and no figures: a slip that scripts have seen.
-pub(super) const ALIGNMENT_UNPRINTED: &str = "%5d  %5d   %5d  %5d\n";
-
 /// `titles` of sockets as those of windows of the link level, which count frames.
 pub(super) fn windows(titles: &str) -> String {
     titles

@@ -3,6 +3,7 @@
 
 use netperf_model::figures;
 
+use super::connect;
 use super::layout::{Ahead, Layout, Titles, asks_for_cpu, line, merit, nothing, result_row};
 use super::rr::both_rows;
 use super::stream::{calls, stream_columns};
@@ -24,12 +25,12 @@ pub(super) const STREAM: Layout = Layout {
     histogram: None,
 };
 
-/// STREAM_RR. Its extra part takes the place of the rows, and shows no figures.
+/// STREAM_RR.
 pub(super) const STREAM_RR: Layout = Layout {
     titles: Titles::InFront(rr_titles),
-    rows_up_to: 1,
+    rows_up_to: 2,
     rows: |view| both_rows(view, rows::C1C, asks_for_cpu(view.plan()), ""),
-    extra: |_| [titles::ALIGNMENT, titles::ALIGNMENT_UNPRINTED].concat(),
+    extra: |view| titles::ALIGNMENT.to_owned() + &alignments(view),
     ..STREAM
 };
 
@@ -83,6 +84,10 @@ pub(super) fn datagram_titles(ahead: Ahead) -> String {
         titles::UDP_STREAM
     };
     printf(titles, &[Arg::Text(ahead.unit)])
+}
+
+fn alignments(view: &View<'_>) -> String {
+    connect::buffers(view, view.remote().setting(|plan| plan.recv.align))
 }
 
 fn figure(view: &View<'_>) -> String {

@@ -12,7 +12,7 @@ use netperf_report::format::classic::rows::{self, ClassicRow};
 use super::cells::Cells;
 use super::scan::{Read, scan};
 use Exclusion::{
-    CutOff, Fails, HostFacts, NoDirty, NoIntervals, NulLetter, Overflow, Uninitialised,
+    Corrected, CutOff, Fails, HostFacts, NoDirty, NoIntervals, NulLetter, Overflow, Uninitialised,
 };
 
 /// A part of a transcript that is left out of the comparison, and why.
@@ -31,6 +31,9 @@ pub(crate) enum Exclusion {
     NoIntervals,
     /// The run fails behind the banner, which alone is compared.
     Fails,
+    /// The original contradicts itself, its manual or the kernel behind the banner, which alone is
+    /// compared.
+    Corrected,
     /// The original prints a NUL byte for the method of a peer it never asked;
     /// we print `U` in titles.
     NulLetter,
@@ -127,6 +130,12 @@ pub(crate) static EXCLUSIONS: &[(&str, &[Exclusion])] = &[
     ("N-rr-cpu--git", &[NulLetter]),
     ("N-sendfile--git", &[Fails]),
     ("conf-sendfile-defect--git", &[Fails]),
+    ("demo-cc--git", &[Corrected]),
+    ("omni-output-end-stops--git", &[Corrected]),
+    ("omni-t-dgram--git", &[Corrected]),
+    ("omni-unknown-in-list-o--git", &[Corrected]),
+    ("opt-C-cork--git", &[Corrected]),
+    ("verbosity-2-stream_rr--git", &[Corrected]),
     ("cpu-local-omni--git", &[Uninitialised]),
     ("dirty-not-compiled--deb", &[NoDirty]),
     ("dirty-not-compiled-K--deb", &[NoDirty]),

@@ -25,11 +25,6 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside",
     ),
     (
-        "a call by the entry for programs of 32 bits ends the session",
-        "crates/os/src/linux/seccomp.rs",
-        "seccomp_ends_a_process_that_calls_by_the_entry_of_32_bits",
-    ),
-    (
         "holding a proof of a key, or a session, across the reload that removes the key",
         "crates/netperf/tests/it/reload.rs",
         "threat_model_reload_ends_sessions_and_proofs_of_a_removed_key",

@@ -179,6 +179,11 @@ pub(super) fn checked(args: &ServerArgs) -> Result<(), Failure> {
             let line = "--sandbox require takes a process for each session, and -f has none";
             return Err(Failure::netserver(FAILED, line));
         }
+        if process::threads() > 1 {
+            let line = "--sandbox require: a preloaded library has started a thread, which keeps \
+                        its rights";
+            return Err(Failure::netserver(FAILED, line));
+        }
         if let Some(missing) = Means::find().missing() {
             let line = format!("--sandbox require: this kernel has no {missing}");
             return Err(Failure::netserver(UNSUPPORTED, line));

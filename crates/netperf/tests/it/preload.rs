@@ -355,3 +355,32 @@ fn threat_model_no_greeting_opens_a_socket_that_may_load_a_kernel_module() {
     assert!(!of_sessions.is_empty(), "sessions are not logged: {text}");
     assert!(!of_sessions.iter().any(may_load), "{text}");
 }
+
+/// A library that starts a thread when it is loaded.
+const THREAD: &str = "#include <pthread.h>\n#include <unistd.h>\n\
+static void *run(void *none) { for (;;) pause(); return none; }\n\
+__attribute__((constructor)) static void start(void) \
+{ pthread_t thread; pthread_create(&thread, 0, run, 0); }\n";
+
+#[test]
+fn threat_model_sandbox_that_is_required_is_refused_beside_a_thread_of_a_preloaded_library() {
+    let folder = Scratch::new();
+    let [source, library] = ["thread.c", "libthread.so"].map(|name| folder.path().join(name));
+    std::fs::write(&source, THREAD).expect("a source");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-pthread", "-o"])
+        .args([&library, &source])
+        .status();
+    let built = built.is_ok_and(|status| status.success());
+    if !require::require(built, "cc", "install gcc") {
+        return;
+    }
+    let finished = Invocation::new(&ours!().netserver)
+        .env("LD_PRELOAD", &library)
+        .args(["-D", "--sandbox", "require"])
+        .run()
+        .expect_exit(1);
+    let line = "netserver: --sandbox require: a preloaded library has started a thread, which keeps \
+                its rights\n";
+    assert_eq!(finished.stderr, line, "{}", finished.account());
+}

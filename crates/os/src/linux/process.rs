@@ -405,6 +405,12 @@ pub fn block_signals() -> io::Result<()> {
     }
 }
 
+/// Number of threads of this process; 1 where /proc does not tell.
+#[must_use]
+pub fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
+}
+
 /// prctl(2) `PR_SET_NAME`: what ps and pgrep see, 15 bytes.
 pub fn set_name(name: &CStr) {
     // SAFETY: the name is NUL-terminated and outlives the call. A failure would

@@ -48,7 +48,7 @@ _netperf_selector_names='all OUTPUT_NONE SOCKET_TYPE PROTOCOL DIRECTION ELAPSED_
 
 _netperf_value() {
     case $1 in
-    --help) _netperf_words 'all netserver iperf3 iperf check report compare run sweep campaign history TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID' ;;
+    --help) _netperf_words 'all classic limits netserver iperf3 iperf check report compare run sweep campaign history TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID' ;;
     '-H' | --host) _netperf_offer -A hostname ;;
     '-p' | --port) : ;;
     '-t' | --test) _netperf_words 'TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID' ;;
@@ -60,8 +60,6 @@ _netperf_value() {
     '-v' | --verbosity) : ;;
     '-B' | --brand) : ;;
     '-i' | --iterations) : ;;
-    '-I' | --confidence) : ;;
-    --until) : ;;
     --until-confidence) : ;;
     '-L' | --local-host) _netperf_offer -A hostname ;;
     --output) _netperf_words 'iperf3 iperf3-json iperf2 iperf2-csv' ;;
@@ -71,8 +69,8 @@ _netperf_value() {
     '-T' | --bind-cpu) : ;;
     '-s' | --wait) : ;;
     '-y' | --priority) : ;;
-    '-Y' | --tos) _netperf_words 'af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 ef lowdelay throughput reliability' ;;
-    --dscp) _netperf_words 'af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 ef' ;;
+    '-Y' | --dscp) _netperf_words 'af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 ef' ;;
+    --tos) _netperf_words 'af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 ef lowdelay throughput reliability' ;;
     --io) _netperf_words 'blocking poll epoll uring auto' ;;
     --batch) : ;;
     --segment-offload) _netperf_words '1 0 on off yes no' ;;
@@ -104,8 +102,6 @@ _netperf_value() {
     --remote-cpus) : ;;
     --place) _netperf_words 'spread pack near-irq' ;;
     '-n' | --cpu-count) : ;;
-    '-D' | --interim) : ;;
-    --series) : ;;
     --series-flows) : ;;
     --timestamps) _netperf_words 'software hardware' ;;
     --progress) _netperf_words 'auto never always' ;;
@@ -158,6 +154,7 @@ _netperf_value() {
 
 _netserver_value() {
     case $1 in
+    --help) _netperf_words 'all classic limits netserver iperf3 iperf check report compare run sweep campaign history TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID' ;;
     '-L' | --listen) _netperf_offer -A hostname ;;
     '-p' | --port) : ;;
     '-Z' | --passphrase) : ;;
@@ -289,7 +286,7 @@ _netperf_history_value() {
     --since) : ;;
     --before) : ;;
     --limit) : ;;
-    --figure) : ;;
+    --metric) : ;;
     --last) : ;;
     --false-alarms) : ;;
     --keep-last) : ;;
@@ -319,12 +316,12 @@ _netperf_command() {
     campaign/inventory) _netperf_complete netperf_campaign '--allow-restarted --allow-shared-nodes --from --group --help --json --port --topology' -f ;;
     campaign/manifest) _netperf_complete netperf_campaign '--agents --daemonset --group --help --image --key-file --launcher --minutes --namespace --plan --port' ;;
     campaign/key) _netperf_complete netperf_campaign '--help --name --output' ;;
-    history) _netperf_complete netperf_history '--before --configuration --csv --db --dry-run --false-alarms --figure --help --host --json --keep-last --label --last --limit --older-than --since --test' -W $'add\nlist\nshow\ntrend\nchange\nforget\nexport\ncheck' ;;
+    history) _netperf_complete netperf_history '--before --configuration --csv --db --dry-run --false-alarms --help --host --json --keep-last --label --last --limit --metric --older-than --since --test' -W $'add\nlist\nshow\ntrend\nchange\nforget\nexport\ncheck' ;;
     history/add) _netperf_complete netperf_history '--db --help --json --label' -f ;;
     history/list) _netperf_complete netperf_history '--before --configuration --db --help --host --json --label --limit --since --test' ;;
     history/show) _netperf_complete netperf_history '--db --help' ;;
-    history/trend) _netperf_complete netperf_history '--before --configuration --db --figure --help --host --json --label --last --limit --since --test' ;;
-    history/change) _netperf_complete netperf_history '--before --configuration --db --false-alarms --figure --help --host --json --label --last --since --test' ;;
+    history/trend) _netperf_complete netperf_history '--before --configuration --db --help --host --json --label --last --limit --metric --since --test' ;;
+    history/change) _netperf_complete netperf_history '--before --configuration --db --false-alarms --help --host --json --label --last --metric --since --test' ;;
     history/forget) _netperf_complete netperf_history '--before --configuration --db --dry-run --help --host --json --keep-last --label --older-than --since --test' ;;
     history/export) _netperf_complete netperf_history '--before --configuration --csv --db --help --host --label --since --test' ;;
     history/check) _netperf_complete netperf_history '--db --help' ;;

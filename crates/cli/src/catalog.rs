@@ -7,6 +7,7 @@ pub use crate::foreign::aliases_of;
 pub use crate::getopt::Argument;
 pub use crate::group::Group;
 pub use crate::help::sentence as test_description;
+pub use crate::help::today::is_of_today;
 pub use crate::kind::ValueKind;
 pub use crate::subcommand::{about, commands};
 pub use crate::topic::words as topics;

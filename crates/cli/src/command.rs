@@ -75,8 +75,6 @@ pub struct Usage {
     pub text: String,
     /// Exit status.
     pub exit: u8,
-    /// A line for standard error if a person reads it.
-    pub hint: String,
 }
 
 impl Usage {
@@ -86,7 +84,6 @@ impl Usage {
             stream: OutputStream::Stdout,
             text,
             exit: 0,
-            hint: String::new(),
         }
     }
 
@@ -96,7 +93,6 @@ impl Usage {
             stream: OutputStream::Stderr,
             text,
             exit,
-            hint: String::new(),
         }
     }
 }
@@ -128,7 +124,7 @@ pub struct RunCommand {
 
 impl RunCommand {
     /// Returns true for a command line that netperf 2.7 can read, too: without long options, and
-    /// with a format of its own.
+    /// with its own format.
     #[must_use]
     pub fn is_classic(&self) -> bool {
         let ours = matches!(
@@ -337,7 +333,7 @@ pub enum CliError {
         program: String,
         /// The word.
         word: String,
-        /// What was probably meant.
+        /// Probable meaning.
         meant: String,
     },
     /// A word by which a service is managed, to netserver.

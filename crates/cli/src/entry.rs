@@ -27,6 +27,8 @@ pub struct OptionEntry {
     pub kind: ValueKind,
     /// Argument of the letter.
     pub argument: Argument,
+    /// Value of the name where none is given; empty if it needs one or takes none.
+    pub implied: &'static str,
 }
 
 impl OptionEntry {
@@ -40,6 +42,7 @@ impl OptionEntry {
             group: row.group,
             kind: row.kind,
             argument: row.action.argument(),
+            implied: row.implied,
         }
     }
 
@@ -47,6 +50,15 @@ impl OptionEntry {
     #[must_use]
     pub fn needs_value(&self) -> bool {
         !self.value.is_empty() && !self.value.starts_with('[')
+    }
+
+    /// Name of the letter's value, in brackets if it is optional.
+    #[must_use]
+    pub fn letter_value(&self) -> &'static str {
+        match self.argument {
+            Argument::Required => self.value.trim_matches(['[', ']']),
+            Argument::Nothing | Argument::NextIfNumber | Argument::NextUnlessDash => self.value,
+        }
     }
 
     /// `--name=VALUE` and the like.
@@ -78,7 +90,7 @@ pub struct CommandEntry {
     pub word: &'static str,
     /// Short description.
     pub about: &'static str,
-    /// Help in front of the options; empty for verbs without help of their own.
+    /// Help in front of the options; empty for verbs without their own help.
     pub usage: &'static str,
     /// Its options.
     pub entries: Vec<OptionEntry>,

@@ -1,4 +1,4 @@
-//! What the command lines take from outside, and what both programs have.
+//! Inputs of the command lines from outside, and constants of both programs.
 
 use std::ffi::OsString;
 use std::io;

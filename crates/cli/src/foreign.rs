@@ -4,28 +4,27 @@ pub(crate) mod form;
 
 use netperf_model::TestId;
 
-/// Long options that mean the same as one here: its name, and its value where it can stand without
-/// one.
-const ALIASES: &[(&str, &str, Option<&str>)] = &[
-    ("parallel", "flows", None),
-    ("bitrate", "rate", None),
-    ("bandwidth", "rate", None),
-    ("client", "host", None),
-    ("interval", "interim", None),
-    ("omit", "warmup", None),
-    ("bidir", "bidirectional", Some("separate")),
+/// Long options that mean the same as one here, and its name.
+const ALIASES: &[(&str, &str)] = &[
+    ("parallel", "flows"),
+    ("bitrate", "rate"),
+    ("bandwidth", "rate"),
+    ("client", "host"),
+    ("interval", "interim"),
+    ("omit", "warmup"),
+    ("bidir", "bidirectional"),
 ];
 
-/// The name of the option that `name` is an alias of, and the value that it implies.
-pub(crate) fn alias(name: &str) -> Option<(&'static str, Option<&'static str>)> {
-    let (_, ours, value) = ALIASES.iter().find(|(theirs, _, _)| *theirs == name)?;
-    Some((ours, *value))
+/// The name of the option that `name` is an alias of.
+pub(crate) fn alias(name: &str) -> Option<&'static str> {
+    let (_, ours) = ALIASES.iter().find(|(theirs, _)| *theirs == name)?;
+    Some(ours)
 }
 
 /// All aliases of an option.
 pub fn aliases_of(ours: &str) -> impl Iterator<Item = &'static str> + use<'_> {
-    let of = ALIASES.iter().filter(move |(_, name, _)| *name == ours);
-    of.map(|(theirs, _, _)| *theirs)
+    let aliases = ALIASES.iter().filter(move |(_, name)| *name == ours);
+    aliases.map(|(theirs, _)| *theirs)
 }
 
 /// Names of options in other programs, and the names of options here that resemble them.

@@ -18,7 +18,7 @@ pub(crate) fn remark(letter: char, kind: ValueKind, text: &str) -> Option<String
         return None;
     }
     if kind == ValueKind::Length && is_time_in_units(text) {
-        // The option has a line of its own about units.
+        // The option has its own line about units.
         return None;
     }
     if letter == 'P' && kind == ValueKind::Switch && int(text) > 1 {
@@ -42,7 +42,7 @@ pub(crate) fn expected(kind: ValueKind) -> String {
 }
 
 /// True for a text that lacks what a letter is about: a host, a file, a name. netperf 2.7 takes it
-/// for a default that nobody asked for.
+/// for a default that was not asked for.
 pub(crate) fn lacks_a_word(kind: ValueKind, text: &str) -> bool {
     if let ValueKind::Pair(first, second) = kind {
         return lacks_a_word(*first, text) && lacks_a_word(*second, text);
@@ -119,7 +119,7 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
             0 => unless(begins_with_number(text), "read as 0"),
             number => unless(number == 1, "read as 1"),
         },
-        ValueKind::Count | ValueKind::ByteRate => {
+        ValueKind::Count | ValueKind::PacingRate => {
             let digits = text.trim_end_matches(|letter| "KMGkmg".contains(letter));
             let shortened = digits.len() < text.len() && digits.parse::<u32>().is_ok();
             let kept = begins_with_number(text) && !shortened && !is_cut(text);
@@ -186,7 +186,7 @@ fn empty_effect(kind: ValueKind) -> Option<String> {
             | ValueKind::Tick
             | ValueKind::Number
             | ValueKind::Count
-            | ValueKind::ByteRate
+            | ValueKind::PacingRate
             | ValueKind::Switch
             | ValueKind::Within(..)
     );

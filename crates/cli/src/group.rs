@@ -29,6 +29,8 @@ pub enum Group {
     Listening,
     /// Access to netserver.
     Access,
+    /// Limits of sessions.
+    Limits,
     /// Operation of netserver.
     Running,
     /// Logs, limits and privileges.
@@ -60,7 +62,8 @@ impl Group {
             Self::Operation => "Operations",
             Self::Addresses => "Addresses of the data connection",
             Self::Listening => "Listening",
-            Self::Access => "Access and limits",
+            Self::Access => "Access",
+            Self::Limits => "Limits",
             Self::Running => "Running",
             Self::Operations => "Operation as a service",
             Self::Campaign => "Members and agents",

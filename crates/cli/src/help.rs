@@ -1,6 +1,7 @@
 //! Output of `--help`: every option under its heading, in 80 columns.
 
 pub(crate) mod layout;
+pub(crate) mod today;
 
 use std::fmt::Write as _;
 
@@ -9,6 +10,7 @@ use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Suite, TestId, TestRow};
 
 use self::layout::{explained, groups, paragraph};
+use self::today::is_of_today;
 use crate::applies;
 use crate::entry::{self, OptionEntry};
 use crate::group::Group;
@@ -28,61 +30,111 @@ pub(crate) fn start() -> String {
 
 /// The first page up to the commands. Columns 1 to 80.
 const START: &str = "\
-Usage: netperf [-H host] [-t test] [-l time] [options] [-- test options]
+Usage: netperf -H host [options]        the host runs netserver
        netperf command ...
 
-Measures throughput, transaction rate, latency and loss to a netserver.
-
-  netperf check server                       a summary of the path in 15 s
-  netperf -H server --human                  throughput and retransmits of TCP
-  netperf -H server --flows 8 -l 30          8 parallel connections, 30 seconds
-  netperf -H server -t TCP_RR -j --human     transactions per second and latency
-  netperf -H server --udp --rate 50M --human datagrams: loss
+  netperf check server                        the path at a glance, in 15 s
+  netperf -H server --human                   throughput and retransmits of TCP
+  netperf -H server --human --reverse --flows 8 -l 30
+                                              download, 8 parallel connections
+  netperf -H server --human -t TCP_RR         transactions per second, latency
+  netperf -H server --human --udp --rate 50M  loss and jitter of datagrams
 ";
 
 /// The first page after the commands.
 const START_OPTIONS: &str = "
 Options:
-  -t, --test test      TCP_STREAM (send), TCP_MAERTS (receive), TCP_RR, TCP_CRR,
-                       UDP_STREAM, UDP_RR and others: netperf --list
-  -l, --time seconds   length of the test (default 10)
-      --human, --json  a summary for people, or one document for programs
-      --until 1%       run until the result has this precision
-      --live           show the test on the whole terminal
+  -H, --host host      the host to measure to    -p, --port port   (12865)
+  -t, --test test      TCP_STREAM, TCP_RR, TCP_CRR, UDP_RR ... (netperf --list)
+  -l, --time time      length, such as 30 or 2m (default 10 s)
+      --udp            datagrams; with --rate bits per second, such as 50M
+      --reverse        receive from the host     --bidirectional  both at once
+      --flows number   parallel connections      -D, --interim 1  interim lines
+      --human, --json  a summary for people, or a document for programs
+      --until 1%       run until the result is this precise    --live  a screen
 
-netperf --help all     every option       netperf --help TCP_RR    of one test
-netperf --help sweep   a command          man netperf              the manual
+netperf --help all | classic | check | TCP_RR ...; netserver --help; man netperf
 ";
 
-/// Everything about netperf.
+/// The options that most people need.
 pub(crate) fn all() -> String {
-    let mut text = "Usage: netperf [options] [-- [test options]]
+    let mut text = "Usage: netperf -H host [options]
        netperf command [options]
 
-Measures the network between this host and a host with netserver: throughput,
-transaction rate, latency, loss and retransmitted segments.
+  netperf --host server --time 5s --human
+  netperf --host server --test tcp_rr --request-size 1,64K --human
+  netperf --host server --flows 8 --bidirectional --json
 
-Letters after -- are test options. Long names are valid on either side, as
-`--name value` or `--name=value`; an invalid name or value is refused. Of two
-comma-separated values either can be omitted. Sizes and counts accept the
-suffixes K, M and G (powers of 1024) and k, m and g (powers of 1000).
+Measures throughput, transaction rate, latency, loss and retransmitted segments
+between this host and a host with netserver.
 
-  netperf --host server --time 5s
-  netperf --host server --test tcp_rr --request-size 1,64K
+Names are valid everywhere, as `--name value` or `--name=value`; letters of the
+test options only after --. Of two values with a comma either can be omitted.
+Sizes accept the suffixes K, M and G (powers of 1024) and k, m and g (powers of
+1000); rates are in bits per second, with K, M and G for powers of 1000.
+
+Commands, explained by `netperf --help command`:
 "
     .to_owned();
-    text.push_str("\nCommands, explained by `netperf --help command`:\n");
     for (word, about) in subcommand::about() {
         explained(&mut text, &format!("  {word}"), about);
     }
-    groups(&mut text, &entry::global());
-    tests(&mut text);
-    test_options(&mut text, Suite::Omni);
+    groups(&mut text, &chosen(entry::global(), is_of_today));
+    let Some(omni) = options::of_suite(Suite::Omni) else {
+        return text;
+    };
+    text.push_str("\nTest options; letters only after --.\n");
+    groups(&mut text, &chosen(entry::suite(omni), is_of_today));
+    text.push_str("\nTests for -t or --test, not case sensitive:\n");
+    for row in TESTS.iter().filter(|row| !is_rare(row)) {
+        explained(&mut text, &format!("  {}", row.name), &sentence(row));
+    }
     text.push_str(
-        "\n`netperf --help TCP_CC` shows the options of TCP_CC; every test name works.\n",
+        "
+`netperf --help TCP_CC` shows all options of TCP_CC; every test name works.
+`netperf --help classic` shows the other options and tests: buffer rings, the
+looper, options of old scripts, XTI, SDP and the link level.
+",
     );
+    text
+}
+
+/// Options and tests that few need, and letters with two meanings.
+pub(crate) fn classic() -> String {
+    let mut text =
+        "Options of old scripts and of rare networks; the others are in `netperf --help all`.
+Letters after -- are test options.
+"
+        .to_owned();
+    let rare = |entry: &OptionEntry| !is_of_today(entry);
+    groups(&mut text, &chosen(entry::global(), rare));
+    if let Some(omni) = options::of_suite(Suite::Omni) {
+        _ = writeln!(
+            text,
+            "\nTest options of {}; letters only after --.",
+            omni.tests
+        );
+        groups(&mut text, &chosen(entry::suite(omni), rare));
+    }
+    protocols(&mut text);
+    text.push_str("\nTests:\n");
+    for row in TESTS.iter().filter(|row| is_rare(row)) {
+        explained(&mut text, &format!("  {}", row.name), &sentence(row));
+    }
     meanings(&mut text);
     text
+}
+
+/// Returns true for tests over transports that few hosts have, and for what is no test of a network.
+const fn is_rare(row: &TestRow) -> bool {
+    matches!(
+        row.suite,
+        Suite::Sdp | Suite::Xti | Suite::Dlpi | Suite::Fore | Suite::Hippi
+    ) || matches!(row.id, TestId::LocCpu | TestId::RemCpu | TestId::Uuid)
+}
+
+fn chosen(entries: Vec<OptionEntry>, keep: impl Fn(&OptionEntry) -> bool) -> Vec<OptionEntry> {
+    entries.into_iter().filter(|entry| keep(entry)).collect()
 }
 
 /// The options that have a place in a test.
@@ -113,35 +165,39 @@ pub(crate) fn test(test: TestId) -> String {
     text.push_str("\nOther options; letters only before --.\n");
     let global: Vec<OptionEntry> = entry::global().into_iter().filter(placed).collect();
     groups(&mut text, &global);
-    text.push_str("\n`netperf --help all` shows the options of all tests.\n");
+    text.push_str("\n`netperf --help all` shows the options that most tests have.\n");
     text
 }
 
-/// Everything about netserver.
+/// The options of netserver but for the limits.
 pub(crate) fn netserver() -> String {
     let mut text = "Usage: netserver [options]
 
-Waits for netperf and carries out the remote end of its tests.
+Waits for netperf, with --iperf3 and --iperf2 also for iperf, and carries out
+the remote end of their tests.
+
+  netserver -D                               in the foreground, on port 12865
+  netserver -D --iperf3 --iperf2             for clients of iperf, too
+  netserver -D --key-file netserver.key      for clients with the key only
+  netserver --config /etc/netserver.toml     as a service
 "
     .to_owned();
-    groups(&mut text, &entry::server());
+    let limit = |entry: &OptionEntry| entry.group == Group::Limits;
+    groups(&mut text, &chosen(entry::server(), |entry| !limit(entry)));
+    text.push_str("\n`netserver --help limits` shows the limits of sessions and their defaults.\n");
     text
 }
 
-fn test_options(text: &mut String, suite: Suite) {
-    let Some(options) = options::of_suite(suite) else {
-        return;
-    };
-    let tests = options.tests;
-    _ = writeln!(text, "\nTest options of {tests}; letters only after --.");
-    let own: Vec<OptionEntry> = entry::suite(options)
-        .into_iter()
-        .filter(|entry| entry.group != Group::About)
-        .collect();
-    groups(text, &own);
-    if suite == Suite::Omni {
-        protocols(text);
-    }
+/// The limits of netserver.
+pub(crate) fn netserver_limits() -> String {
+    let mut text = "Limits of netserver. They hold for clients of netperf, iperf3 and iperf.
+
+  netserver -D --max-sessions 4 --max-test-time 60 --max-send-rate 1G
+"
+    .to_owned();
+    let limit = |entry: &OptionEntry| entry.group == Group::Limits;
+    groups(&mut text, &chosen(entry::server(), limit));
+    text
 }
 
 fn protocols(text: &mut String) {
@@ -155,13 +211,6 @@ fn percentiles(text: &mut String, row: &TestRow) {
         text.push_str(
             "\nPercentiles of the latency: any P<number>_LATENCY, as in -k P99.9_LATENCY.\n",
         );
-    }
-}
-
-fn tests(text: &mut String) {
-    text.push_str("\nTests for -t or --test, not case sensitive:\n");
-    for row in TESTS {
-        explained(text, &format!("  {}", row.name), &sentence(row));
     }
 }
 

@@ -22,7 +22,7 @@ use netperf_model::{
 use self::numbers::{count, integer, is_decimal, number, number_of, spelled, whole_seconds};
 pub(crate) use self::numbers::{duration, has_thousands, is_empty_list, size};
 pub(crate) use self::rates::bit_rate;
-use self::rates::byte_rate;
+use self::rates::pacing_rate;
 use crate::grammar::{self, DSCP_NAMES, code_points};
 use crate::long;
 use crate::places::{Places, places};
@@ -126,8 +126,8 @@ pub enum ValueKind {
     Transports,
     /// Bits per second.
     BitRate,
-    /// Bytes per second, or bits per second with their unit.
-    ByteRate,
+    /// Bits per second of the kernel's pacing, which counts bytes.
+    PacingRate,
     /// Two with a comma between, either of which may be left out; one alone is
     /// both or the first, as the option has it.
     Pair(&'static Self, &'static Self),
@@ -220,7 +220,7 @@ impl ValueKind {
             Self::Seed => as_it_is(is_seed(text)),
             Self::CpusOfEnds => match places(text) {
                 Places::Processes => pair((&Self::Count, &Self::Count), text),
-                Places::Threads(_) => as_it_is(true),
+                Places::Threads(_) | Places::Rule(_) => as_it_is(true),
                 Places::Unclear => None,
             },
             Self::Placement => as_it_is(Placement::named(text).is_some()),
@@ -232,7 +232,7 @@ impl ValueKind {
             Self::Features => as_it_is(text.parse::<GuardedFeatures>().is_ok()),
             Self::Transports => as_it_is(text.parse::<TransportSet>().is_ok()),
             Self::BitRate => as_it_is(bit_rate(text).is_some()),
-            Self::ByteRate => byte_rate(text).map(Cow::Owned),
+            Self::PacingRate => pacing_rate(text).map(Cow::Owned),
             Self::Pair(first, second) => pair((first, second), text),
         }
     }
@@ -252,7 +252,7 @@ impl ValueKind {
             Self::Port => "a port number from 0 to 65535 or the name of a service",
             Self::Test => "the name of a test",
             Self::Topic => {
-                "all, a subcommand, netserver, iperf3, iperf or the name of a test (--list)"
+                "all, classic, limits, a subcommand, netserver, iperf3, iperf or the name of a test"
             }
             Self::Length => "a time such as 10, 500ms or 1m30s, or minus an amount such as -1M",
             Self::Interval | Self::Span => "a time such as 1, 0.5 or 200ms",
@@ -289,12 +289,10 @@ impl ValueKind {
                 "all, or a list of ip, local, link and names of --list such as tcp,udp,packet"
             }
             Self::BitRate => "a rate in bits per second such as 100M or 2.5G",
-            Self::ByteRate => {
-                "bytes per second such as 1000000, or bits per second with their unit such as 50Mbit"
-            }
+            Self::PacingRate => "a rate in bits per second such as 100M or 2.5G, at most 17.1G",
             Self::CpusOfEnds => {
-                "a CPU for each end such as 0,1, or lists with a colon between the ends such as \
-                 0-3:4-7"
+                "a CPU for each end such as 0,1, lists with a colon between the ends such as \
+                 0-3:4-7, or spread, pack, near-irq or node:0"
             }
             Self::Placement => "spread, pack, near-irq or a node such as node:0",
             Self::Unit | Self::Switch | Self::Protocol | Self::Word(_) => {

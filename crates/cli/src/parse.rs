@@ -22,7 +22,7 @@ use crate::subcommand::{self, PlainWords};
 use crate::table::{
     Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape, by_letter, by_name,
 };
-use crate::{CliEnvironment, VERSION, help, resolve, topic, usage};
+use crate::{CliEnvironment, VERSION, resolve, topic, usage};
 
 /// Reads netperf's words, the program's name first, and makes the command of them.
 pub(crate) fn netperf(
@@ -51,12 +51,13 @@ pub(crate) fn netperf(
         }
         TableEnd::Complaint(line) => {
             let letter = line.rsplit('\'').nth(1).and_then(|text| text.parse().ok());
-            let hint = letter.and_then(letter_meant);
-            let usage = Usage::error(format!("{line}\n{}", usage::global()), 1);
-            return Ok(Command::Usage(Usage {
-                hint: hint.map_or_else(String::new, |hint| format!("{program}: {hint}\n")),
-                ..usage
-            }));
+            let unknown = line.contains("invalid option");
+            let hint = letter.and_then(|letter| match unknown {
+                true => letter_meant(letter),
+                false => foreign::letter(letter).map(str::to_owned),
+            });
+            let hint = hint.unwrap_or_else(|| "`netperf --help` shows the options".to_owned());
+            return Ok(Command::Usage(Usage::error(format!("{line}; {hint}\n"), 1)));
         }
     };
     let (attempt, halted) = test_options(&args, program, &reader.elsewhere, rest);
@@ -125,7 +126,7 @@ fn letter_meant(letter: char) -> Option<String> {
 fn long_names(words: &[String]) -> Vec<String> {
     let texts = words.iter().filter_map(|word| word.strip_prefix("--"));
     let names = texts.map(|text| text.split('=').next().unwrap_or_default());
-    let names = names.map(|name| foreign::alias(name).map_or(name, |(name, _)| name));
+    let names = names.map(|name| foreign::alias(name).unwrap_or(name));
     let names = names.filter(|name| !name.is_empty());
     names.map(str::to_owned).collect()
 }
@@ -211,8 +212,9 @@ impl Attempt<'_> {
             match end {
                 TableEnd::Done(rest) => self.left_over.extend_from_slice(rest),
                 TableEnd::Complaint(line) => {
-                    self.notices.push(Notice::stderr(&line));
-                    halt = Some(Halt::Help);
+                    let name = test.row().name;
+                    let line = format!("{line}; `netperf --help {name}` shows the options\n");
+                    return Ok(Some(Command::Usage(Usage::error(line, 1))));
                 }
                 TableEnd::Halted(ended) => halt = Some(ended),
             }
@@ -461,11 +463,15 @@ fn typed(
             return Ok(ServerCommand::Version(VERSION.to_owned()));
         }
         TableEnd::Halted(Halt::FullVersion) => return Ok(ServerCommand::FullVersion),
-        TableEnd::Halted(Halt::Explain(_)) => Usage::help(help::netserver()),
+        TableEnd::Halted(Halt::Explain(topic)) => {
+            Usage::help(topic::text_of_netserver(program, &topic)?)
+        }
         TableEnd::Halted(Halt::Help | Halt::ListSelectors { .. }) => {
             Usage::error(usage::netserver(), 1)
         }
-        TableEnd::Complaint(line) => Usage::error(format!("{line}\n{}", usage::netserver()), 1),
+        TableEnd::Complaint(line) => {
+            Usage::error(format!("{line}; `netserver --help` shows the options\n"), 1)
+        }
     };
     Ok(ServerCommand::Usage(usage))
 }
@@ -516,7 +522,6 @@ fn halted(
             stream,
             text: letters(),
             exit: 1,
-            hint: String::new(),
         }),
         Halt::Explain(topic) => Command::Usage(Usage::help(topic::text(program, &topic)?)),
         Halt::Version => Command::Version(VERSION.to_owned()),

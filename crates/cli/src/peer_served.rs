@@ -137,7 +137,7 @@ fn next_unserved(peer: PeerProgram, getopt: &mut Getopt<'_>, is_global: bool) ->
                 let shape: Option<ValueShape> =
                     own.or_else(|| in_any_suite(name).map(|row| row.shape()));
                 let _value = shape.map(|shape| shape.word("", name, attached, getopt));
-                let name = crate::foreign::alias(name).map_or(name, |(ours, _)| ours);
+                let name = crate::foreign::alias(name).unwrap_or(name);
                 if !serves(peer, name) && !SERVED_BEHIND.contains(&name) {
                     return Some(format!("--{name}"));
                 }

@@ -3,7 +3,7 @@
 //! Numbers alone mean what they always did: a CPU for each process. A range or a colon makes
 //! it lists of CPUs for the threads of many flows.
 
-use netperf_model::many::cpu_list;
+use netperf_model::many::{Placement, cpu_list};
 
 use crate::args::PerEnd;
 
@@ -14,6 +14,8 @@ pub(crate) enum Places {
     Processes,
     /// Lists for the threads of each end.
     Threads(PerEnd<Vec<u32>>),
+    /// A rule for the threads of both ends.
+    Rule(Placement),
     /// Neither: it may mean two things, or is no list.
     Unclear,
 }
@@ -22,6 +24,9 @@ pub(crate) enum Places {
 /// netserver's. Without a colon the list applies to both ends and may not contain a comma,
 /// which traditionally separates the ends.
 pub(crate) fn places(text: &str) -> Places {
+    if let Some(rule) = Placement::named(text) {
+        return Places::Rule(rule);
+    }
     let has_range = text
         .as_bytes()
         .windows(2)
@@ -69,6 +74,12 @@ mod tests {
         assert_eq!(places("0-1:4,6"), threads(&[0, 1], &[4, 6]));
         assert_eq!(places("3:"), threads(&[3], &[]));
         assert_eq!(places(":0-1,3"), threads(&[], &[0, 1, 3]));
+    }
+
+    #[test]
+    fn places_rules_are_for_both_ends() {
+        assert_eq!(places("spread"), Places::Rule(Placement::Spread));
+        assert_eq!(places("node:1"), Places::Rule(Placement::Node(1)));
     }
 
     #[test]

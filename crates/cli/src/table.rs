@@ -29,6 +29,10 @@ pub(crate) struct OptionSpec<A: 'static> {
     pub(crate) group: Group,
     /// Values that the long form accepts. The short form accepts any word.
     pub(crate) kind: ValueKind,
+    /// Values that the letter accepts, if they are others, or mean something else.
+    pub(crate) letter_kind: Option<ValueKind>,
+    /// Value of the long form without one; empty if it needs one or takes none.
+    pub(crate) implied: &'static str,
     /// Argument, and the way of recording it.
     pub(crate) action: Action<A>,
 }
@@ -155,20 +159,17 @@ impl<A, E: OtherTables> OptionReader<'_, A, E> {
             let halt = match step {
                 GetoptStep::Option(letter, word) => match by_letter(table, letter) {
                     Some(row) => {
-                        let endless = word.filter(|word| is_no_length(row.kind, word));
-                        if let Some(word) = endless {
-                            let problem = OptionProblem::letter_value(word, row.kind);
-                            return Err(misuse(self.program, &letter.to_string(), problem));
-                        }
-                        let empty = word.filter(|word| lacks_a_word(row.kind, word));
-                        if let Some(word) = empty {
-                            let problem = OptionProblem::letter_value(word, row.kind);
+                        let kind = row.letter_kind.unwrap_or(row.kind);
+                        let refused =
+                            |word: &&str| is_no_length(kind, word) || lacks_a_word(kind, word);
+                        if let Some(word) = word.filter(refused) {
+                            let problem = OptionProblem::letter_value(word, kind);
                             return Err(misuse(self.program, &letter.to_string(), problem));
                         }
                         if self.strict {
                             row.apply_word(self.program, &letter.to_string(), args, word, notices)?
                         } else {
-                            let garbled = word.and_then(|word| remark(letter, row.kind, word));
+                            let garbled = word.and_then(|word| remark(letter, kind, word));
                             self.garbled.extend(garbled);
                             row.action.apply(args, word, notices)?
                         }
@@ -200,19 +201,12 @@ impl<A, E: OtherTables> OptionReader<'_, A, E> {
         };
         let known =
             |name| by_name(self.table, name).is_some() || self.elsewhere.shape(name).is_some();
-        let alias = foreign::alias(name).filter(|(ours, _)| !known(name) && known(ours));
-        let (name, implied) = alias.unwrap_or((name, None));
+        let alias = foreign::alias(name).filter(|ours| !known(name) && known(ours));
+        let name = alias.unwrap_or(name);
         let own = by_name(self.table, name);
         let shape = match own {
             Some(row) => Some(row.shape()),
             None => self.elsewhere.shape(name),
-        };
-        let attached = match (attached, implied, shape) {
-            (None, Some(implied), Some(shape)) => {
-                let next = getopt.next_if(|word| shape.kind.read(word).is_some());
-                next.or(Some(implied))
-            }
-            _ => attached,
         };
         let Some(shape) = shape else {
             let own = self.table.iter().map(|row| row.long);
@@ -241,6 +235,7 @@ pub(crate) fn by_name<'t, A>(table: &'t [OptionSpec<A>], name: &str) -> Option<&
 pub(crate) struct ValueShape {
     argument: Argument,
     kind: ValueKind,
+    implied: &'static str,
 }
 
 impl ValueShape {
@@ -258,6 +253,10 @@ impl ValueShape {
             (Argument::Nothing, Some(_)) => wrong(OptionProblem::ValueUnwanted),
             (Argument::Nothing, None) => Ok(None),
             (_, Some(_)) => Ok(attached),
+            (Argument::Required, None) if !self.implied.is_empty() => {
+                let next = getopt.next_if(|word| !word.starts_with('-'));
+                Ok(next.or(Some(self.implied)))
+            }
             (Argument::Required, None) => match getopt.next_if(|word| !word.starts_with("--")) {
                 None => wrong(OptionProblem::ValueMissing {
                     expected: self.kind.expected(),
@@ -289,6 +288,7 @@ impl<A> OptionSpec<A> {
         ValueShape {
             argument,
             kind: self.kind,
+            implied: self.implied,
         }
     }
 

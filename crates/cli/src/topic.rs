@@ -19,8 +19,10 @@ pub(crate) const HELP: &str = "help";
 type Page = (&'static str, fn() -> String);
 
 /// Pages that are about neither a test nor a subcommand.
-static PAGES: [Page; 4] = [
+static PAGES: [Page; 6] = [
     ("all", help::all),
+    ("classic", help::classic),
+    ("limits", help::netserver_limits),
     ("netserver", help::netserver),
     ("iperf3", iperf3::iperf3_help),
     ("iperf", iperf2::help),
@@ -36,6 +38,23 @@ pub fn words() -> impl Iterator<Item = &'static str> {
 /// The help text of a topic, in any case; the first page without one.
 pub(crate) fn text(program: &str, topic: &str) -> Result<String, CliError> {
     text_of_verb(program, topic, None)
+}
+
+/// The help text of a topic of netserver.
+pub(crate) fn text_of_netserver(program: &str, topic: &str) -> Result<String, CliError> {
+    match topic {
+        "" | "all" => Ok(help::netserver()),
+        "limits" => Ok(help::netserver_limits()),
+        _ => Err(misuse(
+            program,
+            HELP,
+            OptionProblem::Value {
+                value: topic.to_owned(),
+                expected: "all or limits".to_owned(),
+                near: nearest(topic, ["all", "limits"]),
+            },
+        )),
+    }
 }
 
 /// The same, for a verb of a subcommand.

@@ -7,6 +7,7 @@ use netperf_model::Suite;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 
+use crate::getopt::Argument;
 use crate::options::{SuiteOptions, global, server};
 use crate::table::OptionSpec;
 
@@ -67,7 +68,11 @@ pub(crate) fn netserver() -> String {
 fn options<A>(text: &mut String, table: &[OptionSpec<A>]) {
     for row in table {
         let Some(letter) = row.letter else { continue };
-        let head = format!("-{letter} {}", row.value);
+        let value = match row.action.argument() {
+            Argument::Required => row.value.trim_matches(['[', ']']),
+            Argument::Nothing | Argument::NextIfNumber | Argument::NextUnlessDash => row.value,
+        };
+        let head = format!("-{letter} {value}");
         line(text, &head, row.help);
     }
 }

@@ -184,13 +184,13 @@ fn chosen(
     for configuration in found {
         let kinds = store.kinds(&configuration).map_err(store_failure)?;
         let wanted =
-            |kind: &&FigureKind| args.figure.as_ref().is_none_or(|name| *name == kind.name);
+            |kind: &&FigureKind| args.metric.as_ref().is_none_or(|name| *name == kind.name);
         if let Some(kind) = kinds.iter().find(wanted) {
             chosen.push((configuration, kind.clone()));
         }
         names.extend(kinds.into_iter().map(|kind| kind.name));
     }
-    if let (true, Some(name)) = (chosen.is_empty(), &args.figure) {
+    if let (true, Some(name)) = (chosen.is_empty(), &args.metric) {
         names.sort();
         names.dedup();
         let name = netperf_web::escape::line(name);

@@ -356,10 +356,11 @@ fn unpaced(
         options: [&["pacing-rate"], &["remote-pacing-rate"]][end],
         known: true,
         text: format!(
-            "pacing rate at {}: asked for {rate} bytes per second, sent {:.0}; only the queueing \
+            "pacing rate at {}: asked for {:.0} bits per second, sent {:.0}; only the queueing \
              discipline fq paces datagrams",
             ["netperf", "netserver"][end],
-            sent / run.elapsed / f64::from(flows)
+            f64::from(rate) * 8.0,
+            sent * 8.0 / run.elapsed / f64::from(flows)
         ),
     })
 }
@@ -581,7 +582,7 @@ mod tests {
             texts(at_end(&plan, &run))
         };
         assert_eq!(ran(2_600_000), [""; 0]);
-        let wanted = "pacing rate at netperf: asked for 1000000 bytes per second, sent 2000000; \
+        let wanted = "pacing rate at netperf: asked for 8000000 bits per second, sent 16000000; \
                       only the queueing discipline fq paces datagrams";
         assert_eq!(ran(4_000_000), [wanted]);
     }

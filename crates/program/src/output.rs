@@ -120,7 +120,6 @@ pub fn release() {
 /// Prints help and returns the exit status.
 pub fn usage(usage: &Usage) -> ExitCode {
     say(usage.stream, &usage.text);
-    err(&usage.hint);
     ExitCode::from(usage.exit)
 }
 

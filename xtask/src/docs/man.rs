@@ -37,22 +37,46 @@ pub(super) fn netperf() -> String {
     });
     page.items(&about.collect::<Vec<_>>().join("\n"));
     values(&mut page);
+    let (today, classic): (Vec<_>, Vec<_>) = catalog::global()
+        .into_iter()
+        .partition(catalog::is_of_today);
+    let suites = super::suites();
+    let (first, others) = suites.split_at(1);
     page.section("OPTIONS");
-    page.options(&catalog::global());
-    for suite in super::suites() {
-        let title = format!("OPTIONS OF {}", suite.tests);
-        page.section(&title.to_uppercase());
-        page.text(if suite.alike.is_empty() {
-            "Letters are valid only after --, names on either side."
-        } else {
-            "These options replace the test options above."
-        });
-        page.options(&without_about(suite.own));
-        page.alike(&suite.alike);
+    page.options(&today);
+    for suite in first {
+        page.section("TEST OPTIONS");
+        page.text("Letters are valid only after --, names on either side.");
+        let own = without_about(suite.own.clone());
+        page.options(
+            &own.into_iter()
+                .filter(catalog::is_of_today)
+                .collect::<Vec<_>>(),
+        );
     }
     tests(&mut page);
-    meanings(&mut page);
     ending(&mut page);
+    page.section("CLASSIC OPTIONS");
+    page.text("Options of old scripts and of rare networks.");
+    page.options(&classic);
+    for suite in first {
+        page.section(&format!(
+            "CLASSIC OPTIONS OF {}",
+            suite.tests.to_uppercase()
+        ));
+        page.text("Letters are valid only after --, names on either side.");
+        let own = without_about(suite.own.clone());
+        let classic = own.into_iter().filter(|entry| !catalog::is_of_today(entry));
+        page.options(&classic.collect::<Vec<_>>());
+    }
+    for suite in others {
+        let title = format!("OPTIONS OF {}", suite.tests);
+        page.section(&title.to_uppercase());
+        page.text("These options replace the test options above.");
+        page.options(&without_about(suite.own.clone()));
+        page.alike(&suite.alike);
+    }
+    meanings(&mut page);
     page.text
 }
 
@@ -417,14 +441,18 @@ impl Man {
 
 /// Forms of an option: literal text in bold, placeholders in italics.
 fn head(entry: &OptionEntry) -> String {
-    let value = match (entry.value.strip_prefix('['), entry.value) {
+    let value = |text: &str| match (text.strip_prefix('['), text) {
         (_, "") => String::new(),
         (Some(inside), _) => format!(" [\\fI{}\\fR]", escaped(inside.trim_end_matches(']'))),
         (None, value) => format!(" \\fI{}\\fR", escaped(value)),
     };
-    let long = format!("\\fB{}\\fR{value}", escaped(&format!("--{}", entry.long)));
+    let name = escaped(&format!("--{}", entry.long));
+    let long = format!("\\fB{name}\\fR{}", value(entry.value));
     match entry.letter {
-        Some(letter) => format!("\\fB{}\\fR{value}, {long}", escaped(&format!("-{letter}"))),
+        Some(letter) => {
+            let letter = escaped(&format!("-{letter}"));
+            format!("\\fB{letter}\\fR{}, {long}", value(entry.letter_value()))
+        }
         None => long,
     }
 }

@@ -104,7 +104,7 @@ fn groups(text: &mut String, entries: &[OptionEntry]) {
 /// Forms of an option: the letter with its value, and the name with `value` behind it.
 fn forms(entry: &OptionEntry, value: &str) -> String {
     let long = format!("`--{}{value}`", entry.long);
-    match (entry.letter, entry.value) {
+    match (entry.letter, entry.letter_value()) {
         (Some(letter), "") => format!("`-{letter}`, {long}"),
         (Some(letter), of_letter) => format!("`-{letter} {of_letter}`, {long}"),
         (None, _) => long,

@@ -107,8 +107,8 @@ pub struct GlobalArgs {
     pub priority: PerEnd<i32>,
     /// `-Y`: type of service; the inner `None` is a word that means nothing.
     pub tos: PerEnd<Option<u8>>,
-    /// `--dscp`: that it was given by this name, which promises more than the letter.
-    pub dscp: bool,
+    /// The name by which the type of service was given, which promises more than the letter.
+    pub service_option: Option<&'static str>,
     /// `--count`: the same.
     pub count: bool,
     /// `-Z`: passphrase.
@@ -285,11 +285,11 @@ pub struct RateArgs {
 pub struct RateArg {
     /// The number, above 0.
     pub per_second: f64,
-    /// What it counts.
+    /// Its unit.
     pub counts: RateCounts,
 }
 
-/// What a rate counts.
+/// Unit of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateCounts {
     /// Requests of a request/response test, bits elsewhere: a number without a unit.

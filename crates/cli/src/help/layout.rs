@@ -32,11 +32,18 @@ pub(super) fn option(text: &mut String, entry: &OptionEntry) {
     let aliases: Vec<String> = foreign::aliases_of(entry.long)
         .map(|alias| format!("--{alias}"))
         .collect();
-    if aliases.is_empty() {
+    let mut remarks = Vec::new();
+    if !aliases.is_empty() {
+        remarks.push(format!("also {}", aliases.join(", ")));
+    }
+    if !entry.implied.is_empty() {
+        remarks.push(format!("without a value: {}", entry.implied));
+    }
+    if remarks.is_empty() {
         explained(text, &head, entry.help);
     } else {
-        let also = aliases.join(", ");
-        explained(text, &head, &format!("{} (also {also})", entry.help));
+        let help = format!("{} ({})", entry.help, remarks.join("; "));
+        explained(text, &head, &help);
     }
 }
 

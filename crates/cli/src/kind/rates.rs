@@ -1,6 +1,5 @@
 //! Rates in bits and bytes per second.
 
-use super::size;
 use crate::grammar;
 
 /// Bits per second, at least one: digits, perhaps a fraction, K, M or G for powers of ten, and
@@ -17,11 +16,8 @@ pub(crate) fn bit_rate(text: &str) -> Option<u64> {
     (bits > 0).then_some(bits)
 }
 
-/// Bytes per second as a number alone.
-pub(super) fn byte_rate(text: &str) -> Option<String> {
-    let bytes = match grammar::without_bits(text) {
-        Some(_) => i32::try_from(bit_rate(text)?.div_ceil(8)).ok()?,
-        None => size(text)?,
-    };
+/// Bits per second as a number of bytes.
+pub(super) fn pacing_rate(text: &str) -> Option<String> {
+    let bytes = i32::try_from(bit_rate(text)?.div_ceil(8)).ok()?;
     Some(bytes.to_string())
 }

@@ -42,14 +42,18 @@ pub(super) const METHOD: Opt = Opt::named("cpu-method", Group::Cpu)
     );
 
 pub(super) const BIND: Opt = Opt::lettered('T', "bind-cpu", Group::Cpu)
-    .takes("cpu,cpu", ValueKind::CpusOfEnds)
+    .takes("cpus", ValueKind::CpusOfEnds)
     .checked(bind)
-    .help("bind netperf and netserver to these CPUs")
+    .help("bind both ends to CPUs: 0,1, lists such as 0-3:4-7, or spread, pack, near-irq, node:N")
     .more(
         "One number is for both ends; `0,` binds only netperf, `,1` only netserver. If an end \
          cannot be bound, --bind-cpu fails and -T warns; a stock netserver does not report it. \
-         Ranges and lists apply to the threads of --flows, as with --cpus and --remote-cpus: 0-3 \
-         is for both ends; a colon separates netperf's CPUs from netserver's, as in 0-3:4-7, 0,2: or :4-7.",
+         Ranges, lists and rules apply to the threads of --flows, one thread for each CPU of a list \
+         unless --threads is given: 0-3 is for both ends; a colon separates netperf's CPUs from \
+         netserver's, as in 0-3:4-7, 0,2: or :4-7. spread places threads as far apart as possible, \
+         siblings of a core last; pack as close together as possible; near-irq on the CPUs that \
+         handle the interrupts of the interface that carries the data; node:N on the CPUs of that \
+         NUMA node.",
     );
 
 pub(super) const COUNT: Opt = Opt::lettered('n', "cpu-count", Group::Compatibility)
@@ -75,6 +79,7 @@ fn bind(args: &mut GlobalArgs, text: &str) -> Result<(), CliError> {
             cpus.local = local.or(cpus.local.take());
             cpus.remote = remote.or(cpus.remote.take());
         }
+        Places::Rule(rule) => args.flows.place = Some(rule),
         Places::Unclear => return Err(CliError::UnclearCpus(text.to_owned())),
     }
     Ok(())

@@ -62,32 +62,25 @@ pub(super) const BEGIN_AT: Opt = Opt::named("begin-at", Group::Test)
     .help("open the connections, then begin at this reading of CLOCK_MONOTONIC")
     .more(
         "The clock is that of netperf's host (clock_gettime(2)); all processes of a host can so \
-         begin together. --warmup and --cooldown count from this moment, even if netperf is late. At \
+         begin together. --warmup and --cooldown count from this time, even if netperf is late. At \
          most ten minutes ahead.",
     );
 
-pub(super) const CPUS: Opt = Opt::named("cpus", Group::Cpu)
+pub(super) const CPUS: Opt = Opt::named("cpus", Group::Compatibility)
     .takes("list", ValueKind::Cpus)
     .set(|a, text| a.flows.cpus.local = cpu_list(text))
-    .help("assign netperf's threads to these CPUs, in turn")
-    .more("One thread per CPU unless --threads is given.");
+    .help("netperf's half of --bind-cpu, as in --bind-cpu 0-3:");
 
-pub(super) const REMOTE_CPUS: Opt = Opt::named("remote-cpus", Group::Cpu)
+pub(super) const REMOTE_CPUS: Opt = Opt::named("remote-cpus", Group::Compatibility)
     .takes("list", ValueKind::Cpus)
     .set(|a, text| a.flows.cpus.remote = cpu_list(text))
-    .help("assign netserver's threads to these CPUs, in turn")
-    .more("As --cpus, at the other end. Needs this project's netserver.");
+    .help("netserver's half of --bind-cpu, as in --bind-cpu :0-3");
 
-pub(super) const PLACE: Opt = Opt::named("place", Group::Cpu)
+pub(super) const PLACE: Opt = Opt::named("place", Group::Compatibility)
     .takes("rule", ValueKind::Placement)
     .set(|a, text| a.flows.place = Placement::named(text))
-    .help("assign the threads of both ends to CPUs by this rule")
-    .more(
-        "spread: as far apart as possible, siblings of a core last; pack: as close together as \
-         possible; near-irq: the CPUs that handle the interrupts of the interface that carries the \
-         data; node:N: the CPUs of that NUMA node. A list of CPUs for an end takes precedence over \
-         the rule.",
-    );
+    .help("rule of --bind-cpu: spread, pack, near-irq or node:N")
+    .more("A list of CPUs for an end takes precedence over the rule.");
 
 fn number(text: &str) -> u32 {
     u32::try_from(size(text)).unwrap_or(0)

@@ -9,7 +9,7 @@ use super::{
     set_ends, set_families, set_host, settings, span, until,
 };
 use crate::args::{GlobalArgs, HumanArg, JsonArg, OnePortArg, Progress};
-use crate::grammar::{cut, dscp, first_half, rate, seconds, size, time};
+use crate::grammar::{cut, first_half, rate, seconds, size, time};
 use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::table::{Action, OptionSpec};
@@ -201,16 +201,8 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
         .set(|a, text| set_both_ends(&mut a.priority, text, size))
         .help("socket priority")
         .more("One value is for both ends."),
-    Opt::lettered('Y', "tos", Group::Sockets)
-        .takes("local,remote", ValueKind::twice(&ValueKind::Tos))
-        .set(|a, text| set_both_ends(&mut a.tos, text, dscp))
-        .help("type of service: a name such as ef, cs1, af11, or a number")
-        .more(
-            "Names: af11 to af43, cs0 to cs7, ef, lowdelay, throughput, reliability. Numbers may \
-             be hexadecimal (0x10) or octal (020). One value is for both ends. Zero is not \
-             applied.",
-        ),
     io::DSCP,
+    io::TOS,
     io::METHOD,
     io::ZEROCOPY,
     io::DISCARD,
@@ -234,6 +226,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .more("On standard output. netserver has a separate option."),
     Opt::named("bidirectional", Group::Test)
         .takes("same|separate", ValueKind::Word(Duplex::WORDS))
+        .implies("separate", "[same|separate]")
         .set(|a, text| a.bidirectional = Duplex::named(text))
         .help("send bulk data in both directions at once: over the same connection, or over a separate one for each")
         .more(
@@ -261,6 +254,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         ),
     Opt::named("arrival", Group::Pacing)
         .takes("pattern", ValueKind::Word(Arrival::WORDS))
+        .implies("poisson", "[pattern]")
         .set(|a, text| a.rate.arrival = Arrival::named(text))
         .help("distribution of requests at a rate: constant or poisson")
         .more(
@@ -292,8 +286,8 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         }))
         .help("send data to the port of the control connection: on (default) or auto")
         .more(
-            "auto uses it only if data does not arrive over a separate port in a trial of 0.3 \
-             seconds; a line on standard error then says so. For networks in which only this port is reachable, such as behind a firewall, NAT or \
+            "auto uses it only if data does not arrive over a separate port in a trial, which takes up \
+             to 15 seconds where a firewall drops packets; a line on standard error then says so. For networks in which only this port is reachable, such as behind a firewall, NAT or \
              a Kubernetes service. Over TCP, TLS and UDP. netperf opens all connections, also for \
              data from netserver, and each begins with 32 bytes that identify the test. Needs \
              this project's netserver.",
@@ -309,6 +303,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
     cpu::COUNT,
     Opt::lettered('D', "interim", Group::Output)
         .takes("interval,units", INTERIM)
+        .implies("1", "[interval,units]")
         .set(interim)
         .help("print interim results")
         .more(
@@ -318,6 +313,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         ),
     Opt::named("series", Group::Output)
         .takes("local,remote", ValueKind::twice(&ValueKind::Period))
+        .implies("100ms", "[local,remote]")
         .set(|a, text| {
             set_both_ends(&mut a.series.every, text, |text| {
                 span(text).unwrap_or_default()
@@ -341,6 +337,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         ),
     Opt::named("timestamps", Group::Output)
         .takes("clock", ValueKind::Word(Stamper::WORDS))
+        .implies("software", "[clock]")
         .set(|a, text| a.series.stamps = Stamper::named(text))
         .help("split transaction times into stack and wire by timestamps: software or hardware")
         .more(
@@ -365,6 +362,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         ),
     Opt::named("progress", Group::Output)
         .takes("when", ValueKind::Word(Progress::WORDS))
+        .implies("always", "[when]")
         .set(|a, text| a.show.progress = Progress::named(text).unwrap_or_default())
         .help("show a progress line on the terminal: auto, never or always")
         .more(
@@ -384,8 +382,8 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .flag(|a| a.human = HumanArg::Yes)
         .help("print a summary for people instead of the tables of netperf 2.7")
         .more(
-            "Throughput or rate with its interval and course, retransmitted segments, latency, \
-             loss, CPU utilisation of both ends and doubts, in 80 columns. It records latency, CPU \
+            "Throughput or rate with its interval and time series, retransmitted segments, latency, \
+             loss, CPU utilisation of both ends and warnings, in 80 columns. It records latency, CPU \
              utilisation and interim results as far as the test has them. NETPERF_OUTPUT=human in \
              the environment does the same unless -D, -P, -v, -d, -k, -o, -O, --json or \
              --json-stream is given.",

@@ -5,10 +5,10 @@ use netperf_model::IoMethod;
 
 use super::set_both_ends;
 use crate::args::GlobalArgs;
-use crate::grammar::{self, size};
+use crate::grammar::{self, dscp, size};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::OptionSpec;
+use crate::table::{Action, OptionSpec};
 
 type Opt = OptionSpec<GlobalArgs>;
 
@@ -71,6 +71,7 @@ pub(super) const BATCH: Opt = Opt::named("batch", Group::Paths)
 
 pub(super) const SEGMENTS: Opt = Opt::named("segment-offload", Group::Paths)
     .takes("local,remote", SWITCHES)
+    .implies("on", "[local,remote]")
     .set(|a, text| set_both_ends(&mut a.io.segments, text, is_on))
     .help("on or off: let the kernel split and join datagrams")
     .more(
@@ -90,17 +91,35 @@ pub(super) const SPLICE: Opt = Opt::named("splice", Group::Paths)
          same, also from netperf 2.7.",
     );
 
-pub(super) const DSCP: Opt = Opt::named("dscp", Group::Sockets)
+pub(super) const DSCP: Opt = Opt::lettered('Y', "dscp", Group::Sockets)
     .takes("local,remote", ValueKind::twice(&ValueKind::CodePoint))
-    .set(|a, text| {
-        a.dscp = true;
-        set_both_ends(&mut a.tos, text, service);
-    })
+    .letter_takes(BYTES_OF_SERVICE)
+    .action(Action::LetterAndName(
+        |a, text, _| set_both_ends(&mut a.tos, text, dscp),
+        |a, text| {
+            a.service_option = Some("--dscp");
+            set_both_ends(&mut a.tos, text, service);
+        },
+    ))
     .help("differentiated services code point of packets: ef, cs1, af11, or 0 to 63")
     .more(
-        "Names: af11 to af43, cs0 to cs7, ef. A number is the upper six bits of the value of --tos. \
-         One value is for both ends.",
+        "Names: af11 to af43, cs0 to cs7, ef. One value is for both ends. A number after the letter \
+         is the whole type-of-service byte, as in netperf 2.7, and four times the code point; it \
+         may be hexadecimal (0x10) or octal (020), and 0 is not applied.",
     );
+
+/// The old name of [`DSCP`], with the values of the letter.
+pub(super) const TOS: Opt = Opt::named("tos", Group::Compatibility)
+    .takes("local,remote", BYTES_OF_SERVICE)
+    .set(|a, text| {
+        a.service_option = Some("--tos");
+        set_both_ends(&mut a.tos, text, dscp);
+    })
+    .help("old name of --dscp: the whole type-of-service byte, or a name")
+    .more("Names: those of --dscp, and lowdelay, throughput and reliability.");
+
+/// One type-of-service byte or two.
+const BYTES_OF_SERVICE: ValueKind = ValueKind::twice(&ValueKind::Tos);
 
 pub(super) const TLS_CIPHER: Opt = Opt::named("tls-cipher", Group::Sockets)
     .takes("suite", ValueKind::Word(CIPHERS))

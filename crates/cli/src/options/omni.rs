@@ -101,10 +101,11 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
         .help("TCP congestion control algorithm")
         .more("One name is for both ends; at most 15 characters are used."),
     Opt::lettered('q', "pacing-rate", Group::Pacing)
-        .takes("bytes", ValueKind::ByteRate)
+        .takes("rate", ValueKind::PacingRate)
+        .letter_takes(ValueKind::PacingRate)
         .set(|a, text| a.pacing_rate = Some(int(text)))
-        .help("let the kernel pace the sockets at this many bytes per second")
-        .more("The name accepts bits per second with their unit as well: 50Mbit."),
+        .help("let the kernel pace the sockets at this rate, in bits per second")
+        .more("For instance 50M or 2.5G (powers of ten). The letter takes bytes per second, as in netperf 2.7."),
     Opt::lettered('F', "fast-open", Group::Sockets)
         .flag(|a| a.fast_open = true)
         .help("TCP fast open")

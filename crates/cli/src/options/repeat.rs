@@ -28,6 +28,7 @@ pub(super) const ITERATIONS: Opt = Opt::lettered('i', "iterations", Group::Stati
 
 pub(super) const CONFIDENCE: Opt = Opt::lettered('I', "confidence", Group::Statistics)
     .takes("level,width", ValueKind::Confidence)
+    .implies("99,5", "[level,width]")
     .checked(confidence)
     .help("confidence level 95 or 99, and full width of the interval in percent")
     .more(

@@ -1,4 +1,4 @@
-//! How rows of the option tables are made, and what their values set.
+//! Constructors of option rows, and setters of their values.
 
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ impl<A> OptionSpec<A> {
             more: "",
             group,
             kind: ValueKind::Nothing,
+            letter_kind: None,
+            implied: "",
             action: Action::Flag(|_| {}),
         }
     }
@@ -62,6 +64,23 @@ impl<A> OptionSpec<A> {
         Self {
             value,
             kind,
+            ..self
+        }
+    }
+
+    /// Sets the value of the long form where none is given, and the values in brackets for help.
+    pub(crate) const fn implies(self, implied: &'static str, value: &'static str) -> Self {
+        Self {
+            implied,
+            value,
+            ..self
+        }
+    }
+
+    /// Sets the values that the letter accepts.
+    pub(crate) const fn letter_takes(self, kind: ValueKind) -> Self {
+        Self {
+            letter_kind: Some(kind),
             ..self
         }
     }
@@ -196,7 +215,8 @@ pub(crate) const fn plain_help_row<A>() -> OptionSpec<A> {
 pub(super) const fn help_row<A>() -> OptionSpec<A> {
     plain_help_row().takes("", ValueKind::Topic).more(
         "The letter prints the option letters, with exit status 1 as scripts expect. The name \
-         prints examples and the main options on standard output; with all after it, every option; \
-         with the name of a test or subcommand, its options.",
+         prints examples and the main options on standard output; with all after it, the options of \
+         today; with classic, those of old scripts and rare networks; with limits, those of \
+         netserver; with the name of a test or subcommand, its options.",
     )
 }

@@ -28,7 +28,10 @@ const IPERF2_PORT: &str = "5001";
 
 /// Every option.
 pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
-    help_row().takes("", ValueKind::Nothing),
+    help_row().more(
+        "The letter prints the option letters, with exit status 1 as scripts expect. The name prints \
+         examples and options on standard output; with limits after it, the limits.",
+    ),
     Opt::lettered('D', "foreground", Group::Running)
         .flag(|a| {
             a.foreground = true;
@@ -49,7 +52,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
             set_host(&mut a.listen, text, notices);
             a.standalone = true;
         })
-        .help("listen on this address only")
+        .help("listen on this address only (default every address)")
         .more(
             "A host, an address family after a comma, or both. The default is every address of \
              both families. vsock:any or vsock:CID listens for virtual machines, or for their \
@@ -94,19 +97,19 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         ),
     Opt::lettered('4', "ipv4", Group::Listening)
         .flag(|a| a.listen.family = Some(Family::V4))
-        .help("listen on IPv4 only"),
+        .help("listen on IPv4"),
     Opt::lettered('6', "ipv6", Group::Listening)
         .flag(|a| a.listen.family = Some(Family::V6))
-        .help("listen on IPv6 only"),
+        .help("listen on IPv6; IPv4 clients reach the same socket, unless net.ipv6.bindv6only is set"),
     Opt::lettered('Z', "passphrase", Group::Access)
         .takes("passphrase", ValueKind::Text)
         .set(|a, text| a.passphrase = Some(text.into()))
-        .help("close connections that do not begin with this passphrase")
+        .help("close connections that do not begin with this passphrase (default none)")
         .more("The first message must be the passphrase, and must arrive within 20 seconds."),
     Opt::named("key-file", Group::Access)
         .takes("file", ValueKind::File)
         .set(|a, text| a.access.key_file = Some(PathBuf::from(text)))
-        .help("file with the key that clients must have")
+        .help("file with the key that clients must have (default none)")
         .more(
             "The file must not be accessible to other users and must contain at least 16 bytes, \
              such as the output of openssl rand -hex 32. Without it the key comes from \
@@ -122,14 +125,14 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .help("take part in campaigns of netperf campaign (with --key-file)")
         .more(
             "A coordinator that has a key with the role agent can make this host measure to the \
-             other members of its campaign, and to nobody else. Loads stop within 3 seconds after \
+             other members of its campaign, and to no other host. Loads stop within 3 seconds after \
              the coordinator is gone. netserver stays in the foreground, and SIGHUP ends it. \
              The program netperf has to be in the same directory.",
         ),
     Opt::named("join", Group::Access)
         .takes("host:port", ValueKind::Text)
         .set(|a, text| a.agent.join = Some(text.to_owned()))
-        .help("connect to the coordinator at this address (with --agent)")
+        .help("connect to the coordinator at this address, with --agent (default wait for it)")
         .more(
             "For hosts that the coordinator cannot reach, and for jobs and pods whose addresses it \
              does not know: netperf campaign run --join-listen. Repeated until the coordinator is \
@@ -142,7 +145,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("require", Group::Access)
         .takes("mode", ValueKind::Word(Require::WORDS))
         .set(|a, text| a.access.require = Require::named(text))
-        .help("required credential of a client: none, passphrase or key")
+        .help("required credential of a client: none, passphrase or key (default the strongest that is given)")
         .more(
             "The default is the strongest that netserver has: the key with --key-file, the \
              passphrase with -Z. With passphrase, a client that has the key does not need the \
@@ -151,7 +154,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("allow", Group::Access)
         .takes("network,...", ValueKind::Networks)
         .set(|a, text| add(&mut a.access.allow, text))
-        .help("admit only clients in these networks")
+        .help("admit only clients in these networks (default all)")
         .more(
             "For instance 10.0.0.0/8,2001:db8::/32. Can be given several times. The smallest \
              network that contains the address decides; if the same network is both allowed and \
@@ -160,12 +163,12 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("deny", Group::Access)
         .takes("network,...", ValueKind::Networks)
         .set(|a, text| add(&mut a.access.deny, text))
-        .help("refuse clients in these networks")
+        .help("refuse clients in these networks (default none)")
         .more("Same syntax as --allow. With --deny alone, all other clients are admitted."),
     Opt::named("data-peers", Group::Access)
         .takes("peers", ValueKind::DataPeers)
         .set(|a, text| a.access.data_peers = text.parse().ok())
-        .help("permitted data addresses: same, any, or additional networks")
+        .help("permitted data addresses: same, any, or additional networks (default same)")
         .more(
             "same (default): datagrams are sent only to the address of the control connection, or \
              for a client with the key to one that it names; connections and datagrams that are \
@@ -195,8 +198,9 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         ),
     Opt::named("one-port", Group::Access)
         .takes("mode", ValueKind::Word(OnePort::WORDS))
+        .implies("on", "[mode]")
         .set(|a, text| a.access.one_port = OnePort::named(text))
-        .help("data accepted on the control port: off, tcp or on")
+        .help("data accepted on the control port: off, tcp or on (default on)")
         .more(
             "For netperf --one-port. on (default): connections, and datagrams to the UDP port of \
              the same number, which netserver opens. tcp: connections only. Connections without \
@@ -206,7 +210,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("data-ports", Group::Access)
         .takes("first-last", ValueKind::Ports)
         .set(|a, text| a.access.data_ports = text.parse().ok())
-        .help("bind data sockets only to ports of this range")
+        .help("bind data sockets only to ports of this range (default any port)")
         .more(
             "For instance 40000-40010, for a firewall in front of netserver. Holds for all clients, \
              those of netperf 2.7 too, and for all transports over IP. A client that requests a \
@@ -214,15 +218,15 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
              take it and fails. Tests for which too few ports are free \
              are refused.",
         ),
-    Opt::named("max-sessions", Group::Access)
+    Opt::named("max-sessions", Group::Limits)
         .takes("count", ValueKind::Count)
         .set(|a, text| a.access.sessions = text.parse().ok())
         .help("maximum number of concurrent sessions (default by host, at most 2000 below 32 GB)"),
-    Opt::named("max-peer-sessions", Group::Access)
+    Opt::named("max-peer-sessions", Group::Limits)
         .takes("count", ValueKind::Count)
         .set(|a, text| a.access.peer_sessions = text.parse().ok())
         .help("maximum number of concurrent sessions per client address (default all)"),
-    Opt::named("max-startups", Group::Access)
+    Opt::named("max-startups", Group::Limits)
         .takes("start:percent:full", ValueKind::Startups)
         .set(|a, text| a.access.startups = text.parse().ok())
         .help("limits of clients that have not proven the key (default 10:30:100)")
@@ -232,20 +236,20 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
              clients, and all when there are FULL. Clients without proof are no sessions. An \
              address whose clients fail to prove the key is refused for a time.",
         ),
-    Opt::named("max-session-rate", Group::Access)
+    Opt::named("max-session-rate", Group::Limits)
         .takes("each,all", ValueKind::Budget)
         .set(|a, text| a.access.session_rate = text.parse().ok())
         .help("sessions started per second, of each client address and of all (default 100,400)")
         .more("On average over ten seconds. Clients beyond it are refused."),
-    Opt::named("max-flows", Group::Access)
+    Opt::named("max-flows", Group::Limits)
         .takes("count", ValueKind::Count)
         .set(|a, text| a.access.flows = text.parse().ok())
         .help("maximum number of flows of a test (default 10000)"),
-    Opt::named("max-threads", Group::Access)
+    Opt::named("max-threads", Group::Limits)
         .takes("count", ValueKind::Count)
         .set(|a, text| a.access.threads = text.parse().ok())
         .help("maximum number of netserver's threads of a test (default 256)"),
-    Opt::named("max-memory", Group::Access)
+    Opt::named("max-memory", Group::Limits)
         .takes("each,all", ValueKind::Budget)
         .set(|a, text| a.access.memory = text.parse().ok())
         .help("maximum memory of buffers, of each session and of all (default by host)")
@@ -253,35 +257,35 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
             "Bytes, with K, M or G for powers of 1024. Sockets have further memory of the kernel. \
              A netserver started by inetd, or with -f, knows only one session.",
         ),
-    Opt::named("max-ports", Group::Access)
+    Opt::named("max-ports", Group::Limits)
         .takes("each,all", ValueKind::Budget)
         .set(|a, text| a.access.ports = text.parse().ok())
         .help("maximum number of data ports, of each session and of all (default by host)")
         .more("A test has one; with many flows of datagrams it has one for each flow."),
-    Opt::named("source-bits", Group::Access)
+    Opt::named("source-bits", Group::Limits)
         .takes("bits", ValueKind::Within(1, 128))
         .set(|a, text| a.access.source_bits = text.parse().ok())
         .help("leading bits of IPv6 addresses that count as one client address (default 64)")
         .more("For --max-peer-sessions, --max-session-rate and --max-startups."),
-    Opt::named("max-test-time", Group::Access)
+    Opt::named("max-test-time", Group::Limits)
         .takes("time", ValueKind::Span)
         .set(|a, text| a.access.test_time = span(text))
-        .help("refuse tests that are longer, or have no time limit"),
-    Opt::named("max-send-rate", Group::Access)
+        .help("refuse tests that are longer, or have no time limit (default none)"),
+    Opt::named("max-send-rate", Group::Limits)
         .takes("rate", ValueKind::BitRate)
         .set(|a, text| a.access.send_rate = bit_rate(text))
-        .help("limit netserver's send rate in one test, in bits per second")
+        .help("limit netserver's send rate in one test, in bits per second (default none)")
         .more(
             "For instance 100M or 2.5G (powers of ten). Enforced by SO_MAX_PACING_RATE over TCP \
              and TLS, for all flows together, and by waiting between messages over other \
              transports. Tests for which neither is possible are refused.",
         ),
-    Opt::named("idle-time", Group::Access)
+    Opt::named("idle-time", Group::Limits)
         .takes("time", ValueKind::Span)
         .set(|a, text| a.access.idle_time = span(text))
         .help("disconnect a client after this time without a message (default 300 s)")
         .more("At least one second. A running test is not idle."),
-    Opt::named("control-keepalive", Group::Access)
+    Opt::named("control-keepalive", Group::Limits)
         .takes("time", ValueKind::Span)
         .set(|a, text| a.control_keepalive = span(text))
         .help("probe an idle control connection at this interval (default 15 s)")
@@ -292,7 +296,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("config", Group::Running)
         .takes("file", ValueKind::File)
         .set(|a, text| a.config = Some(PathBuf::from(text)))
-        .help("read settings from this file")
+        .help("read settings from this file (default none)")
         .more(
             "TOML: a setting has the name of the corresponding option; an option on the command \
              line takes precedence. netserver does not start if the file contains an error.",
@@ -300,7 +304,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("check-config", Group::Running)
         .takes("file", ValueKind::File)
         .set(|a, text| a.check_config = Some(PathBuf::from(text)))
-        .help("check a settings file and exit")
+        .help("check a settings file and exit (default none)")
         .more(
             "Prints a line for each error, also of addresses, user, key, folder, log and metrics, and \
              exits with status 1; without errors the status is 0.",
@@ -308,7 +312,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("cpu-method", Group::Running)
         .takes("method", ValueKind::Word(&["procstat", "looper"]))
         .set(|a, text| a.cpu_method = CpuMethod::named(text))
-        .help("method of measuring CPU utilisation, unless the client requests another")
+        .help("method of measuring CPU utilisation, unless the client requests another (default procstat)")
         .more(
             "procstat (default) reads the counters of the kernel; looper counts with a loop of the \
              lowest priority on each CPU.",
@@ -316,7 +320,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("user", Group::Operations)
         .takes("name", ValueKind::Text)
         .set(|a, text| a.operations.user = Some(text.to_owned()))
-        .help("change to this user after opening the port")
+        .help("change to this user after opening the port (default of root: netserver, netperf or nobody)")
         .more(
             "NAME or NAME:GROUP, as names or numbers. Supplementary groups are dropped; the change \
              is irrevocable. Without this option a netserver that root starts changes to the user \
@@ -329,7 +333,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .set(|a, text| {
             a.operations.sandbox = SandboxArg::named(text).unwrap_or_default();
         })
-        .help("confine sessions to the needs of tests: auto, require or off")
+        .help("confine sessions to the needs of tests: auto, require or off (default auto)")
         .more(
             "auto (default) uses what the kernel supports of Landlock and seccomp; require does \
              not start if one is missing. -V shows what is supported.",
@@ -337,15 +341,16 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("files", Group::Operations)
         .takes("folder", ValueKind::File)
         .set(|a, text| a.operations.files = Some(text.into()))
-        .help("folder with files that netserver may read for clients")
+        .help("folder with files that netserver may read for clients (default none)")
         .more(
             "netperf -F can name a file whose contents netserver sends. Without this option \
              netserver reads no such file. / allows every file, as netperf 2.7 does.",
         ),
     Opt::named("log", Group::Operations)
         .takes("format", ValueKind::Word(LogFormat::WORDS))
+        .implies("text", "[format]")
         .set(|a, text| a.operations.log = LogFormat::named(text))
-        .help("log each session, as text or as JSON")
+        .help("log each session, as text or as JSON (default text, of warnings only)")
         .more(
             "One line per session, on standard error unless --log-file is given: client, number of \
              tests, the last test and its result, bytes, time, and the reason for the end.",
@@ -353,12 +358,12 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("log-file", Group::Operations)
         .takes("file", ValueKind::File)
         .set(|a, text| a.operations.log_file = Some(text.into()))
-        .help("append the log to this file")
+        .help("append the log to this file (default standard error)")
         .more("SIGHUP reopens it, for log rotation."),
     Opt::named("log-level", Group::Operations)
         .takes("level", ValueKind::Word(LogLevel::WORDS))
         .set(|a, text| a.operations.log_level = LogLevel::named(text))
-        .help("log level")
+        .help("log level: warn, info or debug (default info with --log, else warn)")
         .more(
             "info logs each session, and is the default with --log or --log-file; otherwise the \
              default is warn, unusual events only. debug adds connections that requested nothing.",
@@ -366,7 +371,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("metrics", Group::Operations)
         .takes("address", ValueKind::Text)
         .set(|a, text| a.operations.metrics = Some(text.to_owned()))
-        .help("serve GET /metrics and GET /health over HTTP at this address")
+        .help("serve GET /metrics and GET /health over HTTP at this address (default none)")
         .more(
             "An IP address and a port, 127.0.0.1:9465 or [::1]:9465; a port alone means 127.0.0.1. \
              There is no access control: use a loopback address. /metrics is in the Prometheus \
@@ -375,7 +380,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("health", Group::Operations)
         .takes("address", ValueKind::Text)
         .set(|a, text| a.operations.health = Some(text.to_owned()))
-        .help("query /health at this --metrics address and exit")
+        .help("query /health at this --metrics address and exit (default none)")
         .more(
             "Exit status 0 if netserver serves, 1 if it is stopping, unreachable, or takes more \
              than 5 seconds.",

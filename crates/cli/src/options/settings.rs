@@ -19,7 +19,7 @@ pub(super) fn rows() -> impl Iterator<Item = OptionSpec<GlobalArgs>> {
 fn row(setting: &'static SettingRow) -> OptionSpec<GlobalArgs> {
     let (value, record): (_, fn(&mut GlobalArgs, Setting, &str)) = match setting.ends {
         SettingEnds::Both => ("local,remote", set_both),
-        SettingEnds::Remote if setting.value == SettingType::Size => ("bytes", set_remote),
+        SettingEnds::Remote if setting.heading == SettingHeading::Pacing => ("rate", set_remote),
         SettingEnds::Remote => ("value", set_remote),
     };
     let group = match setting.heading {
@@ -28,8 +28,13 @@ fn row(setting: &'static SettingRow) -> OptionSpec<GlobalArgs> {
         SettingHeading::Pacing => Group::Pacing,
     };
     let name = setting.option.trim_start_matches('-');
-    OptionSpec::named(name, group)
-        .takes(value, kind(setting))
+    let option = OptionSpec::named(name, group).takes(value, kind(setting));
+    let option = if setting.value == SettingType::Switch {
+        option.implies("on", "[local,remote]")
+    } else {
+        option
+    };
+    option
         .action(Action::Setting(record, setting.id))
         .help(setting.help)
         .more(setting.more)
@@ -40,7 +45,7 @@ fn kind(setting: &SettingRow) -> ValueKind {
     let each = match setting.value {
         SettingType::Switch => ValueKind::Switch,
         SettingType::Count => ValueKind::Count,
-        SettingType::Size if setting.heading == SettingHeading::Pacing => ValueKind::ByteRate,
+        SettingType::Size if setting.heading == SettingHeading::Pacing => ValueKind::PacingRate,
         SettingType::Size => ValueKind::Size,
         SettingType::Within(least, most) => ValueKind::Within(least, most),
         SettingType::Name => ValueKind::Interface,

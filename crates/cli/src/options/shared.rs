@@ -104,6 +104,7 @@ pub(super) const DATA_IPV6: Opt = Opt::lettered('6', "data-ipv6", Group::Address
 /// Disables routing of data.
 pub(super) const ROUTE: Opt = Opt::lettered('R', "route", Group::Sockets)
     .takes("0|1", ValueKind::Switch)
+    .implies("1", "[0|1]")
     .set(|a, text| a.routing = Some(int(text)))
     .help("allow routing of data: 1 (default) or 0")
     .more("0 restricts the data to directly connected networks.");

@@ -226,7 +226,7 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
         ValueKind::Transports => pattern("(ip|local|link|tcp|packet)(,udp|,llc1)?").boxed(),
         ValueKind::Networks => pattern("10\\.0\\.0\\.0/8(,192\\.168\\.[0-9]\\.0/24)?").boxed(),
         ValueKind::DataPeers => pattern("(same|any|10\\.0\\.0\\.0/8)").boxed(),
-        ValueKind::ByteRate => pattern("[0-9]{1,5}").boxed(),
+        ValueKind::PacingRate => pattern("[0-9]{1,5}").boxed(),
         ValueKind::BitRate => pattern("[1-9][0-9]{0,3}[KMGkmg]?").boxed(),
         ValueKind::Pair(first, second) => {
             let halves = (values(*first), values(*second), 0..4);
@@ -250,7 +250,7 @@ fn check_all<A: Default + Debug + PartialEq>(table: &'static [OptionSpec<A>]) {
         let Some(letter) = row.letter else {
             continue;
         };
-        if matches!(row.action, Action::Help | Action::Version) {
+        if matches!(row.action, Action::Help | Action::Version) || row.letter_kind.is_some() {
             continue;
         }
         checked += 1;

@@ -13,6 +13,7 @@ const LEVELS: (u32, u32) = (50, 99);
 
 pub(super) const UNTIL: Opt = Opt::named("until", Group::Statistics)
     .takes("percent", ValueKind::Precision)
+    .implies("1%", "[percent]")
     .set(|a, text| a.until.until = asked(text))
     .help("end when the result has this precision, and report the precision")
     .more(

@@ -33,8 +33,8 @@ pub(super) fn refuse(args: &Args, test: TestId, transport: TransportId) -> Resul
             "only TLS has one: choose it with -T tls or -T ktls behind --",
         ),
         (
-            global.dscp && !transport.is_inet(),
-            "--dscp",
+            global.service_option.is_some() && !transport.is_inet(),
+            global.service_option.unwrap_or_default(),
             "only IP has it",
         ),
         (
@@ -133,7 +133,7 @@ fn idle_letters(args: &Args, plan: &TestPlan) -> impl Iterator<Item = Substituti
     let name = test.row().name;
     let unused = given.into_iter().filter(move |(option, _, is_given)| {
         let is_idle = option.iter().any(|option| {
-            // The named option has a line of its own.
+            // The named option has its own line.
             let is_named = args.named.iter().any(|name| name == option);
             !is_named && !applies::matters(test, plan.flow, connected, option)
         });

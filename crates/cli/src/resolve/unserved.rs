@@ -48,7 +48,7 @@ static REQUESTS: &[RemoteRequest] = &[
     request("-y (--priority)", &["priority"], |l, r| {
         other(&l.socket.priority, &r.socket.priority)
     }),
-    request("-Y (--tos)", &["tos", "dscp"], |l, r| {
+    request("-Y (--dscp)", &["tos", "dscp"], |l, r| {
         other(&l.socket.tos, &r.socket.tos)
     }),
     request("-K (--congestion)", &["congestion"], |l, r| {

@@ -61,11 +61,11 @@ pub(super) fn ends_netserver(until: Option<&UntilPlan>, flow: Flow) -> bool {
 /// Other options that say how long the test is, or what of it counts.
 fn contradicted(args: &Args, limit: Limit) -> Option<&'static str> {
     if matches!(limit, Limit::Units(_) | Limit::Messages(_)) {
-        return Some("it ends when the figure is known: give the longest time to -l, no amount");
+        return Some("it ends when the result is known: give the longest time to -l, no amount");
     }
     let global = &args.global;
     if super::work::confidence(global).is_some() {
-        return Some("one run goes on until its figure is known: leave out -i and -I");
+        return Some("one run goes on until its result is known: leave out -i and -I");
     }
     let margins = global.flows.warmup.or(global.flows.cooldown).is_some();
     margins.then_some("it finds the warm-up by itself: leave out --warmup and --cooldown")

@@ -70,7 +70,7 @@ Usage: netperf campaign run plan.toml --inventory file --key-file file
        netperf campaign key [-o file]         a new key for agents
 
 Measures between many hosts. On each of them runs netserver --agent --key-file
-file. All loads of a round begin at one moment, and only the time in which all
+file. All loads of a round begin together, and only the time in which all
 of them run counts.
 
   netperf campaign key -o key
@@ -146,7 +146,7 @@ fn understood(verb: Option<&str>, args: &CampaignArgs) -> Result<CampaignVerb, S
     }
 }
 
-/// What is wrong with the words and options of a run, a check or a result.
+/// Error in the words and options of a run, a check or a result.
 fn run_lack(verb: CampaignVerb, args: &CampaignArgs) -> Option<&'static str> {
     let connects = verb != CampaignVerb::Show;
     let takes_file = verb != CampaignVerb::Check;
@@ -184,7 +184,7 @@ fn inventory_lack(args: &CampaignArgs) -> Option<String> {
     alone.map(|name| format!("--{name} needs --inventory"))
 }
 
-/// What is wrong with the words and options of a manifest.
+/// Error in the words and options of a manifest.
 fn manifest_lack(args: &CampaignArgs) -> Option<String> {
     let [engine] = args.words.as_slice() else {
         return Some(format!("one engine is needed: {}", ENGINES.join(", ")));

@@ -78,7 +78,7 @@ Usage: netperf check host [options] [-- netperf-options]
 
 Measures the path to a host with netserver, in about 15 seconds, and prints a
 summary: idle latency, throughput in both directions with the latency during
-each, datagrams, CPU utilisation, doubts, and changes since the last check.
+each, datagrams, CPU utilisation, warnings, and changes since the last check.
 Options behind -- are added to every measurement.
 
   netperf check server

@@ -89,7 +89,7 @@ static RUN_OPTIONS: &[Opt] = &[
 const FALSE_ALARMS: Opt = Opt::named("false-alarms", Group::Statistics)
     .takes("percent", ValueKind::Chance)
     .set(|a, text| a.chance = percent(text))
-    .help("probability of a false alarm, over all figures together (default 1%)")
+    .help("probability of a false alarm, over all metrics together (default 1%)")
     .more("The default is 1%; a lower value needs more runs.");
 
 const MARGIN: Opt = Opt::named("margin", Group::Statistics)
@@ -119,7 +119,7 @@ pub(super) static COMPARE: SubcommandSpec<CompareArgs, CompareArgs> = Subcommand
     usage: "Usage: netperf compare A B [options]
        netperf compare A [A ...] vs B [B ...] [options]
 
-Compares two sets of runs of one test and reports for each figure the change,
+Compares two sets of runs of one test and reports for each metric the change,
 its confidence interval and a verdict. A and B are files, or folders of files,
 from netperf --json, iperf3 -J or flent; each file is a run.
 

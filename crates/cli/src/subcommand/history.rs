@@ -71,14 +71,14 @@ static VERBS: &[(HistoryVerb, VerbRow)] = &[
     verb(
         HistoryVerb::Trend,
         "trend",
-        "show a figure over time",
-        &[&WHICH, &["db", "limit", "figure", "last", "json"]],
+        "show a metric over time",
+        &[&WHICH, &["db", "limit", "metric", "last", "json"]],
     ),
     verb(
         HistoryVerb::Change,
         "change",
-        "show when a figure and other facts changed",
-        &[&WHICH, &["db", "figure", "last", "false-alarms", "json"]],
+        "show when a metric and other facts changed",
+        &[&WHICH, &["db", "metric", "last", "false-alarms", "json"]],
     ),
     verb(
         HistoryVerb::Forget,
@@ -112,7 +112,7 @@ pub(super) static HISTORY: SubcommandSpec<HistoryArgs, (HistoryVerb, HistoryArgs
         usage: "Usage: netperf history add file [file ...]   store; - is standard input
        netperf history list                   the newest results
        netperf history show result            its document, byte for byte
-       netperf history trend                  a figure over time
+       netperf history trend                  a metric over time
        netperf history change                 when its level changed
        netperf history forget result ...      delete; --keep-last, --older-than
        netperf history export --csv file
@@ -204,7 +204,7 @@ impl HistoryArgs {
             ("since", self.since.is_some()),
             ("before", self.before.is_some()),
             ("limit", self.limit.is_some()),
-            ("figure", self.figure.is_some()),
+            ("metric", self.metric.is_some()),
             ("last", self.last.is_some()),
             ("false-alarms", self.chance.is_some()),
             ("keep-last", self.keep_last.is_some()),

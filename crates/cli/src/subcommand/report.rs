@@ -57,7 +57,7 @@ static TABLE: &[OptionSpec<ReportArgs>] = &[
         .set(|a, text| a.csv = Some(PathBuf::from(text)))
         .help("write all numbers as CSV; - is standard output")
         .more(
-            "One row per number: the result, the figure, the series, the position on the axis and \
+            "One row per number: the result, the metric, the series, the position on the axis and \
              the value, with their units. Nothing is omitted, in contrast to charts.",
         ),
     Opt::named("open", Group::Output)

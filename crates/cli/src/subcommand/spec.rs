@@ -122,7 +122,7 @@ impl<A: Default, C> SubcommandSpec<A, C> {
         }
     }
 
-    /// The verb with this word, if it has help of its own.
+    /// The verb with this word, if it has its own help.
     fn verb(&self, word: Option<&str>) -> Option<&'static VerbRow> {
         let verbs = (self.verbs)().into_iter();
         let mut explained = verbs.filter(|row| !row.usage.is_empty());

@@ -65,18 +65,88 @@ fn help_by_name_is_everything_under_headings() {
 }
 
 #[test]
-fn the_first_page_has_30_lines_five_examples_and_every_subcommand() {
+fn first_page_has_examples_main_options_and_every_subcommand() {
     let text = help("--help");
-    assert!(text.lines().count() <= 30, "{text}");
+    assert!(text.lines().count() <= 33, "{text}");
     let examples = text.lines().filter(|line| line.starts_with("  netperf "));
     assert_eq!(examples.count(), 5, "{text}");
-    for word in ["check", "report", "compare", "run", "sweep", "history"] {
+    for option in [
+        "-H",
+        "-p",
+        "--flows",
+        "--udp",
+        "--rate",
+        "--reverse",
+        "-D",
+        "--bidirectional",
+    ] {
+        assert!(text.contains(option), "{option}: {text}");
+    }
+    for word in [
+        "check", "report", "compare", "run", "sweep", "campaign", "history",
+    ] {
         let title = format!("\n  {word:9}");
         assert!(text.contains(&title), "{word}: {text}");
         let full = help(&format!("--help {word}"));
         assert!(full.contains(&format!("netperf {word}")), "{full}");
     }
     insta::assert_snapshot!("first_page", text);
+}
+
+/// The names at the beginning of lines of a help text.
+fn names(text: &str) -> Vec<&str> {
+    let heads = text
+        .lines()
+        .filter_map(|line| line.get(..10.min(line.len())));
+    let lines = text.lines().zip(heads);
+    let names = lines.filter_map(|(line, head)| {
+        let option = head.trim_start().starts_with('-');
+        let mut words = line.split_whitespace();
+        option.then(|| words.find(|word| word.starts_with("--")))?
+    });
+    names.collect()
+}
+
+#[test]
+fn help_classic_has_the_options_that_help_all_leaves_out() {
+    let (all, classic) = (help("--help all"), help("--help classic"));
+    let (all, classic) = (names(&all), names(&classic));
+    assert!((60..=75).contains(&all.len()), "{} {all:?}", all.len());
+    for name in [
+        "--ring",
+        "--cpu-method",
+        "--fill-file",
+        "--tos",
+        "--place",
+        "--unused-w",
+    ] {
+        assert!(classic.contains(&name) && !all.contains(&name), "{name}");
+    }
+    assert!(help("--help classic").contains("\n  XTI_TCP_RR "));
+    assert!(!help("--help all").contains("XTI_TCP_RR"));
+    insta::assert_snapshot!("by_name_classic", help("--help classic"));
+}
+
+#[test]
+fn netserver_help_has_examples_and_every_default() {
+    let text = netserver_help("--help");
+    let examples = text.lines().filter(|line| line.starts_with("  netserver "));
+    assert_eq!(examples.count(), 4, "{text}");
+    assert!(!text.contains("--max-sessions"), "{text}");
+    let limits = netserver_help("--help=limits");
+    assert!(limits.contains("--max-sessions"), "{limits}");
+    assert_eq!(limits, help("--help limits"));
+    for entry in netperf_cli::catalog::server() {
+        let works = entry.group != netperf_cli::catalog::Group::Compatibility;
+        if entry.needs_value() && works {
+            assert!(
+                entry.help.contains("default"),
+                "--{}: {}",
+                entry.long,
+                entry.help
+            );
+        }
+    }
 }
 
 #[test]
@@ -220,7 +290,10 @@ fn the_word_help_is_as_good_as_the_option() {
         panic!("{wrong:?}");
     };
     let text = error.to_string();
-    assert!(text.contains("'swep' is not all, a subcommand"), "{text}");
+    assert!(
+        text.contains("'swep' is not all, classic, limits, a subcommand"),
+        "{text}"
+    );
     assert!(text.contains("did you mean sweep?"), "{text}");
     let other = netperf_cli::subcommand(&common::argv(&["netperf", "help", "throughput"]));
     let text = other.map(|read| read.unwrap_err().to_string());

@@ -251,16 +251,23 @@ fn a_wrong_letter_stops_some_suites_and_is_only_told_of_in_others() {
         for name in tests_of(suite) {
             let parsed = netperf(&format!("-t {name} -- -Q"));
             let said: Vec<_> = parsed.notices.iter().map(|notice| &*notice.text).collect();
-            assert_eq!(said, ["netperf: invalid option -- 'Q'\n"], "{name}");
             match parsed.command {
                 Ok(Command::Usage(usage)) if stops => {
                     assert_eq!(
                         (usage.stream, usage.exit),
-                        (OutputStream::Stdout, 1),
+                        (OutputStream::Stderr, 1),
                         "{name}"
                     );
+                    assert_eq!(
+                        usage.text,
+                        format!(
+                            "netperf: invalid option -- 'Q'; `netperf --help {name}` shows the options\n"
+                        )
+                    );
                 }
-                Ok(Command::Run(_)) if !stops => {}
+                Ok(Command::Run(_)) if !stops => {
+                    assert_eq!(said, ["netperf: invalid option -- 'Q'\n"], "{name}");
+                }
                 other => panic!("{name}: {other:?}"),
             }
         }

@@ -156,7 +156,7 @@ settings! {
         over: Ip,
         needs: "",
         heading: Pacing,
-        help: "let netserver's kernel pace its sockets at this many bytes per second",
+        help: "let netserver's kernel pace its sockets at this rate, in bits per second",
         more: "SO_MAX_PACING_RATE at netserver; needs this project's netserver; --pacing-rate is for \
              netperf's end. TCP paces by itself, other protocols only if the queueing discipline \
              of the interface is fq.",

@@ -203,7 +203,7 @@ const ROWS: &[Row] = &[
         &["/remote", "socket_options/pacing_bytes_per_second"],
         &[
             "--remote-pacing-rate 1M",
-            "--remote-pacing-rate 5G",
+            "--remote-pacing-rate 50G",
             "--remote-pacing-rate abc",
         ],
     ),
@@ -211,7 +211,7 @@ const ROWS: &[Row] = &[
         "pacing-rate",
         "pacing",
         &[],
-        &["-- -q abc", "--pacing-rate abc", "--pacing-rate 5G"],
+        &["-- -q abc", "--pacing-rate abc", "--pacing-rate 50G"],
     ),
     row("tls-cipher", "tls-cipher", &[], &["--tls-cipher nosuch"]),
     // Switches have no values.
@@ -262,6 +262,7 @@ fn socket_options(topic: &str) -> Vec<String> {
 #[test]
 fn every_socket_option_of_the_help_has_a_row() {
     let mut options = socket_options("all");
+    options.extend(socket_options("classic"));
     options.extend(socket_options("OMNI"));
     assert!(options.len() >= 20, "{options:?}");
     for option in options {

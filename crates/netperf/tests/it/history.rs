@@ -151,7 +151,7 @@ fn history_names_invalid_input_in_one_line() {
     done(&scratch, &["add", "runs"]);
     said(&["list", "--since", "yesterday"], "expected a date such as");
     said(&["forget", "--older-than", "2026-01-01"], "expected an age");
-    said(&["trend", "--figure", "speed"], "there is transaction rate");
+    said(&["trend", "--metric", "speed"], "there is transaction rate");
     said(&["show", "77"], "there is no result 77");
     // A name of any length is listed, cut.
     let long = document(1, 1000.0, "6.1").replace("db1", &"d".repeat(100_000));

@@ -376,7 +376,7 @@ fn options_of_the_socket_reach_both_ends() {
         (
             "remote",
             json!({
-                "pacing_bytes_per_second": 524_288_000,
+                "pacing_bytes_per_second": 62_500_000,
                 "quickack": true,
                 "notsent_low_bytes": 20_480,
                 "device": "lo",

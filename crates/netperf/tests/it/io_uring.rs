@@ -360,7 +360,7 @@ fn trials_pick_a_method_for_each_end_and_the_output_says_which() {
 fn netservers_kernel_paces_what_it_sends() {
     let server = ours!().serve_with_rings();
     // Unpaced it is thousands of megabytes in the second that netserver sends for.
-    let options = ["-t", "TCP_MAERTS", "--remote-pacing-rate", "20000000"];
+    let options = ["-t", "TCP_MAERTS", "--remote-pacing-rate", "160M"];
     let values = measured(&server, HERE, &options, &[]);
     let received = values.number("LOCAL_BYTES_RECVD");
     assert!(received > 0.0 && received < 80e6, "{values:?}");

@@ -116,6 +116,7 @@ const ROWS: &[Row] = &[
     ("timestamps", Kernel, "-t TCP_RR --timestamps hardware", "the interface lo has no device"),
     ("timestamps", Peer, "-t TCP_RR --timestamps software", ANOTHER_MAKE),
     ("tls-cipher", Test, "-t TCP_STREAM --tls-cipher TLS_AES_128_GCM_SHA256", "only TLS"),
+    ("tos", Test, "-t STREAM_STREAM --tos 40", "only IP"),
     ("until", Test, "-t TCP_CRR --until 1%", "for every operation"),
     ("until", Test, "-t OMNI --until 1% -- -T dccp -d recv", "the kernel ends both directions"),
     ("until", Peer, "-t TCP_MAERTS --until 1%", ANOTHER_MAKE),

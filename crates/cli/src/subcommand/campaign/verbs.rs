@@ -1,4 +1,4 @@
-//! What `netperf campaign` does: the verbs, their options and their help.
+//! Verbs of `netperf campaign`, their options and their help.
 
 use super::CampaignVerb;
 use crate::subcommand::spec::VerbRow;

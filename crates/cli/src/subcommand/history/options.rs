@@ -28,8 +28,8 @@ pub struct HistoryArgs {
     pub before: Option<String>,
     /// `--limit`: how many are shown; `None` is the usual number.
     pub limit: Option<u32>,
-    /// `--figure`: its name; `None` is the result itself.
-    pub figure: Option<String>,
+    /// `--metric`: its name; `None` is the result itself.
+    pub metric: Option<String>,
     /// `--last`: how many results of a configuration are looked at.
     pub last: Option<u32>,
     /// `--false-alarms`: the chance of one, as a share.
@@ -97,10 +97,10 @@ pub(crate) static TABLE: &[Opt] = &[
         .set(|a, text| a.limit = text.parse().ok())
         .help("show this many results")
         .more("The default is 20."),
-    Opt::named("figure", Group::Statistics)
+    Opt::named("metric", Group::Statistics)
         .takes("name", ValueKind::Text)
-        .set(|a, text| a.figure = Some(text.to_owned()))
-        .help("show this figure instead of the result")
+        .set(|a, text| a.metric = Some(text.to_owned()))
+        .help("show this metric instead of the result")
         .more("By the names of `netperf compare`, such as \"latency p99\"."),
     Opt::named("last", Group::Statistics)
         .takes("number", MANY)

@@ -74,11 +74,11 @@ fn options_that_a_transport_does_not_have_fail_by_name_and_warn_by_letter() {
 #[test]
 fn datagrams_that_the_kernel_does_not_pace_are_named() {
     let server = ours!().serve();
-    let text = "asked for 1000 bytes per second, sent ";
+    let text = "asked for 8000 bits per second, sent ";
     for (case, status) in [
         ("-t UDP_STREAM -- -q 1000", 0),
-        ("-t UDP_STREAM --pacing-rate 1000", UNSUPPORTED),
-        ("-t UDP_STREAM --remote-pacing-rate 1000", UNSUPPORTED),
+        ("-t UDP_STREAM --pacing-rate 8000", UNSUPPORTED),
+        ("-t UDP_STREAM --remote-pacing-rate 8000", UNSUPPORTED),
     ] {
         let finished = run(&server, case, true);
         if case.contains("remote") {

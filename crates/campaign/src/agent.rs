@@ -43,7 +43,7 @@ pub struct AgentFacts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineId(pub u64);
 
-/// What the driver has to do.
+/// Effects that the driver carries out.
 #[derive(Debug, PartialEq)]
 pub enum AgentAction {
     /// Send this.
@@ -77,7 +77,7 @@ pub struct StartedLoad {
     pub at: u64,
 }
 
-/// Where a load is.
+/// Stage of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LoadState {
     Prepared,

@@ -77,7 +77,7 @@ pub struct CampaignChange {
     notes: Vec<String>,
 }
 
-/// What two plans mean differently, if anything.
+/// Difference in meaning of two plans, if there is one.
 fn difference(first: &CampaignPlan, second: &CampaignPlan) -> Option<String> {
     let words = |plan: &CampaignPlan| plan.options.join(" ");
     let times = |plan: &CampaignPlan| format!("{} and {} s", plan.warmup, plan.window);
@@ -146,7 +146,7 @@ pub fn compare_campaigns(sides: &[MeasuredCampaign; 2]) -> Result<CampaignChange
     })
 }
 
-/// What the comparison leaves out.
+/// Parts that the comparison leaves out.
 fn notes(sides: &[MeasuredCampaign; 2]) -> Vec<String> {
     let members = |side: &MeasuredCampaign| -> BTreeSet<String> {
         side.members.iter().map(|one| one.name.clone()).collect()

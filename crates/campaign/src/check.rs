@@ -48,7 +48,7 @@ pub enum CheckStep {
 }
 
 impl CheckStep {
-    /// What it measures, in words; also its label in the history.
+    /// Its measurement in words; also its label in the history.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {

@@ -127,7 +127,7 @@ impl ClockCourse {
     }
 }
 
-/// What is doubtful about a clock whose offset is known to within `bound`, for windows of this length;
+/// Uncertainty of a clock whose offset is known to within `bound`, for windows of this length;
 /// all in seconds.
 #[must_use]
 pub fn doubt(bound: f64, window: f64) -> Option<String> {

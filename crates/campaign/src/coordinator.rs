@@ -35,7 +35,7 @@ const LOOK_FOR_JOINED: u64 = 20_000_000;
 /// Time to read all clocks, at least: so many silences.
 const READ_ALL: u64 = 10;
 
-/// What a campaign is, from the begin.
+/// Fixed parameters of a campaign.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CampaignFacts {
     /// Identifier.
@@ -48,7 +48,7 @@ pub struct CampaignFacts {
     pub cells_file: Option<String>,
 }
 
-/// Where the campaign is.
+/// Stage of the campaign.
 #[derive(Debug)]
 enum CoordinatorPhase {
     /// The driver says what comes next.
@@ -81,14 +81,14 @@ enum CoordinatorPhase {
     Parting(Option<u64>),
 }
 
-/// What clocks are read for.
+/// Purpose of a clock reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClockPurpose {
     Before,
     After,
 }
 
-/// What follows when nothing runs any more.
+/// Next stage once nothing runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AfterStop {
     /// The end of the loads.
@@ -121,7 +121,7 @@ pub struct CampaignCoordinator {
     broken: Option<String>,
     /// Largest error of a window whose cell is in that file, seconds.
     cut: Option<f64>,
-    /// What looks like an outlier.
+    /// Suspected outliers.
     suspects: Vec<Suspect>,
     /// A signal came that was not obeyed yet.
     interrupted: bool,
@@ -366,7 +366,7 @@ impl CampaignCoordinator {
         let limit = self.members.silence_limit(self.silence());
         let silent = self.members.silent(limit, now);
         if !silent.is_empty() {
-            // What has come and was not read yet is no silence.
+            // Unread data counts as a sign of life.
             self.act(CoordinatorAction::FindSilent(silent));
         }
     }

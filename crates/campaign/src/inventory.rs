@@ -48,7 +48,7 @@ pub struct InventoryMember {
     /// Its place: `node`, `rack`, `zone`, `region` and others.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// Where the entry comes from.
+    /// Origin of the entry.
     #[serde(default)]
     pub source: InventorySource,
     /// False for a stock netserver, which is a target only.
@@ -65,7 +65,7 @@ const fn is_yes(value: &bool) -> bool {
     *value
 }
 
-/// Where a member comes from.
+/// Origin of a member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InventorySource {
@@ -136,7 +136,7 @@ pub fn own_place(variable: impl Fn(&str) -> Option<String>) -> Result<HostPlace,
     Ok(HostPlace { labels, uid: uid.1 })
 }
 
-/// How an inventory is read.
+/// Options for reading an inventory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InventoryOptions {
     /// The form; recognised by content without one.

@@ -26,7 +26,7 @@ impl JoinSource {
     }
 }
 
-/// What becomes of a new connection.
+/// Outcome of a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinPlace {
     /// It has a place, with this number.

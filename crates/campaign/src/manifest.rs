@@ -57,7 +57,7 @@ pub enum AgentWorkload {
     DaemonSet,
 }
 
-/// What a manifest is made of.
+/// Inputs of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// The engine.

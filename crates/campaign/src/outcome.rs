@@ -101,7 +101,7 @@ pub struct MemberClock {
 }
 
 impl MemberClock {
-    /// What is doubtful for windows of this length, in seconds.
+    /// Uncertainty for windows of this length, in seconds.
     #[must_use]
     pub fn doubts(&self, window: f64) -> Vec<String> {
         let bound = self.bound_after_seconds.unwrap_or_default();
@@ -111,7 +111,7 @@ impl MemberClock {
     }
 }
 
-/// How offsets of clocks are known.
+/// Source of clock offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockMethod {
@@ -140,7 +140,7 @@ pub struct CampaignCell {
     pub round: usize,
     /// The window; null if nothing was measured.
     pub window: Option<CellWindow>,
-    /// What was measured; null figures are not of this test.
+    /// Measured values; null for those that this test does not have.
     pub figures: CellFigures,
     /// Why nothing was measured; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -203,7 +203,7 @@ impl CampaignDocument {
         matrix_members(members, &self.plan)
     }
 
-    /// What looks wrong, judged by the cells that were measured again.
+    /// Suspected faults, judged by the cells that were measured again.
     #[must_use]
     pub fn judged(&self, matrices: &[Matrix], suspects: &[Suspect]) -> Vec<CampaignOutlier> {
         let again = self.cells_again.iter().filter(|one| one.missing.is_none());
@@ -218,7 +218,7 @@ impl CampaignDocument {
         lost.map(|one| one.member.name.clone()).collect()
     }
 
-    /// What is doubtful about clocks of members, each with its name.
+    /// Uncertainty of members' clocks, each with its name.
     #[must_use]
     pub fn clock_doubts(&self) -> Vec<String> {
         let of = |one: &CampaignMember| {

@@ -16,7 +16,7 @@ const MOST_OF_LINE: usize = 5;
 /// Most cells that are measured again.
 const MOST_CELLS: usize = 1000;
 
-/// What an outlier is.
+/// Kind of an outlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutlierKind {
@@ -35,7 +35,7 @@ pub enum OutlierKind {
 pub struct CampaignOutlier {
     /// Name of the figure, such as `throughput`.
     pub figure: String,
-    /// What it is.
+    /// Its kind.
     pub kind: OutlierKind,
     /// The sender; null for a receiver.
     pub from: Option<usize>,
@@ -81,7 +81,7 @@ impl CampaignOutlier {
         })
     }
 
-    /// What the second measurement says, such as `again 9.50 Mbit/s`.
+    /// Result of the second measurement, such as `again 9.50 Mbit/s`.
     #[must_use]
     pub fn note(&self, matrix: &Matrix) -> String {
         match self.again {

@@ -130,7 +130,7 @@ pub struct ScheduleMembers {
     /// Number of members.
     pub count: usize,
     /// Host of each member, by number: members of one host share its interface. Empty if each
-    /// member has a host of its own.
+    /// member has its own host.
     pub hosts: Vec<usize>,
     /// Members that cannot send, such as a netserver without an agent.
     pub receive_only: Vec<usize>,
@@ -139,7 +139,7 @@ pub struct ScheduleMembers {
 }
 
 impl ScheduleMembers {
-    /// Members that can send, on hosts of their own, without uplinks.
+    /// Members that can send, on their own hosts, without uplinks.
     #[must_use]
     pub fn of(count: usize) -> Self {
         Self {

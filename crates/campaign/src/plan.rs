@@ -10,7 +10,7 @@ use crate::pattern::{Cell, PairDirections, Pattern, PatternRequest, ScheduleMemb
 use crate::protocol::LoadParts;
 use crate::schedule::RoundSchedule;
 
-/// What happens when a member is lost.
+/// Reaction to the loss of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnFailure {
@@ -24,7 +24,7 @@ pub enum OnFailure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CampaignPlan {
-    /// Who sends to whom.
+    /// Pattern of senders and receivers.
     pub pattern: Pattern,
     /// The test, such as `TCP_STREAM`.
     pub test: String,
@@ -53,7 +53,7 @@ pub struct CampaignPlan {
     /// Order of members in the pattern pairs.
     #[serde(default)]
     pub seed: u64,
-    /// How often all rounds are made.
+    /// Number of repetitions of all rounds.
     #[serde(default = "default_repeat")]
     pub repeat: u32,
     /// Measures the latency of each cell beside its load as well, and without load before.
@@ -68,7 +68,7 @@ pub struct CampaignPlan {
     /// Most pairs that leave or enter a rack at the same time; without limit if zero.
     #[serde(default)]
     pub uplink: usize,
-    /// What happens when a member is lost: `abort` or `drop`. Without it, `drop` for pairs and
+    /// Reaction to the loss of a member: `abort` or `drop`. Without it, `drop` for pairs and
     /// list, and `abort` otherwise, since the others change what is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<OnFailure>,
@@ -208,7 +208,7 @@ impl CampaignPlan {
         Ok(())
     }
 
-    /// What happens when a member is lost.
+    /// Reaction to the loss of a member.
     #[must_use]
     pub fn on_failure(&self) -> OnFailure {
         let usual = match self.pattern {

@@ -6,7 +6,7 @@ use netperf_text::duration::of_seconds;
 
 use crate::protocol::{LoadParts, OPENING};
 
-/// What a host does.
+/// Activity of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HostState {
     /// Its loads run, and the window counts.

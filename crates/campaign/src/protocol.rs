@@ -332,7 +332,7 @@ impl Inbox {
         let Some(message) = rest.get(..length) else {
             return Ok(None);
         };
-        // What it takes in memory, before it takes it.
+        // Memory that it needs, before it is allocated.
         if JsonWeight::of(message) > M::HEAVIEST {
             return Err(BadMessage::Heavy(M::HEAVIEST));
         }

@@ -21,13 +21,13 @@ use crate::pattern::{Cell, PairDirections, Pattern, PatternRequest, ScheduleMemb
 pub struct RoundSchedule {
     /// Cells that are measured at the same time, round by round. No round is empty.
     pub rounds: Vec<Vec<Cell>>,
-    /// What the cells of a round do not share.
+    /// Resource that the cells of a round do not share.
     pub isolation: Isolation,
     /// Seed of the order of members.
     pub seed: u64,
 }
 
-/// What the cells of a round do not share.
+/// Resource that the cells of a round do not share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {

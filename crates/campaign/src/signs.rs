@@ -5,8 +5,8 @@ const MANY: usize = 100;
 /// Part of the silence limit for each further member, nanoseconds.
 const PER_MEMBER: u64 = 6_000_000;
 
-/// What a coordinator heard of an agent, and since when it waits for a reply; nanoseconds of its own
-/// clock.
+/// Last message of an agent to a coordinator, and the time since when it waits for a reply;
+/// nanoseconds of its own clock.
 #[derive(Clone, Copy, Debug)]
 pub struct AgentSigns {
     heard: u64,

@@ -22,7 +22,7 @@ pub enum HistoryError {
     Damaged {
         /// The file.
         place: String,
-        /// What SQLite says.
+        /// Message of SQLite.
         why: String,
     },
     /// A newer version of this program wrote it.

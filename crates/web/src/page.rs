@@ -150,7 +150,7 @@ fn document(title: (&str, &str), figures: &[Figure], links: &str, main: &str) ->
     text
 }
 
-/// What was tested: the title that the user gave, or the test with its hosts or files.
+/// Subject of the test: the title that the user gave, or the test with its hosts or files.
 fn title(records: &[Record]) -> String {
     let test = |record: &Record| record.test.clone();
     match records {

@@ -105,7 +105,7 @@ fn weighed(weight: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// What is in a compressed file. It is weighed as it comes: a small file may hold much.
+/// Contents of a compressed file. Its size is checked while it is read: a small file may hold much.
 fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let mut plain = Vec::new();
     let mut weight = JsonWeight::default();

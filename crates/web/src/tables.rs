@@ -127,7 +127,7 @@ fn change_of(records: &[Record], index: usize) -> String {
     }
 }
 
-/// What the changes of [`key_table`] are, in the words of verdicts; `None` if it has none.
+/// Changes of [`key_table`] in the words of verdicts; `None` if it has none.
 pub(crate) fn about_changes(records: &[Record], verdicts: &Verdicts) -> Option<String> {
     let first = records.first()?;
     (!compared(records, verdicts).is_empty()).then(|| {

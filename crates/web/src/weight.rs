@@ -81,7 +81,7 @@ impl JsonWeight {
             }
             b',' if self.open & 1 == 1 => MEMBER,
             b',' => ELEMENT,
-            // A value on a line of its own.
+            // A value on its own line.
             b'\n' if self.depth == 0 => ELEMENT,
             _ => 0,
         }

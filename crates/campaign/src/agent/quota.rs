@@ -1,4 +1,4 @@
-//! What a campaign may ask of an agent.
+//! Limits of campaigns at an agent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::protocol::{
     RosterEntry, Start,
 };
 
-/// What one campaign may ask of an agent.
+/// Limits of one campaign at an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     /// Members.
@@ -41,7 +41,7 @@ const MOST_TESTS: usize = 64;
 /// Checks the words of a load; the driver knows the options.
 pub type CheckWords<'a> = &'a dyn Fn(&CampaignLoad) -> Result<(), String>;
 
-/// What is wrong with the place of a member: loads reach hosts over IP, one at a time.
+/// Error in the place of a member: loads reach hosts over IP, one at a time.
 fn wrong_place(member: &RosterEntry) -> Option<String> {
     let data = member.data.as_ref();
     let is_data = |data: &String| data.parse().is_ok_and(is_one_host);

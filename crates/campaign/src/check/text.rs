@@ -274,7 +274,7 @@ impl Datagrams {
         }
     }
 
-    /// Where datagrams were lost, if some were and the receiver knows.
+    /// Place of the loss of datagrams, if some were lost and the receiver knows it.
     fn places_of_loss(&self) -> Option<String> {
         let lost = self.lost.filter(|lost| *lost > 0)?;
         let by_socket = self.dropped_by_socket?.min(lost);

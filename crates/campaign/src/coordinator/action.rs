@@ -1,4 +1,4 @@
-//! What goes into the coordinator of a campaign, and what it has its driver do.
+//! Inputs of the coordinator of a campaign, and effects for its driver.
 
 use zeroize::Zeroizing;
 
@@ -67,7 +67,7 @@ impl std::fmt::Debug for TokenBytes {
     }
 }
 
-/// What the driver has to do.
+/// Effects that the driver carries out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CoordinatorAction {
     /// Connect to these agents, each at its control address, and prove the key.

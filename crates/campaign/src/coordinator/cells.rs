@@ -10,7 +10,7 @@ const MOST_WARNINGS: usize = 16;
 /// Letters of a warning that are kept.
 const LONGEST_WARNING: usize = 1000;
 
-/// What a load measures of its cell.
+/// Direction of its cell that a load measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LoadPart {
     /// Latency before any load.
@@ -44,11 +44,11 @@ pub(super) struct CellRun {
     pub(super) measured: bool,
     /// The file of the cells has it.
     pub(super) written: bool,
-    /// What has come; nothing once a file has it.
+    /// Results so far; empty once a file has them.
     pub(super) came: Option<Box<CellResult>>,
 }
 
-/// What has come of a cell.
+/// Results of a cell so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CellResult {
     pub(super) figures: CellFigures,
@@ -258,7 +258,7 @@ impl CampaignCells {
 }
 
 impl CellResult {
-    /// What a result says; `why` is the reason of a missing one without its own.
+    /// Text of a result; `why` is the reason of a missing one without its own.
     pub(super) fn of(result: &LoadResult, due: u64, why: impl FnOnce() -> String) -> Self {
         let document = result.document.as_ref().filter(|_| result.error.is_none());
         let window = document.and_then(|document| {

@@ -26,7 +26,7 @@ impl CampaignCoordinator {
         self.members.entries()
     }
 
-    /// What looks wrong.
+    /// Suspected faults.
     #[must_use]
     pub fn suspects(&self) -> &[Suspect] {
         &self.suspects

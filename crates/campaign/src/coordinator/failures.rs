@@ -1,4 +1,4 @@
-//! What a coordinator does without a member, and at an early end.
+//! The coordinator after the loss of a member, and at an early end.
 
 use std::time::Duration;
 

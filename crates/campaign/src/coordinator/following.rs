@@ -1,4 +1,4 @@
-//! What a coordinator does while loads run.
+//! The coordinator while loads run.
 
 use super::cells::CellResult;
 use super::{AfterStop, CampaignCoordinator, CellTurn, CoordinatorAction, CoordinatorPhase};

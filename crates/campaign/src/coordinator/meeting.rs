@@ -1,4 +1,4 @@
-//! How a coordinator meets its agents.
+//! The coordinator connects to its agents.
 
 use std::collections::BTreeSet;
 

@@ -20,7 +20,7 @@ const SECOND: f64 = 1e9;
 #[derive(Debug)]
 pub(super) struct MemberRun {
     pub(super) entry: InventoryMember,
-    /// What was heard of its agent; nothing without a connection.
+    /// Messages of its agent; empty without a connection.
     signs: Option<AgentSigns>,
     version: Option<String>,
     cpus: Option<u32>,

@@ -6,10 +6,10 @@ use super::member::MemberRun;
 use super::shares::LoadShares;
 use crate::protocol::{Order, Reply, Start};
 
-/// What the agents are asked.
+/// A question to the agents.
 #[derive(Debug)]
 pub(super) enum QuestionTopic {
-    /// Who they are.
+    /// Their identities.
     Hello(Order),
     /// To be ready for their loads.
     Prepare(Box<LoadShares>, BeginAttempt),
@@ -34,9 +34,9 @@ pub(super) struct BeginAttempt {
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) topic: QuestionTopic,
-    /// Who was not asked yet.
+    /// Members that were not asked yet.
     unasked: VecDeque<usize>,
-    /// Who has not answered.
+    /// Members that have not answered.
     waiting: BTreeSet<usize>,
     /// End of the time for answers, once all were asked.
     pub(super) until: Option<u64>,

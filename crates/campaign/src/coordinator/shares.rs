@@ -1,4 +1,4 @@
-//! What each agent is told before the start.
+//! Instructions for each agent before the start.
 
 use super::action::TokenBytes;
 use super::cells::{CampaignCells, LoadPart};
@@ -23,7 +23,7 @@ pub(super) const fn token_bytes(pairs: usize) -> usize {
     pairs * TOKEN
 }
 
-/// What each member is told before the start. Preparations are made one at a time: all of them
+/// Instructions for each member before the start. Preparations are made one at a time: all of them
 /// together are large.
 #[derive(Debug)]
 pub(super) struct LoadShares {

@@ -1,4 +1,4 @@
-//! What is wrong with an inventory.
+//! Errors of an inventory.
 
 use std::fmt;
 
@@ -178,7 +178,7 @@ impl fmt::Display for BadMember {
     }
 }
 
-/// How often.
+/// Number of occurrences.
 fn times(count: u64) -> String {
     match count {
         1 => "once".to_owned(),

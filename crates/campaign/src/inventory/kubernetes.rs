@@ -12,7 +12,7 @@ use super::{
     EngineName, InventoryMember, InventoryOptions, InventorySource, Members, control, place_of,
 };
 
-/// What kubectl prints: a list, or one object.
+/// Output of kubectl: a list, or one object.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PodItems {

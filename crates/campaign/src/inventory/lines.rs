@@ -51,7 +51,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split_whitespace()
 }
 
-/// Whether a word is for mpirun, and valid.
+/// Returns true for a valid word of mpirun.
 fn is_for_mpi(word: &str) -> Option<bool> {
     let (key, value) = word.split_once('=')?;
     let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());

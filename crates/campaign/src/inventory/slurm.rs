@@ -35,7 +35,7 @@ pub(super) fn read(text: &str, options: &InventoryOptions) -> Result<Members, In
     Ok(members)
 }
 
-/// What is known about a node.
+/// Known facts about a node.
 #[derive(Debug, Default)]
 struct SlurmNode {
     name: String,

@@ -15,7 +15,7 @@ const FRAME: usize = 7;
 /// Most lines for what happened.
 const MOST_EVENTS: usize = 4;
 
-/// What a screen shows.
+/// Contents of a screen.
 #[derive(Clone, Copy, Debug)]
 pub struct CampaignScreen<'a> {
     /// The campaign in words.
@@ -26,7 +26,7 @@ pub struct CampaignScreen<'a> {
     pub rounds: (usize, usize),
     /// Time left in words.
     pub left: &'a str,
-    /// What happened, the newest last.
+    /// Events, the newest last.
     pub events: &'a [String],
     /// The matrix of the main figure, once a value has come.
     pub matrix: Option<&'a Matrix>,

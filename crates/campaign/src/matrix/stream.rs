@@ -46,7 +46,7 @@ pub enum CellsError {
     Line {
         /// Its number, from 1.
         line: u64,
-        /// What is wrong.
+        /// Text of the error.
         why: String,
     },
 }

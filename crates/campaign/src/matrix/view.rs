@@ -26,7 +26,7 @@ const MOST_VALUES: usize = 20;
 /// Most reasons of missing cells that are written.
 const MOST_REASONS: usize = 10;
 
-/// How a matrix is shown on a terminal.
+/// View of a matrix on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatrixView {
     /// Width of the terminal in letters.

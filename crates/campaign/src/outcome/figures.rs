@@ -1,4 +1,4 @@
-//! What a cell has measured.
+//! Values measured by a cell.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -127,7 +127,7 @@ impl CampaignDocument {
             .collect()
     }
 
-    /// How many outliers the second measurement does not show.
+    /// Number of outliers that the second measurement does not show.
     fn not_repeated(&self) -> Option<String> {
         let count = self
             .outliers

@@ -1,4 +1,4 @@
-//! How large messages may be: their bytes, the memory that they take, and each of their lists.
+//! Limits of messages: their bytes, the memory that they take, and each of their lists.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

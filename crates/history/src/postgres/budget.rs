@@ -1,4 +1,4 @@
-//! How much a server may send for one statement.
+//! Bytes that a server may send for one statement.
 
 use std::io;
 use std::pin::Pin;

@@ -36,7 +36,7 @@ const MESSAGE: usize = 500;
 /// Memory of a row, beside its values, bytes.
 const ROW: usize = size_of::<SqlRow>();
 
-/// How much a server may answer to a statement.
+/// Limit of a server's response to a statement.
 #[derive(Clone, Copy, Debug)]
 struct AnswerLimits {
     /// Bytes that it sends, and that its rows take in memory.
@@ -65,7 +65,7 @@ pub(super) struct Connection {
     runtime: Runtime,
     client: Option<Client>,
     limits: AnswerLimits,
-    /// What the server may still send.
+    /// Bytes that the server may still send.
     budget: AnswerBudget,
     /// Moves the messages between the client and the socket.
     messages: JoinHandle<()>,

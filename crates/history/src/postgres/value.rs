@@ -67,7 +67,7 @@ impl FromSql<'_> for SqlValue {
 mod tests {
     use super::*;
 
-    /// What a server would get and give back, as `kind`.
+    /// Round trip of a value through a server, as `kind`.
     fn through(value: &SqlValue, kind: &Type) -> SqlValue {
         let mut bytes = BytesMut::new();
         match value.to_sql(kind, &mut bytes).unwrap() {

@@ -224,7 +224,7 @@ fn store(database: &mut dyn Database, id: i64, cells: &[CellRecord]) -> Result<(
             let value = figures.get(at).copied().flatten();
             values.push(value.map_or(SqlValue::Null, SqlValue::Real));
         }
-        // A null has no type of its own.
+        // A null has no separate type.
         let name = |at: usize| {
             if at < first + KEYS {
                 format!("${at}")

@@ -438,7 +438,7 @@ impl MatrixMap {
     }
 }
 
-/// Where squares are.
+/// Positions of squares.
 struct Grid {
     left: f64,
     top: f64,

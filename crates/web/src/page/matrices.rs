@@ -17,7 +17,7 @@ const MOST_IN_TABLES: usize = 128;
 pub struct MatrixReport {
     /// The title.
     pub title: String,
-    /// What stands under the title, in lines: date, command, number of members.
+    /// Lines under the title: date, command, number of members.
     pub about: Vec<String>,
     /// Reasons to doubt the results, such as members that are missing.
     pub doubts: Vec<String>,

@@ -1,4 +1,4 @@
-//! What a result has is shown: on the page, in Markdown and in CSV.
+//! All values of a result are shown: on the page, in Markdown and in CSV.
 
 use netperf_web::{Record, csv, figures, markdown, page};
 use serde_json::{Value, json};

@@ -110,7 +110,7 @@ fn coordinator_ends_with_fewer_members_than_the_plan_wants() {
     let ended = one.orders();
     assert_eq!(lines(&ended), ["ending: 1 member is left, fewer than 2"]);
     assert!(actions(&ended).ends_with("abort to b"));
-    // It is lost while it stops: nobody is waited for.
+    // It is lost while it stops: no one is waited for.
     one.give(CoordinatorInput::Lost(1, "gone".to_owned()));
     one.orders();
     assert!(one.coordinator.is_resting());

@@ -167,7 +167,7 @@ fn inputs() -> Vec<(&'static str, CoordinatorInput)> {
     ]
 }
 
-/// What an input does, and what the next ticks do.
+/// Effects of an input and of the next ticks.
 fn row(one: &mut Coordinated, input: Option<CoordinatorInput>) -> String {
     let mut all = input.map_or_else(Vec::new, |input| one.give(input));
     all.extend(one.orders());

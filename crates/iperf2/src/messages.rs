@@ -45,7 +45,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// What iperf 2 prints behind the number of a build that is no release.
+    /// Suffix that iperf 2 prints after the version of a build that is no release.
     #[must_use]
     pub const fn stage(self) -> &'static str {
         match self.lower & 0xffff {

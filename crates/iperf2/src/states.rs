@@ -26,7 +26,7 @@ pub const MOST_DATAGRAM: usize = 65_507;
 /// Smallest datagram that a server sends: number and time.
 pub const LEAST_DATAGRAM: usize = 16;
 
-/// What one end sends.
+/// Data that one end sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendOrder {
     /// Time or bytes.
@@ -63,7 +63,7 @@ pub enum Iperf2Refusal {
     Key,
 }
 
-/// What the server sends, by the header of a TCP client.
+/// Data that the server sends, by the header of a TCP client.
 fn tcp_sending(header: &ClientHeader) -> Result<SendOrder, Iperf2Refusal> {
     let block = match usize::try_from(header.buffer_len) {
         Ok(0) => netperf_model::iperf2::BLOCK,

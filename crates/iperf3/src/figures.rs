@@ -1,4 +1,4 @@
-//! What the streams of a test moved: in intervals, and in the whole test.
+//! Data moved by the streams of a test: in intervals, and in the whole test.
 
 use std::net::SocketAddr;
 

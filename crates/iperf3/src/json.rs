@@ -17,7 +17,7 @@ use crate::defaults::VERSION;
 pub use self::layout::document;
 pub use self::node::http_date;
 
-/// What is known before a test.
+/// Facts that are known before a test.
 #[derive(Clone, Debug, Default)]
 pub struct TestFacts {
     /// The server's end, whose client has this address; else the client's end.
@@ -51,7 +51,7 @@ impl TestFacts {
 
 /// A document.
 pub struct Json<'a> {
-    /// What is known before the test.
+    /// Facts that are known before the test.
     pub start: &'a TestFacts,
     /// The streams, once they are open.
     pub view: Option<&'a TextView>,
@@ -430,7 +430,7 @@ impl Json<'_> {
         ])
     }
 
-    /// Whether figures that only a sender has are shown.
+    /// True if values that only a sender has are shown.
     const fn knows_sender(&self, sends: bool) -> bool {
         !self.start.accepts || sends
     }

@@ -181,7 +181,7 @@ pub enum StreamOption {
     DontFragment = 145,
 }
 
-/// What follows [`State::ServerError`]: a code of iperf3 and an error number of the system.
+/// Message after [`State::ServerError`]: a code of iperf3 and an error number of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerError {
     /// Code of iperf3.

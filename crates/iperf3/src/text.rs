@@ -11,7 +11,7 @@ use super::figures::{StreamFigures, StreamInfo, StreamInterval, Totals};
 /// Line between parts.
 pub const RULE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";
 
-/// What does not change during a test.
+/// Facts that do not change during a test.
 #[derive(Clone, Debug)]
 pub struct TextView {
     /// The client's end.

@@ -1,4 +1,4 @@
-//! What both ends of an iperf 2 test need: counters, times of blocks, heads and rows.
+//! Code for both ends of an iperf 2 test: counters, times of blocks, heads and rows.
 
 mod moved;
 mod shown_counts;
@@ -68,7 +68,7 @@ fn window(info: &tcp::TcpInfo) -> u64 {
     u64::from(info.snd_cwnd) * u64::from(info.snd_mss) / 1024
 }
 
-/// What the line of a connection shows of its window, segments and round trip.
+/// Window, segments and round trip in the line of a connection.
 pub fn first_window(info: &tcp::TcpInfo) -> FirstWindow {
     FirstWindow {
         window: window(info),

@@ -1,4 +1,4 @@
-//! What netperf and netserver share: standard streams and exit statuses, keys, the control
+//! Code that netperf and netserver share: standard streams and exit statuses, keys, the control
 //! connection, what child processes inherit, and both ends of iperf tests.
 
 pub mod agent_variables;

@@ -81,7 +81,7 @@ impl std::fmt::Debug for ForeignProbe {
 pub struct ControlLink {
     socket: Rc<Socket>,
     end_mark: Option<EndMark>,
-    /// How a signal from outside shortens waits, if it does.
+    /// Reaction of waits to a signal from outside.
     attended: Option<AttendedWait>,
     /// Deadline for all messages, if set.
     by: Option<Moment>,
@@ -198,7 +198,8 @@ impl ControlLink {
         std::mem::replace(&mut self.attended, how)
     }
 
-    /// Whether a signal from outside ends a wait since `began`; tells a person of a long one.
+    /// Returns true if a signal from outside ends a wait since `began`; reports a long wait on a
+    /// terminal.
     fn is_interrupted(&mut self, began: Moment) -> bool {
         let Some(wait) = &mut self.attended else {
             return false;

@@ -78,7 +78,7 @@ impl SessionSettings {
         let phrase = std::str::from_utf8(parts.next().unwrap_or_default());
         let phrase = phrase.map_err(io::Error::other)?;
         let mut words: Vec<_> = parts.map(|word| OsStr::from_bytes(word).into()).collect();
-        // What follows the last separator.
+        // The text after the last separator.
         let _nothing: Option<OsString> = words.pop();
         Ok(Self {
             words,

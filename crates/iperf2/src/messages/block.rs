@@ -11,7 +11,7 @@ const NUMBER: usize = 44;
 const SIZE: usize = 48;
 const SUM: usize = 52;
 const END: usize = 56;
-/// What iperf 2.1.8 adds to the sum of the sizes.
+/// Bytes that iperf 2.1.8 adds to the sum of the sizes.
 const SUM_BEGINS: u32 = 2;
 
 /// Times of a block.

@@ -29,7 +29,7 @@ pub(super) enum OptionOf {
 
 type SetValue = fn(&mut Iperf2Args, &mut TypedValue<'_>) -> Result<(), String>;
 
-/// What an option sets.
+/// Setter of an option.
 #[derive(Clone, Copy)]
 pub(super) enum OptionSets {
     /// A flag.
@@ -309,7 +309,7 @@ pub(super) fn variables() -> impl Iterator<Item = (&'static Iperf2Option, String
     TABLE.iter().filter(settable).flat_map(long).chain(window)
 }
 
-/// What `iperf -h` prints.
+/// Output of `iperf -h`.
 #[must_use]
 pub fn help() -> String {
     let mut text = "\

@@ -21,7 +21,7 @@ impl Iperf2Args {
         !self.sum_only && !self.leaves_out('C')
     }
 
-    /// True if streams have rows of their own, other than lines of comma-separated values.
+    /// True if streams have their own rows, other than lines of comma-separated values.
     pub fn shows_rows(&self) -> bool {
         !self.sum_only && self.shows_sums()
     }

@@ -1,10 +1,10 @@
-//! What moved, as rows and sums show it, and the same in intervals.
+//! Counts of moved data for rows and sums, in total and in intervals.
 
 use std::time::Duration;
 
 use netperf_model::iperf2::READ_CLASSES;
 
-/// What a direction of one or several streams moved, until a moment or in an interval.
+/// Data moved in a direction of one or several streams, until a time or in an interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MovedCounts {
     /// Bytes.
@@ -92,7 +92,7 @@ impl IntervalCounts {
         }
     }
 
-    /// What moved behind the last interval, if that has a row ([`rest`]).
+    /// Data moved after the last interval, if that has a row ([`rest`]).
     pub fn rest(
         &self,
         every: Option<Duration>,

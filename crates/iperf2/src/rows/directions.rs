@@ -11,7 +11,7 @@ use super::units::figures_of;
 use super::{CountedInterval, CsvRow, DATAGRAM_TITLES, DatagramQuality, TITLES, id, late, loss};
 use crate::options::Iperf2Args;
 
-/// What this end does in a direction of a stream.
+/// Role of this end in a direction of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectionKind {
     /// It receives bytes.
@@ -49,7 +49,7 @@ impl DirectionKind {
 /// A row of a direction of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectionRow<'a> {
-    /// What this end does.
+    /// Role of this end.
     pub kind: DirectionKind,
     /// Number of the stream.
     pub number: u32,

@@ -44,7 +44,7 @@ impl ListeningHead<'_> {
         )
     }
 
-    /// What `-e` adds: the process, and lines of the local address and of reads.
+    /// Additions of `-e`: the process, and lines of the local address and of reads.
     fn enhanced(&self) -> Option<(String, String)> {
         let args = self.args;
         if !args.enhanced {

@@ -8,12 +8,12 @@ use super::{
 };
 use crate::options::Iperf2Args;
 
-/// What a sum shows of its directions.
+/// Directions that a sum shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SumKind {
     /// Bytes alone.
     Bytes,
-    /// What moved both ways.
+    /// Data moved in both directions.
     BothWays,
     /// Datagrams; how many are lost is perhaps unknown.
     Datagrams {
@@ -31,7 +31,7 @@ pub enum SumKind {
 /// A row of several directions.
 #[derive(Clone, Copy, Debug)]
 pub struct SumRow<'a> {
-    /// What it shows.
+    /// Its contents.
     pub kind: SumKind,
     /// Counts, and their time.
     pub interval: &'a CountedInterval,

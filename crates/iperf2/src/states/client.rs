@@ -1,4 +1,4 @@
-//! What a client sends: its header, and the beginning of its datagrams.
+//! Messages of a client: its header, and the beginning of its datagrams.
 
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rate};
 

@@ -26,9 +26,9 @@ pub enum ConnectionState {
     Sending,
     /// Both ends send on this connection.
     Both,
-    /// The client sends, and the server on a connection of its own.
+    /// The client sends, and the server on its own connection.
     Dual,
-    /// The server sends on a connection of its own.
+    /// The server sends on its own connection.
     Back,
     /// The connection is over.
     Closed,
@@ -39,7 +39,7 @@ pub enum ConnectionState {
 pub enum ConnectionInput {
     /// Further bytes arrived at this time of day. At most as many as were expected.
     Arrived(Vec<u8>, WireTime),
-    /// What was asked for is complete: data received to its end, sent, or both.
+    /// The request is complete: data received to its end, sent, or both.
     Done,
     /// The client closed the connection.
     Ended,

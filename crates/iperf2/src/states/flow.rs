@@ -23,14 +23,14 @@ pub const IDLE: Duration = Duration::from_secs(5);
 /// Longest such time.
 pub const MOST_IDLE: Duration = Duration::from_secs(30);
 
-/// What the server does beside receiving a flow.
+/// Actions of the server besides receiving a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowSending {
     /// Send on the flow, instead of receiving.
     Reverse(SendOrder),
     /// Send on the flow, and receive.
     Both(SendOrder),
-    /// Send on a flow of its own, to this port of the client.
+    /// Send on its own flow, to this port of the client.
     Back(BackTime, u16, SendOrder),
 }
 
@@ -63,9 +63,9 @@ pub struct DatagramFlow {
     pub layout: DatagramLayout,
     /// Client header of the first datagram; `None` without.
     pub header: Option<UdpHeader>,
-    /// What the server sends.
+    /// Data that the server sends.
     pub sending: Option<FlowSending>,
-    /// What arrived.
+    /// Received data.
     pub account: DatagramAccount,
     /// Stage.
     pub stage: FlowStage,
@@ -222,7 +222,7 @@ fn rate_and_length(header: &UdpHeader, layout: DatagramLayout) -> (u64, usize) {
     (rate, length)
 }
 
-/// What the server sends, by the header.
+/// Data that the server sends, by the header.
 fn sending(
     header: &UdpHeader,
     layout: DatagramLayout,

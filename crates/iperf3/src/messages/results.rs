@@ -16,7 +16,7 @@ const LARGEST_ID: u64 = MOST_OF_BOTH + 2;
 pub struct Results {
     /// CPU time of the program during the test, percent of one CPU: total, user, system.
     pub cpu: [f64; 3],
-    /// Whether the counts of retransmitted segments are known; `None` at an end that does not send.
+    /// True if the counts of retransmitted segments are known; `None` at an end that does not send.
     pub has_retransmits: Option<bool>,
     /// Congestion control of the streams.
     pub congestion: Option<String>,

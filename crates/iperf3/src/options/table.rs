@@ -31,14 +31,14 @@ pub(super) enum Iperf3OptionOf {
 
 type SetOption = fn(&mut OptionsRead, &mut OptionText<'_>) -> Result<(), String>;
 
-/// What an option sets, with the name of its value.
+/// Setter of an option, with the name of its value.
 #[derive(Clone, Copy)]
 pub(super) enum Iperf3OptionSets {
     Flag(fn(&mut OptionsRead) -> &mut bool),
     Value(&'static str, SetOption),
     /// It may have a value behind `=`.
     Optional(&'static str, SetOption),
-    /// A command of its own.
+    /// Its own command.
     Command(fn() -> Iperf3Command),
     /// It takes this value, or none, and is not served.
     NotServed(&'static str),
@@ -358,7 +358,7 @@ impl Iperf3Option {
     }
 }
 
-/// What `iperf3 -h` prints.
+/// Output of `iperf3 -h`.
 #[must_use]
 pub fn iperf3_help() -> String {
     let section = |title: &str, of: &[Iperf3OptionOf]| {

@@ -193,7 +193,7 @@ pub(super) fn burst(value: &mut OptionText<'_>) -> Result<(u64, u32), String> {
     Ok((rate, count))
 }
 
-/// A rate, and what is behind the slash that begins a number: units have slashes of their own.
+/// A rate, and what is behind the slash that begins a number: units have their own slashes.
 fn slash(text: &str) -> (&str, Option<&str>) {
     let number =
         |(_, behind): &(&str, &str)| behind.starts_with(|c: char| c.is_ascii_digit() || c == '.');

@@ -92,7 +92,7 @@ pub enum ServerEnd {
     Stopped,
 }
 
-/// How a client broke the protocol.
+/// Violation of the protocol by a client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BrokenBy {
     /// The connection does not begin with a cookie.

@@ -296,7 +296,7 @@ impl Run {
         let counts = self.streams.finish(told);
         let cpu = process::cpu_times().unwrap_or_default();
         let readings = self.with(counts);
-        // What arrived behind the end counts, and so does the time until then.
+        // Data that arrived after the end counts, and so does the time until then.
         let late = readings.iter().map(|one| one.counts.ended);
         let last_byte = late.fold(now, u64::max);
         let last = self.interval_of(last_byte, readings, false);

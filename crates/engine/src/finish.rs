@@ -75,7 +75,7 @@ impl EndLimit {
         Self(AT_MOST)
     }
 
-    /// Whether it is over after this time, with nothing moved for `rest` of it.
+    /// Returns true if it is over after this time, with nothing moved for `rest` of it.
     pub(crate) fn is_over(&mut self, elapsed: Duration, rest: Duration) -> bool {
         let outage = rest >= SILENCE && elapsed < PATIENCE && !alarm::stopped_by_user();
         if outage {

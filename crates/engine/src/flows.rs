@@ -1,6 +1,6 @@
 //! Many flows in one process, on a few threads (docs/decisions/0011-flows.md).
 //!
-//! Each thread has flows, a poller, buffers and counters of its own, and runs one of the
+//! Each thread has its own flows, poller, buffers and counters, and runs one of the
 //! loops in [`loops`] over them. The main thread conducts: it opens the gate that releases
 //! all of them together, says which stage of the run it is, and watches the control
 //! connection meanwhile. A stage is one byte that every thread looks at in every round.

@@ -53,7 +53,7 @@ impl ReadSizes {
 mod tests {
     use super::*;
 
-    /// What iperf 2.1.8 prints of these reads (`-e -l 8000`).
+    /// Output of iperf 2.1.8 for these reads (`-e -l 8000`).
     #[test]
     fn a_class_has_the_sizes_up_to_its_width() {
         let sizes = ReadSizes::new(8000);

@@ -1,7 +1,7 @@
 //! Time series of `TCP_INFO`, recorded by a thread beside the loops.
 //!
 //! The loops know nothing of it: a connection is handed in before its loop and let go
-//! behind it, as a descriptor of our own that would keep the connection open otherwise.
+//! behind it, as a separate descriptor that would keep the connection open otherwise.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

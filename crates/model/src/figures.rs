@@ -381,7 +381,7 @@ pub(crate) mod tests {
         without_control.control = None;
         let figures = of_iteration(&without_control, Unit::MegaBits, &run);
         assert!(close(figures.throughput, 1.0));
-        // What netserver received is unknown.
+        // The amount that netserver received is unknown.
         let figures = of_iteration(&plan(TestId::TcpStream), Unit::MegaBits, &run);
         assert!(close(figures.throughput, UNKNOWN));
         let figures = of_iteration(&plan(TestId::TcpRr), Unit::MegaBits, &run);

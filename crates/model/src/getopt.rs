@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Whether an option takes a value.
+/// Argument of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TakesValue {
     /// No value.
@@ -22,9 +22,9 @@ pub struct OptionNames<'a, R> {
     pub long: Option<&'a str>,
     /// Its long name may be shortened, and counts where others are.
     pub shortens: bool,
-    /// Whether it takes a value.
+    /// Its argument.
     pub takes: TakesValue,
-    /// What it stands for. Names of the same option are equal.
+    /// Its meaning. Names of the same option are equal.
     pub option: R,
 }
 
@@ -33,7 +33,7 @@ pub struct OptionNames<'a, R> {
 pub enum CommandWord<R> {
     /// An option.
     Option {
-        /// What it stands for.
+        /// Its meaning.
         option: R,
         /// Its name with dashes, in full.
         name: String,

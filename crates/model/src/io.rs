@@ -31,7 +31,7 @@ impl IoMethod {
         }
     }
 
-    /// Whether a thread makes calls that return at once again and again, instead of sleeping.
+    /// Returns true if a thread repeats non-blocking calls instead of sleeping.
     #[must_use]
     pub const fn spins(self) -> bool {
         matches!(self, Self::Poll)

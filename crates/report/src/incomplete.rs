@@ -16,7 +16,7 @@ pub struct SoFar<'a> {
     pub partial: Option<&'a Iteration>,
 }
 
-/// How the line of [`incomplete`] begins.
+/// Beginning of the line of [`incomplete`].
 pub const INCOMPLETE: &str = "netperf: incomplete: ";
 
 /// The line, for standard error, that tells what netperf measured of an iteration that

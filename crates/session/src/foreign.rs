@@ -38,7 +38,7 @@ impl ForeignProgram {
         })
     }
 
-    /// What measures with it, or how netserver is found.
+    /// The program that uses it, or the way to find netserver.
     #[must_use]
     pub const fn way_out(self) -> &'static str {
         match self {

@@ -33,7 +33,7 @@ const FEWEST_VALUES: usize = 3;
 /// Fewest rows, or columns, among which one can be an outlier.
 const FEWEST_LINES: usize = 4;
 
-/// How the effects of rows and columns combine.
+/// Combination of the effects of rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EffectScale {
     /// By ratios, for rates and times: values above 0 alone are used.
@@ -112,7 +112,7 @@ pub struct Polish {
 /// An outlier of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlier {
-    /// Where it is.
+    /// Its position.
     pub place: OutlierPlace,
     /// Its effect: a ratio to the expected value (0.5 is half of it), or a difference, by the
     /// scale.
@@ -123,7 +123,7 @@ pub struct Outlier {
     pub rate: f64,
 }
 
-/// Where an outlier is.
+/// Position of an outlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutlierPlace {
     /// A row: a sender.

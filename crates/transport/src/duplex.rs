@@ -1,4 +1,4 @@
-//! Bulk data both ways over a socket: each direction has a data path and a descriptor of its own.
+//! Bulk data both ways over a socket: each direction has a data path and its own descriptor.
 
 use std::io;
 use std::net::SocketAddr;

@@ -35,7 +35,7 @@ pub enum DataPath {
     OpenOnly,
     /// A connection for each transaction.
     Connections,
-    /// Bulk data both ways: each direction has a path of its own.
+    /// Bulk data both ways: each direction has its own path.
     BothWays,
     /// Requests that are sent when they are due.
     OpenLoop,

@@ -417,7 +417,7 @@ fn accept_all<E: FlowEndpoint, R: WorkerRecorder>(
     exchange: &mut Exchange<'_>,
     state: &mut WorkerState<'_, R>,
 ) -> io::Result<()> {
-    // Where a connection is set up, accepting waits.
+    // Accepting waits while a connection is set up.
     while let Some(token) = counter
         .free
         .last()

@@ -293,8 +293,8 @@ impl<'a> WorkerSetup<'a> {
         counts.ok_or_else(none).map_err(Operation::Thread.failed())
     }
 
-    /// How flows that go both ways end; `first_share` is the amount of the first, which has the
-    /// most.
+    /// Limits at which flows in both directions end; `first_share` is the amount of the first,
+    /// which has the most.
     fn end_rules<'e, E: FlowEndpoint>(
         self,
         first_share: u64,

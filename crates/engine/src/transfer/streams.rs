@@ -107,7 +107,7 @@ impl StreamCounts {
 #[derive(Debug)]
 pub(crate) struct Shared {
     stage: AtomicU8,
-    /// Whether the streams may start, for threads that wait.
+    /// True once the streams may start; threads wait for it.
     gate: Mutex<bool>,
     opened: Condvar,
     counts: Box<[StreamCounts]>,

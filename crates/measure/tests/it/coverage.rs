@@ -50,8 +50,8 @@ fn plan(iterations: [u32; 2]) -> ConfidencePlan {
     }
 }
 
-/// Whether the interval that is printed for these results holds the true mean, and
-/// whether it is narrow enough.
+/// Returns true if the interval that is printed for these results holds the true mean, and if it
+/// is narrow enough.
 fn judged(plan: &ConfidencePlan, results: &[f64]) -> (bool, bool) {
     let cpu = vec![-1.0; results.len()];
     let found = assess(

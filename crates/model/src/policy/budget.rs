@@ -21,7 +21,7 @@ pub struct BudgetArg {
     all: Option<u64>,
 }
 
-/// What the end of a test takes from netserver's host.
+/// Resources that one end of a test takes from netserver's host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndNeeds {
     /// Memory of its buffers, bytes.

@@ -63,7 +63,7 @@ impl GuardedFeature {
             Self::Uring => end.io.method == IoMethod::Uring,
             Self::Mark => settings.value(Setting::Mark).is_some(),
             Self::Device => settings.value(Setting::Device).is_some(),
-            // Those up to 6 are for everybody (socket(7)).
+            // Those up to 6 are for all users (socket(7)).
             Self::Priority => end
                 .socket
                 .priority

@@ -36,7 +36,7 @@ impl Drop for Registration {
     }
 }
 
-/// Whether any thread is or was interrupted.
+/// Returns true if any thread is or was interrupted.
 static BEGAN: AtomicBool = AtomicBool::new(false);
 
 /// Interrupts this thread, too, if another is: sockets are made ready by one thread and block

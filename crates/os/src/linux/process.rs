@@ -99,7 +99,7 @@ impl ChildProcess {
         }
     }
 
-    /// How it ended, if it has ended. It must not be asked again then.
+    /// Exit status, if it has ended. It must not be asked again then.
     ///
     /// # Errors
     /// Whatever waitpid(2) reports.

@@ -363,7 +363,7 @@ mod tests {
             serve([(&asked, &none), (&asked_here, &none)])
         });
         let (silent, given) = pass::pair().unwrap();
-        // A caller that asks for nothing delays nobody.
+        // A caller that asks for nothing delays no one.
         pass::send(door.as_fd(), b"?", Some(given.as_fd())).unwrap();
         let (own, given) = pass::pair().unwrap();
         pass::send(own.as_fd(), &RightsCall::Mark(1).to_bytes(), None).unwrap();

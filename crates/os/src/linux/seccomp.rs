@@ -361,7 +361,7 @@ mod tests {
     fn attempts(parent: libc::pid_t) -> [(&'static str, bool); 7] {
         let itself = libc::PRIO_PROCESS;
         let of = parent.unsigned_abs();
-        // SAFETY: sched_param is plain integers; the policy is the one that everybody has.
+        // SAFETY: sched_param is plain integers; the policy is the one that every process has.
         let plain: libc::sched_param = unsafe { std::mem::zeroed() };
         let none = std::ptr::null();
         // SAFETY: neither a new limit is given nor the old one asked for.

@@ -66,7 +66,7 @@ impl TcpInfo {
         }
     }
 
-    /// Whether the system tells the retransmission time-out.
+    /// True if the system reports the retransmission time-out.
     #[must_use]
     pub const fn tells_time_out(&self) -> bool {
         self.rto != 0

@@ -1,4 +1,4 @@
-//! What happens without a call that a system lacks.
+//! Substitutes for calls that a system lacks.
 //!
 //! Other systems that run programs of Linux (simulators, sandboxes, compatibility layers) lack
 //! some calls. The programs then do the same by another call, or do without:
@@ -268,8 +268,8 @@ impl TextList {
     }
 }
 
-/// Whether sleeps of a system without `PR_SET_TIMERSLACK` (prctl(2)) end on time, as those in
-/// simulated time do. Determined once, by a few sleeps.
+/// Returns true if sleeps of a system without `PR_SET_TIMERSLACK` (prctl(2)) end on time, as
+/// those in simulated time do. Determined once, by a few sleeps.
 pub(super) fn sleeps_are_exact() -> bool {
     const TRIES: u32 = 5;
     const SLEEP: Duration = Duration::from_micros(50);

@@ -44,7 +44,7 @@ const TRANSCRIPTS: &str = include_str!("golden/transcripts.jsonl");
 /// Every transcript there is.
 const TRANSCRIBED: usize = 685;
 
-/// Where the histogram of selector output begins.
+/// Beginning of the histogram of selector output.
 const HISTOGRAM: &str = "\nHistogram of ";
 
 /// One run of the original.
@@ -78,7 +78,7 @@ fn transcript(line: &str) -> Transcript {
     }
 }
 
-/// What we print and what the transcript asks for.
+/// Our output and the transcript.
 struct Comparison {
     ours: String,
     expected: String,
@@ -163,7 +163,7 @@ fn compare_run(
     }
 }
 
-/// What stands behind the banner and the interim results.
+/// Text after the banner and the interim results.
 fn compare_body(run: &RunCommand, hosts: &Hosts, body: &str, left_out: &[Exclusion]) -> Comparison {
     let (plan, report) = (&run.plan, &run.report);
     let undefined = exclusions::undefined(plan.test, left_out);
@@ -281,7 +281,7 @@ fn first_difference(comparison: &Comparison) -> Option<(String, String)> {
     }
 }
 
-/// Whether we print the transcript when these parts are left out.
+/// Returns true if the output without these parts equals the transcript.
 ///
 /// A command line that is refused counts as printing something else.
 fn matches(transcript: &Transcript, left_out: &[Exclusion]) -> bool {

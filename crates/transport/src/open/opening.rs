@@ -39,7 +39,7 @@ pub fn fills_buffer(requests: usize, setup: &EndSetup) -> bool {
     requests.saturating_mul(size(setup.send_size)) > size(setup.send_buffer) / 2
 }
 
-/// Who waits where a call cannot go on.
+/// Waiting party where a call would block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitMode {
     /// The only flow of a thread waits in its calls; they return after this time.
@@ -91,7 +91,7 @@ pub struct EndpointOptions<'a> {
     pub io: IoPlan,
     /// Sizes of messages and buffers.
     pub setup: EndSetup,
-    /// Who waits.
+    /// Waiting party.
     pub waits: WaitMode,
     /// Time after which a response counts as lost.
     pub recv_timeout: Option<Duration>,
@@ -113,7 +113,7 @@ pub struct EndpointOptions<'a> {
 }
 
 impl EndpointOptions<'_> {
-    /// What a job and its derived sizes say.
+    /// Values derived from a job and its sizes.
     #[must_use]
     pub fn of(job: &EndJob, setup: &EndSetup, waits: WaitMode) -> Self {
         let exchanges = job.is_request_response();

@@ -35,7 +35,7 @@ pub enum TransferEndpoint {
     BatchedSend(BatchedSend),
     /// Many datagrams per call to receive.
     BatchedRecv(BatchedRecv),
-    /// The same with a CPU of its own.
+    /// The same with its own CPU.
     EagerRecv(Again<BatchedRecv, BriefSpin>),
 }
 

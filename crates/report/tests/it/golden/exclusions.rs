@@ -19,7 +19,7 @@ use Exclusion::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exclusion {
     /// The original prints `Deprecated` for facts about the hosts. Most of ours may be
-    /// any text, that one too; security frameworks and their modes have words of their own.
+    /// any text, that one too; security frameworks and their modes have their own words.
     HostFacts,
     /// The original prints memory it never wrote to.
     Uninitialised,

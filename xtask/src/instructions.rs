@@ -27,7 +27,7 @@ struct Step {
 
 const KEPT: &[&str] = &["-j"];
 
-// What a histogram takes depends on how far the latencies of a run spread: up to 4 percent.
+// The cost of a histogram depends on how far the latencies of a run spread: up to 4 percent.
 #[rustfmt::skip]
 const STEPS: [Step; 6] = [
     Step { what: "TCP_RR transaction", test: "TCP_RR", units: 1, ours: &[], specific: &[], most: [123.0, 114.0] },

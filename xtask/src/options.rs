@@ -12,7 +12,7 @@ use netperf_testkit::peers::Make;
 pub(crate) enum Profile {
     /// Quick to build.
     Release,
-    /// What packages contain.
+    /// Contents of packages.
     Dist,
 }
 

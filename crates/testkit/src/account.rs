@@ -1,4 +1,4 @@
-//! What a failed test leaves for its reader: its programs with their last complaints, the load
+//! Report of a failed test: its programs with their last complaints, the load
 //! of the machine, the time that it took and the seed of property tests.
 
 use std::collections::{BTreeMap, VecDeque};

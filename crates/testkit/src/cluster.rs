@@ -295,7 +295,7 @@ impl ClusterHost {
         found
     }
 
-    /// What is there and was not there before, a line each.
+    /// New entries, a line each.
     fn left(&self, before: &HostState) -> String {
         let now = self.state();
         let kinds = [

@@ -26,7 +26,7 @@ impl Schema {
         Self(serde_json::from_str(text).expect("a schema in JSON"))
     }
 
-    /// What is wrong with a document, each with its place; nothing when it is valid.
+    /// Errors of a document, each with its place; nothing when it is valid.
     #[must_use]
     pub fn faults(&self, document: &Value) -> Vec<String> {
         self.against(&self.0, document, "$")
@@ -210,7 +210,7 @@ fn table(title: &str, rules: &Value) -> String {
     out
 }
 
-/// What a field holds, in words.
+/// Contents of a field, in words.
 fn kind(rules: &Value) -> String {
     if let Some(to) = rules["$ref"].as_str() {
         let name = to.rsplit('/').next().unwrap_or_default();

@@ -107,9 +107,9 @@ pub struct Simulation {
     /// The hosts; their addresses are 11.0.0.1, 11.0.0.2 and so on, 250 with the same third
     /// number.
     pub hosts: Vec<SimHost>,
-    /// Whether what hosts carry is counted, which takes real time.
+    /// True if the packets of hosts are counted, which takes real time.
     pub counts_bytes: bool,
-    /// Whether processes are noted that were started on a host and are left at the end, which takes
+    /// True if processes are noted that were started on a host and are left at the end, which takes
     /// real time.
     pub notes_left: bool,
 }
@@ -240,7 +240,7 @@ fn address(index: usize) -> [u8; 4] {
     [11, 0, part(index / 250), part(index % 250 + 1)]
 }
 
-/// Whether `shadow` is on the path; says so where it is not.
+/// Returns true if `shadow` is on the path; prints a line if it is not.
 pub fn available() -> bool {
     let path = crate::environment("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join("shadow").exists());
@@ -248,10 +248,10 @@ pub fn available() -> bool {
     require::require(found, "shadow", how)
 }
 
-/// What a program printed, and its end.
+/// Output of a program, and its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimFinished {
-    /// How it ended, and when.
+    /// Exit status and time.
     pub end: SimEnd,
     /// Standard output.
     pub stdout: String,
@@ -259,7 +259,7 @@ pub struct SimFinished {
     pub stderr: String,
 }
 
-/// What came of a simulation.
+/// Outcome of a simulation.
 #[derive(Clone, Debug)]
 pub struct SimRun {
     outputs: BTreeMap<String, Vec<SimFinished>>,
@@ -280,7 +280,7 @@ impl SimRun {
         &self.outputs[host]
     }
 
-    /// What a host carried, if it was counted.
+    /// Packets of a host, if they were counted.
     pub fn carried(&self, host: &str) -> Carried {
         self.carried[host]
     }

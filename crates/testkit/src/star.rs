@@ -1,4 +1,4 @@
-//! Hosts around a switch, each with a cable of its own whose rate can be limited.
+//! Hosts around a switch, each with its own cable whose rate can be limited.
 
 use std::path::Path;
 use std::time::Duration;

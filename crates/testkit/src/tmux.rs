@@ -38,7 +38,7 @@ impl Terminal {
             scratch,
         };
         // Everything that is written to the terminal is in a file, too: the shell waits
-        // until somebody reads.
+        // until a reader takes the text.
         let all = terminal.file("all");
         let script = format!(
             "trap : INT; cd '{}'; while [ ! -e go ]; do sleep 0.02; done; {script}\necho \"ended with $?\"; exec cat",

@@ -484,7 +484,7 @@ fn iperf(stdout: &str) -> Option<f64> {
         .map(|rates| rates.iter().sum::<f64>() / 1e6)
 }
 
-/// What iperf's server reported, 10^6 bits per second: its last line has the time, as
+/// Report of iperf's server, 10^6 bits per second: its last line has the time, as
 /// `0.0000-1.1097 sec`, and the datagrams, as `10699/13340` lost.
 fn iperf_datagrams(stdout: &str, size: u32) -> Option<f64> {
     let (_, report) = stdout.split_once("Server Report:")?;

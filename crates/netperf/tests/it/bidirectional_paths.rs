@@ -135,7 +135,7 @@ fn a_ring_has_each_direction_on_its_path() {
                 "--zerocopy --discard",
                 "--batch 8",
             ] {
-                // What is under way without a copy is locked memory, of which all tests of a user have
+                // Data under way without a copy is locked memory, of which all tests of a user have
                 // 8 MiB together (RLIMIT_MEMLOCK).
                 let buffers = if path.contains("zerocopy") {
                     "-- -s 65536 -S 65536"

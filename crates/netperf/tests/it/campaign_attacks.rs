@@ -220,7 +220,7 @@ fn program(folder: &Scratch, name: &str, script: &str) {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a program");
 }
 
-/// What the script for ssh calls ssh with for this file of hosts, a word a line; and what it says.
+/// Arguments with which the script calls ssh for this file of hosts, a word a line, and its output.
 fn called_with(hosts: &str) -> (Vec<String>, String) {
     let folder = Scratch::new();
     let netperf = ours!().netperf;

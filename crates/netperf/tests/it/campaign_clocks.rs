@@ -1,4 +1,4 @@
-//! How exactly campaigns know the clocks of agents, and how closely loads begin together. Both
+//! Exactness of the clocks of agents, and of the common begin of loads. Both
 //! depend on the speed of the machine: `just campaign-clocks` runs optimised programs on an idle one.
 
 use netperf_testkit::{machine, note};

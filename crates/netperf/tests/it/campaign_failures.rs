@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::campaign_hosts::{CampaignHosts, PATIENCE};
 
-/// What fails.
+/// Kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failed {
     /// netserver of host 1 is killed.
@@ -63,7 +63,7 @@ const NO_LOAD: Duration = Duration::from_secs(3);
 /// Interval of looks at the counters of the switch.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How one case went.
+/// Outcome of a case.
 #[derive(Debug)]
 struct Case {
     failed: Failed,

@@ -1,4 +1,4 @@
-//! Agents at hosts of their own, for the tests of campaigns.
+//! Agents at their own hosts, for the tests of campaigns.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;

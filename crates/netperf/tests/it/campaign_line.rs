@@ -41,7 +41,7 @@ impl CampaignLine<Reply> {
         Self::of(stream, secret)
     }
 
-    /// The same from a loopback address of its own.
+    /// The same from its own loopback address.
     pub(crate) fn to_agent_from(
         from: Ipv4Addr,
         port: u16,

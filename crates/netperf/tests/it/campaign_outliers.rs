@@ -125,7 +125,7 @@ fn reported(slow: Option<Slow>, runs: usize) -> Option<(Vec<Vec<Slow>>, usize)> 
     }
     let mut not_repeated = 0;
     let mut run = |_| {
-        // What a socket holds fits in the queue: a lost packet would move data that waits behind
+        // The data of a socket fits in the queue: a lost packet would move data that waits behind
         // it into the window, or out of it.
         let plan = "pattern = \"pairs\"\ntest = \"TCP_STREAM\"\nwindow = 0.5\nwarmup = 0.5\n\
                     cooldown = 0.1\noptions = [\"--\", \"-s\", \"16K\"]\n";

@@ -1,4 +1,4 @@
-//! What an agent refuses, and what ends with a campaign.
+//! Refusals of an agent, and the end of a campaign.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

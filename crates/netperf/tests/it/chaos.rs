@@ -54,7 +54,7 @@ const PACE: &str = "-b 1 -w 50";
 const PACES: &str = "-b 1,1 -w 50ms,50ms";
 const RATE: &str = "--rate 2M";
 
-/// How a test is run.
+/// Parameters of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Load {
     /// As fast as it can, until an event ends it.

@@ -298,7 +298,7 @@ fn flent_runs_iperf_with_the_link_and_our_server_netns() {
     measures_with_iperf(&flent, IperfServer::Ours).expect("all series of data");
 }
 
-/// The original has a race of its own with streams that begin at the same time.
+/// The original has its own race with streams that begin at the same time.
 #[test]
 #[ignore = "nightly: the server of iperf 2, which hangs at times on a busy machine"]
 fn flent_runs_iperf_with_the_link_and_servers_of_both_kinds_netns() {

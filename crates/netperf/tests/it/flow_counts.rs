@@ -138,7 +138,7 @@ fn an_amount_over_a_path_that_duplicates_has_its_figures_netns() {
             .run();
         assert!(finished.status.success(), "{}", finished.account());
         let sent = Values::parse(&finished.stdout).count("LOCAL_BYTES_SENT");
-        // What netserver got twice was not asked for again, and a message says so.
+        // A duplicate at netserver is not requested again, and a message says so.
         let is_short = finished.stderr.contains("datagrams came to it twice");
         assert!(sent == amount || is_short, "{}", finished.account());
     }

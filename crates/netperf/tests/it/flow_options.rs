@@ -50,7 +50,7 @@ impl Service {
     }
 }
 
-/// What a test without a netserver measured.
+/// Result of a test without a netserver.
 fn alone(port: u16, test: &str) -> Value {
     let words = format!("-N -H 127.0.0.1 --json --flows 4 {test} -P ,{port}");
     let finished = Invocation::new(&ours!().netperf)

@@ -168,7 +168,7 @@ fn threat_model_features_are_for_clients_that_are_no_strangers_netns() {
         assert!(refused.stderr.contains(&way_out), "{}", refused.account());
         run(&open, &hosts.client(), words).expect_exit(0);
     }
-    // What takes no right is for everybody (socket(7)).
+    // Options that need no right are for all users (socket(7)).
     for words in ["-y ,0", "-y ,6", "-Y ,CS5"] {
         run(&closed, &hosts.client(), words).expect_exit(0);
     }
@@ -333,7 +333,7 @@ fn threat_model_requests_with_a_forged_source_are_neither_answered_nor_counted_n
     ] {
         forger.forge(&server, words).finish().expect_exit(255);
     }
-    // What netserver only receives harms nobody.
+    // Data that netserver only receives is harmless.
     for words in RECEIVED {
         let selecting = format!("{words} -k REMOTE_BYTES_RECVD");
         let finished = forger.forge(&server, &selecting).finish().expect_exit(0);
@@ -359,7 +359,7 @@ fn consent_to_data_is_a_handshake_or_a_key_at_any_address_netns() {
         return;
     }
     let forger = Forger::new();
-    // A network of its own for data, as with `-- -H data -L data`.
+    // Its own network for data, as with `-- -H data -L data`.
     let other = format!("addr add {OTHER}/24 dev {}", TwoHosts::CABLE);
     let add = Invocation::new(Path::new("ip")).args(other.split(' '));
     add.within(&forger.hosts.server()).run().expect_clean();

@@ -80,7 +80,7 @@ fn options_that_a_test_ignores_fail_by_name_and_warn_by_letter() {
         let finished = run(&server, in_force, true).expect_exit(0);
         assert_eq!(finished.stderr, "", "{}", finished.account());
     }
-    // What published scripts give is named where no script reads it.
+    // Options of published scripts are named where no script reads it.
     for (script, line) in [
         ("-t TCP_STREAM -- -e 1", "receive time-out (-e): "),
         ("-t TCP_CRR -- -m 1k", "send size (-m): "),

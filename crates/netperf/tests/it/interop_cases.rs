@@ -21,7 +21,7 @@ pub(crate) enum Pairing {
     StockOurs,
 }
 
-/// How long the runs of a configuration are.
+/// Length of the runs of a configuration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// Amounts, and times where a test knows none.

@@ -272,7 +272,7 @@ impl RestCase {
         ]
     }
 
-    /// What is wrong with the output of the ends.
+    /// Faults of the output of both ends.
     fn fault_of(&self, ends: [(&str, String); 2]) -> Option<String> {
         let mut faults =
             ends.into_iter()

@@ -34,7 +34,7 @@ fn link(scratch: &Scratch) -> PathBuf {
     path
 }
 
-/// A server of either make, on a port of its own. It ends when dropped.
+/// A server of either make, on its own port. It ends when dropped.
 struct Server {
     port: u16,
     ours: Option<Netserver>,

@@ -100,7 +100,7 @@ fn objects(yaml: &str) -> Option<Vec<Value>> {
     Some(objects.into_iter().filter(|one| !one.is_null()).collect())
 }
 
-/// What is wrong with the objects of a text.
+/// Faults of the objects of a text.
 fn faults(objects: &[Value]) -> Vec<String> {
     let schema = include_str!("kubernetes_schema/v1.34.4.schema.json");
     let schema = Schema::parse(schema);

@@ -33,7 +33,7 @@ const KINDS: [(&str, Flow, &str); 5] = [
     ("CC", Flow::CC, "-c -d 0"),
 ];
 
-/// What ends the tests of the matrix.
+/// End of the tests of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// Transactions, or bytes that fit into buffers of sockets.
@@ -238,7 +238,7 @@ fn counted(transport: &TransportRow, flow: Flow, values: &Values) -> Result<(), 
         (flow.receives, "REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD"),
     ] {
         let (there, here) = (values.count(sent), values.count(received));
-        // What is queued at the end of the time is drained for a moment, and then discarded.
+        // Data queued at the end of the time is drained for a short time, and then discarded.
         let discards = flow.receives && !flow.sends;
         let agree = if !used {
             there <= 0 && here <= 0

@@ -89,7 +89,7 @@ fn visit(browser: &Browser, address: &str, (name, width, dark): (&str, u32, bool
     assert_eq!(browser.script(FAULTS), json!([]), "{name}");
 }
 
-/// Whether a test keeps pictures of its pages, which take as long as the rest of it.
+/// True if a test keeps pictures of its pages, which take as long as the rest of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pictures {
     Kept,

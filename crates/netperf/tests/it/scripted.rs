@@ -22,7 +22,7 @@ pub(crate) struct ScriptedCampaign {
     count: usize,
 }
 
-/// What the agents saw.
+/// Orders that the agents received.
 #[derive(Debug, Default)]
 pub(crate) struct ScriptedTimes {
     greeted: AtomicUsize,

@@ -15,7 +15,7 @@ fn run(words: &str) -> Finished {
         .expect_clean()
 }
 
-/// What follows the empty line below the table; empty without it.
+/// Text after the empty line below the table; empty without it.
 fn below(finished: &Finished) -> String {
     let said = &finished.stdout;
     let (_, below) = said.rsplit_once("\n\n").unwrap_or_default();

@@ -54,7 +54,7 @@ fn a_plan_with_a_passphrase_is_private_and_no_result_has_it() {
     let folder = Scratch::new();
     let options = ["-D", "-Z", "sesame"];
     let server = Netserver::start_with(&ours!(), &netperf_testkit::Place::Here, &options, &[]);
-    // What anybody may read depends on the mask of the user who runs the tests.
+    // The permission to read depends on the mask of the user who runs the tests.
     let probe = folder.path().join("probe");
     std::fs::write(&probe, "").expect("a file");
     let usual = std::fs::metadata(&probe).expect("a file").permissions();

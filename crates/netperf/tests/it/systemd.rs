@@ -99,7 +99,7 @@ fn the_manual_describes_the_unit() {
     let unit = std::fs::read_to_string(units().join("netserver.service")).expect("a unit");
     let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/manual/src/operations.md");
     let text = std::fs::read_to_string(book).expect("a chapter");
-    // What stands between backquotes, outside of blocks.
+    // Text between backquotes, outside of blocks.
     let settings: Vec<&str> = text
         .split('`')
         .skip(1)

@@ -13,7 +13,7 @@ use crate::links::{linked, stock};
 const MBIT: u64 = 20;
 const DELAY_MS: u64 = 10;
 
-/// Who is at which end.
+/// Programs at the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
     Ours,

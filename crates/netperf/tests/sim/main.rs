@@ -1,4 +1,4 @@
-//! Whole programs in virtual time, under Shadow (`lab/shadow`). A program of their own: simulations
+//! Whole programs in virtual time, under Shadow (`lab/shadow`). Their own program: simulations
 //! use the processors for as long as they last, beside no test that is about time.
 
 mod interop;

@@ -1,4 +1,4 @@
-//! What a host carried, from the capture of its packets (pcap, raw IPv4).
+//! Packets of a host, from the capture of its packets (pcap, raw IPv4).
 
 /// Payload of the packets that a host sent and received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! How and when processes ended, as the simulator reports it.
+//! Exit statuses and times of processes, as the simulator reports it.
 
 use std::time::Duration;
 

@@ -315,7 +315,7 @@ impl Crate {
         let import = self.files.get(&base).zip(rest.first());
         let import = import.and_then(|(source, name)| source.imported.get(name));
         match import.filter(|_| depth < 10) {
-            // What is defined elsewhere.
+            // Imported definitions.
             Some(path) => self.file_of(&base, path, depth + 1),
             None => {
                 // A block of a module is in the file around it.

@@ -84,7 +84,8 @@ fn threat_model_a_forged_source_gets_no_more_bytes_than_it_seems_to_have_sent_ne
         let run = Invocation::new(Path::new("bash")).args(["-ec", script]);
         run.within(&hosts.client()).run().expect_clean().stdout
     };
-    // What leaves the host has the victim's address. Bytes of both ways, with headers of IP.
+    // Packets that leave the host have the victim's address. Bytes of both ways, with headers of
+    // IP.
     shell(&format!(
         "ip addr add {VICTIM}/24 dev cable
          ip route add {}/32 dev cable src {VICTIM}

@@ -220,7 +220,7 @@ fn results_are_kept_reported_and_compared_as_those_of_netperf() {
     let page = std::fs::read_to_string(page).expect("a page");
     assert!(page.contains("iperf3"), "the page names the peer");
     let compared = run(&["compare"]);
-    // Whether they differ is not known; that they are comparable is.
+    // They are comparable; their difference is unknown.
     assert!(
         matches!(compared.status.code(), Some(0 | 1 | 5)),
         "{}",

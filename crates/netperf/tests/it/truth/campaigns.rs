@@ -132,11 +132,11 @@ fn incast() -> Option<(CampaignHosts, Bottleneck)> {
     Some((hosts, port))
 }
 
-/// What a loaded machine may lack, percent. A link that two loads
+/// Deficit allowed on a loaded machine, percent. A link that two loads
 /// share would lack half.
 const LOADED: f64 = 40.0;
-/// What a late look at a counter may add there, percent: the rate of 100 ms in a window of 2 s, and
-/// the queue.
+/// Excess that a late look at a counter may cause there, percent: the rate of 100 ms in a window
+/// of 2 s, and the queue.
 const LATE: f64 = 10.0;
 
 #[test]

@@ -45,7 +45,7 @@ fn sum(bench: &Bench, host: LinkHost, names: [&str; 2]) -> f64 {
     counts.iter().sum()
 }
 
-/// What one end sends with these options equals what its kernel let out.
+/// The data that one end sends with these options equals the output of its kernel.
 fn local_drops_are_failed_sends(bench: &Bench, options: &str) {
     let before = errors(bench, LinkHost::Client);
     let late = overflows(bench, LinkHost::Server);

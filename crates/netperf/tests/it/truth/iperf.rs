@@ -92,7 +92,7 @@ fn an_amount_of_iperf2_has_the_time_until_all_of_it_arrived_netns() {
     let Some(bench) = IperfBench::new("--iperf2") else {
         return;
     };
-    // What is in the send buffer at the end takes 8 % of the time.
+    // Data in the send buffer at the end takes 8 % of the time.
     let server = RoutedLink::SERVER_V4;
     let options = format!("--iperf2 -H {server} -l -400000 --json -- {UNLOST}");
     let truth = LINK.tcp_goodput();

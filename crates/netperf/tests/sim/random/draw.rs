@@ -128,7 +128,7 @@ impl Case {
         }
     }
 
-    /// Whether the client has this word.
+    /// Returns true if the client has this word.
     pub(super) fn has(&self, word: &str) -> bool {
         self.client.words.iter().any(|one| one == word)
     }
@@ -139,7 +139,7 @@ impl Case {
         self.client.words.get(place + 1).map(String::as_str)
     }
 
-    /// Whether no program gets a signal, and no message is broken.
+    /// Returns true if no program gets a signal, and no message is broken.
     pub(super) const fn is_undisturbed(&self) -> bool {
         self.client.signal.is_none() && self.server.signal.is_none() && self.peer.is_none()
     }
@@ -153,15 +153,15 @@ impl Case {
         }
     }
 
-    /// Whether nothing that the server started may be left at the end: something ends its client or
-    /// the connection, and tells the server.
+    /// Returns true if nothing that the server started may be left at the end: something ends its
+    /// client or the connection, and tells the server.
     pub(super) fn leaves_nothing(&self) -> bool {
         let is_own = self.pairing != Pairing::OurClient && self.tool == Tool::Netperf;
         let tells = |peer: &FaultyPeer| peer.towards == "client";
         is_own && self.client.signal.is_some() && self.peer.iter().all(tells)
     }
 
-    /// Whether a peer breaks a message for good.
+    /// Returns true if a peer breaks a message for good.
     pub(super) fn breaks_a_message(&self) -> bool {
         let peer = self.peer.as_ref();
         peer.is_some_and(|peer| !["late", "dribble"].contains(&peer.fault))

@@ -1,4 +1,4 @@
-//! What must hold of every run.
+//! Requirements of every run.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const MARGIN: f64 = 1.03;
 /// Time by which a receiver may be late, seconds.
 const WAKES: f64 = 0.02;
 
-/// What is wrong with a run.
+/// Faults of a run.
 pub(super) fn complaints(case: &Case, run: &SimRun) -> Vec<String> {
     let client = run.of("client");
     let mut list = Vec::new();
@@ -85,7 +85,7 @@ fn status(case: &Case, client: &SimFinished) -> Option<String> {
         SimEnd::Status(_, _) if case.server.signal.is_some() && says_something(client) => {
             return None;
         }
-        // What only came late is waited for.
+        // Late output is waited for.
         SimEnd::Status(_, _) if case.breaks_a_message() && says_something(client) => return None,
         // iperf3 puts its message into the document.
         SimEnd::Status(_, _) if case.client.signal.is_some() && says_something(client) => {
@@ -117,7 +117,7 @@ fn status(case: &Case, client: &SimFinished) -> Option<String> {
     (original.end.status() == Some(0)).then(|| format!("{failed} (the original has a result)"))
 }
 
-/// What the original server serves, ours does.
+/// Our server serves all requests that the original serves.
 fn serves(case: &Case, client: &SimFinished) -> Option<String> {
     // There the end of netperf 2.7's test finds a connect(2) that cannot be interrupted.
     let excused = !case.is_undisturbed() || case.link.loss > 0.0 || case.test == "TCP_CRR";
@@ -162,7 +162,7 @@ fn netperf_figures(case: &Case, client: &SimFinished, own: Carried, other: Carri
         test if test.starts_with("UDP") => (own.udp_sent, other.udp_received),
         _ => (own.tcp_sent, other.tcp_received),
     };
-    // What a stream sent may wait in a queue when its connection is given up.
+    // Data of a stream may wait in a queue when its connection is given up.
     if sent > left && case.test.ends_with("RR") {
         list.push(format!("{sent} bytes sent, and {left} on the link"));
     }
@@ -190,7 +190,7 @@ fn rate(case: &Case, client: &SimFinished, values: &Values) -> Option<String> {
         most *= ran / seconds;
     }
     let rate = values.number("THROUGHPUT");
-    // What fills the queues at the end arrives late: some kilobytes count more in a short run.
+    // Data that fills the queues at the end arrives late: some kilobytes count more in a short run.
     let is_possible = rate <= most * MARGIN + 0.4 / seconds;
     (!is_possible).then(|| format!("{rate} Mbit/s over a link of {most}"))
 }
@@ -266,7 +266,7 @@ fn iperf3_figures(case: &Case, client: &SimFinished) -> Vec<String> {
     if sum != whole {
         list.push(format!("intervals have {sum} bytes, the whole {whole}"));
     }
-    // What was sent in the omitted part may arrive in the part that counts.
+    // Data sent in the omitted part may arrive in the part that counts.
     if received > sent && !case.has("-O") {
         list.push(format!("{received} bytes received of {sent}"));
     }

@@ -229,9 +229,9 @@ impl Rows<'_> {
         let label = cell(&self.record.label);
         let (series, x_unit, unit) = (cell(series), cell(x.1), cell(value.1));
         let figure = cell(figure);
-        _ = write!(
+        _ = writeln!(
             self.text,
-            "{label},{figure},{series},{},{x_unit},{},{unit}\n",
+            "{label},{figure},{series},{},{x_unit},{},{unit}",
             x.0,
             number(value.0)
         );

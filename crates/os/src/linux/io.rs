@@ -176,15 +176,16 @@ pub fn set_nonblocking(fd: BorrowedFd<'_>, on: bool) -> io::Result<()> {
 /// # Errors
 /// Whatever accept4(2) reports.
 pub fn accept_nonblocking(listener: BorrowedFd<'_>) -> io::Result<(Socket, SockAddr)> {
-    // SAFETY: the pointers are to the space for an address and its length that `try_init` passes;
-    // a descriptor that accept4 returns is open and owned by nothing else.
-    unsafe {
-        SockAddr::try_init(|address, length| {
-            let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-            let accepted = libc::accept4(listener.as_raw_fd(), address.cast(), length, flags);
-            number(accepted).map(|fd| Socket::from_raw_fd(fd))
-        })
-    }
+    let accept = |address: *mut _, length| {
+        let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: the pointers are to the space for an address and its length that `try_init`
+        // passes.
+        let accepted = unsafe { libc::accept4(listener.as_raw_fd(), address, length, flags) };
+        // SAFETY: a descriptor that accept4 returns is open and owned by nothing else.
+        number(accepted).map(|fd| unsafe { Socket::from_raw_fd(fd) })
+    };
+    // SAFETY: accept4 writes the address and its length.
+    unsafe { SockAddr::try_init(|address, length| accept(address.cast(), length)) }
 }
 
 /// Returns true if a send on this non-blocking socket has no space: its send buffer is full, or

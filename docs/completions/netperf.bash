@@ -203,7 +203,17 @@ _netperf_check_value() {
     case $1 in
     '-H' | --host) _netperf_offer -A hostname ;;
     '-p' | --port) : ;;
-    --time) : ;;
+    --profile) _netperf_words 'quick responsiveness rrul rrul_be phases' ;;
+    --length) : ;;
+    --up) : ;;
+    --down) : ;;
+    --classes) : ;;
+    --interval) : ;;
+    --congestion) : ;;
+    --load) : ;;
+    --expect) _netperf_words 'A+ A B C D F' ;;
+    --page) _netperf_offer -f ;;
+    --export) : ;;
     --db) : ;;
     *) return 1 ;;
     esac
@@ -302,7 +312,7 @@ _netperf_commands_of='campaign/run campaign/check campaign/show campaign/compare
 
 _netperf_command() {
     case $1 in
-    check) _netperf_line '' || _netperf_complete netperf_check '--db --help --host --human --ipv4 --ipv6 --json --no-history --port --time' ;;
+    check) _netperf_line '' || _netperf_complete netperf_check '--classes --congestion --db --down --expect --export --help --host --human --interval --ipv4 --ipv6 --json --length --load --no-history --page --port --profile --up' ;;
     report) _netperf_complete netperf_report '--csv --help --markdown --open --output --png --svg' -f ;;
     compare) _netperf_complete netperf_compare '--false-alarms --help --json --margin --markdown --paired --threshold' -f ;;
     run) _netperf_line '--vs' || _netperf_complete netperf_run '--false-alarms --help --json --keep --margin --markdown --pairs --threshold --vary' ;;

@@ -1,4 +1,4 @@
-//! Many runs together: sets of results compared, curves, and the check of a path; summaries for
+//! Many runs together: sets of results compared, and curves; summaries for
 //! a person; inventories, manifests and runs of campaigns between many hosts.
 
 mod figures;
@@ -9,7 +9,6 @@ mod verdicts;
 
 pub mod agent;
 pub mod campaign_change;
-pub mod check;
 pub mod clock;
 pub mod coordinator;
 pub mod curve;
@@ -29,11 +28,10 @@ pub mod sweep;
 
 pub mod compare;
 
-pub use check::Letters;
 pub use compare::{ChangeOutcome, ComparedFigure, Comparison, Incomparable, Set, Wish, compare};
 pub use figures::{Better, RunFigure, of as figures};
 pub use netperf_stats::compare::{Design, Judgement, fewest};
 pub use several::Comparisons;
 pub use summary::RunSummary;
-pub use text::percent;
+pub use text::{Letters, percent};
 pub use verdicts::verdicts;

@@ -181,3 +181,12 @@ fn probability(value: f64) -> String {
         format!("{value:.4}")
     }
 }
+
+/// Characters that the terminal has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Letters {
+    /// Unicode.
+    Unicode,
+    /// ASCII alone.
+    Ascii,
+}

@@ -1,25 +1,42 @@
-//! `netperf check`: short runs to one host, and a summary.
+//! `netperf check`: phases of runs to one host, and a summary.
+
+mod live;
+mod runs;
 
 use std::fmt::Display;
-use std::io::IsTerminal as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::path::Path;
 use std::process::{ExitCode, Output};
 use std::thread;
+use std::time::Duration;
 
-use netperf_campaign::check::{CheckRuns, CheckStep, Letters, datagram_rate};
 use netperf_cli::CheckArgs;
 use netperf_history::{Filter, HistoryEntry, HistoryError, Store};
+use netperf_program::file;
 use netperf_program::output::{self, FAILED, Failure, INVALID, UNSUPPORTED, err, out, system_text};
 use netperf_program::threads::{join, spawn};
+use netperf_quality::{
+    CheckPhase, CheckRole, CheckRuns, CheckSummary, GradeTable, LastCheck, PhaseRuns, flent,
+};
 use netperf_web::Document;
+use std::sync::Arc;
 
 use super::itself::OwnRuns;
 use super::{history, itself};
+use live::LiveLine;
+use runs::{Planned, Settings};
 
 /// Port of the discard protocol (RFC 863).
 const DISCARD: u16 = 9;
-/// Length of a measurement.
-const TIME: &str = "3";
+/// Time from the beginning of the probes of a phase to that of its load.
+const LEAD: Duration = Duration::from_millis(300);
+/// Time within which netserver has to answer.
+const ANSWERS: Duration = Duration::from_secs(5);
+/// Options that a stock or an older netserver refuses.
+const STAMPS: &str = "--timestamps";
+const RATE: &str = "--rate";
+/// Exit status where there is no netserver, as that of netperf.
+const NO_NETSERVER: u8 = 255;
 
 fn failure(exit: u8, problem: impl Display) -> Failure {
     Failure::stderr(exit, format_args!("netperf check: {problem}"))
@@ -27,125 +44,247 @@ fn failure(exit: u8, problem: impl Display) -> Failure {
 
 /// Runs `netperf check`.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    let settings = Settings::of(args).map_err(|problem| failure(INVALID, problem))?;
     let own = OwnRuns::watch()
         .map_err(|error| failure(INVALID, format_args!("signals: {}", system_text(&error))))?;
     let mut check = PathCheck {
         args,
+        settings,
         own: &own,
         runs: CheckRuns::default(),
         kept: Vec::new(),
+        line: LiveLine::on_terminal(),
     };
     check.runs.host.clone_from(&args.host);
+    check.runs.settings = check.settings.asked.clone();
     let measured = check.measure();
-    check.progress("");
+    check.clear();
     check.runs.source = check.runs.remote_address().and_then(source);
-    if check.kept.is_empty() {
-        measured.inspect_err(|failure| check.tell(failure))?;
-    } else if let Err(failure) = &measured {
+    if let Err(failure) = &measured {
         check.tell(failure);
+    }
+    if check.runs.is_empty() {
+        if args.json {
+            print_json(&check.runs.summary(None));
+        }
+        measured?;
+    } else if let Err(failure) = &measured {
         err(&failure.stderr);
     }
-    if !args.forget {
-        if let Err(error) = check.remember() {
+    let last = check.remember().unwrap_or_else(|error| {
+        err(&format!(
+            "netperf check: the history is not used: {error}\n"
+        ));
+        None
+    });
+    let summary = check.runs.summary(last.as_ref());
+    show(args, &summary);
+    write_files(args, &summary)?;
+    Ok(ended(args, &summary))
+}
+
+/// Prints the summary.
+fn show(args: &CheckArgs, summary: &CheckSummary) {
+    if args.json {
+        print_json(summary);
+        return;
+    }
+    out(&summary.text(output::look()));
+}
+
+fn print_json(summary: &CheckSummary) {
+    let mut json = serde_json::to_string_pretty(summary).unwrap_or_default();
+    json.push('\n');
+    out(&json);
+}
+
+/// Writes the page and the export, if they are wanted.
+fn write_files(args: &CheckArgs, summary: &CheckSummary) -> Result<(), Failure> {
+    let write = |path: &Path, bytes: &[u8]| {
+        file::write(path, bytes).map_err(|error| {
+            let problem = system_text(&error);
+            failure(FAILED, format_args!("{}: {problem}", path.display()))
+        })
+    };
+    if let Some(page) = &args.page {
+        write(page, summary.page().as_bytes())?;
+    }
+    if let Some((_, path)) = &args.export {
+        write(path, &flent::file(summary))?;
+    }
+    Ok(())
+}
+
+/// The exit status: everything was measured, and the grade is as good as expected.
+fn ended(args: &CheckArgs, summary: &CheckSummary) -> ExitCode {
+    let grade = summary.verdict.grade.as_ref().map(|grade| &*grade.letter);
+    if let Some(expected) = &args.expect {
+        if !grade.is_some_and(|grade| GradeTable::is_as_good(grade, expected)) {
+            let found = grade.map_or_else(|| "unknown".to_owned(), str::to_owned);
             err(&format!(
-                "netperf check: the history is not used: {error}\n"
+                "netperf check: the grade is {found}, and {expected} or better is expected\n"
             ));
+            return ExitCode::from(FAILED);
         }
     }
-    Ok(check.shown())
+    if summary.complete {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(FAILED)
+    }
+}
+
+/// A document as it was printed, for the history.
+struct KeptRun {
+    phase: CheckPhase,
+    role: CheckRole,
+    document: Vec<u8>,
+}
+
+impl KeptRun {
+    fn label(&self) -> String {
+        format!("check: {}", self.role.words(self.phase))
+    }
 }
 
 /// A check as it goes on.
 struct PathCheck<'a> {
     args: &'a CheckArgs,
+    settings: Settings,
     own: &'a OwnRuns,
     runs: CheckRuns,
-    /// Documents as printed, for the history.
-    kept: Vec<(CheckStep, Vec<u8>)>,
+    kept: Vec<KeptRun>,
+    /// The line that shows the check on a terminal.
+    line: Option<Arc<LiveLine>>,
 }
 
 impl PathCheck<'_> {
-    /// All measurements. The failure of the first one is that of the check; later ones are
-    /// reported in the summary.
+    /// All phases. Failures of their runs are reported in the summary.
     fn measure(&mut self) -> Result<(), Failure> {
-        self.progress("idle latency");
-        self.step(CheckStep::Idle)?;
-        for (name, load, probe) in [
-            ("send", CheckStep::Send, CheckStep::SendLatency),
-            ("receive", CheckStep::Receive, CheckStep::ReceiveLatency),
-        ] {
-            self.interrupted()?;
-            self.progress(name);
-            let words = [self.words(load, true), self.words(probe, true)];
-            let [load_words, probe_words] = &words;
-            let own = self.own;
-            let (loaded, probed) = thread::scope(|scope| {
-                let probe = spawn(scope, || own.run(probe_words));
-                (own.run(load_words), probe.and_then(join))
-            });
-            self.interrupted()?;
-            self.keep(load, loaded).ok();
-            self.keep(probe, probed).ok();
+        self.settings.stamps = self.ask()?;
+        if !self.settings.stamps {
+            self.runs.missing = runs::missing();
         }
-        self.interrupted()?;
-        self.progress("datagrams");
-        self.datagrams();
+        for (phase, length) in self.settings.phases() {
+            self.interrupted()?;
+            self.phase(phase, length);
+        }
         self.interrupted()
     }
 
-    /// Datagrams, without numbers if netserver cannot number them.
-    fn datagrams(&mut self) {
-        let numbered = self.own.run(self.words(CheckStep::Datagrams, true));
-        let unsupported = |run: &Output| run.status.code() == Some(i32::from(UNSUPPORTED));
-        let run = match numbered {
-            Ok(run) if unsupported(&run) => self.own.run(self.words(CheckStep::Datagrams, false)),
-            run => run,
-        };
-        if !self.own.interrupted() {
-            self.keep(CheckStep::Datagrams, run).ok();
+    /// Asks netserver for a few probes: whether it stamps them.
+    fn ask(&self) -> Result<bool, Failure> {
+        let run = self
+            .own
+            .run_within(ANSWERS, self.words(&Planned::of_first()));
+        self.interrupted()?;
+        let run = run.map_err(|error| match error.kind() {
+            std::io::ErrorKind::TimedOut => failure(
+                NO_NETSERVER,
+                format_args!(
+                    "{} did not answer as a netserver within {} s; is another program there, or a \
+                     firewall between? (-p names the port)",
+                    self.args.host,
+                    ANSWERS.as_secs()
+                ),
+            ),
+            _ => failure(INVALID, system_text(&error)),
+        })?;
+        let exit = run.status.code().and_then(|code| u8::try_from(code).ok());
+        let said = String::from_utf8_lossy(&run.stderr).trim_end().to_owned();
+        match exit {
+            Some(0) => Ok(true),
+            Some(UNSUPPORTED) if said.contains(STAMPS) || said.contains(RATE) => Ok(false),
+            exit => Err(Failure::stderr(exit.unwrap_or(FAILED), said)),
         }
     }
 
-    fn step(&mut self, step: CheckStep) -> Result<(), Failure> {
-        let run = self.own.run(self.words(step, true));
-        self.interrupted()?;
-        self.keep(step, run)
+    /// A phase: its probes first, and its load a while after them.
+    fn phase(&mut self, phase: CheckPhase, length: f64) {
+        let mut runs = Vec::new();
+        for (role, output) in self.all_at_once(phase, length) {
+            runs.push((role, self.read(phase, role, output)));
+        }
+        // A run that never began because of a signal is no failure of it.
+        if self.own.interrupted() {
+            runs.retain(|(_, run)| run.is_ok());
+        }
+        self.runs.phases.push(PhaseRuns { phase, runs });
     }
 
-    /// Keeps the result of a run, or its reason to fail.
-    fn keep(&mut self, step: CheckStep, run: std::io::Result<Output>) -> Result<(), Failure> {
-        let run = run.map_err(|error| failure(INVALID, system_text(&error)))?;
-        let document = netperf_web::document(&run.stdout).filter(|document| document.complete);
-        let (result, done) = match document {
-            Some(document) if run.status.success() => {
-                self.kept.push((step, run.stdout));
-                (Ok(document), Ok(()))
+    fn all_at_once(
+        &self,
+        phase: CheckPhase,
+        length: f64,
+    ) -> Vec<(CheckRole, std::io::Result<Output>)> {
+        let planned = self.settings.runs(phase, length, &self.runs);
+        let own = self.own;
+        if let Some(line) = &self.line {
+            line.begin(phase, length);
+        }
+        let run = |planned: &Planned| {
+            if planned.is_load {
+                thread::sleep(LEAD);
             }
-            _ => {
-                let said = String::from_utf8_lossy(&run.stderr).trim_end().to_owned();
-                let cut_short = itself::cut_short(&run.stdout).filter(|_| run.status.success());
-                let reason = cut_short.map_or(said, str::to_owned);
-                let exit = run.status.code().and_then(|code| u8::try_from(code).ok());
-                (
-                    Err(reason.clone()),
-                    Err(Failure::stderr(exit.unwrap_or(FAILED), reason)),
-                )
+            let words = self.words(planned);
+            match &self.line {
+                Some(line) => {
+                    let (line, role) = (Arc::clone(line), planned.role);
+                    let words = planned.shown().into_iter().chain(words);
+                    own.run_shown(words, move |event| line.show(role, event))
+                }
+                None => own.run(words),
             }
         };
-        self.runs.runs.push((step, result));
-        done
+        thread::scope(|scope| {
+            let threads: Vec<_> = planned
+                .iter()
+                .map(|planned| (planned.role, spawn(scope, move || run(planned))))
+                .collect();
+            let joined = threads
+                .into_iter()
+                .map(|(role, thread)| (role, thread.and_then(join)));
+            joined.collect()
+        })
+    }
+
+    /// Reads the result of a run, or its reason to fail.
+    fn read(
+        &mut self,
+        phase: CheckPhase,
+        role: CheckRole,
+        run: std::io::Result<Output>,
+    ) -> Result<Document, String> {
+        let run = run.map_err(|error| system_text(&error))?;
+        let ended_early = self.own.interrupted();
+        let document = netperf_web::document(&run.stdout);
+        let usable = |document: &Document| {
+            document.complete || (ended_early && !document.iterations.is_empty())
+        };
+        if let Some(document) = document.filter(usable).filter(|_| run.status.success()) {
+            if document.complete {
+                self.kept.push(KeptRun {
+                    phase,
+                    role,
+                    document: run.stdout,
+                });
+            }
+            return Ok(document);
+        }
+        let said = String::from_utf8_lossy(&run.stderr).trim_end().to_owned();
+        let cut_short = itself::cut_short(&run.stdout).filter(|_| run.status.success());
+        Err(itself::reason(&cut_short.map_or(said, str::to_owned)))
     }
 
     /// netperf's command line of a run.
-    fn words(&self, step: CheckStep, numbered: bool) -> Vec<String> {
+    fn words(&self, planned: &Planned) -> Vec<String> {
         let args = self.args;
         let mut words = vec!["-H".to_owned(), args.host.clone()];
         words.extend(args.family.map(|family| format!("-{family}")));
         if let Some(port) = &args.port {
             words.extend(["-p".to_owned(), port.clone()]);
         }
-        let time = args.time.as_deref().unwrap_or(TIME);
-        words.extend(step.words(time, datagram_rate(self.runs.send()), numbered));
+        words.extend(planned.words.iter().cloned());
         // Of an option that is given twice, the last one counts.
         words.extend(args.words.iter().cloned());
         words
@@ -161,64 +300,50 @@ impl PathCheck<'_> {
         Ok(())
     }
 
-    /// The current measurement, if standard error is a terminal.
-    fn progress(&self, name: &str) {
-        if std::io::stderr().is_terminal() {
-            let line = if name.is_empty() {
-                String::new()
-            } else {
-                format!("measuring: {name} ...")
-            };
-            output::progress(&line);
+    /// Removes the line that shows the check.
+    fn clear(&self) {
+        if let Some(line) = &self.line {
+            line.clear();
         }
     }
 
     /// Finds the results of the last check of this host, and stores those of this one.
-    fn remember(&mut self) -> Result<(), HistoryError> {
-        let mut store = history::open(self.args.place.as_deref(), true)?;
-        for (step, _) in &self.kept {
-            self.runs
-                .earlier
-                .extend(last(&mut store, *step, &self.args.host)?);
+    fn remember(&mut self) -> Result<Option<LastCheck>, HistoryError> {
+        if self.args.forget {
+            return Ok(None);
         }
-        let entry = |(step, document): &(CheckStep, Vec<u8>)| {
-            HistoryEntry::read(step.label(), document.clone(), Some(step.label()))
+        let mut store = history::open(self.args.place.as_deref(), true)?;
+        let mut earlier = CheckRuns::default();
+        for kept in &self.kept {
+            if let Some(document) = last(&mut store, &kept.label(), &self.args.host)? {
+                let run = (kept.role, Ok(document));
+                match earlier
+                    .phases
+                    .iter_mut()
+                    .find(|one| one.phase == kept.phase)
+                {
+                    Some(known) => known.runs.push(run),
+                    None => earlier.phases.push(PhaseRuns {
+                        phase: kept.phase,
+                        runs: vec![run],
+                    }),
+                }
+            }
+        }
+        let entry = |kept: &KeptRun| {
+            let label = kept.label();
+            HistoryEntry::read(&label, kept.document.clone(), Some(&label))
         };
         let entries = self.kept.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
         store.add(&entries, history::now())?;
-        Ok(())
+        Ok((!earlier.is_empty()).then(|| earlier.summary(None).as_last()))
     }
 
-    /// Tells the summary why the check is not complete; one of JSON that has no result says so.
+    /// Tells the summary why the check is not complete.
     fn tell(&mut self, failure: &Failure) {
         let message = failure.stderr.trim_end();
         let message = message.strip_prefix("netperf: ").unwrap_or(message);
         self.runs.error = Some((message.to_owned(), failure.exit));
-        if self.args.json && self.kept.is_empty() {
-            self.shown();
-        }
-    }
-
-    fn shown(&self) -> ExitCode {
-        let summary = self.runs.summary();
-        if self.args.json {
-            let mut json = serde_json::to_string_pretty(&summary).unwrap_or_default();
-            json.push('\n');
-            out(&json);
-        } else {
-            let unicode = output::has_unicode();
-            out(&summary.text(if unicode {
-                Letters::Unicode
-            } else {
-                Letters::Ascii
-            }));
-        }
-        let complete = self.runs.error.is_none();
-        if complete && self.runs.runs.iter().all(|(_, run)| run.is_ok()) {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::from(FAILED)
-        }
     }
 }
 
@@ -235,19 +360,14 @@ fn source(remote: IpAddr) -> Option<IpAddr> {
 }
 
 /// The last stored result of a run.
-fn last(
-    store: &mut Store,
-    step: CheckStep,
-    host: &str,
-) -> Result<Option<(CheckStep, Document)>, HistoryError> {
+fn last(store: &mut Store, label: &str, host: &str) -> Result<Option<Document>, HistoryError> {
     let filter = Filter {
         host: Some(host.to_owned()),
-        label: Some(step.label().to_owned()),
+        label: Some(label.to_owned()),
         ..Filter::default()
     };
     let Some(listed) = store.list(&filter, Some(1))?.pop() else {
         return Ok(None);
     };
-    let document = netperf_web::document(&store.document(listed.id)?);
-    Ok(document.map(|document| (step, document)))
+    Ok(netperf_web::document(&store.document(listed.id)?))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, BufRead as _, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -11,6 +11,7 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_os::process;
 use netperf_os::signals::{self, Signal, Signals};
+use serde_json::Value;
 
 /// How often a run looks for a signal.
 const LOOK: Duration = Duration::from_millis(20);
@@ -49,18 +50,63 @@ impl OwnRuns {
         &self,
         words: impl IntoIterator<Item = impl AsRef<OsStr>>,
     ) -> io::Result<Output> {
-        if self.interrupted() {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        let child = start(words)?;
-        let process = child.id();
+        self.ran(start("--json", words), None, Child::wait_with_output)
+    }
+
+    /// The same; a run that takes longer than this is killed.
+    ///
+    /// # Errors
+    /// Also `TimedOut`.
+    pub(super) fn run_within(
+        &self,
+        most: Duration,
+        words: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> io::Result<Output> {
+        self.ran(start("--json", words), Some(most), Child::wait_with_output)
+    }
+
+    /// Runs netperf with these words to its end, and shows each of its events while it goes on. The
+    /// document of the last one is its output.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(super) fn run_shown(
+        &self,
+        words: impl IntoIterator<Item = impl AsRef<OsStr>>,
+        show: impl Fn(&Value) + Send + 'static,
+    ) -> io::Result<Output> {
+        let end = move |child| with_events(child, &show);
+        self.ran(start("--json-stream", words), None, end)
+    }
+
+    /// Waits for the end of a run.
+    fn ran(
+        &self,
+        child: io::Result<Child>,
+        most: Option<Duration>,
+        end: impl FnOnce(Child) -> io::Result<Output> + Send + 'static,
+    ) -> io::Result<Output> {
+        let child = child?;
+        let (process, began) = (child.id(), clock::now());
         self.running().push(process);
+        if self.interrupted() {
+            self.tell(Signal::Interrupt);
+        }
         let (tell, told) = mpsc::channel();
-        let waiting = std::thread::spawn(move || tell.send(child.wait_with_output()));
+        let waiting = std::thread::spawn(move || tell.send(end(child)));
+        let mut late = false;
         let output = loop {
             match told.recv_timeout(LOOK) {
+                Ok(output) if late => break output.and(Err(io::ErrorKind::TimedOut.into())),
                 Ok(output) => break output,
-                Err(RecvTimeoutError::Timeout) => self.look(),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.look();
+                    if !late && most.is_some_and(|most| began.elapsed() > most) {
+                        late = true;
+                        // One that has just ended needs none.
+                        let _gone = signals::send(process, Signal::Kill);
+                    }
+                }
                 Err(RecvTimeoutError::Disconnected) => {
                     break Err(io::ErrorKind::BrokenPipe.into());
                 }
@@ -102,10 +148,31 @@ impl OwnRuns {
     }
 }
 
-fn start(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Child> {
+/// Reads the events of a run until its end.
+fn with_events(mut child: Child, show: &impl Fn(&Value)) -> io::Result<Output> {
+    let events = child.stdout.take();
+    let mut document = Vec::new();
+    for line in BufReader::new(events.ok_or(io::ErrorKind::BrokenPipe)?).lines() {
+        let Ok(event) = serde_json::from_str::<Value>(&line?) else {
+            continue;
+        };
+        if event["event"] == "result" || event["event"] == "error" {
+            document = event["document"].to_string().into_bytes();
+        } else {
+            show(&event);
+        }
+    }
+    let output = child.wait_with_output()?;
+    Ok(Output {
+        stdout: document,
+        ..output
+    })
+}
+
+fn start(output: &str, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Child> {
     let mut command = Command::new(process::own_file());
     command
-        .arg("--json")
+        .arg(output)
         .args(words)
         .env_clear()
         .envs(std::env::vars_os())

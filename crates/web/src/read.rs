@@ -1,5 +1,6 @@
 //! Files of several programs, each made a [`Record`] of.
 
+mod check;
 mod field;
 mod flent;
 mod iperf3;
@@ -164,6 +165,9 @@ fn of_document(document: &Value) -> Result<Record, String> {
     let has = |name: &str| document.get(name).is_some();
     if document["format"] == "netperf-campaign-1" {
         return Err(IS_CAMPAIGN.to_owned());
+    }
+    if document["schema"] == check::SCHEMA {
+        return Ok(check::document(document));
     }
     if has("schema") {
         return netperf::document(document);

@@ -1,5 +1,7 @@
 //! The command line of `netperf check`.
 
+use std::path::PathBuf;
+
 use super::spec::SubcommandSpec;
 use crate::entry::Operands;
 use crate::getopt::{Getopt, GetoptStep};
@@ -20,8 +22,28 @@ pub struct CheckArgs {
     pub port: Option<String>,
     /// `-4` or `-6`.
     pub family: Option<char>,
-    /// `--time`: the length of a measurement in seconds; `None` is the default.
-    pub time: Option<String>,
+    /// `--profile`: the name of what is measured; `None` is the default.
+    pub profile: Option<String>,
+    /// `--length`: the length of a phase with a load in seconds; `None` is that of the profile.
+    pub length: Option<String>,
+    /// `--up`: flows to netserver.
+    pub up: Option<u32>,
+    /// `--down`: flows from netserver.
+    pub down: Option<u32>,
+    /// `--classes`: classes of service.
+    pub classes: Option<String>,
+    /// `--interval`: time between probes in seconds.
+    pub interval: Option<String>,
+    /// `--congestion`: congestion control of loads.
+    pub congestion: Option<String>,
+    /// `--load`: what loads the path instead of TCP.
+    pub load: Option<String>,
+    /// `--page`: where the page goes.
+    pub page: Option<PathBuf>,
+    /// `--export`: the format of a further file, and where it goes.
+    pub export: Option<(String, PathBuf)>,
+    /// `--expect`: the worst grade that is not a failure.
+    pub expect: Option<String>,
     /// `--db`: where the history is.
     pub place: Option<String>,
     /// `--no-history`.
@@ -31,6 +53,13 @@ pub struct CheckArgs {
 }
 
 type Opt = OptionSpec<CheckArgs>;
+
+/// What can be measured.
+const PROFILES: &[&str] = &["quick", "responsiveness", "rrul", "rrul_be", "phases"];
+/// Grades, best first.
+const GRADES: &[&str] = &["A+", "A", "B", "C", "D", "F"];
+/// The most flows of a direction.
+const FLOWS: u32 = 1024;
 
 /// Every option.
 static TABLE: &[Opt] = &[
@@ -48,10 +77,59 @@ static TABLE: &[Opt] = &[
     Opt::lettered('6', "ipv6", Group::Hosts)
         .flag(|a| a.family = Some('6'))
         .help("use IPv6"),
-    Opt::named("time", Group::Test)
+    Opt::named("profile", Group::Test)
+        .takes("name", ValueKind::Word(PROFILES))
+        .set(|a, text| a.profile = Some(text.to_owned()))
+        .help("what is measured (default quick)")
+        .more(
+            "quick: idle, down, up, both, datagrams, in about 15 seconds. responsiveness: idle, \
+             down, up, 20 seconds each. rrul: both for 30 seconds in the classes be, cs1, cs5 and \
+             ef, as flent's rrul. rrul_be: the same with four flows of be. phases: idle, down, up, \
+             both, 10 seconds each.",
+        ),
+    Opt::named("length", Group::Test)
         .takes("time", ValueKind::Interval)
-        .set(|a, text| a.time = Some(text.to_owned()))
-        .help("length of each measurement (default 3s)"),
+        .set(|a, text| a.length = Some(text.to_owned()))
+        .help("length of each phase with a load (default 3s with quick)"),
+    Opt::named("up", Group::Test)
+        .takes("flows", ValueKind::Within(1, FLOWS))
+        .set(|a, text| a.up = text.parse().ok())
+        .help("flows to netserver, of all classes together (default 4)"),
+    Opt::named("down", Group::Test)
+        .takes("flows", ValueKind::Within(1, FLOWS))
+        .set(|a, text| a.down = text.parse().ok())
+        .help("flows from netserver, of all classes together (default 4)"),
+    Opt::named("classes", Group::Test)
+        .takes("list", ValueKind::Text)
+        .set(|a, text| a.classes = Some(text.to_owned()))
+        .help("classes of service of loads and probes: be,cs1,cs5,ef (default be)"),
+    Opt::named("interval", Group::Test)
+        .takes("time", ValueKind::Interval)
+        .set(|a, text| a.interval = Some(text.to_owned()))
+        .help("time between the probes of a class, from 1ms to 1s (default 10ms)"),
+    Opt::named("congestion", Group::Test)
+        .takes("name", ValueKind::Text)
+        .set(|a, text| a.congestion = Some(text.to_owned()))
+        .help("congestion control of loads over TCP, at both ends"),
+    Opt::named("load", Group::Test)
+        .takes("what", ValueKind::Text)
+        .set(|a, text| a.load = Some(text.to_owned()))
+        .help("load the path with datagrams at this rate instead of TCP: udp:50M"),
+    Opt::named("expect", Group::Test)
+        .takes("grade", ValueKind::Word(GRADES))
+        .set(|a, text| a.expect = Some(text.to_owned()))
+        .help("fail with status 1 if the grade is worse than this, or unknown"),
+    Opt::named("page", Group::Output)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.page = Some(text.into()))
+        .help("write a page with the rates and latencies over time to this file"),
+    Opt::named("export", Group::Output)
+        .takes("flent:file", ValueKind::Text)
+        .set(|a, text| {
+            let (format, file) = text.split_once(':').unwrap_or((text, ""));
+            a.export = Some((format.to_owned(), file.into()));
+        })
+        .help("write a file that flent reads: flent:FILE.flent.gz"),
     Opt::named("human", Group::Output)
         .flag(|a| a.json = false)
         .help("print the summary as text (default)"),
@@ -76,17 +154,19 @@ pub(super) static CHECK: SubcommandSpec<CheckArgs, CheckArgs> = SubcommandSpec {
     usage: "\
 Usage: netperf check host [options] [-- netperf-options]
 
-Measures the path to a host with netserver, in about 15 seconds, and prints a
-summary: idle latency, throughput in both directions with the latency during
-each, datagrams, CPU utilisation, warnings, and changes since the last check.
+Measures the path to a host with netserver, idle and under load, in about 15
+seconds: rates in both directions, the latency that each adds and on which way
+the queue is, loss of each direction, a grade, and changes since the last check.
 Options behind -- are added to every measurement.
 
   netperf check server
-  netperf check server --time 10s --json
+  netperf check server --profile rrul --page rrul.html
+  netperf check server --length 10s --json --expect B
   netperf check server -- --key-file netserver.key --one-port
 
-Exit status: 0 everything was measured, 1 a measurement failed, 2 the command
-line is invalid; if nothing was measured, that of the first measurement.
+Exit status: 0 everything was measured, 1 a measurement failed or the grade is
+worse than --expect, 2 the command line is invalid; if nothing was measured,
+that of the first measurement.
 ",
     verbs: Vec::new,
     operands: Operands::Line(None),
@@ -94,8 +174,11 @@ line is invalid; if nothing was measured, that of the first measurement.
 };
 
 /// Options of netperf that a check sets itself, and that its results depend on.
-const OWN: [&str; 14] = [
+const OWN: [&str; 17] = [
     "host",
+    "time",
+    "count",
+    "rate",
     "port",
     "test",
     "human",
@@ -154,10 +237,18 @@ fn check(mut args: CheckArgs, words: Vec<String>) -> Result<CheckArgs, String> {
              its own"
         ));
     }
-    // A test without an end would never have a summary.
-    let endless = |time: &String| time.parse().is_ok_and(|seconds: f64| seconds <= 0.0);
-    if args.time.as_ref().is_some_and(endless) {
-        return Err("netperf check: --time has to be above 0".to_owned());
+    // A phase without an end would never have a summary.
+    let seconds = |time: &Option<String>| time.as_ref()?.parse::<f64>().ok();
+    if seconds(&args.length).is_some_and(|length| length <= 0.0) {
+        return Err("netperf check: --length has to be above 0".to_owned());
+    }
+    let intervals = 0.001..=1.0;
+    if seconds(&args.interval).is_some_and(|interval| !intervals.contains(&interval)) {
+        return Err("netperf check: --interval has to be from 1ms to 1s".to_owned());
+    }
+    let exported = args.export.as_ref();
+    if exported.is_some_and(|(format, file)| format != "flent" || file.as_os_str().is_empty()) {
+        return Err("netperf check: --export has to be flent: and a file".to_owned());
     }
     Ok(args)
 }

@@ -152,11 +152,11 @@ fn subcommands_take_no_empty_words_and_a_check_only_options_that_are_not_its_own
     ] {
         assert_eq!(read(words).err(), Some(2), "{words:?}");
     }
-    let Ok(Subcommand::Check(check)) = read(&["netperf", "check", "db1", "--", "--time", "1s"])
+    let Ok(Subcommand::Check(check)) = read(&["netperf", "check", "db1", "--", "--wait", "1s"])
     else {
         panic!("no check");
     };
-    assert_eq!(check.words, ["--time", "1s"]);
+    assert_eq!(check.words, ["--wait", "1s"]);
 }
 
 #[test]

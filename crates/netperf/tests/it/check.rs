@@ -1,6 +1,6 @@
 //! `netperf check`: one command, and a summary for a person or as JSON.
 
-use netperf_testkit::{Finished, Invocation, Programs, Scratch, ours};
+use netperf_testkit::{Finished, Invocation, Programs, Scratch, ours, peers};
 use serde_json::Value;
 
 fn check(folder: &Scratch, words: &[&str]) -> Invocation {
@@ -11,10 +11,10 @@ fn check(folder: &Scratch, words: &[&str]) -> Invocation {
         .env("XDG_DATA_HOME", folder.path())
 }
 
-/// A check of short measurements.
+/// A check of short phases.
 fn short(folder: &Scratch, port: u16, words: &[&str]) -> Finished {
     let port = port.to_string();
-    let words = [&["127.0.0.1", "-p", &port, "--time", "300ms"], words].concat();
+    let words = [&["127.0.0.1", "-p", &port, "--length", "300ms"], words].concat();
     check(folder, &words).run()
 }
 
@@ -29,19 +29,27 @@ fn json(finished: &Finished) -> Value {
     serde_json::from_str(&finished.stdout).unwrap_or_else(|_| panic!("{}", finished.account()))
 }
 
+/// A phase of a summary.
+fn phase<'a>(summary: &'a Value, name: &str) -> &'a Value {
+    let phases = summary["phases"].as_array().expect("phases");
+    let found = phases.iter().find(|phase| phase["phase"] == name);
+    found.unwrap_or_else(|| panic!("{name} is not in {summary}"))
+}
+
 #[test]
-fn the_summary_has_every_measurement_fits_a_terminal_and_the_second_one_the_change() {
+fn the_summary_has_every_phase_fits_a_terminal_and_the_second_one_the_change() {
     let (folder, server) = (Scratch::new(), ours!().serve());
     let first = short(&folder, server.port(), &[]).expect_clean();
     for title in [
+        "idle",
+        "down",
+        "up",
+        "both down",
+        "both up",
+        "UDP",
         "Host",
         "This end",
         "That end",
-        "Idle",
-        "Send",
-        "Receive",
-        "UDP",
-        "  latency",
     ] {
         assert!(
             !lines(&first.stdout, title).is_empty(),
@@ -69,23 +77,40 @@ fn the_summary_has_every_measurement_fits_a_terminal_and_the_second_one_the_chan
 
     let second = short(&folder, server.port(), &["--json"]).expect_clean();
     let summary = json(&second);
-    assert_eq!(summary["schema"], "netperf-check-1");
-    for direction in ["send", "receive"] {
-        let load = &summary[direction];
-        assert!(load["bits_per_second"].as_f64() > Some(0.0), "{load}");
-        assert!(load["latency"]["requests"].as_u64() > Some(0), "{load}");
-        assert!(load["local_cpu"]["busy_percent"].is_number(), "{load}");
-        assert!(load["local_cpu"]["peak_cpu"].is_number(), "{load}");
+    assert_eq!(summary["schema"], "netperf-check-2");
+    assert_eq!(summary["complete"], true, "{summary}");
+    for (name, way) in [
+        ("down", "down"),
+        ("up", "up"),
+        ("both", "down"),
+        ("both", "up"),
+    ] {
+        let phase = phase(&summary, name);
+        let load = &phase[way];
+        assert!(
+            load["bits_per_second"].as_f64() > Some(0.0),
+            "{name}: {load}"
+        );
+        assert!(load["senders"]["busy_share"].is_number(), "{name}: {load}");
+        assert!(phase["local_cpu"]["busy_percent"].is_number(), "{phase}");
+        let latency = &phase["latency"][0];
+        assert!(
+            latency["round_trip"]["count"].as_u64() > Some(0),
+            "{latency}"
+        );
+        for direction in ["up_increase", "down_increase", "path_increase"] {
+            assert!(latency[direction]["p50_seconds"].is_number(), "{latency}");
+        }
     }
     for end in ["local", "remote"] {
         assert!(summary[end]["program_version"].is_string(), "{summary}");
         assert_eq!(summary[end]["address"], "127.0.0.1", "{summary}");
     }
-    let datagrams = &summary["datagrams"];
+    let datagrams = &phase(&summary, "udp")["datagrams"];
     assert!(datagrams["reordered"].is_number(), "{datagrams}");
     assert_eq!(
         summary["changes"].as_array().map(Vec::len),
-        Some(5),
+        Some(9),
         "{summary}"
     );
     assert!(summary["last_unix_seconds"].is_number());
@@ -93,14 +118,14 @@ fn the_summary_has_every_measurement_fits_a_terminal_and_the_second_one_the_chan
 }
 
 #[test]
-fn a_check_without_history_leaves_nothing_and_a_stock_netserver_numbers_no_datagrams() {
+fn a_check_without_history_leaves_nothing_and_of_a_stock_netserver_it_says_what_is_missing() {
     let Some(stock) = Programs::stock() else {
         return;
     };
     let (folder, server) = (Scratch::new(), stock.serve());
     let finished = short(&folder, server.port(), &["--json", "--no-history"]);
     let summary = json(&finished);
-    let datagrams = &summary["datagrams"];
+    let datagrams = &phase(&summary, "udp")["datagrams"];
     assert!(
         datagrams["sent_bits_per_second"].as_f64() > Some(0.0),
         "{}",
@@ -109,8 +134,157 @@ fn a_check_without_history_leaves_nothing_and_a_stock_netserver_numbers_no_datag
     assert_eq!(datagrams["reordered"], Value::Null);
     assert_eq!(summary["remote"]["program_version"], Value::Null);
     assert_eq!(summary["changes"], Value::Array(Vec::new()));
+    let missing = summary["missing"][0].as_str().unwrap_or_default();
+    assert!(missing.contains("does not stamp probes"), "{summary}");
+    for name in ["down", "up"] {
+        let latency = &phase(&summary, name)["latency"][0];
+        assert!(
+            latency["round_trip"]["p50_seconds"].is_number(),
+            "{latency}"
+        );
+        assert_eq!(latency["up_increase"], Value::Null, "{latency}");
+        assert_eq!(latency["up_loss"], Value::Null, "{latency}");
+    }
     let left = std::fs::read_dir(folder.path()).expect("a folder").count();
     assert_eq!(left, 0);
+}
+
+#[test]
+fn classes_have_loads_and_probes_of_their_own_whose_codepoints_arrive() {
+    let (folder, server) = (Scratch::new(), ours!().serve());
+    let words = [
+        "--json",
+        "--no-history",
+        "--profile",
+        "rrul",
+        "--classes",
+        "be,ef",
+        "--up",
+        "2",
+        "--down",
+        "3",
+    ];
+    let summary = json(&short(&folder, server.port(), &words).expect_clean());
+    let both = phase(&summary, "both");
+    for way in ["down", "up"] {
+        let classes = both[way]["classes"].as_array().expect("classes");
+        let names: Vec<&Value> = classes.iter().map(|class| &class["class"]).collect();
+        assert_eq!(names, ["be", "ef"], "{both}");
+        assert!(both[way]["class_fairness"].is_number(), "{both}");
+    }
+    let latency = both["latency"].as_array().expect("classes");
+    for (class, code) in latency.iter().zip([0, 46]) {
+        for way in ["up_dscp", "down_dscp"] {
+            assert_eq!(class[way]["fate"], "kept", "{class}");
+            assert_eq!(class[way]["arrived"], code, "{class}");
+        }
+    }
+}
+
+#[test]
+fn a_page_and_a_file_of_flent_have_what_was_measured() {
+    let (folder, server) = (Scratch::new(), ours!().serve());
+    let (page, file) = (
+        folder.path().join("c.html"),
+        folder.path().join("c.flent.gz"),
+    );
+    let export = format!("flent:{}", file.display());
+    let words = [
+        "--no-history",
+        "--profile",
+        "rrul_be",
+        "--page",
+        &page.to_string_lossy(),
+        "--export",
+        &export,
+    ];
+    short(&folder, server.port(), &words).expect_clean();
+    let page = std::fs::read_to_string(page).expect("a page");
+    for strip in ["From netserver", "To netserver", "Round trip"] {
+        assert!(page.contains(&format!("<h2>{strip}</h2>")), "{strip}");
+    }
+    assert!(page.contains("<path class=\"k0\""), "no line");
+    assert!(!page.contains("http"), "an address");
+    // Our own reader of flent's files knows it.
+    let read = Invocation::new(&ours!().netperf)
+        .args(["report", &file.to_string_lossy(), "--markdown", "-"])
+        .run()
+        .expect_exit(0);
+    assert!(read.stdout.contains("TCP download"), "{}", read.account());
+    let Some(flent) = peers::flent() else {
+        return;
+    };
+    let of_flent = |words: &[&str]| {
+        Invocation::new(&flent)
+            .args(["-i", file.to_str().expect("a name")])
+            .args(words)
+            .folder(folder.path())
+            .env("HOME", folder.path())
+            .env("MPLCONFIGDIR", folder.path())
+            .patience(std::time::Duration::from_secs(120))
+            .run()
+            .expect_exit(0)
+    };
+    let table = of_flent(&["-f", "csv"]);
+    for name in ["TCP download BE", "TCP upload BE", "Ping (ms) UDP BE"] {
+        assert!(table.stdout.contains(name), "{name}: {}", table.account());
+    }
+    // Debian's package only recommends what it plots with.
+    let plot = folder.path().join("c.png");
+    let finished = of_flent(&["-p", "all_scaled", "-o", plot.to_str().expect("a name")]);
+    if !finished.stderr.contains("matplotlib is missing") {
+        let drawn = plot.metadata().is_ok_and(|file| file.len() > 1000);
+        assert!(drawn, "{}", finished.account());
+    }
+}
+
+#[test]
+fn two_checks_as_json_are_one_report() {
+    let (folder, server) = (Scratch::new(), ours!().serve());
+    for name in ["a.json", "b.json"] {
+        let words = ["--no-history", "--profile", "rrul_be", "--json"];
+        let finished = short(&folder, server.port(), &words).expect_clean();
+        std::fs::write(folder.path().join(name), finished.stdout).expect("a file");
+    }
+    let report = Invocation::new(&ours!().netperf)
+        .args([
+            "report",
+            "a.json",
+            "b.json",
+            "-o",
+            "page.html",
+            "--markdown",
+            "-",
+        ])
+        .folder(folder.path())
+        .run()
+        .expect_exit(0);
+    for text in ["check rrul", "both down", "both be added delay"] {
+        assert!(report.stdout.contains(text), "{text}: {}", report.account());
+    }
+    assert!(folder.path().join("page.html").is_file());
+}
+
+#[test]
+fn a_grade_that_is_worse_or_unknown_fails_where_one_is_expected() {
+    // Without a phase that loads the path over TCP there is no grade.
+    let (folder, server) = (Scratch::new(), ours!().serve());
+    let words = [
+        "--no-history",
+        "--profile",
+        "rrul_be",
+        "--load",
+        "udp:64k",
+        "--expect",
+        "F",
+    ];
+    let finished = short(&folder, server.port(), &words);
+    assert_eq!(finished.status.code(), Some(1), "{}", finished.account());
+    assert!(
+        finished.stderr.contains("the grade is unknown"),
+        "{}",
+        finished.account()
+    );
 }
 
 #[test]
@@ -125,8 +299,14 @@ fn a_host_without_netserver_fails_as_netperf_does_and_wrong_words_are_named() {
     );
     for (words, named) in [
         (&[][..], "the host is required"),
-        (&["127.0.0.1", "--tim", "1"], "--time"),
-        (&["127.0.0.1", "--time", "0"], "--time"),
+        (&["127.0.0.1", "--lengt", "1"], "--length"),
+        (&["127.0.0.1", "--length", "0"], "--length"),
+        (&["127.0.0.1", "--interval", "2s"], "--interval"),
+        (&["127.0.0.1", "--profile", "fast"], "--profile"),
+        (&["127.0.0.1", "--classes", "be,af9"], "'af9'"),
+        (&["127.0.0.1", "--load", "tcp:5M"], "udp:50M"),
+        (&["127.0.0.1", "--export", "csv:x"], "--export"),
+        (&["127.0.0.1", "--", "--time", "5"], "--time"),
     ] {
         let wrong = check(&folder, words).run();
         assert_eq!(wrong.status.code(), Some(2), "{}", wrong.account());

@@ -139,6 +139,27 @@ fn a_signal_ends_each_command_before_a_mute_port() {
 }
 
 #[test]
+fn a_check_of_a_mute_port_ends_within_seconds_and_says_so() {
+    let port = program(|stream| drain(&stream));
+    let told = clock::now();
+    let finished = netperf(&format!("check 127.0.0.1 -p {port} --no-history"))
+        .run()
+        .expect_exit(255);
+    // Five seconds, and what a loaded machine adds; netperf itself waits for a minute.
+    assert!(
+        told.elapsed() < Duration::from_secs(40),
+        "{}",
+        finished.account()
+    );
+    assert!(
+        finished.stderr.contains("did not answer as a netserver"),
+        "{}",
+        finished.account()
+    );
+    assert_eq!(finished.stderr.lines().count(), 1, "{}", finished.account());
+}
+
+#[test]
 fn a_second_signal_ends_a_check_at_once() {
     let (port, hears) = mute();
     let running = netperf(&format!("check 127.0.0.1 -p {port} --no-history")).spawn();
@@ -158,19 +179,20 @@ fn an_interrupted_check_keeps_its_finished_parts() {
     let server = ours!().serve();
     let port = server.port();
     let mut running = netperf(&format!(
-        "check 127.0.0.1 -p {port} --no-history --time 2s --json"
+        "check 127.0.0.1 -p {port} --no-history --length 30s --json"
     ))
     .spawn();
-    // The second measurement has begun once there are two sessions at a time.
+    // The load of the second phase has begun once there are three sessions at a time.
     assert!(netperf_testkit::eventually(Duration::from_secs(20), || {
-        server.sessions().len() >= 2
+        server.sessions().len() >= 3
     }));
     assert!(!running.ended());
     running.signal("INT");
     let finished = running.finish().expect_exit(1);
     let summary: Value = serde_json::from_str(&finished.stdout).expect("a document");
     assert_eq!(summary["complete"], false, "{summary}");
-    assert!(summary["idle"]["p50_seconds"].is_number(), "{summary}");
+    let idle = &summary["phases"][0]["latency"][0]["round_trip"];
+    assert!(idle["p50_seconds"].is_number(), "{summary}");
     assert!(
         summary["error"]["message"]
             .as_str()

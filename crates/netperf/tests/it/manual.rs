@@ -98,8 +98,10 @@ fn run(command: &str, time: &str, (port, folder): (u16, &Path)) -> Finished {
     let mut netperf = Invocation::new(&programs.netperf)
         .args(global)
         .args(["-p", &port.to_string()]);
+    let is_check = words.first().is_some_and(|word| word == "check");
     if !is_counted(words) {
-        netperf = netperf.args(["--time", time]);
+        let length = if is_check { "--length" } else { "--time" };
+        netperf = netperf.args([length, time]);
     }
     netperf.args(rest).folder(folder).run()
 }

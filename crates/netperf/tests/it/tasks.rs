@@ -125,7 +125,7 @@ fn here(command: &str, port: u16, folder: &Path) -> Vec<String> {
         }
     }
     if here.get(1).is_some_and(|word| word == "check") {
-        here.extend(["--time", "500ms"].map(str::to_owned));
+        here.extend(["--length", "500ms"].map(str::to_owned));
     }
     here
 }

@@ -21,6 +21,7 @@ mod cpu;
 mod drops;
 mod iperf;
 mod latency;
+mod quality;
 mod rests;
 mod rrul;
 mod slow;

@@ -241,7 +241,7 @@ fn times(record: &mut Record, series: &FlentSeries<'_>) {
     record.heat.extend(heat(series.name, &singles));
 }
 
-fn instant(value: f64) -> Range {
+pub(super) fn instant(value: f64) -> Range {
     Range {
         from: value,
         to: value,

@@ -64,7 +64,6 @@ const ROWS: &[Row] = &[
     ("udp", Test, "-t TCP_CC --udp", "form for UDP"),
     ("discard", Test, "-t STREAM_STREAM --discard", "only over TCP and UDP"),
     ("discard", Peer, "-t TCP_STREAM --discard", ANOTHER_MAKE),
-    ("dscp", Test, "-t STREAM_STREAM --dscp 10", "only IP"),
     ("flow-label", Test, "-t STREAM_STREAM --flow-label 5", "only over TCP and UDP"),
     ("flow-label", Peer, "-t TCP_RR --flow-label 5", ANOTHER_MAKE),
     ("flow-label", Kernel, "-t TCP_RR --flow-label 5,", "it takes IPv6"),

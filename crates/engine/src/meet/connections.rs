@@ -49,10 +49,10 @@ impl<N: Role> OneFlow<'_, '_, N> {
             tally,
             recorder,
             hooks,
-            role: _,
+            ..
         } = self;
         let (job, rings) = (&work.job, &mut work.rings);
-        let mut seen = None;
+        let (mut seen, is_tcp) = (None, reads_tcp_info(job));
         let mut local_ports = LocalPorts::of_thread(job, &to, (0, 1));
         let dial = |stop: &mut AlarmStop<'_>, tally: &Tally| {
             let data = socket::open_to_connect(job.transport, job.family, &job.end.socket, true)?;
@@ -86,8 +86,6 @@ impl<N: Role> OneFlow<'_, '_, N> {
             seen.get_or_insert_with(|| ConnectionFacts::of(job.transport, &endpoint));
             Ok(NextConnection::Ready(endpoint))
         };
-        let looks = job.retransmissions || job.end.socket.fast_open;
-        let is_tcp = looks && netperf_model::tells_of_tcp(job.transport);
         let (mut retransmissions, mut fast_open) = (is_tcp.then_some(0_u32), false);
         let half_close = |endpoint: &mut C::Endpoint| {
             if let Some(all) = &mut retransmissions {
@@ -180,6 +178,12 @@ impl<N: Role> OneFlow<'_, '_, N> {
             ..Moved::nothing(ended)
         })
     }
+}
+
+/// Returns true if TCP_INFO of each connection is of use.
+fn reads_tcp_info(job: &EndJob) -> bool {
+    let is_asked_for = job.retransmissions || job.end.socket.fast_open;
+    is_asked_for && netperf_model::tells_of_tcp(job.transport)
 }
 
 /// Connects a data socket. Where it goes to the port of the control connection it says

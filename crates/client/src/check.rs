@@ -178,8 +178,11 @@ impl PathCheck<'_> {
             .own
             .run_within(ANSWERS, self.words(&Planned::of_first()));
         self.interrupted()?;
-        let run = run.map_err(|error| match error.kind() {
-            std::io::ErrorKind::TimedOut => failure(
+        let run = run.map_err(|error| {
+            if error.kind() != std::io::ErrorKind::TimedOut {
+                return failure(INVALID, system_text(&error));
+            }
+            failure(
                 NO_NETSERVER,
                 format_args!(
                     "{} did not answer as a netserver within {} s; is another program there, or a \
@@ -187,8 +190,7 @@ impl PathCheck<'_> {
                     self.args.host,
                     ANSWERS.as_secs()
                 ),
-            ),
-            _ => failure(INVALID, system_text(&error)),
+            )
         })?;
         let exit = run.status.code().and_then(|code| u8::try_from(code).ok());
         let said = String::from_utf8_lossy(&run.stderr).trim_end().to_owned();

@@ -43,15 +43,11 @@ pub(super) mod results {
 
         /// The report of an outcome.
         pub(crate) fn report(outcome: &Outcome, report: &ReportPlan) -> Result<String, Failure> {
-            let classic = match report.format {
+            let mut report = report.clone();
+            if report.format == Format::Human {
                 // Of --live, which this build has.
-                Format::Human => Format::Classic,
-                _ => report.format.clone(),
-            };
-            let report = ReportPlan {
-                format: classic,
-                ..report.clone()
-            };
+                report.format = Format::Classic;
+            }
             netperf_report::final_report(outcome, &report).map_err(crate::failure::selection)
         }
 

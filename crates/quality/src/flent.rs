@@ -78,6 +78,48 @@ fn steps_of(length: f64) -> usize {
     (length / STEP).ceil().max(1.0) as usize
 }
 
+/// The sum of both directions at each step.
+fn totals(results: &Map<String, Value>, steps: usize) -> Value {
+    let ways = ["TCP download sum", "TCP upload sum"].map(|name| results.get(name));
+    let total = |step: usize| {
+        let of = |way: &Option<&Value>| way.and_then(|way| way.get(step)?.as_f64());
+        let known: Vec<f64> = ways.iter().filter_map(of).collect();
+        if known.is_empty() {
+            Value::Null
+        } else {
+            json!(known.iter().sum::<f64>())
+        }
+    };
+    Value::Array((0..steps).map(total).collect())
+}
+
+/// Each value with its time.
+fn raw_values(all: &BTreeMap<String, Values>, began: f64) -> Map<String, Value> {
+    let one = |(name, values): (&String, &Values)| {
+        let each = values
+            .iter()
+            .map(|(at, value)| json!({"t": began + at, "val": value}));
+        (name.clone(), Value::Array(each.collect()))
+    };
+    all.iter().map(one).collect()
+}
+
+/// Mean and unit of each series.
+fn series_meta(results: &Map<String, Value>) -> Map<String, Value> {
+    let one = |(name, values): (&String, &Value)| {
+        let values = values.as_array().into_iter().flatten();
+        let known: Vec<f64> = values.filter_map(Value::as_f64).collect();
+        let mean = (!known.is_empty()).then(|| known.iter().sum::<f64>() / number(known.len()));
+        let unit = if name.starts_with("Ping") {
+            "ms"
+        } else {
+            "Mbits/s"
+        };
+        (name.clone(), json!({"MEAN_VALUE": mean, "UNITS": unit}))
+    };
+    results.iter().map(one).collect()
+}
+
 /// The document of a check.
 #[must_use]
 pub fn document(summary: &CheckSummary) -> Value {
@@ -105,58 +147,16 @@ pub fn document(summary: &CheckSummary) -> Value {
         let values = (0..steps).map(|step| at_step(values, end(step))).collect();
         results.insert(name.clone(), Value::Array(values));
     }
-    for (begin, kind) in [
-        ("TCP download", "TCP download"),
-        ("TCP upload", "TCP upload"),
-    ] {
-        let (sum, mean) = (
-            combined(&results, begin, steps, false),
-            combined(&results, begin, steps, true),
-        );
+    for kind in ["TCP download", "TCP upload"] {
+        let sum = combined(&results, kind, steps, false);
+        let mean = combined(&results, kind, steps, true);
         results.insert(format!("{kind} sum"), sum);
         results.insert(format!("{kind} avg"), mean);
     }
     let ping = combined(&results, "Ping (ms) UDP", steps, true);
     results.insert("Ping (ms) avg".to_owned(), ping);
-    let ways = ["TCP download sum", "TCP upload sum"].map(|name| results.get(name).cloned());
-    let totals = (0..steps).map(|step| {
-        let of = |way: &Option<Value>| way.as_ref()?.get(step)?.as_f64();
-        let known: Vec<f64> = ways.iter().filter_map(of).collect();
-        if known.is_empty() {
-            Value::Null
-        } else {
-            json!(known.iter().sum::<f64>())
-        }
-    });
-    let totals = Value::Array(totals.collect());
+    let totals = totals(&results, steps);
     results.insert("TCP totals".to_owned(), totals);
-    let raw: Map<String, Value> = all
-        .iter()
-        .map(|(name, values)| {
-            let each = values
-                .iter()
-                .map(|(at, value)| json!({"t": began + at, "val": value}));
-            (name.clone(), Value::Array(each.collect()))
-        })
-        .collect();
-    let meta: Map<String, Value> = results
-        .iter()
-        .map(|(name, values)| {
-            let known = values
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_f64);
-            let known: Vec<f64> = known.collect();
-            let mean = (!known.is_empty()).then(|| known.iter().sum::<f64>() / number(known.len()));
-            let unit = if name.starts_with("Ping") {
-                "ms"
-            } else {
-                "Mbits/s"
-            };
-            (name.clone(), json!({"MEAN_VALUE": mean, "UNITS": unit}))
-        })
-        .collect();
     let length = number(steps) * STEP;
     let ip = match summary
         .remote
@@ -183,11 +183,11 @@ pub fn document(summary: &CheckSummary) -> Value {
             "FLENT_VERSION": "2.1.1",
             "DATA_FILENAME": "netperf-check.flent.gz",
             "TEST_PARAMETERS": {},
-            "SERIES_META": meta,
+            "SERIES_META": series_meta(&results),
         },
         "x_values": (0..steps).map(end).collect::<Vec<_>>(),
-        "results": results,
-        "raw_values": raw,
+        "results": &results,
+        "raw_values": raw_values(&all, began),
     })
 }
 

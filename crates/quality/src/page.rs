@@ -150,6 +150,26 @@ impl CheckSummary {
         spans
     }
 
+    /// The dashes of the classes, where there is more than one.
+    fn class_key(&self) -> String {
+        let mut svg = String::new();
+        let classes = self.settings.classes.iter().enumerate();
+        let shown = classes.filter(|_| self.settings.classes.len() > 1);
+        for (number, class) in shown {
+            let at = WIDTH - 90.0 * f64::from(4 - u8::try_from(number % 4).unwrap_or(0));
+            let dash = DASHES.get(number % 4).copied().unwrap_or_default();
+            let _ok = writeln!(
+                svg,
+                "<path class=\"k{}\" stroke-dasharray=\"{dash}\" d=\"M{at:.0} 11h30\"/><text \
+                 x=\"{:.0}\" y=\"16\">{}</text>",
+                number % 4,
+                at + 36.0,
+                class.word()
+            );
+        }
+        svg
+    }
+
     fn strip(
         &self,
         strip: &Strip,
@@ -225,19 +245,7 @@ impl CheckSummary {
                 escape::markup(&series.phase)
             ));
         }
-        let classes = self.settings.classes.iter().enumerate();
-        let shown = classes.filter(|_| self.settings.classes.len() > 1);
-        for (number, class) in shown {
-            let at = WIDTH - 90.0 * f64::from(4 - u8::try_from(number % 4).unwrap_or(0));
-            let dash = DASHES.get(number % 4).copied().unwrap_or_default();
-            add(format!(
-                "<path class=\"k{}\" stroke-dasharray=\"{dash}\" d=\"M{at:.0} 11h30\"/><text \
-                 x=\"{:.0}\" y=\"16\">{}</text>\n",
-                number % 4,
-                at + 36.0,
-                class.word()
-            ));
-        }
+        add(self.class_key());
         svg.push_str("</svg></div>\n");
         svg
     }

@@ -5,14 +5,16 @@ use netperf_text::unit::{self, quantity};
 
 /// Work per second, bytes or transactions, in the best unit.
 pub(crate) fn rate(unit: Unit, per_second: f64) -> String {
-    match unit {
-        Unit::GibiBytes | Unit::MebiBytes | Unit::KibiBytes | Unit::Bytes => {
-            quantity(per_second, unit::Unit::Bytes) + "/s"
-        }
-        _ if unit.kind() == UnitKind::Transactions => {
-            quantity(per_second, unit::Unit::TransactionsPerSecond)
-        }
-        _ => quantity(per_second * 8.0, unit::Unit::BitsPerSecond),
+    let is_bytes = matches!(
+        unit,
+        Unit::GibiBytes | Unit::MebiBytes | Unit::KibiBytes | Unit::Bytes
+    );
+    if is_bytes {
+        quantity(per_second, unit::Unit::Bytes) + "/s"
+    } else if unit.kind() == UnitKind::Transactions {
+        quantity(per_second, unit::Unit::TransactionsPerSecond)
+    } else {
+        quantity(per_second * 8.0, unit::Unit::BitsPerSecond)
     }
 }
 

@@ -222,23 +222,30 @@ fn is_confined(becomes_user: bool) {
     let folder = Path::new("/var/tmp").join(name);
     fs::create_dir_all(folder.join("files")).expect("a folder for all");
     let folder = folder.as_path();
-    fs::create_dir(folder.join("tmp")).unwrap();
+    fs::create_dir(folder.join("tmp")).expect("what the attempts need");
     for open in [folder.to_owned(), folder.join("tmp")] {
-        fs::set_permissions(open, fs::Permissions::from_mode(0o777)).unwrap();
+        fs::set_permissions(open, fs::Permissions::from_mode(0o777))
+            .expect("what the attempts need");
     }
-    fs::write(folder.join("files/fill"), "fill").unwrap();
-    fs::write(folder.join("victim"), "x").unwrap();
-    let listener = TcpListener::bind("[::]:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    fs::write(folder.join("port"), port.to_string()).unwrap();
-    let name = SocketAddr::from_abstract_name(folder.as_os_str().as_encoded_bytes()).unwrap();
-    let _abstract = UnixListener::bind_addr(&name).unwrap();
+    fs::write(folder.join("files/fill"), "fill").expect("what the attempts need");
+    fs::write(folder.join("victim"), "x").expect("what the attempts need");
+    let listener = TcpListener::bind("[::]:0").expect("what the attempts need");
+    let port = listener
+        .local_addr()
+        .expect("what the attempts need")
+        .port();
+    fs::write(folder.join("port"), port.to_string()).expect("what the attempts need");
+    let name = SocketAddr::from_abstract_name(folder.as_os_str().as_encoded_bytes())
+        .expect("what the attempts need");
+    let _abstract = UnixListener::bind_addr(&name).expect("what the attempts need");
     // Without the sandbox everything that is about to be forbidden can be done.
-    let outside = Command::new("/bin/true").status().unwrap();
+    let outside = Command::new("/bin/true")
+        .status()
+        .expect("what the attempts need");
     assert!(outside.success() && fs::read(folder.join("victim")).is_ok());
     assert!(TcpStream::connect(("127.0.0.1", port)).is_ok());
     assert!(UnixStream::connect_addr(&name).is_ok());
-    let me = std::env::current_exe().unwrap();
+    let me = std::env::current_exe().expect("what the attempts need");
     let mut inside = Invocation::new(&me)
         .args(["sandbox::inside", "--exact", "--nocapture"])
         .env(FOLDER, folder)
@@ -253,7 +260,7 @@ fn is_confined(becomes_user: bool) {
         finished.account()
     );
     assert!(folder.join("victim").exists());
-    fs::remove_dir_all(folder).unwrap();
+    fs::remove_dir_all(folder).expect("what the attempts need");
 }
 
 /// A line of `/proc/PID/status`.

@@ -6,7 +6,7 @@ use crate::distribution::{Increase, TimeDistribution};
 use crate::documents::{self, LoadRun, busiest, iteration};
 use crate::load::{LoadTruth, jain};
 use crate::parts::{self, BusyCpus};
-use crate::probes::{Lateness, Probe, ProbeSet};
+use crate::probes::{Probe, ProbeLateness, ProbeSet};
 use crate::profile::ServiceClass;
 use crate::rpm::Responsiveness;
 use crate::side::{FlowQueueing, QueueSide, SideIncreases};
@@ -96,7 +96,7 @@ impl<'a> PhaseView<'a> {
             flow_queueing: self.flow_queueing(&[&down, &up], first),
             not_filled: limit.map(|limit| limit.reason().to_owned()),
             responsiveness: loaded.then(|| self.responsiveness()).flatten(),
-            lateness: lateness.reduce(Lateness::with),
+            lateness: lateness.reduce(ProbeLateness::with),
             local_cpu,
             remote_cpu,
             down,

@@ -103,7 +103,7 @@ pub struct ProbeSet {
 
 /// How late probes were sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Lateness {
+pub struct ProbeLateness {
     /// Probes that were sent more than an interval after they were due.
     pub late: usize,
     /// All of them.
@@ -114,7 +114,7 @@ pub struct Lateness {
     pub max_seconds: f64,
 }
 
-impl Lateness {
+impl ProbeLateness {
     /// Share of late probes from which figures are no longer those of the path.
     const DEGRADED: f64 = 0.01;
 
@@ -247,7 +247,7 @@ impl ProbeSet {
 
     /// How late this host sent them.
     #[must_use]
-    pub fn lateness(&self) -> Lateness {
+    pub fn lateness(&self) -> ProbeLateness {
         let origin = self.origin();
         let late = |(index, probe): (usize, &Probe)| {
             (seconds(0, probe.request.at) - self.due(index, origin)).max(0.0)
@@ -256,7 +256,7 @@ impl ProbeSet {
         let most = self.interval + ROUNDING;
         let count = all.iter().filter(|late| **late > most).count();
         all.sort_by(f64::total_cmp);
-        Lateness {
+        ProbeLateness {
             late: count,
             sent: all.len(),
             p99_seconds: all.get(rank(all.len(), 99.0)).copied().unwrap_or(0.0),

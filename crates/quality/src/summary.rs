@@ -12,7 +12,7 @@ use crate::grade::{Grade, GradeTable};
 use crate::load::LoadTruth;
 use crate::loss::DirectionLoss;
 use crate::parts::{self, BusyCpus, Datagrams, PathEnd};
-use crate::probes::{DelayJitter, DscpFate, Lateness, ProbeSet};
+use crate::probes::{DelayJitter, DscpFate, ProbeLateness, ProbeSet};
 use crate::profile::{CheckPhase, Profile, ServiceClass};
 use crate::rpm::Responsiveness;
 use crate::side::{FlowQueueing, QueueSide};
@@ -197,7 +197,7 @@ pub struct PhaseSummary {
     /// Why the link was not filled. Null if it was.
     pub not_filled: Option<String>,
     /// How late this host sent probes.
-    pub lateness: Option<Lateness>,
+    pub lateness: Option<ProbeLateness>,
     /// CPU utilisation of this host.
     pub local_cpu: Option<BusyCpus>,
     /// CPU utilisation of netserver's host.

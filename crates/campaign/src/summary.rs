@@ -8,7 +8,7 @@ use netperf_report::document::{AskedTest, Document, EndDocument, IterationDocume
 use netperf_text::columns::titled;
 use netperf_text::duration::duration;
 use netperf_text::escape;
-use netperf_text::look::Look;
+use netperf_text::look::TextLook;
 use netperf_text::unit::{NO_BREAK, Unit, quantity};
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl<'a> RunSummary<'a> {
 
     /// The summary in lines.
     #[must_use]
-    pub fn text(self, look: Look) -> String {
+    pub fn text(self, look: TextLook) -> String {
         let headline = titled("", 0, &self.headline(), look.columns);
         let mut text = look.bold(headline.trim_end());
         text.push_str("\n\n");
@@ -163,7 +163,7 @@ impl<'a> RunSummary<'a> {
         (!each.is_empty()).then(|| each.join(", "))
     }
 
-    fn warnings(self, text: &mut String, look: Look) {
+    fn warnings(self, text: &mut String, look: TextLook) {
         let error = self.document.error.as_ref().map(|error| {
             let message = &error.message;
             message.strip_prefix("netperf: ").unwrap_or(message)
@@ -182,7 +182,7 @@ impl<'a> RunSummary<'a> {
     }
 
     /// Facts about the hosts.
-    fn hosts(self, text: &mut String, look: Look) {
+    fn hosts(self, text: &mut String, look: TextLook) {
         let run = self.first();
         let of_client = run.and_then(|run| run.local.congestion_control.clone());
         let remote = run.and_then(|run| run.remote.as_ref());

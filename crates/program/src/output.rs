@@ -13,7 +13,7 @@ use netperf_model::Refusal;
 use netperf_model::escape::{escaped, escaped_bytes};
 use netperf_os::signals::{self, Signal};
 use netperf_os::terminal;
-use netperf_text::look::Look;
+use netperf_text::look::TextLook;
 
 /// Use of the terminal by the live view.
 #[derive(Debug)]
@@ -203,14 +203,14 @@ pub fn has_unicode() -> bool {
 
 /// What standard output shows: its letters, its width, and whether it has colours (NO_COLOR of
 /// no-color.org).
-pub fn look() -> Look {
+pub fn look() -> TextLook {
     let size = terminal::columns(io::stdout().as_fd());
     let is_terminal = is_terminal(OutputStream::Stdout);
     let styled = crate::key::variable("TERM").is_some_and(|kind| kind != "dumb");
-    let plain = Look {
+    let plain = TextLook {
         unicode: has_unicode(),
         colour: is_terminal && styled && crate::key::variable("NO_COLOR").is_none(),
-        ..Look::default()
+        ..TextLook::default()
     };
     plain.within(size.filter(|_| is_terminal))
 }

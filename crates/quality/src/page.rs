@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use netperf_text::look::Look;
+use netperf_text::look::TextLook;
 use netperf_text::unit::{Quantity, Unit};
 use netperf_web::escape;
 
@@ -19,7 +19,7 @@ const BOTTOM: f64 = 24.0;
 const DASHES: [&str; 4] = ["", "7 4", "2 3", "9 3 2 3"];
 
 /// The text of the page.
-const LOOK: Look = Look {
+const LOOK: TextLook = TextLook {
     unicode: true,
     colour: false,
     columns: 120,

@@ -3,7 +3,7 @@
 use netperf_text::columns::{self, titled};
 use netperf_text::date::date;
 use netperf_text::escape;
-use netperf_text::look::Look;
+use netperf_text::look::TextLook;
 use netperf_text::unit::{NO_BREAK, Unit};
 
 use crate::profile::CheckPhase;
@@ -59,7 +59,7 @@ pub fn progress(
         p50.map(|seconds| format!("P50 {}", time(seconds))),
     ];
     let line = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    Look::default().letters(&line)
+    TextLook::default().letters(&line)
 }
 
 /// A share in percent.
@@ -165,7 +165,7 @@ fn rows(phase: &PhaseSummary) -> Vec<[String; 10]> {
 impl CheckSummary {
     /// The summary for a terminal. Colours are none: words say everything.
     #[must_use]
-    pub fn text(&self, look: Look) -> String {
+    pub fn text(&self, look: TextLook) -> String {
         let width = look.columns;
         let mut text = columns::wrapped(&self.answer, width).join("\n");
         text.push('\n');

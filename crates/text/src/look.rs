@@ -9,7 +9,7 @@ const WIDTHS: (usize, usize) = (60, 120);
 
 /// What a terminal or a file can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct TextLook {
     /// Letters beyond ASCII.
     pub unicode: bool,
     /// Bold text and colours, as escape sequences.
@@ -18,7 +18,7 @@ pub struct Look {
     pub columns: usize,
 }
 
-impl Default for Look {
+impl Default for TextLook {
     fn default() -> Self {
         Self {
             unicode: false,
@@ -28,7 +28,7 @@ impl Default for Look {
     }
 }
 
-impl Look {
+impl TextLook {
     /// The width for a terminal of so many columns; of 80 columns elsewhere.
     #[must_use]
     pub fn within(self, terminal: Option<usize>) -> Self {
@@ -89,15 +89,15 @@ mod tests {
 
     #[test]
     fn look_follows_the_terminal_between_its_limits() {
-        let width = |terminal| Look::default().within(terminal).columns;
+        let width = |terminal| TextLook::default().within(terminal).columns;
         let widths = [None, Some(20), Some(72), Some(500)].map(width);
         assert_eq!(widths, [80, 60, 72, 120]);
     }
 
     #[test]
     fn look_has_no_escape_sequence_without_colour() {
-        let plain = Look::default();
-        let coloured = Look {
+        let plain = TextLook::default();
+        let coloured = TextLook {
             colour: true,
             ..plain
         };
@@ -108,9 +108,9 @@ mod tests {
 
     #[test]
     fn look_replaces_letters_that_are_missing() {
-        let plain = Look::default();
+        let plain = TextLook::default();
         assert_eq!(plain.letters("±\u{a0}12 µs 東"), "+- 12 us ?");
-        let unicode = Look {
+        let unicode = TextLook {
             unicode: true,
             ..plain
         };

@@ -3,7 +3,7 @@
 use netperf_report::document::{IntervalResult, MeasuredEnd};
 use netperf_stats::precision;
 use netperf_text::bars;
-use netperf_text::look::Look;
+use netperf_text::look::TextLook;
 use netperf_text::unit::{NO_BREAK, Unit, figure, quantity};
 
 use super::RunSummary;
@@ -32,7 +32,7 @@ impl DirectionRate {
     }
 
     /// The rate with its interval and its values over time.
-    pub(super) fn words(&self, look: Look) -> Option<String> {
+    pub(super) fn words(&self, look: TextLook) -> Option<String> {
         let mut words = self.shown()?;
         if let Some(percent) = self.plus_minus {
             words.push_str(&format!(" ±{NO_BREAK}{}{NO_BREAK}%", figure(percent)));

@@ -2,7 +2,7 @@
 
 use netperf_report::document::{FlowResult, FlowsResult, LatencySummary};
 use netperf_text::columns::aligned_within;
-use netperf_text::look::Look;
+use netperf_text::look::TextLook;
 use netperf_text::unit::{Unit, figure, quantity, whole};
 
 use super::RunSummary;
@@ -49,7 +49,7 @@ impl RunSummary<'_> {
         clippy::cast_precision_loss,
         reason = "nanoseconds of hours, and a count"
     )]
-    pub(super) fn latencies(self, look: Look) -> Option<String> {
+    pub(super) fn latencies(self, look: TextLook) -> Option<String> {
         let latency = self.latency()?;
         let names = PERCENTILES.iter().map(|(name, _)| (*name).to_owned());
         let head = std::iter::once("Latency".to_owned()).chain(names);
@@ -75,7 +75,7 @@ impl RunSummary<'_> {
     }
 
     /// The list of flows, or the slowest and the fastest of many.
-    pub(super) fn flows(self, look: Look) -> Option<String> {
+    pub(super) fn flows(self, look: TextLook) -> Option<String> {
         let flows: &FlowsResult = self.first()?.flows.as_ref()?;
         let rates: Vec<f64> = flows
             .each

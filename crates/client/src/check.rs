@@ -24,7 +24,7 @@ use std::sync::Arc;
 use super::itself::OwnRuns;
 use super::{history, itself};
 use live::LiveLine;
-use runs::{Planned, Settings};
+use runs::{CheckParameters, Planned};
 
 /// Port of the discard protocol (RFC 863).
 const DISCARD: u16 = 9;
@@ -44,7 +44,7 @@ fn failure(exit: u8, problem: impl Display) -> Failure {
 
 /// Runs `netperf check`.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let settings = Settings::of(args).map_err(|problem| failure(INVALID, problem))?;
+    let settings = CheckParameters::of(args).map_err(|problem| failure(INVALID, problem))?;
     let own = OwnRuns::watch()
         .map_err(|error| failure(INVALID, format_args!("signals: {}", system_text(&error))))?;
     let mut check = PathCheck {
@@ -150,7 +150,7 @@ impl KeptRun {
 /// A check as it goes on.
 struct PathCheck<'a> {
     args: &'a CheckArgs,
-    settings: Settings,
+    settings: CheckParameters,
     own: &'a OwnRuns,
     runs: CheckRuns,
     kept: Vec<KeptRun>,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::counts::number;
 use crate::distribution::{TimeDistribution, rank};
 use crate::load::LoadTruth;
-use crate::probes::{Probe, ProbeSet, Sent};
+use crate::probes::{PathProbe, ProbeSet, SentAt};
 use crate::profile::ServiceClass;
 use crate::summary::CheckWay;
 
@@ -31,10 +31,10 @@ pub(crate) fn probes(document: &Document) -> Option<ProbeSet> {
     let each = times.each.iter().map(|row: &DatagramTime| {
         let DatagramTime(number, sent, departed, arrived, answered, left, returned, up, down) =
             *row;
-        let response = answered.map(|at| Sent { at, departed: left });
-        Probe {
+        let response = answered.map(|at| SentAt { at, departed: left });
+        PathProbe {
             number,
-            request: Sent { at: sent, departed },
+            request: SentAt { at: sent, departed },
             arrived,
             response,
             returned,

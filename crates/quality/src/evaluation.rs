@@ -6,7 +6,7 @@ use crate::distribution::{Increase, TimeDistribution};
 use crate::documents::{self, LoadRun, busiest, iteration};
 use crate::load::{LoadTruth, jain};
 use crate::parts::{self, BusyCpus};
-use crate::probes::{Probe, ProbeLateness, ProbeSet};
+use crate::probes::{PathProbe, ProbeLateness, ProbeSet};
 use crate::profile::ServiceClass;
 use crate::rpm::Responsiveness;
 use crate::side::{FlowQueueing, QueueSide, SideIncreases};
@@ -211,7 +211,7 @@ impl<'a> PhaseView<'a> {
         );
         let idle = self.idle_of(class);
         let before = idle.and_then(|idle| idle.round_trip);
-        let part = |part: fn(&Probe) -> Option<f64>, clocks: u8| {
+        let part = |part: fn(&PathProbe) -> Option<f64>, clocks: u8| {
             let of = |set: &ProbeSet| TimeDistribution::of(set.parts(part));
             let idle = idle?.probes.as_ref()?;
             let seconds = from - idle.began;
@@ -236,9 +236,9 @@ impl<'a> PhaseView<'a> {
                 .map(|(idle, loaded)| loaded.p50_seconds / idle.p50_seconds)
                 .filter(|factor| factor.is_finite()),
             round_trip,
-            up_increase: part(Probe::up, 2),
-            down_increase: part(Probe::down, 2),
-            path_increase: part(Probe::path, 1),
+            up_increase: part(PathProbe::up, 2),
+            down_increase: part(PathProbe::down, 2),
+            path_increase: part(PathProbe::path, 1),
             // Loss is of the whole phase.
             up_loss: all.map(ProbeSet::loss_up),
             down_loss: all.map(ProbeSet::loss_down),
@@ -246,8 +246,8 @@ impl<'a> PhaseView<'a> {
                 .rate
                 .as_ref()
                 .and_then(|rate| rate.unanswered_requests),
-            up_jitter: probes.as_ref().and_then(|set| set.jitter(Probe::up)),
-            down_jitter: probes.as_ref().and_then(|set| set.jitter(Probe::down)),
+            up_jitter: probes.as_ref().and_then(|set| set.jitter(PathProbe::up)),
+            down_jitter: probes.as_ref().and_then(|set| set.jitter(PathProbe::down)),
             up_dscp,
             down_dscp,
             probes,
@@ -257,7 +257,7 @@ impl<'a> PhaseView<'a> {
     /// The median increases of a class, part by part.
     fn increases(&self, latency: &ClassLatency) -> Option<SideIncreases> {
         let idle = self.idle_of(latency.class)?;
-        let part = |part: fn(&Probe) -> Option<f64>| {
+        let part = |part: fn(&PathProbe) -> Option<f64>| {
             let of = |set: &ProbeSet| TimeDistribution::of(set.parts(part));
             let loaded = of(latency.probes.as_ref()?)?;
             Some(loaded.p50_seconds - of(idle.probes.as_ref()?)?.p50_seconds)
@@ -269,8 +269,8 @@ impl<'a> PhaseView<'a> {
             round_trip: increase.p50_seconds,
             up: latency.up_increase.map(|up| up.p50_seconds),
             down: latency.down_increase.map(|down| down.p50_seconds),
-            this_host: part(Probe::own_queue),
-            other_host: part(Probe::far_queue),
+            this_host: part(PathProbe::own_queue),
+            other_host: part(PathProbe::far_queue),
             error: error.fold(increase.error_seconds, f64::max),
         })
     }

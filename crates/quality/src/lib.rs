@@ -32,7 +32,7 @@ pub use grade::{Grade, GradeTable};
 pub use load::{LoadLimit, LoadTruth, jain};
 pub use loss::{DirectionLoss, share_interval};
 pub use parts::{BusyCpus, Datagrams, PathEnd};
-pub use probes::{DelayJitter, DscpFate, Probe, ProbeLateness, ProbeSet, Sent};
+pub use probes::{DelayJitter, DscpFate, PathProbe, ProbeLateness, ProbeSet, SentAt};
 pub use profile::{CheckPhase, Profile, ServiceClass};
 pub use rpm::{Responsiveness, RpmFormula, RpmTimes, trimmed_mean};
 pub use screen::progress;
@@ -42,4 +42,4 @@ pub use summary::{
     CheckRole, CheckRuns, CheckSettings, CheckSummary, CheckWay, ClassLatency, ClassRate,
     LastCheck, LoadSummary, PhaseRuns, PhaseSummary, RunFailure, SinceLast,
 };
-pub use words::{CallsOutlook, PhaseVerdict, Verdict};
+pub use words::{CallsOutlook, PathVerdict, PhaseVerdict};

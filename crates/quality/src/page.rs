@@ -48,7 +48,7 @@ struct Strip {
 }
 
 /// A phase on the axis of time, seconds since the beginning.
-struct Span<'a> {
+struct PhaseSpan<'a> {
     phase: &'a str,
     from: f64,
     to: f64,
@@ -127,8 +127,8 @@ impl CheckSummary {
     }
 
     /// The phases with their times, from the first to the last value of any series.
-    fn spans(&self) -> Vec<Span<'_>> {
-        let mut spans: Vec<Span<'_>> = Vec::new();
+    fn spans(&self) -> Vec<PhaseSpan<'_>> {
+        let mut spans: Vec<PhaseSpan<'_>> = Vec::new();
         for series in &self.series {
             let times = || series.points.iter().map(|[at, _]| *at);
             let (from, to) = (
@@ -140,7 +140,7 @@ impl CheckSummary {
             }
             match spans.iter_mut().find(|span| span.phase == series.phase) {
                 Some(span) => (span.from, span.to) = (span.from.min(from), span.to.max(to)),
-                None => spans.push(Span {
+                None => spans.push(PhaseSpan {
                     phase: &series.phase,
                     from,
                     to,
@@ -174,7 +174,7 @@ impl CheckSummary {
         &self,
         strip: &Strip,
         series: &[&CheckSeries],
-        spans: &[Span<'_>],
+        spans: &[PhaseSpan<'_>],
         end: f64,
     ) -> String {
         let values = series.iter().flat_map(|series| &series.points);

@@ -10,7 +10,7 @@ use crate::loss::DirectionLoss;
 
 /// A sent datagram: when it was sent, and when the kernel passed it to the device, if it tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentAt {
     /// Nanoseconds.
     pub at: i64,
     /// Nanoseconds.
@@ -20,15 +20,15 @@ pub struct Sent {
 /// A probe and its response, in nanoseconds since the first one of its set was sent; times of
 /// netserver are by its own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Probe {
+pub struct PathProbe {
     /// Its number, from 1, without gaps.
     pub number: u32,
     /// The request.
-    pub request: Sent,
+    pub request: SentAt,
     /// The request arrived at netserver.
     pub arrived: Option<i64>,
     /// The response.
-    pub response: Option<Sent>,
+    pub response: Option<SentAt>,
     /// The response arrived at netperf.
     pub returned: Option<i64>,
     /// Type of service with which the request arrived.
@@ -43,7 +43,7 @@ fn seconds(from: i64, to: i64) -> f64 {
     to.wrapping_sub(from) as f64 / 1e9
 }
 
-impl Probe {
+impl PathProbe {
     /// Time to netserver, by two clocks.
     #[must_use]
     pub fn up(&self) -> Option<f64> {
@@ -96,7 +96,7 @@ pub struct ProbeSet {
     /// Time from one to the next, seconds.
     pub interval: f64,
     /// The probes, in the order in which they were sent.
-    pub each: Vec<Probe>,
+    pub each: Vec<PathProbe>,
     /// Requests that arrived more than once. `None` if unknown.
     pub duplicates: Option<usize>,
 }
@@ -249,7 +249,7 @@ impl ProbeSet {
     #[must_use]
     pub fn lateness(&self) -> ProbeLateness {
         let origin = self.origin();
-        let late = |(index, probe): (usize, &Probe)| {
+        let late = |(index, probe): (usize, &PathProbe)| {
             (seconds(0, probe.request.at) - self.due(index, origin)).max(0.0)
         };
         let mut all: Vec<f64> = self.each.iter().enumerate().map(late).collect();
@@ -286,13 +286,13 @@ impl ProbeSet {
             due >= from && due < to
         };
         let first = (0..self.each.len()).find(within).unwrap_or(self.each.len());
-        let each: Vec<Probe> = (first..self.each.len())
+        let each: Vec<PathProbe> = (first..self.each.len())
             .filter(within)
             .filter_map(|index| self.each.get(index).copied())
             .collect();
         // Times stay those of the whole set; so does its schedule.
         let shift = number(first) * self.interval;
-        let moved = |probe: Probe| probe.earlier(shift);
+        let moved = |probe: PathProbe| probe.earlier(shift);
         Self {
             began: self.began + shift,
             interval: self.interval,
@@ -317,13 +317,13 @@ impl ProbeSet {
     }
 
     /// A part of the time of each probe.
-    pub fn parts(&self, part: fn(&Probe) -> Option<f64>) -> impl Iterator<Item = f64> + '_ {
+    pub fn parts(&self, part: fn(&PathProbe) -> Option<f64>) -> impl Iterator<Item = f64> + '_ {
         self.each.iter().filter_map(part)
     }
 
     /// DelayJitter of a direction.
     #[must_use]
-    pub fn jitter(&self, part: fn(&Probe) -> Option<f64>) -> Option<DelayJitter> {
+    pub fn jitter(&self, part: fn(&PathProbe) -> Option<f64>) -> Option<DelayJitter> {
         let delays: Vec<Option<f64>> = self.each.iter().map(part).collect();
         DelayJitter::of(&delays)
     }
@@ -337,13 +337,13 @@ impl ProbeSet {
     }
 }
 
-impl Probe {
+impl PathProbe {
     /// The same with all times earlier by so many seconds.
     #[expect(clippy::cast_possible_truncation, reason = "times of a check")]
     fn earlier(self, by: f64) -> Self {
         let by = (by * 1e9).round() as i64;
         let moved = |at: i64| at.wrapping_sub(by);
-        let sent = |sent: Sent| Sent {
+        let sent = |sent: SentAt| SentAt {
             at: moved(sent.at),
             departed: sent.departed.map(moved),
         };
@@ -364,14 +364,14 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     /// A probe each 10 ms; netserver's clock is a day ahead.
-    fn probe(number: u32, up: i64, down: i64) -> Probe {
+    fn probe(number: u32, up: i64, down: i64) -> PathProbe {
         const DAY: i64 = 86_400_000 * MS;
         let at = i64::from(number - 1) * 10 * MS;
-        let sent = |at: i64| Sent {
+        let sent = |at: i64| SentAt {
             at,
             departed: Some(at + MS / 10),
         };
-        Probe {
+        PathProbe {
             number,
             request: sent(at),
             arrived: Some(at + up + DAY),
@@ -382,7 +382,7 @@ mod tests {
         }
     }
 
-    fn set(each: Vec<Probe>) -> ProbeSet {
+    fn set(each: Vec<PathProbe>) -> ProbeSet {
         ProbeSet {
             began: 1000.0,
             interval: 0.01,
@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn loss_belongs_to_the_direction_in_which_a_probe_was_lost() {
-        let mut each: Vec<Probe> = (1..=10).map(|number| probe(number, MS, MS)).collect();
+        let mut each: Vec<PathProbe> = (1..=10).map(|number| probe(number, MS, MS)).collect();
         (each[2].arrived, each[2].response, each[2].returned) = (None, None, None);
         each[5].returned = None;
         each[6].returned = None;
@@ -414,11 +414,11 @@ mod tests {
 
     #[test]
     fn probes_of_a_stopped_host_are_late_and_their_latency_counts_from_when_they_were_due() {
-        let mut each: Vec<Probe> = (1..=100).map(|number| probe(number, MS, MS)).collect();
+        let mut each: Vec<PathProbe> = (1..=100).map(|number| probe(number, MS, MS)).collect();
         // Stopped for 300 ms: probes 51 to 80 leave together.
         for one in &mut each[50..80] {
-            *one = Probe {
-                request: Sent {
+            *one = PathProbe {
+                request: SentAt {
                     at: 800 * MS,
                     departed: None,
                 },
@@ -443,13 +443,13 @@ mod tests {
 
     #[test]
     fn a_part_of_a_set_keeps_its_schedule_and_its_times() {
-        let each: Vec<Probe> = (1..=100).map(|number| probe(number, 2 * MS, MS)).collect();
+        let each: Vec<PathProbe> = (1..=100).map(|number| probe(number, 2 * MS, MS)).collect();
         let whole = set(each);
         let part = whole.between(1000.195, 1000.5);
         assert_eq!(part.each.len(), 30);
         assert_eq!(part.each[0].number, 21);
         assert!((part.began - 1000.2).abs() < 1e-9);
-        assert!((part.parts(Probe::round_trip).next().unwrap() - 0.0035).abs() < 1e-9);
+        assert!((part.parts(PathProbe::round_trip).next().unwrap() - 0.0035).abs() < 1e-9);
         assert_eq!(part.lateness().late, 0);
         assert_eq!(whole.between(2000.0, 3000.0).each.len(), 0);
     }

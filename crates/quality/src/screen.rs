@@ -75,12 +75,12 @@ fn ratio_of(ratio: f64) -> String {
 }
 
 /// A column of the table: its title, and whether a terminal of 60 or 80 columns has it.
-struct Column {
+struct TableColumn {
     title: &'static str,
     narrowest: usize,
 }
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [TableColumn; 10] = [
     column("", 0),
     column("rate", 0),
     column("±", 80),
@@ -93,8 +93,8 @@ const COLUMNS: [Column; 10] = [
     column("CPU here/there", 100),
 ];
 
-const fn column(title: &'static str, narrowest: usize) -> Column {
-    Column { title, narrowest }
+const fn column(title: &'static str, narrowest: usize) -> TableColumn {
+    TableColumn { title, narrowest }
 }
 
 /// A row of the table: a direction of a phase.

@@ -16,7 +16,7 @@ use crate::probes::{DelayJitter, DscpFate, ProbeLateness, ProbeSet};
 use crate::profile::{CheckPhase, Profile, ServiceClass};
 use crate::rpm::Responsiveness;
 use crate::side::{FlowQueueing, QueueSide};
-use crate::words::{CallsOutlook, PhaseVerdict, Verdict};
+use crate::words::{CallsOutlook, PathVerdict, PhaseVerdict};
 
 /// The schema of the summary as JSON.
 pub(crate) const SCHEMA: &str = "netperf-check-2";
@@ -126,7 +126,7 @@ pub struct CheckSummary {
     /// The answer in words.
     pub answer: String,
     /// What it is made of.
-    pub verdict: Verdict,
+    pub verdict: PathVerdict,
     /// True if this host was late itself, so that its figures are not those of the path.
     pub degraded: bool,
     /// Why.
@@ -486,7 +486,7 @@ impl CheckRuns {
 }
 
 /// The verdict on the phases with a load.
-fn verdict(phases: &[PhaseSummary]) -> Verdict {
+fn verdict(phases: &[PhaseSummary]) -> PathVerdict {
     let loaded = phases
         .iter()
         .filter(|phase| phase.down.is_some() || phase.up.is_some());
@@ -527,7 +527,7 @@ fn verdict(phases: &[PhaseSummary]) -> Verdict {
         Some((first.of_path()?.p95_seconds, lost))
     });
     let calls = calls.reduce(|one, other| (one.0.max(other.0), one.1.max(other.1)));
-    Verdict {
+    PathVerdict {
         calls: calls
             .filter(|_| grade.is_some())
             .map(|(increase, lost)| CallsOutlook::of(increase, lost)),

@@ -44,7 +44,7 @@ impl CallsOutlook {
 
 /// The verdict on a path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct PathVerdict {
     /// Phases with a load, and the mean increase of the round trip in each, in seconds, if the link
     /// was filled; else why it was not.
     pub phases: Vec<PhaseVerdict>,
@@ -109,7 +109,7 @@ impl PhaseVerdict {
     }
 }
 
-impl Verdict {
+impl PathVerdict {
     /// The answer, worst first: "Downloads add 87 ms of delay; the queue is on the way down. Grade C
     /// (DSLReports). Calls will suffer."
     #[must_use]
@@ -162,7 +162,7 @@ mod tests {
             phase("down", 0.0874, QueueSide::Down),
             phase("both", 0.0900, QueueSide::Down),
         ];
-        let verdict = Verdict {
+        let verdict = PathVerdict {
             grade: Grade::of(GradeTable::DslReports, &[("down", 0.0874)]),
             calls: Some(CallsOutlook::of(0.098, 0.0)),
             phases,
@@ -178,7 +178,7 @@ mod tests {
     fn a_link_that_was_not_filled_has_no_grade_and_the_reason() {
         let mut down = phase("down", 0.0, QueueSide::None);
         down.not_filled = Some("the receiver's window limited the senders".to_owned());
-        let verdict = Verdict {
+        let verdict = PathVerdict {
             phases: vec![down],
             grade: None,
             calls: None,

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// What the runs of a phase say so far.
 #[derive(Debug)]
-struct Shown {
+struct ShownPhase {
     phase: CheckPhase,
     length: f64,
     began: Moment,
@@ -23,7 +23,7 @@ struct Shown {
 
 /// The line.
 #[derive(Debug)]
-pub(super) struct LiveLine(Mutex<Option<Shown>>);
+pub(super) struct LiveLine(Mutex<Option<ShownPhase>>);
 
 impl LiveLine {
     /// The line, if standard error is a terminal.
@@ -35,7 +35,7 @@ impl LiveLine {
     /// Begins a phase.
     pub(super) fn begin(&self, phase: CheckPhase, length: f64) {
         self.change(|shown| {
-            *shown = Some(Shown {
+            *shown = Some(ShownPhase {
                 phase,
                 length,
                 began: clock::now(),
@@ -78,7 +78,7 @@ impl LiveLine {
     }
 
     /// Changes what is shown, and shows it.
-    fn change(&self, change: impl FnOnce(&mut Option<Shown>)) {
+    fn change(&self, change: impl FnOnce(&mut Option<ShownPhase>)) {
         let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut shown);
         if let Some(shown) = &*shown {

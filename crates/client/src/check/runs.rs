@@ -29,7 +29,7 @@ const INTERVAL: f64 = 0.01;
 
 /// What is measured, and what netserver can do.
 #[derive(Clone, Debug)]
-pub(super) struct Settings {
+pub(super) struct CheckParameters {
     pub(super) asked: CheckSettings,
     length: Option<f64>,
     congestion: Option<String>,
@@ -103,7 +103,7 @@ fn datagrams_of(text: &str) -> Option<f64> {
     (rate >= 1000.0 && rate.is_finite()).then_some(rate)
 }
 
-impl Settings {
+impl CheckParameters {
     /// Those of a command line.
     ///
     /// # Errors
@@ -330,8 +330,8 @@ fn count_of(count: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn settings(args: CheckArgs) -> Settings {
-        Settings::of(&args).unwrap()
+    fn settings(args: CheckArgs) -> CheckParameters {
+        CheckParameters::of(&args).unwrap()
     }
 
     #[test]
@@ -356,7 +356,7 @@ mod tests {
         for wrong in ["udp:", "udp:x", "tcp:5M", "udp:-1M", "udp:infG", "50M"] {
             assert_eq!(datagrams_of(wrong), None, "{wrong}");
         }
-        let wrong = |args: &CheckArgs| Settings::of(args).unwrap_err();
+        let wrong = |args: &CheckArgs| CheckParameters::of(args).unwrap_err();
         let classes = wrong(&CheckArgs {
             classes: Some("be,af9".to_owned()),
             ..CheckArgs::default()

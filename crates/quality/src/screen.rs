@@ -185,10 +185,10 @@ impl CheckSummary {
             ),
         );
         if let Some(end) = &self.local {
-            line("This end", &end.words(end.address.as_deref()));
+            line("Client", &end.words(end.address.as_deref()));
         }
         if let Some(end) = &self.remote {
-            line("That end", &end.words(None));
+            line("Server", &end.words(None));
         }
         for (title, words) in self.details() {
             line(title, &words);
@@ -294,7 +294,7 @@ impl CheckSummary {
             lines.push(("Failed", format!("{}: {reason}", failure.run)));
         }
         for warning in &self.warnings {
-            lines.push(("Doubt", escape::line(&warning.message)));
+            lines.push(("Warning", escape::line(&warning.message)));
         }
         if let Some(when) = self.last_unix_seconds.and_then(date) {
             let changes = self

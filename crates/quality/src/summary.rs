@@ -139,7 +139,7 @@ pub struct CheckSummary {
     pub remote: Option<PathEnd>,
     /// What netserver cannot do, and what is missing therefore.
     pub missing: Vec<String>,
-    /// Doubts about the figures, each once.
+    /// Warnings, each once.
     pub warnings: Vec<WarningText>,
     /// Runs that failed.
     pub failures: Vec<RunFailure>,

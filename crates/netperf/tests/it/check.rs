@@ -48,8 +48,8 @@ fn the_summary_has_every_phase_fits_a_terminal_and_the_second_one_the_change() {
         "both up",
         "UDP",
         "Host",
-        "This end",
-        "That end",
+        "Client",
+        "Server",
     ] {
         assert!(
             !lines(&first.stdout, title).is_empty(),
@@ -57,10 +57,10 @@ fn the_summary_has_every_phase_fits_a_terminal_and_the_second_one_the_change() {
             first.stdout
         );
     }
-    let [this_end] = lines(&first.stdout, "This end")[..] else {
+    let [client] = lines(&first.stdout, "Client")[..] else {
         panic!("{}", first.stdout)
     };
-    assert!(this_end.contains("127.0.0.1"), "{this_end}");
+    assert!(client.contains("127.0.0.1"), "{client}");
     assert!(
         lines(&first.stdout, "Change").is_empty(),
         "{}",

@@ -102,8 +102,7 @@ pub struct IterationDocument {
     /// The parts of transaction times. Null without --timestamps, and if no transaction was
     /// observed completely by both ends.
     pub one_way: Option<OneWayResult>,
-    /// The times of each request and its response. Null without --timestamps together with
-    /// --rate.
+    /// The times of each request and its response. Null without --timestamps and --rate.
     pub datagram_times: Option<DatagramTimes>,
     /// The results of many flows. Null with the plain loop.
     pub flows: Option<FlowsResult>,

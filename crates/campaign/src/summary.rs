@@ -202,26 +202,18 @@ impl<'a> RunSummary<'a> {
 /// Interface, congestion control, system and version of a host, as far as they are known.
 fn host(end: &EndDocument, congestion_control: Option<String>) -> String {
     let host = end.host.as_ref();
-    let settings = host.and_then(|host| host.settings.as_ref());
-    let setting = |name: &str| {
-        let mut named = settings?.iter().filter(|(known, _)| known == name);
-        named.next().map(|(_, value)| value.as_str())
-    };
-    let number = |name| setting(name)?.parse::<u32>().ok();
     let plain = |text: &String| escape::line(text);
-    let release = host.and_then(|host| host.release.as_deref());
-    let system = host.and_then(|host| host.sysname.as_deref()).zip(release);
-    // In Mbit/s; -1 if the driver does not know it.
-    let speed = number("interface_speed").map(|speed| f64::from(speed) * 1e6);
     let parts = [
         host.and_then(|host| host.interface.name.as_ref())
             .map(plain),
-        speed.map(|speed| quantity(speed, Unit::BitsPerSecond)),
-        number("interface_mtu").map(|mtu| format!("MTU {mtu}")),
+        end.interface_speed()
+            .map(|speed| quantity(speed, Unit::BitsPerSecond)),
+        end.interface_mtu().map(|mtu| format!("MTU {mtu}")),
         congestion_control.as_ref().map(plain),
-        system.map(|(name, release)| escape::line(&format!("{name} {release}"))),
+        end.system().as_ref().map(plain),
         host.and_then(|host| host.machine.as_ref()).map(plain),
-        setting("netperf_version").map(|version| escape::line(&format!("netperf {version}"))),
+        end.setting("netperf_version")
+            .map(|version| escape::line(&format!("netperf {version}"))),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

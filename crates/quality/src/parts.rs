@@ -81,14 +81,6 @@ pub(crate) fn ends(
 impl PathEnd {
     fn of(end: &EndDocument, congestion_control: Option<String>) -> Self {
         let host = end.host.as_ref();
-        let settings = host.and_then(|host| host.settings.as_ref());
-        let setting = |name: &str| {
-            let mut named = settings?.iter().filter(|(known, _)| known == name);
-            named.next().map(|(_, value)| value.as_str())
-        };
-        let number = |name| setting(name)?.parse::<u32>().ok();
-        let system = host.and_then(|host| host.sysname.clone());
-        let release = host.and_then(|host| host.release.as_deref());
         Self {
             // A socket that is bound to no address has one for each path.
             address: end.address.clone().filter(|address| {
@@ -96,13 +88,10 @@ impl PathEnd {
                 !parsed.is_ok_and(|address| address.is_unspecified())
             }),
             interface: host.and_then(|host| host.interface.name.clone()),
-            mtu_bytes: number("interface_mtu"),
-            program_version: setting("netperf_version").map(str::to_owned),
-            // In Mbit/s; -1 if the driver does not know it.
-            speed_bits_per_second: number("interface_speed").map(|speed| f64::from(speed) * 1e6),
-            system: system
-                .zip(release)
-                .map(|(system, release)| format!("{system} {release}")),
+            mtu_bytes: end.interface_mtu(),
+            program_version: end.setting("netperf_version").map(str::to_owned),
+            speed_bits_per_second: end.interface_speed(),
+            system: end.system(),
             machine: host.and_then(|host| host.machine.clone()),
             congestion_control,
         }

@@ -125,6 +125,41 @@ pub struct EndDocument {
     pub host: Option<HostFacts>,
 }
 
+impl EndDocument {
+    /// A setting of its host by name, if it is known.
+    #[must_use]
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        let settings = self.host.as_ref()?.settings.as_ref()?;
+        let mut named = settings.iter().filter(|(known, _)| known == name);
+        named.next().map(|(_, value)| value.as_str())
+    }
+
+    /// The MTU of its interface, bytes.
+    #[must_use]
+    pub fn interface_mtu(&self) -> Option<u32> {
+        self.setting("interface_mtu")?.parse().ok()
+    }
+
+    /// The speed of its interface, bits per second; `None` if the driver does not know it.
+    #[must_use]
+    pub fn interface_speed(&self) -> Option<f64> {
+        // In Mbit/s, and -1 for an unknown one.
+        let speed = self.setting("interface_speed")?.parse::<u32>().ok()?;
+        Some(f64::from(speed) * 1e6)
+    }
+
+    /// Its system and the release.
+    #[must_use]
+    pub fn system(&self) -> Option<String> {
+        let host = self.host.as_ref()?;
+        Some(format!(
+            "{} {}",
+            host.sysname.as_ref()?,
+            host.release.as_ref()?
+        ))
+    }
+}
+
 /// The request to one end; null leaves a choice to the system.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -1,8 +1,8 @@
 //! Percentiles of times, with the bounds of their error, and increases over an idle path.
 
+use netperf_model::percentile_rank;
+use netperf_stats::moments;
 use serde::{Deserialize, Serialize};
-
-use crate::counts::number;
 
 /// Half the width of the 95 % interval of a normal distribution, in standard deviations.
 pub(crate) const DEVIATIONS: f64 = 1.959_964;
@@ -34,14 +34,9 @@ pub struct TimeDistribution {
 /// Index of a percentile in so many sorted values: the least value that has at least this share of
 /// all at or below it.
 #[must_use]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rank of a value"
-)]
 pub fn rank(count: usize, percent: f64) -> usize {
-    let rank = (number(count) * percent / 100.0 - 1e-9).ceil().max(1.0) as usize;
-    rank.min(count.max(1)) - 1
+    let rank = percentile_rank(percent / 100.0, count as u64);
+    usize::try_from(rank).unwrap_or(usize::MAX) - 1
 }
 
 /// The interval of a percentile between two of the sorted values; `None` if it reaches beyond them.
@@ -51,7 +46,7 @@ pub fn rank(count: usize, percent: f64) -> usize {
     reason = "ranks of values, which are not below 1"
 )]
 fn interval(sorted: &[f64], percent: f64) -> Option<[f64; 2]> {
-    let (count, share) = (number(sorted.len()), percent / 100.0);
+    let (count, share) = (moments::count(sorted.len()), percent / 100.0);
     let half = DEVIATIONS * (count * share * (1.0 - share)).sqrt();
     let (low, high) = (
         (count * share - half).floor(),
@@ -79,7 +74,7 @@ impl TimeDistribution {
         Some(Self {
             count: sorted.len(),
             min_seconds: *sorted.first()?,
-            mean_seconds: sorted.iter().sum::<f64>() / number(sorted.len()),
+            mean_seconds: moments::mean(&sorted)?,
             p50_seconds: at(50.0)?,
             p95_seconds: at(95.0)?,
             p99_seconds: at(99.0)?,

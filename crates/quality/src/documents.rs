@@ -4,10 +4,10 @@ use netperf_report::document::{DatagramTime, DatagramTimes};
 use netperf_report::document::{
     Document, IntervalResult, IterationDocument, LatencySummary, MeasuredEnd,
 };
+use netperf_stats::moments;
 use netperf_stats::precision;
 use serde::Serialize;
 
-use crate::counts::number;
 use crate::distribution::{TimeDistribution, rank};
 use crate::load::LoadTruth;
 use crate::probes::{PathProbe, ProbeSet, SentAt};
@@ -231,7 +231,7 @@ pub(crate) fn thinned(values: &[(f64, f64)], most: usize) -> Vec<[f64; 2]> {
         let mut sorted: Vec<f64> = group.iter().map(|(_, value)| *value).collect();
         sorted.sort_by(f64::total_cmp);
         let middle = *sorted.get(rank(sorted.len(), 50.0))?;
-        let at = group.iter().map(|(at, _)| at).sum::<f64>() / number(group.len());
+        let at = group.iter().map(|(at, _)| at).sum::<f64>() / moments::count(group.len());
         Some([at, middle])
     });
     groups.collect()

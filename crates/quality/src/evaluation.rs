@@ -1,6 +1,7 @@
 //! A phase under evaluation: what its runs say of the path.
 
 use netperf_report::document::Document;
+use netperf_stats::moments;
 
 use crate::distribution::{Increase, TimeDistribution};
 use crate::documents::{self, LoadRun, busiest, iteration};
@@ -49,7 +50,7 @@ fn window(runs: &PhaseRuns, loads: &[LoadRun]) -> Option<(f64, f64)> {
         .documents()
         .filter_map(|(_, run)| documents::probes(run));
     let first = sets.next()?;
-    let length = crate::counts::number(first.each.len()) * first.interval;
+    let length = moments::count(first.each.len()) * first.interval;
     let wake = WAKE.min(length / 10.0);
     Some((first.began + wake, first.began + length + first.interval))
 }
@@ -162,8 +163,7 @@ impl<'a> PhaseView<'a> {
         let loaded = loaded.filter(|(at, _)| *at >= window.0 && *at <= window.1);
         let share = |pick: fn(&LoadTruth) -> Option<f64>| {
             let known: Vec<f64> = loads.iter().filter_map(|load| pick(&load.truth)).collect();
-            let sum: f64 = known.iter().sum();
-            (!known.is_empty()).then(|| sum / crate::counts::number(known.len()))
+            moments::mean(&known)
         };
         (!rates.is_empty()).then(|| LoadSummary {
             bits_per_second: rates.iter().sum(),

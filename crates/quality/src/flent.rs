@@ -1,5 +1,6 @@
 //! A check as a file of flent (version 4 of its format), which plots it as its test rrul.
 
+use netperf_stats::moments;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
@@ -7,7 +8,6 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 
-use crate::counts::number;
 use crate::documents::CheckSeries;
 use crate::profile::ServiceClass;
 use crate::summary::CheckSummary;
@@ -34,10 +34,7 @@ fn at_step(values: &Values, end: f64) -> Value {
         .iter()
         .filter(|(at, _)| *at > end - STEP && *at <= end);
     let within: Vec<f64> = within.map(|(_, value)| *value).collect();
-    if within.is_empty() {
-        return Value::Null;
-    }
-    json!(within.iter().sum::<f64>() / number(within.len()))
+    json!(moments::mean(&within))
 }
 
 /// The sum or the mean of some series at each step, of those that have a value there.
@@ -55,7 +52,7 @@ fn combined(results: &Map<String, Value>, begin: &str, steps: usize, mean: bool)
         let sum: f64 = known.iter().sum();
         match known.len() {
             0 => Value::Null,
-            count if mean => json!(sum / number(count)),
+            count if mean => json!(sum / moments::count(count)),
             _ => json!(sum),
         }
     };
@@ -109,7 +106,7 @@ fn series_meta(results: &Map<String, Value>) -> Map<String, Value> {
     let one = |(name, values): (&String, &Value)| {
         let values = values.as_array().into_iter().flatten();
         let known: Vec<f64> = values.filter_map(Value::as_f64).collect();
-        let mean = (!known.is_empty()).then(|| known.iter().sum::<f64>() / number(known.len()));
+        let mean = moments::mean(&known);
         let unit = if name.starts_with("Ping") {
             "ms"
         } else {
@@ -141,7 +138,7 @@ pub fn document(summary: &CheckSummary) -> Value {
         .map(|(at, _)| *at)
         .fold(0.0, f64::max);
     let steps = steps_of(last);
-    let end = |step: usize| number(step + 1) * STEP;
+    let end = |step: usize| moments::count(step + 1) * STEP;
     let mut results = Map::new();
     for (name, values) in &all {
         let values = (0..steps).map(|step| at_step(values, end(step))).collect();
@@ -157,7 +154,7 @@ pub fn document(summary: &CheckSummary) -> Value {
     results.insert("Ping (ms) avg".to_owned(), ping);
     let totals = totals(&results, steps);
     results.insert("TCP totals".to_owned(), totals);
-    let length = number(steps) * STEP;
+    let length = moments::count(steps) * STEP;
     let ip = match summary
         .remote
         .as_ref()

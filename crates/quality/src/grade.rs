@@ -1,5 +1,6 @@
 //! Letters for the increase of latency under load.
 
+use netperf_stats::moments;
 use serde::{Deserialize, Serialize};
 
 /// A table of grades.
@@ -65,7 +66,7 @@ impl Grade {
     #[must_use]
     pub fn of(table: GradeTable, phases: &[(&str, f64)]) -> Option<Self> {
         let sum: f64 = phases.iter().map(|(_, seconds)| seconds).sum();
-        let mean = sum / crate::counts::number(phases.len());
+        let mean = sum / moments::count(phases.len());
         (!phases.is_empty()).then(|| Self {
             letter: table.letter(mean).to_owned(),
             table,

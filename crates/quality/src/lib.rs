@@ -7,7 +7,6 @@
     allow(clippy::float_cmp, reason = "tests compare what was written down")
 )]
 
-mod counts;
 mod distribution;
 mod documents;
 mod evaluation;

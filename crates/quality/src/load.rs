@@ -1,8 +1,7 @@
 //! Whether a load filled the link.
 
+use netperf_stats::moments;
 use serde::{Deserialize, Serialize};
-
-use crate::counts::number;
 
 /// What kept a load from filling the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +75,7 @@ impl LoadTruth {
 pub fn jain(rates: &[f64]) -> Option<f64> {
     let sum: f64 = rates.iter().sum();
     let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
-    (squares > 0.0).then(|| sum * sum / (number(rates.len()) * squares))
+    (squares > 0.0).then(|| sum * sum / (moments::count(rates.len()) * squares))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Loss of a direction, with its interval.
 
+use netperf_stats::moments;
 use serde::{Deserialize, Serialize};
 
-use crate::counts::number;
 use crate::distribution::DEVIATIONS;
 
 /// What became of the datagrams of a direction.
@@ -28,8 +28,8 @@ pub fn share_interval(of: usize, all: usize) -> [f64; 2] {
     if all == 0 {
         return [0.0, 1.0];
     }
-    let (n, z) = (number(all), DEVIATIONS);
-    let share = number(of) / n;
+    let (n, z) = (moments::count(all), DEVIATIONS);
+    let share = moments::count(of) / n;
     let middle = share + z * z / (2.0 * n);
     let half = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
     let scale = 1.0 + z * z / n;
@@ -59,7 +59,7 @@ impl DirectionLoss {
             lost_share: if sent == 0 {
                 0.0
             } else {
-                number(lost) / number(sent)
+                moments::count(lost) / moments::count(sent)
             },
             lost_share_interval: share_interval(lost, sent),
             reordered: arrivals.iter().flatten().filter(late).count(),

@@ -1,9 +1,9 @@
 //! The times of probes: what they say of each direction, of the sender itself, and of the classes
 //! with which they arrived.
 
+use netperf_stats::moments;
 use serde::{Deserialize, Serialize};
 
-use crate::counts::number;
 use crate::distribution::TimeDistribution;
 use crate::distribution::rank;
 use crate::loss::DirectionLoss;
@@ -132,7 +132,7 @@ impl ProbeLateness {
     /// Why the figures are degraded, if they are.
     #[must_use]
     pub fn degraded(&self) -> Option<String> {
-        let is_degraded = number(self.late) > Self::DEGRADED * number(self.sent);
+        let is_degraded = moments::count(self.late) > Self::DEGRADED * moments::count(self.sent);
         is_degraded.then(|| {
             format!(
                 "this host sent {} of {} probes late, by up to {:.0} ms: it was busy or stopped, and \
@@ -234,14 +234,15 @@ impl ProbeSet {
     /// When a probe was due, seconds since the first one was sent: on the schedule that the earliest
     /// of them fits.
     fn due(&self, index: usize, origin: f64) -> f64 {
-        origin + number(index) * self.interval
+        origin + moments::count(index) * self.interval
     }
 
     /// The origin of the schedule: no probe is sent before it is due.
     fn origin(&self) -> f64 {
         let each = self.each.iter().enumerate();
-        let early =
-            each.map(|(index, probe)| seconds(0, probe.request.at) - number(index) * self.interval);
+        let early = each.map(|(index, probe)| {
+            seconds(0, probe.request.at) - moments::count(index) * self.interval
+        });
         early.fold(0.0, f64::min)
     }
 
@@ -291,7 +292,7 @@ impl ProbeSet {
             .filter_map(|index| self.each.get(index).copied())
             .collect();
         // Times stay those of the whole set; so does its schedule.
-        let shift = number(first) * self.interval;
+        let shift = moments::count(first) * self.interval;
         let moved = |probe: PathProbe| probe.earlier(shift);
         Self {
             began: self.began + shift,

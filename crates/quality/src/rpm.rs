@@ -1,8 +1,8 @@
 //! Responsiveness in round trips per minute (draft-ietf-ippm-responsiveness).
 
+use netperf_stats::moments;
 use serde::{Deserialize, Serialize};
 
-use crate::counts::number;
 use crate::distribution::rank;
 use crate::stability::RpmConfidence;
 
@@ -64,7 +64,7 @@ pub fn trimmed_mean(times: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = times.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
     let best = sorted.get(..=rank(sorted.len(), BEST_PERCENT))?;
-    Some(best.iter().sum::<f64>() / number(best.len()))
+    moments::mean(best)
 }
 
 /// A responsiveness, never without its formula.

@@ -1,5 +1,6 @@
 //! The summary for a person: the answer, a table of the phases, the hosts, and what limits them.
 
+use netperf_stats::moments;
 use netperf_text::columns::{self, titled};
 use netperf_text::date::date;
 use netperf_text::escape;
@@ -146,8 +147,8 @@ fn row(
 /// The share of probes of a class that were lost on either way.
 fn probe_loss(latency: &ClassLatency) -> Option<f64> {
     let (up, down) = (latency.up_loss?, latency.down_loss?);
-    let lost = crate::counts::number(up.lost + down.lost);
-    (up.sent > 0).then(|| lost / crate::counts::number(up.sent))
+    let lost = moments::count(up.lost + down.lost);
+    (up.sent > 0).then(|| lost / moments::count(up.sent))
 }
 
 /// The rows of a phase: both directions of one that loads both.

@@ -1,8 +1,7 @@
 //! Whether a figure has become stable (draft-ietf-ippm-responsiveness, section 5).
 
+use netperf_stats::moments;
 use serde::{Deserialize, Serialize};
-
-use crate::counts::number;
 
 /// Moving averages that are looked at.
 const AVERAGES: usize = 4;
@@ -32,9 +31,7 @@ impl Stability {
     /// Adds the value of an interval. True if the figure is stable now.
     pub fn add(&mut self, value: f64) -> bool {
         self.values.push(value);
-        let last = last(&self.values);
-        self.averages
-            .push(last.iter().sum::<f64>() / number(last.len()));
+        self.averages.extend(moments::mean(last(&self.values)));
         self.is_stable()
     }
 
@@ -42,12 +39,12 @@ impl Stability {
     #[must_use]
     pub fn is_stable(&self) -> bool {
         let averages = last(&self.averages);
-        let Some(current) = averages.last().filter(|_| averages.len() >= AVERAGES) else {
+        let last = averages.last().filter(|_| averages.len() >= AVERAGES);
+        let (Some(current), Some(mean)) = (last, moments::mean(averages)) else {
             return false;
         };
-        let mean = averages.iter().sum::<f64>() / number(averages.len());
         let squares = averages.iter().map(|average| (average - mean).powi(2));
-        let deviation = (squares.sum::<f64>() / number(averages.len())).sqrt();
+        let deviation = (squares.sum::<f64>() / moments::count(averages.len())).sqrt();
         deviation < TOLERANCE * current.abs()
     }
 

@@ -4,6 +4,7 @@ use netperf_cli::CheckArgs;
 use netperf_quality::{
     CheckPhase, CheckRole, CheckRuns, CheckSettings, CheckWay, Profile, ServiceClass,
 };
+use netperf_stats::moments;
 
 /// Share of the throughput of TCP at which datagrams are sent, so that loss is that of the path
 /// and not of a sender that is faster than it.
@@ -236,7 +237,7 @@ impl CheckParameters {
         extend(&mut words, &["-D", VALUES]);
         extend_by_class(&mut words, class, self.stamps);
         if let Some(bits) = self.asked.load_bits_per_second {
-            let share = bits / count_of(self.asked.classes.len());
+            let share = bits / moments::count(self.asked.classes.len().max(1));
             extend(
                 &mut words,
                 &["--rate", &format!("{share:.0}"), "--send-size", "1400"],
@@ -319,11 +320,6 @@ fn extend_by_class(words: &mut Vec<String>, class: ServiceClass, both: bool) {
         };
         extend(words, &["--tos", &tos]);
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a count of classes")]
-fn count_of(count: usize) -> f64 {
-    count.max(1) as f64
 }
 
 #[cfg(test)]

@@ -155,3 +155,20 @@ pub(crate) fn help(word: &str, verb: Option<&str>) -> String {
 pub fn commands() -> Vec<CommandEntry> {
     ROWS.into_iter().map(SubcommandRow::entry).collect()
 }
+
+#[cfg(test)]
+mod testing {
+    use std::ffi::OsString;
+
+    use super::Subcommand;
+    use crate::programs::subcommand;
+
+    pub(super) fn argv(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    /// A command line that is right.
+    pub(super) fn read(line: &str) -> Subcommand {
+        subcommand(&argv(line)).unwrap().unwrap()
+    }
+}

@@ -6,7 +6,7 @@ mod verbs;
 pub use self::options::CampaignArgs;
 use self::options::TABLE;
 use self::verbs::{OF_INVENTORY, VERBS};
-use super::spec::SubcommandSpec;
+use super::spec::{SubcommandSpec, names_given};
 use crate::entry::Operands;
 
 use crate::long::shown;
@@ -235,23 +235,15 @@ impl CampaignArgs {
             ("output", self.output.is_some()),
             ("name", self.name.is_some()),
         ];
-        let given = all.into_iter().filter(|(_, given)| *given);
-        given.map(|(name, _)| name).collect()
+        names_given(all)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
-
     use super::*;
-    use crate::programs::subcommand;
     use crate::subcommand::Subcommand;
-
-    fn read(line: &str) -> Subcommand {
-        let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        subcommand(&argv).unwrap().unwrap()
-    }
+    use crate::subcommand::testing::read;
 
     #[test]
     fn a_verb_stands_in_front_of_its_file_or_engine() {

@@ -203,19 +203,10 @@ fn split_at_word<'w>(words: &'w [String], word: &str) -> Option<(&'w [String], &
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
-
     use super::*;
     use crate::programs::subcommand;
     use crate::subcommand::Subcommand;
-
-    fn argv(line: &str) -> Vec<OsString> {
-        line.split(' ').map(OsString::from).collect()
-    }
-
-    fn read(line: &str) -> Subcommand {
-        subcommand(&argv(line)).unwrap().unwrap()
-    }
+    use crate::subcommand::testing::{argv, read};
 
     fn compared(line: &str) -> CompareArgs {
         let Subcommand::Compare(args) = read(line) else {

@@ -4,7 +4,7 @@ mod options;
 
 pub use self::options::HistoryArgs;
 use self::options::TABLE;
-use super::spec::{SubcommandSpec, VerbRow};
+use super::spec::{SubcommandSpec, VerbRow, names_given};
 use crate::entry::Operands;
 use crate::long::shown;
 
@@ -213,23 +213,15 @@ impl HistoryArgs {
             ("csv", self.csv.is_some()),
             ("json", self.json),
         ];
-        let given = all.into_iter().filter(|(_, given)| *given);
-        given.map(|(name, _)| name).collect()
+        names_given(all)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
-
     use super::*;
-    use crate::programs::subcommand;
     use crate::subcommand::Subcommand;
-
-    fn read(line: &str) -> Subcommand {
-        let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        subcommand(&argv).unwrap().unwrap()
-    }
+    use crate::subcommand::testing::read;
 
     #[test]
     fn a_verb_stands_in_front_of_what_it_is_done_to() {

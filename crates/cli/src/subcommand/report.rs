@@ -111,14 +111,7 @@ mod tests {
     use super::*;
     use crate::programs::subcommand;
     use crate::subcommand::Subcommand;
-
-    fn argv(line: &str) -> Vec<OsString> {
-        line.split(' ').map(OsString::from).collect()
-    }
-
-    fn read(line: &str) -> Subcommand {
-        subcommand(&argv(line)).unwrap().unwrap()
-    }
+    use crate::subcommand::testing::{argv, read};
 
     fn made(line: &str) -> ReportArgs {
         let Subcommand::Report(args) = read(line) else {

@@ -154,3 +154,9 @@ impl<A: Default, C> SubcommandSpec<A, C> {
         )
     }
 }
+
+/// The names of the options that were given.
+pub(super) fn names_given<const N: usize>(all: [(&'static str, bool); N]) -> Vec<&'static str> {
+    let given = all.into_iter().filter(|(_, given)| *given);
+    given.map(|(name, _)| name).collect()
+}

@@ -183,16 +183,9 @@ fn repeat(value: &DeValue<'_>) -> Result<u32, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
-
     use super::*;
-    use crate::programs::subcommand;
     use crate::subcommand::Subcommand;
-
-    fn read(line: &str) -> Subcommand {
-        let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        subcommand(&argv).unwrap().unwrap()
-    }
+    use crate::subcommand::testing::read;
 
     fn swept(line: &str) -> SweepArgs {
         let Subcommand::Sweep(args) = read(line) else {

@@ -65,6 +65,13 @@ impl Netserver {
         procfs::children(self.pid())
     }
 
+    /// Sends a signal to its sessions.
+    pub fn signal_sessions(&self, name: &str) {
+        for session in self.sessions() {
+            signal(session, name);
+        }
+    }
+
     /// True if it still runs.
     pub fn alive(&self) -> bool {
         procfs::alive(self.pid())

@@ -152,9 +152,7 @@ impl Cells {
     }
 
     fn signal_sessions(&self, name: &str) {
-        for session in self.server.sessions() {
-            signal(session, name);
-        }
+        self.server.signal_sessions(name);
     }
 
     /// Stops the sessions. Returns false if the last test is over.
@@ -487,9 +485,7 @@ fn stop_sessions(load: impl Fn(&str) -> Load) {
         return;
     };
     cells.end_then(&["abandoned"], broke, |server| {
-        for session in server.sessions() {
-            signal(session, "CONT");
-        }
+        server.signal_sessions("CONT");
     });
 }
 

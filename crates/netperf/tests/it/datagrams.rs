@@ -150,14 +150,9 @@ fn a_time_without_arrivals_has_a_warning() {
         .args("--json-stream --udp --rate 500pps --time 3 -D 0.1".split(' '))
         .spawn();
     assert!(running.prints("\"event\":\"interim\"", Duration::from_secs(20)));
-    let sessions = server.sessions();
-    for session in &sessions {
-        netperf_testkit::process::signal(*session, "STOP");
-    }
+    server.signal_sessions("STOP");
     std::thread::sleep(Duration::from_millis(900));
-    for session in &sessions {
-        netperf_testkit::process::signal(*session, "CONT");
-    }
+    server.signal_sessions("CONT");
     let finished = running.finish().expect_exit(0);
     let last = finished.stdout.lines().last().unwrap_or_default();
     let document: Value = serde_json::from_str(last).expect("JSON");
@@ -170,22 +165,14 @@ fn a_time_without_arrivals_has_a_warning() {
 #[test]
 fn a_time_without_arrivals_has_a_warning_in_a_classic_run() {
     let server = ours!().serve();
-    let running = ours!()
+    let mut running = ours!()
         .client_of(&server)
-        .args("-t UDP_STREAM -l 3 -- -m 1000".split(' '))
+        .args("-t UDP_STREAM -l 3 -D 0.2 -- -m 1000".split(' '))
         .spawn();
-    assert!(netperf_testkit::eventually(Duration::from_secs(20), || {
-        !server.sessions().is_empty()
-    }));
-    std::thread::sleep(Duration::from_millis(800));
-    let sessions = server.sessions();
-    for session in &sessions {
-        netperf_testkit::process::signal(*session, "STOP");
-    }
+    assert!(running.prints("Interim result", Duration::from_secs(20)));
+    server.signal_sessions("STOP");
     std::thread::sleep(Duration::from_millis(900));
-    for session in &sessions {
-        netperf_testkit::process::signal(*session, "CONT");
-    }
+    server.signal_sessions("CONT");
     let finished = running.finish().expect_exit(0);
     let said = "nothing arrived at netserver for";
     assert!(finished.stderr.contains(said), "{}", finished.account());

@@ -242,15 +242,11 @@ fn a_signal_in_the_set_up_of_a_later_iteration_gives_the_earlier_ones() {
     ))
     .spawn();
     assert!(running.prints("\"event\":\"iteration\"", Duration::from_secs(20)));
-    for session in server.sessions() {
-        netperf_testkit::process::signal(session, "STOP");
-    }
+    server.signal_sessions("STOP");
     std::thread::sleep(Duration::from_millis(400));
     running.signal("INT");
     let finished = running.finish();
-    for session in server.sessions() {
-        netperf_testkit::process::signal(session, "CONT");
-    }
+    server.signal_sessions("CONT");
     let last = finished.stdout.lines().last().unwrap_or_default();
     let event: Value = serde_json::from_str(last).expect("an event");
     assert_eq!(event["event"], "result", "{}", finished.account());

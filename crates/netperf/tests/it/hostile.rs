@@ -12,8 +12,7 @@ use std::time::Duration;
 use netperf_os::{Domain, Socket, Type};
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Stopwatch, eventually, machine, note, ours, process,
-    procfs,
+    Finished, Invocation, Netserver, Place, Stopwatch, eventually, machine, note, ours, procfs,
 };
 use netperf_wire::messages::OmniResponse;
 use netperf_wire::{FRAME_LEN, Frame, Message, RequestKind};
@@ -278,9 +277,7 @@ fn a_session_that_is_killed_leaves_no_socket_file() {
         .args(["-t", "STREAM_STREAM", "-l", "60"])
         .spawn();
     assert!(eventually(seconds(20), || files() > 0));
-    for session in server.sessions() {
-        process::signal(session, "KILL");
-    }
+    server.signal_sessions("KILL");
     assert!(eventually(seconds(20), || files() == 0));
     drop(running);
     drop(server);

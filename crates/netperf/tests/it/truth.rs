@@ -38,7 +38,7 @@ use std::time::Duration;
 
 use netperf_testkit::{
     Bottleneck, Finished, Invocation, LinkHost, Netserver, Programs, QueueLimit, RoutedLink, note,
-    ours, process,
+    ours,
 };
 
 pub(crate) use table::{Tolerance, check};
@@ -83,9 +83,7 @@ impl Bench {
 
     /// Sends a signal to all sessions of netserver.
     pub(crate) fn signal_sessions(&self, name: &str) {
-        for session in self.server.sessions() {
-            process::signal(session, name);
-        }
+        self.server.signal_sessions(name);
     }
 
     /// Runs it to its end, which is a success without a warning.

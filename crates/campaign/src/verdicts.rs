@@ -2,9 +2,10 @@
 
 use netperf_stats::compare::{Design, Judgement};
 use netperf_web::table::Table;
-use netperf_web::{ReportedVerdict, Verdicts};
+use netperf_web::{ComparedValues, Record, ReportedVerdict, Verdicts};
 
 use crate::compare::{Comparison, Set, Wish, compare, one_kind};
+use crate::figures::{self, RunFigure};
 
 /// Verdicts on sets: in each kind of test, the first set is compared with the others. A set
 /// that cannot be compared has the reason in place of a verdict.
@@ -18,15 +19,49 @@ pub fn verdicts(sets: &[Set]) -> Verdicts {
         },
     };
     let mut all = Vec::new();
+    let mut values = Vec::new();
     if sets.len() > 1 {
         let (kinds, unusable) = kinds(sets);
         all.extend(kinds.iter().flat_map(|kind| of_kind(kind, wish)));
         all.extend(unusable);
+        let compared = || kinds.iter().filter(|kind| kind.len() > 1);
+        let is_alone = compared().count() == 1;
+        values.extend(compared().flat_map(|kind| values_of(kind, is_alone)));
     }
     Verdicts {
         has_repetitions: sets.iter().any(|set| set.runs.len() > 1),
         all,
+        values,
     }
+}
+
+/// Every figure of the first run of sets of one kind, with its values in all runs that have it.
+fn values_of(kind: &[&Set], is_alone: bool) -> Vec<ComparedValues> {
+    let first = kind.first().and_then(|set| set.runs.first());
+    let figures = first.map(figures::of).unwrap_or_default();
+    let test = first.and_then(|run| run.test.as_deref());
+    let of_set = |set: &Set, wanted: &RunFigure| {
+        let value = |run: &Record| {
+            let is_same = |figure: &RunFigure| {
+                figure.name == wanted.name && figure.quantity.unit == wanted.quantity.unit
+            };
+            let found = figures::of(run).into_iter().find(is_same)?;
+            Some((run.label.clone(), found.quantity.value))
+        };
+        (
+            set.name.clone(),
+            set.runs.iter().filter_map(value).collect(),
+        )
+    };
+    let values = |figure: &RunFigure| ComparedValues {
+        name: match test.filter(|_| !is_alone) {
+            Some(test) => format!("{test}, {}", figure.name),
+            None => figure.name.clone(),
+        },
+        unit: figure.quantity.unit.clone(),
+        sets: kind.iter().map(|set| of_set(set, figure)).collect(),
+    };
+    figures.iter().map(values).collect()
 }
 
 /// The sets by kind of test, and those that cannot be compared with any set.
@@ -124,7 +159,6 @@ fn table(comparison: &Comparison) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use netperf_web::Record;
     use netperf_web::unit::{Quantity, Unit};
 
     use super::*;

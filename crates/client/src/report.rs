@@ -152,14 +152,14 @@ fn make(args: &ReportArgs, records: &[Record], verdicts: &Verdicts) -> Result<()
     if let Some(path) = &args.csv {
         write(path, netperf_web::csv(records).as_bytes())?;
     }
-    pictures(args, records)
+    pictures(args, records, verdicts)
 }
 
-fn pictures(args: &ReportArgs, records: &[Record]) -> Result<(), Failure> {
+fn pictures(args: &ReportArgs, records: &[Record], verdicts: &Verdicts) -> Result<(), Failure> {
     if args.svg.is_none() && args.png.is_none() {
         return Ok(());
     }
-    let pictures = netperf_web::pictures(records);
+    let pictures = netperf_web::pictures(records, verdicts);
     if pictures.is_empty() {
         err(
             "netperf report: no picture was written: the results have no chart; -D measures \

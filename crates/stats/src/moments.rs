@@ -79,14 +79,28 @@ pub fn range(values: &[f64]) -> Option<(f64, f64)> {
 /// The median; `None` of nothing.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
+    let [_, median, _] = quartiles(values)?;
+    Some(median)
+}
+
+/// The lower quartile, the median and the upper quartile, between neighbours where they are no
+/// value (Hyndman and Fan, type 7); `None` of nothing.
+#[must_use]
+pub fn quartiles(values: &[f64]) -> Option<[f64; 3]> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let upper = *sorted.get(sorted.len() / 2)?;
-    if sorted.len() % 2 == 1 {
-        return Some(upper);
-    }
-    let lower = *sorted.get(sorted.len() / 2 - 1)?;
-    Some(f64::midpoint(lower, upper))
+    let steps = sorted.len().checked_sub(1)?;
+    let at = |quarters: usize| {
+        let (below, rest) = (quarters * steps / 4, quarters * steps % 4);
+        let lower = *sorted.get(below)?;
+        match (rest, sorted.get(below + 1)) {
+            (0, _) | (_, None) => Some(lower),
+            (2, Some(upper)) => Some(f64::midpoint(lower, *upper)),
+            (1, Some(upper)) => Some(lower + (upper - lower) / 4.0),
+            (_, Some(upper)) => Some(upper - (upper - lower) / 4.0),
+        }
+    };
+    Some([at(1)?, at(2)?, at(3)?])
 }
 
 /// The probability that a standard normal lies at least as far from 0, either way.

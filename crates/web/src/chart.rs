@@ -12,12 +12,14 @@ pub mod png;
 pub(crate) mod scale;
 pub mod scene;
 mod simplify;
+mod strips;
 pub mod svg;
 
 pub use bars::{Bar, Bars};
 pub use heat::HeatMap;
-pub use lines::{Line, Lines, Point, Thin, X};
+pub use lines::{Line, LineNotes, Lines, Point, Thin, X};
 pub use matrix::{MapCell, MatrixMap, ValueClasses};
+pub use strips::{Strip, Strips};
 
 use scene::Scene;
 
@@ -43,6 +45,8 @@ pub enum Body {
     Heat(HeatMap),
     /// Values of senders and receivers.
     Matrix(MatrixMap),
+    /// Values of sets of runs.
+    Strips(Strips),
 }
 
 /// The size of a chart; the size of text is fixed.
@@ -122,6 +126,7 @@ impl Chart {
             Body::Bars(bars) => bars.drawn(size),
             Body::Heat(map) => map.drawn(size),
             Body::Matrix(map) => map.drawn(size),
+            Body::Strips(strips) => strips.drawn(size),
         }
     }
 }

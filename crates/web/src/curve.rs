@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::chart::{Bar, Bars, Body, Chart, Line, Lines, Point, Thin, X, is_wide};
+use crate::chart::{Bar, Bars, Body, Chart, Line, LineNotes, Lines, Point, Thin, X, is_wide};
 use crate::escape::markdown as escaped;
 use crate::figure::or_result;
 use crate::page::{self, TooLarge};
@@ -111,6 +111,7 @@ impl Curve {
                 dash: line.dash,
                 points,
                 spreads,
+                notes: LineNotes::default(),
             }
         };
         Lines {

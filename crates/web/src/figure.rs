@@ -8,7 +8,7 @@ mod throughput;
 
 pub(crate) use latency::{PERCENTILES, leave_out_heat};
 
-use crate::chart::{Body, Chart, Line, Lines, Point, Thin, X};
+use crate::chart::{Body, Chart, Line, LineNotes, Lines, Point, Thin, X};
 use crate::number;
 use crate::record::{Record, Sample, Track};
 use crate::table::Table;
@@ -22,8 +22,8 @@ const ROWS: usize = 40;
 pub struct Figure {
     /// Its name in addresses.
     pub id: &'static str,
-    /// Its heading.
-    pub heading: &'static str,
+    /// Its heading, which is the title of its only chart.
+    pub heading: String,
     /// Its explanation.
     pub about: String,
     /// Its charts, each with a table of the same.
@@ -35,14 +35,25 @@ pub struct Figure {
 /// All figures of some records.
 #[must_use]
 pub fn figures(records: &[Record]) -> Vec<Figure> {
-    vec![
+    let figures = [
         throughput::figure(records),
         latency::spectrum(records),
         latency::heat(records),
         flows::figure(records),
         cpu::figure(records),
         tcp::figure(records),
-    ]
+    ];
+    figures.map(Figure::headed).to_vec()
+}
+
+impl Figure {
+    /// With the title of its chart as its heading if it has one chart.
+    fn headed(mut self) -> Self {
+        if let [(chart, _)] = &self.charts[..] {
+            self.heading.clone_from(&chart.title);
+        }
+        self
+    }
 }
 
 /// The name of a record's line among the lines of all records.
@@ -92,6 +103,7 @@ fn lines<'r, T: 'r, P: IntoIterator<Item = &'r T>>(
                 dash,
                 points,
                 spreads: Vec::new(),
+                notes: LineNotes::default(),
             });
         }
     }
@@ -205,7 +217,7 @@ fn table(title: &str, lines: &Lines) -> Table {
 fn undrawable(charts: &[(Chart, Table)]) -> Option<String> {
     let lines = charts.iter().filter_map(|(chart, _)| match &chart.body {
         Body::Lines(lines) => Some(lines.undrawable()),
-        Body::Bars(_) | Body::Heat(_) | Body::Matrix(_) => None,
+        Body::Bars(_) | Body::Heat(_) | Body::Matrix(_) | Body::Strips(_) => None,
     });
     let count: usize = lines.sum();
     let whole = crate::unit::whole(number::of(count));

@@ -32,7 +32,7 @@ pub use page::{MatrixReport, ReportedMatrix, TooLarge, page, page_with};
 pub use read::{Unreadable, document, read};
 pub use record::Record;
 pub use tables::{csv, markdown, markdown_with};
-pub use verdicts::{ReportedVerdict, Verdicts};
+pub use verdicts::{ComparedValues, ReportedVerdict, Verdicts};
 pub use weight::JsonWeight;
 
 use chart::{Size, svg};
@@ -62,12 +62,13 @@ impl Picture {
     }
 }
 
-/// All charts of some records, each as a picture.
+/// All charts of some records and of the verdicts on them, each as a picture.
 #[must_use]
-pub fn pictures(records: &[Record]) -> Vec<Picture> {
-    let charts = figures(records)
+pub fn pictures(records: &[Record], verdicts: &Verdicts) -> Vec<Picture> {
+    let of_records = figures(records)
         .into_iter()
         .flat_map(|figure| figure.charts);
+    let charts = verdicts.charts().into_iter().chain(of_records);
     let pictures = charts.map(|(chart, _)| Picture {
         name: chart.id.clone(),
         chart,

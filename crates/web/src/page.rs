@@ -14,7 +14,7 @@ use crate::escape::{capital, markup};
 use crate::figure::{self, Figure, figures};
 use crate::record::{Record, RecordEnd};
 use crate::table::Table;
-use crate::verdicts::{self, Verdicts};
+use crate::verdicts::Verdicts;
 use crate::{tables, words};
 
 pub use matrices::{MatrixReport, ReportedMatrix};
@@ -90,7 +90,6 @@ fn written(
 ) -> String {
     let mut main = String::new();
     summary(&mut main, records, verdicts);
-    main.push_str(&verdicts.html());
     until::section(&mut main, records);
     main.push_str("<div class=\"figures\">\n");
     for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
@@ -98,16 +97,11 @@ fn written(
     }
     main.push_str("</div>\n");
     not_here(&mut main, figures);
+    numbers(&mut main, records, verdicts);
     hosts(&mut main, records);
-    let parts = [
-        (verdicts.is_there(), verdicts::LINK),
-        (until::is_there(records), until::LINK),
-    ];
-    let links: String = parts
-        .into_iter()
-        .filter_map(|(is_there, link)| is_there.then_some(link))
-        .collect();
-    document((&title(records), &runs(records)), figures, &links, &main)
+    let link = until::is_there(records).then_some(until::LINK);
+    let links = (link.unwrap_or_default(), NUMBERS);
+    document((&title(records), &runs(records)), figures, links, &main)
 }
 
 /// A page of curves: `summary` is the part in front of the charts, in HTML, and `record` one
@@ -120,7 +114,7 @@ pub(crate) fn of_curve(
 ) -> Result<String, TooLarge> {
     let figure = Figure {
         id: "curves",
-        heading: "Curves",
+        heading: "Curves".to_owned(),
         about: about.to_owned(),
         charts: charts.to_vec(),
         missing: Vec::new(),
@@ -134,12 +128,15 @@ pub(crate) fn of_curve(
     hosts(&mut main, record.map_or(&[], std::slice::from_ref));
     let figures = std::slice::from_ref(&figure);
     let kind = "<p class=\"quiet\">A sweep</p>";
-    checked(document((title, kind), figures, "", &main))
+    checked(document((title, kind), figures, ("", ""), &main))
 }
 
+/// The link to the numbers.
+const NUMBERS: &str = "<a href=\"#numbers\">Numbers</a>";
+
 /// The document around the main part. `title` is the title, and what follows it in HTML; `links`
-/// are those to parts in front of the figures.
-fn document(title: (&str, &str), figures: &[Figure], links: &str, main: &str) -> String {
+/// are those to parts in front of the figures and behind them.
+fn document(title: (&str, &str), figures: &[Figure], links: (&str, &str), main: &str) -> String {
     let mut text = String::new();
     head(&mut text, title.0);
     text.push_str("<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n");
@@ -256,7 +253,12 @@ fn colours() -> String {
     )
 }
 
-fn header(text: &mut String, (title, runs): (&str, &str), figures: &[Figure], links: &str) {
+fn header(
+    text: &mut String,
+    (title, runs): (&str, &str),
+    figures: &[Figure],
+    (before, behind): (&str, &str),
+) {
     _ = write!(
         text,
         "<header><div class=\"top\"><div><p class=\"kind\">netperf report</p><h1>{}</h1>\
@@ -276,21 +278,70 @@ fn header(text: &mut String, (title, runs): (&str, &str), figures: &[Figure], li
     text.push_str(
         "</fieldset></div>\n<nav aria-label=\"Parts of the page\"><a href=\"#summary\">Summary</a>",
     );
-    text.push_str(links);
+    text.push_str(before);
     for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
-        _ = write!(text, "<a href=\"#{}\">{}</a>", figure.id, figure.heading);
+        let heading = markup(&figure.heading);
+        _ = write!(text, "<a href=\"#{}\">{heading}</a>", figure.id);
     }
+    text.push_str(behind);
     text.push_str("<a href=\"#hosts\">Hosts and commands</a></nav></header>\n");
 }
 
+/// The answer: the verdicts on sets of runs with the values of each run, or else a card for each
+/// result.
 fn summary(text: &mut String, records: &[Record], verdicts: &Verdicts) {
     text.push_str("<section id=\"summary\"><h2>Summary</h2>\n");
-    text.extend(verdicts.summary().as_ref().map(Table::html));
-    text.push_str("<div class=\"cards\">\n");
-    for (index, record) in records.iter().enumerate() {
-        card(text, index, record);
+    if verdicts.are_of_sets() {
+        verdicts.sentences(text);
+        text.push_str("<div class=\"charts strips\">\n");
+        for (chart, table) in verdicts.charts() {
+            drawing(text, (&chart, &table), "", usize::MAX);
+        }
+        text.push_str("</div>\n");
+        remarks(text, records);
+    } else {
+        text.push_str("<div class=\"cards\">\n");
+        for (index, record) in records.iter().enumerate() {
+            card(text, index, record);
+        }
+        text.push_str("</div>\n");
+        verdicts.sentences(text);
     }
-    text.push_str("</div>\n");
+    text.push_str("</section>\n");
+}
+
+/// Why runs failed, and the warnings of all runs, each once with the number of runs that have it.
+fn remarks(text: &mut String, records: &[Record]) {
+    let mut failed = Vec::new();
+    let mut warnings: Vec<(&str, usize)> = Vec::new();
+    for record in records {
+        let error = record
+            .error
+            .as_ref()
+            .map(|error| format!("{}: {error}", record.label));
+        failed.extend(error);
+        for warning in &record.doubts {
+            match warnings.iter_mut().find(|(known, _)| known == warning) {
+                Some((_, count)) => *count += 1,
+                None => warnings.push((warning, 1)),
+            }
+        }
+    }
+    doubts(text, "doubts failed", "Runs that failed", &failed);
+    let lines: Vec<String> = warnings
+        .into_iter()
+        .map(|(warning, count)| match count {
+            all if all == records.len() => warning.to_owned(),
+            _ => format!("{warning} ({count} of {} runs)", records.len()),
+        })
+        .collect();
+    doubts(text, "doubts", "Warnings", &lines);
+}
+
+/// All figures as tables, those of verdicts first.
+fn numbers(text: &mut String, records: &[Record], verdicts: &Verdicts) {
+    text.push_str("<section id=\"numbers\"><h2>Numbers</h2>\n");
+    verdicts.tables(text);
     let table = tables::key_table(records, verdicts);
     if table.rows.is_empty() {
         text.push_str("<p class=\"missing\">No file has a figure.</p>");
@@ -334,7 +385,7 @@ fn card(text: &mut String, index: usize, record: &Record) {
             markup(error)
         );
     }
-    doubts(text, "doubts", "Doubts", &record.doubts);
+    doubts(text, "doubts", "Warnings", &record.doubts);
     text.push_str("</article>\n");
 }
 
@@ -351,7 +402,7 @@ pub(crate) fn doubts(text: &mut String, class: &str, heading: &str, lines: &[Str
 }
 
 fn section(text: &mut String, figure: &Figure, points: usize) {
-    let (id, heading) = (figure.id, figure.heading);
+    let (id, heading) = (figure.id, markup(&figure.heading));
     let class = if figure.charts.len() > 1 {
         "several"
     } else {
@@ -364,7 +415,7 @@ fn section(text: &mut String, figure: &Figure, points: usize) {
     _ = writeln!(text, "<p class=\"about\">{}</p>", markup(&figure.about));
     text.push_str("<div class=\"charts\">\n");
     for (chart, table) in &figure.charts {
-        drawing(text, chart, table, points);
+        drawing(text, (chart, table), &figure.heading, points);
     }
     text.push_str("</div>\n");
     for line in &figure.missing {
@@ -386,13 +437,19 @@ fn not_here(text: &mut String, figures: &[Figure]) {
     text.push_str("</ul></section>\n");
 }
 
-/// A chart for wide and for narrow pages, and the table of the same.
-fn drawing(text: &mut String, chart: &Chart, table: &Table, points: usize) {
+/// A chart for wide and for narrow pages, and the table of the same. Its title is hidden where it
+/// is the heading above.
+fn drawing(text: &mut String, (chart, table): (&Chart, &Table), heading: &str, points: usize) {
     let wide = svg::inline(&chart.drawn(Size::column(points)), chart, "wide");
     let narrow = svg::inline(&chart.drawn(Size::narrow(points)), chart, "narrow");
+    let class = if chart.title == heading {
+        " class=\"same\""
+    } else {
+        ""
+    };
     _ = writeln!(
         text,
-        "<figure id=\"{}\"><figcaption>{}<button type=\"button\" class=\"enlarge\" hidden>\
+        "<figure id=\"{}\"><figcaption><span{class}>{}</span><button type=\"button\" class=\"enlarge\" hidden>\
          Enlarge</button></figcaption>\n{wide}\n{narrow}\n\
          <details><summary>The same as a table</summary>{}</details></figure>",
         markup(&format!("chart-{}", chart.id)),

@@ -44,6 +44,8 @@ pub struct Record {
     pub remote: RecordEnd,
     /// The result in one number.
     pub headline: Option<Quantity>,
+    /// Half the width of its confidence interval, if one was asked for, in the same unit.
+    pub half_width: Option<f64>,
     /// Further figures, each with its name.
     pub figures: Vec<(String, Quantity)>,
     /// Rates over time.
@@ -73,7 +75,7 @@ pub struct Record {
 /// One end of a measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordEnd {
-    /// The program there, in a sentence: `netperf's end`.
+    /// Its role in a sentence: `client`.
     pub role: &'static str,
     /// The name of its host.
     pub name: Option<String>,

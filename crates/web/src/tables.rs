@@ -29,7 +29,7 @@ pub fn markdown_with(records: &[Record], verdicts: &Verdicts) -> String {
         }
         for (head, lines) in [
             ("Failed", record.error.as_slice()),
-            ("Doubt", &record.doubts[..]),
+            ("Warning", &record.doubts[..]),
         ] {
             for line in lines {
                 _ = write!(text, "\n**{head}:** {}\n", escaped(line));
@@ -57,14 +57,12 @@ pub fn markdown_with(records: &[Record], verdicts: &Verdicts) -> String {
         _ = write!(text, "\n{}", until::table(&record.label, result).markdown());
     }
     for figure in figures(records) {
-        _ = write!(text, "\n## {}\n", figure.heading);
+        _ = write!(text, "\n## {}\n", escaped(&figure.heading));
         for (chart, table) in &figure.charts {
-            _ = write!(
-                text,
-                "\n### {}\n\n{}",
-                escaped(&chart.title),
-                table.markdown()
-            );
+            if chart.title != figure.heading {
+                _ = write!(text, "\n### {}\n", escaped(&chart.title));
+            }
+            _ = write!(text, "\n{}", table.markdown());
         }
         for missing in &figure.missing {
             _ = write!(text, "\n{}\n", escaped(missing));

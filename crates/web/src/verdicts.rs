@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::escape::{markdown as escaped, markup};
+use crate::chart::{Body, Chart, Strip, Strips};
+use crate::escape::{capital, markdown as escaped, markup};
 use crate::table::Table;
+use crate::unit::{Quantity, Unit};
 
 /// Verdicts on several sets of results; empty for a single set.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,6 +14,8 @@ pub struct Verdicts {
     pub has_repetitions: bool,
     /// One for each set that is compared, or that cannot be compared.
     pub all: Vec<ReportedVerdict>,
+    /// The values behind the verdicts, a figure after the other.
+    pub values: Vec<ComparedValues>,
 }
 
 /// A verdict on a set, or the reason why there is none.
@@ -25,56 +29,51 @@ pub struct ReportedVerdict {
     pub sentences: Vec<String>,
 }
 
-/// Heading of the verdicts.
-pub(crate) const HEADING: &str = "Verdicts";
+/// A figure of several sets of runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComparedValues {
+    /// The name of the figure.
+    pub name: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// The value of each run with the name of the run, by set.
+    pub sets: Vec<(String, Vec<(String, f64)>)>,
+}
 
-/// The link to them on the page.
-pub(crate) const LINK: &str = "<a href=\"#verdicts\">Verdicts</a>";
+/// Heading of the verdicts.
+const HEADING: &str = "Verdicts";
 
 impl Verdicts {
-    /// The verdict on the first figure of each comparison; `None` without a comparison.
-    pub(crate) fn summary(&self) -> Option<Table> {
-        let mut table = Table::default();
-        for verdict in &self.all {
-            let figures = verdict.figures.as_ref();
-            let Some((figures, first)) = figures.and_then(|all| Some((all, all.rows.first()?)))
-            else {
-                continue;
-            };
-            if table.head.is_empty() {
-                let head = ["comparison", "figure", "verdict", "from", "to"];
-                table = Table::new("Verdicts on the result", 3, &head);
-                // The names of the sets stand between the verdict and the change.
-                table.head.extend(figures.head.iter().skip(4).cloned());
-            }
-            let mut row = vec![verdict.title.clone()];
-            row.extend(first.iter().cloned());
-            table.rows.push(row);
-        }
-        (!table.rows.is_empty()).then_some(table)
+    /// True if sets of several runs are compared, of which the verdict is the summary.
+    pub(crate) fn are_of_sets(&self) -> bool {
+        self.has_repetitions && self.all.iter().any(|verdict| verdict.figures.is_some())
     }
 
-    /// True unless there are no verdicts.
-    pub(crate) fn is_there(&self) -> bool {
-        !self.all.is_empty()
-    }
-
-    /// As HTML; empty without verdicts.
-    pub(crate) fn html(&self) -> String {
-        if self.all.is_empty() {
-            return String::new();
-        }
-        let mut text = format!("<section id=\"verdicts\"><h2>{HEADING}</h2>\n");
+    /// Writes what each verdict says, as HTML.
+    pub(crate) fn sentences(&self, text: &mut String) {
         for verdict in &self.all {
             _ = write!(text, "<h3>{}</h3>", markup(&verdict.title));
-            for sentence in &verdict.sentences {
-                _ = write!(text, "<p class=\"about\">{}</p>", markup(sentence));
+            for (at, sentence) in verdict.sentences.iter().enumerate() {
+                let class = if at == 0 { "verdict" } else { "about" };
+                _ = writeln!(text, "<p class=\"{class}\">{}</p>", markup(sentence));
             }
-            text.extend(verdict.figures.iter().map(Table::html));
-            text.push('\n');
         }
-        text.push_str("</section>\n");
-        text
+    }
+
+    /// Writes the figures of each verdict as a table, as HTML.
+    pub(crate) fn tables(&self, text: &mut String) {
+        let tables = self
+            .all
+            .iter()
+            .filter_map(|verdict| verdict.figures.as_ref());
+        text.extend(tables.map(Table::html));
+    }
+
+    /// A chart of the values of all runs for each figure, with the table of the same.
+    #[must_use]
+    pub fn charts(&self) -> Vec<(Chart, Table)> {
+        let all = self.values.iter().enumerate();
+        all.map(|(number, values)| values.chart(number)).collect()
     }
 
     /// As Markdown; empty without verdicts.
@@ -93,5 +92,30 @@ impl Verdicts {
             }
         }
         text
+    }
+}
+
+impl ComparedValues {
+    fn chart(&self, number: usize) -> (Chart, Table) {
+        let title = capital(&self.name);
+        let mut table = Table::new(&title, 2, &["set", "run", "value"]);
+        for (set, runs) in &self.sets {
+            table.rows.extend(runs.iter().map(|(run, value)| {
+                let value = Quantity::new(*value, self.unit.clone());
+                vec![set.clone(), run.clone(), value.to_string()]
+            }));
+        }
+        let strip = |(at, (name, values)): (usize, &(String, Vec<(String, f64)>))| Strip {
+            name: name.clone(),
+            colour: at % 6,
+            values: values.clone(),
+        };
+        let strips = Strips {
+            unit: self.unit.clone(),
+            x_name: self.name.clone(),
+            strips: self.sets.iter().enumerate().map(strip).collect(),
+        };
+        let chart = Chart::new("compared", number, title, Body::Strips(strips));
+        (chart, table)
     }
 }

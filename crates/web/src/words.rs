@@ -43,7 +43,7 @@ fn measured(record: &Record) -> String {
     text
 }
 
-/// `netperf's end (one, 192.0.2.1)`.
+/// `client (one, 192.0.2.1)`.
 fn place(end: &RecordEnd) -> String {
     let role = if end.role.is_empty() {
         "an end"

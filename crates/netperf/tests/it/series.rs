@@ -211,7 +211,7 @@ fn the_report_draws_what_both_ends_saw() {
         let page = &written.stdout;
         assert!(page.contains(&format!("id=\"chart-{chart}\"")), "{chart}");
     }
-    for end in ["netperf's end", "netserver's end"] {
+    for end in ["client", "server"] {
         let escaped = end.replace('\'', "&#39;");
         let lines = written.stdout.matches(end).count() + written.stdout.matches(&escaped).count();
         assert!(lines >= 3, "{end} has {lines} lines");

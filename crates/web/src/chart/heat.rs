@@ -23,7 +23,6 @@ pub struct HeatMap {
 impl HeatMap {
     pub(super) fn drawn(&self, size: Size) -> Scene {
         let mut scene = Scene::default();
-        let top = key(&mut scene);
         let narrow = size.width < 500.0;
         let (most, rows) = if narrow { (40, 16) } else { (90, 22) };
         let middles = || {
@@ -50,13 +49,14 @@ impl HeatMap {
             unit: &Unit::Seconds,
             name: "time of an operation",
         };
-        let frame = framed(&mut scene, size, top, (x, &[]), y);
-        let cells = self.cells(&frame.y, most, rows);
+        let cells = self.cells(&y.scale, most, rows);
         let greatest = cells
             .iter()
             .flat_map(|(_, _, counts)| counts.values())
             .copied()
             .fold(0.0, f64::max);
+        let top = key(&mut scene, greatest, size.width);
+        let frame = framed(&mut scene, size, top, (x, &[]), y);
         let height = (frame.bottom - frame.top) / number::of(rows);
         for (from, to, counts) in &cells {
             let (left, right) = (frame.x.place(*from), frame.x.place(*to));
@@ -120,21 +120,61 @@ fn tip(y: &AxisScale, from: f64, to: f64, row: usize, rows: usize, count: f64) -
     )
 }
 
-/// Draws the key of the colours; returns its height.
-fn key(scene: &mut Scene) -> f64 {
-    let few = "few operations";
-    scene.text((0.0, 14.0), Anchor::Start, TextRole::Label, few);
-    let left = width_of(few) + 8.0;
+/// The largest count of a level: the inverse of [`level`].
+fn largest_of(level: usize, greatest: f64) -> f64 {
+    if level + 1 == LEVELS {
+        return greatest;
+    }
+    let share = number::of(level + 1) / number::of(LEVELS);
+    let exact = (share * (1.0 + greatest).ln()).exp() - 1.0;
+    (exact * (1.0 + 1e-12)).floor()
+}
+
+/// Draws the key of the colours, each with the largest count that has it; returns its height.
+fn key(scene: &mut Scene, greatest: f64, width: f64) -> f64 {
+    let name = "operations up to";
+    scene.text((0.0, 14.0), Anchor::Start, TextRole::Label, name);
+    let left = width_of(name) + 8.0;
+    let each = ((width - left - 14.0) / number::of(LEVELS)).clamp(18.0, 56.0);
+    let mut free = 0.0;
+    let mut before = 0.0;
     for level in 0..LEVELS {
-        let at = (left + 18.0 * number::of(level), 4.0);
+        let largest = largest_of(level, greatest);
+        // Fewer operations than colours.
+        if largest <= before {
+            continue;
+        }
+        before = largest;
+        let x = left + each * number::of(level);
         scene.items.push(SceneItem::Rect {
-            at,
-            size: (18.0, 12.0),
+            at: (x, 4.0),
+            size: (each, 12.0),
             ink: Ink::Heat(level),
             tip: None,
         });
+        let text = crate::unit::whole(largest);
+        let (end, begin) = (x + each, x + each - width_of(&text));
+        if begin >= free || level + 1 == LEVELS {
+            scene.text((end, 30.0), Anchor::End, TextRole::Tick, text);
+            free = end + 4.0;
+        }
     }
-    let right = left + 18.0 * number::of(LEVELS) + 8.0;
-    scene.text((right, 14.0), Anchor::Start, TextRole::Label, "many");
-    24.0
+    40.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn largest_count_of_a_level_is_the_last_that_has_its_colour() {
+        for greatest in [1.0, 6.0, 100.0, 15_009.0, 2e6] {
+            for each in 0..LEVELS {
+                let largest = largest_of(each, greatest);
+                assert!(largest < 1.0 || level(largest, greatest) <= each);
+                assert!(largest + 1.0 > greatest || level(largest + 1.0, greatest) > each);
+            }
+            assert_eq!(largest_of(LEVELS - 1, greatest), greatest);
+        }
+    }
 }

@@ -14,6 +14,8 @@ pub(super) enum Sign {
         /// The mark.
         shape: usize,
     },
+    /// A line in a pattern.
+    Dashes(usize),
     /// A filled square.
     Square,
     /// A hatched square.
@@ -27,7 +29,7 @@ pub(super) fn drawn(scene: &mut Scene, width: f64, entries: &[(String, Ink, Sign
     let mut x = 0.0;
     let mut y = 0.0;
     for (name, ink, sign) in entries {
-        let sign_width = if matches!(sign, Sign::Line { .. }) {
+        let sign_width = if matches!(sign, Sign::Line { .. } | Sign::Dashes(_)) {
             34.0
         } else {
             18.0
@@ -53,6 +55,11 @@ pub(super) fn drawn(scene: &mut Scene, width: f64, entries: &[(String, Ink, Sign
                     shape,
                 });
             }
+            Sign::Dashes(dash) => scene.items.push(SceneItem::Line {
+                places: vec![(x, middle), (x + 26.0, middle)],
+                ink: *ink,
+                dash,
+            }),
             Sign::Hatched => hatched(scene, (x, middle - 6.0), (12.0, 12.0)),
             Sign::Mark(shape) => scene.items.push(SceneItem::Mark {
                 at: (x + 6.0, middle),

@@ -67,7 +67,37 @@ pub struct Line {
     /// The least and the greatest of what each point is the median of, and how many these
     /// are; empty where points are no medians.
     pub spreads: Vec<(f64, f64, usize)>,
+    /// What else is known of the run.
+    pub notes: LineNotes,
 }
+
+/// What is drawn beside the points of a line over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LineNotes {
+    /// The mean of the run.
+    pub mean: Option<f64>,
+    /// Half the width of its confidence interval.
+    pub half_width: Option<f64>,
+    /// Events: begin and end of an interval, and how many there were.
+    pub events: Vec<(f64, f64, f64)>,
+    /// Their name.
+    pub event: &'static str,
+}
+
+impl LineNotes {
+    /// The ends of the confidence interval.
+    fn interval(&self) -> Option<[f64; 2]> {
+        let (mean, half) = (self.mean?, self.half_width?);
+        Some([mean - half, mean + half]).filter(|ends| ends.iter().all(|end| is_drawable(*end)))
+    }
+}
+
+/// The dots of the line of a mean.
+const MEAN_DASH: usize = 2;
+/// The mark of events.
+const EVENT_MARK: usize = 2;
+/// Pixels within which events share a mark.
+const EVENT_SPACE: f64 = 10.0;
 
 /// A point of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -190,6 +220,60 @@ impl Line {
         drawn.filter(|drawn| is_drawable(drawn.point.x) && is_drawable(drawn.point.y))
     }
 
+    /// A mark at each point: values were measured there and not between.
+    fn dots(&self, scene: &mut Scene, frame: &PlotFrame, drawn: &[Drawn]) {
+        let (ink, shape) = (Ink::Series(self.colour), self.mark());
+        let marks = drawn.iter().map(|drawn| drawn.place(frame));
+        scene
+            .items
+            .extend(marks.map(|at| SceneItem::Mark { at, ink, shape }));
+    }
+
+    /// The mean of the run, with its confidence interval.
+    fn mean(&self, scene: &mut Scene, frame: &PlotFrame) {
+        let ink = Ink::Series(self.colour);
+        let (left, right) = (frame.left, frame.right);
+        if let Some([low, high]) = self.notes.interval() {
+            let [low, high] = [low, high].map(|end| frame.y.place(end));
+            let places = vec![(left, low), (right, low), (right, high), (left, high)];
+            scene.items.push(SceneItem::Area { places, ink });
+        }
+        if let Some(mean) = self.notes.mean.filter(|mean| is_drawable(*mean)) {
+            let at = frame.y.place(mean);
+            scene.items.push(SceneItem::Line {
+                places: vec![(left, at), (right, at)],
+                ink,
+                dash: MEAN_DASH,
+            });
+        }
+    }
+
+    /// A mark on the axis for the events of each interval; those of intervals that have no room
+    /// beside one another share one.
+    fn events(&self, scene: &mut Scene, frame: &PlotFrame) {
+        let ink = Ink::Series(self.colour);
+        let mut all = self.notes.events.iter().copied().peekable();
+        while let Some((from, mut to, mut count)) = all.next() {
+            let begin = frame.x.place(from);
+            while let Some((_, end, more)) =
+                all.next_if(|(_, end, _)| frame.x.place(*end) - begin < EVENT_SPACE)
+            {
+                to = end;
+                count += more;
+            }
+            let at = (f64::midpoint(begin, frame.x.place(to)), frame.bottom - 5.0);
+            let shape = EVENT_MARK;
+            scene.items.push(SceneItem::Mark { at, ink, shape });
+            let [from, to] = [from, to].map(|at| Quantity::new(at, Unit::Seconds));
+            let (count, event) = (crate::unit::whole(count), self.notes.event);
+            let tip = format!(
+                "{}: {count} from {from} to {to}",
+                crate::escape::capital(event)
+            );
+            scene.items.push(SceneItem::Spot { at, ink, tip });
+        }
+    }
+
     fn usable(&self) -> impl Iterator<Item = Point> {
         self.points
             .iter()
@@ -237,8 +321,15 @@ impl Lines {
         };
         let spread = self.lines.iter().flat_map(|line| &line.spreads);
         let spread = spread.flat_map(|(low, high, _)| [*low, *high]);
+        let notes = || self.lines.iter().map(|line| &line.notes);
+        let noted = notes().filter_map(LineNotes::interval).flatten();
+        let noted = noted.chain(notes().filter_map(|notes| notes.mean));
         let y = Axis {
-            scale: AxisScale::over(y_law, &self.unit, all().map(|point| point.y).chain(spread)),
+            scale: AxisScale::over(
+                y_law,
+                &self.unit,
+                all().map(|point| point.y).chain(spread).chain(noted),
+            ),
             law: y_law,
             unit: &self.unit,
             name: &self.y_name,
@@ -253,12 +344,22 @@ impl Lines {
         for (drawn, line) in all() {
             self.stroke(&mut scene, &frame, drawn, line);
         }
+        if matches!(self.x, X::Numbers { .. }) {
+            for (drawn, line) in all() {
+                line.dots(&mut scene, &frame, drawn);
+            }
+        }
         // Over all lines, so that those on one another are told apart.
-        for (drawn, line) in all().filter(|_| self.lines.len() > 1) {
+        let has_marks = self.lines.len() > 1 && !matches!(self.x, X::Numbers { .. });
+        for (drawn, line) in all().filter(|_| has_marks) {
             marks(&mut scene, &frame, drawn, line);
         }
         for (drawn, line) in all() {
             self.spots(&mut scene, &frame, drawn, line);
+        }
+        for line in &self.lines {
+            line.mean(&mut scene, &frame);
+            line.events(&mut scene, &frame);
         }
         scene
     }
@@ -284,17 +385,32 @@ impl Lines {
 
     fn legend(&self, scene: &mut Scene, size: Size) -> f64 {
         let lonely = self.lines.len() == 1;
-        if lonely && self.lines.iter().all(|line| line.name.is_empty()) {
-            return 0.0;
-        }
-        let entries = self.lines.iter().map(|line| {
+        let named = |line: &&Line| !lonely || !line.name.is_empty();
+        let mut entries: Vec<_> = Vec::new();
+        for line in self.lines.iter().filter(named) {
             let sign = Sign::Line {
                 dash: line.dash,
                 shape: line.mark(),
             };
-            (line.name.clone(), Ink::Series(line.colour), sign)
-        });
-        legend::drawn(scene, size.width, &entries.collect::<Vec<_>>())
+            entries.push((line.name.clone(), Ink::Series(line.colour), sign));
+        }
+        let notes = || self.lines.iter().map(|line| (line, &line.notes));
+        for (line, notes) in notes() {
+            let Some(mean) = notes.mean.filter(|mean| is_drawable(*mean)) else {
+                continue;
+            };
+            let of = |value| Quantity::new(value, self.unit.clone());
+            let half = notes.half_width.map(|half| format!(" ± {}", of(half)));
+            let text = format!("mean {}{}", of(mean), half.unwrap_or_default());
+            let ink = Ink::Series(line.colour);
+            entries.push((text, ink, Sign::Dashes(MEAN_DASH)));
+        }
+        let has_events = |(_, notes): &(&Line, &LineNotes)| !notes.events.is_empty();
+        if let Some((line, notes)) = notes().find(has_events) {
+            let ink = Ink::Series(line.colour);
+            entries.push((notes.event.to_owned(), ink, Sign::Mark(EVENT_MARK)));
+        }
+        legend::drawn(scene, size.width, &entries)
     }
 
     /// The line itself, and a band where a point stands for several.

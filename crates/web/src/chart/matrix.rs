@@ -1,5 +1,7 @@
 //! Matrices of senders and receivers: a square for each path, coloured by its value.
 
+use netperf_stats::moments::median;
+
 use super::legend::{self, Sign};
 use super::scene::{Anchor, Ink, Scene, SceneItem, TextRole, fitted, width_of};
 use super::{Size, WIDE, is_drawable};
@@ -14,10 +16,12 @@ const MOST_SQUARES: usize = 96;
 const SIDES: (f64, f64, f64) = (3.0, 54.0, 44.0);
 /// Room for names of members.
 const NAMES: f64 = 150.0;
-/// Room for the medians beside the squares.
-const MEDIANS: f64 = 96.0;
+/// Space between the squares and their medians, and between a median and its number.
+const MEDIAN_GAPS: (f64, f64) = (6.0, 4.0);
 /// Room for the signs of rows and columns.
 const SIGNS: f64 = 12.0;
+/// The name of the medians.
+const MEDIAN: &str = "median";
 /// Marks of outlying cells, rows, columns and blocks.
 pub const CELL_MARK: usize = 1;
 const ROW_MARK: usize = 3;
@@ -140,12 +144,8 @@ impl ValueClasses {
     }
 }
 
-/// The median; `None` of nothing.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let upper = *values.get(values.len() / 2)?;
-    let lower = *values.get((values.len() - 1) / 2)?;
-    Some(f64::midpoint(lower, upper))
+fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
+    median(&values.collect::<Vec<_>>())
 }
 
 impl MatrixMap {
@@ -157,7 +157,7 @@ impl MatrixMap {
     /// The median of each row.
     #[must_use]
     pub fn row_medians(&self) -> Vec<Option<f64>> {
-        let of = |row: &Vec<MapCell>| median(row.iter().filter_map(|cell| cell.value()).collect());
+        let of = |row: &Vec<MapCell>| median_of(row.iter().filter_map(|cell| cell.value()));
         self.cells.iter().map(of).collect()
     }
 
@@ -166,7 +166,7 @@ impl MatrixMap {
     pub fn column_medians(&self) -> Vec<Option<f64>> {
         let of = |column: usize| {
             let cells = self.cells.iter().filter_map(|row| row.get(column)?.value());
-            median(cells.collect())
+            median_of(cells)
         };
         (0..self.names.len()).map(of).collect()
     }
@@ -184,7 +184,7 @@ impl MatrixMap {
                 let rows = rows.iter();
                 rows.flat_map(move |row| row.iter().skip(from).take(each).copied())
             };
-            match median(cells().filter_map(MapCell::value).collect()) {
+            match median_of(cells().filter_map(MapCell::value)) {
                 Some(value) => MapCell::Value {
                     value,
                     is_flagged: cells().any(MapCell::is_flagged),
@@ -241,9 +241,12 @@ impl MatrixMap {
             .fold(0.0, f64::max);
         let widest_number = width_of(&self.names.len().to_string()) + 8.0;
         let names = widest.min(NAMES).min(size.width / 4.0) + widest_number;
-        let room = size.width - names - SIGNS - MEDIANS;
+        let names = names.max(width_of(MEDIAN));
+        let medians = self.widest_median() + MEDIAN_GAPS.0 + MEDIAN_GAPS.1;
+        let room = size.width - names - SIGNS - medians;
         let (least, greatest, _) = SIDES;
-        let side = (room / number::of(self.names.len())).clamp(least, greatest);
+        // The medians are squares, too.
+        let side = (room / number::of(self.names.len() + 1)).clamp(least, greatest);
         let side = if side > 8.0 { side.floor() } else { side };
         let grid = Grid {
             left: names + SIGNS,
@@ -262,9 +265,20 @@ impl MatrixMap {
         self.medians(&mut scene, &grid, &classes);
         self.flags(&mut scene, &grid);
         let (right, _) = grid.at(0, self.names.len());
-        scene.width = scene.width.max(right + MEDIANS);
-        scene.height = grid.at(self.names.len() + 1, 0).1 + 26.0;
+        scene.width = scene.width.max(right + grid.median_side() + medians);
+        scene.height = grid.at(self.names.len(), 0).1 + grid.median_side() + 30.0;
         scene
+    }
+
+    /// Width of the widest of all medians in numbers.
+    fn widest_median(&self) -> f64 {
+        let all = self.row_medians().into_iter().chain(self.column_medians());
+        let widths = all.flatten().map(|value| width_of(&self.text(value)));
+        widths.fold(width_of(MEDIAN), f64::max)
+    }
+
+    fn text(&self, value: f64) -> String {
+        Quantity::new(value, self.unit.clone()).to_string()
     }
 
     fn legend(&self, scene: &mut Scene, classes: &ValueClasses, width: f64) -> f64 {
@@ -382,15 +396,15 @@ impl MatrixMap {
         }
     }
 
-    /// The medians of rows at the right, and of columns below.
+    /// The medians of rows at the right, and of columns below, with their numbers.
     fn medians(&self, scene: &mut Scene, grid: &Grid, classes: &ValueClasses) {
         let count = self.names.len();
-        let gap = 6.0;
+        let (gap, side) = (MEDIAN_GAPS.0, grid.median_side());
         let mut strip = |at: (f64, f64), value: f64, name: &str| {
-            let tip = format!("{name}: median {}", Quantity::new(value, self.unit.clone()));
+            let tip = format!("{name}: median {}", self.text(value));
             scene.items.push(SceneItem::Rect {
                 at,
-                size: (grid.side.max(4.0) - 1.0, grid.side.max(4.0) - 1.0),
+                size: (side - 1.0, side - 1.0),
                 ink: Ink::Heat(classes.class(value)),
                 tip: self.has_tips.then_some(tip),
             });
@@ -400,29 +414,34 @@ impl MatrixMap {
             let (x, y) = grid.at(row, count);
             let Some(value) = median else { continue };
             strip((x + gap, y), value, &format!("from {}", self.names[row]));
-            let text = Quantity::new(value, self.unit.clone()).to_string();
-            let at = (
-                x + gap + grid.side.max(4.0) + 4.0,
-                y + grid.side / 2.0 + 4.0,
-            );
+            let at = (x + gap + side + MEDIAN_GAPS.1, y + grid.side / 2.0 + 4.0);
             if grid.side >= 12.0 {
-                texts.push((at, text));
+                texts.push((at, Anchor::Start, self.text(value)));
             }
         }
+        let mut free = f64::NEG_INFINITY;
+        let (_, below) = grid.at(count, 0);
         for (column, median) in self.column_medians().into_iter().enumerate() {
             let (x, y) = grid.at(count, column);
-            if let Some(value) = median {
-                strip((x, y + gap), value, &format!("to {}", self.names[column]));
+            let Some(value) = median else { continue };
+            strip((x, y + gap), value, &format!("to {}", self.names[column]));
+            let (factor, _) = self.unit.scaled(classes.ends[CLASSES]);
+            let text = crate::unit::figure(value / factor);
+            let (middle, half) = (x + side / 2.0, width_of(&text) / 2.0);
+            // As many numbers as have room beside one another, in the unit of the classes.
+            if grid.side >= 4.0 && middle - half >= free {
+                free = middle + half + 4.0;
+                texts.push(((middle, below + gap + side + 14.0), Anchor::Middle, text));
             }
         }
-        for (at, text) in texts {
-            scene.text(at, Anchor::Start, TextRole::Tick, text);
+        for (at, anchor, text) in texts {
+            scene.text(at, anchor, TextRole::Tick, text);
         }
         let (x, y) = grid.at(count, 0);
-        let below = (x - SIGNS - 3.0, y + gap + grid.side.max(8.0) / 2.0 + 4.0);
-        scene.text(below, Anchor::End, TextRole::Tick, "median");
+        let below = (x - SIGNS - 3.0, y + gap + side.max(8.0) / 2.0 + 4.0);
+        scene.text(below, Anchor::End, TextRole::Tick, MEDIAN);
         let (x, y) = grid.at(0, count);
-        scene.text((x + gap, y - 4.0), Anchor::Start, TextRole::Tick, "median");
+        scene.text((x + gap, y - 4.0), Anchor::Start, TextRole::Tick, MEDIAN);
     }
 
     fn flags(&self, scene: &mut Scene, grid: &Grid) {
@@ -450,6 +469,11 @@ impl Grid {
     fn square(&self) -> (f64, f64) {
         let gap = if self.side > 8.0 { 1.0 } else { 0.0 };
         (self.side - gap, self.side - gap)
+    }
+
+    /// The side of the square of a median.
+    const fn median_side(&self) -> f64 {
+        self.side.max(4.0)
     }
 
     /// The upper left corner of a square.

@@ -1,5 +1,6 @@
 //! Axes: positions of values, and tick marks.
 
+use super::scene::width_of;
 use crate::unit::Unit;
 
 /// The scaling of an axis.
@@ -138,7 +139,7 @@ impl AxisScale {
         match self.law {
             Law::Linear => self.linear_ticks(wanted, unit),
             Law::Log => self.log_ticks(wanted, unit),
-            Law::Nines => self.nines(wanted),
+            Law::Nines => self.nines(),
         }
     }
 
@@ -192,11 +193,14 @@ impl AxisScale {
         ticks
     }
 
-    fn nines(&self, wanted: usize) -> Vec<Tick> {
-        let mut ticks = vec![self.tick(0.0, "0 %".to_owned())];
-        if wanted > 5 {
-            ticks.push(self.tick(0.5, "50 %".to_owned()));
-        }
+    /// The median, and each number of nines; 0 % where it has room beside the median.
+    fn nines(&self) -> Vec<Tick> {
+        let median = self.tick(0.5, "50 %".to_owned());
+        let zero = self.tick(0.0, "0 %".to_owned());
+        let between = (width_of(&median.text) + width_of(&zero.text)) / 2.0 + 8.0;
+        let has_room = median.at - zero.at >= between;
+        let mut ticks: Vec<Tick> = has_room.then_some(zero).into_iter().collect();
+        ticks.push(median);
         for nines in 1..=12_i32 {
             let share = 1.0 - 10_f64.powi(-nines);
             if share > self.high + 1e-15 {
@@ -318,8 +322,13 @@ mod tests {
         let scale =
             AxisScale::over(Law::Nines, &Unit::Percent, [0.9995].into_iter()).between(0.0, 300.0);
         let ticks = scale.ticks(6, &Unit::Percent);
-        let texts: Vec<&str> = ticks.iter().map(|tick| tick.text.as_str()).collect();
-        assert_eq!(texts, ["0 %", "50 %", "90 %", "99 %", "99.9 %"]);
+        let texts = |ticks: &[Tick]| -> Vec<String> {
+            ticks.iter().map(|tick| tick.text.clone()).collect()
+        };
+        // The median is more than the least.
+        assert_eq!(texts(&ticks), ["50 %", "90 %", "99 %", "99.9 %"]);
+        let ticks = scale.between(0.0, 600.0).ticks(6, &Unit::Percent);
+        assert_eq!(texts(&ticks), ["0 %", "50 %", "90 %", "99 %", "99.9 %"]);
         let gap = |index: usize| ticks[index + 1].at - ticks[index].at;
         assert!((gap(2) - gap(3)).abs() < 1e-6);
     }

@@ -242,7 +242,7 @@ pub(super) fn mark((x, y): Place, shape: usize) -> Vec<Place> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::{Body, HeatMap, Line, Lines, Point, Size, Thin, X};
+    use crate::chart::{Body, HeatMap, Line, LineNotes, Lines, Point, Size, Thin, X};
     use crate::record::Range;
     use crate::unit::Unit;
 
@@ -269,6 +269,7 @@ mod tests {
                 dash: 0,
                 points: places.map(point).to_vec(),
                 spreads: Vec::new(),
+                notes: LineNotes::default(),
             }],
             thin: Thin::Shape,
         }))

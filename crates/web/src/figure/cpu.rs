@@ -1,4 +1,4 @@
-//! CPU utilisation of both ends.
+//! CPU utilisation of client and server.
 
 use super::{Figure, missing};
 use crate::chart::{Bar, Bars, Body, Chart};
@@ -13,7 +13,7 @@ const REST: &str = "other";
 pub(super) fn figure(records: &[Record]) -> Figure {
     let mut bars = Vec::new();
     let mut kinds: Vec<&str> = Vec::new();
-    let title = "CPU utilisation of both ends";
+    let title = "CPU utilisation of client and server";
     let head = [
         "of",
         "in percent of",
@@ -72,7 +72,7 @@ pub(super) fn figure(records: &[Record]) -> Figure {
     };
     Figure {
         id: "cpu",
-        heading: "CPU",
+        heading: "CPU".to_owned(),
         about: format!(
             "In percent of {of}. What no part accounts for is \"{REST}\": nice, stolen, or not told apart."
         ),

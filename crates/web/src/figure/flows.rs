@@ -19,7 +19,7 @@ pub(super) fn figure(records: &[Record]) -> Figure {
     };
     Figure {
         id: "flows",
-        heading: "Flows",
+        heading: "Flows".to_owned(),
         about: "What each flow came to over the whole run, at the receiver if that is known, and \
                 its share of the sum."
             .to_owned(),

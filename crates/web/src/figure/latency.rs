@@ -24,7 +24,7 @@ const ADVICE: &str = "netperf keeps the times of operations with -j";
 pub(super) fn spectrum(records: &[Record]) -> Figure {
     let mut figure = Figure {
         id: "latency",
-        heading: "Latency distribution",
+        heading: "Latency by percentile".to_owned(),
         about: "How long operations took, the fastest on the left. Each step to the right \
                 shows ten times rarer ones: 99 % is one of a hundred, 99.9 % one of a \
                 thousand."
@@ -45,7 +45,7 @@ pub(super) fn spectrum(records: &[Record]) -> Figure {
     }
     let other = |spread: &Distribution| spread.operation != TimedOperation::RoundTrip;
     if records.iter().flat_map(|record| &record.spreads).any(other) {
-        figure.heading = "Times of operations";
+        figure.heading = "Times by percentile".to_owned();
     }
     figure
 }
@@ -178,12 +178,20 @@ pub(super) fn heat(records: &[Record]) -> Figure {
             charts.push((chart, table));
         }
     }
+    let all = || records.iter().flat_map(|record| &record.heat);
+    let is_latency = all().all(|heat| heat.operation == TimedOperation::RoundTrip);
     let advice = "netperf keeps them in intervals with -j and -D";
     Figure {
         id: HEAT,
-        heading: "Latency over time",
+        heading: if is_latency {
+            "Latency over time"
+        } else {
+            "Times over time"
+        }
+        .to_owned(),
         about: "Each column is an interval of the run, each row a range of times. The further the \
-                colour of a field is from the background, the more operations it counts."
+                colour of a field is from the background, the more operations it counts: as many \
+                as the number below the colour says, at most."
             .to_owned(),
         charts,
         missing: missing(

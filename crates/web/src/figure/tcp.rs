@@ -37,7 +37,7 @@ pub(super) fn figure(records: &[Record]) -> Figure {
     missing.extend(undrawable(&charts));
     Figure {
         id: "tcp",
-        heading: "TCP",
+        heading: "TCP".to_owned(),
         about:
             "What TCP knew of its connections (TCP_INFO of tcp(7)): at both ends where --series \
                 was asked for, else at the end that asked for the test when an interval was \

@@ -1,7 +1,7 @@
 //! Throughput over time.
 
 use super::{Figure, missing, over_time, undrawable};
-use crate::chart::Body;
+use crate::chart::{Body, LineNotes, Lines};
 use crate::record::Record;
 use crate::unit::Unit;
 
@@ -17,6 +17,11 @@ pub(super) fn figure(records: &[Record]) -> Figure {
             chart.title = text.to_owned();
         }
     }
+    for (chart, _) in &mut charts {
+        if let Body::Lines(lines) = &mut chart.body {
+            annotate(records, lines);
+        }
+    }
     let advice = "interim results are measured with -D";
     let mut missing = missing(
         records,
@@ -27,12 +32,49 @@ pub(super) fn figure(records: &[Record]) -> Figure {
     missing.extend(undrawable(&charts));
     Figure {
         id: "throughput",
-        heading: title,
+        heading: "Rates over time".to_owned(),
         about: "Each point is the mean of an interval, drawn in its middle. Where several \
                 are drawn as one, a band goes from the least to the greatest of them. An interval that the end of the run cut short is taken \
-                together with the one before."
+                together with the one before. The dotted line is the mean of the run, with its \
+                confidence interval if one was asked for; triangles on the axis are intervals \
+                with retransmissions."
             .to_owned(),
         charts,
         missing,
+    }
+}
+
+/// Lines whose means and retransmissions have room in one chart.
+const ANNOTATED: usize = 3;
+
+/// Adds means and retransmissions to the lines of records that have one line each.
+fn annotate(records: &[Record], lines: &mut Lines) {
+    let own = |record: &&Record| {
+        let tracks = record.rates.iter();
+        tracks.filter(|track| track.unit == lines.unit).count() > 0
+    };
+    let owners: Vec<&Record> = records.iter().filter(own).collect();
+    let has_one = owners.iter().all(|record| record.rates.len() == 1);
+    if !has_one || owners.len() != lines.lines.len() || owners.len() > ANNOTATED {
+        return;
+    }
+    for (line, record) in lines.lines.iter_mut().zip(owners) {
+        let result = record
+            .headline
+            .as_ref()
+            .filter(|result| result.unit == lines.unit);
+        let resent = record
+            .retransmissions
+            .iter()
+            .flat_map(|track| &track.samples);
+        let resent = resent.filter(|sample| sample.value > 0.0 && sample.span > 0.0);
+        line.notes = LineNotes {
+            mean: result.map(|result| result.value),
+            half_width: result.and(record.half_width),
+            events: resent
+                .map(|sample| (sample.at - sample.span, sample.at, sample.value))
+                .collect(),
+            event: "retransmitted segments",
+        };
     }
 }

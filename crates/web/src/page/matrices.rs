@@ -72,7 +72,7 @@ impl MatrixReport {
 
     fn written(&self, extras: Extras) -> String {
         let mut main = "<section id=\"summary\"><h2>Summary</h2>\n".to_owned();
-        doubts(&mut main, "doubts", "Doubts", &self.doubts);
+        doubts(&mut main, "doubts", "Warnings", &self.doubts);
         for table in self.summary.iter().filter(|table| !table.rows.is_empty()) {
             main.push_str(&table.html());
         }
@@ -94,7 +94,7 @@ impl MatrixReport {
         for line in &self.about {
             _ = write!(about, "<p class=\"quiet\">{}</p>", markup(line));
         }
-        document((&self.title, &about), &self.anchors(), "", &main)
+        document((&self.title, &about), &self.anchors(), ("", ""), &main)
     }
 
     /// The entries of the navigation.
@@ -105,7 +105,7 @@ impl MatrixReport {
         let chart = |matrix: &ReportedMatrix| (matrix.chart(false), Table::default());
         vec![Figure {
             id: "matrices",
-            heading: "Matrices",
+            heading: "Matrices".to_owned(),
             about: String::new(),
             charts: self.matrices.iter().take(1).map(chart).collect(),
             missing: Vec::new(),

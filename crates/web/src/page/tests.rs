@@ -27,11 +27,11 @@ fn small() -> Record {
         }],
         doubts: vec!["A doubt.".to_owned()],
         local: RecordEnd {
-            role: "netperf's end",
+            role: "client",
             ..RecordEnd::default()
         },
         remote: RecordEnd {
-            role: "netserver's end",
+            role: "server",
             ..RecordEnd::default()
         },
         ..Record::default()
@@ -310,8 +310,60 @@ fn every_part_with_verdicts_has_a_link() {
         all: vec![verdict],
         ..Verdicts::default()
     };
-    let link = "href=\"#verdicts\"";
     let with = page_with(&[small(), small()], &verdicts).unwrap();
-    assert!(with.contains(link) && with.contains("<section id=\"verdicts\""));
-    assert!(!page(&[small()]).unwrap().contains(link));
+    let summary = with.split("<section").nth(1).unwrap();
+    assert!(
+        summary.contains("<p class=\"verdict\">No verdict.</p>"),
+        "{summary}"
+    );
+    assert!(with.contains("href=\"#numbers\"") && with.contains("<section id=\"numbers\""));
+}
+
+#[test]
+fn page_of_compared_sets_begins_with_the_verdict_and_the_values_of_all_runs() {
+    let runs: Vec<Record> = (0..6)
+        .map(|at| Record {
+            label: format!("run{at}"),
+            doubts: vec!["The CPU was busy.".to_owned()],
+            ..small()
+        })
+        .collect();
+    let set = |from: usize| (from..from + 3).map(|at| (format!("run{at}"), 1e9 + number(at)));
+    let verdicts = Verdicts {
+        has_repetitions: true,
+        all: vec![ReportedVerdict {
+            title: "b, compared with a".to_owned(),
+            figures: Some(Table::new("Compared", 1, &["figure"])),
+            sentences: vec!["b is better.".to_owned()],
+        }],
+        values: vec![crate::ComparedValues {
+            name: "throughput".to_owned(),
+            unit: Unit::BitsPerSecond,
+            sets: vec![
+                ("a".to_owned(), set(0).collect()),
+                ("b".to_owned(), set(3).collect()),
+            ],
+        }],
+    };
+    let page = page_with(&runs, &verdicts).unwrap();
+    let summary = page.split("<section").nth(1).unwrap();
+    let wanted = [
+        "<p class=\"verdict\">b is better.</p>",
+        "id=\"chart-compared\"",
+        "run5: 1.00",
+        "median 1.00",
+        "<li>The CPU was busy.</li>",
+    ];
+    assert!(
+        wanted.iter().all(|part| summary.contains(part)),
+        "{summary}"
+    );
+    assert!(!summary.contains("class=\"card"), "{summary}");
+    // Lines and marks, the verdict first.
+    let at = |part: &str| summary.find(part).unwrap();
+    assert!(at("b is better") < at("chart-compared") && at("chart-compared") < at("The CPU"));
+}
+
+fn number(at: usize) -> f64 {
+    crate::number::of(at)
 }

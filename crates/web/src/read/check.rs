@@ -26,10 +26,10 @@ pub(super) fn document(document: &Value) -> Record {
         title: text(document, "answer"),
         started: number(document, "started_unix_seconds"),
         test: text(&document["settings"], "profile").map(|profile| format!("check {profile}")),
-        local: end("netperf's end", "local"),
+        local: end("client", "local"),
         remote: RecordEnd {
             name: text(document, "host"),
-            ..end("netserver's end", "remote")
+            ..end("server", "remote")
         },
         error: text(&document["error"], "message"),
         ..Record::default()

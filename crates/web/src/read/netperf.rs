@@ -132,6 +132,7 @@ fn record(document: &Document, origin: &'static str) -> Record {
         flows: flows(document),
         ..Record::default()
     };
+    record.half_width = half_width(document, &record);
     if let Some(line) = text(&document.command_line) {
         record.commands.push((String::new(), line));
     }
@@ -351,6 +352,24 @@ fn peer(document: &Document) -> Option<String> {
     let peer = document.peer.as_ref()?;
     let version = peer.version.as_deref().unwrap_or_default();
     text(&format!("{} {version}", peer.program))
+}
+
+/// Half the width of the confidence interval of the result.
+fn half_width(document: &Document, record: &Record) -> Option<f64> {
+    let until = || {
+        record
+            .until
+            .as_ref()?
+            .throughput
+            .as_ref()?
+            .half_width_percent
+            .0
+    };
+    let wide = document
+        .confidence
+        .and_then(|reached| MeasuredFigure::of(reached.result).0);
+    let percent = wide.map(|wide| wide / 2.0).or_else(until)?;
+    Some(record.headline.as_ref()?.value * percent / 100.0)
 }
 
 fn confidence(document: &Document) -> Option<String> {

@@ -4,7 +4,7 @@
 use std::io::Read as _;
 
 use crate::common::{SAMPLES, sample};
-use netperf_web::{Record, chart::Size, csv, figures, markdown, page, pictures};
+use netperf_web::{Record, Verdicts, chart::Size, csv, figures, markdown, page, pictures};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -69,7 +69,7 @@ fn everything(records: &[Record]) -> String {
     let mut all = page(records).expect("a page");
     all.push_str(&markdown(records));
     all.push_str(&csv(records));
-    for picture in pictures(records) {
+    for picture in pictures(records, &Verdicts::default()) {
         all.push_str(&picture.svg());
     }
     for (chart, _) in figures(records).iter().flat_map(|figure| &figure.charts) {
@@ -93,7 +93,7 @@ fn no_text_of_a_file_becomes_markup() {
         let records = [record.clone(), record];
         for records in [&records[..], &records[..1]] {
             let page = page(records).unwrap();
-            let svg: String = pictures(records)
+            let svg: String = pictures(records, &Verdicts::default())
                 .iter()
                 .map(netperf_web::Picture::svg)
                 .collect();

@@ -347,7 +347,7 @@ fn csv_has_every_interval_and_markdown_every_table() {
     for heading in [
         "# Results",
         "## Figures",
-        "## CPU",
+        "## CPU utilisation of client and server",
         "### Congestion window",
         "## Hosts and commands",
     ] {

@@ -21,8 +21,8 @@ pub(super) enum DocumentSide {
 impl DocumentSide {
     const fn role(self) -> &'static str {
         match self {
-            Self::Local => "netperf's end",
-            Self::Remote => "netserver's end",
+            Self::Local => "client",
+            Self::Remote => "server",
         }
     }
 

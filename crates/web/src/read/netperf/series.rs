@@ -27,11 +27,8 @@ pub(super) fn add(document: &Document, begin: Option<f64>, record: &mut Record) 
     for iteration in &document.iterations {
         let remote = iteration.remote.as_ref();
         let ends = [
-            ("netperf's end", iteration.local.series.as_ref()),
-            (
-                "netserver's end",
-                remote.and_then(|end| end.series.as_ref()),
-            ),
+            ("client", iteration.local.series.as_ref()),
+            ("server", remote.and_then(|end| end.series.as_ref())),
         ];
         // Both ends begin with the connection: their clocks may differ.
         let Some(first) = ends.iter().find_map(|(_, series)| *series) else {

@@ -56,11 +56,13 @@ struct InterimPrinter<'a> {
     arrivals: ArrivalCounts,
     /// The times of all operations until then.
     times: Latency,
+    /// Whether the last one that is kept is not printed yet.
+    holds: bool,
 }
 
 impl InterimPrinter<'_> {
-    /// Prints what happened since the last line, and keeps it.
-    fn print(&mut self, now: Moment, tally: Tally, live: &Live) {
+    /// Keeps what happened since the last line; [`Self::print`] prints it.
+    fn keep(&mut self, now: Moment, tally: Tally, live: &Live) {
         let (then, before) = std::mem::replace(&mut self.last, (now, tally));
         let part = live.part();
         let began = std::mem::replace(&mut self.part, part);
@@ -82,11 +84,20 @@ impl InterimPrinter<'_> {
             tcp: live.tcp().map(tcp_facts),
             times: self.times(live),
         };
-        out(&self.line(&interim));
         self.kept.push(interim);
+        self.holds = true;
     }
 
-    /// The interval as a line of the output.
+    /// Prints the last interval, unless it is printed.
+    fn print(&mut self) {
+        let held = std::mem::take(&mut self.holds).then(|| self.kept.pop());
+        if let Some(interim) = held.flatten() {
+            out(&self.line(&interim));
+            self.kept.push(interim);
+        }
+    }
+
+    /// The interval as a line of the output, behind those that are kept.
     fn line(&self, interim: &Interim) -> String {
         let (plan, report) = (&self.run.plan, &self.run.report);
         if !report.prints_interim {
@@ -113,7 +124,7 @@ impl InterimPrinter<'_> {
         }
     }
 
-    /// Adds to the last line what happened in no time since.
+    /// Adds to the last interval, which is not printed yet, what happened in no time since.
     fn add_to_the_last(&mut self, tally: Tally, live: &Live) {
         let before = std::mem::replace(&mut self.last.1, tally);
         let arrived = self.arrivals.next(live);
@@ -294,6 +305,7 @@ pub(super) fn beside<T>(
         part: None,
         arrivals: ArrivalCounts::of(&run.plan),
         times: Latency::default(),
+        holds: false,
     };
     // A rate of 0 is no round-trip time: flent fails on it. A line of text waits for a
     // transaction, as in netperf 2.7, and its interval is longer.
@@ -313,19 +325,27 @@ pub(super) fn beside<T>(
         if waits && (early || none) {
             return ControlFlow::Continue(());
         }
-        printer.print(now, tally, live);
+        printer.keep(now, tally, live);
         due = due.plus(interval).max(now.plus(interval / 2));
+        // What ends within this time is part of the line.
+        std::thread::sleep(SHORTEST);
+        if live.is_ending() {
+            return ControlFlow::Break(());
+        }
+        printer.print();
         ControlFlow::Continue(())
     };
     let done = ticker::beside((last.0, every), tick, work);
     let tally = live.read();
     if tally != printer.last.1 {
         let over = live.over().unwrap_or_else(clock::now);
-        if over.since(printer.last.0) < SHORTEST {
+        if printer.holds && over.since(printer.last.0) < SHORTEST {
             printer.add_to_the_last(tally, live);
         } else {
-            printer.print(over, tally, live);
+            printer.print();
+            printer.keep(over, tally, live);
         }
     }
+    printer.print();
     done
 }

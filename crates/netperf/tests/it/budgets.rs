@@ -106,20 +106,20 @@ fn budgets_take_buffers_from_tests_that_ask_for_no_number_of_them() {
 
 #[test]
 fn threat_model_an_address_has_all_sessions_until_another_needs_one() {
-    let server = server(&["--max-sessions", "600", "--log", "text"]);
-    let mut held: Vec<_> = (0..600).map(|_| buffers(&server, 1024)).collect();
+    let server = server(&["--max-sessions", "60", "--log", "text"]);
+    let mut held: Vec<_> = (0..60).map(|_| buffers(&server, 1024)).collect();
     assert!(held.iter().all(|(_, errno)| *errno == 0));
     let elsewhere = "-L 127.0.0.2,4 -4 -t TCP_RR --count 1 -P 0";
     // Sessions whose test waits for its data are not idle.
     is_refused(
         &server,
         elsewhere,
-        "all its sessions are in use (--max-sessions 600)",
+        "all its sessions are in use (--max-sessions 60)",
     );
     // One without a test is, after ten seconds.
     let (stream, _) = held.pop().expect("a session");
     drop(stream);
-    let free = eventually(Duration::from_secs(20), || server.sessions().len() == 599);
+    let free = eventually(Duration::from_secs(20), || server.sessions().len() == 59);
     assert!(free, "{:?}", server.said());
     let mut quiet = TcpStream::connect(("127.0.0.1", server.port())).expect("it listens");
     let mut message = [0; FRAME_LEN];

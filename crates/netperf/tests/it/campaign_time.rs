@@ -84,7 +84,7 @@ fn a_step_of_the_wall_clock_changes_no_result_and_is_reported_netns() {
     let Some(hosts) = CampaignHosts::with(2, folder, env) else {
         return;
     };
-    let running = hosts.campaign(&format!("{PLAN}window = 3\n")).spawn();
+    let running = hosts.campaign(&format!("{PLAN}window = 8\n")).spawn();
     let begun = eventually(PATIENCE, || !hosts.loads().is_empty());
     assert!(begun, "{}", running.stderr());
     std::fs::write(step, "").expect("a file");
@@ -104,7 +104,7 @@ fn a_step_of_the_wall_clock_changes_no_result_and_is_reported_netns() {
     // A host may be late; a step by 1 s would make it early, or the window shorter.
     assert!(late >= -error, "{window}");
     let seconds = number(&window["seconds"]);
-    assert!((seconds - 3.0).abs() < 0.5 + late.max(0.0), "{window}");
+    assert!((seconds - 8.0).abs() < 0.5 + late.max(0.0), "{window}");
 }
 
 #[test]

@@ -466,8 +466,8 @@ fn a_session_that_is_killed_ends_every_test_with_what_it_had_measured_netns() {
 fn threat_model_a_session_that_is_stopped_ends_no_test_later_than_its_time_says_netns() {
     // Senders whose buffers get full, and all others at a pace.
     stop_sessions(|kind| match kind {
-        "stream" | "sendfile" | "both ways" | "one port stream" => Load::Full(6),
-        _ => Load::Paced(6),
+        "stream" | "sendfile" | "both ways" | "one port stream" => Load::Full(20),
+        _ => Load::Paced(20),
     });
 }
 
@@ -503,11 +503,11 @@ fn an_outage_over_the_end_of_every_test_leaves_a_whole_result_netns() {
         assert!(!over, "a test is over");
         ends.borrow_mut().push(std::thread::spawn(move || {
             // The length of the outage: the rest of the test, and some seconds.
-            std::thread::sleep(Duration::from_secs(9));
+            std::thread::sleep(Duration::from_secs(18));
             sessions.iter().for_each(|session| signal(*session, "CONT"));
         }));
     };
-    let Some((_hosts, cells)) = in_turn(|_| Load::Paced(3), stop_for_a_while) else {
+    let Some((_hosts, cells)) = in_turn(|_| Load::Paced(12), stop_for_a_while) else {
         return;
     };
     cells.end(&["finished", "abandoned"], went_well);

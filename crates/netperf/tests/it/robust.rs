@@ -206,31 +206,6 @@ mod kills {
         survivor.finish().expect_clean();
         serves(&server);
     }
-
-    #[test]
-    fn a_server_killed_under_a_test_is_noticed_within_three_seconds_of_its_end() {
-        for test in [
-            "TCP_STREAM",
-            "TCP_MAERTS",
-            "TCP_RR",
-            "TCP_CRR",
-            "UDP_STREAM",
-            "UDP_RR",
-            "TCP_CC",
-        ] {
-            let server = ours!().serve();
-            let mut running = client(&server, &["-t", test, "-l", "3"])
-                .patience(seconds(20))
-                .spawn();
-            assert!(running.works(seconds(60)));
-            let sessions = procfs::descendants(server.pid());
-            signal(server.pid(), "KILL");
-            sessions
-                .into_iter()
-                .for_each(|session| signal(session, "KILL"));
-            gave_up(&running.finish(), seconds(3 + 3));
-        }
-    }
 }
 
 /// The peer vanished: a failure that says so, in time.

@@ -1,6 +1,7 @@
 //! Whole programs in virtual time, under Shadow (`lab/shadow`). Their own program: simulations
 //! use the processors for as long as they last, beside no test that is about time.
 
+mod ends;
 mod interop;
 mod joining;
 mod links;
@@ -8,3 +9,4 @@ mod overtime;
 mod random;
 mod rows;
 mod scale;
+mod until;

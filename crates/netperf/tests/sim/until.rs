@@ -1,0 +1,252 @@
+//! Going on until figures are known: the run ends before its time, and both ends count the same.
+//! The rule itself is tested with the values that it judges.
+
+use netperf_testkit::sim::{self, SimRun};
+use netperf_testkit::{SimLink, SimProcess, Simulation, ours};
+use serde_json::Value;
+
+use crate::links::stock;
+
+/// The longest time: a judgement takes about half of it at least.
+const LONGEST: &str = "5s";
+const LONGEST_SECONDS: f64 = 5.0;
+
+/// netperf with these words and a netserver.
+fn simulated(server: SimProcess, words: &str) -> SimRun {
+    let words = format!("-4 -H server --json {words}");
+    let client = SimProcess::new(&ours!().netperf, &words);
+    let run = Simulation::of_two(SimLink::lossless(100, 1), server, client).run();
+    let status = run.of("client").end.status();
+    assert_eq!(status, Some(0), "{}", run.account());
+    run
+}
+
+fn server() -> SimProcess {
+    SimProcess::new(&ours!().netserver, "-D -4 --log json")
+}
+
+fn document(run: &SimRun) -> Value {
+    serde_json::from_str(&run.of("client").stdout).expect("a document")
+}
+
+fn number(value: &Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn codes(document: &Value) -> Vec<&str> {
+    let all = document["warnings"].as_array().expect("warnings");
+    all.iter().filter_map(|one| one["code"].as_str()).collect()
+}
+
+/// A run of which so little is asked that it ends as soon as it is judged.
+fn reached_with(server: SimProcess, words: &str) -> (Value, SimRun) {
+    let run = simulated(server, &format!("--time {LONGEST} --until 90% {words}"));
+    let document = document(&run);
+    let until = &document["until"];
+    assert_eq!(until["end"], "reached", "{}", run.account());
+    assert!(!codes(&document).contains(&"imprecise"), "{document}");
+    let elapsed = number(&document["iterations"][0]["elapsed_seconds"]);
+    assert!(elapsed < LONGEST_SECONDS, "{}", run.account());
+    // The request is met within a quarter.
+    assert!(number(&until["throughput"]["half_width_percent"]) <= 90.0 * 1.25);
+    let figure = number(&until["throughput"]["value"]);
+    let printed = number(&document["result"]["throughput"]);
+    assert!(figure > 0.0);
+    assert!((figure / printed - 1.0).abs() < 1e-6, "{}", run.account());
+    (document, run)
+}
+
+fn reached(words: &str) -> Value {
+    reached_with(server(), words).0
+}
+
+fn same_at_both_ends(document: &Value, local: &str, remote: &str) {
+    let iteration = &document["iterations"][0];
+    let (here, there) = (&iteration["local"][local], &iteration["remote"][remote]);
+    assert!(number(here) > 0.0);
+    assert_eq!(here, there);
+}
+
+#[test]
+fn stream_ends_before_its_time_and_every_byte_of_it_arrives() {
+    if !sim::available() {
+        return;
+    }
+    let document = reached("-t TCP_STREAM --rate 20M");
+    same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    // netserver was told the longest time, and measured the real one.
+    let elapsed = number(&document["iterations"][0]["remote"]["elapsed_seconds"]);
+    assert!(elapsed < LONGEST_SECONDS, "{elapsed}");
+}
+
+/// A percentile that was asked for has its interval, wide as it may be here.
+fn with_percentiles(words: &str) -> Value {
+    let run = simulated(server(), &format!("--time 1500ms {words}"));
+    let document = document(&run);
+    let all = document["until"]["percentiles"].as_array();
+    for one in all.expect("percentiles") {
+        let seconds = &one["seconds"];
+        let value = number(&seconds["value"]);
+        assert!(value > 0.0, "{}", run.account());
+        assert!((0.0..10_000.0 * value).contains(&number(&seconds["half_width"])));
+        assert!(seconds["batches"].as_u64() >= Some(15), "{seconds}");
+    }
+    document
+}
+
+#[test]
+fn percentiles_are_printed_with_their_intervals_whoever_keeps_the_times() {
+    if !sim::available() {
+        return;
+    }
+    let document = with_percentiles("-t TCP_RR --until 1%,p50,p90 -b 2 -w 2ms");
+    same_at_both_ends(&document, "transactions", "transactions");
+    let all = document["until"]["percentiles"].as_array();
+    let percents = all.expect("percentiles").iter();
+    let percents: Vec<f64> = percents.map(|one| number(&one["percent"])).collect();
+    assert_eq!(percents, [50.0, 90.0]);
+    with_percentiles("-t TCP_RR --until 1%,p50 --flows 4 --threads 2 -b 2 -w 2ms");
+    with_percentiles("-t TCP_RR --until 1%,p50 --rate 1k");
+}
+
+#[test]
+fn datagrams_end_before_their_time() {
+    if !sim::available() {
+        return;
+    }
+    reached("-t UDP_RR --rate 1k");
+    reached("-t UDP_STREAM --rate 20M -- -m 1000");
+}
+
+#[test]
+fn many_flows_end_before_their_time() {
+    if !sim::available() {
+        return;
+    }
+    let paced = "--flows 4 --threads 2 -b 1 -w 20ms";
+    let document = reached(&format!("-t TCP_STREAM {paced}"));
+    same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    let document = reached(&format!("-t TCP_RR {paced}"));
+    same_at_both_ends(&document, "transactions", "transactions");
+}
+
+#[test]
+fn until_ends_a_test_of_netservers_data_early_and_every_byte_arrives() {
+    if !sim::available() {
+        return;
+    }
+    let (document, run) = reached_with(server(), "-t TCP_MAERTS --rate 20M");
+    same_at_both_ends(&document, "received_bytes", "sent_bytes");
+    let elapsed = number(&document["iterations"][0]["remote"]["elapsed_seconds"]);
+    assert!(elapsed < LONGEST_SECONDS, "{elapsed}");
+    let log = &run.of("server").stderr;
+    let line = log.lines().find(|line| line.contains("\"session\""));
+    let line: Value = serde_json::from_str(line.expect("a session")).expect("JSON");
+    assert_eq!(line["end"], "finished", "{line}");
+    assert_eq!(line["tests"], 1, "{line}");
+    assert_eq!(line["failed"], Value::Null, "{line}");
+}
+
+#[test]
+fn many_flows_that_netserver_alone_sends_end_before_their_time() {
+    if !sim::available() {
+        return;
+    }
+    let document = reached("-t TCP_MAERTS --rate 20M --flows 4 --threads 2");
+    same_at_both_ends(&document, "received_bytes", "sent_bytes");
+}
+
+#[test]
+fn datagrams_that_netserver_alone_sends_end_before_their_time() {
+    if !sim::available() {
+        return;
+    }
+    let document = reached("-t OMNI --rate 5M -- -d recv -T udp -m ,1000");
+    let iteration = &document["iterations"][0];
+    let (came, went) = (
+        number(&iteration["local"]["received_bytes"]),
+        number(&iteration["remote"]["sent_bytes"]),
+    );
+    assert!(came > 0.0 && came <= went, "{came} of {went}");
+    // It heard of the end, and did not go on for as long as it was told at first.
+    assert!(number(&iteration["remote"]["elapsed_seconds"]) < LONGEST_SECONDS);
+}
+
+#[test]
+fn data_both_ways_ends_before_its_time() {
+    if !sim::available() {
+        return;
+    }
+    let document = reached("-t TCP_STREAM --bidirectional same -b 1,1 -w 20ms,20ms");
+    same_at_both_ends(&document, "received_bytes", "sent_bytes");
+    same_at_both_ends(&document, "sent_bytes", "received_bytes");
+}
+
+#[test]
+fn data_both_ways_over_two_connections_ends_before_its_time() {
+    if !sim::available() {
+        return;
+    }
+    let paced = "--bidirectional separate -b 1,1 -w 20ms,20ms";
+    let document = reached(&format!("-t TCP_STREAM {paced}"));
+    same_at_both_ends(&document, "received_bytes", "sent_bytes");
+    same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    let document = reached(&format!("-t UDP_STREAM {paced} -- -m 1000,1000"));
+    let iteration = &document["iterations"][0];
+    for (from, to) in [("local", "remote"), ("remote", "local")] {
+        let sent = number(&iteration[from]["sent_bytes"]);
+        let received = number(&iteration[to]["received_bytes"]);
+        assert!(received > 0.0 && received <= sent, "{iteration}");
+    }
+}
+
+#[test]
+fn many_flows_both_ways_over_two_connections_end_before_their_time() {
+    if !sim::available() {
+        return;
+    }
+    for threads in [1, 2] {
+        let flows = format!("--flows 3 --threads {threads}");
+        let paced = "--bidirectional separate -b 1,1 -w 20ms,20ms";
+        let document = reached(&format!("-t TCP_STREAM {paced} {flows}"));
+        same_at_both_ends(&document, "received_bytes", "sent_bytes");
+        same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    }
+}
+
+#[test]
+fn longest_time_that_is_over_ends_what_netserver_alone_sends_as_ever() {
+    if !sim::available() {
+        return;
+    }
+    let words = "--time 1s -t TCP_MAERTS --rate 20M --until 0.0001%";
+    let document = document(&simulated(server(), words));
+    assert_ne!(document["until"]["end"], "reached", "{document}");
+    assert!(codes(&document).contains(&"imprecise"), "{document}");
+    same_at_both_ends(&document, "received_bytes", "sent_bytes");
+}
+
+#[test]
+fn requests_at_a_rate_end_before_their_time() {
+    if !sim::available() {
+        return;
+    }
+    let document = reached("-t TCP_RR --rate 1k");
+    let rate = number(&document["until"]["throughput"]["value"]);
+    assert!((rate - 1000.0).abs() < 10.0, "{rate}");
+}
+
+#[test]
+fn netserver_of_another_make_sees_the_end_by_the_data_connection() {
+    if !sim::available() {
+        return;
+    }
+    let stock = || SimProcess::new(&stock("netserver"), "-D -4");
+    let (document, _) = reached_with(stock(), "-t TCP_STREAM --rate 20M");
+    same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    reached_with(stock(), "-t UDP_STREAM --rate 20M -- -m 1000");
+    let (document, _) = reached_with(stock(), "-t TCP_RR --rate 1k");
+    same_at_both_ends(&document, "transactions", "transactions");
+}

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use netperf_comparison::ChangeOutcome;
 use netperf_stats::discovery::{CellChange, TableChange};
 use netperf_stats::polish::EffectScale;
 use netperf_web::escape::line;
 use serde_json::{Value, json};
 
-use crate::compare::ChangeOutcome;
 use crate::matrix::{COMPARED_RATE, CellsHead, Matrix, MatrixMember};
 use crate::outcome::CampaignDocument;
 use crate::pattern::Cell;

@@ -21,13 +21,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use netperf_campaign::Letters;
 use netperf_campaign::coordinator::CoordinatorInput;
 use netperf_campaign::inventory::{self, InventoryMember};
 use netperf_campaign::matrix::{Matrix, MatrixView};
 use netperf_campaign::outcome::CampaignDocument;
 use netperf_campaign::plan::CampaignPlan;
 use netperf_cli::{CampaignArgs, CampaignVerb, OutputStream};
+use netperf_comparison::Letters;
 use netperf_model::{KeyRing, KeyRole, Secret};
 use netperf_os::signals::{self, Signal};
 use netperf_program::file;

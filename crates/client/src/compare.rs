@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::process::ExitCode;
 
-use netperf_campaign::{Comparisons, Design, Incomparable, Judgement, Set, Wish};
 use netperf_cli::CompareArgs;
+use netperf_comparison::{Comparisons, Design, Incomparable, Judgement, Set, Wish};
 use netperf_program::output::{Failure, INVALID, columns, err, out};
 
 use super::{campaign, files, itself, verdict};
 
-pub(super) use netperf_campaign::compare::SCHEMA;
+pub(super) use netperf_comparison::compare::SCHEMA;
 
 fn failure(problem: impl Display) -> Failure {
     Failure::stderr(INVALID, format_args!("netperf compare: {problem}"))

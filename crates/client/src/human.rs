@@ -2,8 +2,8 @@
 
 use std::io::IsTerminal;
 
-use netperf_campaign::RunSummary;
 use netperf_cli::RunCommand;
+use netperf_comparison::RunSummary;
 use netperf_model::{Format, Outcome, ReportPlan};
 use netperf_program::output::{self, Failure, err};
 

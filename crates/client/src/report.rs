@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use netperf_campaign::{Set, verdicts};
 use netperf_cli::ReportArgs;
+use netperf_comparison::{Set, verdicts};
 use netperf_program::output::{FAILED, Failure, INVALID, err};
 use netperf_web::{Record, Verdicts};
 

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use netperf_campaign::curve::{self, SweepRun, curve};
-use netperf_campaign::sweep::Plan;
 use netperf_cli::{SweepArgs, SweepWords};
+use netperf_comparison::curve::{self, SweepRun, curve};
+use netperf_comparison::sweep::Plan;
 use netperf_measure::clock::{self, Moment};
 use netperf_os::lock;
 use netperf_program::file;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use netperf_campaign::ChangeOutcome;
+use netperf_comparison::ChangeOutcome;
 
 /// The exit status when a figure got worse.
 const WORSE: u8 = 4;

@@ -6,9 +6,9 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
-use netperf_campaign::sweep::Parameter;
-use netperf_campaign::{Design, Set, fewest};
 use netperf_cli::{CliError, Command, CompareArgs, RunCommand};
+use netperf_comparison::sweep::Parameter;
+use netperf_comparison::{Design, Set, fewest};
 use netperf_model::figures::unit_in_force;
 use netperf_model::in_force::UNTOLD;
 use netperf_model::{TestId, UnitKind, rate};

@@ -1,6 +1,6 @@
 //! A stored result.
 
-use netperf_campaign::RunFigure;
+use netperf_comparison::RunFigure;
 use netperf_web::{Document, Record};
 use ring::digest::{SHA256, digest};
 
@@ -65,7 +65,7 @@ impl HistoryEntry {
             .started
             .and_then(time::micros)
             .ok_or_else(|| lacks("does not say when it was measured"))?;
-        let mut figures = netperf_campaign::figures(&record);
+        let mut figures = netperf_comparison::figures(&record);
         if figures.is_empty() {
             return Err(lacks("has no figure to keep"));
         }

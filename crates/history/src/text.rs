@@ -1,6 +1,6 @@
 //! Answers of a history as text and as JSON.
 
-use netperf_campaign::percent;
+use netperf_comparison::percent;
 use netperf_stats::moments::{median, range};
 use netperf_text::bars::{between, groups};
 use netperf_text::unit::{Quantity, Unit};

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
+use netperf_comparison::Letters;
 use netperf_web::chart::ValueClasses;
 use netperf_web::escape::line;
 
 use super::view::{margin, rows};
 use super::{Matrix, MatrixView};
-use crate::Letters;
 use crate::progress::plural;
 
 /// Lines above the matrix and below it, without events.

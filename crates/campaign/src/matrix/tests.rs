@@ -1,7 +1,7 @@
+use netperf_comparison::Letters;
 use netperf_stats::testing::Dice;
 
 use super::*;
-use crate::Letters;
 
 fn members(count: usize) -> Vec<MatrixMember> {
     let member = |at: usize| MatrixMember {

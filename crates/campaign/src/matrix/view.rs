@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
+use netperf_comparison::Letters;
 use netperf_stats::polish::Outlier;
 use netperf_web::chart::{MapCell, MatrixMap, ValueClasses};
 use netperf_web::escape::line;
 use netperf_web::unit::figure;
 
 use super::Matrix;
-use crate::Letters;
 use crate::progress::plural;
 
 /// Letters of a class, from the lowest to the highest value.

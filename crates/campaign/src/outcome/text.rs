@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
+use netperf_comparison::Letters;
 use netperf_stats::polish::Outlier;
 use netperf_web::table::Table;
 use netperf_web::{MatrixReport, ReportedMatrix, TooLarge};
 
 use super::{CampaignDocument, CampaignMember};
-use crate::Letters;
 use crate::matrix::{Matrix, MatrixView};
 use crate::progress::plural;
 

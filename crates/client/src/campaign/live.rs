@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use netperf_campaign::Letters;
 use netperf_campaign::matrix::{CampaignScreen, Matrix, MatrixMember, MatrixView};
 use netperf_campaign::outcome::{CellFigures, FIGURES};
 use netperf_campaign::pattern::Cell;
+use netperf_comparison::Letters;
 use netperf_program::output;
 
 use crate::show::FullScreen;

@@ -10,7 +10,8 @@ use netperf_program::key::variable;
 use netperf_report::selectors::{is_selector, names};
 
 /// Parses a command line.
-pub(crate) fn parsed(argv: &[OsString]) -> Parsed<Command> {
+#[must_use]
+pub fn parsed(argv: &[OsString]) -> Parsed<Command> {
     let selectors = names();
     let around = CliEnvironment {
         read_file: &|path: &Path| std::fs::read_to_string(path),

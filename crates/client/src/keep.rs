@@ -5,7 +5,7 @@ use netperf_history::{HistoryEntry, HistoryError};
 use netperf_model::{Format, Outcome, ReportPlan};
 use netperf_program::output::{Failure, err};
 
-use super::history::{now, open, store_failure};
+use super::store::{now, open, store_failure};
 
 /// The place that was named, if one was.
 fn named(place: &str) -> Option<&str> {

@@ -2,68 +2,45 @@
 
 mod asked;
 mod begin;
-#[cfg(feature = "results")]
-mod campaign;
-#[cfg(feature = "results")]
-mod check;
 mod command_line;
-#[cfg(feature = "results")]
-mod compare;
-mod contradiction;
 mod control;
 mod datagram_size;
 mod elsewhere;
 mod facts;
 mod failure;
-#[cfg(feature = "results")]
-mod files;
 mod foreign;
-#[cfg(feature = "results")]
-mod history;
 mod hosts;
 #[cfg(feature = "results")]
 mod human;
 mod interim;
-pub mod iperf2;
-pub mod iperf3;
-#[cfg(feature = "results")]
-mod itself;
 #[cfg(feature = "results")]
 mod keep;
 mod list;
 #[cfg(test)]
 mod planned;
 mod private;
-#[cfg(feature = "results")]
-mod report;
 mod run;
 mod run_so_far;
-mod secure;
+pub mod secure;
 #[cfg(feature = "live")]
 mod show;
 mod stamps;
 #[cfg(feature = "results")]
-mod sweep;
+pub mod store;
 mod ticker;
 #[cfg(not(all(feature = "results", feature = "live")))]
 mod unbuilt;
 mod until;
-#[cfg(feature = "results")]
-mod verdict;
-#[cfg(feature = "results")]
-mod versus;
 mod way_out;
 
 #[cfg(not(feature = "results"))]
-use unbuilt::results::{human, keep, subcommand};
+use unbuilt::results::{human, keep};
 #[cfg(not(feature = "live"))]
 use unbuilt::show;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-#[cfg(feature = "results")]
-use netperf_cli::Subcommand;
 use netperf_cli::{CliError, Command, OutputStream, RunCommand, UnknownTest, Usage};
 use netperf_model::{Arrival, TestPlan};
 use netperf_program::memory::report_lack_of_memory;
@@ -72,19 +49,27 @@ use netperf_report::document::RunError;
 use netperf_report::format::json;
 use netperf_report::selection::{Listing, all_names};
 
-use command_line::parsed;
+pub use command_line::parsed;
+#[cfg(feature = "live")]
+pub use show::FullScreen;
+#[cfg(not(feature = "results"))]
+pub use unbuilt::results::subcommand as unbuilt_subcommand;
+
 use run_so_far::{RunSoFar, RunStart};
+
+/// Runs a subcommand that an argument vector names; `None` if it names none.
+pub type RunSubcommand = fn(&[OsString]) -> Option<ExitCode>;
 
 /// Runs netperf. `version` is the output of `--version`.
 #[must_use]
-pub fn main(argv: &[OsString], version: &str) -> ExitCode {
+pub fn main(argv: &[OsString], version: &str, subcommand: RunSubcommand) -> ExitCode {
     netperf_os::process::set_name(c"netperf");
     report_lack_of_memory("netperf");
     output::end_with_reader();
-    output::unless_lost(run_as_asked(argv, version))
+    output::unless_lost(run_as_asked(argv, version, subcommand))
 }
 
-fn run_as_asked(argv: &[OsString], version: &str) -> ExitCode {
+fn run_as_asked(argv: &[OsString], version: &str, subcommand: RunSubcommand) -> ExitCode {
     if let Some(exit) = subcommand(argv) {
         return exit;
     }
@@ -128,27 +113,9 @@ fn run_as_asked(argv: &[OsString], version: &str) -> ExitCode {
     }
 }
 
-/// Runs a subcommand; `None` if there is none.
-#[cfg(feature = "results")]
-fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
-    let done = match netperf_cli::subcommand(argv)? {
-        Ok(Subcommand::Check(args)) => check::run(&args),
-        Ok(Subcommand::Report(args)) => report::run(&args),
-        Ok(Subcommand::Compare(args)) => compare::run(&args),
-        Ok(Subcommand::Run(args)) => versus::run(&args),
-        Ok(Subcommand::Sweep(args)) => sweep::run(&args),
-        Ok(Subcommand::History(verb, args)) => history::run(verb, &args),
-        Ok(Subcommand::Campaign(verb, args)) => campaign::run(verb, &args),
-        Ok(Subcommand::Usage(usage) | Subcommand::Help(usage)) => {
-            Ok(output::usage(&with_left_out(usage)))
-        }
-        Err(error) => Err(error.into()),
-    };
-    Some(done.unwrap_or_else(|failure| failure.report()))
-}
-
 /// Adds to help what it describes and this build does not have.
-fn with_left_out(mut usage: Usage) -> Usage {
+#[must_use]
+pub fn with_left_out(mut usage: Usage) -> Usage {
     if !cfg!(feature = "postgres") && usage.exit == 0 && usage.text.contains("postgres://") {
         usage.text.push_str(
             "\npostgres:// is not in this program, which is built without the feature 'postgres'.\n",

@@ -37,7 +37,7 @@ pub(super) fn give_key(plan: &mut TestPlan) -> Result<(), Failure> {
 
 /// Encrypts a connection and finds out whether netserver has the key. Nothing has been said
 /// over it.
-pub(super) fn enter(link: &mut ControlLink, secret: &Secret, host: &str) -> Result<(), Failure> {
+pub fn enter(link: &mut ControlLink, secret: &Secret, host: &str) -> Result<(), Failure> {
     let broken =
         |error: std::io::Error| failure::session(&SessionError::Broken(system_text(&error)));
     link.send(&access::greeting()).map_err(broken)?;

@@ -121,7 +121,7 @@ fn screen_terminal() -> Result<Term, String> {
 }
 
 /// A screen that a single thread draws.
-pub(super) struct FullScreen {
+pub struct FullScreen {
     term: Term,
     size: Option<ScreenSize>,
     keys: Keys,
@@ -132,7 +132,7 @@ impl FullScreen {
     ///
     /// # Errors
     /// One line.
-    pub(super) fn open() -> Result<Self, String> {
+    pub fn open() -> Result<Self, String> {
         let term = screen_terminal()?;
         output::hold();
         leave_when_panicking();
@@ -148,22 +148,24 @@ impl FullScreen {
         })
     }
 
-    pub(super) fn size(&self) -> ScreenSize {
+    /// Size of the terminal.
+    pub fn size(&self) -> ScreenSize {
         let (rows, columns) = self.term.size();
         ScreenSize { columns, rows }
     }
 
-    pub(super) fn has_colours(&self) -> bool {
+    /// Returns true if the terminal has colours.
+    pub fn has_colours(&self) -> bool {
         self.term.features().colors_supported()
     }
 
     /// Does what was typed.
-    pub(super) fn read_keys(&mut self, within: Duration) {
+    pub fn read_keys(&mut self, within: Duration) {
         self.keys.read_within(within);
     }
 
     /// Draws these lines from the first one on.
-    pub(super) fn draw(&mut self, lines: &[String]) {
+    pub fn draw(&mut self, lines: &[String]) {
         let size = self.size();
         let resized = self.size.replace(size) != Some(size);
         draw_lines(&self.term, lines, resized);

@@ -19,7 +19,7 @@ pub(super) mod results {
     use netperf_program::output;
 
     /// Reports that a subcommand is not built; `None` if there is none.
-    pub(crate) fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
+    pub fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
         if let Ok(Subcommand::Help(usage)) = netperf_cli::subcommand(argv)? {
             return Some(output::usage(&usage));
         }
@@ -74,35 +74,6 @@ pub(super) mod results {
         pub(crate) fn keep(_run: &RunCommand, _outcome: &Outcome) -> Result<(), Failure> {
             Ok(())
         }
-    }
-}
-
-/// `netperf campaign run --live`.
-#[cfg(all(feature = "results", not(feature = "live")))]
-pub(super) mod campaign_live {
-    use netperf_campaign::matrix::MatrixMember;
-    use netperf_campaign::outcome::CellFigures;
-    use netperf_campaign::pattern::Cell;
-
-    /// No screen: [`Self::open`] fails.
-    pub(crate) struct LiveScreen {
-        pub(crate) title: String,
-        pub(crate) members: Vec<MatrixMember>,
-    }
-
-    impl LiveScreen {
-        /// Refuses the screen.
-        pub(crate) fn open() -> Result<Self, String> {
-            Err("--live: this program is built without the feature 'live'".to_owned())
-        }
-
-        pub(crate) const fn cell(&self, _: Cell, _: &CellFigures) {}
-
-        pub(crate) const fn event(&self, _: &str) {}
-
-        pub(crate) const fn state(&self, _: &str) {}
-
-        pub(crate) fn hosts(&self, _: String, _: (usize, usize), _: &str) {}
     }
 }
 

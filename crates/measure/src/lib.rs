@@ -3,6 +3,7 @@
 
 pub mod clock;
 pub mod confidence;
+pub mod contradiction;
 pub mod counters;
 pub mod cpu;
 pub mod cpus;

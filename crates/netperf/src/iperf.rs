@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use netperf_client as client;
+use netperf_iperf_client as client;
 use netperf_iperf2::options::{Iperf2Command, iperf2};
 use netperf_iperf3::defaults::VERSION;
 use netperf_iperf3::options::{Iperf3Command, iperf3, iperf3_help};

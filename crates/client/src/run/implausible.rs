@@ -2,7 +2,7 @@
 
 use netperf_model::{Iteration, Limit, TestPlan, Warning};
 
-use crate::contradiction::WayClaims;
+use netperf_measure::contradiction::WayClaims;
 
 /// Warning about netserver's counts of data that netperf sent.
 pub(super) fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
@@ -67,8 +67,8 @@ mod tests {
     use netperf_model::{EndResult, Tally};
 
     use super::*;
-    use crate::contradiction::HELD;
     use crate::planned::plan;
+    use netperf_measure::contradiction::HELD;
 
     fn is_doubted(words: &str, sent: u64, received: u64) -> bool {
         let end = |bytes_sent, bytes_received| EndResult {

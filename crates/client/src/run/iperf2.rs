@@ -20,9 +20,9 @@ use netperf_program::output::{Failure, system_text};
 use super::peer::{PeerMeter, of_peer, own_setup, shape};
 use super::{IterationResult, TestRun};
 use crate::hosts::socket_address;
-use crate::iperf2::session::{Iperf2Client, Iperf2Failure, Iperf2StreamResult};
-use crate::iperf2::{ClientRows, Follow, contradiction};
 use crate::{interim, until};
+use netperf_iperf_client::iperf2::session::{Iperf2Client, Iperf2Failure, Iperf2StreamResult};
+use netperf_iperf_client::iperf2::{ClientRows, Follow, contradiction};
 
 /// The reason for which a result is none. A test that netperf ended has one.
 fn incomplete(result: &Iperf2StreamResult, stopped: bool) -> Option<String> {

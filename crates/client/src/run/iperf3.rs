@@ -19,8 +19,10 @@ use netperf_program::output::Failure;
 use super::peer::{PeerMeter, of_peer, own_setup, shape};
 use super::{IterationResult, TestRun};
 use crate::hosts::socket_address;
-use crate::iperf3::{ClientRun, Iperf3Form, Iperf3Plan, Output, TestObserver, Tested};
 use crate::{interim, until};
+use netperf_iperf_client::iperf3::{
+    ClientRun, Iperf3Form, Iperf3Plan, Output, TestObserver, Tested,
+};
 
 /// Longest time in which a server ends an iteration, and time between attempts to begin the next.
 const STILL_BUSY: Duration = Duration::from_secs(5);

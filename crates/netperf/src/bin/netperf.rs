@@ -3,6 +3,11 @@
 
 use std::process::ExitCode;
 
+#[cfg(not(feature = "results"))]
+use netperf_client::unbuilt_subcommand as subcommand;
+#[cfg(feature = "results")]
+use netperf_commands::subcommand;
+
 fn main() -> ExitCode {
     let argv = netperf::argv();
     if netperf::is_netserver(&argv) {
@@ -12,6 +17,6 @@ fn main() -> ExitCode {
     } else if netperf::is_iperf2(&argv) {
         netperf::iperf2_main(&argv)
     } else {
-        netperf_client::main(&argv, &netperf::version())
+        netperf_client::main(&argv, &netperf::version(), subcommand)
     }
 }

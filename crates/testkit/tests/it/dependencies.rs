@@ -51,6 +51,7 @@ const SOCKET_CALLERS: &[&str] = &[
     "netperf-iperf2",
     "netperf-iperf3",
     "netperf-program",
+    "netperf-iperf-client",
     "netperf-server",
 ];
 

@@ -8,7 +8,7 @@ use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan, Iperf2Rat
 use netperf_model::{IperfShape, Limit, RateUnit, TestPlan, TransportId};
 use netperf_program::output::Failure;
 
-use crate::iperf2::session::Iperf2SocketOptions;
+use netperf_iperf_client::iperf2::session::Iperf2SocketOptions;
 
 /// Longest time of a test: the header of a client has 32 bits for it, in hundredths of a second.
 const LONGEST: Duration = Duration::from_secs(21_474_836);

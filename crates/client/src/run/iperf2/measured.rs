@@ -14,8 +14,8 @@ use netperf_model::{
 use netperf_os::tcp;
 use netperf_transport::socket::congestion;
 
-use crate::iperf2::session::{Iperf2Client, Iperf2StreamResult};
 use crate::run::peer::pair;
+use netperf_iperf_client::iperf2::session::{Iperf2Client, Iperf2StreamResult};
 
 /// Counts of one stream: what netperf sent and received.
 fn tally(client: &Iperf2Client, result: &Iperf2StreamResult) -> Tally {

@@ -8,7 +8,7 @@ use netperf_model::figures::whole;
 use netperf_model::{Duplex, IperfShape, Limit, RatePlan, RateUnit, TestPlan, TransportId};
 use netperf_program::output::Failure;
 
-use crate::iperf3::{INTERVAL, Iperf3Plan};
+use netperf_iperf_client::iperf3::{INTERVAL, Iperf3Plan};
 
 /// Largest block, bytes.
 const MOST_BLOCK: u32 = 1 << 20;

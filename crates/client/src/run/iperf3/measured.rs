@@ -8,8 +8,8 @@ use netperf_model::{
     TransportId, WorkerThreads,
 };
 
-use crate::iperf3::Tested;
 use crate::run::peer::pair;
+use netperf_iperf_client::iperf3::Tested;
 
 /// Longest time by which the server's part of a test exceeds the client's, seconds: beyond it
 /// the server's time cannot be right.

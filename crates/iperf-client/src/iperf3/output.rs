@@ -14,7 +14,7 @@ use netperf_program::iperf3::run::Run;
 use super::{Iperf3Form, TestObserver, Tested};
 
 /// Output of one test.
-pub(crate) struct Output {
+pub struct Output {
     form: Iperf3Form,
     writer: LineWriter,
     host: String,
@@ -26,7 +26,7 @@ pub(crate) struct Output {
 
 impl Output {
     /// The output of a test to a server of this name.
-    pub(crate) fn new(form: Iperf3Form, host: &str, writer: LineWriter) -> Self {
+    pub fn new(form: Iperf3Form, host: &str, writer: LineWriter) -> Self {
         Self {
             form,
             writer,
@@ -56,7 +56,7 @@ impl Output {
     }
 
     /// Prints the results.
-    pub(crate) fn last(&self, tested: &Tested) {
+    pub fn last(&self, tested: &Tested) {
         let error = match (&tested.error, tested.interrupted) {
             (Some(error), true) => Some(format!("interrupt - {error}")),
             (error, _) => error.clone(),

@@ -19,7 +19,7 @@ const MOST_DATAGRAM: usize = 65_536;
 
 impl ClientRows {
     /// Head and connection lines.
-    pub(crate) fn head(&mut self, client: Option<&Iperf2Client>, host: &str) {
+    pub fn head(&mut self, client: Option<&Iperf2Client>, host: &str) {
         let plan = &self.args.plan;
         let first = client.and_then(|client| client.streams.first());
         if self.args.shows_heads() {
@@ -57,7 +57,7 @@ impl ClientRows {
     }
 
     /// Lines of the connections.
-    pub(crate) fn connections(&self, client: &Iperf2Client) {
+    pub fn connections(&self, client: &Iperf2Client) {
         if self.args.shows_connections() {
             for stream in &client.streams {
                 self.connection(stream);
@@ -84,7 +84,7 @@ impl ClientRows {
     }
 
     /// Lines of streams that the server has opened since the last.
-    pub(crate) fn opened_back(&mut self, client: &Iperf2Client) {
+    pub fn opened_back(&mut self, client: &Iperf2Client) {
         let opened = client.opened_back();
         let before = client.streams.len() + self.shown_back;
         let first = u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1);

@@ -23,7 +23,7 @@ use netperf_program::output::{err, system_text};
 use netperf_program::threads::spawn;
 
 use self::backward::BackListener;
-pub(crate) use self::backward::BackStream;
+pub use self::backward::BackStream;
 
 /// Time limit of an amount of bytes.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
@@ -34,27 +34,27 @@ const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 /// Options of the sockets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Iperf2SocketOptions {
+pub struct Iperf2SocketOptions {
     /// Socket buffers, bytes.
-    pub(crate) window: Option<usize>,
+    pub window: Option<usize>,
     /// `TCP_NODELAY`.
-    pub(crate) no_delay: bool,
+    pub no_delay: bool,
     /// Segment size, bytes.
-    pub(crate) segment: Option<i32>,
+    pub segment: Option<i32>,
     /// Congestion control.
-    pub(crate) congestion: Option<String>,
+    pub congestion: Option<String>,
     /// Local address.
-    pub(crate) bind: Option<SocketAddr>,
+    pub bind: Option<SocketAddr>,
     /// Network interface.
-    pub(crate) device: Option<String>,
+    pub device: Option<String>,
     /// Time to live of multicast datagrams.
-    pub(crate) ttl: Option<u8>,
+    pub ttl: Option<u8>,
     /// Hosts of connected networks only.
-    pub(crate) local_only: bool,
+    pub local_only: bool,
     /// Times that a connection is tried again.
-    pub(crate) connect_retries: u32,
+    pub connect_retries: u32,
     /// Further columns are shown: reads are counted by size, and reports tell delays.
-    pub(crate) enhanced: bool,
+    pub enhanced: bool,
 }
 
 impl Iperf2SocketOptions {
@@ -71,73 +71,76 @@ impl Iperf2SocketOptions {
 
 /// A step of a client that failed.
 #[derive(Debug)]
-pub(crate) struct Iperf2Failure {
+pub struct Iperf2Failure {
     /// The step, as the original names it.
-    pub(crate) step: &'static str,
+    pub step: &'static str,
     /// The cause.
-    pub(crate) error: io::Error,
+    pub error: io::Error,
 }
 
 /// Makes a failure of a step.
-pub(crate) fn failed(step: &'static str) -> impl Fn(io::Error) -> Iperf2Failure {
+pub fn failed(step: &'static str) -> impl Fn(io::Error) -> Iperf2Failure {
     move |error| Iperf2Failure { step, error }
 }
 
 /// A connection or flow, and its counters.
 #[derive(Debug)]
-pub(crate) struct Iperf2Stream {
+pub struct Iperf2Stream {
     /// Number, from 1.
-    pub(crate) number: u32,
-    pub(crate) socket: Socket,
+    pub number: u32,
+    /// Its socket.
+    pub socket: Socket,
     /// Own address.
-    pub(crate) local: SocketAddr,
+    pub local: SocketAddr,
     /// Address of the server.
-    pub(crate) remote: SocketAddr,
+    pub remote: SocketAddr,
     /// Time that connect(2) took.
-    pub(crate) connect_time: Duration,
+    pub connect_time: Duration,
     /// State of a TCP connection when it was opened.
-    pub(crate) tcp: Option<tcp::TcpInfo>,
+    pub tcp: Option<tcp::TcpInfo>,
     /// What the client sends.
-    pub(crate) sent: Arc<ShownCounts>,
+    pub sent: Arc<ShownCounts>,
     /// What the client receives.
-    pub(crate) received: Arc<ShownCounts>,
+    pub received: Arc<ShownCounts>,
 }
 
 /// Results of a stream.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Iperf2StreamResult {
+pub struct Iperf2StreamResult {
     /// What the client sent.
-    pub(crate) sent: Option<Transfer>,
+    pub sent: Option<Transfer>,
     /// What the client received.
-    pub(crate) received: Option<Transfer>,
+    pub received: Option<Transfer>,
     /// Account of the datagrams that the client received, and the number of the final one.
-    pub(crate) account: Option<(DatagramAccount, u64)>,
+    pub account: Option<(DatagramAccount, u64)>,
     /// Report of the server.
-    pub(crate) report: Option<ServerReport>,
+    pub report: Option<ServerReport>,
     /// True if a report was awaited and none came.
-    pub(crate) unreported: bool,
+    pub unreported: bool,
     /// Version of the server, if it told.
-    pub(crate) version: Option<Version>,
+    pub version: Option<Version>,
 }
 
 /// Outcome of a stream.
-pub(crate) type StreamOutcome = Result<Iperf2StreamResult, Iperf2Failure>;
+pub type StreamOutcome = Result<Iperf2StreamResult, Iperf2Failure>;
 
 /// A part of a test: all of it, or one direction of a test in which the server sends afterwards.
-pub(crate) struct TestPart<'a> {
+pub struct TestPart<'a> {
     /// Tells if it is over.
-    pub(crate) is_over: &'a dyn Fn() -> bool,
+    pub is_over: &'a dyn Fn() -> bool,
     /// Outcome of the client's own streams, in the second part.
-    pub(crate) first: Option<&'a [StreamOutcome]>,
+    pub first: Option<&'a [StreamOutcome]>,
 }
 
 /// A test of a client, with open connections.
 #[derive(Debug)]
-pub(crate) struct Iperf2Client {
-    pub(crate) plan: Iperf2Plan,
-    pub(crate) streams: Vec<Iperf2Stream>,
+pub struct Iperf2Client {
+    /// What was asked for.
+    pub plan: Iperf2Plan,
+    /// Its streams to the server.
+    pub streams: Vec<Iperf2Stream>,
     /// Time in which the connections were opened.
-    pub(crate) setup: Duration,
+    pub setup: Duration,
     back: Option<BackListener>,
 }
 
@@ -146,7 +149,7 @@ impl Iperf2Client {
     ///
     /// # Errors
     /// The step that failed.
-    pub(crate) fn open(
+    pub fn open(
         plan: &Iperf2Plan,
         options: &Iperf2SocketOptions,
         remote: SocketAddr,
@@ -172,19 +175,19 @@ impl Iperf2Client {
     }
 
     /// The socket at which the server opens streams.
-    pub(crate) fn back_socket(&self) -> Option<&Socket> {
+    pub fn back_socket(&self) -> Option<&Socket> {
         self.back.as_ref().map(BackListener::socket)
     }
 
     /// Streams that the server has opened so far.
-    pub(crate) fn opened_back(&self) -> Vec<BackStream> {
+    pub fn opened_back(&self) -> Vec<BackStream> {
         let back = self.back.as_ref();
         back.map(BackListener::opened).unwrap_or_default()
     }
 
     /// Runs the test. `beside` runs meanwhile on this thread, once for each part; `stop` ends the test
     /// early. The results of streams that the server opens follow those of the client's own.
-    pub(crate) fn run(
+    pub fn run(
         &self,
         stop: &AtomicBool,
         mut beside: impl FnMut(&Self, &TestPart<'_>),
@@ -389,7 +392,7 @@ fn per_giga_second(plan: &Iperf2Plan) -> u64 {
 }
 
 /// True if the client receives on its own connections.
-pub(crate) fn receives(plan: &Iperf2Plan) -> bool {
+pub fn receives(plan: &Iperf2Plan) -> bool {
     matches!(
         plan.direction,
         Iperf2Direction::Reverse | Iperf2Direction::FullDuplex

@@ -3,7 +3,7 @@
 mod claims;
 mod counts;
 mod rows;
-pub(super) mod session;
+pub mod session;
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -17,8 +17,8 @@ use netperf_os::{Type, alarm, wait};
 use netperf_program::iperf2::prepare_process;
 use netperf_program::output::{err, system_text};
 
-pub(crate) use self::claims::contradiction;
-pub(crate) use self::rows::ClientRows;
+pub use self::claims::contradiction;
+pub use self::rows::ClientRows;
 use self::session::{Iperf2Client, Iperf2Failure, Iperf2SocketOptions, TestPart};
 
 /// Longest wait between looks at the counters.
@@ -115,17 +115,18 @@ fn connect_again(
 }
 
 /// Follows a test while it runs.
-pub(crate) struct Follow<'a> {
-    pub(crate) client: &'a Iperf2Client,
+pub struct Follow<'a> {
+    /// The test.
+    pub client: &'a Iperf2Client,
     /// Ends the test.
-    pub(crate) stop: &'a AtomicBool,
+    pub stop: &'a AtomicBool,
     /// Returns true if the test is to end before its time.
-    pub(crate) enough: &'a dyn Fn() -> bool,
+    pub enough: &'a dyn Fn() -> bool,
 }
 
 impl Follow<'_> {
     /// Prints rows of intervals until a part of the test is over. A signal ends it early.
-    pub(crate) fn until(&self, part: &TestPart<'_>, mut rows: Option<&mut ClientRows>) {
+    pub fn until(&self, part: &TestPart<'_>, mut rows: Option<&mut ClientRows>) {
         let is_second = part.first.is_some();
         if let (Some(rows), Some(first)) = (&mut rows, part.first) {
             rows.first_part(self.client, first);

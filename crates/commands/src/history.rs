@@ -1,18 +1,15 @@
 //! `netperf history`: results kept, and questions to them.
 
-use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
 use netperf_cli::{HistoryArgs, HistoryVerb};
+use netperf_client::store::{failure, now, open, place, store_failure};
 use netperf_history::change::{self, Changes};
 use netperf_history::export::ExportTable;
 use netperf_history::store::{Configuration, FigureKind};
 use netperf_history::text::{self, Trend};
-use netperf_history::{
-    Filter, Forget, Forgotten, HistoryEntry, HistoryError, Location, Store, time,
-};
-use netperf_program::key::variable;
+use netperf_history::{Filter, Forget, Forgotten, HistoryEntry, HistoryError, Store, time};
 use netperf_program::output::{self, FAILED, Failure, INVALID, err, out};
 use serde_json::{Value, json};
 
@@ -24,39 +21,6 @@ const ROWS: u32 = 20;
 const AT_ONCE: usize = 100;
 /// Results of a configuration that a table of several shows as bars.
 const BARS: u32 = 600;
-
-fn failure(exit: u8, problem: impl Display) -> Failure {
-    Failure::stderr(exit, format_args!("netperf history: {problem}"))
-}
-
-/// The failure of an operation on stored results.
-pub(super) fn store_failure(error: HistoryError) -> Failure {
-    let exit = match error {
-        HistoryError::Store { .. } | HistoryError::Damaged { .. } => FAILED,
-        HistoryError::Absent(_)
-        | HistoryError::Foreign(_)
-        | HistoryError::Folder(_)
-        | HistoryError::Newer { .. }
-        | HistoryError::Place(_)
-        | HistoryError::Document(_)
-        | HistoryError::Unknown(_)
-        | HistoryError::Ambiguous(_) => INVALID,
-    };
-    failure(exit, error)
-}
-
-pub(super) fn open(asked: Option<&str>, make: bool) -> Result<Store, HistoryError> {
-    Store::open(&place(asked)?, make)
-}
-
-fn place(asked: Option<&str>) -> Result<Location, HistoryError> {
-    Location::find(asked, &variable)
-}
-
-/// Now, in microseconds since 1970.
-pub(super) fn now() -> i64 {
-    time::micros(netperf_measure::clock::since_epoch().as_secs_f64()).unwrap_or(0)
-}
 
 /// Runs `netperf history`.
 pub(super) fn run(verb: HistoryVerb, args: &HistoryArgs) -> Result<ExitCode, Failure> {

@@ -28,9 +28,9 @@ use netperf_program::iperf3::run::Run;
 use netperf_program::iperf3::socket::send_all;
 use netperf_program::output::err;
 
-pub(crate) use self::observer::TestObserver;
-pub(crate) use self::output::Output;
-pub(crate) use self::plan::{INTERVAL, Iperf3Form, Iperf3Plan};
+pub use self::observer::TestObserver;
+pub use self::output::Output;
+pub use self::plan::{INTERVAL, Iperf3Form, Iperf3Plan};
 
 /// Time limit for the begin of a test, and time by which each stream to open extends it.
 const BEGIN: Duration = Duration::from_secs(30);
@@ -55,22 +55,24 @@ fn fail(text: &str) -> ExitCode {
 }
 
 /// Result of a test.
-pub(crate) struct Tested {
+pub struct Tested {
     /// The streams, in the order in which they were opened.
-    pub(crate) infos: Vec<StreamInfo>,
+    pub infos: Vec<StreamInfo>,
     /// Time from the first connect of a stream to the last, and until the server was ready.
-    pub(crate) setup: Duration,
-    pub(crate) totals: Option<Totals>,
-    pub(crate) peer: Option<Box<Results>>,
+    pub setup: Duration,
+    /// Counts and CPU times of this end.
+    pub totals: Option<Totals>,
+    /// Results of the server.
+    pub peer: Option<Box<Results>>,
     /// Text of a failure.
-    pub(crate) error: Option<String>,
+    pub error: Option<String>,
     /// The user stopped the test.
-    pub(crate) interrupted: bool,
+    pub interrupted: bool,
 }
 
 impl Tested {
     /// A test that could not begin.
-    pub(crate) fn failed(error: String) -> Self {
+    pub fn failed(error: String) -> Self {
         Self {
             infos: Vec::new(),
             setup: Duration::ZERO,
@@ -116,7 +118,7 @@ fn test(plan: &Iperf3Plan, output: &mut Output) -> Tested {
 }
 
 /// A test of a client.
-pub(crate) struct ClientRun<'a> {
+pub struct ClientRun<'a> {
     test: Test<'a>,
     machine: ClientTest,
 }
@@ -126,10 +128,7 @@ impl<'a> ClientRun<'a> {
     ///
     /// # Errors
     /// The text of the failure.
-    pub(crate) fn begin(
-        plan: &'a Iperf3Plan,
-        observer: &'a mut dyn TestObserver,
-    ) -> Result<Self, String> {
+    pub fn begin(plan: &'a Iperf3Plan, observer: &'a mut dyn TestObserver) -> Result<Self, String> {
         let mut parameters = plan.parameters.clone();
         let mut random = [0; 36];
         netperf_os::system::random(&mut random)
@@ -169,7 +168,7 @@ impl<'a> ClientRun<'a> {
     }
 
     /// Goes on until data moves, or until the test has failed.
-    pub(crate) fn until_data(&mut self) {
+    pub fn until_data(&mut self) {
         while self.test.end.is_none() && self.machine.at() != ClientTestState::Runs {
             self.test.turn(&mut self.machine);
         }
@@ -177,7 +176,7 @@ impl<'a> ClientRun<'a> {
 
     /// Returns true if the server did not take the test because it runs another one, or because it
     /// closed its listener behind one.
-    pub(crate) const fn is_busy(&self) -> bool {
+    pub const fn is_busy(&self) -> bool {
         match self.test.end {
             Some(Err(ClientError::Busy)) => true,
             Some(Err(ClientError::Closed)) => self.test.run.is_none(),
@@ -186,7 +185,7 @@ impl<'a> ClientRun<'a> {
     }
 
     /// Goes on to the end.
-    pub(crate) fn finish(mut self) -> Tested {
+    pub fn finish(mut self) -> Tested {
         while self.test.end.is_none() {
             self.test.turn(&mut self.machine);
         }

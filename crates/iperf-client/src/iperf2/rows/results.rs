@@ -21,7 +21,7 @@ type OwnResult<'a> = (usize, &'a Iperf2Stream, &'a Iperf2StreamResult);
 
 impl ClientRows {
     /// Final rows, sums and reports.
-    pub(crate) fn results(&mut self, client: &Iperf2Client, results: &[StreamOutcome]) {
+    pub fn results(&mut self, client: &Iperf2Client, results: &[StreamOutcome]) {
         let streams = client.streams.len();
         let back = results.get(streams..).unwrap_or_default();
         let has_parts = self.args.plan.direction == Iperf2Direction::Tradeoff;
@@ -46,7 +46,7 @@ impl ClientRows {
     }
 
     /// Final rows of the client's own streams where the server sends afterwards.
-    pub(crate) fn first_part(&mut self, client: &Iperf2Client, first: &[StreamOutcome]) {
+    pub fn first_part(&mut self, client: &Iperf2Client, first: &[StreamOutcome]) {
         let own = own_results(client, first);
         let (all, end) = self.own(client, &own);
         self.end_sum(client, end, &all);

@@ -9,12 +9,13 @@ use netperf_campaign::campaign_change::{MeasuredCampaign, compare_campaigns};
 use netperf_campaign::matrix::{CELLS_SCHEMA, CellReader, CellRecord, Matrix};
 use netperf_campaign::outcome::{CampaignDocument, FORMAT};
 use netperf_cli::{CampaignArgs, OutputStream};
+use netperf_client::store;
 use netperf_history::{HistoryError, Store};
 use netperf_program::output::{Failure, err, out, say_styled, system_text};
 use serde_json::json;
 
 use super::{failure, file, text, view, write_page};
-use crate::{history, verdict};
+use crate::verdict;
 
 /// The result of a campaign.
 enum CampaignResult {
@@ -56,7 +57,7 @@ pub(super) fn compare(args: &CampaignArgs) -> Result<ExitCode, Failure> {
 
 /// The campaigns of a history.
 pub(super) fn list(args: &CampaignArgs) -> Result<ExitCode, Failure> {
-    let campaigns = history::open(args.place.as_deref(), false)
+    let campaigns = store::open(args.place.as_deref(), false)
         .and_then(|mut store| store.campaigns())
         .map_err(failure)?;
     if args.json {
@@ -115,7 +116,7 @@ pub(crate) fn is_campaign(name: &str) -> bool {
 fn read(name: &str, place: Option<&str>) -> Result<CampaignResult, String> {
     let is_file = name == "-" || Path::new(name).exists();
     if !is_file && (place.is_some() || !name.contains(['.', '/'])) {
-        let mut store = history::open(place, false)
+        let mut store = store::open(place, false)
             .map_err(|error| format!("{name} is no file; as a campaign of a history: {error}"))?;
         let found = store.campaign(name).map_err(|error| error.to_string())?;
         return Ok(CampaignResult::Document(Box::new(found.0), found.1));
@@ -177,13 +178,13 @@ fn matrices(document: &CampaignDocument, path: &str) -> Result<Vec<Matrix>, Stri
 pub(super) fn history(args: &CampaignArgs) -> Result<Option<Store>, Failure> {
     let place = args.history.as_deref();
     let named = place.map(|place| Some(place).filter(|place| !place.is_empty()));
-    let opened = named.map(|place| history::open(place, true));
+    let opened = named.map(|place| store::open(place, true));
     opened.transpose().map_err(failure)
 }
 
 /// Keeps a campaign.
 pub(super) fn keep(store: &mut Store, document: &CampaignDocument) -> Result<(), Failure> {
-    let now = history::now();
+    let now = store::now();
     let kept = match &document.cells_file {
         None => {
             let records = document.cells.iter().map(|cell| Ok(cell.record(false)));

@@ -17,7 +17,7 @@ use netperf_session::access;
 use netperf_transport::secure::Channel;
 use netperf_wire::{FRAME_LEN, Frame};
 
-use crate::secure;
+use netperf_client::secure;
 
 /// Time to connect to one address.
 const CONNECT: Duration = Duration::from_secs(5);

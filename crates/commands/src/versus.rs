@@ -174,7 +174,7 @@ pub(super) fn planned(words: &[String]) -> Result<Option<Box<RunCommand>>, CliEr
         .into_iter()
         .chain(words.iter().map(String::as_str));
     let argv: Vec<OsString> = words.map(OsString::from).collect();
-    let command = super::command_line::parsed(&argv).command?;
+    let command = netperf_client::parsed(&argv).command?;
     Ok(if let Command::Run(run) = command {
         Some(run)
     } else {

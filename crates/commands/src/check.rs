@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use netperf_cli::CheckArgs;
+use netperf_client::store;
 use netperf_history::{Filter, HistoryEntry, HistoryError, Store};
 use netperf_program::file;
 use netperf_program::output::{self, FAILED, Failure, INVALID, UNSUPPORTED, err, out, system_text};
@@ -21,8 +22,8 @@ use netperf_quality::{
 use netperf_web::Document;
 use std::sync::Arc;
 
+use super::itself;
 use super::itself::OwnRuns;
-use super::{history, itself};
 use live::LiveLine;
 use runs::{CheckParameters, Planned};
 
@@ -314,7 +315,7 @@ impl PathCheck<'_> {
         if self.args.forget {
             return Ok(None);
         }
-        let mut store = history::open(self.args.place.as_deref(), true)?;
+        let mut store = store::open(self.args.place.as_deref(), true)?;
         let mut earlier = CheckRuns::default();
         for kept in &self.kept {
             if let Some(document) = last(&mut store, &kept.label(), &self.args.host)? {
@@ -337,7 +338,7 @@ impl PathCheck<'_> {
             HistoryEntry::read(&label, kept.document.clone(), Some(&label))
         };
         let entries = self.kept.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
-        store.add(&entries, history::now())?;
+        store.add(&entries, store::now())?;
         Ok((!earlier.is_empty()).then(|| earlier.summary(None).as_last()))
     }
 

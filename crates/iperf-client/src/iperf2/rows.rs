@@ -17,7 +17,7 @@ use netperf_program::output::out;
 use self::ways::ClientWay;
 
 /// Prints the lines.
-pub(crate) struct ClientRows {
+pub struct ClientRows {
     args: Iperf2Args,
     titles: PrintedTitles,
     /// Directions of the part of the test that runs.
@@ -33,7 +33,8 @@ pub(crate) struct ClientRows {
 }
 
 impl ClientRows {
-    pub(crate) fn new(args: &Iperf2Args) -> Self {
+    /// Rows of a test with these options.
+    pub fn new(args: &Iperf2Args) -> Self {
         Self {
             args: args.clone(),
             titles: PrintedTitles::default(),

@@ -86,15 +86,15 @@ type BackFlows = HashMap<SocketAddr, BackFlow>;
 
 /// A connection or flow that the server has opened.
 #[derive(Clone, Debug)]
-pub(crate) struct BackStream {
+pub struct BackStream {
     /// Number of the descriptor.
-    pub(crate) descriptor: i32,
+    pub descriptor: i32,
     /// Own address.
-    pub(crate) local: SocketAddr,
+    pub local: SocketAddr,
     /// Address of the server.
-    pub(crate) remote: SocketAddr,
+    pub remote: SocketAddr,
     /// What the client receives.
-    pub(crate) received: Arc<ShownCounts>,
+    pub received: Arc<ShownCounts>,
 }
 
 /// Where the server connects to.

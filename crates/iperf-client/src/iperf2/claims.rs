@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use netperf_engine::iperf2::TransferEnd;
 
-use crate::contradiction::{DatagramClaims, WayClaims};
 use crate::iperf2::session::Iperf2StreamResult;
+use netperf_measure::contradiction::{DatagramClaims, WayClaims};
 
 /// The reason for which the result of a stream is none.
-pub(crate) fn contradiction(result: &Iperf2StreamResult) -> Option<String> {
+pub fn contradiction(result: &Iperf2StreamResult) -> Option<String> {
     let ends = [&result.sent, &result.received].into_iter().flatten();
     let unfinished = ends.map(|one| one.end).find_map(|end| match end {
         TransferEnd::Overrun => Some("the server still sends after the time of the test"),

@@ -34,7 +34,7 @@ impl ClientRows {
     }
 
     /// When the next interval ends.
-    pub(crate) fn due(&self) -> Option<Moment> {
+    pub fn due(&self) -> Option<Moment> {
         let every = self.args.interval?;
         let ways = self.ways.iter().filter(|way| !way.is_over(every));
         ways.filter_map(|way| way.due(every)).min()
@@ -42,7 +42,7 @@ impl ClientRows {
 
     /// Prints rows of intervals that are over, one of each direction. Returns false if there were
     /// none.
-    pub(crate) fn tick(&mut self, client: &Iperf2Client) -> bool {
+    pub fn tick(&mut self, client: &Iperf2Client) -> bool {
         let Some(every) = self.args.interval else {
             return false;
         };

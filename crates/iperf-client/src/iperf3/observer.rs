@@ -5,7 +5,7 @@ use netperf_iperf3::messages::{Cookie, Parameters};
 use netperf_program::iperf3::run::Run;
 
 /// Follows a test, and may end it.
-pub(crate) trait TestObserver {
+pub trait TestObserver {
     /// The control connection is about to be made.
     fn connecting(&mut self, port: Option<&str>);
 

@@ -6,35 +6,35 @@ use netperf_iperf3::messages::Parameters;
 use netperf_iperf3::options::{Iperf3Client, parameters};
 
 /// Default interval, seconds.
-pub(crate) const INTERVAL: f64 = 1.0;
+pub const INTERVAL: f64 = 1.0;
 
 /// The parameters of a test, and what the client alone needs to know.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Iperf3Plan {
+pub struct Iperf3Plan {
     /// Name or address of the server.
-    pub(crate) host: String,
+    pub host: String,
     /// Its port, if given.
-    pub(crate) port: Option<String>,
+    pub port: Option<String>,
     /// `4` or `6`, if the address has to be of one family.
-    pub(crate) family: Option<char>,
+    pub family: Option<char>,
     /// Own address.
-    pub(crate) bind: Option<String>,
+    pub bind: Option<String>,
     /// Network interface.
-    pub(crate) device: Option<String>,
+    pub device: Option<String>,
     /// Time after which unacknowledged data ends a connection.
-    pub(crate) send_timeout: Option<Duration>,
+    pub send_timeout: Option<Duration>,
     /// Time without data after which a receiver fails.
-    pub(crate) receive_timeout: Option<Duration>,
+    pub receive_timeout: Option<Duration>,
     /// Print the messages of the control connection.
-    pub(crate) debug: bool,
+    pub debug: bool,
     /// Port of the first stream.
-    pub(crate) own_port: Option<u16>,
+    pub own_port: Option<u16>,
     /// Time limit of a connection.
-    pub(crate) connect_timeout: Option<Duration>,
+    pub connect_timeout: Option<Duration>,
     /// Seconds of an interval; 0 for none.
-    pub(crate) interval: f64,
+    pub interval: f64,
     /// The length of a datagram is 0 if the path determines it.
-    pub(crate) parameters: Parameters,
+    pub parameters: Parameters,
 }
 
 impl Iperf3Plan {
@@ -60,15 +60,15 @@ impl Iperf3Plan {
 
 /// Form of the output.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Iperf3Form {
+pub struct Iperf3Form {
     /// JSON, as one document.
-    pub(crate) json: bool,
+    pub json: bool,
     /// JSON, as an object per line.
-    pub(crate) stream: bool,
+    pub stream: bool,
     /// More lines.
-    pub(crate) verbose: bool,
+    pub verbose: bool,
     /// Letter of the unit of rates.
-    pub(crate) letter: Option<char>,
+    pub letter: Option<char>,
 }
 
 impl Iperf3Form {

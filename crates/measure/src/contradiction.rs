@@ -3,7 +3,7 @@
 /// Factor by which more may arrive than was sent: a network may repeat datagrams.
 const REPEATED: u64 = 2;
 /// Bytes of a connection that buffers at both ends and on the path may hold at the end.
-pub(crate) const HELD: u64 = 256 << 20;
+pub const HELD: u64 = 256 << 20;
 /// Seconds by which the other end's part of a test may be longer.
 const LATE: f64 = 120.0;
 /// Datagrams, or segments, and bytes of a second that no path carries.
@@ -11,34 +11,37 @@ const FASTEST: [f64; 2] = [1e9, 1e13];
 
 /// Datagrams that the sender counted, that the receiver expected, and that it lost.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct DatagramClaims {
-    pub(crate) sent: u64,
-    pub(crate) expected: u64,
-    pub(crate) lost: u64,
+pub struct DatagramClaims {
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Datagrams that the receiver expected.
+    pub expected: u64,
+    /// Of these, those that did not arrive.
+    pub lost: u64,
 }
 
 /// What one end counted as sent in one direction, and the other as received.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct WayClaims {
+pub struct WayClaims {
     /// Bytes sent.
-    pub(crate) sent: u64,
+    pub sent: u64,
     /// Bytes received.
-    pub(crate) received: u64,
+    pub received: u64,
     /// Number of connections; 0 for datagrams.
-    pub(crate) connections: u64,
+    pub connections: u64,
     /// Counts of datagrams; `None` over connections.
-    pub(crate) datagrams: Option<DatagramClaims>,
+    pub datagrams: Option<DatagramClaims>,
     /// Segments retransmitted.
-    pub(crate) retransmitted: u64,
+    pub retransmitted: u64,
     /// Counts of both ends begin with the same byte.
-    pub(crate) is_whole: bool,
+    pub is_whole: bool,
     /// Seconds at this end, and at the other.
-    pub(crate) seconds: [f64; 2],
+    pub seconds: [f64; 2],
 }
 
 impl WayClaims {
     /// What cannot be, if anything.
-    pub(crate) fn contradiction(&self) -> Option<String> {
+    pub fn contradiction(&self) -> Option<String> {
         self.of_bytes()
             .or_else(|| self.of_datagrams())
             .or_else(|| self.of_time())

@@ -3,7 +3,7 @@
 use netperf_iperf3::figures::{StreamFigures, StreamInfo, Totals};
 use netperf_iperf3::messages::{Parameters, Protocol, Results, StreamResults};
 
-use crate::contradiction::{DatagramClaims, WayClaims};
+use netperf_measure::contradiction::{DatagramClaims, WayClaims};
 
 /// Text of the first results of a server that cannot be.
 pub(super) fn contradiction(

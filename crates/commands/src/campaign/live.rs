@@ -8,7 +8,7 @@ use netperf_campaign::pattern::Cell;
 use netperf_comparison::Letters;
 use netperf_program::output;
 
-use crate::show::FullScreen;
+use netperf_client::FullScreen;
 
 /// The screen and what it shows.
 pub(super) struct LiveScreen {

@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::io;
 
+use netperf_arguments::command::Command;
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::{Flow, Suite, TestId, TestPlan, TestRow, in_force, refusal};
 
-use crate::command::Command;
 use crate::entry::OptionEntry;
-use crate::group::Group;
-use crate::kind::ValueKind;
 use crate::{CliEnvironment, netperf};
 
 /// Other options with which one may have a place: none, many flows, a rate, a precision.

@@ -3,14 +3,14 @@
 pub use crate::entry::{
     CommandEntry, Operands, OptionEntry, Twice, by_group, global, server, twice,
 };
-pub use crate::foreign::aliases_of;
-pub use crate::getopt::Argument;
-pub use crate::group::Group;
 pub use crate::help::sentence as test_description;
 pub use crate::help::today::is_of_today;
-pub use crate::kind::ValueKind;
 pub use crate::subcommand::{about, commands};
 pub use crate::topic::words as topics;
+pub use netperf_arguments::foreign::aliases_of;
+pub use netperf_arguments::getopt::Argument;
+pub use netperf_arguments::group::Group;
+pub use netperf_arguments::kind::ValueKind;
 pub use netperf_text::columns::wrapped;
 
 use crate::entry;

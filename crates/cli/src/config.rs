@@ -4,13 +4,14 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::args::ServerArgs;
-use crate::command::{CliError, Notice};
-use crate::fault::Fault;
-use crate::getopt::Argument;
-use crate::long::{self, shown};
+use netperf_arguments::args::ServerArgs;
+use netperf_arguments::command::{CliError, Notice};
+use netperf_arguments::fault::Fault;
+use netperf_arguments::getopt::Argument;
+use netperf_arguments::long::{self, shown};
+use netperf_arguments::table::{OptionSpec, by_name};
+
 use crate::options::server::{NOT_IN_A_FILE, TABLE};
-use crate::table::{OptionSpec, by_name};
 
 /// Reads a file's text over `args`; everything that is wrong with it.
 pub(crate) fn apply(file: &str, text: &str, args: &mut ServerArgs) -> Vec<Fault> {

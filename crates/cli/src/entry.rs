@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::getopt::Argument;
-use crate::group::Group;
-use crate::kind::ValueKind;
+use netperf_arguments::getopt::Argument;
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::OptionSpec;
+
 use crate::options::{SuiteOptions, global, omni, server};
-use crate::table::OptionSpec;
 
 /// One option as it is described.
 #[derive(Clone, Copy, Debug, PartialEq)]

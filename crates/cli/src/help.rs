@@ -5,6 +5,7 @@ pub(crate) mod today;
 
 use std::fmt::Write as _;
 
+use netperf_arguments::group::Group;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Suite, TestId, TestRow};
@@ -13,7 +14,6 @@ use self::layout::{explained, groups, paragraph};
 use self::today::is_of_today;
 use crate::applies;
 use crate::entry::{self, OptionEntry};
-use crate::group::Group;
 use crate::options;
 use crate::subcommand;
 

@@ -12,54 +12,38 @@
 //! either side of `--`, and their values must make sense.
 
 mod applies;
-mod args;
 pub mod catalog;
-mod command;
 #[cfg_attr(not(feature = "files"), path = "config/absent.rs")]
 mod config;
 mod entry;
-mod environment;
-mod fault;
-mod foreign;
-mod garbled;
-mod getopt;
-mod grammar;
-mod group;
 mod help;
-mod kind;
-mod long;
 mod masked;
-mod misuse;
-mod nearest;
-mod operations;
 mod options;
 mod parse;
 mod peer_served;
-mod places;
 mod programs;
 mod resolve;
 mod subcommand;
-mod table;
 mod topic;
 mod usage;
 mod vary;
 
-pub use args::{
+pub use masked::masked_words;
+pub use netperf_arguments::args::{
     AccessArgs, AgentArgs, Args, ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs, HostArg, HumanArg,
     IoArgs, IterationsArg, JsonArg, Networks, OnePortArg, OutputArg, OutputLayout, PerDirection,
     PerEnd, Progress, RateArg, RateArgs, RateCounts, SeriesArgs, ServerArgs, Show, SocketKindArg,
     TestArgs, TransportArg, UntilArg, UntilArgs,
 };
-pub use command::{
+pub use netperf_arguments::command::{
     CliError, Command, ListCommand, Notice, OutputStream, Parsed, RunCommand, ServerCommand,
     UnknownTest, Usage,
 };
-pub use environment::{CliEnvironment, DEFAULT_PORT, VERSION};
-pub use fault::Fault;
-pub use grammar::TestDirection;
-pub use long::{Misuse, OptionProblem};
-pub use masked::masked_words;
-pub use operations::{LogFormat, LogLevel, Operations, SandboxArg};
+pub use netperf_arguments::environment::{CliEnvironment, DEFAULT_PORT, VERSION};
+pub use netperf_arguments::fault::Fault;
+pub use netperf_arguments::grammar::TestDirection;
+pub use netperf_arguments::long::{Misuse, OptionProblem};
+pub use netperf_arguments::operations::{LogFormat, LogLevel, Operations, SandboxArg};
 pub use programs::{
     asks_for_json, check_config, netperf, netperf_with, netserver, settings_to_check, subcommand,
 };

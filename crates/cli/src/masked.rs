@@ -1,9 +1,10 @@
 //! Command lines without the passphrase, for reports and messages.
 
-use crate::getopt::{Getopt, GetoptStep};
+use netperf_arguments::getopt::{Getopt, GetoptStep};
+use netperf_arguments::table::{ValueShape, by_letter, by_name};
+
 use crate::options::global;
 use crate::parse::asked_test::in_any_suite;
-use crate::table::{ValueShape, by_letter, by_name};
 
 /// Name of the option with the passphrase.
 const PASSPHRASE: &str = "passphrase";

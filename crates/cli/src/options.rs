@@ -9,7 +9,6 @@ mod length;
 pub(crate) mod link;
 pub(crate) mod omni;
 mod repeat;
-mod row;
 pub(crate) mod sctp;
 pub(crate) mod sdp;
 pub(crate) mod server;
@@ -20,15 +19,13 @@ pub(crate) mod unix;
 pub(crate) mod until;
 pub(crate) mod xti;
 
-use netperf_model::Suite;
-
-pub(crate) use self::row::plain_help_row;
-use self::row::{
+use netperf_arguments::args::TestArgs;
+use netperf_arguments::row::{
     BUFFERS, PORT_NUMBERS, PORTS, SIZES, help_row, port_name, set, set_both_ends, set_ends,
     set_families, set_host, set_host_with_bits, set_pair, set_ways, span,
 };
-use crate::args::TestArgs;
-use crate::table::{OnComplaint, OptionSpec};
+use netperf_arguments::table::{OnComplaint, OptionSpec};
+use netperf_model::Suite;
 
 /// The options behind `--` of one suite.
 #[derive(Debug)]

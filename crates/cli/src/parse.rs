@@ -5,23 +5,23 @@ pub(crate) mod asked_test;
 use std::io;
 use std::path::Path;
 
+use netperf_arguments::args::{Args, GlobalArgs, HumanArg, ServerArgs, TestArgs};
+use netperf_arguments::command::{CliError, Command, Notice, OutputStream, ServerCommand, Usage};
+use netperf_arguments::fault::Fault;
+use netperf_arguments::foreign;
+use netperf_arguments::long::{OptionProblem, OtherTables, misuse, shown};
+use netperf_arguments::table::{
+    Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape, by_letter, by_name,
+};
 use netperf_model::{Suite, TestId};
 use zeroize::Zeroizing;
 
 use self::asked_test::{in_any_suite, named_test, test_of};
-use crate::args::{Args, GlobalArgs, HumanArg, ServerArgs, TestArgs};
-use crate::command::{CliError, Command, Notice, OutputStream, ServerCommand, Usage};
 use crate::config;
-use crate::fault::Fault;
-use crate::foreign;
-use crate::long::{OptionProblem, OtherTables, misuse, shown};
 use crate::masked::masked_words;
 use crate::options::{self, SUITES, global, server};
 use crate::peer_served;
 use crate::subcommand::{self, PlainWords};
-use crate::table::{
-    Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape, by_letter, by_name,
-};
 use crate::{CliEnvironment, VERSION, resolve, topic, usage};
 
 /// Reads netperf's words, the program's name first, and makes the command of them.

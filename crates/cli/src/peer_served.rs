@@ -1,12 +1,12 @@
 //! Options of netperf that `--iperf2` and `--iperf3` serve. All others are refused: a server of iperf
 //! cannot be asked for them, or the client does not serve them.
 
+use netperf_arguments::getopt::{Getopt, GetoptStep};
+use netperf_arguments::table::{ValueShape, by_letter, by_name};
 use netperf_model::PeerProgram;
 
-use crate::getopt::{Getopt, GetoptStep};
 use crate::options::{SUITES, global};
 use crate::parse::asked_test::in_any_suite;
-use crate::table::{ValueShape, by_letter, by_name};
 
 /// Long names of the options in front of `--` that are served.
 const SERVED: &[&str] = &[
@@ -137,7 +137,7 @@ fn next_unserved(peer: PeerProgram, getopt: &mut Getopt<'_>, is_global: bool) ->
                 let shape: Option<ValueShape> =
                     own.or_else(|| in_any_suite(name).map(|row| row.shape()));
                 let _value = shape.map(|shape| shape.word("", name, attached, getopt));
-                let name = crate::foreign::alias(name).unwrap_or(name);
+                let name = netperf_arguments::foreign::alias(name).unwrap_or(name);
                 if !serves(peer, name) && !SERVED_BEHIND.contains(&name) {
                     return Some(format!("--{name}"));
                 }

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-use crate::args::{HumanArg, ServerArgs};
-use crate::command::{CliError, Command, Parsed, ServerCommand};
-use crate::environment::{CliEnvironment, words};
-use crate::fault::Fault;
+use netperf_arguments::args::{HumanArg, ServerArgs};
+use netperf_arguments::command::{CliError, Command, Parsed, ServerCommand};
+use netperf_arguments::environment::{CliEnvironment, words};
+use netperf_arguments::fault::Fault;
+
 use crate::subcommand::Subcommand;
 use crate::{config, parse, topic};
 

@@ -14,12 +14,12 @@ mod work;
 
 use std::time::Duration;
 
+use netperf_arguments::args::{Args, HumanArg, OnePortArg};
+use netperf_arguments::command::{CliError, Command, ListCommand, Notice, RunCommand, UnknownTest};
 use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan, UntilPlan};
 
 use self::ends::PlannedEnd;
 use crate::CliEnvironment;
-use crate::args::{Args, HumanArg, OnePortArg};
-use crate::command::{CliError, Command, ListCommand, Notice, RunCommand, UnknownTest};
 use crate::parse::asked_test::test_of;
 
 /// The command for `args`.

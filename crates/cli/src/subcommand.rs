@@ -14,6 +14,8 @@ mod sweep;
 
 use std::ffi::OsString;
 
+use netperf_arguments::command::{CliError, Usage};
+
 pub use self::campaign::{CampaignArgs, CampaignVerb};
 pub use self::check::CheckArgs;
 pub use self::compare::CompareArgs;
@@ -24,7 +26,7 @@ use self::spec::SubcommandSpec;
 #[cfg(feature = "files")]
 pub use self::sweep::sweep_file;
 pub use self::sweep::{SweepArgs, SweepWords};
-use crate::command::{CliError, Usage};
+
 use crate::entry::CommandEntry;
 
 /// Parsed command line of a subcommand.

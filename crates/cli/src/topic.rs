@@ -2,15 +2,16 @@
 
 use std::ffi::OsString;
 
+use netperf_arguments::command::{CliError, Usage};
+use netperf_arguments::foreign;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::long::{OptionProblem, misuse, nearest};
 use netperf_iperf2::options as iperf2;
 use netperf_iperf3::options as iperf3;
 use netperf_model::TestId;
 use netperf_model::catalog::tests::TESTS;
 
-use crate::command::{CliError, Usage};
-use crate::kind::ValueKind;
-use crate::long::{OptionProblem, misuse, nearest};
-use crate::{foreign, help, subcommand};
+use crate::{help, subcommand};
 
 /// The help of the subcommands.
 pub(crate) const HELP: &str = "help";

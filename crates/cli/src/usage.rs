@@ -3,13 +3,13 @@
 
 use std::fmt::Write as _;
 
+use netperf_arguments::getopt::Argument;
+use netperf_arguments::table::OptionSpec;
 use netperf_model::Suite;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 
-use crate::getopt::Argument;
 use crate::options::{SuiteOptions, global, server};
-use crate::table::OptionSpec;
 
 /// First line of every netperf help text; scripts look for it, blanks included.
 const NETPERF: &str = "\nUsage: netperf [global options] -- [test options] \n";

@@ -1,10 +1,10 @@
 //! `netperf run --vary`: a value of an option in a command line.
 
+use netperf_arguments::getopt::Argument;
+use netperf_arguments::table::{OptionSpec, by_letter};
 use netperf_model::TestId;
 
-use crate::getopt::Argument;
 use crate::options::{global, of_suite};
-use crate::table::{OptionSpec, by_letter};
 
 /// A command line of netperf, for this test, with a value of the option `name`: a long name, a
 /// letter, or a name that stands between braces in the command.

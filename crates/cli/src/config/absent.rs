@@ -1,7 +1,7 @@
 //! Stands in for the file of settings in a build that reads no TOML.
 
-use crate::args::ServerArgs;
-use crate::fault::Fault;
+use netperf_arguments::args::ServerArgs;
+use netperf_arguments::fault::Fault;
 
 /// Reports that this build reads no file of settings.
 pub(crate) fn apply(file: &str, _text: &str, _args: &mut ServerArgs) -> Vec<Fault> {

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use netperf_arguments::foreign;
 use netperf_text::columns::{width, wrapped};
 
 use crate::entry::{self, OptionEntry};
-use crate::foreign;
 
 /// Columns of a line.
 pub(super) const WIDTH: usize = 80;

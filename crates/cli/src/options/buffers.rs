@@ -1,12 +1,13 @@
 //! Options about the buffers that are sent from and received into.
 
+use netperf_arguments::args::GlobalArgs;
+use netperf_arguments::command::CliError;
+use netperf_arguments::grammar::size;
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::OptionSpec;
+
 use super::{SIZES, set_ends, set_pair, set_ways};
-use crate::args::GlobalArgs;
-use crate::command::CliError;
-use crate::grammar::size;
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::table::OptionSpec;
 
 type Opt = OptionSpec<GlobalArgs>;
 

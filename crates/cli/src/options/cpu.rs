@@ -2,16 +2,16 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use netperf_arguments::args::{CpuArg, GlobalArgs, PerEnd};
+use netperf_arguments::command::CliError;
+use netperf_arguments::grammar::{seconds, size};
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::places::{Places, places};
+use netperf_arguments::table::{Action, OptionSpec};
 use netperf_model::CpuMethod;
 
 use super::set_both_ends;
-use crate::args::{CpuArg, GlobalArgs, PerEnd};
-use crate::command::CliError;
-use crate::grammar::{seconds, size};
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::places::{Places, places};
-use crate::table::{Action, OptionSpec};
 
 type Opt = OptionSpec<GlobalArgs>;
 

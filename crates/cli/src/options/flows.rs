@@ -1,14 +1,14 @@
 //! The options about many flows, which have names only.
 
+use netperf_arguments::args::GlobalArgs;
+use netperf_arguments::grammar::size;
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::OptionSpec;
 use netperf_model::Placement;
 use netperf_model::many::cpu_list;
 
 use super::{set_both_ends, span};
-use crate::args::GlobalArgs;
-use crate::grammar::size;
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::table::OptionSpec;
 
 type Opt = OptionSpec<GlobalArgs>;
 

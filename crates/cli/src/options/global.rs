@@ -2,17 +2,17 @@
 
 use std::sync::LazyLock;
 
+use netperf_arguments::args::{GlobalArgs, HumanArg, JsonArg, OnePortArg, Progress};
+use netperf_arguments::grammar::{cut, first_half, rate, seconds, size, time};
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::{Action, OptionSpec};
 use netperf_model::{Arrival, Duplex, Family, IperfShape, PeerProgram, SeriesPlan, Stamper, Unit};
 
 use super::{
     PORTS, SIZES, buffers, cpu, flows, help_row, io, length, port_name, repeat, set, set_both_ends,
     set_ends, set_families, set_host, settings, span, until,
 };
-use crate::args::{GlobalArgs, HumanArg, JsonArg, OnePortArg, Progress};
-use crate::grammar::{cut, first_half, rate, seconds, size, time};
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::table::{Action, OptionSpec};
 
 /// Longest passphrase that fits into its message, bytes.
 const PASSPHRASE: usize = 647;

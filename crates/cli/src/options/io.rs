@@ -1,14 +1,14 @@
 //! Options for the method of moving bytes. None has a letter, because the original always uses
 //! one blocking call per message.
 
+use netperf_arguments::args::GlobalArgs;
+use netperf_arguments::grammar::{self, dscp, size};
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::{Action, OptionSpec};
 use netperf_model::IoMethod;
 
 use super::set_both_ends;
-use crate::args::GlobalArgs;
-use crate::grammar::{self, dscp, size};
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::table::{Action, OptionSpec};
 
 type Opt = OptionSpec<GlobalArgs>;
 

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
+use netperf_arguments::args::GlobalArgs;
+use netperf_arguments::command::Notice;
+use netperf_arguments::grammar::size;
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::{ValueKind, length};
+use netperf_arguments::table::{Action, OptionSpec};
 use netperf_model::Limit;
-
-use crate::args::GlobalArgs;
-use crate::command::Notice;
-use crate::grammar::size;
-use crate::group::Group;
-use crate::kind::{ValueKind, length};
-use crate::table::{Action, OptionSpec};
 
 type Opt = OptionSpec<GlobalArgs>;
 

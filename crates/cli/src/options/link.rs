@@ -2,12 +2,13 @@
 //! suite (DLCO_STREAM, DLCO_RR, DLCL_STREAM, DLCL_RR), of the fore suite
 //! (FORE_STREAM, FORE_RR), and of the hippi suite (HIPPI_STREAM, HIPPI_RR).
 
+use netperf_arguments::args::{PerDirection, TestArgs};
+use netperf_arguments::grammar::{both_halves, int};
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::OptionSpec;
+
 use super::{help_row, set_both_ends, set_pair, shared};
-use crate::args::{PerDirection, TestArgs};
-use crate::grammar::{both_halves, int};
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::table::OptionSpec;
 
 type Opt = OptionSpec<TestArgs>;
 

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use netperf_arguments::args::{OutputArg, OutputLayout, PerEnd, SocketKindArg, TestArgs};
+use netperf_arguments::grammar::{TestDirection, cut, direction, first_half, int, size};
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::{Action, Halt, OptionSpec};
 use netperf_model::TransportId;
 
 use super::{SIZES, help_row, link, set_both_ends, set_host_with_bits, set_pair, shared, span};
-use crate::args::{OutputArg, OutputLayout, PerEnd, SocketKindArg, TestArgs};
-use crate::grammar::{TestDirection, cut, direction, first_half, int, size};
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::table::{Action, Halt, OptionSpec};
 
 /// Characters that count of a congestion control's name.
 const CONGESTION_NAME: usize = 15;

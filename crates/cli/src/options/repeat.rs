@@ -1,12 +1,12 @@
 //! Options about repeating a test until its result is known well enough.
 
-use crate::args::{GlobalArgs, IterationsArg};
-use crate::command::{CliError, Notice};
-use crate::foreign;
-use crate::grammar::{both_halves, seconds, size};
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::table::OptionSpec;
+use netperf_arguments::args::{GlobalArgs, IterationsArg};
+use netperf_arguments::command::{CliError, Notice};
+use netperf_arguments::foreign;
+use netperf_arguments::grammar::{both_halves, seconds, size};
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::OptionSpec;
 
 type Opt = OptionSpec<GlobalArgs>;
 

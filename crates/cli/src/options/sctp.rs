@@ -1,12 +1,13 @@
 //! The options behind `--` of the SCTP tests.
 
+use netperf_arguments::args::TestArgs;
+use netperf_arguments::command::CliError;
+use netperf_arguments::grammar::{int, size};
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::OptionSpec;
+
 use super::{help_row, shared};
-use crate::args::TestArgs;
-use crate::command::CliError;
-use crate::grammar::{int, size};
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::table::OptionSpec;
 
 type Opt = OptionSpec<TestArgs>;
 

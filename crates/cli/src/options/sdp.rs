@@ -1,8 +1,9 @@
 //! The options behind `--` of the SDP tests.
 
+use netperf_arguments::args::TestArgs;
+use netperf_arguments::table::OptionSpec;
+
 use super::{help_row, shared};
-use crate::args::TestArgs;
-use crate::table::OptionSpec;
 
 /// Every option.
 pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
+use netperf_arguments::args::{Networks, ServerArgs};
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::{ValueKind, bit_rate};
+use netperf_arguments::operations::{LogFormat, LogLevel, SandboxArg};
+use netperf_arguments::table::{Action, OptionSpec};
 use netperf_model::{CpuMethod, Family, Network, OnePort, Require};
 
 use super::{help_row, set_host, span};
-use crate::args::{Networks, ServerArgs};
-use crate::group::Group;
-use crate::kind::{ValueKind, bit_rate};
-use crate::operations::{LogFormat, LogLevel, SandboxArg};
-use crate::table::{Action, OptionSpec};
 
 type Opt = OptionSpec<ServerArgs>;
 

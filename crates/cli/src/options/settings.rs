@@ -1,15 +1,14 @@
 //! The options of the model's table of socket options, one row each.
 
+use netperf_arguments::args::GlobalArgs;
+use netperf_arguments::grammar::{both_halves, size};
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::{Action, OptionSpec};
 use netperf_model::{
     InterfaceName, SETTINGS, Setting, SettingEnds, SettingHeading, SettingRow, SettingType,
     SettingValue,
 };
-
-use crate::args::GlobalArgs;
-use crate::grammar::{both_halves, size};
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::table::{Action, OptionSpec};
 
 /// A row for each setting.
 pub(super) fn rows() -> impl Iterator<Item = OptionSpec<GlobalArgs>> {

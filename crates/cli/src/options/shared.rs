@@ -1,16 +1,16 @@
 //! Options behind `--` that several suites share.
 
+use netperf_arguments::args::TestArgs;
+use netperf_arguments::grammar::{int, size};
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::OptionSpec;
 use netperf_model::Family;
 
 use super::{
     BUFFERS, PORT_NUMBERS, PORTS, SIZES, port_name, set_both_ends, set_families, set_host,
     set_pair, set_ways,
 };
-use crate::args::TestArgs;
-use crate::grammar::{int, size};
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::table::OptionSpec;
 
 type Opt = OptionSpec<TestArgs>;
 

@@ -1,11 +1,12 @@
 //! The options behind `--` of the older sockets suite: TCP_SENDFILE, TCP_CC, TCP_MSS.
 
+use netperf_arguments::args::TestArgs;
+use netperf_arguments::grammar::{int, size};
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::OptionSpec;
+
 use super::{SIZES, help_row, set_pair, shared};
-use crate::args::TestArgs;
-use crate::grammar::{int, size};
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::table::OptionSpec;
 
 type Opt = OptionSpec<TestArgs>;
 

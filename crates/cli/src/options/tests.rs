@@ -6,10 +6,11 @@ use std::fmt::Debug;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
+use netperf_arguments::command::Notice;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::Action;
+
 use super::*;
-use crate::command::Notice;
-use crate::kind::ValueKind;
-use crate::table::Action;
 
 /// Letters of a table in the notation of `getopt`.
 fn letters<A>(table: &[OptionSpec<A>]) -> Vec<String> {
@@ -121,7 +122,8 @@ fn every_option_has_a_name_that_only_it_has_in_its_table() {
 fn a_name_of_a_test_option_is_never_that_of_a_global_one() {
     for row in SUITES.iter().flat_map(|suite| suite.table) {
         assert!(
-            row.long == "help" || crate::table::by_name(global::table(), row.long).is_none(),
+            row.long == "help"
+                || netperf_arguments::table::by_name(global::table(), row.long).is_none(),
             "{}",
             row.long
         );
@@ -242,7 +244,7 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
 }
 
 /// Parsed arguments, the reason for an early end, and notices.
-type Came<A> = (A, Option<crate::table::Halt>, Vec<Notice>);
+type Came<A> = (A, Option<netperf_arguments::table::Halt>, Vec<Notice>);
 
 fn check_all<A: Default + Debug + PartialEq>(table: &'static [OptionSpec<A>]) {
     let mut checked = 0;
@@ -288,19 +290,19 @@ fn by_name<A: Default>(row: &'static OptionSpec<A>, value: Option<&str>) -> Came
 }
 
 fn read<A: Default>(table: &'static [OptionSpec<A>], words: &[String]) -> Came<A> {
-    let mut reader = crate::table::OptionReader {
+    let mut reader = netperf_arguments::table::OptionReader {
         table,
         program: "netperf",
-        on_complaint: crate::table::OnComplaint::Stop,
+        on_complaint: netperf_arguments::table::OnComplaint::Stop,
         strict: false,
         elsewhere: crate::subcommand::PlainWords::default(),
         garbled: Vec::new(),
     };
     let (mut args, mut notices) = (A::default(), Vec::new());
     match reader.read(words, &mut args, &mut notices).unwrap() {
-        crate::table::TableEnd::Done(_) => (args, None, notices),
-        crate::table::TableEnd::Halted(halt) => (args, Some(halt), notices),
-        crate::table::TableEnd::Complaint(line) => panic!("{words:?}: {line}"),
+        netperf_arguments::table::TableEnd::Done(_) => (args, None, notices),
+        netperf_arguments::table::TableEnd::Halted(halt) => (args, Some(halt), notices),
+        netperf_arguments::table::TableEnd::Complaint(line) => panic!("{words:?}: {line}"),
     }
 }
 

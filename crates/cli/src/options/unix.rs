@@ -1,11 +1,12 @@
 //! The options behind `--` of the Unix-domain tests: STREAM_STREAM, STREAM_RR,
 //! DG_STREAM, DG_RR.
 
+use netperf_arguments::args::TestArgs;
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::OptionSpec;
+
 use super::{help_row, shared};
-use crate::args::TestArgs;
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::table::OptionSpec;
 
 type Opt = OptionSpec<TestArgs>;
 

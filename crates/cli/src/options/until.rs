@@ -1,10 +1,10 @@
 //! The options about going on until figures are known, which have names only.
 
-use crate::args::GlobalArgs;
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::kind::precision::asked;
-use crate::table::OptionSpec;
+use netperf_arguments::args::GlobalArgs;
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::kind::precision::asked;
+use netperf_arguments::table::OptionSpec;
 
 type Opt = OptionSpec<GlobalArgs>;
 

@@ -1,10 +1,11 @@
 //! The options behind `--` of the XTI tests.
 
+use netperf_arguments::args::TestArgs;
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::table::OptionSpec;
+
 use super::{help_row, set_both_ends, shared};
-use crate::args::TestArgs;
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::table::OptionSpec;
 
 type Opt = OptionSpec<TestArgs>;
 

@@ -1,11 +1,11 @@
 //! The test that a command line names, and the options of all suites.
 
+use netperf_arguments::args::{GlobalArgs, TestArgs};
+use netperf_arguments::foreign;
+use netperf_arguments::table::{OptionSpec, by_name};
 use netperf_model::TestId;
 
-use crate::args::{GlobalArgs, TestArgs};
-use crate::foreign;
 use crate::options::SUITES;
-use crate::table::{OptionSpec, by_name};
 
 /// The name of the test that runs when none is given.
 const DEFAULT_TEST: TestId = TestId::TcpStream;

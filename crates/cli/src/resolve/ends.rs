@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use netperf_arguments::args::{Args, GlobalArgs, PerEnd, TestArgs};
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
     CpuMethod, CpuPlan, EndPlan, PacePlan, PlacePlan, RingPlan, Routing, Setting, Settings,
     SocketPlan, Suite, TestId,
 };
 
-use crate::args::{Args, GlobalArgs, PerEnd, TestArgs};
 use crate::parse::asked_test::test_of;
 
 /// Alignment of buffers unless an option says otherwise.

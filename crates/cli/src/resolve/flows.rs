@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use netperf_arguments::args::{FlowsArgs, PerEnd};
+use netperf_arguments::command::CliError;
 use netperf_model::{IoMethod, Many, Workers};
-
-use crate::args::{FlowsArgs, PerEnd};
-use crate::command::CliError;
 
 /// Many flows, where any option about them was given.
 ///

@@ -1,10 +1,10 @@
 //! Addresses of the control and data connections.
 
+use netperf_arguments::args::{Args, GlobalArgs, HostArg};
+use netperf_arguments::command::CliError;
 use netperf_model::{ControlPlan, DataAddress, Family, Flow, TestId};
 
 use crate::DEFAULT_PORT;
-use crate::args::{Args, GlobalArgs, HostArg};
-use crate::command::CliError;
 
 /// A port that the system chooses.
 const ANY_PORT: &str = "0";

@@ -1,11 +1,11 @@
 //! Options that name something which the test at hand does not have.
 
+use netperf_arguments::args::{Args, PerEnd};
+use netperf_arguments::command::CliError;
 use netperf_model::in_force::Substitution;
 use netperf_model::{Domain, TestId, TestPlan, TransportId};
 
 use crate::applies;
-use crate::args::{Args, PerEnd};
-use crate::command::CliError;
 
 /// Rejects long options that have no effect in this test or with its transport.
 pub(super) fn refuse(args: &Args, test: TestId, transport: TransportId) -> Result<(), CliError> {

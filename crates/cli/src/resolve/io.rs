@@ -1,9 +1,9 @@
 //! I/O options of each end.
 
+use netperf_arguments::args::{IoArgs, OnePortArg, SeriesArgs};
 use netperf_model::{Duplex, EndPlan, Flow, IoPlan, SeriesPlan, SocketPlan};
 
 use super::ends::{PlannedEnd, positive};
-use crate::args::{IoArgs, OnePortArg, SeriesArgs};
 
 /// An end with what the options about data paths say of it.
 pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: PlannedEnd, end: EndPlan) -> EndPlan {

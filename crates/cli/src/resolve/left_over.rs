@@ -2,16 +2,16 @@
 
 use std::net::IpAddr;
 
+use netperf_arguments::args::Args;
+use netperf_arguments::command::{CliError, Notice};
+use netperf_arguments::foreign;
+use netperf_arguments::long::{nearest, shown};
+use netperf_arguments::table::by_name;
 use netperf_model::TestId;
 
 use super::hosts;
-use crate::args::Args;
-use crate::command::{CliError, Notice};
-use crate::foreign;
-use crate::long::{nearest, shown};
 use crate::options::global;
 use crate::subcommand;
-use crate::table::by_name;
 
 /// Settles such words. One that is a host, where none was given, is the host. One like a subcommand
 /// is a mistake. Others are ignored, as in the original, and named.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use netperf_arguments::args::{Args, GlobalArgs, HumanArg, JsonArg, OutputLayout};
+use netperf_arguments::command::{CliError, Notice};
+use netperf_arguments::long::{OptionProblem, misuse, nearest, shown};
 use netperf_model::{Format, IperfShape, Limit, PeerProgram, ReportPlan, SelectionSource, TestId};
 
 use super::work;
 use crate::CliEnvironment;
-use crate::args::{Args, GlobalArgs, HumanArg, JsonArg, OutputLayout};
-use crate::command::{CliError, Notice};
-use crate::long::{OptionProblem, misuse, nearest, shown};
 
 /// A name of this many characters in a selection file is too long.
 const NAME_TOO_LONG: usize = 80;

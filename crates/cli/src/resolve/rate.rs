@@ -1,12 +1,12 @@
 //! A rate to keep to.
 
+use netperf_arguments::args::{Args, RateCounts};
+use netperf_arguments::command::CliError;
 use netperf_model::{
     Arrival, EndPlan, Flow, PeerProgram, RatePlan, RateUnit, SocketPlan, TransportId,
 };
 
 use super::ends::PlannedEnd;
-use crate::args::{Args, RateCounts};
-use crate::command::CliError;
 
 /// The rate that was asked for. A number alone counts requests where there are some, and
 /// bits elsewhere.

@@ -1,12 +1,12 @@
 //! Requests to netserver in a test without one (`-N`).
 
+use netperf_arguments::args::Args;
 use netperf_model::in_force::Substitution;
 use netperf_model::plan::TouchPlan;
 use netperf_model::{EndPlan, Flow, IoPlan, RingPlan};
 
 use super::ends::{self, PlannedEnd};
 use super::io;
-use crate::args::Args;
 
 /// A request to netserver.
 struct RemoteRequest {

@@ -1,9 +1,8 @@
 //! Going on until figures are known.
 
+use netperf_arguments::args::Args;
+use netperf_arguments::command::CliError;
 use netperf_model::{Duplex, Flow, Limit, TestId, UntilPlan};
-
-use crate::args::Args;
-use crate::command::CliError;
 
 /// The longest time of a run that ends by itself, where none was given.
 pub(super) fn limit(args: &Args, limit: Limit) -> Limit {

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use netperf_arguments::args::{Args, GlobalArgs, SocketKindArg, TestArgs};
+use netperf_arguments::command::CliError;
 use netperf_model::{
     ConfidencePlan, Duplex, Flow, LOCAL_PORTS, Limit, SocketKind, Suite, TestId, TransportId,
 };
-
-use crate::args::{Args, GlobalArgs, SocketKindArg, TestArgs};
-use crate::command::CliError;
 
 /// Default length of a test.
 const DEFAULT_LENGTH: Duration = Duration::from_secs(10);

@@ -9,7 +9,7 @@ use self::verbs::{OF_INVENTORY, VERBS};
 use super::spec::{SubcommandSpec, names_given};
 use crate::entry::Operands;
 
-use crate::long::shown;
+use netperf_arguments::long::shown;
 
 /// Subcommand of `netperf campaign`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
+use netperf_arguments::getopt::{Getopt, GetoptStep};
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::long::shown;
+use netperf_arguments::row::plain_help_row;
+use netperf_arguments::table::{OptionSpec, by_letter, by_name};
+
 use super::spec::SubcommandSpec;
 use crate::entry::Operands;
-use crate::getopt::{Getopt, GetoptStep};
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::long::shown;
-use crate::options::{global, plain_help_row};
-use crate::table::{OptionSpec, by_letter, by_name};
+use crate::options::global;
 
 /// The options of `netperf check`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::{ValueKind, percent};
+use netperf_arguments::row::plain_help_row;
+use netperf_arguments::table::OptionSpec;
+
 use super::spec::SubcommandSpec;
 use crate::entry::Operands;
-use crate::group::Group;
-use crate::kind::{ValueKind, percent};
-use crate::options::plain_help_row;
-use crate::table::OptionSpec;
 
 /// The options of `netperf compare` and `netperf run`.
 #[derive(Clone, Debug, Default, PartialEq)]

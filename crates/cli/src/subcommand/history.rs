@@ -2,11 +2,12 @@
 
 mod options;
 
+use netperf_arguments::long::shown;
+
 pub use self::options::HistoryArgs;
 use self::options::TABLE;
 use super::spec::{SubcommandSpec, VerbRow, names_given};
 use crate::entry::Operands;
-use crate::long::shown;
 
 /// Subcommand of `netperf history`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

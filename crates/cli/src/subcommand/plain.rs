@@ -1,6 +1,6 @@
 //! Words of a command line that are not options.
 
-use crate::long::OtherTables;
+use netperf_arguments::long::OtherTables;
 
 /// Keeps the words that are not options.
 #[derive(Debug, Default)]

@@ -2,12 +2,14 @@
 
 use std::ffi::OsString;
 
+use netperf_arguments::command::{CliError, Usage};
+use netperf_arguments::kind::is_empty_list;
+use netperf_arguments::table::{OnComplaint, OptionReader, OptionSpec, TableEnd};
+
 use super::plain::PlainWords;
-use crate::command::{CliError, Usage};
+
 use crate::entry::{self, CommandEntry, Operands, OptionEntry};
 use crate::help::layout::groups;
-use crate::kind::is_empty_list;
-use crate::table::{OnComplaint, OptionReader, OptionSpec, TableEnd};
 
 /// A subcommand and its options. `A` collects the options, `C` is the checked command.
 #[derive(Debug)]
@@ -91,7 +93,7 @@ impl<A: Default, C> SubcommandSpec<A, C> {
     /// Reads a command line, argv\[0\] and the word included. Words after `--` are no options.
     pub(super) fn read(&self, argv: &[OsString]) -> Result<Result<C, Usage>, CliError> {
         let program = self.program();
-        let words = crate::environment::words(argv, &program)?;
+        let words = netperf_arguments::environment::words(argv, &program)?;
         let words = words.get(2..).unwrap_or_default();
         let mut args = A::default();
         let mut reader = OptionReader {

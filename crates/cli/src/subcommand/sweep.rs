@@ -5,12 +5,13 @@ use toml::de::{DeTable, DeValue};
 
 use std::path::PathBuf;
 
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::row::plain_help_row;
+use netperf_arguments::table::OptionSpec;
+
 use super::spec::SubcommandSpec;
 use crate::entry::Operands;
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::options::plain_help_row;
-use crate::table::OptionSpec;
 
 /// The options of `netperf sweep`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::group::Group;
-use crate::kind::ValueKind;
-use crate::options::plain_help_row;
-use crate::table::{Action, OptionSpec};
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::ValueKind;
+use netperf_arguments::row::plain_help_row;
+use netperf_arguments::table::{Action, OptionSpec};
 
 /// The options of `netperf campaign`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

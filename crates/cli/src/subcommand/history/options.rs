@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::group::Group;
-use crate::kind::{ValueKind, percent};
-use crate::options::plain_help_row;
-use crate::table::OptionSpec;
+use netperf_arguments::group::Group;
+use netperf_arguments::kind::{ValueKind, percent};
+use netperf_arguments::row::plain_help_row;
+use netperf_arguments::table::OptionSpec;
 
 /// The options of `netperf history`.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,6 +1,6 @@
 //! Words of other measuring programs, above all iperf: aliases of options, and hints.
 
-pub(crate) mod form;
+pub mod form;
 
 use netperf_model::TestId;
 
@@ -16,7 +16,7 @@ const ALIASES: &[(&str, &str)] = &[
 ];
 
 /// The name of the option that `name` is an alias of.
-pub(crate) fn alias(name: &str) -> Option<&'static str> {
+pub fn alias(name: &str) -> Option<&'static str> {
     let (_, ours) = ALIASES.iter().find(|(theirs, _)| *theirs == name)?;
     Some(ours)
 }
@@ -28,7 +28,7 @@ pub fn aliases_of(ours: &str) -> impl Iterator<Item = &'static str> + use<'_> {
 }
 
 /// Names of options in other programs, and the names of options here that resemble them.
-pub(crate) const NAMES: &[(&str, &str)] = &[
+pub const NAMES: &[(&str, &str)] = &[
     ("duration", "time"),
     ("length", "time"),
     ("length", "send-size"),
@@ -93,7 +93,7 @@ const TESTS: &[(&str, TestId)] = &[
 ];
 
 /// The name of the test that a word describes.
-pub(crate) fn test(word: &str) -> Option<&'static str> {
+pub fn test(word: &str) -> Option<&'static str> {
     let found = TESTS
         .iter()
         .find(|(words, _)| words.eq_ignore_ascii_case(word))?;
@@ -101,15 +101,15 @@ pub(crate) fn test(word: &str) -> Option<&'static str> {
 }
 
 /// The remark about a number of iterations, where iperf has seconds between its lines.
-pub(crate) fn interval(text: &str) -> String {
+pub fn interval(text: &str) -> String {
     format!("-i {text}: read as 3 iterations; did you mean --interval {text}?")
 }
 
 /// Algorithms of congestion control that `-C` of iperf names.
-pub(crate) const CONGESTION: [&str; 5] = ["cubic", "reno", "bbr", "dctcp", "vegas"];
+pub const CONGESTION: [&str; 5] = ["cubic", "reno", "bbr", "dctcp", "vegas"];
 
 /// A hint for a letter that only iperf has, or has with another meaning.
-pub(crate) const fn letter(letter: char) -> Option<&'static str> {
+pub const fn letter(letter: char) -> Option<&'static str> {
     Some(match letter {
         'u' => "--udp, or -t UDP_STREAM, sends datagrams",
         'R' => "--reverse, or -t TCP_MAERTS, lets netserver send",
@@ -126,6 +126,6 @@ pub(crate) const fn letter(letter: char) -> Option<&'static str> {
 }
 
 /// The remark about a switch such as `-P` with a number, which iperf reads as that of streams.
-pub(crate) fn streams(letter: char, number: i32) -> String {
+pub fn streams(letter: char, number: i32) -> String {
     format!("-{letter} {number}: read as 1; did you mean --flows {number}?")
 }

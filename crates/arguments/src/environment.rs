@@ -37,7 +37,7 @@ impl std::fmt::Debug for CliEnvironment<'_> {
 }
 
 /// argv as text. An empty argv gets the usual name of the program.
-pub(crate) fn words(argv: &[OsString], program: &str) -> Result<Vec<String>, CliError> {
+pub fn words(argv: &[OsString], program: &str) -> Result<Vec<String>, CliError> {
     let Some(name) = argv.first() else {
         return Ok(vec![program.to_owned()]);
     };

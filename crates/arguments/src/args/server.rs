@@ -56,7 +56,9 @@ impl ServerArgs {
     /// The port to listen on, as typed or the default.
     #[must_use]
     pub fn port(&self) -> &str {
-        self.port.as_deref().unwrap_or(crate::DEFAULT_PORT)
+        self.port
+            .as_deref()
+            .unwrap_or(crate::environment::DEFAULT_PORT)
     }
 
     /// The family to listen on.
@@ -204,13 +206,13 @@ impl ServerArgs {
     }
 
     /// Marks the values so far as coming from a file; command-line values replace them.
-    pub(crate) fn seal(&mut self) {
+    pub fn seal(&mut self) {
         self.access.allow.sealed = true;
         self.access.deny.sealed = true;
     }
 
     /// Contradiction between settings, with the remedy.
-    pub(crate) fn contradiction(&self) -> Option<String> {
+    pub fn contradiction(&self) -> Option<String> {
         let agent = &self.agent;
         let beside = [
             (agent.join.is_some(), "join"),
@@ -314,7 +316,7 @@ pub struct Networks {
 
 impl Networks {
     /// Adds networks, or puts them in the place of those of a file.
-    pub(crate) fn add(&mut self, networks: Vec<Network>) {
+    pub fn add(&mut self, networks: Vec<Network>) {
         if std::mem::take(&mut self.sealed) {
             self.networks.clear();
         }

@@ -11,7 +11,7 @@ use crate::kind::{self, ValueKind, has_thousands, is_direction, is_empty_list, l
 use crate::long::shown;
 
 /// The line about a value; `None` for a value that is used as it was typed.
-pub(crate) fn remark(letter: char, kind: ValueKind, text: &str) -> Option<String> {
+pub fn remark(letter: char, kind: ValueKind, text: &str) -> Option<String> {
     let effect = effect(kind, text)?;
     // Scripts take -b for a rate and give 10G (I24 in docs/consumers.md).
     if letter == 'b' && begins_with_number(text) && is_cut_size(text) {
@@ -32,7 +32,7 @@ pub(crate) fn remark(letter: char, kind: ValueKind, text: &str) -> Option<String
 }
 
 /// Description of the values of a letter, which may read less than the name.
-pub(crate) fn expected(kind: ValueKind) -> String {
+pub fn expected(kind: ValueKind) -> String {
     if kind == ValueKind::Length {
         return "a number of seconds such as 10, or minus an amount such as -1M; times such as 500ms \
                 or 1m30s are for --time"
@@ -43,7 +43,7 @@ pub(crate) fn expected(kind: ValueKind) -> String {
 
 /// True for a text that lacks what a letter is about: a host, a file, a name. netperf 2.7 takes it
 /// for a default that was not asked for.
-pub(crate) fn lacks_a_word(kind: ValueKind, text: &str) -> bool {
+pub fn lacks_a_word(kind: ValueKind, text: &str) -> bool {
     if let ValueKind::Pair(first, second) = kind {
         return lacks_a_word(*first, text) && lacks_a_word(*second, text);
     }
@@ -80,7 +80,7 @@ fn is_time_in_units(text: &str) -> bool {
 }
 
 /// True for the length of a test without a number, with which netperf 2.7 never ends.
-pub(crate) fn is_no_length(kind: ValueKind, text: &str) -> bool {
+pub fn is_no_length(kind: ValueKind, text: &str) -> bool {
     kind == ValueKind::Length && length(text).is_none() && !begins_with_number(text)
 }
 

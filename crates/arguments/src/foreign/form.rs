@@ -7,7 +7,7 @@ use crate::command::CliError;
 use crate::grammar::direction;
 
 /// The form of a test that `--udp` and `--reverse` ask for.
-pub(crate) fn form_of(test: TestId, global: &GlobalArgs) -> TestId {
+pub fn form_of(test: TestId, global: &GlobalArgs) -> TestId {
     const UDP: &[(TestId, TestId)] = &[
         (TestId::TcpStream, TestId::UdpStream),
         (TestId::TcpRr, TestId::UdpRr),
@@ -25,7 +25,7 @@ pub(crate) fn form_of(test: TestId, global: &GlobalArgs) -> TestId {
 }
 
 /// Completes the form of a test, or rejects an option that the test has no form for.
-pub(crate) fn complete(args: &mut Args, named: Option<TestId>) -> Result<(), CliError> {
+pub fn complete(args: &mut Args, named: Option<TestId>) -> Result<(), CliError> {
     let Some(named) = named else { return Ok(()) };
     let (udp, reverse) = (args.global.udp, args.global.reverse);
     let over_udp = matches!(

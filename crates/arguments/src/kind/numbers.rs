@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 /// Returns true for a text without a letter: an empty one, and blanks and commas alone.
-pub(crate) fn is_empty_list(text: &str) -> bool {
+pub fn is_empty_list(text: &str) -> bool {
     text.split(',').all(|part| part.trim().is_empty())
 }
 
 /// Returns true for a number with a comma between its thousands, which would be two numbers.
-pub(crate) fn has_thousands(text: &str) -> bool {
+pub fn has_thousands(text: &str) -> bool {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let mut parts = text.split(',');
     let first = parts
@@ -100,7 +100,7 @@ const SIZE_LETTERS: [(&str, u64); 6] = [
 ];
 
 /// A number with one letter at its end, if it fits.
-pub(crate) fn size(text: &str) -> Option<i32> {
+pub fn size(text: &str) -> Option<i32> {
     number_of(text, &SIZE_LETTERS).and_then(|value| i32::try_from(value).ok())
 }
 
@@ -111,7 +111,7 @@ pub(super) fn is_decimal(text: &str) -> bool {
 }
 
 /// A time: a number of seconds, or numbers with units one after the other.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
+pub fn duration(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut total = Duration::ZERO;
     if is_decimal(text) {

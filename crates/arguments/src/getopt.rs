@@ -20,7 +20,7 @@ pub enum Argument {
 
 /// One thing found on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GetoptStep<'a> {
+pub enum GetoptStep<'a> {
     /// A known letter, with its argument if it has one.
     Option(char, Option<&'a str>),
     /// A letter that is not known.
@@ -33,7 +33,7 @@ pub(crate) enum GetoptStep<'a> {
 
 impl GetoptStep<'_> {
     /// The line `getopt` prints for this step; `None` for a good one.
-    pub(crate) fn complaint(self, program: &str) -> Option<String> {
+    pub fn complaint(self, program: &str) -> Option<String> {
         match self {
             GetoptStep::Option(..) | GetoptStep::Long(_) => None,
             GetoptStep::Unknown(letter) => Some(format!("{program}: invalid option -- '{letter}'")),
@@ -46,7 +46,7 @@ impl GetoptStep<'_> {
 
 /// Walks through words, one option letter at a time.
 #[derive(Debug)]
-pub(crate) struct Getopt<'a> {
+pub struct Getopt<'a> {
     words: &'a [String],
     cluster: &'a str,
     skipped: Vec<&'a str>,
@@ -54,7 +54,7 @@ pub(crate) struct Getopt<'a> {
 
 impl<'a> Getopt<'a> {
     /// Starts at the first of `words`, which follow the program's name.
-    pub(crate) const fn new(words: &'a [String]) -> Self {
+    pub const fn new(words: &'a [String]) -> Self {
         Self {
             words,
             cluster: "",
@@ -63,20 +63,17 @@ impl<'a> Getopt<'a> {
     }
 
     /// The words so far that are neither options nor arguments of one.
-    pub(crate) fn skipped(&self) -> &[&'a str] {
+    pub fn skipped(&self) -> &[&'a str] {
         &self.skipped
     }
 
     /// The words behind the `--` that ended the options; empty when there was none.
-    pub(crate) const fn rest(&self) -> &'a [String] {
+    pub const fn rest(&self) -> &'a [String] {
         self.words
     }
 
     /// The next step; `None` at the end of the options.
-    pub(crate) fn step(
-        &mut self,
-        kind: impl Fn(char) -> Option<Argument>,
-    ) -> Option<GetoptStep<'a>> {
+    pub fn step(&mut self, kind: impl Fn(char) -> Option<Argument>) -> Option<GetoptStep<'a>> {
         if self.cluster.is_empty() {
             let text = self.next_word()?;
             if let Some(long) = text.strip_prefix('-') {
@@ -129,7 +126,7 @@ impl<'a> Getopt<'a> {
     }
 
     /// Takes the next word if `wanted`; inside a cluster there is no next word yet.
-    pub(crate) fn next_if(&mut self, wanted: impl Fn(&str) -> bool) -> Option<&'a str> {
+    pub fn next_if(&mut self, wanted: impl Fn(&str) -> bool) -> Option<&'a str> {
         if !self.cluster.is_empty() {
             return None;
         }

@@ -35,12 +35,12 @@ const fn wrap(value: i64) -> i32 {
 }
 
 /// A plain integer; letters have no effect.
-pub(crate) fn int(text: &str) -> i32 {
+pub fn int(text: &str) -> i32 {
     wrap(atoi_wide(text))
 }
 
 /// Returns true if [`int`] keeps only a part of a number.
-pub(crate) fn is_cut(text: &str) -> bool {
+pub fn is_cut(text: &str) -> bool {
     atoi_wide(text) != i64::from(int(text))
 }
 
@@ -61,12 +61,12 @@ fn factors(text: &str) -> impl Iterator<Item = i32> + use<'_> {
 }
 
 /// A size: an integer times each of the letters `K M G k m g` found anywhere.
-pub(crate) fn size(text: &str) -> i32 {
+pub fn size(text: &str) -> i32 {
     factors(text).fold(int(text), i32::wrapping_mul)
 }
 
 /// Returns true if [`size`] keeps only a part of a size.
-pub(crate) fn is_cut_size(text: &str) -> bool {
+pub fn is_cut_size(text: &str) -> bool {
     let whole = factors(text).fold(i128::from(atoi_wide(text)), |value, factor| {
         value.saturating_mul(i128::from(factor))
     });
@@ -75,7 +75,7 @@ pub(crate) fn is_cut_size(text: &str) -> bool {
 
 /// A rate: a number, perhaps with a fraction, a letter for a power of ten, and a unit: `pps` for
 /// packets, `bit` or `bps` for bits; `None` for anything else, and for one that is not above 0.
-pub(crate) fn rate(text: &str) -> Option<RateArg> {
+pub fn rate(text: &str) -> Option<RateArg> {
     let (number, counts) = match (text.strip_suffix("pps"), without_bits(text)) {
         (Some(number), _) => (number, RateCounts::Packets),
         (None, Some(number)) => (number, RateCounts::Bits),
@@ -92,7 +92,7 @@ pub(crate) fn rate(text: &str) -> Option<RateArg> {
 
 /// The number of a rate whose unit is written out: `50M` of `50Mbit`, `50Mbps`, `50Mbit/s` and
 /// `50Mb`.
-pub(crate) fn without_bits(text: &str) -> Option<&str> {
+pub fn without_bits(text: &str) -> Option<&str> {
     const UNITS: [&str; 5] = ["bits/s", "bit/s", "bits", "bit", "bps"];
     let has = |unit: &&str| {
         let at = text.len().checked_sub(unit.len());
@@ -115,14 +115,14 @@ fn with_short_bits(text: &str) -> Option<&str> {
 }
 
 /// A number without the letter for a power of ten behind it, and the exponent.
-pub(crate) fn power_of_ten(text: &str) -> (&str, u32) {
+pub fn power_of_ten(text: &str) -> (&str, u32) {
     const POWERS: [(&[char], u32); 3] = [(&['k', 'K'], 3), (&['m', 'M'], 6), (&['g', 'G'], 9)];
     let with = |(letters, power): &(&[char], u32)| Some((text.strip_suffix(*letters)?, *power));
     POWERS.iter().find_map(with).unwrap_or((text, 0))
 }
 
 /// A number with a fraction as `atof(3)` reads it, without its words and hexadecimal forms.
-pub(crate) fn seconds(text: &str) -> f64 {
+pub fn seconds(text: &str) -> f64 {
     let text = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
     let bytes = text.as_bytes();
     let digits_from = |from: usize| {
@@ -153,7 +153,7 @@ pub(crate) fn seconds(text: &str) -> f64 {
 }
 
 /// A pacing interval, in milliseconds unless the text contains a `u` or an `s` and no `m`.
-pub(crate) fn time(text: &str) -> Duration {
+pub fn time(text: &str) -> Duration {
     let count = u64::try_from(int(text)).unwrap_or(0);
     if text.contains('m') {
         Duration::from_millis(count)
@@ -167,10 +167,10 @@ pub(crate) fn time(text: &str) -> Duration {
 }
 
 /// The two halves of `A,B`; `None` leaves the earlier value alone.
-pub(crate) type Halves<'a> = (Option<&'a str>, Option<&'a str>);
+pub type Halves<'a> = (Option<&'a str>, Option<&'a str>);
 
 /// A *sizespec*: without a comma the one value is for both.
-pub(crate) fn both_halves(text: &str) -> Halves<'_> {
+pub fn both_halves(text: &str) -> Halves<'_> {
     if text.contains(',') {
         first_half(text)
     } else {
@@ -180,7 +180,7 @@ pub(crate) fn both_halves(text: &str) -> Halves<'_> {
 }
 
 /// An *optionspec*: without a comma the one value is only the first.
-pub(crate) fn first_half(text: &str) -> Halves<'_> {
+pub fn first_half(text: &str) -> Halves<'_> {
     match text.split_once(',') {
         Some((first, second)) => (non_empty(first), non_empty(second)),
         None => (non_empty(text), None),
@@ -192,7 +192,7 @@ fn non_empty(text: &str) -> Option<&str> {
 }
 
 /// The first `count` characters of `text`.
-pub(crate) fn cut(text: &str, count: usize) -> &str {
+pub fn cut(text: &str, count: usize) -> &str {
     match text.char_indices().nth(count) {
         Some((end, _)) => &text[..end],
         None => text,
@@ -200,7 +200,7 @@ pub(crate) fn cut(text: &str, count: usize) -> &str {
 }
 
 /// An address family; `None` when the word names none.
-pub(crate) fn family(text: &str) -> Option<Family> {
+pub fn family(text: &str) -> Option<Family> {
     if text.contains('6') {
         Some(Family::V6)
     } else if text.contains("inet") || text.contains('4') {
@@ -213,7 +213,7 @@ pub(crate) fn family(text: &str) -> Option<Family> {
 }
 
 /// Names for the type-of-service byte (RFC 2474, RFC 2597, RFC 3246, RFC 1349).
-pub(crate) static DSCP_NAMES: &[(&str, u8)] = &[
+pub static DSCP_NAMES: &[(&str, u8)] = &[
     ("af11", 0x28),
     ("af12", 0x30),
     ("af13", 0x38),
@@ -241,7 +241,7 @@ pub(crate) static DSCP_NAMES: &[(&str, u8)] = &[
 ];
 
 /// A type-of-service byte by name or number; anything else is unset.
-pub(crate) fn dscp(text: &str) -> Option<u8> {
+pub fn dscp(text: &str) -> Option<u8> {
     let named = DSCP_NAMES
         .iter()
         .find(|(name, _)| name.eq_ignore_ascii_case(text))
@@ -251,7 +251,7 @@ pub(crate) fn dscp(text: &str) -> Option<u8> {
 
 /// Names of code points, with their values: the names of [`DSCP_NAMES`] that RFC 2474, 2597 and
 /// 3246 define.
-pub(crate) fn code_points() -> impl Iterator<Item = (&'static str, u8)> {
+pub fn code_points() -> impl Iterator<Item = (&'static str, u8)> {
     let classes = ["af", "cs", "ef"];
     let names = DSCP_NAMES.iter();
     names
@@ -260,7 +260,7 @@ pub(crate) fn code_points() -> impl Iterator<Item = (&'static str, u8)> {
 }
 
 /// A code point by name or number, 0 to 63.
-pub(crate) fn code_point(text: &str) -> Option<u8> {
+pub fn code_point(text: &str) -> Option<u8> {
     let named = code_points().find(|(name, _)| name.eq_ignore_ascii_case(text));
     let number = || {
         let value = from_digits(text, 10)?;
@@ -270,7 +270,7 @@ pub(crate) fn code_point(text: &str) -> Option<u8> {
 }
 
 /// A whole word in C notation: `0x10`, `020`, `16`.
-pub(crate) fn c_number(text: &str) -> Option<u32> {
+pub fn c_number(text: &str) -> Option<u32> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         from_digits(digits, 16)
     } else if text.len() > 1 && text.starts_with('0') {
@@ -289,7 +289,7 @@ fn from_digits(digits: &str, radix: u32) -> Option<u32> {
 }
 
 /// The words of `-d`, or'ed together. Unknown words add nothing.
-pub(crate) fn direction(text: &str) -> TestDirection {
+pub fn direction(text: &str) -> TestDirection {
     let mut total = TestDirection::default();
     for part in text.split('|') {
         let (sends, receives, connects) = match part.to_ascii_lowercase().as_str() {

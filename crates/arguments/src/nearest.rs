@@ -3,13 +3,13 @@
 use crate::foreign;
 
 /// Characters of a wrong word that are repeated.
-pub(crate) const SHOWN: usize = 60;
+pub const SHOWN: usize = 60;
 
 /// Names suggested at most.
-pub(crate) const SUGGESTIONS: usize = 4;
+pub const SUGGESTIONS: usize = 4;
 
 /// A word as it can stand in one line.
-pub(crate) fn shown(word: &str) -> String {
+pub fn shown(word: &str) -> String {
     let mut text: String = word
         .chars()
         .take(SHOWN)
@@ -22,7 +22,7 @@ pub(crate) fn shown(word: &str) -> String {
 }
 
 /// The names that a wrong one may have been meant to be, best first.
-pub(crate) fn near_names(wrong: &str, mut names: Vec<&'static str>) -> Vec<String> {
+pub fn near_names(wrong: &str, mut names: Vec<&'static str>) -> Vec<String> {
     names.sort_unstable();
     names.dedup();
     let wrong = wrong.to_ascii_lowercase().replace('_', "-");
@@ -52,7 +52,7 @@ pub(crate) fn near_names(wrong: &str, mut names: Vec<&'static str>) -> Vec<Strin
 }
 
 /// The one of `words` that takes the fewest changes to get to, if they are few.
-pub(crate) fn nearest<'w>(wrong: &str, words: impl IntoIterator<Item = &'w str>) -> Option<String> {
+pub fn nearest<'w>(wrong: &str, words: impl IntoIterator<Item = &'w str>) -> Option<String> {
     // The words are short; a long one is not a slip of the fingers, and comparing
     // takes time that grows with it.
     if wrong.len() > SHOWN {

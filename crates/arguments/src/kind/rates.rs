@@ -4,7 +4,7 @@ use crate::grammar;
 
 /// Bits per second, at least one: digits, perhaps a fraction, K, M or G for powers of ten, and
 /// perhaps the unit.
-pub(crate) fn bit_rate(text: &str) -> Option<u64> {
+pub fn bit_rate(text: &str) -> Option<u64> {
     let (number, power) = grammar::power_of_ten(grammar::without_bits(text).unwrap_or(text));
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

@@ -6,7 +6,7 @@ use super::percent;
 use crate::args::UntilArg;
 
 /// A precision and percentiles: `1%,p50,p99.9`.
-pub(crate) fn asked(text: &str) -> Option<UntilArg> {
+pub fn asked(text: &str) -> Option<UntilArg> {
     let mut words = text.split(',');
     let precision = percent(words.next()?).filter(|share| *share > 0.0)?;
     Some(UntilArg {

@@ -31,7 +31,7 @@ pub struct Notice {
 
 impl Notice {
     /// `line` on standard error.
-    pub(crate) fn stderr(line: &str) -> Self {
+    pub fn stderr(line: &str) -> Self {
         Self {
             stream: OutputStream::Stderr,
             text: format!("{line}\n"),
@@ -40,7 +40,7 @@ impl Notice {
     }
 
     /// `lines` on standard output.
-    pub(crate) fn stdout(lines: &str) -> Self {
+    pub fn stdout(lines: &str) -> Self {
         Self {
             stream: OutputStream::Stdout,
             text: format!("{lines}\n"),
@@ -49,7 +49,7 @@ impl Notice {
     }
 
     /// `line` on standard error if a person reads it.
-    pub(crate) fn hint(line: &str) -> Self {
+    pub fn hint(line: &str) -> Self {
         Self {
             terminal_only: true,
             ..Self::stderr(line)
@@ -79,7 +79,7 @@ pub struct Usage {
 
 impl Usage {
     /// Help that was asked for by name.
-    pub(crate) const fn help(text: String) -> Self {
+    pub const fn help(text: String) -> Self {
         Self {
             stream: OutputStream::Stdout,
             text,
@@ -88,7 +88,7 @@ impl Usage {
     }
 
     /// An error in the command line.
-    pub(crate) const fn error(text: String, exit: u8) -> Self {
+    pub const fn error(text: String, exit: u8) -> Self {
         Self {
             stream: OutputStream::Stderr,
             text,
@@ -153,7 +153,7 @@ pub enum Command {
     Usage(Usage),
     /// Print this on stdout and exit 0.
     Version(String),
-    /// Print [`crate::VERSION`] and this program's version, commit and features on stdout, and
+    /// Print [`crate::environment::VERSION`] and this program's version, commit and features on stdout, and
     /// exit 0.
     FullVersion,
 }
@@ -177,7 +177,7 @@ pub enum ServerCommand {
     Usage(Usage),
     /// Print this on stdout and exit 0.
     Version(String),
-    /// Print [`crate::VERSION`] and this program's version, commit and features on stdout, and
+    /// Print [`crate::environment::VERSION`] and this program's version, commit and features on stdout, and
     /// exit 0.
     FullVersion,
 }

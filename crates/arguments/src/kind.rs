@@ -4,7 +4,7 @@
 //! here first and then read by the same grammar, so that both forms have the same meaning.
 
 mod numbers;
-pub(crate) mod precision;
+pub mod precision;
 mod rates;
 
 use std::borrow::Cow;
@@ -20,8 +20,8 @@ use netperf_model::{
 };
 
 use self::numbers::{count, integer, is_decimal, number, number_of, spelled, whole_seconds};
-pub(crate) use self::numbers::{duration, has_thousands, is_empty_list, size};
-pub(crate) use self::rates::bit_rate;
+pub use self::numbers::{duration, has_thousands, is_empty_list, size};
+pub use self::rates::bit_rate;
 use self::rates::pacing_rate;
 use crate::grammar::{self, DSCP_NAMES, code_points};
 use crate::long;
@@ -134,7 +134,7 @@ pub enum ValueKind {
 }
 
 /// A percentage as a share: 0.01 of 1%.
-pub(crate) fn percent(text: &str) -> Option<f64> {
+pub fn percent(text: &str) -> Option<f64> {
     let digits = text.strip_suffix('%').unwrap_or(text);
     let percent: f64 = digits.parse().ok().filter(|_| is_decimal(digits))?;
     (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
@@ -153,17 +153,17 @@ const SWITCHES: &[&str] = &["1", "0", "on", "off", "yes", "no"];
 
 impl ValueKind {
     /// A pair of one kind.
-    pub(crate) const fn twice(each: &'static Self) -> Self {
+    pub const fn twice(each: &'static Self) -> Self {
         Self::Pair(each, each)
     }
 
     /// Returns true for numbers of things or bytes, which people write with commas.
-    pub(crate) const fn is_amount(&self) -> bool {
+    pub const fn is_amount(&self) -> bool {
         matches!(self, Self::Size | Self::SizeOrDefault | Self::Count)
     }
 
     /// The value as the letter's grammar reads it; `None` for one that makes no sense.
-    pub(crate) fn read<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
+    pub fn read<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
         let as_it_is = |good: bool| good.then_some(Cow::Borrowed(text));
         match *self {
             Self::Nothing | Self::FreeText => as_it_is(true),
@@ -310,7 +310,7 @@ impl ValueKind {
     }
 
     /// A good value that a bad one may have been meant to be.
-    pub(crate) fn nearest(&self, text: &str) -> Option<String> {
+    pub fn nearest(&self, text: &str) -> Option<String> {
         if has_thousands(text) {
             let whole = text.replace(',', "");
             return self.read(&whole).is_some().then_some(whole);
@@ -461,7 +461,8 @@ fn is_port(text: &str) -> bool {
     }
 }
 
-pub(crate) fn is_direction(word: &str) -> bool {
+/// Returns true for a name of a direction of data.
+pub fn is_direction(word: &str) -> bool {
     let named = DIRECTIONS
         .iter()
         .any(|name| name.eq_ignore_ascii_case(word));
@@ -493,7 +494,7 @@ fn is_tick(text: &str) -> bool {
 }
 
 /// A value of `--time`: a time, 0 for no end, or an amount with a minus in front.
-pub(crate) fn length(text: &str) -> Option<Limit> {
+pub fn length(text: &str) -> Option<Limit> {
     let Some(amount) = text.strip_prefix('-') else {
         let time = duration(text)?;
         let has_end = !time.is_zero();

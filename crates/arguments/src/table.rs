@@ -14,27 +14,27 @@ use crate::long::{OptionProblem, OtherTables, misuse};
 
 /// One option. Parser, help, man page, completions and manual all read this row.
 #[derive(Debug)]
-pub(crate) struct OptionSpec<A: 'static> {
+pub struct OptionSpec<A: 'static> {
     /// The letter; `None` for an option that has only a name.
-    pub(crate) letter: Option<char>,
+    pub letter: Option<char>,
     /// The name, without its dashes.
-    pub(crate) long: &'static str,
+    pub long: &'static str,
     /// Name of its argument in help; empty without one.
-    pub(crate) value: &'static str,
+    pub value: &'static str,
     /// Description in one line.
-    pub(crate) help: &'static str,
+    pub help: &'static str,
     /// Further description for the manual.
-    pub(crate) more: &'static str,
+    pub more: &'static str,
     /// Heading in help.
-    pub(crate) group: Group,
+    pub group: Group,
     /// Values that the long form accepts. The short form accepts any word.
-    pub(crate) kind: ValueKind,
+    pub kind: ValueKind,
     /// Values that the letter accepts, if they are others, or mean something else.
-    pub(crate) letter_kind: Option<ValueKind>,
+    pub letter_kind: Option<ValueKind>,
     /// Value of the long form without one; empty if it needs one or takes none.
-    pub(crate) implied: &'static str,
+    pub implied: &'static str,
     /// Argument, and the way of recording it.
-    pub(crate) action: Action<A>,
+    pub action: Action<A>,
 }
 
 impl<A> Clone for OptionSpec<A> {
@@ -47,7 +47,7 @@ impl<A> Copy for OptionSpec<A> {}
 
 /// Way of recording an option.
 #[derive(Debug)]
-pub(crate) enum Action<A: 'static> {
+pub enum Action<A: 'static> {
     /// Takes nothing.
     Flag(fn(&mut A)),
     /// Takes a word; any word will do.
@@ -81,7 +81,7 @@ impl<A> Copy for Action<A> {}
 
 /// Why parsing ended before the last word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Halt {
+pub enum Halt {
     /// `-h`.
     Help,
     /// `--help` with its topic, empty without one.
@@ -99,7 +99,7 @@ pub(crate) enum Halt {
 
 /// Result of reading one table.
 #[derive(Debug)]
-pub(crate) enum TableEnd<'a> {
+pub enum TableEnd<'a> {
     /// All words read; these follow a `--`.
     Done(&'a [String]),
     /// At an option that ends everything.
@@ -110,7 +110,7 @@ pub(crate) enum TableEnd<'a> {
 
 /// Reaction to an unknown letter or a missing argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OnComplaint {
+pub enum OnComplaint {
     /// Stop.
     Stop,
     /// Say so and go on, as the OMNI and sockets suites always have.
@@ -119,20 +119,20 @@ pub(crate) enum OnComplaint {
 
 /// Reads words with one table.
 #[derive(Debug)]
-pub(crate) struct OptionReader<'r, A: 'static, E> {
+pub struct OptionReader<'r, A: 'static, E> {
     /// The options.
-    pub(crate) table: &'static [OptionSpec<A>],
+    pub table: &'static [OptionSpec<A>],
     /// argv\[0\].
-    pub(crate) program: &'r str,
+    pub program: &'r str,
     /// About letters; a long option that is wrong always stops.
-    pub(crate) on_complaint: OnComplaint,
+    pub on_complaint: OnComplaint,
     /// True if the value of a letter has to make sense, as that of a long option. netperf 2.7 has
     /// no such letters.
-    pub(crate) strict: bool,
+    pub strict: bool,
     /// Takes the long options that are not in the table.
-    pub(crate) elsewhere: E,
+    pub elsewhere: E,
     /// Lines about values of letters that are not used as they were typed.
-    pub(crate) garbled: Vec<String>,
+    pub garbled: Vec<String>,
 }
 
 impl<A, E: OtherTables> OptionReader<'_, A, E> {
@@ -140,7 +140,7 @@ impl<A, E: OtherTables> OptionReader<'_, A, E> {
     ///
     /// # Errors
     /// At a word that cannot be accepted.
-    pub(crate) fn read<'a>(
+    pub fn read<'a>(
         &mut self,
         words: &'a [String],
         args: &mut A,
@@ -221,18 +221,18 @@ impl<A, E: OtherTables> OptionReader<'_, A, E> {
 }
 
 /// The row of a letter.
-pub(crate) fn by_letter<A>(table: &[OptionSpec<A>], letter: char) -> Option<&OptionSpec<A>> {
+pub fn by_letter<A>(table: &[OptionSpec<A>], letter: char) -> Option<&OptionSpec<A>> {
     table.iter().find(|row| row.letter == Some(letter))
 }
 
 /// The row of a name.
-pub(crate) fn by_name<'t, A>(table: &'t [OptionSpec<A>], name: &str) -> Option<&'t OptionSpec<A>> {
+pub fn by_name<'t, A>(table: &'t [OptionSpec<A>], name: &str) -> Option<&'t OptionSpec<A>> {
     table.iter().find(|row| row.long == name)
 }
 
 /// Properties of a long option that determine its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ValueShape {
+pub struct ValueShape {
     argument: Argument,
     kind: ValueKind,
     implied: &'static str,
@@ -241,7 +241,7 @@ pub(crate) struct ValueShape {
 impl ValueShape {
     /// The value, attached or the next word. A word with two dashes in front is
     /// never taken: it is the next option, and the value was forgotten.
-    pub(crate) fn word<'a>(
+    pub fn word<'a>(
         self,
         program: &str,
         name: &str,
@@ -273,12 +273,12 @@ impl ValueShape {
 
 impl<A> OptionSpec<A> {
     /// Returns true if the long form is help, and takes a topic.
-    pub(crate) fn explains(&self) -> bool {
+    pub fn explains(&self) -> bool {
         matches!(self.action, Action::Help) && self.kind != ValueKind::Nothing
     }
 
     /// Argument of the long form.
-    pub(crate) fn shape(&self) -> ValueShape {
+    pub fn shape(&self) -> ValueShape {
         // `--help` may be followed by what to explain.
         let argument = if self.explains() {
             Argument::NextUnlessDash
@@ -293,7 +293,7 @@ impl<A> OptionSpec<A> {
     }
 
     /// Records the long form; its value must be one that makes sense.
-    pub(crate) fn apply_long(
+    pub fn apply_long(
         &self,
         program: &str,
         args: &mut A,
@@ -335,7 +335,7 @@ impl<A> OptionSpec<A> {
 
 impl<A> Action<A> {
     /// Argument in the terms of `getopt`.
-    pub(crate) const fn argument(&self) -> Argument {
+    pub const fn argument(&self) -> Argument {
         match self {
             Self::Flag(_) | Self::Help | Self::Version => Argument::Nothing,
             Self::Value(_)

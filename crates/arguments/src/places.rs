@@ -9,7 +9,7 @@ use crate::args::PerEnd;
 
 /// Meaning of the argument of `-T`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Places {
+pub enum Places {
     /// A number for each end, as ever.
     Processes,
     /// Lists for the threads of each end.
@@ -23,7 +23,7 @@ pub(crate) enum Places {
 /// Parses the argument. With a colon, the list before it is netperf's and the one after it
 /// netserver's. Without a colon the list applies to both ends and may not contain a comma,
 /// which traditionally separates the ends.
-pub(crate) fn places(text: &str) -> Places {
+pub fn places(text: &str) -> Places {
     if let Some(rule) = Placement::named(text) {
         return Places::Rule(rule);
     }

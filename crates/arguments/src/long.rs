@@ -8,11 +8,11 @@ use crate::garbled;
 use crate::kind::ValueKind;
 pub use crate::misuse::{Misuse, OptionProblem};
 use crate::nearest::near_names;
-pub(crate) use crate::nearest::{nearest, shown};
+pub use crate::nearest::{nearest, shown};
 use crate::table::{Halt, ValueShape};
 
 /// Long options of other tables; the default has none.
-pub(crate) trait OtherTables {
+pub trait OtherTables {
     /// Argument of the option `name`; `None` if it does not exist.
     fn shape(&self, _name: &str) -> Option<ValueShape> {
         None
@@ -40,7 +40,7 @@ pub(crate) trait OtherTables {
 
 impl OptionProblem {
     /// A value that is not of the right kind.
-    pub(crate) fn value(value: &str, kind: ValueKind) -> Self {
+    pub fn value(value: &str, kind: ValueKind) -> Self {
         Self::Value {
             value: value.to_owned(),
             expected: kind.expected(),
@@ -49,7 +49,7 @@ impl OptionProblem {
     }
 
     /// The same of a letter.
-    pub(crate) fn letter_value(value: &str, kind: ValueKind) -> Self {
+    pub fn letter_value(value: &str, kind: ValueKind) -> Self {
         Self::Value {
             value: value.to_owned(),
             expected: garbled::expected(kind),
@@ -58,7 +58,7 @@ impl OptionProblem {
     }
 
     /// A name that is none of `names`, which `list` lists.
-    pub(crate) fn unknown(name: &str, names: Vec<&'static str>, list: &'static str) -> Self {
+    pub fn unknown(name: &str, names: Vec<&'static str>, list: &'static str) -> Self {
         Self::Unknown {
             near: near_names(name, names),
             list,
@@ -67,7 +67,7 @@ impl OptionProblem {
 }
 
 /// The error of an option called `name`.
-pub(crate) fn misuse(program: &str, name: &str, problem: OptionProblem) -> CliError {
+pub fn misuse(program: &str, name: &str, problem: OptionProblem) -> CliError {
     CliError::LongOption(Box::new(Misuse {
         program: program.to_owned(),
         name: name.to_owned(),

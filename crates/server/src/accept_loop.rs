@@ -20,6 +20,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs};
+use netperf_daemon::file_helper::FileHelper;
+use netperf_daemon::log::ServerLog;
+use netperf_daemon::metrics::{Gauges, Metrics};
+use netperf_daemon::metrics_server::MetricsServer;
+use netperf_daemon::poller::{PollEvent, PollToken, ServerPoller};
+use netperf_daemon::sandbox::Means;
+use netperf_daemon::session_log::{ProcessEnd, SessionLog};
+use netperf_daemon::supervisor::Supervisor;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, Require};
 use netperf_os::Socket;
@@ -30,24 +38,16 @@ use netperf_transport::registry;
 
 use super::admission::Admission;
 use super::agent::AgentProcess;
-use super::file_helper::FileHelper;
 use super::host_limits::HostLimits;
 use super::iperf2::{DatagramWorker, Iperf2Sockets};
 use super::iperf3::{Iperf3Port, Iperf3Sockets};
-use super::log::ServerLog;
-use super::metrics::{Gauges, Metrics};
-use super::metrics_server::MetricsServer;
 use super::one_port::DataArrivals;
 use super::pending::{self, PendingConnection, PendingConnections, WaitLimits};
-use super::poller::{PollEvent, PollToken, ServerPoller};
 use super::proofs::{PROOF_TIME, ProofPool};
-use super::sandbox::Means;
 use super::served_protocol::ServedProtocol;
 use super::session;
-use super::session_log::{ProcessEnd, SessionLog};
 use super::session_process::SessionProcess;
 use super::start_rates::StartRates;
-use super::supervisor::Supervisor;
 
 /// Pause after accept(2) fails for lack of descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

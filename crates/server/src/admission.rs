@@ -5,13 +5,12 @@ use std::net::{IpAddr, Shutdown};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use netperf_daemon::poller::{PollToken, ServerPoller};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, Policy};
 use netperf_os::{SockAddr, Socket, io};
 use netperf_session::access;
 use netperf_wire::RequestKind;
-
-use super::poller::{PollToken, ServerPoller};
 
 /// Time that a refused client has to read the reason.
 const REFUSAL_TIME: Duration = Duration::from_secs(5);

@@ -7,10 +7,10 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 
 use netperf_cli::ServerArgs;
+use netperf_daemon::own_user::UserChange;
 use netperf_program::output::{FAILED, Failure, out, system_text};
 
 use super::host_limits::{HostLimits, ShownLimits};
-use super::own_user::UserChange;
 use super::{iperf2, listen, with_credentials};
 
 /// Failures of a start with these settings. Ports that are in use, as by a running netserver,

@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 
+use netperf_daemon::supervisor::Supervisor;
+
 use super::served_protocol::ServedProtocol;
-use super::supervisor::Supervisor;
 use super::{agent, session_process};
 
 /// Environment of the process.

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
+use netperf_daemon::record::{Ran, Records, SessionEnd, SessionQuestion, SessionRecord};
+use netperf_daemon::sandbox::fill_file;
 use netperf_engine::{EngineError, Operation, Server, TestEnd};
 use netperf_measure::{clock, cpus, device_stamps};
 use netperf_model::{
@@ -19,9 +21,6 @@ use netperf_session::dialect::Ready;
 use netperf_session::driver::{NotPrepared, SessionHost};
 use netperf_transport::one_port::{HandoffMessage, fresh, send_message};
 use netperf_wire::RemoteErrno;
-
-use super::record::{Ran, Records, SessionEnd, SessionQuestion, SessionRecord};
-use super::sandbox::fill_file;
 
 /// Runs the tests of a session.
 pub(super) struct EngineHost<'a> {

@@ -4,11 +4,11 @@ use std::fmt;
 use std::path::Path;
 
 use netperf_cli::{LogLevel, ServerArgs};
+use netperf_daemon::log::ServerLog;
 use netperf_model::{BudgetArg, Limits};
 use netperf_os::privileges::{self, ResourceLimit};
 use netperf_os::{process, system};
 
-use super::log::ServerLog;
 use super::one_port::MOST_HANDED;
 
 /// Memory for each of the first sessions, bytes.

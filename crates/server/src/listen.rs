@@ -6,6 +6,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs};
+use netperf_daemon::file_helper::FileHelper;
+use netperf_daemon::log::ServerLog;
+use netperf_daemon::metrics_server::{self, MetricsServer};
+use netperf_daemon::own_user::UserChange;
+use netperf_daemon::rights_helper;
+use netperf_daemon::sandbox::Means;
 use netperf_model::{Family, OnePort};
 use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
@@ -17,15 +23,9 @@ use netperf_program::output::{
 use super::accept_loop::AcceptLoop;
 use super::agent::AgentProgram;
 use super::environment::Environment;
-use super::file_helper::FileHelper;
 use super::iperf2;
 use super::iperf3::Iperf3Sockets;
-use super::log::ServerLog;
-use super::metrics_server::{self, MetricsServer};
 use super::one_port;
-use super::own_user::UserChange;
-use super::rights_helper;
-use super::sandbox::Means;
 
 /// Host in the start message without `-L`.
 const ANY_HOST: &str = "IN(6)ADDR_ANY";

@@ -18,9 +18,10 @@ use netperf_transport::one_port::{self, HandoffMessage, PREAMBLE, Preamble, Prea
 
 use self::handoffs::Handoffs;
 
+use netperf_daemon::poller::{PollToken, ServerPoller};
+
 use super::peer::described;
 use super::pending::{PREFIX_WITHIN, PendingConnection};
-use super::poller::{PollToken, ServerPoller};
 
 /// Largest number of connections that await their session.
 pub(super) const MOST_HANDED: usize = 1024;

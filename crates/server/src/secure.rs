@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
+use netperf_daemon::record::SessionEnd;
 use netperf_model::{Denied, Require};
 use netperf_program::link::ControlLink;
 use netperf_session::access;
@@ -13,7 +14,6 @@ use netperf_session::server::PASSPHRASE;
 use netperf_transport::secure::{Channel, NoChannel};
 
 use super::proofs::PROOF_TIME;
-use super::record::SessionEnd;
 
 /// Time limit of the authentication.
 const HANDSHAKE: Duration = PROOF_TIME;

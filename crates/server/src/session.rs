@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
+use netperf_daemon::record::{Records, SessionEnd, SessionQuestion, SessionRecord};
 use netperf_measure::clock;
 use netperf_model::{ControlPlan, CpuMethod, Denied, KeyRole, Require};
 use netperf_os::Socket;
@@ -18,7 +19,6 @@ use netperf_wire::{Frame, RequestKind};
 use super::admission;
 use super::agent;
 use super::host::EngineHost;
-use super::record::{Records, SessionEnd, SessionQuestion, SessionRecord};
 use super::secure::{self, Authentication, Stopped};
 
 /// Serves the connection and reports each test and the end. Data may also arrive by `handoff`; the

@@ -12,6 +12,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
+use netperf_daemon::record::{Grant, SessionQuestion, SessionRecord};
+use netperf_daemon::session_log::{ProcessEnd, SessionLog};
+use netperf_daemon::supervisor;
 use netperf_measure::clock::Moment;
 use netperf_model::{EndNeeds, OnePort};
 use netperf_os::process::{self, ChildProcess};
@@ -22,10 +25,7 @@ use netperf_program::session_settings::{DESCRIPTOR, SessionSettings};
 use super::admission;
 use super::agent::SESSION_DOOR;
 use super::proofs::ProofSource;
-use super::record::{Grant, SessionQuestion, SessionRecord};
 use super::served_protocol::ServedProtocol;
-use super::session_log::{ProcessEnd, SessionLog};
-use super::supervisor;
 
 /// Set for a session process, which writes records to its standard output.
 pub(super) const RECORDS: &str = "NETSERVER_RECORDS";

@@ -133,7 +133,7 @@ fn the_manual_names_the_statuses_of_the_code_of_each_program() {
             "netperf history",
             &["commands/src/history.rs", "client/src/store.rs"],
         ),
-        ("netserver", &["server/src"]),
+        ("netserver", &["server/src", "daemon/src"]),
     ] {
         assert_eq!(of_code(sources), of_manual(heading), "{heading}");
     }

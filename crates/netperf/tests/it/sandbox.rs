@@ -15,11 +15,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use netperf_cli::SandboxArg;
+use netperf_daemon::sandbox::{Means, SessionNeeds, confine};
 use netperf_os::privileges::{self, User};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::uring::Uring;
 use netperf_os::{Domain, Socket, Type};
-use netperf_server::sandbox::{Means, SessionNeeds, confine};
 use netperf_testkit::process::signal;
 use netperf_testkit::{
     Invocation, LoopbackOnly, Netserver, Place, Scratch, environment, eventually, ours, require,

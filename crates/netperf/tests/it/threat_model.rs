@@ -176,7 +176,7 @@ const HELD: &[(&str, &str, &str)] = &[
     ),
     (
         "filling the disk with netserver's log",
-        "crates/server/src/log.rs",
+        "crates/daemon/src/log.rs",
         "threat_model_of_a_flood_of_strangers_so_many_are_written_and_the_rest_counted",
     ),
     (

@@ -1,11 +1,11 @@
 //! The agent of campaigns, and the sessions of a campaign that is over.
 
 use netperf_cli::LogLevel;
+use netperf_daemon::session_log::ProcessEnd;
 use netperf_measure::clock;
 
 use super::AcceptLoop;
 use crate::agent::{AgentMessage, AgentProcess};
-use crate::session_log::ProcessEnd;
 
 impl AcceptLoop {
     /// Ends the sessions of keys that netserver has no more: those that a reload removed, and those

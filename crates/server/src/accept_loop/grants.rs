@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use netperf_daemon::record::{Grant, SessionQuestion};
+use netperf_daemon::session_log::ProcessEnd;
 use netperf_measure::clock;
 use netperf_model::{Denied, EndNeeds, Network};
 
 use super::AcceptLoop;
 use crate::proofs::ProofSource;
-use crate::record::{Grant, SessionQuestion};
-use crate::session_log::ProcessEnd;
 use crate::session_process::SessionProcess;
 
 impl AcceptLoop {

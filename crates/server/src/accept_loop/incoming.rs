@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::os::fd::AsFd;
 
 use netperf_cli::LogLevel;
+use netperf_daemon::poller::PollToken;
 use netperf_model::{Denied, OnePort, Require, SessionLoad};
 use netperf_os::{SockAddr, Socket};
 
@@ -14,7 +15,6 @@ use crate::agent::AgentProcess;
 use crate::one_port::{ArrivalState, Unclaimed};
 use crate::peer::described;
 use crate::pending::{self, FirstMessage, PendingConnection, PendingStage};
-use crate::poller::PollToken;
 use crate::served_protocol::ServedProtocol;
 use crate::session_process::SessionProcess;
 

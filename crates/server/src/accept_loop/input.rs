@@ -3,10 +3,10 @@
 use std::io::{self, Read as _};
 use std::os::fd::AsFd as _;
 
+use netperf_daemon::poller::{PollToken, ServerPoller};
 use netperf_measure::clock;
 
 use super::AcceptLoop;
-use crate::poller::{PollToken, ServerPoller};
 
 /// Watches standard input.
 ///

@@ -1,10 +1,10 @@
 //! Clients of iperf 2: the protocol of a listener, and the processes that serve datagrams.
 
+use netperf_daemon::poller::PollToken;
 use netperf_measure::clock::{self, Moment};
 
 use super::AcceptLoop;
 use crate::iperf2::DatagramWorker;
-use crate::poller::PollToken;
 
 impl AcceptLoop {
     /// When the next process has to be started or ended.

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use netperf_cli::{LogLevel, ServerArgs, ServerCommand};
+use netperf_daemon::file_helper::{self, FileCopies, FileHelper};
 use netperf_measure::clock;
 use netperf_model::{KeyRing, Require};
 use netperf_program::key;
 
 use super::AcceptLoop;
-use crate::file_helper::{self, FileCopies, FileHelper};
 
 impl AcceptLoop {
     /// Asks for the files. Without a process that reads them, as with a preloaded library, they

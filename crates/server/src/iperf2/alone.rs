@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::Scope;
 use std::time::Duration;
 
+use netperf_daemon::record::NoRecords;
+use netperf_daemon::sandbox;
 use netperf_iperf2::options::Iperf2Args;
 use netperf_iperf2::rows::ListeningHead;
 use netperf_measure::clock::{self, Moment};
@@ -31,8 +33,6 @@ pub(super) use self::shown::{ShownBack, ShownConnection, ShownFlow};
 use super::connection::serve_shown as serve_connection;
 use super::datagrams::{MOST as MOST_DATAGRAM, serve_shown as serve_datagrams};
 use crate::listen::detach;
-use crate::record::NoRecords;
-use crate::sandbox;
 
 /// Connections that the kernel keeps until they are accepted.
 const BACKLOG: i32 = 128;

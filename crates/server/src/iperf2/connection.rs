@@ -8,6 +8,7 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
+use netperf_daemon::record::{Ran, Records, SessionEnd, SessionQuestion, SessionRecord};
 use netperf_engine::iperf2::{
     PATIENCE, StreamOrder, Transfer, TransferCounts, TransferEnd, receive_stream, send_stream,
 };
@@ -36,7 +37,6 @@ use netperf_program::threads::join;
 use super::alone::ShownConnection;
 use super::limits::{longest, permitted, time_and_bytes};
 use crate::admission;
-use crate::record::{Ran, Records, SessionEnd, SessionQuestion, SessionRecord};
 
 /// Time in which a client listens after it has asked for a connection.
 const LISTENS: Duration = Duration::from_millis(50);

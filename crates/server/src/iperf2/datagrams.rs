@@ -13,6 +13,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
+use netperf_daemon::log::{DENIED, Flood};
+use netperf_daemon::record::{SessionEnd, SessionRecord};
 use netperf_engine::iperf2::{Arrived, PATIENCE, receive_datagrams};
 use netperf_iperf2::states::BackTime;
 use netperf_iperf2::states::flow::{DatagramFlow, FlowAction, FlowSending, LINGER};
@@ -29,9 +31,7 @@ use super::alone::{Iperf2Board, ShownFlow};
 use super::flow_table::{FlowTable, ServedFlow};
 use super::limits::{longest, may_send_datagrams, permitted};
 use super::worker::flow_line;
-use crate::log::{DENIED, Flood};
 use crate::proofs::ProofSource;
-use crate::record::{SessionEnd, SessionRecord};
 use crate::start_rates::StartRates;
 
 /// Largest datagram.

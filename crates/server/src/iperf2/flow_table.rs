@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use netperf_daemon::record::{Ran, SessionEnd, SessionRecord};
 use netperf_engine::iperf2::{Credit, Transfer};
 use netperf_iperf2::states::flow::{DatagramFlow, FlowSending};
 use netperf_measure::clock::{self, Moment};
@@ -15,7 +16,6 @@ use netperf_os::io::Source;
 use netperf_program::iperf2::FLOW_GAP;
 
 use super::alone::ShownFlow;
-use crate::record::{Ran, SessionEnd, SessionRecord};
 use crate::session_limit::leaves_seats;
 
 /// Most flows at a time. Their table has a fixed size, because nothing proves a source.

@@ -8,14 +8,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
+use netperf_daemon::record::SessionRecord;
+use netperf_daemon::session_log::SessionLog;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Network, OnePort};
 use netperf_os::{Socket, pass, process};
 use netperf_program::session_settings::DESCRIPTOR;
 
-use crate::record::SessionRecord;
 use crate::served_protocol::ServedProtocol;
-use crate::session_log::SessionLog;
 use crate::session_process::{PROTOCOL, RECORDS, inherited_rights, inherited_variables, settings};
 
 /// Most bytes of a record.

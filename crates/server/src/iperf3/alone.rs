@@ -13,6 +13,8 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
+use netperf_daemon::record::NoRecords;
+use netperf_daemon::{rights_helper, sandbox};
 use netperf_iperf3::defaults::VERSION;
 use netperf_iperf3::json::failed;
 use netperf_iperf3::messages::PORT;
@@ -31,8 +33,6 @@ use super::session::{SessionStart, StreamTimeouts, serve as serve_session};
 use crate::iperf3::report::{Iperf3Report, ReportOptions};
 use crate::listen::{detach, wildcards};
 use crate::one_port::beside;
-use crate::record::NoRecords;
-use crate::{rights_helper, sandbox};
 
 /// Line around the head.
 const RULE: &str = "-----------------------------------------------------------\n";

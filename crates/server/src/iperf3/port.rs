@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::os::fd::AsFd;
 
+use netperf_daemon::poller::{PollToken, ServerPoller};
 use netperf_iperf3::messages::{CONNECT_WORD, COOKIE, ConnectWord, Cookie, State};
 use netperf_model::{Denied, OnePort};
 use netperf_os::Socket;
@@ -16,7 +17,6 @@ use crate::admission::address_of;
 use crate::one_port::{canonical, of_the_same_link};
 use crate::peer::described;
 use crate::pending::{self, PendingConnection, PendingStage};
-use crate::poller::{PollToken, ServerPoller};
 use crate::served_protocol::ServedProtocol;
 use crate::session_process::SessionProcess;
 

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use netperf_daemon::record::{Ran, Records, SessionEnd, SessionQuestion, SessionRecord};
 use netperf_iperf3::json::document;
 use netperf_iperf3::messages::{
     Cookie, Parameters, Protocol, Results, ServerError, StreamDirection, StreamOption,
@@ -29,7 +30,6 @@ use super::message::{self, StreamMessage};
 use super::opening::StreamChoice;
 use crate::admission;
 use crate::iperf3::report::Iperf3Report;
-use crate::record::{Ran, Records, SessionEnd, SessionQuestion, SessionRecord};
 
 /// Time limit for each message of a client.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);

@@ -5,13 +5,12 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
+use netperf_daemon::poller::{PollToken, ServerPoller};
 use netperf_model::Token;
 use netperf_os::Socket;
 use netperf_os::events::{Epoll, Events, Watch};
 use netperf_os::pass::PassWait;
 use netperf_transport::one_port::{HandoffInput, HandoffMessage, recv_message};
-
-use crate::poller::{PollToken, ServerPoller};
 
 /// Messages of a session per look. A session sends two for each test.
 const MESSAGES_AT_ONCE: usize = 8;

@@ -52,6 +52,7 @@ const SOCKET_CALLERS: &[&str] = &[
     "netperf-iperf3",
     "netperf-program",
     "netperf-iperf-client",
+    "netperf-daemon",
     "netperf-server",
 ];
 
@@ -172,9 +173,22 @@ fn each_row_of_the_table_is_a_package() {
 
 #[test]
 fn netperf_and_netserver_do_not_import_each_other() {
-    let packages = imports();
-    assert!(!packages["netperf-client"].contains(&"netperf-server".to_owned()));
-    assert!(!packages["netperf-server"].contains(&"netperf-client".to_owned()));
+    let packages = imports().into_iter();
+    let packages = packages.map(|(name, imported)| (name, imported.into_iter().collect()));
+    let packages: BTreeMap<String, BTreeSet<String>> = packages.collect();
+    let of_netperf = ["netperf-client", "netperf-commands", "netperf-iperf-client"];
+    let of_netserver = ["netperf-server", "netperf-daemon"];
+    for (one, other) in [
+        (of_netperf.as_slice(), of_netserver.as_slice()),
+        (&of_netserver, &of_netperf),
+    ] {
+        for package in one {
+            let tree = tree(package, &packages);
+            for name in other {
+                assert!(!tree.contains(*name), "{package} imports {name}");
+            }
+        }
+    }
 }
 
 #[test]

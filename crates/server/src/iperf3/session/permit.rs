@@ -1,5 +1,6 @@
 //! Which tests a session serves, and what it says of those that it does not.
 
+use netperf_daemon::record::{SessionQuestion, SessionRecord};
 use netperf_engine::streams::Streams;
 use netperf_iperf3::messages::{Protocol, ServerError, StreamDirection};
 use netperf_iperf3::states::server::{BrokenBy, ServerEnd};
@@ -7,7 +8,6 @@ use netperf_model::{Denied, EndNeeds};
 use netperf_program::iperf3::run::plan;
 
 use super::{Iperf3Session, UNSUPPORTED, transport};
-use crate::record::{SessionQuestion, SessionRecord};
 
 impl Iperf3Session<'_> {
     /// Whether the rate of all streams exceeds the limit.

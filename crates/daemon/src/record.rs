@@ -11,7 +11,7 @@ use super::histogram;
 
 /// An event of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum SessionRecord {
+pub enum SessionRecord {
     /// A test starts, and ends after so many seconds.
     Runs(f64),
     /// A test completed.
@@ -33,7 +33,7 @@ pub(super) enum SessionRecord {
 
 /// A question of a session, which the listener answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SessionQuestion {
+pub enum SessionQuestion {
     /// The client has proven the key: is there a seat for it?
     Proven,
     /// May a test have this, instead of what the one before needed?
@@ -42,7 +42,7 @@ pub(super) enum SessionQuestion {
 
 /// Answer of the listener to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Grant {
+pub enum Grant {
     /// Granted.
     Granted,
     /// The number of sessions is at its limit.
@@ -61,17 +61,17 @@ pub(super) enum Grant {
 
 impl Grant {
     /// Length of an answer, bytes.
-    pub(super) const BYTES: usize = 5;
+    pub const BYTES: usize = 5;
 
     /// Encodes the answer to the question with this number.
-    pub(super) fn bytes(self, number: u32) -> [u8; Self::BYTES] {
+    pub fn bytes(self, number: u32) -> [u8; Self::BYTES] {
         let [a, b, c, d] = number.to_ne_bytes();
         [a, b, c, d, self.byte()]
     }
 
     /// The byte of the answer to the question with this number; `None` for another answer, which
     /// arrived too late.
-    pub(super) fn byte_for(number: u32, answer: [u8; Self::BYTES]) -> Option<u8> {
+    pub fn byte_for(number: u32, answer: [u8; Self::BYTES]) -> Option<u8> {
         let [a, b, c, d, byte] = answer;
         (u32::from_ne_bytes([a, b, c, d]) == number).then_some(byte)
     }
@@ -89,7 +89,7 @@ impl Grant {
     }
 
     /// The refusal, with the limits of the session's policy; `None` if it is granted.
-    pub(super) fn denied(byte: u8, limits: &Limits) -> Option<Denied> {
+    pub fn denied(byte: u8, limits: &Limits) -> Option<Denied> {
         let most = |limit: Option<u32>| limit.unwrap_or_default();
         match byte {
             b'g' => None,
@@ -104,7 +104,7 @@ impl Grant {
 }
 
 /// Receiver of the records of a session.
-pub(super) trait Records {
+pub trait Records {
     /// Takes a record.
     fn tell(&mut self, record: SessionRecord);
 
@@ -116,7 +116,7 @@ pub(super) trait Records {
 }
 
 /// Records of a server without a log: nothing but the limits of a session forbids a test.
-pub(super) struct NoRecords;
+pub struct NoRecords;
 
 impl Records for NoRecords {
     fn tell(&mut self, _: SessionRecord) {}
@@ -128,21 +128,21 @@ impl Records for NoRecords {
 
 /// A test as measured by netserver.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Ran {
+pub struct Ran {
     /// Transport.
-    pub(super) transport: TransportId,
+    pub transport: TransportId,
     /// Direction, as seen by netperf.
-    pub(super) flow: Flow,
+    pub flow: Flow,
     /// Counters.
-    pub(super) tally: Tally,
+    pub tally: Tally,
     /// Seconds.
-    pub(super) elapsed: f64,
+    pub elapsed: f64,
 }
 
 netperf_model::words! {
     /// Reason for the end of a session, as the session sees it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-    pub(super) enum SessionEnd {
+    pub enum SessionEnd {
         /// The client closed the connection between two messages.
         Finished = "finished",
         /// The client closed the connection while a test ran.
@@ -160,7 +160,7 @@ netperf_model::words! {
 
 /// Unit of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum ResultUnit {
+pub enum ResultUnit {
     /// 10^6 bits per second.
     Megabits,
     /// Transactions per second.
@@ -169,7 +169,7 @@ pub(super) enum ResultUnit {
 
 impl ResultUnit {
     /// Name of the unit in the log.
-    pub(super) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Megabits => "10^6bits/s",
             Self::Transactions => "transactions/s",
@@ -177,7 +177,7 @@ impl ResultUnit {
     }
 
     /// Bounds of the histogram.
-    pub(super) const fn bounds(self) -> &'static [f64; 12] {
+    pub const fn bounds(self) -> &'static [f64; 12] {
         match self {
             Self::Megabits => &histogram::BITS,
             Self::Transactions => &histogram::TRANSACTIONS,
@@ -185,7 +185,7 @@ impl ResultUnit {
     }
 
     /// Units of the histogram per unit of the log.
-    pub(super) const fn factor(self) -> f64 {
+    pub const fn factor(self) -> f64 {
         match self {
             Self::Megabits => 1e6,
             Self::Transactions => 1.0,
@@ -225,18 +225,18 @@ fn flow_word(flow: Flow) -> &'static str {
 
 impl Ran {
     /// Name of the test: transport and direction, such as `tcp_rr`.
-    pub(super) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("{}_{}", self.transport.row().option, flow_word(self.flow))
     }
 
     /// Bytes in both directions.
-    pub(super) const fn bytes(&self) -> u64 {
+    pub const fn bytes(&self) -> u64 {
         let tally = &self.tally;
         tally.bytes_sent.saturating_add(tally.bytes_received)
     }
 
     /// The result and its unit; `None` if no time was measured.
-    pub(super) fn result(&self) -> Option<(f64, ResultUnit)> {
+    pub fn result(&self) -> Option<(f64, ResultUnit)> {
         if !(self.elapsed.is_finite() && self.elapsed > 0.0) {
             return None;
         }
@@ -256,12 +256,12 @@ impl Ran {
 
 impl SessionRecord {
     /// The record of a refusal.
-    pub(super) const fn denied(denied: &Denied) -> Self {
+    pub const fn denied(denied: &Denied) -> Self {
         Self::Denied(denied.errno(), denied.word())
     }
 
     /// Encodes the record as a line, including the newline.
-    pub(super) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         match self {
             Self::Runs(seconds) => format!("runs {seconds:.3}\n"),
             Self::Ran(ran) => format!(
@@ -286,7 +286,7 @@ impl SessionRecord {
     }
 
     /// Decodes a line without its newline; `None` if it is invalid.
-    pub(super) fn parse(line: &str) -> Option<Self> {
+    pub fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split(' ').collect();
         match words.as_slice() {
             [

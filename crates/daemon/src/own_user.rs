@@ -20,7 +20,7 @@ const NOBODY: User = User {
 
 /// Change to another user.
 #[derive(Debug)]
-pub(super) struct UserChange {
+pub struct UserChange {
     to: User,
     name: String,
     /// True if `--user` names it.
@@ -34,7 +34,7 @@ impl UserChange {
     ///
     /// # Errors
     /// If the user does not exist.
-    pub(super) fn planned(args: &ServerArgs, preloaded: bool) -> Result<Option<Self>, Failure> {
+    pub fn planned(args: &ServerArgs, preloaded: bool) -> Result<Option<Self>, Failure> {
         if let Some(name) = &args.operations.user {
             let to = privileges::user(name)
                 .map_err(|error| Failure::netserver(FAILED, format_args!("--user: {error}")))?;
@@ -58,7 +58,7 @@ impl UserChange {
     }
 
     /// The user whose processes may keep rights of root: `--user` names one without any.
-    pub(super) fn user_with_rights(&self) -> Option<User> {
+    pub fn user_with_rights(&self) -> Option<User> {
         (!self.is_asked || self.to.user == 0).then_some(self.to)
     }
 
@@ -68,7 +68,7 @@ impl UserChange {
     /// # Errors
     /// If the change that `--user` asks for fails, or the user cannot reach the folder of
     /// `--files`.
-    pub(super) fn carry_out(self, args: &ServerArgs, log: &mut ServerLog) -> Result<(), Failure> {
+    pub fn carry_out(self, args: &ServerArgs, log: &mut ServerLog) -> Result<(), Failure> {
         let failed = |line: std::fmt::Arguments<'_>| Failure::netserver(FAILED, line);
         // Only root may open the device, where udev does not permit it to all.
         let _kept = registry::find_cid(args.policy().transports);

@@ -17,7 +17,7 @@ const LONGEST: Duration = Duration::from_secs(1_000_000);
 
 /// Summary of a session for the log.
 #[derive(Debug)]
-pub(super) struct SessionLog {
+pub struct SessionLog {
     peer: String,
     /// Names of the keys of netserver.
     keys: Option<Arc<KeyRing>>,
@@ -27,28 +27,28 @@ pub(super) struct SessionLog {
     /// Time of the last record.
     heard: Moment,
     /// Completed tests.
-    pub(super) ran: u64,
+    pub ran: u64,
     /// Tests that could not be prepared.
-    pub(super) refused: u64,
+    pub refused: u64,
     /// Tests that failed.
-    pub(super) failed: u64,
+    pub failed: u64,
     /// Bytes sent and received by netserver.
-    pub(super) bytes: (u64, u64),
+    pub bytes: (u64, u64),
     last: Option<Ran>,
     /// Planned end of the running test.
     until: Option<Moment>,
     errno: Option<i32>,
     denied: Option<&'static str>,
     /// Refusals by the policy, by reason.
-    pub(super) refusals: BTreeMap<&'static str, u64>,
+    pub refusals: BTreeMap<&'static str, u64>,
     /// Results of completed tests, by kind and unit.
-    pub(super) results: BTreeMap<(String, ResultUnit), ResultHistogram>,
+    pub results: BTreeMap<(String, ResultUnit), ResultHistogram>,
     ending: Option<SessionEnd>,
 }
 
 /// End of a session process, as the listener sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ProcessEnd {
+pub enum ProcessEnd {
     /// Exit with this status.
     Exit(i32),
     /// Killed by this signal.
@@ -73,7 +73,7 @@ impl Records for SessionLog {
 
 impl SessionLog {
     /// A session that starts now.
-    pub(super) fn new(peer: String, keys: Option<Arc<KeyRing>>) -> Self {
+    pub fn new(peer: String, keys: Option<Arc<KeyRing>>) -> Self {
         Self {
             peer,
             keys,
@@ -95,7 +95,7 @@ impl SessionLog {
     }
 
     /// Returns true if the client has proven a key that is not among these.
-    pub(super) fn lacks_key(&self, now: Option<&KeyRing>) -> bool {
+    pub fn lacks_key(&self, now: Option<&KeyRing>) -> bool {
         let own = self.keys.as_ref().zip(self.key);
         let own = own.and_then(|(keys, index)| keys.keys().get(index));
         let has = |own: &NamedKey| {
@@ -105,12 +105,12 @@ impl SessionLog {
     }
 
     /// Time since the last record.
-    pub(super) fn quiet(&self) -> Duration {
+    pub fn quiet(&self) -> Duration {
         clock::now().since(self.heard)
     }
 
     /// Adds a record of the session.
-    pub(super) fn enter(&mut self, record: SessionRecord) {
+    pub fn enter(&mut self, record: SessionRecord) {
         self.until = None;
         self.heard = clock::now();
         match record {
@@ -153,17 +153,17 @@ impl SessionLog {
     }
 
     /// The key that the client has proven.
-    pub(super) fn key(&self) -> Option<&NamedKey> {
+    pub fn key(&self) -> Option<&NamedKey> {
         self.keys.as_ref()?.keys().get(self.key?)
     }
 
     /// Time until the planned end of the running test.
-    pub(super) fn until_end(&self) -> Option<Duration> {
+    pub fn until_end(&self) -> Option<Duration> {
         Some(self.until?.left())
     }
 
     /// Word for the end of the session.
-    pub(super) const fn word(&self, end: ProcessEnd) -> &'static str {
+    pub const fn word(&self, end: ProcessEnd) -> &'static str {
         match (end, self.ending) {
             (ProcessEnd::Drained, _) => "drained",
             (ProcessEnd::Displaced, _) => "displaced",
@@ -177,7 +177,7 @@ impl SessionLog {
 
     /// End of a flow of a process that serves many: one without a record of its end was ended
     /// with the process.
-    pub(super) const fn end_of_flow(&self) -> ProcessEnd {
+    pub const fn end_of_flow(&self) -> ProcessEnd {
         match self.ending {
             Some(_) => ProcessEnd::Exit(0),
             None => ProcessEnd::Drained,
@@ -185,12 +185,12 @@ impl SessionLog {
     }
 
     /// Name of the last test, such as `tcp_rr`.
-    pub(super) fn kind(&self) -> Option<String> {
+    pub fn kind(&self) -> Option<String> {
         self.last.as_ref().map(Ran::name)
     }
 
     /// Writes the log line. Sessions without a test appear at level debug only.
-    pub(super) fn write(&self, end: ProcessEnd, log: &mut ServerLog) {
+    pub fn write(&self, end: ProcessEnd, log: &mut ServerLog) {
         let tests = self.ran + self.refused + self.failed;
         let unusual = matches!(end, ProcessEnd::Signal(_))
             || matches!(self.word(end), "crashed" | "unconfined")

@@ -19,7 +19,7 @@ use super::helper_process;
 ///
 /// # Errors
 /// When there are too many processes or open files.
-pub(super) fn start(args: &ServerArgs, to: Option<User>) -> io::Result<bool> {
+pub fn start(args: &ServerArgs, to: Option<User>) -> io::Result<bool> {
     let keeps_root = to.is_some_and(|to| to.user == 0);
     start_with(needed(args, keeps_root), to)
 }
@@ -29,7 +29,7 @@ pub(super) fn start(args: &ServerArgs, to: Option<User>) -> io::Result<bool> {
 ///
 /// # Errors
 /// As [`start`].
-pub(super) fn start_for_iperf3() -> io::Result<bool> {
+pub fn start_for_iperf3() -> io::Result<bool> {
     let granted = GrantedCalls {
         congestion: true,
         ..GrantedCalls::default()

@@ -1,28 +1,28 @@
 //! Histograms of test results, for the metrics.
 
 /// Upper bounds of throughput, in bits per second.
-pub(super) const BITS: [f64; 12] = [
+pub const BITS: [f64; 12] = [
     1e5, 1e6, 1e7, 1e8, 1e9, 2.5e9, 5e9, 1e10, 2.5e10, 5e10, 1e11, 4e11,
 ];
 /// Upper bounds of transactions per second.
-pub(super) const TRANSACTIONS: [f64; 12] = [
+pub const TRANSACTIONS: [f64; 12] = [
     1.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6,
 ];
 
 /// Number of results up to each bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct ResultHistogram {
+pub struct ResultHistogram {
     /// Results in each bucket, without those of lower buckets.
     counts: [u64; 12],
     /// All results, including those above the last bound.
-    pub(super) count: u64,
+    pub count: u64,
     /// Sum of all results.
-    pub(super) sum: f64,
+    pub sum: f64,
 }
 
 impl ResultHistogram {
     /// Adds a result.
-    pub(super) fn add(&mut self, bounds: &[f64; 12], result: f64) {
+    pub fn add(&mut self, bounds: &[f64; 12], result: f64) {
         let bucket = bounds.iter().zip(&mut self.counts);
         if let Some((_, count)) = bucket.into_iter().find(|(bound, _)| result <= **bound) {
             *count = count.saturating_add(1);
@@ -32,7 +32,7 @@ impl ResultHistogram {
     }
 
     /// Adds the results of another histogram with the same bounds.
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(other.counts) {
             *count = count.saturating_add(more);
         }
@@ -41,7 +41,7 @@ impl ResultHistogram {
     }
 
     /// Number of results up to each bound.
-    pub(super) fn cumulative(&self) -> impl Iterator<Item = u64> {
+    pub fn cumulative(&self) -> impl Iterator<Item = u64> {
         self.counts.into_iter().scan(0_u64, |all, count| {
             *all = all.saturating_add(count);
             Some(*all)

@@ -9,7 +9,7 @@ use super::session_log::{ProcessEnd, SessionLog};
 
 /// Counters since the start of netserver.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Metrics {
+pub struct Metrics {
     /// Finished sessions by kind of the last test and end.
     sessions: BTreeMap<(String, &'static str), u64>,
     /// Tests that completed, were refused, or failed.
@@ -30,20 +30,20 @@ pub(super) struct Metrics {
 
 /// Current state.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Gauges {
+pub struct Gauges {
     /// Running sessions.
-    pub(super) sessions: usize,
+    pub sessions: usize,
     /// Pending connections.
-    pub(super) waiting: usize,
+    pub waiting: usize,
     /// True after a termination signal.
-    pub(super) draining: bool,
+    pub draining: bool,
     /// Dropped log lines.
-    pub(super) lines_lost: u64,
+    pub lines_lost: u64,
 }
 
 impl Metrics {
     /// Counts a finished session.
-    pub(super) fn enter(&mut self, session_log: &SessionLog, end: ProcessEnd) {
+    pub fn enter(&mut self, session_log: &SessionLog, end: ProcessEnd) {
         let kind = session_log.kind().unwrap_or_else(|| "none".to_owned());
         let key = (kind, session_log.word(end));
         count(self.sessions.entry(key).or_default(), 1);
@@ -62,23 +62,23 @@ impl Metrics {
     }
 
     /// Counts a connection that ended before its first message was complete.
-    pub(super) fn unspoken(&mut self, why: &str) {
+    pub fn unspoken(&mut self, why: &str) {
         count(self.unspoken.entry(why.to_owned()).or_default(), 1);
     }
 
     /// Counts a client refused by the policy.
-    pub(super) fn denied(&mut self, why: &'static str) {
+    pub fn denied(&mut self, why: &'static str) {
         count(self.refusals.entry(why).or_default(), 1);
         count(self.denied.entry(why.to_owned()).or_default(), 1);
     }
 
     /// Counts a local failure.
-    pub(super) fn failed(&mut self, what: &str) {
+    pub fn failed(&mut self, what: &str) {
         count(self.errors.entry(what.to_owned()).or_default(), 1);
     }
 
     /// All metrics in text format.
-    pub(super) fn text(&self, now: Gauges) -> String {
+    pub fn text(&self, now: Gauges) -> String {
         let mut page = MetricsText::default();
         page.family("netperf_build_info", "gauge", "Version of this program.");
         page.sample(

@@ -88,7 +88,7 @@ const EXECUTE_BITS: u32 = 0o111;
 /// The kernel, short of memory, ends a session before any other process (proc_pid_oom_score_adj(5)).
 const OUT_OF_MEMORY_SCORE: &str = "1000";
 /// Limit of threads of all sessions of one user.
-pub(super) const PROCESSES: u64 = 4096;
+pub const PROCESSES: u64 = 4096;
 
 /// Sets the resource limits of this session process, whose buffers have at most so many bytes.
 fn limit(buffers: u64) -> io::Result<()> {
@@ -137,7 +137,7 @@ pub fn confine(wanted: SandboxArg, needs: SessionNeeds<'_>) -> io::Result<()> {
 ///
 /// # Errors
 /// When an available mechanism fails.
-pub(super) fn confine_server(folder: Option<&Path>, connects: bool) -> io::Result<()> {
+pub fn confine_server(folder: Option<&Path>, connects: bool) -> io::Result<()> {
     process::set_not_dumpable()?;
     privileges::limit(ResourceLimit::Core, 0)?;
     let mut rights = allowed(None, None);
@@ -182,7 +182,7 @@ fn allowed(files: Option<&Path>, connects: Option<u16>) -> Allowed {
 ///
 /// # Errors
 /// `PermissionDenied` for every other file, whether it exists or not.
-pub(super) fn fill_file(name: &Path, folder: Option<&Path>) -> io::Result<PathBuf> {
+pub fn fill_file(name: &Path, folder: Option<&Path>) -> io::Result<PathBuf> {
     let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
     if let Some(device) = FILLS.iter().find(|device| name == Path::new(device)) {
         return Ok(device.into());

@@ -28,11 +28,11 @@ const END: u64 = 0;
 const MOST_READERS: usize = 8;
 
 /// Copies of the files of one request.
-pub(super) type FileCopies = BTreeMap<PathBuf, io::Result<FileCopy>>;
+pub type FileCopies = BTreeMap<PathBuf, io::Result<FileCopy>>;
 
 /// The process, as the listener sees it.
 #[derive(Debug)]
-pub(super) struct FileHelper {
+pub struct FileHelper {
     socket: Socket,
     paths: Vec<PathBuf>,
     /// Number of the last request.
@@ -95,7 +95,7 @@ impl FileHelper {
     ///
     /// # Errors
     /// When there are too many processes or open files.
-    pub(super) fn start(paths: Vec<PathBuf>) -> io::Result<Self> {
+    pub fn start(paths: Vec<PathBuf>) -> io::Result<Self> {
         let (socket, asked) = pass::pair()?;
         helper_process::start(c"netserver-files", &[asked.as_fd()], || {
             serve(&asked, &paths)
@@ -109,7 +109,7 @@ impl FileHelper {
     }
 
     /// Descriptor of the answers.
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+    pub fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
@@ -117,7 +117,7 @@ impl FileHelper {
     ///
     /// # Errors
     /// When the process is gone.
-    pub(super) fn ask(&mut self) -> io::Result<()> {
+    pub fn ask(&mut self) -> io::Result<()> {
         self.number += 1;
         self.asked = None;
         pass::send(self.socket.as_fd(), &self.number.to_ne_bytes(), None)?;
@@ -133,7 +133,7 @@ impl FileHelper {
     ///
     /// # Errors
     /// When the process is gone.
-    pub(super) fn hear(&mut self) -> io::Result<Option<FileCopies>> {
+    pub fn hear(&mut self) -> io::Result<Option<FileCopies>> {
         loop {
             let mut bytes = [0; 2 * FileAnswer::BYTES];
             match pass::receive(self.socket.as_fd(), &mut bytes, PassWait::Never) {
@@ -160,12 +160,12 @@ impl FileHelper {
     }
 
     /// Time limit of the last request, if answers are missing.
-    pub(super) fn until(&self) -> Option<Moment> {
+    pub fn until(&self) -> Option<Moment> {
         self.asked.as_ref().map(|asked| asked.until)
     }
 
     /// Ends the last request and its process. Returns the files that were not read.
-    pub(super) fn end(&mut self) -> Vec<PathBuf> {
+    pub fn end(&mut self) -> Vec<PathBuf> {
         // A process that is gone needs no end.
         let _gone = pass::send(self.socket.as_fd(), &END.to_ne_bytes(), None);
         let copies = self.asked.take().map(|asked| asked.copies);
@@ -196,7 +196,7 @@ fn no_file() -> io::Error {
 ///
 /// # Errors
 /// Those of open(2) and read(2); a file that is not a regular one, or too large.
-pub(super) fn read(path: &Path) -> io::Result<FileCopy> {
+pub fn read(path: &Path) -> io::Result<FileCopy> {
     // A pipe without a writer does not block.
     let file = process::open_at_once(path)?;
     let meta = file.metadata()?;

@@ -11,7 +11,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use netperf_os::{Socket, process};
 
 /// Variables removed from a session's environment.
-pub(super) const VARIABLES: [&str; 4] = [
+pub const VARIABLES: [&str; 4] = [
     "LISTEN_FDS",
     "LISTEN_PID",
     "LISTEN_FDNAMES",
@@ -20,7 +20,7 @@ pub(super) const VARIABLES: [&str; 4] = [
 
 /// Parameters from the supervisor's environment variables.
 #[derive(Debug, Default)]
-pub(super) struct Supervisor {
+pub struct Supervisor {
     sockets: u32,
     notify: Option<OsString>,
     /// Socket for status messages, once it is needed.
@@ -29,7 +29,7 @@ pub(super) struct Supervisor {
 
 impl Supervisor {
     /// Reads the variables by `look`. Ignores sockets meant for another process.
-    pub(super) fn new(look: impl Fn(&str) -> Option<OsString>) -> Self {
+    pub fn new(look: impl Fn(&str) -> Option<OsString>) -> Self {
         let number = |name: &str| look(name)?.to_str()?.parse::<u32>().ok();
         let ours = number("LISTEN_PID") == Some(std::process::id());
         Self {
@@ -40,12 +40,12 @@ impl Supervisor {
     }
 
     /// Returns true if the supervisor opened the listeners.
-    pub(super) const fn listens(&self) -> bool {
+    pub const fn listens(&self) -> bool {
         self.sockets > 0
     }
 
     /// The listeners that the supervisor opened.
-    pub(super) fn listeners(&self) -> Vec<Socket> {
+    pub fn listeners(&self) -> Vec<Socket> {
         let inherited = process::take_inherited(self.sockets);
         let sockets = inherited.into_iter().map(Socket::from);
         sockets
@@ -54,7 +54,7 @@ impl Supervisor {
     }
 
     /// Sends a status such as `READY=1`. There is no answer.
-    pub(super) fn tell(&self, state: &str) {
+    pub fn tell(&self, state: &str) {
         if let Some(socket) = self.connect() {
             // A supervisor that does not listen needs no status.
             let _unheard = socket.send(state.as_bytes());
@@ -62,7 +62,7 @@ impl Supervisor {
     }
 
     /// Connects to the supervisor; another user may not have the right to do it later.
-    pub(super) fn connect(&self) -> Option<&UnixDatagram> {
+    pub fn connect(&self) -> Option<&UnixDatagram> {
         let connected = || self.notify.as_ref().and_then(|to| connected(to).ok());
         self.socket.get_or_init(connected).as_ref()
     }

@@ -19,7 +19,7 @@ use netperf_os::process::{self, Forked};
     clippy::exit,
     reason = "the new process returns to nothing of the listener"
 )]
-pub(super) fn start(
+pub fn start(
     name: &CStr,
     own: &[BorrowedFd<'_>],
     serve: impl FnOnce() -> io::Result<()>,

@@ -31,7 +31,7 @@ struct Asking {
 
 /// The listener and its connections.
 #[derive(Debug)]
-pub(super) struct MetricsServer {
+pub struct MetricsServer {
     listener: TcpListener,
     asking: VecDeque<Asking>,
 }
@@ -41,7 +41,7 @@ impl MetricsServer {
     ///
     /// # Errors
     /// When the address cannot be bound.
-    pub(super) fn open(at: SocketAddr) -> io::Result<Self> {
+    pub fn open(at: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(at)?;
         listener.set_nonblocking(true)?;
         Ok(Self {
@@ -54,18 +54,18 @@ impl MetricsServer {
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
-    pub(super) fn register(&self, poller: &ServerPoller) -> io::Result<()> {
+    pub fn register(&self, poller: &ServerPoller) -> io::Result<()> {
         poller.watch_edge(self.listener.as_fd(), PollToken::MetricsServer)
     }
 
     /// Deadline of the oldest request.
-    pub(super) fn until(&self) -> Option<Moment> {
+    pub fn until(&self) -> Option<Moment> {
         self.asking.front().map(|one| one.until)
     }
 
     /// Accepts connections and answers complete requests; `answer` returns status and body for
     /// a path.
-    pub(super) fn serve(
+    pub fn serve(
         &mut self,
         poller: &ServerPoller,
         answer: impl Fn(&str) -> (&'static str, String),
@@ -135,10 +135,10 @@ fn path(said: &[u8]) -> Option<String> {
 }
 
 /// Message for an invalid address.
-pub(super) const EXPECTED: &str = "expected an IP address and a port, such as 127.0.0.1:9465";
+pub const EXPECTED: &str = "expected an IP address and a port, such as 127.0.0.1:9465";
 
 /// Parses an address; a port alone means loopback.
-pub(super) fn address(text: &str) -> Option<SocketAddr> {
+pub fn address(text: &str) -> Option<SocketAddr> {
     let local = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
     let port = text.strip_prefix(':').unwrap_or(text);
     text.parse().ok().or_else(|| port.parse().ok().map(local))
@@ -148,7 +148,7 @@ pub(super) fn address(text: &str) -> Option<SocketAddr> {
 ///
 /// # Errors
 /// When netserver cannot be reached, or is not healthy.
-pub(super) fn ask(at: SocketAddr) -> io::Result<()> {
+pub fn ask(at: SocketAddr) -> io::Result<()> {
     const WITHIN: Duration = Duration::from_secs(5);
     let mut stream = TcpStream::connect_timeout(&at, WITHIN)?;
     stream.set_read_timeout(Some(WITHIN))?;

@@ -22,16 +22,16 @@ const LONGEST: usize = 4096;
 
 /// Rate limit of lines about refused clients. A refusal costs a client one connection and the
 /// operator disk space.
-pub(super) const DENIED: (u32, Duration) = (100, Duration::from_secs(10));
+pub const DENIED: (u32, Duration) = (100, Duration::from_secs(10));
 /// Rate limit of lines about local failures, which may repeat ten times a second.
 const FAILED: (u32, Duration) = (10, Duration::from_secs(60));
 
 /// Name and value of a field.
-pub(super) type LogField = (&'static str, Value);
+pub type LogField = (&'static str, Value);
 
 /// Destination and filter of log events.
 #[derive(Debug)]
-pub(super) struct ServerLog {
+pub struct ServerLog {
     format: LogFormat,
     level: LogLevel,
     path: Option<PathBuf>,
@@ -49,7 +49,7 @@ pub(super) struct ServerLog {
 
 /// Rate limiter of repeated lines.
 #[derive(Debug, Default)]
-pub(super) struct Flood {
+pub struct Flood {
     /// End of the current interval.
     until: Option<Moment>,
     written: u32,
@@ -58,7 +58,7 @@ pub(super) struct Flood {
 
 impl Flood {
     /// Number of suppressed lines, once the interval is over.
-    pub(super) fn over(&mut self) -> Option<u64> {
+    pub fn over(&mut self) -> Option<u64> {
         self.until.filter(|until| until.left().is_zero())?;
         let left_out = self.left_out;
         *self = Self::default();
@@ -66,7 +66,7 @@ impl Flood {
     }
 
     /// Returns true if another line may be written.
-    pub(super) fn admit(&mut self, (most, within): (u32, Duration)) -> bool {
+    pub fn admit(&mut self, (most, within): (u32, Duration)) -> bool {
         self.until.get_or_insert_with(|| clock::now().plus(within));
         let space = self.written < most;
         if space {
@@ -83,7 +83,7 @@ impl ServerLog {
     ///
     /// # Errors
     /// When the file cannot be opened.
-    pub(super) fn open(args: &ServerArgs, journal: bool) -> io::Result<Self> {
+    pub fn open(args: &ServerArgs, journal: bool) -> io::Result<Self> {
         let path = args.operations.log_file.clone();
         let path = path.map(std::path::absolute).transpose()?;
         let file = path.as_deref().map(append).transpose()?;
@@ -108,13 +108,13 @@ impl ServerLog {
     }
 
     /// Disables the log.
-    pub(super) fn silent(mut self) -> Self {
+    pub fn silent(mut self) -> Self {
         self.level = LogLevel::None;
         self
     }
 
     /// Reopens the file after log rotation.
-    pub(super) fn reopen(&mut self) {
+    pub fn reopen(&mut self) {
         let Some(path) = &self.path else { return };
         match append(path) {
             Ok(file) => self.file = Some(file),
@@ -130,13 +130,13 @@ impl ServerLog {
     }
 
     /// Returns true if events of this level are logged.
-    pub(super) fn wants(&self, level: LogLevel) -> bool {
+    pub fn wants(&self, level: LogLevel) -> bool {
         level <= self.level
     }
 
     /// Logs a refusal, within the rate limit of its level. The number of suppressed lines is
     /// logged later.
-    pub(super) fn deny(&mut self, level: LogLevel, event: &str, fields: &[LogField]) {
+    pub fn deny(&mut self, level: LogLevel, event: &str, fields: &[LogField]) {
         self.tell_left_out();
         if self.wants(level) && self.denied.entry(level).or_default().admit(DENIED) {
             self.put(level, event, fields);
@@ -144,7 +144,7 @@ impl ServerLog {
     }
 
     /// Logs a failure, within the rate limit. The number of suppressed lines is logged later.
-    pub(super) fn fail(&mut self, what: &str, error: &io::Error) {
+    pub fn fail(&mut self, what: &str, error: &io::Error) {
         self.tell_left_out();
         let flood = self.failed.entry(what.to_owned()).or_default();
         if flood.admit(FAILED) && self.wants(LogLevel::Error) {
@@ -171,7 +171,7 @@ impl ServerLog {
     }
 
     /// Writes an event, if its level is enabled.
-    pub(super) fn say(&mut self, level: LogLevel, event: &str, fields: &[LogField]) {
+    pub fn say(&mut self, level: LogLevel, event: &str, fields: &[LogField]) {
         self.tell_left_out();
         if self.wants(level) {
             self.put(level, event, fields);
@@ -206,7 +206,7 @@ impl ServerLog {
     }
 
     /// Number of dropped lines.
-    pub(super) const fn lost(&self) -> u64 {
+    pub const fn lost(&self) -> u64 {
         self.lost
     }
 }

@@ -12,7 +12,7 @@ const AT_ONCE: usize = 256;
 
 /// Source of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PollToken {
+pub enum PollToken {
     /// A signal came.
     Signals,
     /// The listener with this index.
@@ -92,11 +92,11 @@ impl PollToken {
 
 /// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PollEvent {
+pub struct PollEvent {
     /// Source of the event.
-    pub(super) token: PollToken,
+    pub token: PollToken,
     /// True if no more input follows.
-    pub(super) ended: bool,
+    pub ended: bool,
 }
 
 /// Waits for all event sources.
@@ -106,7 +106,7 @@ pub(super) struct PollEvent {
 /// started briefly shares everything. Such a socket must therefore be removed before it is
 /// closed, or be watched edge-triggered.
 #[derive(Debug)]
-pub(super) struct ServerPoller {
+pub struct ServerPoller {
     epoll: Epoll,
     events: Events,
 }
@@ -114,7 +114,7 @@ pub(super) struct ServerPoller {
 impl ServerPoller {
     /// # Errors
     /// `EMFILE` or `ENFILE` when there are too many open files.
-    pub(super) fn new() -> io::Result<Self> {
+    pub fn new() -> io::Result<Self> {
         Ok(Self {
             epoll: Epoll::new()?,
             events: Events::with_room(AT_ONCE),
@@ -125,7 +125,7 @@ impl ServerPoller {
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
-    pub(super) fn watch(&self, fd: BorrowedFd<'_>, token: PollToken) -> io::Result<()> {
+    pub fn watch(&self, fd: BorrowedFd<'_>, token: PollToken) -> io::Result<()> {
         self.epoll.add(fd, token.to_raw(), Watch::Read)
     }
 
@@ -133,7 +133,7 @@ impl ServerPoller {
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
-    pub(super) fn watch_edge(&self, fd: BorrowedFd<'_>, token: PollToken) -> io::Result<()> {
+    pub fn watch_edge(&self, fd: BorrowedFd<'_>, token: PollToken) -> io::Result<()> {
         self.epoll.add(fd, token.to_raw(), Watch::EdgeOrEnd)
     }
 
@@ -141,7 +141,7 @@ impl ServerPoller {
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
-    pub(super) fn change_token(&self, fd: BorrowedFd<'_>, token: PollToken) -> io::Result<()> {
+    pub fn change_token(&self, fd: BorrowedFd<'_>, token: PollToken) -> io::Result<()> {
         self.epoll.change(fd, token.to_raw(), Watch::EdgeOrEnd)
     }
 
@@ -149,18 +149,13 @@ impl ServerPoller {
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
-    pub(super) fn pause(
-        &self,
-        fd: BorrowedFd<'_>,
-        token: PollToken,
-        paused: bool,
-    ) -> io::Result<()> {
+    pub fn pause(&self, fd: BorrowedFd<'_>, token: PollToken, paused: bool) -> io::Result<()> {
         let watch = if paused { Watch::Nothing } else { Watch::Read };
         self.epoll.change(fd, token.to_raw(), watch)
     }
 
     /// Removes a descriptor.
-    pub(super) fn remove(&self, fd: BorrowedFd<'_>) {
+    pub fn remove(&self, fd: BorrowedFd<'_>) {
         // An error means that it was not registered.
         let _never_known = self.epoll.remove(fd);
     }
@@ -169,7 +164,7 @@ impl ServerPoller {
     ///
     /// # Errors
     /// Whatever epoll_wait(2) reports.
-    pub(super) fn wait(&mut self, within: Duration) -> io::Result<Vec<PollEvent>> {
+    pub fn wait(&mut self, within: Duration) -> io::Result<Vec<PollEvent>> {
         // Rounded up: a wait of less than a millisecond must not become a busy loop.
         let whole = u64::try_from(within.as_micros().div_ceil(1000)).unwrap_or(u64::MAX);
         let whole = Duration::from_millis(whole);

@@ -242,7 +242,11 @@ fn pairs(
     let mut warnings = Vec::new();
     for pair in 1..=wanted {
         let Some(round) = round(args, sides, pair, runs)? else {
-            let line = if pair > 1 && std::io::stderr().is_terminal() {
+            if pair == 1 {
+                let why = "interrupted in the first pair: there is nothing to compare";
+                return Err(failure(FAILED, why));
+            }
+            let line = if std::io::stderr().is_terminal() {
                 "\n"
             } else {
                 ""

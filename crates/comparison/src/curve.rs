@@ -114,12 +114,32 @@ pub fn curve(plan: &Plan, runs: &[SweepRun]) -> Curve {
         )))
     });
     Curve {
-        x_name: axis.name.clone(),
+        x_name: named_axis(plan, &axis.name),
         places: axis.values.clone(),
         numbers: axis.numbers(),
         drawings: drawings(plan, &points, &columns),
         summary: summary(plan, &points, &columns),
         failures: failed.collect(),
+    }
+}
+
+/// The name of the axis: the option that has the value, with the name that the user gave to it
+/// where that says more.
+fn named_axis(plan: &Plan, name: &str) -> String {
+    let place = format!("{{{name}}}");
+    let option = plan.command.iter().enumerate().find_map(|(at, word)| {
+        let (before, _) = word.split_once(&place)?;
+        let word = match before.strip_suffix('=') {
+            Some(long) => long,
+            None if before.is_empty() => plan.command.get(at.checked_sub(1)?)?,
+            None => before,
+        };
+        word.starts_with('-').then_some(word)
+    });
+    match option {
+        Some(option) if option.trim_start_matches('-') == name => option.to_owned(),
+        Some(option) => format!("{name} ({option})"),
+        None => name.to_owned(),
     }
 }
 
@@ -278,6 +298,21 @@ mod tests {
             repetition,
             record: record.ok_or_else(|| "no netserver".to_owned()),
             warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn axis_has_the_name_of_the_option_that_is_varied() {
+        for (command, over, wanted) in [
+            (&["-m", "{m}"][..], "m=1,2", "-m"),
+            (&["-m", "{size}"], "size=1,2", "size (-m)"),
+            (&["--rate={r}"], "r=1,2", "r (--rate)"),
+            (&["-m{m}"], "m=1,2", "-m"),
+            (&["-H", "host", "a{m}"], "m=1,2", "m"),
+        ] {
+            let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
+            let plan = Plan::new(command, &[over.to_owned()], 1).unwrap();
+            assert_eq!(curve(&plan, &[]).x_name, wanted);
         }
     }
 

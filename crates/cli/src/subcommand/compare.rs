@@ -152,8 +152,8 @@ netperf; both can contain `--`. With --vary they differ in one option alone.
   netperf run -- -H db1 -t TCP_RR --vs -H db1 -t TCP_RR -- -D
   netperf run --vary congestion=cubic,bbr --pairs 40 --keep runs -- -H db1 -l 2
 
-Exit status: 0 B is better or equivalent, 4 worse, 5 inconclusive; that of a
-failed run.
+Exit status: 0 B is better or equivalent, 4 worse, 5 inconclusive, 1 interrupted
+in the first pair; that of a failed run.
 ",
     verbs: Vec::new,
     operands: Operands::Line(Some(DASHED_VS)),

@@ -107,8 +107,9 @@ fn write_files(args: &CheckArgs, summary: &CheckSummary) -> Result<(), Failure> 
             failure(FAILED, format_args!("{}: {problem}", path.display()))
         })
     };
-    if let Some(page) = &args.page {
-        write(page, summary.page().as_bytes())?;
+    if let Some(path) = &args.page {
+        let page = summary.page().map_err(|error| failure(FAILED, error))?;
+        write(path, page.as_bytes())?;
     }
     if let Some((_, path)) = &args.export {
         write(path, &flent::file(summary))?;

@@ -17,7 +17,7 @@ pub mod svg;
 
 pub use bars::{Bar, Bars};
 pub use heat::HeatMap;
-pub use lines::{Line, LineNotes, Lines, Point, Thin, X};
+pub use lines::{Line, LineNotes, Lines, Phase, Point, Thin, X};
 pub use matrix::{MapCell, MatrixMap, ValueClasses};
 pub use strips::{Strip, Strips};
 

@@ -123,6 +123,7 @@ impl Curve {
                 || (drawing.unit == Unit::Seconds && medians.clone().all(|time| time > 0.0)),
             lines: drawing.lines.iter().map(line).collect(),
             thin: Thin::Shape,
+            phases: Vec::new(),
         }
     }
 
@@ -179,7 +180,7 @@ impl Curve {
         let mut summary = String::new();
         _ = write!(
             summary,
-            "<section id=\"summary\"><h2>Points</h2>\n{}",
+            "<section id=\"numbers\"><h2>Numbers</h2>\n{}",
             self.summary.html()
         );
         let (class, heading) = ("doubts failed", "Runs that failed");

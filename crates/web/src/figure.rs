@@ -144,6 +144,7 @@ fn over_time(
             log: false,
             lines,
             thin: Thin::Mean,
+            phases: Vec::new(),
         };
         chart((id, number), title, lines)
     });

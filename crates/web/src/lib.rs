@@ -28,7 +28,7 @@ mod words;
 pub use figure::{Figure, figures};
 pub use netperf_report::document::Document;
 pub use netperf_text::unit;
-pub use page::{MatrixReport, ReportedMatrix, TooLarge, page, page_with};
+pub use page::{MatrixReport, ReportedMatrix, TooLarge, check_page, page, page_with};
 pub use read::{Unreadable, document, read};
 pub use record::Record;
 pub use tables::{csv, markdown, markdown_with};

@@ -100,11 +100,12 @@ fn written(
     numbers(&mut main, records, verdicts);
     hosts(&mut main, records);
     let link = until::is_there(records).then_some(until::LINK);
-    let links = (link.unwrap_or_default(), NUMBERS);
+    let before = format!("{SUMMARY}{}", link.unwrap_or_default());
+    let links = (before.as_str(), NUMBERS_AND_HOSTS);
     document((&title(records), &runs(records)), figures, links, &main)
 }
 
-/// A page of curves: `summary` is the part in front of the charts, in HTML, and `record` one
+/// A page of curves: `summary` is the part behind the charts, in HTML, and `record` one
 /// of the runs, for the facts about the hosts.
 pub(crate) fn of_curve(
     title: &str,
@@ -119,20 +120,55 @@ pub(crate) fn of_curve(
         charts: charts.to_vec(),
         missing: Vec::new(),
     };
-    let mut main = summary.to_owned();
+    let mut main = String::new();
     if charts.is_empty() {
         main.push_str("<p class=\"missing\">No run has a figure.</p>");
     } else {
         section(&mut main, &figure, usize::MAX);
     }
+    main.push_str(summary);
     hosts(&mut main, record.map_or(&[], std::slice::from_ref));
     let figures = std::slice::from_ref(&figure);
     let kind = "<p class=\"quiet\">A sweep</p>";
-    checked(document((title, kind), figures, ("", ""), &main))
+    checked(document(
+        (title, kind),
+        figures,
+        ("", NUMBERS_AND_HOSTS),
+        &main,
+    ))
 }
 
-/// The link to the numbers.
+/// The page of a check: its answer, charts, and everything as text.
+///
+/// # Errors
+///
+/// When it would have more than a million bytes.
+pub fn check_page(
+    (title, answer): (&str, &str),
+    figures: &[Figure],
+    text: &str,
+) -> Result<String, TooLarge> {
+    let mut main = format!(
+        "<section id=\"summary\"><h2>Summary</h2>\n<p class=\"verdict\">{}</p></section>\n",
+        markup(answer)
+    );
+    for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
+        section(&mut main, figure, crate::POINTS);
+    }
+    _ = writeln!(
+        main,
+        "<section id=\"numbers\"><h2>Numbers</h2>\n<pre class=\"scroll\" tabindex=\"0\">{}</pre>\n\
+         </section>",
+        markup(text)
+    );
+    checked(document((title, ""), figures, (SUMMARY, NUMBERS), &main))
+}
+
+/// Links to parts of the page.
+const SUMMARY: &str = "<a href=\"#summary\">Summary</a>";
 const NUMBERS: &str = "<a href=\"#numbers\">Numbers</a>";
+const NUMBERS_AND_HOSTS: &str =
+    "<a href=\"#numbers\">Numbers</a><a href=\"#hosts\">Hosts and commands</a>";
 
 /// The document around the main part. `title` is the title, and what follows it in HTML; `links`
 /// are those to parts in front of the figures and behind them.
@@ -275,16 +311,14 @@ fn header(
             "<input type=\"radio\" name=\"theme\" id=\"theme-{id}\"{checked}><label for=\"theme-{id}\">{name}</label>"
         );
     }
-    text.push_str(
-        "</fieldset></div>\n<nav aria-label=\"Parts of the page\"><a href=\"#summary\">Summary</a>",
-    );
+    text.push_str("</fieldset></div>\n<nav aria-label=\"Parts of the page\">");
     text.push_str(before);
     for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
         let heading = markup(&figure.heading);
         _ = write!(text, "<a href=\"#{}\">{heading}</a>", figure.id);
     }
     text.push_str(behind);
-    text.push_str("<a href=\"#hosts\">Hosts and commands</a></nav></header>\n");
+    text.push_str("</nav></header>\n");
 }
 
 /// The answer: the verdicts on sets of runs with the values of each run, or else a card for each

@@ -210,11 +210,18 @@ fn a_page_and_a_file_of_flent_have_what_was_measured() {
     ];
     short(&folder, server.port(), &words).expect_clean();
     let page = std::fs::read_to_string(page).expect("a page");
-    for strip in ["From netserver", "To netserver", "Round trip"] {
-        assert!(page.contains(&format!("<h2>{strip}</h2>")), "{strip}");
+    let titles = [
+        "From the server",
+        "To the server",
+        "Round trip",
+        "Round trip by percentile",
+    ];
+    for title in titles {
+        assert!(page.contains(&format!(">{title}<")), "{title}");
     }
-    assert!(page.contains("<path class=\"k0\""), "no line");
-    assert!(!page.contains("http"), "an address");
+    assert!(page.contains("<path class=\"l s0\""), "no line");
+    assert!(page.contains(">both</text>"), "no phase");
+    assert!(!page.contains("://"), "an address");
     // Our own reader of flent's files knows it.
     let read = Invocation::new(&ours!().netperf)
         .args(["report", &file.to_string_lossy(), "--markdown", "-"])

@@ -3,7 +3,7 @@
 use super::frame::{Axis, PlotFrame, framed};
 use super::legend::{self, Sign};
 use super::scale::{AxisScale, Law};
-use super::scene::{Ink, Place, Scene, SceneItem};
+use super::scene::{Anchor, Ink, Place, Scene, SceneItem, TextRole, fitted};
 use super::{Size, is_drawable, simplify};
 use crate::number;
 use crate::unit::{Quantity, Unit};
@@ -28,6 +28,17 @@ pub struct Lines {
     pub lines: Vec<Line>,
     /// The reduction of points that do not fit.
     pub thin: Thin,
+    /// Named parts of the horizontal axis.
+    pub phases: Vec<Phase>,
+}
+
+/// A named part of the horizontal axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// Its begin and end.
+    pub span: (f64, f64),
 }
 
 /// The kind of x.
@@ -308,7 +319,12 @@ impl Lines {
             X::Seconds | X::Numbers { log: false } => Law::Linear,
         };
         let x_scale = if self.x == X::Seconds {
-            AxisScale::exactly(0.0, all().map(|point| point.x).fold(0.0, f64::max))
+            let ends = self.phases.iter().map(|phase| phase.span.1);
+            let ends = all().map(|point| point.x).chain(ends);
+            AxisScale::exactly(
+                0.0,
+                ends.filter(|end| is_drawable(*end)).fold(0.0, f64::max),
+            )
         } else {
             AxisScale::over(x_law, &x_unit, all().map(|point| point.x))
         };
@@ -335,6 +351,7 @@ impl Lines {
             name: &self.y_name,
         };
         let frame = framed(&mut scene, size, top, (x, &self.measured_at()), y);
+        self.shade(&mut scene, &frame);
         let thinned: Vec<_> = self
             .lines
             .iter()
@@ -411,6 +428,27 @@ impl Lines {
             entries.push((notes.event.to_owned(), ink, Sign::Mark(EVENT_MARK)));
         }
         legend::drawn(scene, size.width, &entries)
+    }
+
+    /// Every other phase on a darker ground, with the names of all that have room.
+    fn shade(&self, scene: &mut Scene, frame: &PlotFrame) {
+        for (number, phase) in self.phases.iter().enumerate() {
+            let (left, right) = (frame.x.place(phase.span.0), frame.x.place(phase.span.1));
+            let (top, bottom) = (frame.top, frame.bottom);
+            if number % 2 == 1 {
+                scene.items.push(SceneItem::Area {
+                    places: vec![(left, top), (right, top), (right, bottom), (left, bottom)],
+                    ink: Ink::Grid,
+                });
+            }
+            let name = fitted(&phase.name, right - left);
+            scene.text(
+                (left + 2.0, top + 12.0),
+                Anchor::Start,
+                TextRole::Axis,
+                name,
+            );
+        }
     }
 
     /// The line itself, and a band where a point stands for several.

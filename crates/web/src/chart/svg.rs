@@ -272,6 +272,7 @@ mod tests {
                 notes: LineNotes::default(),
             }],
             thin: Thin::Shape,
+            phases: Vec::new(),
         }))
     }
 

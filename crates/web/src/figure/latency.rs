@@ -81,6 +81,7 @@ fn by_percentile(
         log,
         lines,
         thin: Thin::Shape,
+        phases: Vec::new(),
     };
     let title = format!("{} by percentile", capital(operation.time()));
     let (chart, _) = chart(("latency", number), &title, lines);

@@ -74,6 +74,7 @@ fn resent(records: &[Record]) -> (crate::chart::Chart, crate::table::Table) {
         log: false,
         lines,
         thin: Thin::Shape,
+        phases: Vec::new(),
     };
     chart(("tcp-retransmitted", 0), "Segments retransmitted", lines)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{TooLarge, checked, document, doubts};
+use super::{SUMMARY, TooLarge, checked, document, doubts};
 use crate::chart::{Body, Chart, MapCell, MatrixMap, Size, ValueClasses, svg};
 use crate::escape::markup;
 use crate::figure::Figure;
@@ -94,7 +94,12 @@ impl MatrixReport {
         for line in &self.about {
             _ = write!(about, "<p class=\"quiet\">{}</p>", markup(line));
         }
-        document((&self.title, &about), &self.anchors(), ("", ""), &main)
+        document(
+            (&self.title, &about),
+            &self.anchors(),
+            (SUMMARY, "<a href=\"#hosts\">Hosts</a>"),
+            &main,
+        )
     }
 
     /// The entries of the navigation.

@@ -148,6 +148,7 @@
         return x;
       };
       if (item.matches("circle")) return item.setAttribute("cx", seen(place(at("cx"))));
+      if (item.matches("text")) return item.setAttribute("x", seen(place(at("x"))));
       if (item.matches("rect")) {
         const begin = Math.max(place(at("x")), left);
         const end = Math.min(place(at("x") + at("width")), right);

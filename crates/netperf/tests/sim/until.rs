@@ -137,7 +137,7 @@ fn until_ends_a_test_of_netservers_data_early_and_every_byte_arrives() {
     if !sim::available() {
         return;
     }
-    let (document, run) = reached_with(server(), "-t TCP_MAERTS --rate 20M");
+    let (document, run) = reached_with(server(), "-t TCP_MAERTS --rate 4M");
     same_at_both_ends(&document, "received_bytes", "sent_bytes");
     let elapsed = number(&document["iterations"][0]["remote"]["elapsed_seconds"]);
     assert!(elapsed < LONGEST_SECONDS, "{elapsed}");
@@ -154,7 +154,7 @@ fn many_flows_that_netserver_alone_sends_end_before_their_time() {
     if !sim::available() {
         return;
     }
-    let document = reached("-t TCP_MAERTS --rate 20M --flows 4 --threads 2");
+    let document = reached("-t TCP_MAERTS --rate 4M --flows 4 --threads 2");
     same_at_both_ends(&document, "received_bytes", "sent_bytes");
 }
 
@@ -179,7 +179,8 @@ fn data_both_ways_ends_before_its_time() {
     if !sim::available() {
         return;
     }
-    let document = reached("-t TCP_STREAM --bidirectional same -b 1,1 -w 20ms,20ms");
+    let paced = "--bidirectional same -b 1,1 -w 20ms,20ms";
+    let document = reached(&format!("-t TCP_STREAM {paced} -- -m 4K,4K"));
     same_at_both_ends(&document, "received_bytes", "sent_bytes");
     same_at_both_ends(&document, "sent_bytes", "received_bytes");
 }
@@ -190,7 +191,7 @@ fn data_both_ways_over_two_connections_ends_before_its_time() {
         return;
     }
     let paced = "--bidirectional separate -b 1,1 -w 20ms,20ms";
-    let document = reached(&format!("-t TCP_STREAM {paced}"));
+    let document = reached(&format!("-t TCP_STREAM {paced} -- -m 4K,4K"));
     same_at_both_ends(&document, "received_bytes", "sent_bytes");
     same_at_both_ends(&document, "sent_bytes", "received_bytes");
     let document = reached(&format!("-t UDP_STREAM {paced} -- -m 1000,1000"));
@@ -210,7 +211,7 @@ fn many_flows_both_ways_over_two_connections_end_before_their_time() {
     for threads in [1, 2] {
         let flows = format!("--flows 3 --threads {threads}");
         let paced = "--bidirectional separate -b 1,1 -w 20ms,20ms";
-        let document = reached(&format!("-t TCP_STREAM {paced} {flows}"));
+        let document = reached(&format!("-t TCP_STREAM {paced} {flows} -- -m 4K,4K"));
         same_at_both_ends(&document, "received_bytes", "sent_bytes");
         same_at_both_ends(&document, "sent_bytes", "received_bytes");
     }
@@ -221,7 +222,7 @@ fn longest_time_that_is_over_ends_what_netserver_alone_sends_as_ever() {
     if !sim::available() {
         return;
     }
-    let words = "--time 1s -t TCP_MAERTS --rate 20M --until 0.0001%";
+    let words = "--time 1s -t TCP_MAERTS --rate 4M --until 0.0001%";
     let document = document(&simulated(server(), words));
     assert_ne!(document["until"]["end"], "reached", "{document}");
     assert!(codes(&document).contains(&"imprecise"), "{document}");

@@ -27,6 +27,8 @@ pub(crate) fn pages() -> Vec<DocPage> {
     let names = netperf_report::selectors::names();
     let schema = document::schema();
     let fields = schema::page(&Schema::parse(&schema));
+    let check = netperf_quality::schema();
+    let check_fields = schema::check_page(&Schema::parse(&check));
     let page = |path: &str, text| DocPage {
         path: path.to_owned(),
         text,
@@ -42,6 +44,8 @@ pub(crate) fn pages() -> Vec<DocPage> {
         page(selectors::PATH, selectors::page()),
         page(document::SCHEMA_PATH, schema),
         page("docs/manual/src/reference/json-fields.md", fields),
+        page("docs/schema/netperf-check-2.schema.json", check),
+        page("docs/manual/src/reference/check-fields.md", check_fields),
     ];
     let commands = catalog::commands().into_iter();
     pages.extend(commands.map(|command| {

@@ -9,6 +9,7 @@ pub(crate) const DEVIATIONS: f64 = 1.959_964;
 
 /// A distribution of times in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeDistribution {
     /// Number of values.
     pub count: usize,
@@ -88,6 +89,7 @@ impl TimeDistribution {
 /// Increase of times over those of the idle path, in seconds. Not clamped: a path that is faster
 /// under load has negative ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Increase {
     /// Of the least time.
     pub min_seconds: f64,

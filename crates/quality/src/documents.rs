@@ -239,6 +239,7 @@ pub(crate) fn thinned(values: &[(f64, f64)], most: usize) -> Vec<[f64; 2]> {
 
 /// A series of a page or an export.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckSeries {
     /// Its phase.
     pub phase: String,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A table of grades.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum GradeTable {
     /// That of DSLReports, which LibreQoS uses for each phase.
@@ -50,6 +51,7 @@ impl GradeTable {
 
 /// A grade: never without its table, and the figure and phases that it is of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Grade {
     /// The letter.
     pub letter: String,

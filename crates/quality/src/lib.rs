@@ -37,6 +37,8 @@ pub use rpm::{Responsiveness, RpmFormula, RpmTimes, trimmed_mean};
 pub use screen::progress;
 pub use side::{FlowQueueing, QueueSide, SideIncreases};
 pub use stability::{RpmConfidence, Stability};
+#[cfg(feature = "schema")]
+pub use summary::schema;
 pub use summary::{
     CheckRole, CheckRuns, CheckSettings, CheckSummary, CheckWay, ClassLatency, ClassRate,
     LastCheck, LoadSummary, PhaseRuns, PhaseSummary, RunFailure, SinceLast,

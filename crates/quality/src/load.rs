@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What kept a load from filling the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LoadLimit {
     /// The window that the receiver announced.
@@ -32,6 +33,7 @@ impl LoadLimit {
 
 /// How the senders of a load spent their time, as shares of it; `None` if unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadTruth {
     /// Something to send was there, or in flight.
     pub busy_share: Option<f64>,

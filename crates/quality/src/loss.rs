@@ -7,6 +7,7 @@ use crate::distribution::DEVIATIONS;
 
 /// What became of the datagrams of a direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionLoss {
     /// Datagrams that were sent.
     pub sent: usize,

@@ -9,9 +9,13 @@ use serde::Serialize;
 
 /// An end of the path.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathEnd {
+    /// Its address on the path. Null if unknown.
     pub(crate) address: Option<String>,
+    /// Its interface on the path. Null if unknown.
     interface: Option<String>,
+    /// Maximum size of a packet on that interface. Null if unknown.
     mtu_bytes: Option<u32>,
     /// Speed of the interface. Null if the kernel does not know it.
     speed_bits_per_second: Option<f64>,
@@ -19,6 +23,7 @@ pub struct PathEnd {
     program_version: Option<String>,
     /// Kernel and its release.
     system: Option<String>,
+    /// Processor architecture, such as x86_64.
     machine: Option<String>,
     /// Congestion control of the TCP connection on which this end sends.
     congestion_control: Option<String>,
@@ -26,33 +31,48 @@ pub struct PathEnd {
 
 /// CPU utilisation of a host.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BusyCpus {
+    /// Utilisation of all CPUs together.
     pub(crate) busy_percent: f64,
+    /// The busiest CPU. Null if unknown.
     peak_cpu: Option<i32>,
+    /// Its utilisation.
     peak_busy_percent: Option<f64>,
 }
 
 /// Datagrams.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Datagrams {
+    /// The requested rate.
     asked_bits_per_second: Option<f64>,
+    /// The rate that was sent.
     sent_bits_per_second: Option<f64>,
+    /// The rate that was received.
     pub(crate) received_bits_per_second: Option<f64>,
+    /// Datagrams that were sent in a second.
     sent_packets_per_second: Option<f64>,
+    /// Datagrams that were received in a second.
     received_packets_per_second: Option<f64>,
     /// Mean bytes of a datagram.
     size_bytes: Option<f64>,
+    /// Datagrams that were sent.
     sent: Option<u64>,
+    /// Of these, those that were not received.
     lost: Option<u64>,
+    /// The same as a share.
     pub(crate) lost_percent: Option<f64>,
     /// Of the lost ones, those that the receive buffer of the socket had no space for. Null if
     /// unknown.
     dropped_by_socket: Option<u64>,
     /// Datagrams that a full queue of the sending host refused; they do not count as sent.
     not_sent: Option<u64>,
-    /// Null if netserver does not number datagrams.
+    /// Datagrams that arrived behind later ones. Null if netserver does not number datagrams.
     reordered: Option<u64>,
+    /// Datagrams that arrived again. Null likewise.
     duplicated: Option<u64>,
+    /// Interarrival jitter (RFC 3550, section 6.4.1). Null if unknown.
     jitter_seconds: Option<f64>,
 }
 

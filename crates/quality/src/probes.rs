@@ -103,6 +103,7 @@ pub struct ProbeSet {
 
 /// How late probes were sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbeLateness {
     /// Probes that were sent more than an interval after they were due.
     pub late: usize,
@@ -147,6 +148,7 @@ impl ProbeLateness {
 
 /// Variation of the delay of a direction, each figure by its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelayJitter {
     /// Interarrival jitter at the end (RFC 3550, section 6.4.1).
     pub rfc3550_seconds: f64,
@@ -184,6 +186,7 @@ impl DelayJitter {
 
 /// What became of the codepoint of a direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DscpFate {
     /// "kept", "bleached", "remapped", or "unknown".
     pub fate: String,

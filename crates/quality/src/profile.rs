@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A class of service, by its codepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ServiceClass {
     /// Best effort, CS0.
@@ -72,6 +73,7 @@ impl ServiceClass {
 
 /// A phase of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CheckPhase {
     /// Nothing but probes.
@@ -114,6 +116,7 @@ impl CheckPhase {
 
 /// What a check measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
     /// Idle, down, up, both and datagrams, in about 15 seconds.

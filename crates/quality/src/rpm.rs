@@ -13,6 +13,7 @@ const BEST_PERCENT: f64 = 95.0;
 
 /// A formula of the draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RpmFormula {
     /// Of revisions from 05 on, over TLS.
@@ -25,6 +26,7 @@ pub enum RpmFormula {
 
 /// Times of probes in milliseconds, already trimmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RpmTimes {
     /// Handshake of TCP of a new connection.
     pub tcp_foreign: f64,
@@ -69,6 +71,7 @@ pub fn trimmed_mean(times: impl IntoIterator<Item = f64>) -> Option<f64> {
 
 /// A responsiveness, never without its formula.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Responsiveness {
     /// Round trips per minute.
     pub rpm: f64,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where the queue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QueueSide {
     /// On the way to netserver.
@@ -90,6 +91,7 @@ impl SideIncreases {
 
 /// Whether flows have queues of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum FlowQueueing {
     /// A probe beside the load waits less than one in it.

@@ -10,6 +10,7 @@ const TOLERANCE: f64 = 0.05;
 
 /// How much a responsiveness can be relied on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RpmConfidence {
     /// Fewer intervals than moving averages are looked at.

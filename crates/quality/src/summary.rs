@@ -25,6 +25,7 @@ const POINTS: usize = 600;
 
 /// A direction of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CheckWay {
     /// From netserver.
@@ -74,6 +75,7 @@ pub struct PhaseRuns {
 
 /// What was asked of a check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckSettings {
     /// The profile.
     pub profile: Profile,
@@ -108,8 +110,10 @@ pub struct CheckRuns {
 
 /// The summary of a check.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckSummary {
-    /// The schema.
+    /// The schema. Its number is raised when a field changes its meaning or goes.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub schema: &'static str,
     /// The version of this program.
     pub version: &'static str,
@@ -153,6 +157,7 @@ pub struct CheckSummary {
 
 /// A run that failed.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunFailure {
     /// The run.
     pub run: String,
@@ -162,6 +167,7 @@ pub struct RunFailure {
 
 /// A figure now and in the last check.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SinceLast {
     /// Its name.
     pub figure: String,
@@ -175,6 +181,7 @@ pub struct SinceLast {
 
 /// What was measured in a phase.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseSummary {
     /// The phase.
     pub phase: CheckPhase,
@@ -206,6 +213,7 @@ pub struct PhaseSummary {
 
 /// The load of a direction.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadSummary {
     /// Goodput of all classes.
     pub bits_per_second: f64,
@@ -225,6 +233,7 @@ pub struct LoadSummary {
 
 /// The goodput of a class.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClassRate {
     /// The class.
     pub class: ServiceClass,
@@ -236,6 +245,7 @@ pub struct ClassRate {
 
 /// The latency of a class in a phase.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClassLatency {
     /// The class.
     pub class: ServiceClass,
@@ -559,6 +569,13 @@ impl LastCheck {
         };
         now.figures().into_iter().filter_map(change).collect()
     }
+}
+
+/// The schema of a summary as JSON, which is in `docs/schema`.
+#[cfg(feature = "schema")]
+#[must_use]
+pub fn schema() -> String {
+    netperf_report::document::schema_of::<CheckSummary>(SCHEMA)
 }
 
 impl CheckSummary {

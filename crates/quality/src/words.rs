@@ -7,6 +7,7 @@ use crate::side::QueueSide;
 
 /// What a call over the path would be like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CallsOutlook {
     /// As without a load.
@@ -44,6 +45,7 @@ impl CallsOutlook {
 
 /// The verdict on a path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathVerdict {
     /// Phases with a load, and the mean increase of the round trip in each, in seconds, if the link
     /// was filled; else why it was not.
@@ -56,6 +58,7 @@ pub struct PathVerdict {
 
 /// The verdict on a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseVerdict {
     /// "down", "up" or "both".
     pub phase: String,

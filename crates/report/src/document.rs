@@ -36,7 +36,7 @@ pub use measured::{
 pub use one_way::OneWayResult;
 pub use rate::RateResult;
 #[cfg(feature = "schema")]
-pub use schema::{SCHEMA_PATH, schema};
+pub use schema::{SCHEMA_PATH, schema, schema_of};
 pub use until::{KnownInterval, KnownTime, UntilResult};
 
 /// The name of the schema.

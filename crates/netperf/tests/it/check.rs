@@ -1,5 +1,6 @@
 //! `netperf check`: one command, and a summary for a person or as JSON.
 
+use netperf_testkit::schema::Schema;
 use netperf_testkit::{Finished, Invocation, Programs, Scratch, ours, peers};
 use serde_json::Value;
 
@@ -261,6 +262,10 @@ fn two_checks_as_json_are_one_report() {
     for name in ["a.json", "b.json"] {
         let words = ["--no-history", "--profile", "rrul_be", "--json"];
         let finished = short(&folder, server.port(), &words).expect_clean();
+        let document = serde_json::from_str(&finished.stdout).expect("a document");
+        let schema = include_str!("../../../../docs/schema/netperf-check-2.schema.json");
+        let faults = Schema::parse(schema).faults(&document);
+        assert_eq!(faults, [""; 0], "{}", finished.account());
         std::fs::write(folder.path().join(name), finished.stdout).expect("a file");
     }
     let report = Invocation::new(&ours!().netperf)

@@ -28,6 +28,16 @@ pub fn schema() -> String {
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
 }
 
+/// The schema of another document, in the same form.
+#[must_use]
+pub fn schema_of<T: JsonSchema>(title: &str) -> String {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.insert("title".to_owned(), title.into());
+    Closed.transform(&mut schema);
+    serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
+}
+
 /// Gives every kind of event a definition with a name.
 fn name_events(definitions: &mut Map<String, Value>) {
     let kinds = definitions

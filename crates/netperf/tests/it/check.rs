@@ -117,11 +117,18 @@ fn the_summary_has_every_phase_fits_a_terminal_and_the_second_one_the_change() {
     }
     let datagrams = &phase(&summary, "udp")["datagrams"];
     assert!(datagrams["reordered"].is_number(), "{datagrams}");
-    assert_eq!(
-        summary["changes"].as_array().map(Vec::len),
-        Some(9),
-        "{summary}"
+    let changes = summary["changes"].as_array().expect("a list").iter();
+    let changes: Vec<&str> = changes.filter_map(|one| one["figure"].as_str()).collect();
+    let rates = ["down", "up", "both down", "both up"];
+    assert!(
+        rates.iter().all(|rate| changes.contains(rate)),
+        "{changes:?}"
     );
+    // A phase of 0.3 s on a busy host may be without an answered probe.
+    let times = ["idle P50", "down P50", "up P50", "both P50", "UDP P50"];
+    let is_known = |name: &&str| rates.contains(name) || times.contains(name);
+    assert!(changes.iter().all(is_known), "{changes:?}");
+    assert!(changes.contains(&"idle P50"), "{changes:?}");
     assert!(summary["last_unix_seconds"].is_number());
     assert_eq!(summary["failures"], Value::Array(Vec::new()));
 }

@@ -1,9 +1,14 @@
-//! Going on until figures are known, by the clock of the host: signals, output, and what is
-//! refused. Ends before the time are tested in virtual time (`tests/sim`).
+//! Going on until figures are known, by the clock of the host: signals, output, what is refused,
+//! and data of netserver, whose socket tells it of the end. Other ends before the time are tested
+//! in virtual time (`tests/sim`).
 
 use netperf_testkit::process::PATIENCE;
 use netperf_testkit::{Finished, Netserver, Place, eventually, ours};
 use serde_json::Value;
+
+/// The longest time: a judgement takes about half of it at least, and more on a busy host.
+const LONGEST: &str = "10s";
+const LONGEST_SECONDS: f64 = 10.0;
 
 fn server() -> Netserver {
     ours!().serve()
@@ -51,11 +56,93 @@ fn codes(document: &Value) -> Vec<&str> {
         .collect()
 }
 
+/// A run of which so little is asked that it ends as soon as it is judged.
+fn reached(server: &Netserver, words: &str) -> Value {
+    let finished = run(
+        server,
+        &format!("--json --time {LONGEST} --until 90% {words}"),
+    );
+    let document = finished.document();
+    let until = &document["until"];
+    assert_eq!(until["end"], "reached", "{}", finished.account());
+    let doubted = codes(&document).contains(&"imprecise");
+    assert!(!doubted, "{}", finished.account());
+    let elapsed = number(&document["iterations"][0]["elapsed_seconds"]);
+    assert!(elapsed < LONGEST_SECONDS, "{}", finished.account());
+    // The request is met within a quarter.
+    assert!(number(&until["throughput"]["half_width_percent"]) <= 90.0 * 1.25);
+    let figure = number(&until["throughput"]["value"]);
+    assert!(figure > 0.0);
+    let printed = number(&document["result"]["throughput"]);
+    assert!(
+        (figure / printed - 1.0).abs() < 1e-6,
+        "{}",
+        finished.account()
+    );
+    document
+}
+
 fn same_at_both_ends(document: &Value, local: &str, remote: &str) {
     let iteration = &document["iterations"][0];
     let (here, there) = (&iteration["local"][local], &iteration["remote"][remote]);
     assert!(number(here) > 0.0);
     assert_eq!(here, there);
+}
+
+#[test]
+fn until_ends_a_test_of_netservers_data_early_and_every_byte_arrives() {
+    let server = logging();
+    let document = reached(&server, "-t TCP_MAERTS --rate 100M");
+    same_at_both_ends(&document, "received_bytes", "sent_bytes");
+    let elapsed = number(&document["iterations"][0]["remote"]["elapsed_seconds"]);
+    assert!(elapsed < LONGEST_SECONDS, "{elapsed}");
+    let line = session(&server);
+    assert_eq!(line["end"], "finished", "{line}");
+    assert_eq!(line["tests"], 1, "{line}");
+    assert_eq!(line["failed"], Value::Null, "{line}");
+}
+
+#[test]
+fn many_flows_that_netserver_alone_sends_end_before_their_time() {
+    let document = reached(&server(), "-t TCP_MAERTS --rate 100M --flows 4 --threads 2");
+    same_at_both_ends(&document, "received_bytes", "sent_bytes");
+}
+
+#[test]
+fn data_both_ways_over_two_connections_ends_before_its_time() {
+    let server = server();
+    for words in ["-t TCP_STREAM", "-t UDP_STREAM -- -m 1000,1000"] {
+        let words = words.replace(
+            "STREAM",
+            "STREAM --bidirectional separate -b 1,1 -w 2ms,2ms",
+        );
+        let document = reached(&server, &words);
+        if words.contains("TCP") {
+            same_at_both_ends(&document, "received_bytes", "sent_bytes");
+            same_at_both_ends(&document, "sent_bytes", "received_bytes");
+        } else {
+            // A reader that a busy host holds up loses datagrams.
+            let iteration = &document["iterations"][0];
+            for (from, to) in [("local", "remote"), ("remote", "local")] {
+                let sent = number(&iteration[from]["sent_bytes"]);
+                let received = number(&iteration[to]["received_bytes"]);
+                assert!(received > 0.0 && received <= sent, "{iteration}");
+            }
+        }
+    }
+}
+
+#[test]
+fn many_flows_both_ways_over_two_connections_end_before_their_time() {
+    let server = server();
+    for threads in [1, 2] {
+        let words = format!(
+            "-t TCP_STREAM --bidirectional separate --flows 3 --threads {threads} -b 1,1 -w 2ms,2ms"
+        );
+        let document = reached(&server, &words);
+        same_at_both_ends(&document, "received_bytes", "sent_bytes");
+        same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    }
 }
 
 #[test]

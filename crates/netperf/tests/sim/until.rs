@@ -133,32 +133,6 @@ fn many_flows_end_before_their_time() {
 }
 
 #[test]
-fn until_ends_a_test_of_netservers_data_early_and_every_byte_arrives() {
-    if !sim::available() {
-        return;
-    }
-    let (document, run) = reached_with(server(), "-t TCP_MAERTS --rate 4M");
-    same_at_both_ends(&document, "received_bytes", "sent_bytes");
-    let elapsed = number(&document["iterations"][0]["remote"]["elapsed_seconds"]);
-    assert!(elapsed < LONGEST_SECONDS, "{elapsed}");
-    let log = &run.of("server").stderr;
-    let line = log.lines().find(|line| line.contains("\"session\""));
-    let line: Value = serde_json::from_str(line.expect("a session")).expect("JSON");
-    assert_eq!(line["end"], "finished", "{line}");
-    assert_eq!(line["tests"], 1, "{line}");
-    assert_eq!(line["failed"], Value::Null, "{line}");
-}
-
-#[test]
-fn many_flows_that_netserver_alone_sends_end_before_their_time() {
-    if !sim::available() {
-        return;
-    }
-    let document = reached("-t TCP_MAERTS --rate 4M --flows 4 --threads 2");
-    same_at_both_ends(&document, "received_bytes", "sent_bytes");
-}
-
-#[test]
 fn datagrams_that_netserver_alone_sends_end_before_their_time() {
     if !sim::available() {
         return;
@@ -183,38 +157,6 @@ fn data_both_ways_ends_before_its_time() {
     let document = reached(&format!("-t TCP_STREAM {paced} -- -m 4K,4K"));
     same_at_both_ends(&document, "received_bytes", "sent_bytes");
     same_at_both_ends(&document, "sent_bytes", "received_bytes");
-}
-
-#[test]
-fn data_both_ways_over_two_connections_ends_before_its_time() {
-    if !sim::available() {
-        return;
-    }
-    let paced = "--bidirectional separate -b 1,1 -w 20ms,20ms";
-    let document = reached(&format!("-t TCP_STREAM {paced} -- -m 4K,4K"));
-    same_at_both_ends(&document, "received_bytes", "sent_bytes");
-    same_at_both_ends(&document, "sent_bytes", "received_bytes");
-    let document = reached(&format!("-t UDP_STREAM {paced} -- -m 1000,1000"));
-    let iteration = &document["iterations"][0];
-    for (from, to) in [("local", "remote"), ("remote", "local")] {
-        let sent = number(&iteration[from]["sent_bytes"]);
-        let received = number(&iteration[to]["received_bytes"]);
-        assert!(received > 0.0 && received <= sent, "{iteration}");
-    }
-}
-
-#[test]
-fn many_flows_both_ways_over_two_connections_end_before_their_time() {
-    if !sim::available() {
-        return;
-    }
-    for threads in [1, 2] {
-        let flows = format!("--flows 3 --threads {threads}");
-        let paced = "--bidirectional separate -b 1,1 -w 20ms,20ms";
-        let document = reached(&format!("-t TCP_STREAM {paced} {flows} -- -m 4K,4K"));
-        same_at_both_ends(&document, "received_bytes", "sent_bytes");
-        same_at_both_ends(&document, "sent_bytes", "received_bytes");
-    }
 }
 
 #[test]

@@ -35,6 +35,7 @@
 //! - [`privileges`]: users, capabilities, limits
 //! - [`rights`]: calls that another process makes, which has the right
 //! - [`landlock`], [`seccomp`]: sandbox
+//! - `entries`: calls by every entry of the kernel, for tests of the sandbox (x86-64)
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
 //! - [`net`]: addresses, drivers and offloads of interfaces
 //! - [`qdisc`]: queueing disciplines
@@ -46,6 +47,8 @@
 mod linux;
 pub mod memory;
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use linux::entries;
 #[cfg(target_os = "linux")]
 pub use linux::{
     address, alarm, atm, batch, epoll, error_queue, events, filter, flow_label, hwstamp, io, ktls,

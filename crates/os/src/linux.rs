@@ -5,6 +5,8 @@ pub mod alarm;
 pub mod atm;
 pub mod batch;
 mod call;
+#[cfg(target_arch = "x86_64")]
+pub mod entries;
 pub mod epoll;
 pub mod error_queue;
 pub mod events;

@@ -99,6 +99,8 @@ mod report_zoom;
 mod resources;
 mod robust;
 mod sandbox;
+#[cfg(target_arch = "x86_64")]
+mod sandbox_routes;
 mod scripted;
 mod sequence;
 mod series;

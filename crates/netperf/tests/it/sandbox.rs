@@ -1,25 +1,21 @@
-//! Operations that the sandbox forbids, tried inside the sandbox of a session.
+//! The sandbox of sessions: what it leaves to them, and when they have it. `sandbox_routes` tries
+//! what it forbids.
 //!
 //! The test starts itself again as a process that enters the sandbox with netserver's own
 //! code and then tries. The shipped programs have no way in for this.
 
 use std::fs;
 use std::io::{self, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::os::fd::{AsFd as _, AsRawFd as _};
-use std::os::linux::net::SocketAddrExt;
+use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use netperf_cli::SandboxArg;
 use netperf_daemon::sandbox::{Means, SessionNeeds, confine};
 use netperf_os::privileges::{self, User};
-use netperf_os::sockopt::{self, IntOption};
-use netperf_os::uring::Uring;
-use netperf_os::{Domain, Socket, Type};
 use netperf_testkit::process::signal;
 use netperf_testkit::{
     Invocation, LoopbackOnly, Netserver, Place, Scratch, environment, eventually, ours, require,
@@ -38,76 +34,6 @@ pub(crate) fn has_walls() -> bool {
 /// Variable with the folder of the probe, and that of a probe which is to be a user.
 const FOLDER: &str = "SANDBOX_PROBE_FOLDER";
 const USER: &str = "SANDBOX_PROBE_USER";
-
-/// Attempts in a folder: name and result.
-fn forbidden(
-    folder: &Path,
-    (port, abstract_name): (u16, &SocketAddr),
-) -> Vec<(&'static str, io::Result<()>)> {
-    let read = |path: &Path| fs::read(path).map(drop);
-    vec![
-        (
-            "run a program",
-            Command::new("/bin/true").status().map(drop),
-        ),
-        ("make a folder", fs::create_dir(folder.join("new"))),
-        (
-            "rename a file",
-            fs::rename(folder.join("victim"), folder.join("other")),
-        ),
-        (
-            "give a file away",
-            std::os::unix::fs::chown(folder.join("victim"), Some(1), None),
-        ),
-        (
-            "let others use a file",
-            fs::set_permissions(folder.join("victim"), fs::Permissions::from_mode(0o666)),
-        ),
-        (
-            "open a socket of the kernel's cryptography",
-            Socket::new(Domain::from(38), Type::from(5), None).map(drop),
-        ),
-        (
-            "open a socket of link level",
-            Socket::new(Domain::PACKET, Type::RAW, None).map(drop),
-        ),
-        (
-            "use a port below 1024",
-            TcpListener::bind("127.0.0.1:801").map(drop),
-        ),
-        (
-            "mark packets",
-            UdpSocket::bind("127.0.0.1:0")
-                .and_then(|socket| sockopt::set(socket.as_fd(), IntOption::Mark, 7)),
-        ),
-        ("set up io_uring", Uring::new(1, None).map(drop)),
-        ("read the users", read(Path::new("/etc/passwd"))),
-        (
-            "read a file outside the folder",
-            read(&folder.join("victim")),
-        ),
-        ("read another process", read(Path::new("/proc/1/status"))),
-        ("make a file", fs::write(folder.join("made"), "x")),
-        (
-            "make a file for everybody",
-            fs::write("/tmp/netperf-sandbox-probe", "x"),
-        ),
-        ("remove a file", fs::remove_file(folder.join("victim"))),
-        ("write to a device", fs::write("/dev/kmsg", "x")),
-        (
-            "connect over TCP",
-            TcpStream::connect(("127.0.0.1", port)).map(drop),
-        ),
-        (
-            "connect over IPv6 and TCP",
-            TcpStream::connect(("::1", port)).map(drop),
-        ),
-        (
-            "connect to a socket without a file",
-            UnixStream::connect_addr(abstract_name).map(drop),
-        ),
-    ]
-}
 
 /// Operations that the sandbox must permit: the sockets and the files of tests.
 fn needs(allowed: &Path) -> io::Result<()> {
@@ -140,26 +66,11 @@ fn inside() {
     let Some(folder) = environment(FOLDER) else {
         return;
     };
-    let folder = Path::new(&folder);
-    let port = fs::read_to_string(folder.join("port")).expect("written by the parent");
-    let port = port.parse().expect("a number");
-    let allowed = folder.join("files");
+    let allowed = Path::new(&folder).join("files");
     let session = SessionNeeds {
         files: Some(&allowed),
         ..SessionNeeds::default()
     };
-    let abstract_name = SocketAddr::from_abstract_name(folder.as_os_str().as_encoded_bytes());
-    let abstract_name = abstract_name.expect("a short name");
-    // What a process may have from before it was confined: a folder, and a ring.
-    let inherited = fs::File::open(folder).expect("a folder");
-    let by_descriptor = PathBuf::from(format!("/proc/self/fd/{}", inherited.as_raw_fd()));
-    let ring = Uring::new(1, None);
-    let (one, other) = (
-        UdpSocket::bind("127.0.0.1:0").expect("a socket"),
-        UdpSocket::bind("127.0.0.1:0").expect("a socket"),
-    );
-    one.connect(other.local_addr().expect("its address"))
-        .expect("an address");
     if environment(USER).is_some() {
         let user = User {
             user: 65534,
@@ -169,26 +80,14 @@ fn inside() {
     }
     confine(SandboxArg::Require, session).expect("walls");
     needs(&allowed).expect("what tests need");
-    // Landlock says EACCES or EPERM, seccomp EPERM.
-    let is_refused = |name: &str, result: io::Result<()>| match result {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-        other => panic!("{name}: {other:?}"),
-    };
-    for folder in [folder, &by_descriptor] {
-        for (name, result) in forbidden(folder, (port, &abstract_name)) {
-            is_refused(name, result);
-        }
-    }
-    // Every call by a ring is one that submits to it.
-    if let Ok(mut ring) = ring {
-        is_refused("use a ring", ring.send_now(one.as_fd(), b"x").map(drop));
-    }
-    let mut stdout = io::stdout();
-    writeln!(stdout, "walls held").expect("a pipe");
+    let program = Command::new("/bin/true").status();
+    let error = program.expect_err("no process");
+    assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    writeln!(io::stdout(), "walls held").expect("a pipe");
 }
 
 #[test]
-fn threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside() {
+fn sandbox_leaves_a_session_what_tests_need_and_no_processes() {
     if !has_walls() {
         return;
     }
@@ -199,53 +98,18 @@ fn threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_fr
     }
 }
 
-#[test]
-fn forbidden_acts_are_those_of_the_threat_model() {
-    let text = include_str!("../../../../docs/manual/src/threat-model.md");
-    let (_, list) = text.split_once("tries these acts").expect("the list");
-    let list = list.split_once("can still do").expect("its end").0;
-    let listed: Vec<&str> = list
-        .lines()
-        .filter_map(|line| line.strip_prefix("- "))
-        .collect();
-    let name = SocketAddr::from_abstract_name("netperf-no-such-name").expect("a name");
-    let nowhere = Scratch::new();
-    let tried = forbidden(&nowhere.path().join("absent"), (1, &name));
-    let tried: Vec<&str> = tried.into_iter().map(|(name, _)| name).collect();
-    assert_eq!(listed, tried);
-}
-
-/// Runs the attempts in a process of their own.
+/// Runs a session's needs in a process of their own.
 fn is_confined(becomes_user: bool) {
     // Not where temporary files are: there, sockets of tests are made and removed.
-    let name = format!("netperf-walls-{}-{becomes_user}", std::process::id());
-    let folder = Path::new("/var/tmp").join(name);
-    fs::create_dir_all(folder.join("files")).expect("a folder for all");
-    let folder = folder.as_path();
-    fs::create_dir(folder.join("tmp")).expect("what the attempts need");
-    for open in [folder.to_owned(), folder.join("tmp")] {
-        fs::set_permissions(open, fs::Permissions::from_mode(0o777))
-            .expect("what the attempts need");
+    let name = format!("netperf-needs-{}-{becomes_user}", std::process::id());
+    let folder = &Path::new("/var/tmp").join(name);
+    let _left = fs::remove_dir_all(folder);
+    for one in ["files", "tmp"] {
+        fs::create_dir_all(folder.join(one)).expect("a folder");
     }
-    fs::write(folder.join("files/fill"), "fill").expect("what the attempts need");
-    fs::write(folder.join("victim"), "x").expect("what the attempts need");
-    let listener = TcpListener::bind("[::]:0").expect("what the attempts need");
-    let port = listener
-        .local_addr()
-        .expect("what the attempts need")
-        .port();
-    fs::write(folder.join("port"), port.to_string()).expect("what the attempts need");
-    let name = SocketAddr::from_abstract_name(folder.as_os_str().as_encoded_bytes())
-        .expect("what the attempts need");
-    let _abstract = UnixListener::bind_addr(&name).expect("what the attempts need");
-    // Without the sandbox everything that is about to be forbidden can be done.
-    let outside = Command::new("/bin/true")
-        .status()
-        .expect("what the attempts need");
-    assert!(outside.success() && fs::read(folder.join("victim")).is_ok());
-    assert!(TcpStream::connect(("127.0.0.1", port)).is_ok());
-    assert!(UnixStream::connect_addr(&name).is_ok());
-    let me = std::env::current_exe().expect("what the attempts need");
+    fs::set_permissions(folder.join("tmp"), fs::Permissions::from_mode(0o777)).expect("own folder");
+    fs::write(folder.join("files/fill"), "fill").expect("own folder");
+    let me = std::env::current_exe().expect("this program");
     let mut inside = Invocation::new(&me)
         .args(["sandbox::inside", "--exact", "--nocapture"])
         .env(FOLDER, folder)
@@ -254,13 +118,9 @@ fn is_confined(becomes_user: bool) {
         inside = inside.env(USER, "1");
     }
     let finished = inside.run().expect_exit(0);
-    assert!(
-        finished.stdout.contains("walls held"),
-        "{}",
-        finished.account()
-    );
-    assert!(folder.join("victim").exists());
-    fs::remove_dir_all(folder).expect("what the attempts need");
+    let held = finished.stdout.contains("walls held");
+    assert!(held, "{}", finished.account());
+    fs::remove_dir_all(folder).expect("own folder");
 }
 
 /// A line of `/proc/PID/status`.

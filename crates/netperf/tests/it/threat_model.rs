@@ -20,9 +20,9 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_congestion_control_that_users_may_not_choose_is_refused_by_name",
     ),
     (
-        "- set up io_uring",
-        "crates/netperf/tests/it/sandbox.rs",
-        "threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside",
+        "| set up io_uring | refused |",
+        "crates/netperf/tests/it/sandbox_routes.rs",
+        "threat_model_acts_that_no_test_needs_are_refused_by_every_route",
     ),
     (
         "holding a proof of a key, or a session, across the reload that removes the key",
@@ -180,14 +180,14 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_of_a_flood_of_strangers_so_many_are_written_and_the_rest_counted",
     ),
     (
-        "and each is refused",
-        "crates/netperf/tests/it/sandbox.rs",
+        "A test tries these acts from inside",
+        "crates/netperf/tests/it/sandbox_routes.rs",
         "forbidden_acts_are_those_of_the_threat_model",
     ),
     (
-        "where each call ends the session",
-        "crates/os/src/linux/seccomp.rs",
-        "seccomp_ends_a_process_that_calls_by_the_entry_of_32_bits",
+        "and the entry for programs of 32 bits",
+        "crates/netperf/tests/it/sandbox_routes.rs",
+        "threat_model_acts_that_no_test_needs_are_refused_by_every_route",
     ),
     (
         "None of them has another process's sockets, and a process whose calls are filtered has no file open.",
@@ -201,13 +201,13 @@ const HELD: &[(&str, &str, &str)] = &[
     ),
     (
         "running code in netserver",
-        "crates/netperf/tests/it/sandbox.rs",
-        "threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside",
+        "crates/netperf/tests/it/sandbox_routes.rs",
+        "threat_model_acts_that_no_test_needs_are_refused_by_every_route",
     ),
     (
         "The process of a session is confined before it reads any input",
-        "crates/netperf/tests/it/sandbox.rs",
-        "threat_model_calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside",
+        "crates/netperf/tests/it/sandbox_routes.rs",
+        "threat_model_acts_that_no_test_needs_are_refused_by_every_route",
     ),
     (
         "Code execution in either program, caused by its peer.",

@@ -6,6 +6,8 @@
 //! itself, so that nothing of a caller's is in the kernel's hands afterwards.
 
 mod delayed;
+#[cfg(target_arch = "x86_64")]
+mod entries;
 mod multishot;
 mod types;
 

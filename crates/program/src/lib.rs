@@ -3,6 +3,7 @@
 
 pub mod agent_variables;
 pub mod file;
+pub mod file_answers;
 pub mod iperf2;
 pub mod iperf3;
 pub mod key;

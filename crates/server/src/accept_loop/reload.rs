@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use netperf_cli::{LogLevel, ServerArgs, ServerCommand};
-use netperf_daemon::file_helper::{self, FileCopies, FileHelper};
+use netperf_daemon::file_helper::{self, FileHelper};
 use netperf_measure::clock;
 use netperf_model::{KeyRing, Require};
+use netperf_program::file_answers::FileCopies;
 use netperf_program::key;
 
 use super::AcceptLoop;

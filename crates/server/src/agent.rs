@@ -11,20 +11,20 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_model::KeyRing;
 use netperf_os::pass::{self, PassWait};
-use netperf_os::{Socket, process, without};
+use netperf_os::{Socket, process};
 use netperf_program::agent_variables::{CONTROL, DOOR, PLACE_VARIABLES};
 use netperf_program::key;
 use netperf_program::link::ControlLink;
-use netperf_program::session_settings::{DESCRIPTOR, SessionSettings};
+use netperf_program::session_settings::SessionSettings;
 
-use super::session_process::inherited_variables;
+use super::own_process::OwnProcess;
 
 /// Variable of a session process with the descriptor of the agent's door.
 pub(super) const SESSION_DOOR: &str = "NETSERVER_AGENT";
@@ -77,9 +77,6 @@ impl AgentProgram {
     pub(super) fn start(self, args: &ServerArgs, port: &str) -> io::Result<AgentProcess> {
         let (control, inside) = pass::pair()?;
         let (door, inner_door) = pass::pair()?;
-        for fd in [inside.as_fd(), inner_door.as_fd(), self.file.as_fd()] {
-            pass::keep_on_exec(fd)?;
-        }
         let mut words = vec!["--port".into(), port.into()];
         if let Some(join) = &args.agent.join {
             words.extend(["--join".into(), join.into()]);
@@ -89,22 +86,20 @@ impl AgentProgram {
             passphrase: None,
             keys: args.access.keys.clone(),
         };
-        let settings = settings.to_file()?;
-        pass::keep_on_exec(settings.as_fd())?;
+        // The process finds the file under its own number of the descriptor.
+        pass::keep_on_exec(self.file.as_fd())?;
         let held = PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
-        let mut command = Command::new(&held);
+        let mut process = OwnProcess::new(&held, &settings)?;
+        process.give(CONTROL, inside.as_fd())?;
+        process.give(DOOR, inner_door.as_fd())?;
+        let command = process.command();
         command
             .args(["campaign", "agent"])
-            .env_clear()
-            .envs(inherited_variables())
             .envs(place_variables())
-            .env(DESCRIPTOR, settings.as_raw_fd().to_string())
-            .env(CONTROL, inside.as_raw_fd().to_string())
-            .env(DOOR, inner_door.as_raw_fd().to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .process_group(0);
-        let (child, _) = without::start_first(&[held, self.path], c"netperf", &mut command)?;
+        let child = process.start_first(&[held, self.path], c"netperf")?;
         control.set_nonblocking(true)?;
         Ok(AgentProcess {
             child,

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use netperf_daemon::supervisor::Supervisor;
 
 use super::served_protocol::ServedProtocol;
-use super::{agent, session_process};
+use super::{agent, own_process};
 
 /// Environment of the process.
 #[derive(Debug, Default)]
@@ -39,13 +39,13 @@ impl Environment {
         Self {
             argv: argv.to_vec(),
             journal: has("JOURNAL_STREAM"),
-            records: has(session_process::RECORDS),
-            protocol: std::env::var(session_process::PROTOCOL)
+            records: has(own_process::RECORDS),
+            protocol: std::env::var(own_process::PROTOCOL)
                 .ok()
                 .and_then(|word| ServedProtocol::named(&word))
                 .unwrap_or_default(),
-            handoff: number(session_process::HANDOFF),
-            rights: number(session_process::RIGHTS),
+            handoff: number(own_process::HANDOFF),
+            rights: number(own_process::RIGHTS),
             door: number(agent::SESSION_DOOR),
             preloaded: has("LD_PRELOAD"),
             supervisor: Supervisor::new(|name| std::env::var_os(name)),

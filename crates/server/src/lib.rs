@@ -11,6 +11,7 @@ mod iperf2;
 mod iperf3;
 mod listen;
 mod one_port;
+mod own_process;
 mod peer;
 mod pending;
 mod proofs;
@@ -79,7 +80,7 @@ pub fn main(argv: &[OsString], full_version: &str) -> ExitCode {
     let read = |path: &std::path::Path| std::fs::read_to_string(path);
     let parsed = netperf_cli::netserver(argv, &read);
     // Sessions have the words of the listener, which has printed its notices.
-    if key::variable(session_process::RECORDS).is_none() {
+    if key::variable(own_process::RECORDS).is_none() {
         output::notices(&parsed.notices, false, true);
     }
     match parsed.command {
@@ -130,7 +131,7 @@ fn with_credentials(
     mut args: ServerArgs,
     (passphrase, keys): (Option<PassphraseText>, Option<Arc<KeyRing>>),
 ) -> Result<ServerArgs, Failure> {
-    let is_session = key::variable(session_process::RECORDS).is_some();
+    let is_session = key::variable(own_process::RECORDS).is_some();
     if !is_session {
         HostLimits::find().complete(&mut args);
     }

@@ -15,6 +15,8 @@ use crate::sandbox::{has_walls, status};
 
 /// Flag of a descriptor that opens nothing (`O_PATH`).
 const PATH_ONLY: u32 = 0o10_000_000;
+/// `O_CLOEXEC`.
+const CLOSED_ON_EXEC: u32 = 0o2_000_000;
 
 /// A row of the threat model: process, name, user, capabilities, calls, sockets of IP.
 struct Row([String; 6]);
@@ -144,6 +146,10 @@ impl Started {
         }
         if calls == "filtered" {
             assert_eq!(opened_files(pid), Vec::<String>::new(), "{account}");
+            // It takes some after its calls are filtered.
+            let all_taken = || not_taken(pid).is_empty();
+            let in_time = eventually(Duration::from_secs(20), all_taken);
+            assert!(in_time, "{:?}: {account}", not_taken(pid));
         }
     }
 }
@@ -170,14 +176,26 @@ fn inodes(pid: u32) -> HashSet<String> {
     all.filter_map(|(_, target)| of_socket(target)).collect()
 }
 
+/// Descriptors that a process inherited and knows nothing of: it closes on exec what it takes.
+fn not_taken(pid: u32) -> Vec<String> {
+    let standard = |number: &str| ["0", "1", "2"].contains(&number);
+    let all = descriptors(pid).into_iter();
+    all.filter(|(number, _)| !standard(number) && flags(pid, number) & CLOSED_ON_EXEC == 0)
+        .map(|(number, target)| format!("{number}: {target}"))
+        .collect()
+}
+
+/// The flags of a descriptor. One that is closed already has all.
+fn flags(pid: u32, number: &str) -> u32 {
+    let text = fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}")).unwrap_or_default();
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+    flags.unwrap_or(u32::MAX)
+}
+
 /// What a process has open beside sockets, the null device and names.
 fn opened_files(pid: u32) -> Vec<String> {
-    let is_name = |number: &str| {
-        let text = fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}")).unwrap_or_default();
-        let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
-        let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-        flags.is_none_or(|flags| flags & PATH_ONLY != 0)
-    };
+    let is_name = |number: &str| flags(pid, number) & PATH_ONLY != 0;
     let all = descriptors(pid).into_iter();
     let is_other = |target: &str| !target.starts_with("socket:") && target != "/dev/null";
     all.filter(|(number, target)| is_other(target) && !is_name(number))

@@ -190,7 +190,7 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_acts_that_no_test_needs_are_refused_by_every_route",
     ),
     (
-        "None of them has another process's sockets, and a process whose calls are filtered has no file open.",
+        "None of them has another process's sockets or channels, and a process whose calls are filtered has no file open.",
         "crates/netperf/tests/it/processes.rs",
         "threat_model_processes_of_root_are_those_of_the_list_netns",
     ),

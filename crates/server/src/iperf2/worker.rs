@@ -1,10 +1,8 @@
 //! The process that serves all flows of datagrams at a port, as the listener sees it.
 
-use std::io::{self, Read as _};
-use std::net::Shutdown;
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, Stdio};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::process::Child;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
@@ -12,16 +10,12 @@ use netperf_daemon::record::SessionRecord;
 use netperf_daemon::session_log::SessionLog;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Network, OnePort};
-use netperf_os::{Socket, pass, process};
-use netperf_program::session_settings::DESCRIPTOR;
+use netperf_os::Socket;
 
+use crate::own_process::{OwnProcess, RecordLines};
 use crate::served_protocol::ServedProtocol;
-use crate::session_process::{PROTOCOL, RECORDS, inherited_rights, inherited_variables, settings};
+use crate::session_process::settings;
 
-/// Most bytes of a record.
-const LONGEST: usize = 512;
-/// Most bytes that are read in a round.
-const AT_ONCE: usize = 64 * LONGEST;
 /// Time before a process that ended is started again.
 const AGAIN: Duration = Duration::from_secs(1);
 /// Time for a process to end its flows.
@@ -31,8 +25,7 @@ const END_TIME: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct DatagramWorker {
     socket: Socket,
-    running: Option<(Child, UnixStream)>,
-    text: Vec<u8>,
+    running: Option<(Child, RecordLines)>,
     /// When it is started again.
     again: Option<Moment>,
     /// Time limit of a process that ends its flows.
@@ -45,7 +38,6 @@ impl DatagramWorker {
         Self {
             socket,
             running: None,
-            text: Vec::new(),
             again: Some(clock::now()),
             ending: None,
         }
@@ -72,8 +64,7 @@ impl DatagramWorker {
     /// When there are too many processes or open files. It is then started later.
     pub(crate) fn start(&mut self, args: &ServerArgs) -> io::Result<()> {
         self.again = Some(clock::now().plus(AGAIN));
-        let (reader, writer) = UnixStream::pair()?;
-        reader.set_nonblocking(true)?;
+        let (records, writer) = RecordLines::pair()?;
         let mut settings = settings(args, OnePort::Off);
         let list = |networks: &[Network]| {
             let words: Vec<String> = networks.iter().map(Network::to_string).collect();
@@ -91,52 +82,29 @@ impl DatagramWorker {
             format!("--source-bits={}", limits.source_bits).into(),
             format!("--max-session-rate={}", limits.session_rate).into(),
         ]);
-        let settings = settings.to_file()?;
-        pass::keep_on_exec(settings.as_fd())?;
-        let mut command = Command::new(process::own_file());
-        command
-            .env_clear()
-            .envs(inherited_variables())
-            .env(RECORDS, "1")
-            .env(PROTOCOL, ServedProtocol::Iperf2Datagrams.label())
-            .env(DESCRIPTOR, settings.as_raw_fd().to_string())
-            .envs(inherited_rights(false)?)
-            .stdin(Stdio::from(OwnedFd::from(self.socket.try_clone()?)))
-            .stdout(Stdio::from(OwnedFd::from(writer)))
-            .stderr(Stdio::null());
-        let child = process::start_itself(process::own_name(), &mut command)?;
-        self.running = Some((child, reader));
-        self.text.clear();
+        let protocol = ServedProtocol::Iperf2Datagrams;
+        let mut process = OwnProcess::itself(&settings, protocol, false)?;
+        process.streams(self.socket.try_clone()?.into(), writer);
+        self.running = Some((process.start_itself()?, records));
         self.again = None;
         Ok(())
     }
 
     /// Descriptor of the records, while the process runs.
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.running.as_ref().map(|(_, records)| records.as_fd())
+        self.running.as_ref().and_then(|(_, records)| records.fd())
     }
 
     /// Reads records, up to a limit. Returns the logs of flows that ended.
     pub(crate) fn read(&mut self) -> Vec<SessionLog> {
-        let mut logs = Vec::new();
-        let mut chunk = [0; LONGEST];
-        let mut total = 0;
-        while total < AT_ONCE {
-            let Some((_, records)) = &mut self.running else {
-                return logs;
-            };
-            match records.read(&mut chunk) {
-                Ok(0) => self.over(),
-                Ok(count) => {
-                    total += count;
-                    logs.extend(self.take(chunk.get(..count).unwrap_or_default()));
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return logs,
-                Err(_) => self.over(),
-            }
+        let Some((_, records)) = &mut self.running else {
+            return Vec::new();
+        };
+        let (lines, _) = records.read();
+        if records.fd().is_none() {
+            self.over();
         }
-        logs
+        lines.iter().filter_map(|line| flow_log(line)).collect()
     }
 
     /// The process has ended.
@@ -147,21 +115,6 @@ impl DatagramWorker {
         self.again = Some(clock::now().plus(wait));
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Vec<SessionLog> {
-        let mut logs = Vec::new();
-        for &byte in bytes {
-            if byte != b'\n' {
-                if self.text.len() < LONGEST {
-                    self.text.push(byte);
-                }
-                continue;
-            }
-            let line = String::from_utf8(std::mem::take(&mut self.text)).ok();
-            logs.extend(line.as_deref().and_then(flow_log));
-        }
-        logs
-    }
-
     /// Has the process end its flows and report them. It is started again afterwards.
     pub(crate) fn end(&mut self) {
         self.again = None;
@@ -169,8 +122,8 @@ impl DatagramWorker {
             self.again = Some(clock::now());
             return;
         };
-        // The end of this direction is the message. An error means that the process is gone.
-        let _gone = records.shutdown(Shutdown::Write);
+        // The end of this direction is the message.
+        records.end();
         self.ending = Some(clock::now().plus(END_TIME));
     }
 

@@ -192,7 +192,7 @@ impl PendingStage {
 }
 
 /// Connections of one stage, by number.
-type PendingStageList = BTreeMap<u64, PendingConnection>;
+pub(super) type PendingStageList = BTreeMap<u64, PendingConnection>;
 
 /// All pending connections of all ports. Numbers increase with time, so the first of each stage, and
 /// of each source, is the oldest.
@@ -244,6 +244,11 @@ impl PendingConnections {
     /// A pending connection.
     pub(super) fn get(&mut self, stage: PendingStage, number: u64) -> Option<&PendingConnection> {
         self.stage(stage).get(&number)
+    }
+
+    /// The connections of a stage, the oldest first.
+    pub(super) fn of_stage(&mut self, stage: PendingStage) -> &PendingStageList {
+        self.stage(stage)
     }
 
     fn remove(&mut self, stage: PendingStage, number: u64) -> Option<PendingConnection> {

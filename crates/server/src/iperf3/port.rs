@@ -178,6 +178,39 @@ pub(super) fn word(socket: &Socket) -> io::Result<Option<(SocketAddr, SocketAddr
     Ok(Some((canonical(from), of_the_same_link(own, from))))
 }
 
+/// The cookie of a client, which stays in the socket buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ArrivingCookie {
+    /// It is there.
+    Whole(Cookie),
+    /// A part of it, or nothing.
+    Partial,
+    /// What is there is none.
+    Other,
+    /// Closed without data.
+    Closed,
+    /// The connection broke.
+    Broken,
+}
+
+impl ArrivingCookie {
+    pub(super) fn of(connection: &Socket) -> Self {
+        let mut bytes = [0; COOKIE];
+        let count = match peek_at(connection.as_fd(), &mut bytes) {
+            Ok(0) => return Self::Closed,
+            Ok(count) => count,
+            Err(error) if is_no_progress(&error) => 0,
+            Err(_) => return Self::Broken,
+        };
+        let bytes = bytes.get(..count).unwrap_or_default();
+        match Cookie::read(bytes) {
+            Some(cookie) => Self::Whole(cookie),
+            None if count < COOKIE && Cookie::may_begin(bytes) => Self::Partial,
+            None => Self::Other,
+        }
+    }
+}
+
 /// Refuses a connection whose cookie has been read, as a server that is busy.
 pub(super) fn refuse(socket: &Socket) {
     let busy = [State::AccessDenied.byte()];
@@ -190,24 +223,15 @@ pub(super) fn refuse(socket: &Socket) {
 impl AcceptLoop {
     /// Examines the cookie of a connection.
     pub(crate) fn hear_cookie(&mut self, one: PendingConnection, ended: bool) {
-        let mut bytes = [0; COOKIE];
-        let count = match peek_at(one.control.as_fd(), &mut bytes) {
-            Ok(0) => return self.drop_silent(&one.peer, "finished"),
-            Ok(count) => count,
-            Err(error) if is_no_progress(&error) => 0,
-            Err(_) => return self.drop_silent(&one.peer, "cut"),
-        };
-        let bytes = bytes.get(..count).unwrap_or_default();
-        if let Some(cookie) = Cookie::read(bytes) {
-            return self.route_iperf3(one, cookie);
+        match ArrivingCookie::of(&one.control) {
+            ArrivingCookie::Whole(cookie) => self.route_iperf3(one, cookie),
+            ArrivingCookie::Partial if !ended => self.keep(one, PendingStage::Cookie),
+            ArrivingCookie::Partial | ArrivingCookie::Broken => {
+                self.drop_silent(&one.peer, "cut");
+            }
+            ArrivingCookie::Other => self.drop_silent(&one.peer, "nonsense"),
+            ArrivingCookie::Closed => self.drop_silent(&one.peer, "finished"),
         }
-        if !Cookie::may_begin(bytes) || count == COOKIE {
-            return self.drop_silent(&one.peer, "nonsense");
-        }
-        if ended {
-            return self.drop_silent(&one.peer, "cut");
-        }
-        self.keep(one, PendingStage::Cookie);
     }
 
     /// A stream of a session, or a new session. Streams of a session are used in the order of

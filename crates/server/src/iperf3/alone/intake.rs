@@ -1,6 +1,5 @@
 //! The listener of a server of one test at a time: clients, and the streams of their tests.
 
-use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,17 +8,22 @@ use std::time::Duration;
 
 use netperf_iperf3::messages::{COOKIE, Cookie};
 use netperf_measure::clock::{self, Moment};
+use netperf_model::Limits;
 use netperf_os::io::recv_now;
 use netperf_os::wait::{all_ready, sleep};
-use netperf_os::{Socket, pass};
+use netperf_os::{Socket, pass, sockopt};
 
 use crate::admission::address_of;
 use crate::iperf3::message::{self, StreamMessage};
-use crate::iperf3::port::{Expects, MOST_WORDS, refuse, word};
-use crate::pending::PREFIX_WITHIN;
+use crate::iperf3::port::{ArrivingCookie, Expects, MOST_WORDS, refuse, word};
+use crate::pending::{
+    PREFIX_WITHIN, PendingConnection, PendingConnections, PendingStage, WaitLimits,
+    reset_wake_threshold,
+};
+use crate::served_protocol::ServedProtocol;
 
-/// Largest number of connections whose cookie is incomplete; the oldest is dropped first.
-const MOST: usize = 64;
+/// Largest number of connections whose cookie is incomplete, or that wait for the end of a test.
+const MOST: usize = 256;
 /// Largest number of clients that wait for the end of a test.
 const MOST_WAITING: usize = 16;
 /// Time for which a client waits for the end of a test, whose own client may be gone already.
@@ -41,17 +45,6 @@ pub(super) struct NewClient {
     pub(super) handoff: Socket,
 }
 
-/// A connection whose cookie is incomplete.
-#[derive(Debug)]
-struct ArrivingClient {
-    socket: Socket,
-    /// Place in the order of accept(2).
-    place: u64,
-    address: Option<IpAddr>,
-    bytes: Vec<u8>,
-    until: Moment,
-}
-
 /// The test that runs.
 #[derive(Debug)]
 struct RunningTest {
@@ -70,9 +63,8 @@ struct RunningTest {
 pub(super) struct TestIntake {
     listener: Socket,
     datagrams: Socket,
-    accepted: u64,
-    arriving: VecDeque<ArrivingClient>,
-    waiting: VecDeque<(ArrivingClient, Cookie)>,
+    pending: PendingConnections,
+    limits: Limits,
     test: Option<RunningTest>,
     clients: Sender<NewClient>,
 }
@@ -82,9 +74,8 @@ impl TestIntake {
         Self {
             listener,
             datagrams,
-            accepted: 0,
-            arriving: VecDeque::new(),
-            waiting: VecDeque::new(),
+            pending: PendingConnections::default(),
+            limits: Limits::default(),
             test: None,
             clients,
         }
@@ -97,13 +88,14 @@ impl TestIntake {
 
     /// Waits for events and handles them.
     fn turn(&mut self) -> Result<(), Gone> {
+        let until = self.pending.next(self.wait_limits());
         let handoff = self.test.as_ref().map(|test| &test.handoff);
         let sockets = [&self.listener, &self.datagrams];
         let sockets = sockets.into_iter().chain(handoff);
-        let sockets = sockets.chain(self.arriving.iter().map(|one| &one.socket));
+        let arriving = self.pending.of_stage(PendingStage::Cookie);
+        let sockets = sockets.chain(arriving.values().map(|one| &one.control));
         let fds: Vec<BorrowedFd<'_>> = sockets.map(AsFd::as_fd).collect();
-        let until = self.arriving.front().map(|one| one.until);
-        let until = until.into_iter().chain(self.refuses_at()).min();
+        let numbers: Vec<u64> = arriving.keys().copied().collect();
         let wait = until.map_or(TURN, Moment::left).min(TURN) + Duration::from_millis(1);
         let Ok(events) = all_ready(&fds, wait) else {
             sleep(PAUSE);
@@ -113,128 +105,127 @@ impl TestIntake {
         let mut next = || events.next().unwrap_or(false);
         let (new, datagrams) = (next(), next());
         let messages = self.test.is_some() && next();
-        let heard: Vec<bool> = self.arriving.iter().map(|_| next()).collect();
+        let heard: Vec<u64> = numbers.into_iter().filter(|_| next()).collect();
         if messages {
             self.read_messages()?;
         }
         if datagrams {
             self.read_words()?;
         }
-        self.read_cookies(&heard)?;
-        self.refuse_late();
+        for number in heard {
+            if let Some(one) = self.pending.take(number) {
+                self.hear(one)?;
+            }
+        }
+        self.drop_overdue();
         if new {
-            self.accept();
+            self.accept()?;
         }
         Ok(())
     }
 
-    /// When the first client that waits is refused: its test has not ended.
-    fn refuses_at(&self) -> Option<Moment> {
-        let first = self.waiting.front()?;
+    /// Time limits of connections. Clients wait for the end of a test whose streams have ended.
+    fn wait_limits(&self) -> WaitLimits {
         let runs = self.test.as_ref().is_some_and(|test| !test.is_over);
-        runs.then_some(first.0.until)
-    }
-
-    /// Refuses clients that have waited in vain for the end of a test.
-    fn refuse_late(&mut self) {
-        while self.refuses_at().is_some_and(|at| at.left().is_zero()) {
-            let first = self.waiting.pop_front();
-            first.inspect(|(client, _)| refuse(&client.socket));
+        WaitLimits {
+            silent: PREFIX_WITHIN,
+            place: if runs { ENDS_WITHIN } else { Duration::MAX },
         }
     }
 
-    fn accept(&mut self) {
+    /// Drops connections that are too slow, and refuses clients that have waited in vain for the end
+    /// of a test.
+    fn drop_overdue(&mut self) {
+        let now = clock::now();
+        while let Some((one, _)) = self.pending.take_overdue(self.wait_limits(), now) {
+            give_up(&one);
+        }
+    }
+
+    fn accept(&mut self) -> Result<(), Gone> {
         match self.listener.accept() {
             Ok((socket, peer)) => {
-                if self.arriving.len() >= MOST {
-                    self.arriving.pop_front();
-                }
-                self.accepted += 1;
-                self.arriving.push_back(ArrivingClient {
-                    socket,
-                    place: self.accepted,
-                    address: address_of(&peer),
-                    bytes: Vec::new(),
-                    until: clock::now().plus(PREFIX_WITHIN),
-                });
+                let source = self.limits.source(address_of(&peer));
+                let place = self.pending.next_place();
+                let peer = (peer, source);
+                let one = PendingConnection::new((socket, place), peer, ServedProtocol::Iperf3);
+                self.hear(one)
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             // Too many open files, for example.
-            Err(_) => sleep(PAUSE),
+            Err(_) => {
+                sleep(PAUSE);
+                Ok(())
+            }
         }
     }
 
-    /// Reads from the connections that have sent something, and drops those that are too slow.
-    fn read_cookies(&mut self, heard: &[bool]) -> Result<(), Gone> {
-        let all = std::mem::take(&mut self.arriving);
-        for (mut one, heard) in all.into_iter().zip(heard) {
-            if !heard {
-                if !one.until.left().is_zero() {
-                    self.arriving.push_back(one);
+    /// Examines the cookie of a connection.
+    fn hear(&mut self, one: PendingConnection) -> Result<(), Gone> {
+        match ArrivingCookie::of(&one.control) {
+            ArrivingCookie::Whole(cookie) => self.route(one, cookie),
+            ArrivingCookie::Partial => {
+                // The next event comes when it is complete, or with the end.
+                let has_begun = one.at().is_some();
+                if has_begun {
+                    sockopt::set_wake_threshold(one.control.as_fd(), COOKIE);
                 }
-                continue;
+                self.keep(one, PendingStage::Cookie);
+                Ok(())
             }
-            let mut bytes = [0; COOKIE];
-            let missing = COOKIE.saturating_sub(one.bytes.len());
-            let place = bytes.get_mut(..missing).unwrap_or_default();
-            match recv_now(one.socket.as_fd(), place) {
-                Ok(0) => continue,
-                Ok(count) => one.bytes.extend(bytes.iter().take(count)),
-                Err(error) if netperf_os::io::is_no_progress(&error) => {}
-                Err(_) => continue,
-            }
-            match Cookie::read(&one.bytes) {
-                Some(cookie) => self.route(one, cookie)?,
-                None if one.bytes.len() < COOKIE && Cookie::may_begin(&one.bytes) => {
-                    self.arriving.push_back(one);
-                }
-                // No client of iperf3.
-                None => {}
-            }
+            // No client of iperf3.
+            ArrivingCookie::Other | ArrivingCookie::Closed | ArrivingCookie::Broken => Ok(()),
         }
-        Ok(())
+    }
+
+    fn keep(&mut self, one: PendingConnection, stage: PendingStage) {
+        while let Some(other) = self.pending.take_for(&one, MOST) {
+            give_up(&other);
+        }
+        self.pending.keep(one, stage);
     }
 
     /// A stream of the running test, or a client.
-    fn route(&mut self, one: ArrivingClient, cookie: Cookie) -> Result<(), Gone> {
+    fn route(&mut self, one: PendingConnection, cookie: Cookie) -> Result<(), Gone> {
         // A session tells what it expects before its client can know.
         self.read_messages()?;
         let Some(test) = &self.test else {
             return self.begin(one, cookie);
         };
         if test.cookie == cookie {
-            let expected = test.expects == Expects::Connections && test.address == one.address;
-            let stream = one.socket.as_fd();
-            let passed =
-                expected && message::send_connection(&test.handoff, stream, one.place).is_ok();
+            let is_expected =
+                test.expects == Expects::Connections && test.address == address_of(&one.peer);
+            let stream = take_cookie(&one).filter(|_| is_expected);
+            let passed = stream.is_some_and(|stream| {
+                message::send_connection(&test.handoff, stream.as_fd(), one.place).is_ok()
+            });
             if !passed {
-                refuse(&one.socket);
+                refuse(&one.control);
             }
-        } else if self.waiting.len() < MOST_WAITING {
-            let until = clock::now().plus(ENDS_WITHIN);
-            self.waiting
-                .push_back((ArrivingClient { until, ..one }, cookie));
+        } else if self.pending.of_stage(PendingStage::Complete).len() < MOST_WAITING {
+            self.keep(one, PendingStage::Complete);
         } else {
-            refuse(&one.socket);
+            give_up(&one);
         }
         Ok(())
     }
 
-    fn begin(&mut self, one: ArrivingClient, cookie: Cookie) -> Result<(), Gone> {
-        let Ok((near, far)) = pass::pair() else {
-            refuse(&one.socket);
+    fn begin(&mut self, one: PendingConnection, cookie: Cookie) -> Result<(), Gone> {
+        let pair = take_cookie(&one).and_then(|_| pass::pair().ok());
+        let Some((near, far)) = pair else {
+            refuse(&one.control);
             return Ok(());
         };
         self.test = Some(RunningTest {
             handoff: near,
             cookie,
-            address: one.address,
+            address: address_of(&one.peer),
             expects: Expects::Nothing,
             words: 0,
             is_over: false,
         });
         let client = NewClient {
-            control: one.socket,
+            control: one.control,
             cookie,
             handoff: far,
         };
@@ -258,9 +249,7 @@ impl TestIntake {
                 Some(StreamMessage::Over) => test.is_over = true,
                 Some(StreamMessage::End) => {
                     self.test = None;
-                    if let Some((one, cookie)) = self.waiting.pop_front() {
-                        self.begin(one, cookie)?;
-                    }
+                    self.begin_waiting()?;
                 }
                 Some(StreamMessage::Word(from, own)) => self.announce(from, own),
                 // A session sends nothing else.
@@ -268,6 +257,17 @@ impl TestIntake {
                     StreamMessage::Granted | StreamMessage::Connection(..) | StreamMessage::Unknown,
                 ) => {}
                 None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins the test of the client that has waited longest.
+    fn begin_waiting(&mut self) -> Result<(), Gone> {
+        while let Some(one) = self.pending.take_complete(|_| self.test.is_none()) {
+            // One that has gone meanwhile has no test.
+            if let ArrivingCookie::Whole(cookie) = ArrivingCookie::of(&one.control) {
+                self.begin(one, cookie)?;
             }
         }
         Ok(())
@@ -297,6 +297,22 @@ impl TestIntake {
             }
         }
         Ok(())
+    }
+}
+
+/// Reads the cookie, which is there. `None` if the connection broke.
+fn take_cookie(one: &PendingConnection) -> Option<&Socket> {
+    reset_wake_threshold(&one.control);
+    let read = recv_now(one.control.as_fd(), &mut [0; COOKIE]);
+    read.is_ok_and(|count| count == COOKIE)
+        .then_some(&one.control)
+}
+
+/// Refuses a client that waits, and drops a connection that is none.
+fn give_up(one: &PendingConnection) {
+    let is_client = matches!(ArrivingCookie::of(&one.control), ArrivingCookie::Whole(_));
+    if is_client && take_cookie(one).is_some() {
+        refuse(&one.control);
     }
 }
 

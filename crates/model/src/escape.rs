@@ -41,6 +41,39 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(all)
 }
 
+/// The same of text with colours, which stay: ECMA-48, SGR.
+#[must_use]
+pub fn escaped_with_colours(text: &str) -> String {
+    let mut all = String::with_capacity(text.len());
+    let mut pieces = text.split(ESCAPE);
+    all.push_str(&escaped(pieces.next().unwrap_or_default()));
+    for piece in pieces {
+        let colour = colour(piece);
+        let (own, rest) = piece.split_at(colour.unwrap_or(0));
+        all.push_str(if colour.is_some() {
+            "\u{1b}"
+        } else {
+            "\\u001b"
+        });
+        all.push_str(own);
+        all.push_str(&escaped(rest));
+    }
+    all
+}
+
+/// Begin of what steers a terminal.
+const ESCAPE: char = '\u{1b}';
+
+/// Length of the colour that text begins with behind its escape character.
+fn colour(text: &str) -> Option<usize> {
+    let numbers = text.strip_prefix('[')?;
+    let length = numbers.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
+    numbers
+        .get(length..)?
+        .starts_with('m')
+        .then_some(length + 2)
+}
+
 /// The same of text in bytes; a picture stays as it is.
 #[must_use]
 pub fn escaped_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
@@ -53,6 +86,16 @@ pub fn escaped_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn escaped_text_keeps_colours_alone() {
+        let styled = "\u{1b}[1;33mbold\u{1b}[0m \u{1b}[2J\u{1b}]0;x\u{7}\u{9b}1m\u{1b}\n\u{1b}[";
+        let shown = escaped_with_colours(styled);
+        let wanted =
+            "\u{1b}[1;33mbold\u{1b}[0m \\u001b[2J\\u001b]0;x\\u0007\\u009b1m\\u001b\n\\u001b[";
+        assert_eq!(shown, wanted);
+        assert_eq!(escaped_with_colours("plain\n"), "plain\n");
+    }
 
     #[test]
     fn escaped_text_is_what_json_reads_and_no_terminal_obeys() {

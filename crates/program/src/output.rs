@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_cli::{CliError, Notice, OutputStream, Usage};
 use netperf_model::Refusal;
-use netperf_model::escape::{escaped, escaped_bytes};
+use netperf_model::escape::{escaped, escaped_bytes, escaped_with_colours};
 use netperf_os::signals::{self, Signal};
 use netperf_os::terminal;
 use netperf_text::look::TextLook;
@@ -47,11 +47,15 @@ pub fn err(text: &str) {
 /// Prints on the given stream; a full screen delays what is for the terminal. What steers a terminal
 /// is escaped: the text may be of another end.
 pub fn say(stream: OutputStream, text: &str) {
-    say_styled(stream, &escaped(text));
+    say_escaped(stream, &escaped(text));
 }
 
-/// Prints own text, whose colours a terminal shows.
+/// Prints text whose colours a terminal shows. All else that steers it is escaped.
 pub fn say_styled(stream: OutputStream, text: &str) {
+    say_escaped(stream, &escaped_with_colours(text));
+}
+
+fn say_escaped(stream: OutputStream, text: &str) {
     let mut overlay = overlay();
     match &mut *overlay {
         Overlay::Screen(waiting) if is_terminal(stream) => waiting.push((stream, text.to_owned())),

@@ -1,6 +1,6 @@
 //! Escaping of untrusted text in cells and titles: names, errors and values of other hosts and of files.
 
-use netperf_model::escape::is_unprintable;
+pub use netperf_model::escape::is_unprintable;
 
 /// One line for a terminal: without characters that steer the terminal, are invisible or change
 /// the direction of writing.

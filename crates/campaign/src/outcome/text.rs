@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use netperf_comparison::Letters;
 use netperf_stats::polish::Outlier;
+use netperf_text::escape;
 use netperf_web::table::Table;
 use netperf_web::{MatrixReport, ReportedMatrix, TooLarge};
 
@@ -16,28 +17,36 @@ const MOST_DOUBTS: usize = 30;
 /// Most cells without a measurement that the text names.
 const MOST_MISSING: usize = 10;
 
+/// Adds a line. Words of agents and of files steer no terminal and begin no other line.
+fn add_line(text: &mut String, words: String) {
+    let _infallible = writeln!(text, "{}", escape::line(&words));
+}
+
 impl CampaignDocument {
     /// The result for a person. `matrices` are those of the document or of its file of cells.
     #[must_use]
     pub fn text(&self, matrices: &[Matrix], view: MatrixView) -> String {
         let mut text = String::new();
         let plan = &self.plan;
-        let mut line = |words: String| {
-            let _infallible = writeln!(text, "{words}");
-        };
         // A file of cells does not say how many rounds there are.
         let rounds = self.cells.iter().map(|one| one.round + 1).max();
         let rounds = rounds.map_or_else(|| "windows".to_owned(), rounds_of);
-        line(format!(
-            "Campaign {}: {} of {} members, {}, {rounds} of {} s",
-            self.campaign,
-            plan.pattern_name(),
-            self.members.len(),
-            plan.test,
-            plan.window
-        ));
+        add_line(
+            &mut text,
+            format!(
+                "Campaign {}: {} of {} members, {}, {rounds} of {} s",
+                self.campaign,
+                plan.pattern_name(),
+                self.members.len(),
+                plan.test,
+                plan.window
+            ),
+        );
         if let Some(error) = self.cut_error_seconds {
-            line(format!("Windows cut to within {:.1} us", error * 1e6));
+            add_line(
+                &mut text,
+                format!("Windows cut to within {:.1} us", error * 1e6),
+            );
         }
         for (at, matrix) in matrices.iter().enumerate() {
             let with_and_without_load = matrix.figure.name.ends_with("loaded latency P99");
@@ -45,52 +54,61 @@ impl CampaignDocument {
                 continue;
             }
             let (outliers, notes) = self.reported(matrix);
-            line(String::new());
+            add_line(&mut text, String::new());
             let shown = matrix.text_with(&outliers, &notes, view);
-            line(shown.trim_end().to_owned());
+            text.push_str(shown.trim_end());
+            text.push('\n');
         }
         if matrices.len() > 1 {
-            line(String::new());
-            line(in_columns("figure", "median", "worst", "path"));
+            add_line(&mut text, String::new());
+            add_line(&mut text, in_columns("figure", "median", "worst", "path"));
         }
         for matrix in matrices.iter().filter(|_| matrices.len() > 1) {
             if let Some(words) = summary(matrix) {
-                line(words);
+                add_line(&mut text, words);
             }
         }
         for matrix in matrices.iter().skip(1) {
             let (outliers, notes) = self.reported(matrix);
             for (outlier, note) in outliers.iter().zip(notes) {
                 let said = matrix.describe(outlier);
-                line(format!("{}: {said}; {note}", matrix.figure.name));
+                add_line(&mut text, format!("{}: {said}; {note}", matrix.figure.name));
             }
         }
-        line(String::new());
-        line(format!(
-            "Cells: {} of {} measured",
-            self.cells_measured, self.cells_planned
-        ));
+        add_line(&mut text, String::new());
+        add_line(
+            &mut text,
+            format!(
+                "Cells: {} of {} measured",
+                self.cells_measured, self.cells_planned
+            ),
+        );
         let doubts = self.doubts();
         let hidden = doubts.len().saturating_sub(MOST_DOUBTS);
         for doubt in doubts.into_iter().take(MOST_DOUBTS) {
-            line(doubt);
+            add_line(&mut text, doubt);
         }
         if hidden > 0 {
-            line(format!("and {}: see --json", plural(hidden, "more line")));
+            add_line(
+                &mut text,
+                format!("and {}: see --json", plural(hidden, "more line")),
+            );
         }
         let mut missing = self.cells.iter().filter(|one| one.missing.is_some());
         for cell in missing.by_ref().take(MOST_MISSING) {
             let name = |index: usize| self.members.get(index).map_or("", |one| &one.member.name);
             let why = cell.missing.as_deref().unwrap_or_default();
-            line(format!(
-                "Missing: {} -> {}: {why}",
-                name(cell.from),
-                name(cell.to)
-            ));
+            add_line(
+                &mut text,
+                format!("Missing: {} -> {}: {why}", name(cell.from), name(cell.to)),
+            );
         }
         let hidden = missing.count();
         if hidden > 0 {
-            line(format!("and {hidden} more missing cells: see --json"));
+            add_line(
+                &mut text,
+                format!("and {hidden} more missing cells: see --json"),
+            );
         }
         match view.letters {
             Letters::Unicode => text,
@@ -249,12 +267,14 @@ fn in_columns(figure: &str, median: &str, worst: &str, path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use netperf_text::escape::is_unprintable;
+
     use crate::inventory::InventoryMember;
-    use crate::outcome::{CampaignCell, CellFigures, FORMAT};
+    use crate::outcome::{CampaignCell, CellFigures, FORMAT, LostMember};
     use crate::plan::CampaignPlan;
 
-    #[test]
-    fn the_table_tells_what_is_missing_from_what_was_not_asked() {
+    /// A campaign of two members, one of which was lost.
+    fn document() -> CampaignDocument {
         let members = crate::inventory::read(
             "a\nb\n".as_bytes(),
             &crate::inventory::InventoryOptions::default(),
@@ -279,7 +299,7 @@ mod tests {
             missing: bits.is_none().then(|| "b is lost".to_owned()),
             warnings: Vec::new(),
         };
-        let document = CampaignDocument {
+        CampaignDocument {
             format: FORMAT.to_owned(),
             campaign: "c1".to_owned(),
             started_unix_seconds: 0.0,
@@ -294,7 +314,38 @@ mod tests {
             cells_file: None,
             cells_again: Vec::new(),
             outliers: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn campaign_text_steers_no_terminal_whatever_a_document_says() {
+        let hostile = "a\u{1b}[2J\u{9b}1m\u{202e}\r\n\u{200b}";
+        let mut document = document();
+        document.campaign.push_str(hostile);
+        document.plan.test.push_str(hostile);
+        document.ended = Some(hostile.to_owned());
+        for member in &mut document.members {
+            member.member.name.push_str(hostile);
+            member.lost = Some(LostMember {
+                at_seconds: Some(1.0),
+                reason: hostile.to_owned(),
+            });
+        }
+        for cell in &mut document.cells {
+            cell.missing = cell.missing.take().map(|_| hostile.to_owned());
+        }
+        let text = document.text(&document.matrices(), MatrixView::default());
+        let steers = |letter: char| letter != '\n' && is_unprintable(letter);
+        assert!(!text.contains(steers), "{text:?}");
+        assert!(
+            text.contains("Missing: ") && text.contains("was lost"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_table_tells_what_is_missing_from_what_was_not_asked() {
+        let document = document();
         let matrices = document.matrices();
         let text = document.text(&matrices, MatrixView::default());
         assert!(

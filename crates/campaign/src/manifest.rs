@@ -1,6 +1,7 @@
 //! Manifests: scripts and objects that make an engine start the agents of a campaign and run its
 //! plan. They are printed, and never applied.
 
+use netperf_text::escape::is_unprintable;
 use thiserror::Error;
 
 const SSH: &str = include_str!("manifest/ssh.sh");
@@ -107,7 +108,7 @@ pub enum ManifestError {
     #[error("--plan: the name has characters that a manifest cannot contain")]
     PlanName,
     /// A plan with control characters.
-    #[error("--plan: the file contains control characters")]
+    #[error("--plan: the file contains control characters or invisible ones")]
     Plan,
     /// A key that is no line of a key file.
     #[error("the key file does not contain exactly one key with name and role")]
@@ -203,10 +204,8 @@ impl Manifest {
             );
             return Ok((String::new(), help));
         };
-        if !plan
-            .chars()
-            .all(|letter| !letter.is_control() || "\n\t".contains(letter))
-        {
+        // Some of these end a line of YAML 1.1.
+        if plan.contains(|letter| is_unprintable(letter) && !"\n\t".contains(letter)) {
             return Err(ManifestError::Plan);
         }
         let namespace = &self.namespace;
@@ -286,11 +285,11 @@ fn yaml_text(text: &str) -> String {
     text.replace('\\', r"\\").replace('"', "\\\"")
 }
 
-/// Returns true for the name of a file that scripts can contain: no control characters, no
-/// option, no template of Ansible.
+/// Returns true for the name of a file that scripts can contain: no unprintable characters, some of
+/// which end a line of YAML 1.1, no option, no template of Ansible.
 fn is_plain_text(text: &str) -> bool {
-    let is_template = text.contains("{{") || text.contains("{%");
-    !text.is_empty() && !text.starts_with('-') && !is_template && !text.contains(char::is_control)
+    let is_template = ["{{", "{%", "{#"].iter().any(|begin| text.contains(begin));
+    !text.is_empty() && !text.starts_with('-') && !is_template && !text.contains(is_unprintable)
 }
 
 fn is_group(text: &str) -> bool {

@@ -282,7 +282,7 @@ fn values_that_a_manifest_cannot_contain_are_refused() {
         change(&mut manifest);
         manifest.text()
     };
-    let all: [(_, fn(&mut Manifest), _); 11] = [
+    let all: [(_, fn(&mut Manifest), _); 14] = [
         (kubernetes, |one| one.agents = None, ManifestError::Agents),
         (
             ManifestKind::Ssh,
@@ -328,6 +328,22 @@ fn values_that_a_manifest_cannot_contain_are_refused() {
             kubernetes,
             |one| one.plan_text = Some("\u{1b}".to_owned()),
             ManifestError::Plan,
+        ),
+        // Both end a line of YAML 1.1; the last begins a comment of Ansible's templates.
+        (
+            kubernetes,
+            |one| one.plan_text = Some("# a\u{2028}b: c".to_owned()),
+            ManifestError::Plan,
+        ),
+        (
+            kubernetes,
+            |one| (one.plan_text, one.plan) = (None, "a\u{2029}b".to_owned()),
+            ManifestError::PlanName,
+        ),
+        (
+            ManifestKind::Ansible,
+            |one| one.plan = "a{#b".to_owned(),
+            ManifestError::PlanName,
         ),
         (
             kubernetes,

@@ -14,8 +14,7 @@ mod run;
 mod sink;
 
 use std::fmt::Display;
-use std::fs::File;
-use std::io::{IsTerminal as _, Read as _};
+use std::io::{self, IsTerminal as _};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::ExitCode;
@@ -47,8 +46,6 @@ use super::unbuilt::campaign_live as live;
 const INCOMPLETE: u8 = 1;
 /// Silence of a member that ends a check, seconds: nothing waits for it.
 const CHECKED_SILENCE: f64 = 10.0;
-/// Most bytes of a plan or a result, and one.
-const LONGEST: u64 = (512 << 20) + 1;
 /// Time for agents to join.
 const JOINING: Duration = Duration::from_secs(120);
 
@@ -74,17 +71,9 @@ pub(super) fn run(verb: CampaignVerb, args: &CampaignArgs) -> Result<ExitCode, F
 
 /// Text of a file, or of standard input for `-`. The error is one line.
 fn text(path: &str) -> Result<String, String> {
-    let mut text = String::new();
-    let read = if path == "-" {
-        std::io::stdin().take(LONGEST).read_to_string(&mut text)
-    } else {
-        File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text))
-    };
-    let length = read.map_err(|error| format!("{path}: {}", system_text(&error)))?;
-    if u64::try_from(length).is_ok_and(|length| length < LONGEST) {
-        return Ok(text);
-    }
-    Err(format!("{path}: it has more than {} MiB", LONGEST >> 20))
+    let no_text = |_| io::Error::other("stream did not contain valid UTF-8");
+    let text = file::read(path).and_then(|bytes| String::from_utf8(bytes).map_err(no_text));
+    text.map_err(|error| format!("{path}: {}", system_text(&error)))
 }
 
 fn file(args: &CampaignArgs) -> &str {

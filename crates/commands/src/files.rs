@@ -1,6 +1,6 @@
 //! Files that the command line names. No output replaces an input or another output.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -114,13 +114,7 @@ pub(super) fn error(name: &str, error: &io::Error) -> String {
 /// # Errors
 /// One line that names the file.
 pub(super) fn read(name: &str) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let read = if name == STANDARD {
-        io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        std::fs::read(name)
-    };
-    read.map_err(|why| error(name, &why))
+    file::read(name).map_err(|why| error(name, &why))
 }
 
 /// The result in a file.

@@ -1,8 +1,8 @@
-//! Files that are written whole or not at all.
+//! Files that are written whole or not at all, and files of others that are read whole.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Read, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,30 @@ use crate::output::system_text;
 
 /// Mode of a file for everybody whom the umask lets.
 const USUAL: u32 = 0o666;
+
+/// Most bytes of a file that is read whole. A short file can seem to be longer than any memory.
+const MOST_READ: u64 = 512 << 20;
+
+/// Reads a file, or standard input if its name is `-`.
+///
+/// # Errors
+/// Whatever the system reports, and a file that is too long.
+pub fn read(name: &str) -> io::Result<Vec<u8>> {
+    if name == "-" {
+        return read_whole(io::stdin().lock());
+    }
+    read_whole(File::open(name)?)
+}
+
+fn read_whole(file: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let count = file.take(MOST_READ + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(count).is_ok_and(|count| count <= MOST_READ) {
+        return Ok(bytes);
+    }
+    let why = format!("it has more than {} MiB", MOST_READ >> 20);
+    Err(io::Error::other(why))
+}
 
 /// Writes a document or picture: beside its place, synced, and renamed, so that an older file stays whole until the
 /// new one is. A device or a pipe is written to.
@@ -91,6 +115,17 @@ fn written(part: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn file_that_seems_to_be_longer_than_any_memory_is_not_read() {
+        let scratch = netperf_testkit::Scratch::new();
+        let path = scratch.path().join("long");
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        let error = read(path.to_str().unwrap()).unwrap_err();
+        assert_eq!(error.to_string(), "it has more than 512 MiB");
+        std::fs::write(&path, "short").unwrap();
+        assert_eq!(read(path.to_str().unwrap()).unwrap(), b"short");
+    }
 
     #[test]
     fn a_file_is_replaced_as_a_whole_and_keeps_its_mode_and_link() {

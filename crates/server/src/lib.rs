@@ -222,8 +222,8 @@ fn confine(args: &ServerArgs, environment: &Environment, connects: Option<u16>) 
     sandbox::confine(wanted, needs)
 }
 
-/// Time limit for an answer of the listener.
-const ANSWER: Duration = Duration::from_secs(5);
+/// Time limit for an answer of the listener, which many clients may keep busy.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// Records of a session process. The listener has the other end of its standard output.
 #[derive(Default)]

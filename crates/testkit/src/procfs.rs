@@ -132,6 +132,23 @@ pub fn with_words(tail: &[&str]) -> Vec<u32> {
         .collect()
 }
 
+/// Bytes of datagrams that wait at the sockets of a port of this network which have no peer.
+pub fn datagrams_queued(port: u16) -> u64 {
+    let (local, unconnected) = (format!(":{port:04X}"), ":0000");
+    let texts = ["udp", "udp6"].map(|table| fs::read_to_string(format!("/proc/net/{table}")));
+    let lines = texts.iter().flatten().flat_map(|text| text.lines());
+    let queued = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [_, own, peer, _, queues, ..] = fields[..] else {
+            return None;
+        };
+        let is_here = own.ends_with(&local) && peer.ends_with(unconnected);
+        let (_, received) = queues.split_once(':').filter(|_| is_here)?;
+        u64::from_str_radix(received, 16).ok()
+    };
+    lines.filter_map(queued).sum()
+}
+
 /// True if a TCP socket listens at a port of this network, or a UDP socket is bound to it.
 pub fn is_bound(port: u16, udp: bool) -> bool {
     let tables = if udp {

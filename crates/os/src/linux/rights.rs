@@ -13,13 +13,14 @@ use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
+use super::io::peek;
 use super::link::LLC;
 use super::pass::{self, PassWait};
 use super::sockopt::{self, IntOption};
 use super::wait::{Interest, all_ready, ready};
 
 /// Time for an answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest wait for a call; nothing depends on it.
 const LOOK: Duration = Duration::from_secs(3600);
 /// Longest call, bytes.
@@ -192,6 +193,10 @@ fn answer(caller: &Socket, granted: &GrantedCalls) {
     let Ok((count, on)) = pass::receive(caller.as_fd(), &mut bytes, PassWait::Never) else {
         return;
     };
+    // A caller whose time is over goes on as if the call had not been made.
+    if matches!(peek(caller.as_fd()), Ok(0)) {
+        return;
+    }
     let call = bytes.get(..count).and_then(RightsCall::read);
     let invalid = || io::Error::from_raw_os_error(libc::EINVAL);
     let made = call.map_or_else(|| Err(invalid()), |call| call.make(granted, on.as_ref()));
@@ -308,6 +313,25 @@ pub fn open(domain: Domain, kind: Type, protocol: Option<Protocol>) -> io::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rights_are_not_used_for_a_caller_that_is_gone() {
+        let on = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let granted = GrantedCalls {
+            priority: true,
+            ..GrantedCalls::default()
+        };
+        // Any user may choose this priority.
+        let call = RightsCall::Priority(3).to_bytes();
+        for (stays, priority) in [(false, 0), (true, 3)] {
+            let (caller, served) = pass::pair().unwrap();
+            pass::send(caller.as_fd(), &call, Some(on.as_fd())).unwrap();
+            let _caller = Some(caller).filter(|_| stays);
+            answer(&served, &granted);
+            let found = sockopt::fetch(on.as_fd(), IntOption::Priority).unwrap();
+            assert_eq!(found, priority, "the caller stays: {stays}");
+        }
+    }
 
     /// The error number of a call.
     fn made(call: &RightsCall, granted: &GrantedCalls) -> Option<i32> {

@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
 
 use netperf_model::escape::is_unprintable;
-use netperf_testkit::eventually;
 use netperf_testkit::process::signal;
+use netperf_testkit::{eventually, procfs};
 
 use super::*;
 
@@ -379,13 +379,16 @@ fn threat_model_forged_connect_words_do_not_take_the_streams_of_a_test() {
 fn threat_model_forged_connect_words_of_closed_ports_are_no_streams() {
     let server = Server::ours(&[]);
     let mut control = awaiting_datagrams(&server, r#","reverse":true"#);
-    // The ports are closed before the listener reads the words: no answer finds them open.
-    let listener = server.ours.as_ref().expect("ours").pid();
-    signal(listener, "STOP");
+    // The ports are closed before the session answers the words, and it finds all words at once.
+    let sessions = server.ours.as_ref().expect("ours").sessions();
+    assert_eq!(sessions.len(), 1);
+    signal(sessions[0], "STOP");
     for _ in 0..20 {
         drop(forged_word(&server));
     }
-    signal(listener, "CONT");
+    let forwarded = || procfs::datagrams_queued(server.port()) == 0;
+    assert!(eventually(PATIENCE, forwarded));
+    signal(sessions[0], "CONT");
     let streams = datagram_streams(&server, 2);
     expect(&mut control, &[1, 2]);
     for stream in &streams {

@@ -4,9 +4,9 @@ use std::os::fd::AsRawFd;
 use std::sync::OnceLock;
 use std::{fs, io};
 
-use socket2::SockAddr;
+use socket2::{SockAddr, SockAddrStorage};
 
-use super::call::checked;
+use super::call::{Plain, checked};
 
 /// `VMADDR_CID_ANY` and `VMADDR_PORT_ANY`.
 pub const VSOCK_ANY: u32 = libc::VMADDR_CID_ANY;
@@ -16,6 +16,24 @@ pub const ATM_PVC: i32 = libc::AF_ATMPVC;
 
 /// `IOCTL_VM_SOCKETS_GET_LOCAL_CID` (vsock(7)).
 const GET_LOCAL_CID: libc::Ioctl = 0x7b9;
+
+/// A socket address of these bytes, which begin with its family.
+pub(super) fn of<T: Plain>(raw: T) -> SockAddr {
+    let mut storage = SockAddrStorage::zeroed();
+    // SAFETY: any bytes are an address, and `view_as` has compared the sizes.
+    *unsafe { storage.view_as() } = raw;
+    let len = libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0);
+    // SAFETY: the storage holds so many bytes of an address.
+    unsafe { SockAddr::new(storage, len) }
+}
+
+/// The bytes of an address of this family; `None` for one of another.
+pub(super) fn read<T: Plain>(address: &SockAddr, family: libc::c_int) -> Option<T> {
+    const { assert!(size_of::<T>() <= size_of::<SockAddrStorage>()) };
+    // SAFETY: the storage is larger and aligned for any address.
+    let raw = || unsafe { address.as_ptr().cast::<T>().read() };
+    (libc::c_int::from(address.family()) == family).then(raw)
+}
 
 /// The address of a vsock socket.
 #[must_use]

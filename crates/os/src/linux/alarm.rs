@@ -16,7 +16,10 @@ use std::sync::atomic::{
 };
 use std::time::Duration;
 
+use nix::sys::signal::{self, SaFlags, SigAction, SigHandler, SigSet};
+
 use super::call;
+use super::signals::{self, Disposition};
 use super::without::{Timer, signal_thread, thread_id};
 
 /// Interval of the alarm after the end of the run time.
@@ -179,9 +182,9 @@ pub fn end() {
 /// # Errors
 /// Whatever sigaction(2) reports.
 pub fn catch_signals() -> io::Result<()> {
-    install(libc::SIGALRM)?;
-    install(libc::SIGINT)?;
-    install(libc::SIGTERM)
+    install(signal::SIGALRM)?;
+    install(signal::SIGINT)?;
+    install(signal::SIGTERM)
 }
 
 /// Makes SIGHUP end a run as SIGTERM does, unless it is ignored, as under nohup(1).
@@ -189,14 +192,10 @@ pub fn catch_signals() -> io::Result<()> {
 /// # Errors
 /// Whatever sigaction(2) reports.
 pub fn catch_hangup() -> io::Result<()> {
-    // SAFETY: sigaction is plain data for which all zeros is valid.
-    let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: a null action changes nothing, and `before` is valid for writing.
-    call::checked(unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut before) })?;
-    if before.sa_sigaction == libc::SIG_IGN {
+    if signals::handler(libc::SIGHUP)? == libc::SIG_IGN {
         return Ok(());
     }
-    install(libc::SIGHUP)
+    install(signal::SIGHUP)
 }
 
 /// The timer and the handlers of one run; dropping it puts them away.
@@ -219,7 +218,7 @@ impl Alarm {
         }
         match outside {
             Outside::Caught => catch_signals()?,
-            Outside::Ignored => install(libc::SIGALRM)?,
+            Outside::Ignored => install(signal::SIGALRM)?,
         }
         let timer = Timer::new()?;
         match timer {
@@ -282,7 +281,7 @@ impl Drop for Alarm {
         self.timer.delete();
         TIMED_THREAD.store(0, Ordering::Relaxed);
         if self.outside == Outside::Ignored {
-            restore(libc::SIGALRM);
+            signals::dispose(libc::SIGALRM, Disposition::Usual);
         }
     }
 }
@@ -300,33 +299,23 @@ fn current_timer() -> Timer {
     }
 }
 
-fn install(signal: libc::c_int) -> io::Result<()> {
-    // SAFETY: sigaction is plain data for which all zeros is valid: no flags, no SA_RESTART.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_flags = libc::SA_SIGINFO;
-    action.sa_sigaction = on_signal as *const () as usize;
-    // SAFETY: `on_signal` has the signature that SA_SIGINFO asks for and does only
-    // what a signal handler may.
-    call::checked(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })?;
+fn install(signal: signal::Signal) -> io::Result<()> {
+    // No SA_RESTART.
+    let action = SigAction::new(
+        SigHandler::SigAction(on_signal),
+        SaFlags::SA_SIGINFO,
+        SigSet::empty(),
+    );
+    // SAFETY: `on_signal` does only what a signal handler may.
+    unsafe { signal::sigaction(signal, &action) }?;
     unblock(signal);
     Ok(())
 }
 
-fn restore(signal: libc::c_int) {
-    // SAFETY: SIG_DFL is a valid disposition.
-    unsafe { libc::signal(signal, libc::SIG_DFL) };
-}
-
 /// A parent may have blocked the signal; the mask survives exec.
-pub(super) fn unblock(signal: libc::c_int) {
-    // SAFETY: sigset_t is plain data; the calls below initialise it.
-    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `set` is valid for writing.
-    unsafe { libc::sigemptyset(&raw mut set) };
-    // SAFETY: `set` was initialised and `signal` is a signal number.
-    unsafe { libc::sigaddset(&raw mut set, signal) };
-    // SAFETY: `set` outlives the call.
-    unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut()) };
+pub(super) fn unblock(signal: signal::Signal) {
+    // It fails for arguments only that are wrong.
+    let _unblocked = SigSet::from(signal).thread_unblock();
 }
 
 /// The monotonic clock in nanoseconds, for the handler: clock_gettime(2) is safe there.
@@ -383,9 +372,7 @@ fn on_user_signal(signal: libc::c_int) {
         }
         // Asked twice: whatever is still going on, the user wants out.
         super::terminal::leave();
-        restore(signal);
-        // SAFETY: raise is safe in a signal handler.
-        unsafe { libc::raise(signal) };
+        signals::raise_usual(signal);
         return;
     }
     STOPPED_BY_USER.store(true, Ordering::Relaxed);
@@ -555,11 +542,9 @@ mod tests {
             })
             .unwrap();
         assert_eq!(phase(), Phase::Running);
-        // SAFETY: raise has no preconditions; the handler is installed.
-        unsafe { libc::raise(libc::SIGALRM) };
+        signal::raise(signal::SIGALRM).unwrap();
         assert!(stopped_by_user());
-        // SAFETY: as above; so soon it is the same wish, and does not end this process.
-        unsafe { libc::raise(libc::SIGALRM) };
+        signal::raise(signal::SIGALRM).unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         while phase() != Phase::Abandon {
             let interrupted = socket.recv(&mut [0; 1]).unwrap_err();

@@ -3,9 +3,10 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use socket2::{SockAddr, SockAddrStorage};
+use socket2::SockAddr;
 
-use super::call::set_option;
+use super::address;
+use super::call::{plain, set_option};
 
 /// The protocol of AAL5, `ATM_AAL5`.
 pub const AAL5: u8 = 5;
@@ -29,6 +30,8 @@ struct RawCircuit {
     path: i16,
     channel: i32,
 }
+
+plain!(RawCircuit);
 
 /// struct atm_trafprm: the traffic of one direction.
 #[repr(C)]
@@ -56,16 +59,13 @@ struct RawQuality {
 /// The address of a circuit: interface, virtual path, virtual channel.
 #[must_use]
 pub fn circuit(interface: i16, path: i16, channel: i32) -> SockAddr {
-    let mut storage = SockAddrStorage::zeroed();
-    // SAFETY: a sockaddr_atmpvc is a socket address that fits into the storage.
-    let raw = unsafe { storage.view_as::<RawCircuit>() };
-    raw.family = u16::try_from(libc::AF_ATMPVC).unwrap_or(0);
-    raw.interface = interface;
-    raw.path = path;
-    raw.channel = channel;
-    let len = libc::socklen_t::try_from(size_of::<RawCircuit>()).unwrap_or(0);
-    // SAFETY: the storage holds a sockaddr_atmpvc, `len` bytes.
-    unsafe { SockAddr::new(storage, len) }
+    address::of(RawCircuit {
+        family: u16::try_from(libc::AF_ATMPVC).unwrap_or(0),
+        pad: 0,
+        interface,
+        path,
+        channel,
+    })
 }
 
 /// Asks for AAL5 with messages of up to `largest` bytes both ways, at whatever rate is

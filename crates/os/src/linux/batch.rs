@@ -7,13 +7,12 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use socket2::SockAddr;
 
-use super::message::controls;
+use super::call::{first, zeroed};
+use super::message::{ControlBuffer, controls};
 use crate::io::{STORAGE_LEN, Source};
 
-/// Control buffer for the segment size of a train, aligned for the kernel.
-#[repr(align(8))]
-#[derive(Clone, Copy)]
-struct BatchControl([u8; 64]);
+/// Control buffer for the segment size of a train.
+type BatchControl = ControlBuffer<64>;
 
 /// The headers of the trains that one call moves. They are made once and point into each
 /// other's heap memory, which never moves.
@@ -70,9 +69,9 @@ impl Batch {
     pub fn receiving(width: usize, trains: bool) -> Self {
         let mut batch = Self::plain(width);
         let controls = if trains { batch.headers.len() } else { 0 };
-        batch.controls = vec![BatchControl([0; 64]); controls];
+        batch.controls = vec![BatchControl::new(); controls];
         for (header, control) in batch.headers.iter_mut().zip(&mut batch.controls) {
-            header.msg_hdr.msg_control = control.0.as_mut_ptr().cast();
+            control.attach(&mut header.msg_hdr);
         }
         if let Some(first) = batch.headers.first_mut() {
             first.msg_hdr.msg_name = batch.source.storage();
@@ -82,10 +81,8 @@ impl Batch {
 
     fn plain(width: usize) -> Self {
         let width = width.max(1);
-        // SAFETY: iovec is plain data for which all zeros is valid.
-        let mut parts: Vec<libc::iovec> = vec![unsafe { std::mem::zeroed() }; width];
-        // SAFETY: mmsghdr is plain data for which all zeros is valid.
-        let mut headers: Vec<libc::mmsghdr> = vec![unsafe { std::mem::zeroed() }; width];
+        let mut parts: Vec<libc::iovec> = vec![zeroed(); width];
+        let mut headers: Vec<libc::mmsghdr> = vec![zeroed(); width];
         for (header, part) in headers.iter_mut().zip(&mut parts) {
             header.msg_hdr.msg_iov = part;
             header.msg_hdr.msg_iovlen = 1;
@@ -249,9 +246,7 @@ pub(super) fn segment_size(message: &libc::msghdr) -> Option<usize> {
     if (level, kind) != (libc::SOL_UDP, libc::UDP_GRO) {
         return None;
     }
-    // SAFETY: data of this type is an int, wherever it lies.
-    let size = unsafe { data.cast::<libc::c_int>().read_unaligned() };
-    usize::try_from(size).ok()
+    usize::try_from(first::<libc::c_int>(data)?).ok()
 }
 
 #[cfg(test)]

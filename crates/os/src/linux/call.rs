@@ -1,4 +1,4 @@
-//! Results of system calls, and calls that several modules make.
+//! Results of system calls, data that they fill in, and calls that several modules make.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -33,6 +33,65 @@ pub(super) fn waited(result: libc::c_int) -> io::Result<Option<libc::c_int>> {
     }
 }
 
+/// Data of the C library or the kernel that is valid whatever its bytes are: numbers, pointers
+/// that are not followed, and arrays and structures of them.
+///
+/// # Safety
+/// Any bytes must be a valid value.
+pub(super) unsafe trait Plain: Copy {}
+
+/// Declares types as [`Plain`].
+macro_rules! plain {
+    ($($type:ty),* $(,)?) => {
+        // SAFETY: structures of numbers and of pointers that nothing follows.
+        $(unsafe impl $crate::linux::call::Plain for $type {})*
+    };
+}
+pub(super) use plain;
+
+plain! {
+    u8,
+    u32,
+    libc::c_int,
+    libc::timespec,
+    libc::timeval,
+    libc::tm,
+    libc::iovec,
+    libc::msghdr,
+    libc::mmsghdr,
+    libc::cmsghdr,
+    libc::in_pktinfo,
+    libc::in6_pktinfo,
+    libc::sock_extended_err,
+    libc::sockaddr_storage,
+    libc::sockaddr_in,
+    libc::sockaddr_in6,
+    libc::sockaddr_ll,
+    libc::ifreq,
+    libc::tcp_info,
+    libc::addrinfo,
+    libc::sched_param,
+    libc::sigevent,
+    libc::termios,
+}
+// SAFETY: an array has the bytes of its elements.
+unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
+
+/// A value whose bytes are zeros.
+#[inline]
+pub(super) fn zeroed<T: Plain>() -> T {
+    // SAFETY: any bytes are a valid value.
+    unsafe { std::mem::zeroed() }
+}
+
+/// The value at the beginning of these bytes, wherever they lie; `None` if there are too few.
+#[inline]
+pub(super) fn first<T: Plain>(bytes: &[u8]) -> Option<T> {
+    let bytes = bytes.get(..size_of::<T>())?;
+    // SAFETY: there are as many bytes as the value has, and any bytes are a valid one.
+    Some(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
+}
+
 /// setsockopt(2) of a value as it lies in memory.
 pub(super) fn set_option<T: ?Sized>(
     fd: BorrowedFd<'_>,
@@ -49,10 +108,7 @@ pub(super) fn set_option<T: ?Sized>(
 
 /// getsockopt(2) into a value, which may hold a request; returns the length of the answer in
 /// bytes.
-///
-/// # Safety
-/// `T` must be plain data, valid for any bytes.
-pub(super) unsafe fn get_option<T: ?Sized>(
+pub(super) fn get_option<T: Plain>(
     fd: BorrowedFd<'_>,
     level: libc::c_int,
     name: libc::c_int,
@@ -69,10 +125,7 @@ pub(super) unsafe fn get_option<T: ?Sized>(
 /// signal handler.
 #[inline]
 pub(super) fn clock(id: libc::clockid_t) -> libc::timespec {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time: libc::timespec = zeroed();
     // SAFETY: `time` is valid for writing.
     unsafe { libc::clock_gettime(id, &raw mut time) };
     time

@@ -1,17 +1,19 @@
 //! epoll(7) on one socket.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 
-use super::call::{checked, number};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
-/// Both directions and the peer's end, by edge. The last is the sign bit.
-#[expect(clippy::cast_sign_loss, reason = "the kernel has the bits unsigned")]
-const EVENTS: u32 = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET) as u32;
+/// Both directions and the peer's end, by edge.
+const EVENTS: EpollFlags = EpollFlags::EPOLLIN
+    .union(EpollFlags::EPOLLOUT)
+    .union(EpollFlags::EPOLLRDHUP)
+    .union(EpollFlags::EPOLLET);
 
 /// Waits until a socket that had nothing to do may have something to do.
 #[derive(Debug)]
-pub struct SocketEpoll(OwnedFd);
+pub struct SocketEpoll(Epoll);
 
 impl SocketEpoll {
     /// Watches a socket for both directions, edge-triggered: a call must have returned
@@ -20,23 +22,8 @@ impl SocketEpoll {
     /// # Errors
     /// Whatever epoll_create1(2) and epoll_ctl(2) report.
     pub fn new(fd: BorrowedFd<'_>) -> io::Result<Self> {
-        // SAFETY: epoll_create1 takes no pointers.
-        let epoll = number(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-        // SAFETY: the descriptor is new and has no other owner.
-        let epoll = unsafe { OwnedFd::from_raw_fd(epoll) };
-        let mut event = libc::epoll_event {
-            events: EVENTS,
-            u64: 0,
-        };
-        // SAFETY: both descriptors are open and `event` outlives the call.
-        checked(unsafe {
-            libc::epoll_ctl(
-                epoll.as_raw_fd(),
-                libc::EPOLL_CTL_ADD,
-                fd.as_raw_fd(),
-                &raw mut event,
-            )
-        })?;
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        epoll.add(fd, EpollEvent::new(EVENTS, 0))?;
         Ok(Self(epoll))
     }
 
@@ -50,7 +37,7 @@ impl SocketEpoll {
         let mut event = libc::epoll_event { events: 0, u64: 0 };
         // SAFETY: there is space for the one event that is asked for.
         let count =
-            unsafe { libc::epoll_wait(self.0.as_raw_fd(), &raw mut event, 1, milliseconds) };
+            unsafe { libc::epoll_wait(self.0.0.as_raw_fd(), &raw mut event, 1, milliseconds) };
         if count < 0 {
             return Err(io::Error::last_os_error());
         }

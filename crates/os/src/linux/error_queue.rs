@@ -3,11 +3,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use super::message::{controls, message};
-
-/// Control buffer of a message of the queue, aligned for the kernel.
-#[repr(align(8))]
-struct ErrorControl([u8; 128]);
+use super::call::first;
+use super::message::{ControlBuffer, controls, message};
 
 /// recvmsg(2) of one message of the error queue; `None` when the queue is empty or the message
 /// contains no error. Never blocks.
@@ -15,10 +12,9 @@ struct ErrorControl([u8; 128]);
 /// # Errors
 /// Whatever recvmsg(2) reports.
 pub(super) fn take(fd: BorrowedFd<'_>) -> io::Result<Option<libc::sock_extended_err>> {
-    let mut control = ErrorControl([0; 128]);
+    let mut control = ControlBuffer::<128>::new();
     let mut message = message(&mut []);
-    message.msg_control = control.0.as_mut_ptr().cast();
-    message.msg_controllen = control.0.len();
+    control.attach(&mut message);
     // SAFETY: every pointer in `message` describes memory that outlives the call.
     let result = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, libc::MSG_ERRQUEUE) };
     if result < 0 {
@@ -48,6 +44,5 @@ fn extended_error(message: &libc::msghdr) -> Option<libc::sock_extended_err> {
         (level, kind),
         (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
     );
-    // SAFETY: data of this type begins with a sock_extended_err, wherever it lies.
-    is_error.then(|| unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() })
+    is_error.then(|| first(data)).flatten()
 }

@@ -1,10 +1,13 @@
 //! Waiting for many descriptors at once (epoll(7)).
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-use super::call::{checked, number, waited};
+use nix::sys::epoll::{self, EpollFlags};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+
+use super::call::waited;
 
 /// Condition to wait for on a descriptor. The end of a connection is always reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,31 +31,28 @@ pub enum Watch {
 }
 
 impl Watch {
-    #[expect(
-        clippy::cast_sign_loss,
-        reason = "the constants are bits, which libc has as signed numbers"
-    )]
-    const fn bits(self) -> u32 {
-        (match self {
-            Self::Read => libc::EPOLLIN,
-            Self::Write => libc::EPOLLOUT,
-            Self::Both => libc::EPOLLIN | libc::EPOLLOUT,
-            Self::Nothing => 0,
-            Self::Changes => libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET,
-            Self::Edge => libc::EPOLLIN | libc::EPOLLET,
-            Self::EdgeOrEnd => libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET,
-            Self::Shared => libc::EPOLLIN | libc::EPOLLEXCLUSIVE,
-        }) as u32
+    fn flags(self) -> EpollFlags {
+        let (read, write) = (EpollFlags::EPOLLIN, EpollFlags::EPOLLOUT);
+        match self {
+            Self::Read => read,
+            Self::Write => write,
+            Self::Both => read | write,
+            Self::Nothing => EpollFlags::empty(),
+            Self::Changes => read | write | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET,
+            Self::Edge => read | EpollFlags::EPOLLET,
+            Self::EdgeOrEnd => read | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET,
+            Self::Shared => read | EpollFlags::EPOLLEXCLUSIVE,
+        }
     }
 }
 
 /// Descriptors that are waited for together, level-triggered.
 #[derive(Debug)]
-pub struct Epoll(OwnedFd);
+pub struct Epoll(epoll::Epoll);
 
 impl AsFd for Epoll {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.0.0.as_fd()
     }
 }
 
@@ -62,10 +62,8 @@ impl Epoll {
     /// # Errors
     /// `EMFILE` or `ENFILE` when there are too many open files.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: epoll_create1 takes no pointers.
-        let fd = number(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-        // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+        let flags = epoll::EpollCreateFlags::EPOLL_CLOEXEC;
+        Ok(Self(epoll::Epoll::new(flags)?))
     }
 
     /// epoll_ctl(2): adds `fd`; its events carry `token`.
@@ -73,7 +71,9 @@ impl Epoll {
     /// # Errors
     /// `ENOSPC` or `ENOMEM` when the kernel has no space.
     pub fn add(&self, fd: BorrowedFd<'_>, token: u64, watch: Watch) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, fd, token, watch)
+        Ok(self
+            .0
+            .add(fd, epoll::EpollEvent::new(watch.flags(), token))?)
     }
 
     /// epoll_ctl(2): something else is waited for at `fd`.
@@ -81,7 +81,8 @@ impl Epoll {
     /// # Errors
     /// `ENOENT` when it was never added.
     pub fn change(&self, fd: BorrowedFd<'_>, token: u64, watch: Watch) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_MOD, fd, token, watch)
+        let mut event = epoll::EpollEvent::new(watch.flags(), token);
+        Ok(self.0.modify(fd, &mut event)?)
     }
 
     /// epoll_ctl(2): `fd` is not waited for any more.
@@ -89,29 +90,7 @@ impl Epoll {
     /// # Errors
     /// `ENOENT` when it was never added.
     pub fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_DEL, fd, 0, Watch::Read)
-    }
-
-    fn control(
-        &self,
-        operation: libc::c_int,
-        fd: BorrowedFd<'_>,
-        token: u64,
-        watch: Watch,
-    ) -> io::Result<()> {
-        let mut event = libc::epoll_event {
-            events: watch.bits(),
-            u64: token,
-        };
-        // SAFETY: both descriptors are open, and the event outlives the call.
-        checked(unsafe {
-            libc::epoll_ctl(
-                self.0.as_raw_fd(),
-                operation,
-                fd.as_raw_fd(),
-                &raw mut event,
-            )
-        })
+        Ok(self.0.delete(fd)?)
     }
 
     /// epoll_wait(2): fills `events`, and says how many there are. None when the time is
@@ -144,7 +123,7 @@ impl Epoll {
     #[cold]
     fn sleep(&self, within: Duration) -> io::Result<()> {
         let mut polled = libc::pollfd {
-            fd: self.0.as_raw_fd(),
+            fd: self.0.0.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
@@ -160,7 +139,7 @@ impl Epoll {
         // see during the call.
         let count = waited(unsafe {
             libc::epoll_wait(
-                self.0.as_raw_fd(),
+                self.0.0.as_raw_fd(),
                 events.0.as_mut_ptr(),
                 i32::try_from(events.0.len()).unwrap_or(i32::MAX),
                 millis,
@@ -172,7 +151,7 @@ impl Epoll {
 
 /// Wakes all threads that wait for it (eventfd(2)).
 #[derive(Debug)]
-pub struct Wakeup(OwnedFd);
+pub struct Wakeup(EventFd);
 
 impl Wakeup {
     /// eventfd(2).
@@ -180,19 +159,15 @@ impl Wakeup {
     /// # Errors
     /// `EMFILE` or `ENFILE` when there are too many open files.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: eventfd takes no pointers.
-        let fd = number(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
-        // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
+        Ok(Self(EventFd::from_flags(flags)?))
     }
 
     /// Rings: news for each [`Watch::Edge`].
     pub fn wake(&self) {
-        let one = 1_u64.to_ne_bytes();
-        // SAFETY: the pointer and the length describe `one`, which outlives the call.
-        let written = unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+        let written = self.0.write(1);
         // It could only fail when full, after 2^64 rings.
-        debug_assert!(written == 8);
+        debug_assert!(written == Ok(8));
     }
 }
 

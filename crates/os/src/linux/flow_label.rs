@@ -86,6 +86,8 @@ pub const fn flow_info(label: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::io::Source;
+    use crate::linux::call::first;
+    use crate::linux::message::{ControlBuffer, controls, message, received_part};
     use std::net::{SocketAddr, UdpSocket};
     use std::os::fd::AsFd;
     use std::os::fd::AsRawFd;
@@ -93,27 +95,17 @@ mod tests {
     const LABEL: u32 = 0x12345;
     const IPV6_FLOWINFO: libc::c_int = 11;
 
-    #[repr(align(8))]
-    struct FlowLabelControl([u8; 64]);
-
     /// The label of the next packet that arrives.
     fn arriving(fd: BorrowedFd<'_>) -> u32 {
-        let (mut control, mut byte) = (FlowLabelControl([0; 64]), [0_u8; 8]);
-        let mut part = libc::iovec {
-            iov_base: byte.as_mut_ptr().cast(),
-            iov_len: byte.len(),
-        };
-        // SAFETY: msghdr is plain data for which all zeros is valid.
-        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-        message.msg_iov = &raw mut part;
-        message.msg_iovlen = 1;
-        message.msg_control = control.0.as_mut_ptr().cast();
-        message.msg_controllen = control.0.len();
+        let (mut control, mut bytes) = (ControlBuffer::<64>::new(), [0_u8; 8]);
+        let mut part = [received_part(&mut bytes)];
+        let mut message = message(&mut part);
+        control.attach(&mut message);
         // SAFETY: every pointer in `message` describes memory that outlives the call.
         let count = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) };
         assert!(count > 0);
-        let data = control.0.get(16..20).unwrap();
-        u32::from_be_bytes(data.try_into().unwrap()) & 0xf_ffff
+        let (_, _, data) = controls(&message).next().unwrap();
+        u32::from_be(first(data).unwrap()) & 0xf_ffff
     }
 
     #[test]

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::call::checked;
+use nix::sys::signal::{self, SaFlags, SigAction, SigHandler, SigSet};
+
 use super::without::{signal_thread, thread_id};
 use super::{alarm, process};
 
@@ -59,7 +60,7 @@ pub(super) fn begin() -> io::Result<()> {
         }
         install_handler()?;
         // Threads that move data leave signals to others.
-        alarm::unblock(libc::SIGURG);
+        alarm::unblock(signal::SIGURG);
         let thread = thread_id();
         let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
         if threads.is_empty() {
@@ -92,11 +93,15 @@ fn interrupt() {
 /// The handler does nothing, and does not restart the call.
 fn install_handler() -> io::Result<()> {
     extern "C" fn nothing(_signal: libc::c_int) {}
-    // SAFETY: sigaction is plain data for which all zeros is valid: no flags, no SA_RESTART.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = nothing as *const () as usize;
-    // SAFETY: the handler has the signature that these flags ask for and does nothing.
-    checked(unsafe { libc::sigaction(libc::SIGURG, &raw const action, std::ptr::null_mut()) })
+    // No flags: no SA_RESTART.
+    let action = SigAction::new(
+        SigHandler::Handler(nothing),
+        SaFlags::empty(),
+        SigSet::empty(),
+    );
+    // SAFETY: the handler does nothing.
+    unsafe { signal::sigaction(signal::SIGURG, &action) }?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Moving bytes. Each function is one system call through its libc symbol.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
 
 use socket2::{SockAddr, Socket};
 
-use super::call::{checked, number};
-use super::message::{controls, message_from, received_part};
+use super::call::{Plain, checked, first, number, zeroed};
+use super::message::{ControlBuffer, controls, message_from, received_part};
 
 /// A call's result: a count, or the error in `errno`.
 #[inline]
@@ -206,8 +206,7 @@ pub fn has_no_space(fd: BorrowedFd<'_>) -> bool {
 /// # Errors
 /// Whatever shutdown(2) reports, such as a connection that is gone.
 pub fn half_close(fd: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: shutdown takes no pointers.
-    checked(unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) })
+    socket2::SockRef::from(&fd).shutdown(Shutdown::Write)
 }
 
 /// recv(2) of one byte without waiting and without taking it: 0 at the end.
@@ -273,9 +272,10 @@ impl Source {
     /// No source yet.
     #[must_use]
     pub fn unknown() -> Self {
-        // SAFETY: sockaddr_storage is plain data for which all zeros is valid (AF_UNSPEC).
-        let storage = unsafe { std::mem::zeroed() };
-        Self { storage, len: 0 }
+        Self {
+            storage: zeroed(),
+            len: 0,
+        }
     }
 
     /// Buffer of [`STORAGE_LEN`] bytes for an address that the kernel writes.
@@ -305,13 +305,23 @@ impl Source {
         self.len != 0
     }
 
-    /// The address as a sockaddr_in6; `None` for one of another family.
+    /// The address of one family; `None` for one of another.
+    #[inline]
+    fn of_family<T: Plain>(&self, family: libc::c_int) -> Option<&T> {
+        const { assert!(size_of::<T>() <= size_of::<libc::sockaddr_storage>()) };
+        let storage = (&raw const self.storage).cast::<T>();
+        // SAFETY: the storage is larger, aligned for any address, and plain data.
+        (libc::c_int::from(self.storage.ss_family) == family).then(|| unsafe { &*storage })
+    }
+
+    #[inline]
+    fn v4(&self) -> Option<&libc::sockaddr_in> {
+        self.of_family(libc::AF_INET)
+    }
+
     #[inline]
     fn v6(&self) -> Option<&libc::sockaddr_in6> {
-        let is_v6 = libc::c_int::from(self.storage.ss_family) == libc::AF_INET6;
-        // SAFETY: the storage is larger than a sockaddr_in6, aligned for any address, and plain
-        // data.
-        is_v6.then(|| unsafe { &*(&raw const self.storage).cast() })
+        self.of_family(libc::AF_INET6)
     }
 
     /// Its IP address; `None` for an address that has none.
@@ -323,12 +333,7 @@ impl Source {
         if let Some(v6) = self.v6() {
             return Some(Ipv6Addr::from(v6.sin6_addr.s6_addr).into());
         }
-        if libc::c_int::from(self.storage.ss_family) != libc::AF_INET {
-            return None;
-        }
-        // SAFETY: the storage is larger than a sockaddr_in, aligned for any address, and plain
-        // data.
-        let v4 = unsafe { &*(&raw const self.storage).cast::<libc::sockaddr_in>() };
+        let v4 = self.v4()?;
         Some(Ipv4Addr::from_bits(u32::from_be(v4.sin_addr.s_addr)).into())
     }
 
@@ -357,14 +362,9 @@ impl Source {
     /// Its port; 0 for an address that has none.
     #[must_use]
     pub fn port(&self) -> u16 {
-        let family = libc::c_int::from(self.storage.ss_family);
-        if family != libc::AF_INET && family != libc::AF_INET6 {
-            return 0;
-        }
-        // SAFETY: the storage is larger than a sockaddr_in, aligned for any address, and
-        // plain data; the port of a sockaddr_in6 is at the same place.
-        let address = unsafe { &*(&raw const self.storage).cast::<libc::sockaddr_in>() };
-        u16::from_be(address.sin_port)
+        let v6 = || self.v6().map(|address| address.sin6_port);
+        let port = self.v4().map(|address| address.sin_port).or_else(v6);
+        port.map_or(0, u16::from_be)
     }
 }
 
@@ -427,10 +427,6 @@ pub fn send_back(fd: BorrowedFd<'_>, buf: &[u8], to: &Source) -> io::Result<usiz
     })
 }
 
-/// Control buffer of one datagram, aligned for the kernel.
-#[repr(align(8))]
-struct RecvControl([u8; 64]);
-
 /// recvmsg(2) on a socket that was asked for packet information: the source goes to
 /// `source`, and the address that the datagram was sent to is returned beside the
 /// length.
@@ -442,11 +438,10 @@ pub fn recv_with_destination(
     buf: &mut [u8],
     source: &mut Source,
 ) -> io::Result<(usize, Option<IpAddr>)> {
-    let mut control = RecvControl([0; 64]);
+    let mut control = ControlBuffer::<64>::new();
     let mut part = [received_part(buf)];
     let mut message = message_from(&mut part, source);
-    message.msg_control = control.0.as_mut_ptr().cast();
-    message.msg_controllen = control.0.len();
+    control.attach(&mut message);
     // SAFETY: every pointer in `message` describes memory that outlives the call.
     let count = counted(unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) })?;
     source.len = message.msg_namelen;
@@ -457,13 +452,11 @@ pub fn recv_with_destination(
 fn destination(message: &libc::msghdr) -> Option<IpAddr> {
     controls(message).find_map(|(level, kind, data)| match (level, kind) {
         (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
-            // SAFETY: data of this type is an in_pktinfo, wherever it lies.
-            let info = unsafe { data.cast::<libc::in_pktinfo>().read_unaligned() };
+            let info: libc::in_pktinfo = first(data)?;
             Some(Ipv4Addr::from(u32::from_be(info.ipi_addr.s_addr)).into())
         }
         (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
-            // SAFETY: data of this type is an in6_pktinfo, wherever it lies.
-            let info = unsafe { data.cast::<libc::in6_pktinfo>().read_unaligned() };
+            let info: libc::in6_pktinfo = first(data)?;
             Some(Ipv6Addr::from(info.ipi6_addr.s6_addr).into())
         }
         _ => None,

@@ -1,14 +1,15 @@
 //! The link level: interfaces, and the addresses of packet(7) and LLC sockets
 //! (netdevice(7), linux/llc.h).
 
-use std::ffi::CString;
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
-use socket2::{SockAddr, SockAddrStorage};
+use nix::net::if_::{if_indextoname, if_nametoindex};
+use socket2::SockAddr;
 
-use super::call::checked;
+use super::address;
+use super::call::{checked, plain, zeroed};
 
 /// A station's address (IEEE 802 MAC-48).
 pub type Station = [u8; 6];
@@ -27,13 +28,7 @@ pub const LOOPBACK: u16 = libc::ARPHRD_LOOPBACK;
 /// # Errors
 /// `ENODEV` when there is none of that name.
 pub fn index(name: &str) -> io::Result<u32> {
-    let name = CString::new(name)?;
-    // SAFETY: the name is NUL-terminated and outlives the call.
-    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
-    if index == 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(index)
+    Ok(if_nametoindex(name)?)
 }
 
 /// if_indextoname(3): the name of an interface.
@@ -41,18 +36,7 @@ pub fn index(name: &str) -> io::Result<u32> {
 /// # Errors
 /// `ENXIO` when there is none of that index.
 pub fn name(index: u32) -> io::Result<String> {
-    let mut name: [libc::c_char; libc::IF_NAMESIZE] = [0; libc::IF_NAMESIZE];
-    // SAFETY: the array is as large as the call wants it.
-    let found = unsafe { libc::if_indextoname(index, name.as_mut_ptr()) };
-    if found.is_null() {
-        return Err(io::Error::last_os_error());
-    }
-    let bytes: Vec<u8> = name
-        .iter()
-        .map(|byte| byte.to_ne_bytes()[0])
-        .take_while(|byte| *byte != 0)
-        .collect();
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(if_indextoname(index)?.to_string_lossy().into_owned())
 }
 
 /// `SIOCGIFMTU`: the most bytes of a frame's payload.
@@ -84,8 +68,7 @@ pub fn station(name: &str) -> io::Result<(u16, Station)> {
 /// ioctl(2) that asks for something of an interface.
 fn asked(name: &str, what: libc::Ioctl) -> io::Result<libc::ifreq> {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).or_else(|_| UdpSocket::bind(("::1", 0)))?;
-    // SAFETY: ifreq is plain data for which all zeros is valid.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    let mut request: libc::ifreq = zeroed();
     if name.len() >= request.ifr_name.len() {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));
     }
@@ -114,30 +97,22 @@ pub struct PacketAddress {
 /// The address of a packet socket.
 #[must_use]
 pub fn packet_address(address: &PacketAddress) -> SockAddr {
-    let mut storage = SockAddrStorage::zeroed();
-    // SAFETY: a sockaddr_ll is a socket address that fits into the storage.
-    let raw = unsafe { storage.view_as::<libc::sockaddr_ll>() };
-    raw.sll_family = u16::try_from(libc::AF_PACKET).unwrap_or(0);
-    raw.sll_protocol = address.protocol.to_be();
-    raw.sll_ifindex = i32::try_from(address.interface).unwrap_or(0);
-    raw.sll_halen = 6;
-    let bytes = address.station.iter().chain([&address.sap]);
-    for (to, from) in raw.sll_addr.iter_mut().zip(bytes) {
-        *to = *from;
-    }
-    // SAFETY: the storage holds a sockaddr_ll.
-    unsafe { SockAddr::new(storage, len::<libc::sockaddr_ll>()) }
+    let [a, b, c, d, e, f] = address.station;
+    address::of(libc::sockaddr_ll {
+        sll_family: u16::try_from(libc::AF_PACKET).unwrap_or(0),
+        sll_protocol: address.protocol.to_be(),
+        sll_ifindex: i32::try_from(address.interface).unwrap_or(0),
+        sll_hatype: 0,
+        sll_pkttype: 0,
+        sll_halen: 6,
+        sll_addr: [a, b, c, d, e, f, address.sap, 0],
+    })
 }
 
 /// Decodes the address of a packet socket.
 #[must_use]
 pub fn as_packet(address: &SockAddr) -> Option<PacketAddress> {
-    if i32::from(address.family()) != libc::AF_PACKET {
-        return None;
-    }
-    let pointer = address.as_ptr().cast::<libc::sockaddr_ll>();
-    // SAFETY: the family says what it is; the storage is larger and aligned for any address.
-    let raw = unsafe { pointer.read() };
+    let raw: libc::sockaddr_ll = address::read(address, libc::AF_PACKET)?;
     let [a, b, c, d, e, f, sap, _] = raw.sll_addr;
     Some(PacketAddress {
         protocol: u16::from_be(raw.sll_protocol),
@@ -161,33 +136,28 @@ struct RawLlc {
     pad: [u8; 2],
 }
 
+plain!(RawLlc);
+
 /// The address of an LLC socket; service access point 0 leaves the choice to the kernel.
 #[must_use]
 pub fn llc_address(station: Station, sap: u8) -> SockAddr {
-    let mut storage = SockAddrStorage::zeroed();
-    // SAFETY: a sockaddr_llc is a socket address that fits into the storage.
-    let raw = unsafe { storage.view_as::<RawLlc>() };
-    raw.family = u16::try_from(LLC).unwrap_or(0);
-    raw.hardware = ETHERNET;
-    raw.sap = sap;
-    raw.station = station;
-    // SAFETY: the storage holds a sockaddr_llc.
-    unsafe { SockAddr::new(storage, len::<RawLlc>()) }
+    address::of(RawLlc {
+        family: u16::try_from(LLC).unwrap_or(0),
+        hardware: ETHERNET,
+        test: 0,
+        xid: 0,
+        ua: 0,
+        sap,
+        station,
+        pad: [0; 2],
+    })
 }
 
 /// Station and service access point of an LLC socket's address.
 #[must_use]
 pub fn as_llc(address: &SockAddr) -> Option<(Station, u8)> {
-    if i32::from(address.family()) != LLC {
-        return None;
-    }
-    // SAFETY: the family says what it is; the storage is larger and aligned for any address.
-    let raw = unsafe { address.as_ptr().cast::<RawLlc>().read() };
+    let raw: RawLlc = address::read(address, LLC)?;
     Some((raw.station, raw.sap))
-}
-
-fn len<T>() -> libc::socklen_t {
-    libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0)
 }
 
 #[cfg(test)]

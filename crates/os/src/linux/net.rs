@@ -1,14 +1,14 @@
 //! Network interfaces: their addresses and drivers (getifaddrs(3), netdevice(7)).
 
-use std::ffi::CStr;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use socket2::{SockAddr, Socket};
+use socket2::{Domain, SockAddr, SockRef, Socket};
 
 use super::call::checked;
 use super::sockopt::{self, IntOption};
+use super::without;
 
 /// The Linux request that asks for [`DriverInfo`] (linux/ethtool.h).
 const ETHTOOL_GDRVINFO: u32 = 3;
@@ -89,46 +89,16 @@ pub struct DriverInfo {
 /// # Errors
 /// Whatever the call reports.
 pub fn interface_addresses() -> io::Result<Vec<InterfaceAddress>> {
-    let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
-    // SAFETY: `list` is where the call puts its result.
-    checked(unsafe { libc::getifaddrs(&raw mut list) })?;
-    let mut found = Vec::new();
-    let mut next = list;
-    // SAFETY: the list ends with NULL and lives until freeifaddrs.
-    while let Some(entry) = unsafe { next.as_ref() } {
-        if let Some(address) = address_of(entry) {
-            // SAFETY: every entry has a name, which is NUL-terminated.
-            let name = unsafe { CStr::from_ptr(entry.ifa_name) };
-            found.push(InterfaceAddress {
-                name: name.to_string_lossy().into_owned(),
-                address,
-            });
-        }
-        next = entry.ifa_next;
-    }
-    // SAFETY: the list came from getifaddrs and nothing of it is used any more.
-    unsafe { libc::freeifaddrs(list) };
-    Ok(found)
-}
-
-fn address_of(entry: &libc::ifaddrs) -> Option<IpAddr> {
-    // SAFETY: the address is NULL or a sockaddr that lives as long as the entry.
-    let any = unsafe { entry.ifa_addr.as_ref() }?;
-    match i32::from(any.sa_family) {
-        libc::AF_INET => {
-            let pointer = entry.ifa_addr.cast::<libc::sockaddr_in>();
-            // SAFETY: the family says that it is a sockaddr_in; it may not be aligned as one.
-            let address = unsafe { pointer.read_unaligned() };
-            Some(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)).into())
-        }
-        libc::AF_INET6 => {
-            let pointer = entry.ifa_addr.cast::<libc::sockaddr_in6>();
-            // SAFETY: as above, for a sockaddr_in6.
-            let address = unsafe { pointer.read_unaligned() };
-            Some(Ipv6Addr::from(address.sin6_addr.s6_addr).into())
-        }
-        _ => None,
-    }
+    let with_ip = |entry: nix::ifaddrs::InterfaceAddress| {
+        let address = entry.address?;
+        let v4 = address.as_sockaddr_in().map(|v4| IpAddr::from(v4.ip()));
+        let v6 = || address.as_sockaddr_in6().map(|v6| IpAddr::from(v6.ip()));
+        Some(InterfaceAddress {
+            name: entry.interface_name,
+            address: v4.or_else(v6)?,
+        })
+    };
+    Ok(nix::ifaddrs::getifaddrs()?.filter_map(with_ip).collect())
 }
 
 /// The address that data to `remote` leaves from. Nothing is sent.
@@ -151,11 +121,19 @@ pub fn source_address(remote: SocketAddr) -> io::Result<IpAddr> {
 /// # Errors
 /// As [`source_address`], or that `local` is no address of this host.
 pub fn path_mtu(local: IpAddr, remote: SocketAddr) -> io::Result<u32> {
-    let option = match remote {
-        SocketAddr::V4(_) => IntOption::PathMtuV4,
-        SocketAddr::V6(_) => IntOption::PathMtuV6,
+    path_mtu_of(routed(local, remote)?.as_fd())
+}
+
+/// The MTU of the path of a connected socket, bytes.
+///
+/// # Errors
+/// `ENOTCONN` of a socket that has no peer.
+pub fn path_mtu_of(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    let option = match without::domain(&SockRef::from(&socket)) {
+        Ok(Domain::IPV6) => IntOption::PathMtuV6,
+        _ => IntOption::PathMtuV4,
     };
-    let mtu = sockopt::fetch(routed(local, remote)?.as_fd(), option)?;
+    let mtu = sockopt::fetch(socket, option)?;
     u32::try_from(mtu).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 

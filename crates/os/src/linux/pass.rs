@@ -2,11 +2,13 @@
 //! `SCM_RIGHTS`).
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-use super::call::number;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+
+use super::call::first;
 use super::io::counted;
-use super::message::{message, received_part, sent_part};
+use super::message::{Control, ControlBuffer, controls, message, received_part, sent_part};
 use super::pass_here;
 
 /// Two sockets that are joined and keep messages apart (`SOCK_SEQPACKET`), closed on exec.
@@ -15,27 +17,6 @@ use super::pass_here;
 /// `EMFILE` or `ENFILE` when there are too many open files.
 pub fn pair() -> io::Result<(socket2::Socket, socket2::Socket)> {
     socket2::Socket::pair(socket2::Domain::UNIX, socket2::Type::SEQPACKET, None)
-}
-
-/// The size of one descriptor among control data.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the size of an int is a few bytes"
-)]
-const ONE: libc::c_uint = size_of::<libc::c_int>() as libc::c_uint;
-
-/// Control buffer for one descriptor, aligned for the kernel.
-#[repr(align(8))]
-struct PassControl([u8; 64]);
-
-/// A message for one buffer and this control data.
-fn with_control(part: &mut [libc::iovec], control: &mut PassControl, space: usize) -> libc::msghdr {
-    let mut message = message(part);
-    if space > 0 {
-        message.msg_control = control.0.as_mut_ptr().cast();
-        message.msg_controllen = space;
-    }
-    message
 }
 
 /// Sends a message, and with it a descriptor, which the other end then has as well. Does not
@@ -71,27 +52,13 @@ fn send_with_rights(
     bytes: &[u8],
     with: Option<BorrowedFd<'_>>,
 ) -> io::Result<()> {
-    let mut control = PassControl([0; 64]);
     let mut part = [sent_part(bytes)];
-    // SAFETY: CMSG_SPACE only computes.
-    let space = unsafe { libc::CMSG_SPACE(ONE) } as usize;
-    let message = with_control(&mut part, &mut control, with.map_or(0, |_| space));
-    if let Some(with) = with {
-        // SAFETY: the control data has space for a header, and is zeros.
-        let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
-        // SAFETY: CMSG_LEN only computes.
-        let length = unsafe { libc::CMSG_LEN(ONE) };
-        // SAFETY: the header lies inside the control data, which has space for it.
-        let header = unsafe { &mut *header };
-        header.cmsg_level = libc::SOL_SOCKET;
-        header.cmsg_type = libc::SCM_RIGHTS;
-        header.cmsg_len = length as usize;
-        // SAFETY: as above.
-        let data = unsafe { libc::CMSG_DATA(header) };
-        // SAFETY: there is space for one descriptor behind the header.
-        unsafe {
-            data.cast::<libc::c_int>().write_unaligned(with.as_raw_fd());
-        }
+    let mut message = message(&mut part);
+    let rights =
+        |fd: BorrowedFd<'_>| Control::new(libc::SOL_SOCKET, libc::SCM_RIGHTS, fd.as_raw_fd());
+    let mut control = with.map(rights);
+    if let Some(control) = &mut control {
+        control.attach(&mut message);
     }
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: every pointer in `message` describes memory that outlives the call.
@@ -136,22 +103,24 @@ pub fn receive(
     }
 }
 
+/// Space for control data with one descriptor. Because of alignment, there may be two.
+const SPACE: usize = size_of::<Control<RawFd>>();
+
 fn receive_with_rights(
     from: BorrowedFd<'_>,
     buf: &mut [u8],
     wait: PassWait,
     rights: bool,
 ) -> io::Result<(usize, Option<OwnedFd>)> {
-    let mut control = PassControl([0; 64]);
     let mut part = [received_part(buf)];
-    // SAFETY: CMSG_SPACE only computes.
-    let space = unsafe { libc::CMSG_SPACE(ONE) } as usize;
-    let (space, close_on_exec) = if rights {
-        (space, libc::MSG_CMSG_CLOEXEC)
+    let mut message = message(&mut part);
+    let mut control = ControlBuffer::<SPACE>::new();
+    let close_on_exec = if rights {
+        control.attach(&mut message);
+        libc::MSG_CMSG_CLOEXEC
     } else {
-        (0, 0)
+        0
     };
-    let mut message = with_control(&mut part, &mut control, space);
     let flags = match wait {
         PassWait::AsSet => close_on_exec,
         PassWait::Never => close_on_exec | libc::MSG_DONTWAIT,
@@ -161,34 +130,17 @@ fn receive_with_rights(
     Ok((count, descriptor(&message)))
 }
 
-/// Extracts the descriptor from the control data of a received message. Because of alignment,
-/// the buffer may hold two.
+/// Takes the descriptor from the control data of a received message. If there are several, all are
+/// closed.
 fn descriptor(message: &libc::msghdr) -> Option<OwnedFd> {
-    // SAFETY: recvmsg filled in the control data and its length.
-    let first = unsafe { libc::CMSG_FIRSTHDR(message) };
-    // SAFETY: a header that is not null lies inside the control data.
-    let header = unsafe { first.as_ref() }?;
-    if (header.cmsg_level, header.cmsg_type) != (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
-        return None;
-    }
-    // SAFETY: CMSG_LEN only computes.
-    let one = unsafe { libc::CMSG_LEN(ONE) } as usize;
-    if header.cmsg_len < one {
-        return None;
-    }
-    // SAFETY: the data follows the header.
-    let data = unsafe { libc::CMSG_DATA(header) }.cast::<libc::c_int>();
-    let count = header.cmsg_len.saturating_sub(one) / size_of::<libc::c_int>() + 1;
-    let mut taken = Vec::new();
-    for index in 0..count {
-        // SAFETY: the kernel wrote this many descriptors behind the header.
-        let place = unsafe { data.add(index) };
-        // SAFETY: as above, wherever it lies.
-        let fd = unsafe { place.read_unaligned() };
+    let rights = controls(message)
+        .filter(|(level, kind, _)| (*level, *kind) == (libc::SOL_SOCKET, libc::SCM_RIGHTS));
+    let numbers = rights.flat_map(|(_, _, data)| data.chunks_exact(size_of::<RawFd>()));
+    let mut taken: Vec<OwnedFd> = numbers
+        .filter_map(first)
         // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
-        taken.push(unsafe { OwnedFd::from_raw_fd(fd) });
-    }
-    // All other descriptors are closed.
+        .map(|fd: RawFd| unsafe { OwnedFd::from_raw_fd(fd) })
+        .collect();
     taken.pop().filter(|_| taken.is_empty())
 }
 
@@ -197,16 +149,16 @@ fn descriptor(message: &libc::msghdr) -> Option<OwnedFd> {
 /// # Errors
 /// Whatever fcntl(2) reports.
 pub fn keep_on_exec(fd: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: F_SETFD takes a number.
-    number(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, 0) }).map(drop)
+    fcntl(fd, FcntlArg::F_SETFD(FdFlag::empty()))?;
+    Ok(())
 }
 
 /// Takes a descriptor that the parent process left open and sets close-on-exec. `None` if it is
 /// not open, is a standard stream, or was taken before.
 #[must_use]
-pub fn take_inherited(number: i32) -> Option<OwnedFd> {
+pub fn take_inherited(number: RawFd) -> Option<OwnedFd> {
     use std::sync::{Mutex, PoisonError};
-    static TAKEN: Mutex<Vec<i32>> = Mutex::new(Vec::new());
+    static TAKEN: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
     if number <= libc::STDERR_FILENO || taken.contains(&number) {
         return None;

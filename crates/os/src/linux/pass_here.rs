@@ -13,6 +13,7 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::{io, process};
 
+use super::system::unlike;
 use super::without::file_in_memory;
 
 /// Bytes of a tag.
@@ -29,9 +30,8 @@ static WAITING: Mutex<Waiting> = Mutex::new((0, BTreeMap::new()));
 
 /// Number of this process, which no message contains by chance.
 fn own_number() -> u64 {
-    use std::hash::{BuildHasher, Hasher, RandomState};
     static NUMBER: OnceLock<(u32, u64)> = OnceLock::new();
-    let random = || (process::id(), RandomState::new().build_hasher().finish());
+    let random = || (process::id(), unlike());
     let (chosen_by, number) = *NUMBER.get_or_init(random);
     // A process that was forked has no list.
     number ^ u64::from(chosen_by ^ process::id())

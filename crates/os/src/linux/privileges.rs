@@ -4,6 +4,9 @@ use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
 
+use nix::sys::prctl;
+use nix::unistd::{self, Gid, Uid};
+
 use super::call::checked;
 
 /// A user to switch to.
@@ -119,22 +122,18 @@ pub enum Capability {
 /// # Errors
 /// `EPERM` unless the process is root, `EINVAL` if its user namespace does not have the user.
 pub fn become_user(to: User, keep: &[Capability]) -> io::Result<()> {
-    // SAFETY: no list is read where its length is 0.
-    checked(unsafe { libc::setgroups(0, std::ptr::null()) })?;
-    // SAFETY: these take no pointers.
-    checked(unsafe { libc::setresgid(to.group, to.group, to.group) })?;
+    let (user, group) = (Uid::from_raw(to.user), Gid::from_raw(to.group));
+    unistd::setgroups(&[])?;
+    unistd::setresgid(group, group, group)?;
     if !keep.is_empty() {
-        // SAFETY: as above.
-        checked(unsafe { libc::prctl(libc::PR_SET_KEEPCAPS, 1, 0, 0, 0) })?;
+        prctl::set_keepcaps(true)?;
     }
-    // SAFETY: as above.
-    checked(unsafe { libc::setresuid(to.user, to.user, to.user) })?;
+    unistd::setresuid(user, user, user)?;
     if !keep.is_empty() {
         keep_only(keep)?;
     }
-    // SAFETY: as above.
-    let back = unsafe { libc::setresuid(0, 0, 0) };
-    if back == 0 && to.user != 0 {
+    let root = Uid::from_raw(0);
+    if unistd::setresuid(root, root, root).is_ok() && to.user != 0 {
         return Err(io::Error::other("root could be had back"));
     }
     Ok(())
@@ -143,8 +142,7 @@ pub fn become_user(to: User, keep: &[Capability]) -> io::Result<()> {
 /// Number of the user of this process (geteuid(2)).
 #[must_use]
 pub fn user_number() -> u32 {
-    // SAFETY: geteuid takes no arguments.
-    unsafe { libc::geteuid() }
+    unistd::geteuid().as_raw()
 }
 
 /// Returns true if this process is root.
@@ -158,8 +156,7 @@ pub fn is_root() -> bool {
 /// # Errors
 /// Where the kernel is older than Linux 3.5.
 pub fn no_new_privileges() -> io::Result<()> {
-    // SAFETY: this option takes numbers only.
-    checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })
+    Ok(prctl::set_no_new_privs()?)
 }
 
 #[repr(C)]
@@ -274,36 +271,54 @@ impl ResourceLimit {
     }
 }
 
-/// getrlimit(2): the limit in force; the largest number if there is none.
-#[must_use]
-pub fn limit_now(limit: ResourceLimit) -> u64 {
-    let mut now = libc::rlimit64 {
+/// A limit, and the most to which this process may raise it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limits {
+    pub(super) now: u64,
+    pub(super) most: u64,
+}
+
+/// getrlimit(2). On 32-bit systems, too, in 64 bits.
+pub(super) fn limits(limit: ResourceLimit) -> io::Result<Limits> {
+    let mut raw = libc::rlimit64 {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: `now` is valid for writing.
-    match checked(unsafe { libc::getrlimit64(limit.number(), &raw mut now) }) {
-        Ok(()) => now.rlim_cur,
-        Err(_) => u64::MAX,
-    }
+    // SAFETY: `raw` is valid for writing.
+    checked(unsafe { libc::getrlimit64(limit.number(), &raw mut raw) })?;
+    Ok(Limits {
+        now: raw.rlim_cur,
+        most: raw.rlim_max,
+    })
+}
+
+/// setrlimit(2). Only root raises what is the most.
+pub(super) fn set_limits(limit: ResourceLimit, limits: Limits) -> io::Result<()> {
+    let raw = libc::rlimit64 {
+        rlim_cur: limits.now,
+        rlim_max: limits.most,
+    };
+    // SAFETY: `raw` outlives the call.
+    checked(unsafe { libc::setrlimit64(limit.number(), &raw const raw) })
+}
+
+/// getrlimit(2): the limit in force; the largest number if there is none.
+#[must_use]
+pub fn limit_now(limit: ResourceLimit) -> u64 {
+    limits(limit).map_or(u64::MAX, |limits| limits.now)
 }
 
 /// setrlimit(2): at least this, as far as this process may raise a limit.
 pub fn raise_limit(limit: ResourceLimit, least: u64) {
-    let mut now = libc::rlimit64 {
-        rlim_cur: 0,
-        rlim_max: 0,
+    let Ok(limits) = limits(limit) else {
+        return;
     };
-    // SAFETY: `now` is valid for writing.
-    let known = checked(unsafe { libc::getrlimit64(limit.number(), &raw mut now) });
-    if known.is_err() || now.rlim_cur >= least {
+    if limits.now >= least {
         return;
     }
-    for most in [now.rlim_max.max(least), now.rlim_max] {
-        now.rlim_max = most;
-        now.rlim_cur = least.min(most);
-        // SAFETY: `now` outlives the call. Only root raises the second number.
-        if checked(unsafe { libc::setrlimit64(limit.number(), &raw const now) }).is_ok() {
+    for most in [limits.most.max(least), limits.most] {
+        let now = least.min(most);
+        if set_limits(limit, Limits { now, most }).is_ok() {
             return;
         }
     }
@@ -314,17 +329,12 @@ pub fn raise_limit(limit: ResourceLimit, least: u64) {
 /// # Errors
 /// Whatever getrlimit(2) and setrlimit(2) report.
 pub fn limit(limit: ResourceLimit, most: u64) -> io::Result<()> {
-    let resource = limit.number();
-    let mut now = libc::rlimit64 {
-        rlim_cur: 0,
-        rlim_max: 0,
+    let before = limits(limit)?;
+    let lowered = Limits {
+        now: before.now.min(most),
+        most: before.most.min(most),
     };
-    // SAFETY: `now` is valid for writing.
-    checked(unsafe { libc::getrlimit64(resource, &raw mut now) })?;
-    now.rlim_cur = now.rlim_cur.min(most);
-    now.rlim_max = now.rlim_max.min(most);
-    // SAFETY: `now` outlives the call.
-    checked(unsafe { libc::setrlimit64(resource, &raw const now) })
+    set_limits(limit, lowered)
 }
 
 #[cfg(test)]

@@ -13,8 +13,19 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::call::{checked, number};
-use super::without;
+use nix::fcntl::OFlag;
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sys::prctl;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::{self, SigSet};
+use nix::sys::stat::{Mode, umask};
+use nix::sys::time::TimeVal;
+use nix::unistd::{self, ForkResult, Pid};
+
+use super::call::{checked, number, zeroed};
+use super::privileges::{self, Limits, ResourceLimit};
+use super::signals::{Disposition, dispose};
+use super::{pass, without};
 
 /// Side of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +44,9 @@ pub enum Forked {
 /// `EAGAIN` when a limit on processes is reached, or `ENOMEM`.
 pub fn fork() -> io::Result<Forked> {
     // SAFETY: the child may run any code, as no other thread can hold a lock of this program.
-    match number(unsafe { libc::fork() })? {
-        0 => Ok(Forked::Child),
-        child => Ok(Forked::Parent(child)),
+    match unsafe { unistd::fork() }? {
+        ForkResult::Child => Ok(Forked::Child),
+        ForkResult::Parent { child } => Ok(Forked::Parent(child.as_raw())),
     }
 }
 
@@ -75,8 +86,8 @@ fn wait_for(child: i32, flags: libc::c_int) -> io::Result<Option<libc::c_int>> {
 /// Kills a child (kill(2)) and returns true once it is gone, which may take longer than this call.
 #[must_use]
 pub fn end_child(child: i32) -> bool {
-    // SAFETY: kill takes numbers; the child has this number until waitpid(2) has returned it.
-    unsafe { libc::kill(child, libc::SIGKILL) };
+    // The child has this number until waitpid(2) has returned it.
+    let _gone = signal::kill(Pid::from_raw(child), signal::SIGKILL);
     !matches!(wait_for(child, libc::WNOHANG), Ok(None))
 }
 
@@ -134,20 +145,12 @@ impl ChildProcess {
 /// When a descriptor cannot be duplicated.
 pub fn begin_anew(input: &OwnedFd, output: &OwnedFd, keep: &[RawFd]) -> io::Result<()> {
     close_standard_streams()?;
-    for (fd, place) in [(input, libc::STDIN_FILENO), (output, libc::STDOUT_FILENO)] {
-        // SAFETY: both are descriptors of this process; dup2 closes the old one.
-        number(unsafe { libc::dup2(fd.as_raw_fd(), place) })?;
-    }
+    unistd::dup2_stdin(input)?;
+    unistd::dup2_stdout(output)?;
     close_others(keep.to_vec());
-    // SAFETY: sigset_t is plain bits for which all zeros is valid.
-    let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the set outlives the call.
-    unsafe { libc::sigemptyset(&raw mut none) };
-    // SAFETY: as above; the old set is not asked for.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()) };
+    SigSet::empty().thread_set_mask()?;
     for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGCHLD] {
-        // SAFETY: the usual disposition involves no code of ours.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        dispose(signal, Disposition::Usual);
     }
     Ok(())
 }
@@ -198,8 +201,7 @@ pub fn own_name() -> &'static CStr {
 /// Has a write beyond the limit of file sizes (`RLIMIT_FSIZE`) fail instead of ending this process
 /// (signal(7), `SIGXFSZ`).
 pub fn survive_large_files() {
-    // SAFETY: no handler is installed.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    dispose(libc::SIGXFSZ, Disposition::Ignored);
 }
 
 /// setsid(2): leave the terminal.
@@ -207,8 +209,8 @@ pub fn survive_large_files() {
 /// # Errors
 /// `EPERM` when this process leads a process group already.
 pub fn new_session() -> io::Result<()> {
-    // SAFETY: setsid takes no arguments.
-    number(unsafe { libc::setsid() }).map(drop)
+    unistd::setsid()?;
+    Ok(())
 }
 
 /// Points the three standard streams at the null device.
@@ -220,11 +222,9 @@ pub fn close_standard_streams() -> io::Result<()> {
         .read(true)
         .write(true)
         .open("/dev/null")?;
-    for stream in 0..=2 {
-        // SAFETY: both are descriptors of this process; dup2 closes the old one.
-        number(unsafe { libc::dup2(null.as_raw_fd(), stream) })?;
-    }
-    Ok(())
+    unistd::dup2_stdin(&null)?;
+    unistd::dup2_stdout(&null)?;
+    Ok(unistd::dup2_stderr(&null)?)
 }
 
 /// Writes standard output to a file, which is emptied or made.
@@ -232,9 +232,7 @@ pub fn close_standard_streams() -> io::Result<()> {
 /// # Errors
 /// When the file cannot be opened.
 pub fn write_output_to(file: &Path) -> io::Result<()> {
-    let file = File::create(file)?;
-    // SAFETY: both are descriptors of this process; dup2 closes the old one.
-    number(unsafe { libc::dup2(file.as_raw_fd(), libc::STDOUT_FILENO) }).map(drop)
+    Ok(unistd::dup2_stdout(File::create(file)?)?)
 }
 
 /// sched_setscheduler(2) `SCHED_RR` with the highest priority, for this thread and those that it
@@ -245,11 +243,19 @@ pub fn write_output_to(file: &Path) -> io::Result<()> {
 pub fn realtime_priority() -> io::Result<()> {
     // SAFETY: the call takes a number.
     let most = number(unsafe { libc::sched_get_priority_max(libc::SCHED_RR) })?;
-    // SAFETY: sched_param is plain integers for which all zeros is valid.
-    let mut highest: libc::sched_param = unsafe { std::mem::zeroed() };
-    highest.sched_priority = most;
-    // SAFETY: the parameter outlives the call; 0 is the calling thread.
-    checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const highest) })
+    schedule(0, libc::SCHED_RR, most)
+}
+
+/// sched_setscheduler(2): policy and priority of a thread; 0 is the calling one.
+pub(super) fn schedule(
+    thread: libc::pid_t,
+    policy: libc::c_int,
+    priority: libc::c_int,
+) -> io::Result<()> {
+    let mut parameter: libc::sched_param = zeroed();
+    parameter.sched_priority = priority;
+    // SAFETY: the parameter outlives the call.
+    checked(unsafe { libc::sched_setscheduler(thread, policy, &raw const parameter) })
 }
 
 /// Returns true if descriptor 0 is a socket: started by inetd or by the netserver listener.
@@ -276,22 +282,10 @@ fn is_socket(fd: BorrowedFd<'_>) -> bool {
 /// Takes `count` descriptors from 3 on, which the parent process opened (sd_listen_fds(3)), and
 /// sets close-on-exec. A second call returns nothing.
 pub fn take_inherited(count: u32) -> Vec<OwnedFd> {
-    static TAKEN: AtomicBool = AtomicBool::new(false);
     const FIRST: i32 = 3;
-    if TAKEN.swap(true, Ordering::Relaxed) {
-        return Vec::new();
-    }
     let count = i32::try_from(count).unwrap_or(0).min(1024);
     (FIRST..FIRST + count)
-        .filter(|&fd| {
-            // SAFETY: F_SETFD takes a number; a descriptor that is not open fails.
-            unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) == 0 }
-        })
-        .map(|fd| {
-            // SAFETY: it is open, was before this program began, as the supervisor says,
-            // and the flag above makes this its only owner.
-            unsafe { OwnedFd::from_raw_fd(fd) }
-        })
+        .filter_map(pass::take_inherited)
         .collect()
 }
 
@@ -311,8 +305,7 @@ pub fn take_standard_input() -> Option<OwnedFd> {
 
 /// umask(2): files that this process makes from now on lack these permissions.
 pub fn set_file_mask(lacking: u32) {
-    // SAFETY: umask takes a number and cannot fail.
-    unsafe { libc::umask(lacking) };
+    umask(Mode::from_bits_truncate(lacking));
 }
 
 /// sched_setaffinity(2): run this process on one CPU.
@@ -320,31 +313,22 @@ pub fn set_file_mask(lacking: u32) {
 /// # Errors
 /// `EINVAL` when there is no such CPU.
 pub fn bind_to_cpu(cpu: u32) -> io::Result<()> {
-    let bits = u32::try_from(size_of::<libc::cpu_set_t>() * 8).unwrap_or(0);
-    if cpu >= bits {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
-    // SAFETY: cpu_set_t is plain bits for which all zeros is the empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `cpu` was checked to lie inside the set.
-    unsafe { libc::CPU_SET(cpu as usize, &mut set) };
-    // SAFETY: the set outlives the call and its size is given.
-    checked(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) })
+    let mut one = CpuSet::new();
+    one.set(usize::try_from(cpu).unwrap_or(usize::MAX))?;
+    Ok(sched_setaffinity(SELF, &one)?)
 }
+
+/// The calling thread.
+const SELF: Pid = Pid::from_raw(0);
 
 /// sched_getaffinity(2): CPUs that this thread may run on, in order.
 ///
 /// # Errors
 /// `EINVAL` when the machine has more CPUs than the set can hold.
 pub fn allowed_cpus() -> io::Result<Vec<u32>> {
-    // SAFETY: cpu_set_t is plain bits for which all zeros is the empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the set outlives the call and its size is given.
-    checked(unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) })?;
-    let space = u32::try_from(size_of::<libc::cpu_set_t>() * 8).unwrap_or(0);
-    // SAFETY: every number lies inside the set.
-    let allowed = |cpu: &u32| unsafe { libc::CPU_ISSET(*cpu as usize, &set) };
-    Ok((0..space).filter(allowed).collect())
+    let set = sched_getaffinity(SELF)?;
+    let allowed = (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu) == Ok(true));
+    Ok(allowed.filter_map(|cpu| u32::try_from(cpu).ok()).collect())
 }
 
 /// setrlimit(2) `RLIMIT_NOFILE`: this process may have as many files open as it is ever
@@ -353,18 +337,12 @@ pub fn allowed_cpus() -> io::Result<Vec<u32>> {
 /// # Errors
 /// Whatever getrlimit(2) or setrlimit(2) report.
 pub fn raise_open_files() -> io::Result<u64> {
-    let mut limit = libc::rlimit64 {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: the limit is valid for writing.
-    checked(unsafe { libc::getrlimit64(libc::RLIMIT_NOFILE, &raw mut limit) })?;
-    if limit.rlim_cur < limit.rlim_max {
-        limit.rlim_cur = limit.rlim_max;
-        // SAFETY: the limit outlives the call.
-        checked(unsafe { libc::setrlimit64(libc::RLIMIT_NOFILE, &raw const limit) })?;
+    let limits = privileges::limits(ResourceLimit::OpenFiles)?;
+    if limits.now < limits.most {
+        let now = limits.most;
+        privileges::set_limits(ResourceLimit::OpenFiles, Limits { now, ..limits })?;
     }
-    Ok(limit.rlim_cur)
+    Ok(limits.most)
 }
 
 /// sched_setscheduler(2) `SCHED_IDLE`, setpriority(2): this thread runs only when nothing
@@ -373,17 +351,11 @@ pub fn raise_open_files() -> io::Result<u64> {
 /// # Errors
 /// `EPERM` when neither is allowed.
 pub fn lowest_priority() -> io::Result<()> {
-    // SAFETY: sched_param is plain integers, and 0 is the priority of this policy.
-    let none: libc::sched_param = unsafe { std::mem::zeroed() };
-    // SAFETY: the parameter outlives the call; 0 is the calling thread.
-    let idle = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const none) };
+    let idle = schedule(0, libc::SCHED_IDLE, 0);
     // SAFETY: setpriority takes no pointers; 0 is the calling thread.
-    let nice = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
+    let nice = checked(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) });
     // One is enough: some C libraries have no sched_setscheduler.
-    if idle != 0 && nice != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
+    nice.or(idle)
 }
 
 /// pthread_sigmask(3): no signal is handled by this thread.
@@ -391,18 +363,7 @@ pub fn lowest_priority() -> io::Result<()> {
 /// # Errors
 /// Never, with the arguments given.
 pub fn block_signals() -> io::Result<()> {
-    // SAFETY: sigset_t is plain bits for which all zeros is valid.
-    let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the set outlives the call.
-    unsafe { libc::sigfillset(&raw mut all) };
-    // SAFETY: the set outlives the call, and the old one is not asked for.
-    let error =
-        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut()) };
-    if error == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::from_raw_os_error(error))
-    }
+    Ok(SigSet::all().thread_block()?)
 }
 
 /// Number of threads of this process; 1 where /proc does not tell.
@@ -413,9 +374,8 @@ pub fn threads() -> usize {
 
 /// prctl(2) `PR_SET_NAME`: what ps and pgrep see, 15 bytes.
 pub fn set_name(name: &CStr) {
-    // SAFETY: the name is NUL-terminated and outlives the call. A failure would
-    // only leave the old name.
-    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+    // A failure would only leave the old name.
+    let _named = prctl::set_name(name);
 }
 
 /// CPU time of this process so far (getrusage(2)): in programs, and in the kernel for them.
@@ -423,16 +383,13 @@ pub fn set_name(name: &CStr) {
 /// # Errors
 /// Never, with the arguments given.
 pub fn cpu_times() -> io::Result<(Duration, Duration)> {
-    // SAFETY: rusage is plain numbers for which all zeros is valid.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the structure outlives the call.
-    checked(unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) })?;
-    let time = |time: libc::timeval| {
-        let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-        let micros = u64::try_from(time.tv_usec).unwrap_or(0);
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+    let time = |time: TimeVal| {
+        let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
+        let micros = u64::try_from(time.tv_usec()).unwrap_or(0);
         Duration::from_secs(seconds) + Duration::from_micros(micros)
     };
-    Ok((time(usage.ru_utime), time(usage.ru_stime)))
+    Ok((time(usage.user_time()), time(usage.system_time())))
 }
 
 /// pipe2(2), closed on exec: the reading end, then the writing end.
@@ -440,15 +397,7 @@ pub fn cpu_times() -> io::Result<(Duration, Duration)> {
 /// # Errors
 /// `EMFILE` or `ENFILE` when there are too many open files.
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let mut ends: [libc::c_int; 2] = [-1; 2];
-    // SAFETY: `ends` has space for the two descriptors.
-    checked(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
-    let [reader, writer] = ends;
-    // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
-    let reader = unsafe { OwnedFd::from_raw_fd(reader) };
-    // SAFETY: as above.
-    let writer = unsafe { OwnedFd::from_raw_fd(writer) };
-    Ok((reader, writer))
+    Ok(unistd::pipe2(OFlag::O_CLOEXEC)?)
 }
 
 /// Has programs that this process starts not inherit any descriptor that is open now, apart from
@@ -475,8 +424,7 @@ pub fn close_all_on_exec() -> io::Result<()> {
 /// # Errors
 /// None on a kernel that has prctl(2).
 pub fn set_not_dumpable() -> io::Result<()> {
-    // SAFETY: PR_SET_DUMPABLE takes a number.
-    checked(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) })
+    Ok(prctl::set_dumpable(false)?)
 }
 
 /// Sends SIGKILL to all processes of a process group, and returns true if there was one (kill(2)).
@@ -484,8 +432,7 @@ pub fn set_not_dumpable() -> io::Result<()> {
 pub fn kill_group(group: u32) -> bool {
     // 0 and 1 are not those of a child.
     let group = libc::pid_t::try_from(group).ok().filter(|id| *id > 1);
-    // SAFETY: kill takes numbers only.
-    group.is_some_and(|group| unsafe { libc::kill(-group, libc::SIGKILL) } == 0)
+    group.is_some_and(|group| signal::killpg(Pid::from_raw(group), signal::SIGKILL).is_ok())
 }
 
 /// A file on disk that has no name (`O_TMPFILE`, open(2)).

@@ -6,7 +6,10 @@
 use std::ffi::{CStr, CString};
 use std::net::SocketAddr;
 
-use socket2::{SockAddr, Type};
+use socket2::Type;
+
+use super::call::zeroed;
+use super::io::Source;
 
 /// Which addresses are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +95,7 @@ pub fn resolve(
     let no_name = |_| ResolveError::of(libc::EAI_NONAME);
     let host = CString::new(host).map_err(no_name)?;
     let service = CString::new(service).map_err(no_name)?;
-    // SAFETY: addrinfo is plain data for which all zeros is the documented start.
-    let mut hints: libc::addrinfo = unsafe { std::mem::zeroed() };
+    let mut hints: libc::addrinfo = zeroed();
     hints.ai_flags = libc::AI_CANONNAME;
     hints.ai_socktype = kind.into();
     hints.ai_family = match want {
@@ -146,22 +148,15 @@ fn collect(list: &AddrInfoList) -> ResolvedHost {
 }
 
 fn socket_address(entry: &libc::addrinfo) -> Option<SocketAddr> {
-    let len = usize::try_from(entry.ai_addrlen).ok()?;
-    if entry.ai_addr.is_null() || len > size_of::<libc::sockaddr_storage>() {
+    if entry.ai_addr.is_null() {
         return None;
     }
-    let copy = |storage: *mut socket2::SockAddrStorage, stored: *mut libc::socklen_t| {
-        // SAFETY: the storage is at least as large as the `len` bytes the resolver gave.
-        unsafe {
-            std::ptr::copy_nonoverlapping(entry.ai_addr.cast::<u8>(), storage.cast::<u8>(), len);
-        }
-        // SAFETY: `stored` is the valid place that `try_init` passes.
-        unsafe { stored.write(entry.ai_addrlen) };
-        Ok(())
-    };
-    // SAFETY: `copy` fills the storage with an address and reports its length.
-    let made = unsafe { SockAddr::try_init(copy) };
-    made.ok()?.1.as_socket()
+    let (bytes, len) = (entry.ai_addr.cast::<u8>(), entry.ai_addrlen);
+    // SAFETY: an address of a live list has the length that its entry says.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes, usize::try_from(len).ok()?) };
+    let mut address = Source::unknown();
+    address.copy_from(bytes);
+    address.address()
 }
 
 #[cfg(test)]

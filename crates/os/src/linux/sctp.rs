@@ -7,9 +7,9 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-use super::call::{get_option, set_option};
+use super::call::{get_option, plain, set_option, zeroed};
 use super::io::{Source, counted};
-use super::message::{message, message_from, received_part, sent_part};
+use super::message::{Control, message, message_from, received_part, sent_part};
 
 const SCTP_EVENTS: libc::c_int = 11;
 const SCTP_STATUS: libc::c_int = 14;
@@ -81,12 +81,7 @@ struct SendInfo {
     association: i32,
 }
 
-/// A control message with its data, aligned and laid out as the kernel wants it.
-#[repr(C)]
-struct SctpControl {
-    header: libc::cmsghdr,
-    info: SendInfo,
-}
+plain!(SendInfo, RawStatus, RawStatistics, RawIds);
 
 /// sendmsg(2) of one message over an association, never raising `SIGPIPE`.
 ///
@@ -112,28 +107,20 @@ fn send_with(
     association: AssociationId,
     flags: u16,
 ) -> io::Result<usize> {
-    // SAFETY: a cmsghdr is plain data for which all zeros is valid.
-    let mut header: libc::cmsghdr = unsafe { std::mem::zeroed() };
-    header.cmsg_len = size_of::<SctpControl>() as _;
-    header.cmsg_level = libc::IPPROTO_SCTP;
-    header.cmsg_type = SCTP_SNDINFO;
-    let mut control = SctpControl {
-        header,
-        info: SendInfo {
-            stream: 0,
-            flags,
-            payload_protocol: 0,
-            context: 0,
-            association: association.0,
-        },
+    let info = SendInfo {
+        stream: 0,
+        flags,
+        payload_protocol: 0,
+        context: 0,
+        association: association.0,
     };
+    let mut control = Control::new(libc::IPPROTO_SCTP, SCTP_SNDINFO, info);
     let mut part = [sent_part(buf)];
     let mut message = message(&mut part);
     if buf.is_empty() {
         message.msg_iovlen = 0;
     }
-    message.msg_control = (&raw mut control).cast();
-    message.msg_controllen = size_of::<SctpControl>() as _;
+    control.attach(&mut message);
     // SAFETY: every pointer in `message` describes memory that outlives the call, and
     // sendmsg only reads the buffer.
     counted(unsafe { libc::sendmsg(fd.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) })
@@ -225,11 +212,9 @@ pub struct Status {
 /// # Errors
 /// `EINVAL` when the association is no more.
 pub fn status(fd: BorrowedFd<'_>, association: AssociationId) -> io::Result<Status> {
-    // SAFETY: the structure is plain data for which all zeros is valid.
-    let mut raw: RawStatus = unsafe { std::mem::zeroed() };
+    let mut raw: RawStatus = zeroed();
     raw.association = association.0;
-    // SAFETY: it is valid for any bytes, too.
-    unsafe { get_option(fd, libc::IPPROTO_SCTP, SCTP_STATUS, &mut raw) }?;
+    get_option(fd, libc::IPPROTO_SCTP, SCTP_STATUS, &mut raw)?;
     let millis = u64::from(raw.primary_round_trip);
     Ok(Status {
         fragmentation_point: raw.fragmentation_point,
@@ -259,11 +244,9 @@ struct RawStatistics {
 /// # Errors
 /// `EINVAL` when the association is no more.
 pub fn retransmissions(fd: BorrowedFd<'_>, association: AssociationId) -> io::Result<u64> {
-    // SAFETY: the structure is plain data for which all zeros is valid.
-    let mut raw: RawStatistics = unsafe { std::mem::zeroed() };
+    let mut raw: RawStatistics = zeroed();
     raw.association = association.0;
-    // SAFETY: it is valid for any bytes, too.
-    unsafe { get_option(fd, libc::IPPROTO_SCTP, SCTP_GET_ASSOC_STATS, &mut raw) }?;
+    get_option(fd, libc::IPPROTO_SCTP, SCTP_GET_ASSOC_STATS, &mut raw)?;
     Ok(raw.retransmitted)
 }
 
@@ -281,8 +264,7 @@ struct RawIds {
 /// `NotConnected` when it has none, `EINVAL` when it has more.
 pub fn only_association(fd: BorrowedFd<'_>) -> io::Result<AssociationId> {
     let mut raw = RawIds { count: 0, first: 0 };
-    // SAFETY: the structure is plain data, valid for any bytes.
-    unsafe { get_option(fd, libc::IPPROTO_SCTP, SCTP_GET_ASSOC_ID_LIST, &mut raw) }?;
+    get_option(fd, libc::IPPROTO_SCTP, SCTP_GET_ASSOC_ID_LIST, &mut raw)?;
     if raw.count == 0 {
         return Err(io::ErrorKind::NotConnected.into());
     }

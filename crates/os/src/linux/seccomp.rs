@@ -348,12 +348,20 @@ fn equal(argument: u8, value: u64) -> io::Result<SeccompCondition> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use nix::fcntl::{FcntlArg, fcntl};
+    use nix::sys::signal::kill;
+    use nix::unistd::{Pid, getppid};
+
     use super::*;
+    use crate::linux::call::checked;
+    use crate::linux::privileges::{ResourceLimit, limits};
+    use crate::linux::process::schedule;
 
     /// Returns true if a call is refused by the filter.
-    fn refused(result: libc::c_int) -> bool {
-        let error = io::Error::last_os_error();
-        result == -1 && error.raw_os_error() == Some(libc::EPERM)
+    fn refused(done: io::Result<()>) -> bool {
+        done.is_err_and(|error| error.raw_os_error() == Some(libc::EPERM))
     }
 
     /// Actions against other processes of the user and their files: name, and true if the
@@ -361,29 +369,26 @@ mod tests {
     fn attempts(parent: libc::pid_t) -> [(&'static str, bool); 7] {
         let itself = libc::PRIO_PROCESS;
         let of = parent.unsigned_abs();
-        // SAFETY: sched_param is plain integers; the policy is the one that every process has.
-        let plain: libc::sched_param = unsafe { std::mem::zeroed() };
         let none = std::ptr::null();
         // SAFETY: neither a new limit is given nor the old one asked for.
         let limit = unsafe { libc::prlimit(parent, libc::RLIMIT_CPU, none, std::ptr::null_mut()) };
-        let limit = refused(limit);
+        let limit = refused(checked(limit));
         // SAFETY: getpriority takes no pointers.
         let nice = unsafe { libc::getpriority(itself, of) };
         // SAFETY: setpriority takes no pointers.
-        let priority = refused(unsafe { libc::setpriority(itself, of, nice) });
-        // SAFETY: `plain` outlives the call.
-        let scheduler = refused(unsafe {
-            libc::sched_setscheduler(parent, libc::SCHED_OTHER, &raw const plain)
-        });
-        // SAFETY: kill takes no pointers; signal 0 is none.
-        let signal = refused(unsafe { libc::kill(parent, 0) });
+        let priority = refused(checked(unsafe { libc::setpriority(itself, of, nice) }));
+        // The policy is the one that every process has.
+        let scheduler = refused(schedule(parent, libc::SCHED_OTHER, 0));
+        // Signal 0 is none.
+        let signal = refused(kill(Pid::from_raw(parent), None).map_err(io::Error::from));
         // SAFETY: as above.
         let thread = unsafe { libc::syscall(libc::SYS_tgkill, parent, parent, 0) };
-        let thread = refused(libc::c_int::try_from(thread).unwrap());
+        let thread = refused(checked(thread));
         // SAFETY: this command takes a number; there is no such descriptor.
-        let owner = refused(unsafe { libc::fcntl(-1, libc::F_SETOWN, parent) });
-        // SAFETY: the path outlives the call; there is no such file.
-        let mode = refused(unsafe { libc::chmod(c"/no/such/file".as_ptr(), 0o666) });
+        let owner = refused(checked(unsafe { libc::fcntl(-1, libc::F_SETOWN, parent) }));
+        // There is no such file.
+        let mode = PermissionsExt::from_mode(0o666);
+        let mode = refused(std::fs::set_permissions("/no/such/file", mode));
         [
             ("limits", limit),
             ("priority", priority),
@@ -397,20 +402,13 @@ mod tests {
 
     /// Actions of a session on itself.
     fn needs() -> [(&'static str, bool); 3] {
-        let mut now = libc::rlimit {
-            rlim_cur: 0,
-            rlim_max: 0,
-        };
-        // SAFETY: `now` is valid for writing.
-        let limit = unsafe { libc::getrlimit(libc::RLIMIT_CPU, &raw mut now) };
         // SAFETY: setpriority takes no pointers; 0 is the caller.
         let priority = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
-        // SAFETY: this command takes nothing.
-        let flags = unsafe { libc::fcntl(1, libc::F_GETFD) };
+        let flags = fcntl(io::stdout(), FcntlArg::F_GETFD);
         [
-            ("its limits", limit == 0),
+            ("its limits", limits(ResourceLimit::Processes).is_ok()),
             ("its priority", priority == 0),
-            ("its descriptors", flags >= 0),
+            ("its descriptors", flags.is_ok()),
         ]
     }
 
@@ -432,8 +430,7 @@ mod tests {
 
     #[test]
     fn a_session_can_do_nothing_to_others_of_its_user_nor_to_who_may_use_their_files() {
-        // SAFETY: getppid takes no arguments.
-        let parent = unsafe { libc::getppid() };
+        let parent = getppid().as_raw();
         let permitted = SeccompAction::Errno(errno(libc::EPERM));
         let program = compiled(rules().unwrap(), permitted, SeccompAction::Allow).unwrap();
         // This filter is one of the thread alone.

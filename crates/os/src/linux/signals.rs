@@ -4,6 +4,10 @@ use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use nix::errno::Errno;
+use nix::sys::signal::{self, SaFlags, SigAction, SigHandler, SigSet};
+use nix::unistd::{self, Pid};
+
 use super::call::checked;
 use super::process::pipe;
 
@@ -34,15 +38,19 @@ impl Signal {
         Self::Kill,
     ];
 
-    const fn number(self) -> libc::c_int {
+    const fn known(self) -> signal::Signal {
         match self {
-            Self::Interrupt => libc::SIGINT,
-            Self::Terminate => libc::SIGTERM,
-            Self::HangUp => libc::SIGHUP,
-            Self::Child => libc::SIGCHLD,
-            Self::Pipe => libc::SIGPIPE,
-            Self::Kill => libc::SIGKILL,
+            Self::Interrupt => signal::SIGINT,
+            Self::Terminate => signal::SIGTERM,
+            Self::HangUp => signal::SIGHUP,
+            Self::Child => signal::SIGCHLD,
+            Self::Pipe => signal::SIGPIPE,
+            Self::Kill => signal::SIGKILL,
         }
+    }
+
+    const fn number(self) -> libc::c_int {
+        self.known() as libc::c_int
     }
 }
 
@@ -52,15 +60,11 @@ static WRITER: AtomicI32 = AtomicI32::new(-1);
 /// Writes the number of the signal. A pipe that is full has enough to tell.
 extern "C" fn tell(number: libc::c_int) {
     let byte = u8::try_from(number).unwrap_or(0);
-    // SAFETY: errno is this thread's own; write(2), which may change it, is allowed in a
-    // handler, and what was interrupted must find the old value.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: the location is valid for the life of the thread.
-    let before = unsafe { *errno };
+    // write(2) may change errno, and what was interrupted must find the old value.
+    let before = Errno::last_raw();
     // SAFETY: the pointer is that of one byte; the descriptor is never closed.
     unsafe { libc::write(WRITER.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
-    // SAFETY: as above.
-    unsafe { *errno = before };
+    Errno::set_raw(before);
 }
 
 /// The reading end of the pipe of signals.
@@ -85,19 +89,51 @@ pub fn watch(signals: &[Signal]) -> io::Result<Signals> {
     // Handlers may run until the process ends.
     let _for_ever = writer.into_raw_fd();
     for signal in signals {
-        install(signal.number())?;
+        install(signal.known())?;
     }
     Ok(Signals(reader))
 }
 
-fn install(number: libc::c_int) -> io::Result<()> {
-    // SAFETY: sigaction is plain data for which zeros are valid.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = tell as *const () as libc::sighandler_t;
-    action.sa_flags = libc::SA_RESTART;
-    // SAFETY: the action outlives the call; the handler does nothing that is forbidden
-    // in one.
-    checked(unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) })
+fn install(signal: signal::Signal) -> io::Result<()> {
+    let action = SigAction::new(
+        SigHandler::Handler(tell),
+        SaFlags::SA_RESTART,
+        SigSet::empty(),
+    );
+    // SAFETY: the handler does nothing that is forbidden in one.
+    unsafe { signal::sigaction(signal, &action) }?;
+    Ok(())
+}
+
+/// What a signal does (signal(2)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Disposition {
+    /// What it does to a program that says nothing about it.
+    Usual,
+    /// Nothing.
+    Ignored,
+}
+
+/// signal(2). Safe in a signal handler.
+pub(super) fn dispose(signal: libc::c_int, disposition: Disposition) {
+    let disposition = match disposition {
+        Disposition::Usual => libc::SIG_DFL,
+        Disposition::Ignored => libc::SIG_IGN,
+    };
+    // SAFETY: neither disposition involves code of ours.
+    unsafe { libc::signal(signal, disposition) };
+}
+
+/// Handler of a signal, or `SIG_DFL` or `SIG_IGN` (sigaction(2)).
+///
+/// # Errors
+/// Whatever sigaction(2) reports.
+pub(super) fn handler(signal: libc::c_int) -> io::Result<libc::sighandler_t> {
+    let mut now = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: without a new action the call only writes `now`, which has space for it.
+    checked(unsafe { libc::sigaction(signal, std::ptr::null(), now.as_mut_ptr()) })?;
+    // SAFETY: the call has filled it.
+    Ok(unsafe { now.assume_init() }.sa_sigaction)
 }
 
 /// Sends a signal to a process, such as a child that was not waited for yet (kill(2)).
@@ -106,17 +142,20 @@ fn install(number: libc::c_int) -> io::Result<()> {
 /// `ESRCH` when there is no such process, `EPERM` when it is another user's.
 pub fn send(process: u32, signal: Signal) -> io::Result<()> {
     let process = libc::pid_t::try_from(process).map_err(|_| io::ErrorKind::InvalidInput)?;
-    // SAFETY: kill takes numbers only.
-    checked(unsafe { libc::kill(process, signal.number()) }).map(drop)
+    Ok(signal::kill(Pid::from_raw(process), signal.known())?)
 }
 
 /// Ends this process by the signal, as if it had not been caught, so that the parent sees the
 /// signal in the exit status.
 pub fn end_of(signal: Signal) {
-    // SAFETY: the usual disposition involves no code of ours.
-    unsafe { libc::signal(signal.number(), libc::SIG_DFL) };
+    raise_usual(signal.number());
+}
+
+/// The same for any signal. Safe in a signal handler, where it takes effect when that is over.
+pub(super) fn raise_usual(signal: libc::c_int) {
+    dispose(signal, Disposition::Usual);
     // SAFETY: raise takes a number only.
-    unsafe { libc::raise(signal.number()) };
+    unsafe { libc::raise(signal) };
 }
 
 impl Signals {
@@ -124,10 +163,9 @@ impl Signals {
     #[must_use]
     pub fn next(&self) -> Option<Signal> {
         let mut byte = 0_u8;
-        // SAFETY: the pointer is that of one byte.
-        let got = unsafe { libc::read(self.0.as_raw_fd(), (&raw mut byte).cast(), 1) };
+        let got = unistd::read(&self.0, std::slice::from_mut(&mut byte));
         let number = libc::c_int::from(byte);
-        (got == 1)
+        (got == Ok(1))
             .then(|| Signal::ALL.into_iter().find(|one| one.number() == number))
             .flatten()
     }
@@ -147,8 +185,7 @@ mod tests {
     fn a_signal_is_a_byte_to_read() {
         let signals = watch(&[Signal::HangUp]).unwrap();
         assert_eq!(signals.next(), None);
-        // SAFETY: the handler stands; the signal goes to this process.
-        unsafe { libc::raise(libc::SIGHUP) };
+        signal::raise(signal::SIGHUP).unwrap();
         assert_eq!(signals.next(), Some(Signal::HangUp));
         assert_eq!(signals.next(), None);
         assert!(watch(&[]).is_err());

@@ -205,8 +205,7 @@ fn probes(interval: i32, patience: Duration) -> i32 {
 pub fn fetch(fd: BorrowedFd<'_>, option: IntOption) -> io::Result<i32> {
     let (level, name) = option.level_and_name();
     let mut value: libc::c_int = 0;
-    // SAFETY: an int is plain data.
-    unsafe { get_option(fd, level, name, &mut value) }?;
+    get_option(fd, level, name, &mut value)?;
     Ok(value)
 }
 
@@ -221,8 +220,7 @@ pub fn receive_drops(fd: BorrowedFd<'_>) -> io::Result<u32> {
     /// `SK_MEMINFO_DROPS` of linux/sock_diag.h.
     const DROPS: usize = 8;
     let mut counts = [0_u32; DROPS + 1];
-    // SAFETY: an array of integers is plain data.
-    let length = unsafe { get_option(fd, libc::SOL_SOCKET, SO_MEMINFO, &mut counts) }?;
+    let length = get_option(fd, libc::SOL_SOCKET, SO_MEMINFO, &mut counts)?;
     let all = length == size_of_val(&counts);
     let [.., drops] = counts;
     all.then_some(drops)

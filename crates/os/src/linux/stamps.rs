@@ -7,9 +7,9 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use socket2::SockAddr;
 
-use super::call::{clock, set_option};
+use super::call::{clock, first, set_option};
 use super::io::{STORAGE_LEN, Source, counted};
-use super::message::{controls, message, received_part, sent_part};
+use super::message::{Control, ControlBuffer, controls, message, received_part, sent_part};
 
 /// Destination or source of a message.
 #[derive(Debug)]
@@ -53,10 +53,6 @@ pub enum StampSource {
     /// The kernel and the device.
     Device,
 }
-
-/// Control buffer, aligned for the kernel.
-#[repr(align(8))]
-struct StampControl<const N: usize>([u8; N]);
 
 /// The clock by which the kernel stamps (`CLOCK_REALTIME`), nanoseconds since 1970.
 #[inline]
@@ -121,9 +117,6 @@ pub fn begin(within: std::time::Duration) -> io::Result<std::net::UdpSocket> {
     Err(io::ErrorKind::TimedOut.into())
 }
 
-/// Bytes of the flags.
-const LEN_OF_FLAGS: libc::socklen_t = 4;
-
 /// sendmsg(2), never raising `SIGPIPE`; `stamped` asks for a departure of each of these.
 ///
 /// # Errors
@@ -147,42 +140,24 @@ pub fn send(
             message.msg_namelen = source.len;
         }
     }
-    let mut control = StampControl([0; 32]);
-    if let Some(by) = stamped {
-        ask(&mut message, &mut control, by);
+    let mut asked = stamped.map(ask);
+    if let Some(control) = &mut asked {
+        control.attach(&mut message);
     }
     // SAFETY: every pointer in `message` describes memory that outlives the call, which
     // the kernel only reads.
     counted(unsafe { libc::sendmsg(fd.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) })
 }
 
-/// Asks for the stamp of one message.
-fn ask(message: &mut libc::msghdr, control: &mut StampControl<32>, by: StampSource) {
+/// Control data that asks for the stamp of one message.
+fn ask(by: StampSource) -> Control<u32> {
     let whose = match by {
         StampSource::Kernel => libc::SOF_TIMESTAMPING_TX_SOFTWARE,
         StampSource::Device => {
             libc::SOF_TIMESTAMPING_TX_SOFTWARE | libc::SOF_TIMESTAMPING_TX_HARDWARE
         }
     };
-    // SAFETY: this only computes with numbers.
-    let space = unsafe { libc::CMSG_SPACE(LEN_OF_FLAGS) };
-    // SAFETY: as above.
-    let length = unsafe { libc::CMSG_LEN(LEN_OF_FLAGS) };
-    message.msg_control = control.0.as_mut_ptr().cast();
-    message.msg_controllen = usize::try_from(space).unwrap_or(0);
-    // SAFETY: the control data has space for a header.
-    let first = unsafe { libc::CMSG_FIRSTHDR(message) };
-    // SAFETY: a header that is not null lies inside the control data, which is aligned for it.
-    let Some(header) = (unsafe { first.as_mut() }) else {
-        return;
-    };
-    header.cmsg_level = libc::SOL_SOCKET;
-    header.cmsg_type = libc::SO_TIMESTAMPING;
-    header.cmsg_len = usize::try_from(length).unwrap_or(0);
-    // SAFETY: the data follows the header.
-    let data = unsafe { libc::CMSG_DATA(header) };
-    // SAFETY: there is space for the flags behind the header.
-    unsafe { data.cast::<u32>().write_unaligned(whose) };
+    Control::new(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, whose)
 }
 
 /// recvmsg(2), with the arrival of the last packet of what was received, where the kernel
@@ -196,10 +171,9 @@ pub fn recv(
     source: Option<&mut Source>,
 ) -> io::Result<(usize, RxStamp)> {
     let mut part = [received_part(buf)];
-    let mut control = StampControl([0; 128]);
+    let mut control = ControlBuffer::<128>::new();
     let mut message = message(&mut part);
-    message.msg_control = control.0.as_mut_ptr().cast();
-    message.msg_controllen = control.0.len();
+    control.attach(&mut message);
     let mut source = source;
     if let Some(source) = &mut source {
         message.msg_name = source.storage();
@@ -221,10 +195,9 @@ pub fn recv(
 /// Whatever recvmsg(2) reports.
 pub fn tx_stamp(fd: BorrowedFd<'_>) -> io::Result<Option<TxStamp>> {
     loop {
-        let mut control = StampControl([0; 256]);
+        let mut control = ControlBuffer::<256>::new();
         let mut message = message(&mut []);
-        message.msg_control = control.0.as_mut_ptr().cast();
-        message.msg_controllen = control.0.len();
+        control.attach(&mut message);
         let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
         // SAFETY: every pointer in `message` describes memory that outlives the call.
         let result = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, flags) };
@@ -269,27 +242,22 @@ fn parse_control(message: &libc::msghdr) -> StampMessage {
     for (level, kind, data) in controls(message) {
         match (level, kind) {
             (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => {
-                // SAFETY: data of this type is three times (struct scm_timestamping).
-                let [kernel, _, device] =
-                    unsafe { data.cast::<[libc::timespec; 3]>().read_unaligned() };
-                parsed.arrival.kernel = nanos(kernel);
-                parsed.arrival.device = nanos(device);
+                // struct scm_timestamping.
+                if let Some([kernel, _, device]) = first::<[libc::timespec; 3]>(data) {
+                    parsed.arrival.kernel = nanos(kernel);
+                    parsed.arrival.device = nanos(device);
+                }
             }
-            (libc::IPPROTO_IP, libc::IP_TOS) => {
-                // SAFETY: data of this type is one byte.
-                parsed.arrival.tos = Some(unsafe { data.read() });
-            }
+            (libc::IPPROTO_IP, libc::IP_TOS) => parsed.arrival.tos = data.first().copied(),
             (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
-                // SAFETY: data of this type is an int.
-                let class = unsafe { data.cast::<libc::c_int>().read_unaligned() };
-                parsed.arrival.tos = u8::try_from(class).ok();
+                let class = first::<libc::c_int>(data);
+                parsed.arrival.tos = class.and_then(|class| u8::try_from(class).ok());
             }
             (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
-                // SAFETY: data of this type begins with a sock_extended_err.
-                let error = unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() };
-                if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
-                    parsed.id = Some(error.ee_data);
-                }
+                let error = first::<libc::sock_extended_err>(data);
+                let stamp =
+                    error.filter(|error| error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING);
+                parsed.id = stamp.map(|error| error.ee_data).or(parsed.id);
             }
             _ => {}
         }

@@ -1,54 +1,54 @@
 //! Facts about the machine (sysconf(3), uname(2)) and random numbers (getrandom(2)).
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CString, OsStr};
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use nix::sys::sysinfo::sysinfo;
+use nix::sys::utsname::uname;
+use nix::unistd::{SysconfVar, sysconf};
+
+use super::call::zeroed;
+
 /// CPUs online, at least 1.
 #[must_use]
 pub fn cpus_online() -> u32 {
-    // SAFETY: sysconf takes no pointers.
-    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
-    u32::try_from(count).unwrap_or(1).max(1)
+    configured(SysconfVar::_NPROCESSORS_ONLN)
+        .unwrap_or(1)
+        .max(1)
 }
 
 /// Bytes of memory of this machine (sysinfo(2)); the largest number if unknown.
 #[must_use]
 pub fn memory() -> u64 {
-    // SAFETY: sysinfo is plain numbers for which all zeros is valid.
-    let mut info: libc::sysinfo = unsafe { std::mem::zeroed() };
-    // SAFETY: the structure outlives the call.
-    if unsafe { libc::sysinfo(&raw mut info) } != 0 {
-        return u64::MAX;
-    }
-    info.totalram.saturating_mul(info.mem_unit.into())
+    sysinfo().map_or(u64::MAX, |info| info.ram_total())
 }
 
 /// Clock ticks per second, the unit of `/proc/stat`.
 #[must_use]
 pub fn clock_ticks() -> u32 {
-    // SAFETY: sysconf takes no pointers.
-    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    u32::try_from(ticks).unwrap_or(100).max(1)
+    configured(SysconfVar::CLK_TCK).unwrap_or(100).max(1)
+}
+
+fn configured(value: SysconfVar) -> Option<u32> {
+    u32::try_from(sysconf(value).ok()??).ok()
 }
 
 /// Seconds by which the local time of day is ahead of UTC at a moment, in seconds since 1970; 0 if
 /// unknown.
 #[must_use]
 pub fn local_time_offset(unix: u64) -> i64 {
-    let Ok(moment) = libc::time_t::try_from(unix) else {
-        return 0;
-    };
-    // SAFETY: tm is plain numbers and a pointer for which all zeros is valid.
-    let mut broken_down: libc::tm = unsafe { std::mem::zeroed() };
-    // SAFETY: both structures outlive the call.
-    let known = unsafe { libc::localtime_r(&raw const moment, &raw mut broken_down) };
-    if known.is_null() {
-        0
-    } else {
-        broken_down.tm_gmtoff
-    }
+    broken_down(unix).map_or(0, |time| time.tm_gmtoff)
+}
+
+/// localtime_r(3): the parts of a local time; `None` if unknown.
+fn broken_down(unix: u64) -> Option<libc::tm> {
+    let seconds = libc::time_t::try_from(unix).ok()?;
+    let mut parts = zeroed();
+    // SAFETY: both point to values that outlive the call.
+    let known = unsafe { libc::localtime_r(&raw const seconds, &raw mut parts) };
+    (!known.is_null()).then_some(parts)
 }
 
 /// The names of system and machine.
@@ -81,16 +81,16 @@ impl fmt::Display for Names {
 /// uname(2). Empty names when the call fails, which it never does.
 #[must_use]
 pub fn names() -> Names {
-    // SAFETY: utsname is plain bytes for which all zeros are empty texts.
-    let mut raw: libc::utsname = unsafe { std::mem::zeroed() };
-    // SAFETY: `raw` is a utsname that outlives the call.
-    unsafe { libc::uname(&raw mut raw) };
+    let Ok(all) = uname() else {
+        return Names::default();
+    };
+    let text = |name: &OsStr| name.to_string_lossy().into_owned();
     Names {
-        node: text(&raw.nodename),
-        sysname: text(&raw.sysname),
-        release: text(&raw.release),
-        version: text(&raw.version),
-        machine: text(&raw.machine),
+        node: text(all.nodename()),
+        sysname: text(all.sysname()),
+        release: text(all.release()),
+        version: text(all.version()),
+        machine: text(all.machine()),
     }
 }
 
@@ -115,11 +115,11 @@ pub fn random(bytes: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The text in an array that uname(2) filled.
-fn text(array: &[c_char]) -> String {
-    // SAFETY: the kernel ends each text with a NUL inside its array.
-    let text = unsafe { CStr::from_ptr(array.as_ptr()) };
-    text.to_string_lossy().into_owned()
+/// A number that is another one each time; not for secrets.
+#[must_use]
+pub fn unlike() -> u64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    RandomState::new().build_hasher().finish()
 }
 
 /// A time as strftime(3) formats it, in the time zone of the process.
@@ -128,13 +128,7 @@ fn text(array: &[c_char]) -> String {
 #[must_use]
 pub fn local_time(since_epoch: Duration, format: &str) -> Option<String> {
     let format = CString::new(format).ok()?;
-    let seconds = libc::time_t::try_from(since_epoch.as_secs()).ok()?;
-    // SAFETY: tm is plain numbers and a pointer, for which zero is valid.
-    let mut fields: libc::tm = unsafe { std::mem::zeroed() };
-    // SAFETY: both point to values that outlive the call.
-    if unsafe { libc::localtime_r(&raw const seconds, &raw mut fields) }.is_null() {
-        return None;
-    }
+    let parts = broken_down(since_epoch.as_secs())?;
     let mut text = [0_u8; 256];
     // SAFETY: strftime writes at most the length that it is given, and the format ends with NUL.
     let length = unsafe {
@@ -142,7 +136,7 @@ pub fn local_time(since_epoch: Duration, format: &str) -> Option<String> {
             text.as_mut_ptr().cast(),
             text.len(),
             format.as_ptr(),
-            &raw const fields,
+            &raw const parts,
         )
     };
     let text = text.get(..length)?;

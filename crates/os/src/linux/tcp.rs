@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-use super::call::{checked, get_option};
+use super::call::{checked, get_option, zeroed};
 
 /// The figures of `TCP_INFO` that are reported. Times are as the kernel gives them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,16 +73,19 @@ impl TcpInfo {
     }
 }
 
+/// The fields of `TCP_INFO` that libc knows. A kernel that knows fewer leaves the rest zero.
+fn fields(fd: BorrowedFd<'_>) -> io::Result<libc::tcp_info> {
+    let mut raw = zeroed();
+    get_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw)?;
+    Ok(raw)
+}
+
 /// getsockopt(2) of `TCP_INFO`.
 ///
 /// # Errors
 /// `EOPNOTSUPP` or `ENOPROTOOPT` on sockets that are not TCP.
 pub fn info(fd: BorrowedFd<'_>) -> io::Result<TcpInfo> {
-    // SAFETY: tcp_info is plain data for which all zeros is valid; a kernel that
-    // knows fewer fields leaves the rest zero.
-    let mut raw: libc::tcp_info = unsafe { std::mem::zeroed() };
-    // SAFETY: as above, it is valid for any bytes.
-    unsafe { get_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw) }?;
+    let raw = fields(fd)?;
     Ok(TcpInfo {
         rto: raw.tcpi_rto,
         ato: raw.tcpi_ato,
@@ -104,10 +107,7 @@ pub fn info(fd: BorrowedFd<'_>) -> io::Result<TcpInfo> {
 /// that are not TCP.
 #[must_use]
 pub fn silence(fd: BorrowedFd<'_>) -> Option<Duration> {
-    // SAFETY: as in `info`.
-    let mut raw: libc::tcp_info = unsafe { std::mem::zeroed() };
-    // SAFETY: as in `info`.
-    unsafe { get_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw) }.ok()?;
+    let raw = fields(fd).ok()?;
     let millis = raw.tcpi_last_data_recv.min(raw.tcpi_last_ack_recv);
     Some(Duration::from_millis(millis.into()))
 }
@@ -203,8 +203,7 @@ const INFO_LEN: usize = 232;
 /// `EOPNOTSUPP` or `ENOPROTOOPT` on sockets that are not TCP.
 pub fn detail(fd: BorrowedFd<'_>) -> io::Result<TcpDetail> {
     let mut raw = [0_u8; INFO_LEN];
-    // SAFETY: bytes are plain data.
-    let known = unsafe { get_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw) }?;
+    let known = get_option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw)?;
     Ok(read(raw.get(..known).unwrap_or(&raw)))
 }
 
@@ -273,8 +272,7 @@ const MPTCP_INFO: libc::c_int = 1;
 pub fn is_multipath(fd: BorrowedFd<'_>) -> io::Result<bool> {
     // The beginning of struct mptcp_info: only whether the kernel has one matters.
     let mut begin = [0_u8; 4];
-    // SAFETY: bytes are plain data.
-    match unsafe { get_option(fd, SOL_MPTCP, MPTCP_INFO, &mut begin) } {
+    match get_option(fd, SOL_MPTCP, MPTCP_INFO, &mut begin) {
         Ok(_) => Ok(true),
         Err(error) => match error.raw_os_error() {
             Some(libc::EOPNOTSUPP | libc::ENOPROTOOPT) => Ok(false),

@@ -9,7 +9,11 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 
-use super::call::checked;
+use nix::sys::signal::{self, SaFlags, SigAction, SigHandler, SigSet};
+use nix::unistd::{self, Pid};
+
+use super::call::{checked, zeroed};
+use super::signals;
 
 /// The alternate screen, without a cursor.
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l";
@@ -18,7 +22,7 @@ const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l";
 const LEAVE: &[u8] = b"\x1b[0m\x1b[H\x1b[J\x1b[?25h\x1b[?1049l";
 
 /// Signals that would end the process without restoring the terminal, besides those of a run.
-const KILLS: [libc::c_int; 2] = [libc::SIGHUP, libc::SIGQUIT];
+const KILLS: [signal::Signal; 2] = [signal::SIGHUP, signal::SIGQUIT];
 
 static ENTERED: AtomicBool = AtomicBool::new(false);
 static FD: AtomicI32 = AtomicI32::new(-1);
@@ -29,10 +33,7 @@ static MODES: AtomicPtr<libc::termios> = AtomicPtr::new(std::ptr::null_mut());
 /// (tcgetpgrp(3)).
 #[must_use]
 pub fn is_in_foreground(fd: BorrowedFd<'_>) -> bool {
-    // SAFETY: tcgetpgrp takes a descriptor and gives a number.
-    let foreground = unsafe { libc::tcgetpgrp(fd.as_raw_fd()) };
-    // SAFETY: getpgrp takes no arguments.
-    foreground == unsafe { libc::getpgrp() }
+    unistd::tcgetpgrp(fd) == Ok(unistd::getpgrp())
 }
 
 /// Columns of a terminal (TIOCGWINSZ); `None` if it has no size.
@@ -95,8 +96,7 @@ pub fn leave() {
 
 /// tcgetattr(3).
 fn modes(fd: BorrowedFd<'_>) -> io::Result<libc::termios> {
-    // SAFETY: termios is plain data for which all zeros is valid.
-    let mut modes: libc::termios = unsafe { std::mem::zeroed() };
+    let mut modes: libc::termios = zeroed();
     // SAFETY: `modes` is valid for writing.
     checked(unsafe { libc::tcgetattr(fd.as_raw_fd(), &raw mut modes) })?;
     Ok(modes)
@@ -110,35 +110,29 @@ fn set_modes(fd: libc::c_int, modes: &libc::termios) -> io::Result<()> {
 
 /// Makes a signal restore the terminal before it ends the process. An ignored signal, as with
 /// nohup(1), stays ignored.
-fn leave_on(signal: libc::c_int) -> io::Result<()> {
-    // SAFETY: sigaction is plain data for which all zeros is valid.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: as above.
-    let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = on_kill as *const () as usize;
-    // SAFETY: without a new action the call only writes `before`.
-    checked(unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut before) })?;
-    if before.sa_sigaction != libc::SIG_DFL {
+fn leave_on(signal: signal::Signal) -> io::Result<()> {
+    if signals::handler(signal as libc::c_int)? != libc::SIG_DFL {
         return Ok(());
     }
-    // SAFETY: `on_kill` is a handler of one argument and does only what one may.
-    checked(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })
+    let action = SigAction::new(
+        SigHandler::Handler(on_kill),
+        SaFlags::empty(),
+        SigSet::empty(),
+    );
+    // SAFETY: `on_kill` does only what a handler may.
+    unsafe { signal::sigaction(signal, &action) }?;
+    Ok(())
 }
 
 extern "C" fn on_kill(signal: libc::c_int) {
     leave();
-    // SAFETY: SIG_DFL is a valid disposition.
-    unsafe { libc::signal(signal, libc::SIG_DFL) };
-    // SAFETY: raise is safe in a signal handler; it takes effect when this one is over.
-    unsafe { libc::raise(signal) };
+    signals::raise_usual(signal);
 }
 
 /// kill(2): `SIGINT` to this process, as the terminal sends it.
 pub fn interrupt_self() {
-    // SAFETY: getpid takes no arguments.
-    let own = unsafe { libc::getpid() };
-    // SAFETY: kill takes two numbers; a process may signal itself.
-    unsafe { libc::kill(own, libc::SIGINT) };
+    // A process may signal itself.
+    let _sent = signal::kill(Pid::this(), signal::SIGINT);
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use super::call::clock;
+
 /// The kernel's current clock source.
 const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
@@ -10,12 +12,7 @@ const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clock
 #[inline]
 #[must_use]
 pub fn monotonic() -> u64 {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `now` is a timespec that outlives the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    let now = clock(libc::CLOCK_MONOTONIC);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
     seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }

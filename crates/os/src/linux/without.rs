@@ -26,7 +26,7 @@
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -34,11 +34,13 @@ use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::unistd::{getpid, gettid, write};
 use socket2::{Domain, SockRef, Socket};
 
-use super::call::{checked, number, timespec};
+use super::call::{checked, timespec, zeroed};
 use super::sockopt::{self, IntOption};
-use super::{interruptions, io as calls, process, ticks, wait};
+use super::{interruptions, io as calls, process, system, ticks, wait};
 
 /// A timer whose signal is `SIGALRM`.
 #[derive(Clone, Copy, Debug)]
@@ -106,8 +108,7 @@ impl Timer {
 }
 
 fn create_timer() -> io::Result<Timer> {
-    // SAFETY: sigevent is plain data for which all zeros is valid.
-    let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
+    let mut event: libc::sigevent = zeroed();
     event.sigev_notify = libc::SIGEV_THREAD_ID;
     event.sigev_signo = libc::SIGALRM;
     event.sigev_notify_thread_id = thread_id();
@@ -119,14 +120,12 @@ fn create_timer() -> io::Result<Timer> {
 
 /// gettid(2).
 pub(super) fn thread_id() -> libc::pid_t {
-    // SAFETY: gettid takes no arguments.
-    unsafe { libc::gettid() }
+    gettid().as_raw()
 }
 
 /// tgkill(2): a signal for a thread of this process. Safe in a signal handler.
 pub(super) fn signal_thread(thread: libc::pid_t, signal: libc::c_int) {
-    // SAFETY: getpid takes no arguments.
-    let process = unsafe { libc::getpid() };
+    let process = getpid().as_raw();
     // SAFETY: tgkill takes numbers; a thread that has ended is an error.
     unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) };
 }
@@ -146,12 +145,8 @@ fn timeval(time: Duration) -> libc::timeval {
 /// # Errors
 /// `EMFILE` or `ENFILE` when there are too many open files.
 pub fn file_in_memory(name: &CStr) -> io::Result<OwnedFd> {
-    // SAFETY: the name is NUL-terminated and outlives the call.
-    match number(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) }) {
-        // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
-        Ok(fd) => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
-        Err(error) => unlinked_file(&std::env::temp_dir()).map_err(|_| error),
-    }
+    let file = memfd_create(name, MFdFlags::MFD_CLOEXEC);
+    file.or_else(|error| unlinked_file(&std::env::temp_dir()).map_err(|_| error.into()))
 }
 
 /// A temporary file whose name is removed at once. Only this user may open it until then.
@@ -160,7 +155,7 @@ fn unlinked_file(folder: &Path) -> io::Result<OwnedFd> {
     const TRIES: u32 = 100;
     let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
     for _ in 0..TRIES {
-        let path = folder.join(format!("netperf-{:016x}", random()));
+        let path = folder.join(format!("netperf-{:016x}", system::unlike()));
         let options = OpenOptions::new()
             .read(true)
             .write(true)
@@ -177,11 +172,6 @@ fn unlinked_file(folder: &Path) -> io::Result<OwnedFd> {
         }
     }
     Err(last)
-}
-
-fn random() -> u64 {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    RandomState::new().build_hasher().finish()
 }
 
 /// Starts the first of these files that the system can execute, and returns which one it was.
@@ -234,9 +224,8 @@ pub fn start_first(
 
 /// Writes a byte, in a new process before execve(2).
 fn report(to: BorrowedFd<'_>) {
-    let byte = 0_u8;
-    // SAFETY: the byte outlives the call.
-    unsafe { libc::write(to.as_raw_fd(), (&raw const byte).cast(), 1) };
+    // The count of these bytes is read, which is too small by one if it fails.
+    let _written = write(to, &[0]);
 }
 
 fn c_string(text: &OsStr) -> io::Result<CString> {
@@ -386,7 +375,7 @@ mod tests {
 
     #[test]
     fn an_unlinked_file_has_no_name_and_keeps_its_bytes() {
-        let folder = std::env::temp_dir().join(format!("without-{:x}", random()));
+        let folder = std::env::temp_dir().join(format!("without-{:x}", system::unlike()));
         std::fs::create_dir(&folder).unwrap();
         let mut file = std::fs::File::from(unlinked_file(&folder).unwrap());
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
@@ -413,7 +402,7 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_executed_is_passed_over() {
-        let text = std::env::temp_dir().join(format!("without-{:x}", random()));
+        let text = std::env::temp_dir().join(format!("without-{:x}", system::unlike()));
         std::fs::write(&text, "exit 1").unwrap();
         std::fs::set_permissions(&text, std::fs::Permissions::from_mode(0o700)).unwrap();
         let files = [text.clone(), "/no/such/file".into(), "/bin/sh".into()];

@@ -7,6 +7,8 @@ use std::time::Duration;
 use io_uring::opcode;
 use io_uring::types::Fd;
 
+use crate::linux::call::zeroed;
+
 use super::{DELAYED, SEND_FLAGS, To, Uring, failed};
 
 /// Number of sends that can be deferred.
@@ -36,8 +38,7 @@ impl DelayedSends {
     pub(super) fn new() -> Self {
         let slot = |_| DelayedSend {
             bytes: [0; LONGEST],
-            // SAFETY: sockaddr_storage is plain data for which all zeros is valid.
-            to: unsafe { std::mem::zeroed() },
+            to: zeroed(),
         };
         Self {
             slots: (0..SLOTS).map(slot).collect(),

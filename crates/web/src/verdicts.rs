@@ -105,15 +105,16 @@ impl ComparedValues {
                 vec![set.clone(), run.clone(), value.to_string()]
             }));
         }
-        let strip = |(at, (name, values)): (usize, &(String, Vec<(String, f64)>))| Strip {
+        let strips = self.sets.iter().enumerate();
+        let strips = strips.map(|(at, (name, values))| Strip {
             name: name.clone(),
             colour: at % 6,
             values: values.clone(),
-        };
+        });
         let strips = Strips {
             unit: self.unit.clone(),
             x_name: self.name.clone(),
-            strips: self.sets.iter().enumerate().map(strip).collect(),
+            strips: strips.collect(),
         };
         let chart = Chart::new("compared", number, title, Body::Strips(strips));
         (chart, table)

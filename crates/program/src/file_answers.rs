@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn file_answers_of_other_requests_are_dropped() {
         let mut asking = FileAnswers::new(["keys", "settings"].map(PathBuf::from).to_vec());
-        let mut take = |asking: &mut FileAnswers, (bytes, copy): (Vec<u8>, _)| {
+        let take = |asking: &mut FileAnswers, (bytes, copy): (Vec<u8>, _)| {
             asking.take(&bytes, copy);
             asking.complete()
         };

@@ -6,7 +6,7 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::ptr::NonNull;
 
 use socket2::{Domain, SockAddr, Type};
@@ -110,6 +110,13 @@ impl LowMemory {
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.as_ptr(), bytes.len()) };
         u32::try_from(to.as_ptr().addr()).map_err(io::Error::other)
     }
+
+    fn address(&mut self, address: &SockAddr) -> io::Result<u32> {
+        let length = usize::try_from(address.len()).map_err(io::Error::other)?;
+        // SAFETY: the address has so many bytes.
+        let bytes = unsafe { std::slice::from_raw_parts(address.as_ptr().cast::<u8>(), length) };
+        self.copy(bytes)
+    }
 }
 
 impl Drop for LowMemory {
@@ -145,129 +152,92 @@ impl EntryCall<'_> {
     }
 
     pub(super) fn place(&self, memory: &mut LowMemory) -> io::Result<PlacedCall> {
-        let (numbers, arguments) = match *self {
-            Self::Execute(file) => {
-                let (folder, name) = file.place(memory)?;
-                // Neither words nor variables: a list that ends at once.
-                let none = memory.copy(&[0; 16])?;
-                (
-                    (libc::SYS_execveat, Some(libc::SYS_execve), 358),
-                    [folder, name, none, none, 0],
-                )
-            }
-            Self::MakeFolder(file) => {
-                let (folder, name) = file.place(memory)?;
-                (
-                    (libc::SYS_mkdirat, Some(libc::SYS_mkdir), 296),
-                    [folder, name, 0o700, 0, 0],
-                )
-            }
-            Self::Rename(file, to) => {
-                let (folder, name) = file.place(memory)?;
-                let to = memory.copy(to.to_bytes_with_nul())?;
-                (
-                    (libc::SYS_renameat2, None, 353),
-                    [folder, name, folder, to, 0],
-                )
-            }
-            Self::GiveAway(file) => {
-                let (folder, name) = file.place(memory)?;
-                let same = u32::MAX;
-                (
-                    (libc::SYS_fchownat, Some(libc::SYS_chown), 298),
-                    [folder, name, 1, same, 0],
-                )
-            }
-            Self::Permit(file) => {
-                let (folder, name) = file.place(memory)?;
-                (
-                    (libc::SYS_fchmodat, Some(libc::SYS_chmod), 306),
-                    [folder, name, 0o666, 0, 0],
-                )
-            }
-            Self::Read(file) => opened(file, libc::O_RDONLY, memory)?,
-            Self::Write(file) => opened(file, libc::O_WRONLY, memory)?,
-            Self::Make(file) => opened(file, libc::O_WRONLY | libc::O_CREAT, memory)?,
-            Self::Remove(file) => {
-                let (folder, name) = file.place(memory)?;
-                (
-                    (libc::SYS_unlinkat, Some(libc::SYS_unlink), 301),
-                    [folder, name, 0, 0, 0],
-                )
-            }
-            Self::Open(domain, kind) => {
-                let arguments = [plain(domain.into()), plain(kind.into()), 0, 0, 0];
-                ((libc::SYS_socket, None, 359), arguments)
-            }
-            Self::Bind(socket, address) => {
-                let (at, length) = placed_address(address, memory)?;
-                (
-                    (libc::SYS_bind, None, 361),
-                    [plain(socket.as_raw_fd()), at, length, 0, 0],
-                )
-            }
-            Self::Connect(socket, address) => {
-                let (at, length) = placed_address(address, memory)?;
-                (
-                    (libc::SYS_connect, None, 362),
-                    [plain(socket.as_raw_fd()), at, length, 0, 0],
-                )
-            }
-            Self::Mark(socket) => {
-                let at = memory.copy(&7_u32.to_ne_bytes())?;
-                let name = [plain(libc::SOL_SOCKET), plain(libc::SO_MARK)];
-                let [level, name] = name;
-                (
-                    (libc::SYS_setsockopt, None, 366),
-                    [plain(socket.as_raw_fd()), level, name, at, 4],
-                )
-            }
-            Self::SetUpRing => {
-                let at = memory.copy(&[0; RING_PARAMETERS])?;
-                ((libc::SYS_io_uring_setup, None, 425), [1, at, 0, 0, 0])
-            }
-            Self::Signal(process) => ((libc::SYS_kill, None, 37), [process, 0, 0, 0, 0]),
-            Self::Limit(process) => ((libc::SYS_prlimit64, None, 340), [process, 0, 0, 0, 0]),
-        };
-        let (number, old_number, number_of_32_bits) = numbers;
+        let (number, old_number, number_of_32_bits) = self.numbers();
         Ok(PlacedCall {
             number,
             old_number,
             number_of_32_bits,
-            arguments,
+            arguments: self.arguments(memory)?,
+        })
+    }
+
+    const fn numbers(&self) -> CallNumbers {
+        match self {
+            Self::Execute(_) => (libc::SYS_execveat, Some(libc::SYS_execve), 358),
+            Self::MakeFolder(_) => (libc::SYS_mkdirat, Some(libc::SYS_mkdir), 296),
+            Self::Rename(..) => (libc::SYS_renameat2, None, 353),
+            Self::GiveAway(_) => (libc::SYS_fchownat, Some(libc::SYS_chown), 298),
+            Self::Permit(_) => (libc::SYS_fchmodat, Some(libc::SYS_chmod), 306),
+            Self::Read(_) | Self::Write(_) | Self::Make(_) => {
+                (libc::SYS_openat, Some(libc::SYS_open), 295)
+            }
+            Self::Remove(_) => (libc::SYS_unlinkat, Some(libc::SYS_unlink), 301),
+            Self::Open(..) => (libc::SYS_socket, None, 359),
+            Self::Bind(..) => (libc::SYS_bind, None, 361),
+            Self::Connect(..) => (libc::SYS_connect, None, 362),
+            Self::Mark(_) => (libc::SYS_setsockopt, None, 366),
+            Self::SetUpRing => (libc::SYS_io_uring_setup, None, 425),
+            Self::Signal(_) => (libc::SYS_kill, None, 37),
+            Self::Limit(_) => (libc::SYS_prlimit64, None, 340),
+        }
+    }
+
+    fn arguments(&self, memory: &mut LowMemory) -> io::Result<[u32; 5]> {
+        Ok(match *self {
+            Self::Execute(file) => {
+                // Neither words nor variables: a list that ends at once.
+                let none = memory.copy(&[0; 16])?;
+                file.arguments([none, none, 0], memory)?
+            }
+            Self::MakeFolder(file) => file.arguments([0o700, 0, 0], memory)?,
+            Self::Rename(file, to) => {
+                let to = memory.copy(to.to_bytes_with_nul())?;
+                file.arguments([file.folder(), to, 0], memory)?
+            }
+            Self::GiveAway(file) => file.arguments([1, u32::MAX, 0], memory)?,
+            Self::Permit(file) => file.arguments([0o666, 0, 0], memory)?,
+            Self::Read(file) => file.opened(libc::O_RDONLY, memory)?,
+            Self::Write(file) => file.opened(libc::O_WRONLY, memory)?,
+            Self::Make(file) => file.opened(libc::O_WRONLY | libc::O_CREAT, memory)?,
+            Self::Remove(file) => file.arguments([0, 0, 0], memory)?,
+            Self::Open(domain, kind) => [bits(domain.into()), bits(kind.into()), 0, 0, 0],
+            Self::Bind(socket, address) | Self::Connect(socket, address) => {
+                let at = memory.address(address)?;
+                [bits(socket.as_raw_fd()), at, address.len(), 0, 0]
+            }
+            Self::Mark(socket) => {
+                let at = memory.copy(&7_u32.to_ne_bytes())?;
+                let [level, name] = [libc::SOL_SOCKET, libc::SO_MARK].map(bits);
+                [bits(socket.as_raw_fd()), level, name, at, 4]
+            }
+            Self::SetUpRing => [1, memory.copy(&[0; RING_PARAMETERS])?, 0, 0, 0],
+            Self::Signal(process) | Self::Limit(process) => [process, 0, 0, 0, 0],
         })
     }
 }
 
+/// Numbers of a call: as the C library uses it now, without a folder, and for 32 bits.
 type CallNumbers = (i64, Option<i64>, i32);
 
-fn opened(
-    file: FileAt<'_>,
-    flags: libc::c_int,
-    memory: &mut LowMemory,
-) -> io::Result<(CallNumbers, [u32; 5])> {
-    let (folder, name) = file.place(memory)?;
-    let arguments = [folder, name, plain(flags), 0o600, 0];
-    Ok(((libc::SYS_openat, Some(libc::SYS_open), 295), arguments))
-}
-
-fn placed_address(address: &SockAddr, memory: &mut LowMemory) -> io::Result<(u32, u32)> {
-    let length = usize::try_from(address.len()).map_err(io::Error::other)?;
-    // SAFETY: the address has so many bytes.
-    let bytes = unsafe { std::slice::from_raw_parts(address.as_ptr().cast::<u8>(), length) };
-    Ok((memory.copy(bytes)?, address.len()))
-}
-
 impl FileAt<'_> {
-    fn place(self, memory: &mut LowMemory) -> io::Result<(u32, u32)> {
-        let folder: RawFd = self.folder.map_or(libc::AT_FDCWD, |one| one.as_raw_fd());
-        Ok((plain(folder), memory.copy(self.name.to_bytes_with_nul())?))
+    /// The folder, the name, and what follows them.
+    fn arguments(self, [c, d, e]: [u32; 3], memory: &mut LowMemory) -> io::Result<[u32; 5]> {
+        let name = memory.copy(self.name.to_bytes_with_nul())?;
+        Ok([self.folder(), name, c, d, e])
+    }
+
+    fn opened(self, flags: libc::c_int, memory: &mut LowMemory) -> io::Result<[u32; 5]> {
+        self.arguments([bits(flags), 0o600, 0], memory)
+    }
+
+    fn folder(self) -> u32 {
+        bits(self.folder.map_or(libc::AT_FDCWD, |one| one.as_raw_fd()))
     }
 }
 
 /// The bits of a number.
-const fn plain(number: i32) -> u32 {
-    number.cast_unsigned()
+const fn bits(number: i32) -> u32 {
+    u32::from_ne_bytes(number.to_ne_bytes())
 }
 
 impl PlacedCall {

@@ -32,12 +32,10 @@ impl Uring {
 
 fn entry(call: &EntryCall<'_>, [a, b, c, d, e]: [u32; 5]) -> Option<Entry> {
     let at = |address: u32| std::ptr::with_exposed_provenance::<libc::c_char>(to_usize(address));
-    let (first, number) = (Fd(a.cast_signed()), c.cast_signed());
+    let (first, number) = (Fd(signed(a)), signed(c));
     Some(match call {
         EntryCall::MakeFolder(_) => opcode::MkDirAt::new(first, at(b)).mode(c).build(),
-        EntryCall::Rename(..) => {
-            opcode::RenameAt::new(first, at(b), Fd(c.cast_signed()), at(d)).build()
-        }
+        EntryCall::Rename(..) => opcode::RenameAt::new(first, at(b), Fd(signed(c)), at(d)).build(),
         EntryCall::Read(_) | EntryCall::Write(_) | EntryCall::Make(_) => {
             opcode::OpenAt::new(first, at(b))
                 .flags(number)
@@ -45,9 +43,7 @@ fn entry(call: &EntryCall<'_>, [a, b, c, d, e]: [u32; 5]) -> Option<Entry> {
                 .build()
         }
         EntryCall::Remove(_) => opcode::UnlinkAt::new(first, at(b)).build(),
-        EntryCall::Open(..) => {
-            opcode::Socket::new(a.cast_signed(), b.cast_signed(), number).build()
-        }
+        EntryCall::Open(..) => opcode::Socket::new(signed(a), signed(b), number).build(),
         EntryCall::Bind(..) => opcode::Bind::new(first, at(b).cast(), c).build(),
         EntryCall::Connect(..) => opcode::Connect::new(first, at(b).cast(), c).build(),
         EntryCall::Mark(_) => opcode::SetSockOpt::new(first, b, c, at(d).cast(), e).build(),
@@ -58,6 +54,11 @@ fn entry(call: &EntryCall<'_>, [a, b, c, d, e]: [u32; 5]) -> Option<Entry> {
         | EntryCall::Signal(_)
         | EntryCall::Limit(_) => return None,
     })
+}
+
+/// The bits of a number.
+const fn signed(bits: u32) -> i32 {
+    i32::from_ne_bytes(bits.to_ne_bytes())
 }
 
 /// An address below 4 GiB.

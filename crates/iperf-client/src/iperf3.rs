@@ -95,7 +95,7 @@ pub fn run(args: &Iperf3Client) -> ExitCode {
             return fail(&format!("error - unable to set CPU affinity: {error}"));
         }
     }
-    let writer = match LineWriter::open(&args.common, args.title.as_deref()) {
+    let writer = match LineWriter::open(&args.common, args.parameters.title.as_deref()) {
         Ok(writer) => writer,
         Err(text) => return fail(&format!("error - {text}")),
     };

@@ -16,6 +16,7 @@ pub use self::parameters::parameters;
 pub use self::table::iperf3_help;
 use self::table::{Iperf3OptionOf, Iperf3OptionSets, names, row};
 use self::values::OptionText;
+use crate::messages::Parameters;
 
 /// A command line of iperf3.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,46 +91,16 @@ pub struct Iperf3Client {
     pub rate: Option<(u64, u32)>,
     /// `--pacing-timer`, microseconds.
     pub pacing_timer: Option<u32>,
-    /// `--fq-rate`, bits per second.
-    pub fq_rate: u64,
-    /// `-P`.
-    pub parallel: u32,
     /// `-R`.
     pub reverse: bool,
     /// `--bidir`.
     pub bidirectional: bool,
-    /// `-w`, bytes.
-    pub window: Option<u32>,
-    /// `-M`, bytes.
-    pub segment: Option<u32>,
-    /// `-N`.
-    pub no_delay: bool,
-    /// `-C`.
-    pub congestion: Option<String>,
-    /// `-S`.
-    pub tos: u8,
-    /// `-Z`.
-    pub zerocopy: bool,
-    /// `-O`, seconds.
-    pub omit: u32,
-    /// `-T`.
-    pub title: Option<String>,
-    /// `--extra-data`.
-    pub extra_data: Option<String>,
-    /// `--get-server-output`.
-    pub server_output: bool,
-    /// `--udp-counters-64bit`.
-    pub counters_64bit: bool,
-    /// `--repeating-payload`.
-    pub repeating_payload: bool,
     /// `--cport`.
     pub own_port: Option<u16>,
     /// `--connect-timeout`.
     pub connect_timeout: Option<Duration>,
-    /// `-L`: the flow label of IPv6.
-    pub flow_label: Option<u32>,
-    /// `--dont-fragment`.
-    pub dont_fragment: bool,
+    /// Parameters that an option sets as they are sent.
+    pub parameters: Parameters,
 }
 
 /// A server.
@@ -264,7 +235,8 @@ impl OptionsRead {
         if client.common.receive_timeout.is_some() && !receives {
             return error("client receive timeout is valid only in receiving mode");
         }
-        self.client.parallel = self.client.parallel.max(1);
+        let parallel = &mut self.client.parameters.parallel;
+        *parallel = (*parallel).max(1);
         Ok(Iperf3Command::Client(Box::new(self.client)))
     }
 

@@ -13,6 +13,7 @@ const UDP_RATE: u64 = 1 << 20;
 /// The parameters of a test, apart from the length of datagrams, which the path determines.
 #[must_use]
 pub fn parameters(args: &Iperf3Client) -> Parameters {
+    let set = &args.parameters;
     let by_amount = args.bytes.is_some() || args.blocks.is_some();
     let (rate, burst) = args
         .rate
@@ -23,7 +24,6 @@ pub fn parameters(args: &Iperf3Client) -> Parameters {
         } else {
             Protocol::Tcp
         },
-        omit: args.omit,
         server_affinity: args.common.affinity.1,
         time: if by_amount {
             0.0
@@ -32,31 +32,18 @@ pub fn parameters(args: &Iperf3Client) -> Parameters {
         },
         num: args.bytes.unwrap_or(0),
         blockcount: args.blocks.unwrap_or(0),
-        mss: args.segment,
-        nodelay: args.no_delay,
-        parallel: args.parallel.max(1),
+        parallel: set.parallel.max(1),
         direction: match (args.reverse, args.bidirectional) {
             (true, _) => StreamDirection::Reverse,
             (false, true) => StreamDirection::Both,
             (false, false) => StreamDirection::Forward,
         },
-        window: args.window,
         len: args.length.unwrap_or(if args.udp { 0 } else { BLOCK }),
         bandwidth: rate,
-        fqrate: args.fq_rate,
         pacing_timer: args.pacing_timer.unwrap_or(PACING_TIMER),
         burst,
-        tos: args.tos,
-        flowlabel: args.flow_label,
-        dont_fragment: args.dont_fragment && args.udp,
-        title: args.title.clone(),
-        extra_data: args.extra_data.clone(),
-        congestion: args.congestion.clone(),
-        get_server_output: args.server_output,
-        counters_64bit: args.counters_64bit,
-        repeating_payload: args.repeating_payload,
-        zerocopy: args.zerocopy,
-        authtoken: None,
+        dont_fragment: set.dont_fragment && args.udp,
         client_version: VERSION.to_owned(),
+        ..set.clone()
     }
 }

@@ -169,7 +169,7 @@ pub(super) static TABLE: &[Iperf3Option] = &[
         Ok(())
     }), "accepted; the rate does not depend on it"),
     option(Client, ' ', "fq-rate", Value("RATE", |read, value| {
-        read.client.fq_rate = value.rate()?;
+        read.client.parameters.fqrate = value.rate()?;
         Ok(())
     }), "rate that the kernel enforces, bit/s"),
     option(Client, 't', "time", Value("SECONDS", set_time), "time (default 10)"),
@@ -190,27 +190,27 @@ pub(super) static TABLE: &[Iperf3Option] = &[
         Ok(())
     }), "local port of the first stream"),
     option(Client, 'P', "parallel", Value("N", |read, value| {
-        read.client.parallel =
+        read.client.parameters.parallel =
             value.small(128, "number of parallel streams too large (maximum = 128)")?;
         Ok(())
     }), "streams (default 1)"),
     option(Client, 'R', "reverse", Flag(|read| &mut read.client.reverse), "the server sends"),
     option(Client, ' ', "bidir", Flag(|read| &mut read.client.bidirectional), "both ends send at once"),
     option(Client, 'w', "window", Value("BYTES", |read, value| {
-        read.client.window =
+        read.client.parameters.window =
             Some(value.small(512 << 20, "socket buffer size too large (maximum = 536870912 bytes)")?);
         Ok(())
     }), "socket buffers"),
-    option(Client, 'C', "congestion", Value("NAME", |read, value| value.text_to(&mut read.client.congestion)),
+    option(Client, 'C', "congestion", Value("NAME", |read, value| value.text_to(&mut read.client.parameters.congestion)),
         "congestion control"),
     option(Client, ' ', "linux-congestion", Value("NAME", |read, value| {
-        value.text_to(&mut read.client.congestion)
+        value.text_to(&mut read.client.parameters.congestion)
     }), "the same"),
     option(Client, 'M', "set-mss", Value("BYTES", |read, value| {
-        read.client.segment = Some(value.small(9216, "TCP MSS too large (maximum = 9216 bytes)")?);
+        read.client.parameters.mss = Some(value.small(9216, "TCP MSS too large (maximum = 9216 bytes)")?);
         Ok(())
     }), "segment size of TCP"),
-    option(Client, 'N', "no-delay", Flag(|read| &mut read.client.no_delay), "no delay of small segments"),
+    option(Client, 'N', "no-delay", Flag(|read| &mut read.client.parameters.nodelay), "no delay of small segments"),
     option(Both, '4', "version4", Optional("", |read, _| {
         read.client.common.family = Some('4');
         Ok(())
@@ -221,7 +221,7 @@ pub(super) static TABLE: &[Iperf3Option] = &[
     }), "IPv6 only"),
     option(Client, 'S', "tos", Value("N", |read, value| {
         let number = number_of_any_base(value.text).and_then(|tos| u8::try_from(tos).ok());
-        read.client.tos = number
+        read.client.parameters.tos = number
             .ok_or_else(|| problem("bad TOS value (must be between 0 and 255 inclusive)"))?;
         Ok(())
     }), "type of service, also 0x hexadecimal or 0 octal"),
@@ -229,32 +229,32 @@ pub(super) static TABLE: &[Iperf3Option] = &[
         let dscp = code_point(value.text).ok_or_else(|| {
             problem("bad DSCP value (a name such as cs1, af21, ef, or 0 to 63)")
         })?;
-        read.client.tos = dscp << 2;
+        read.client.parameters.tos = dscp << 2;
         Ok(())
     }), "code point (RFC 2474): a number or a name"),
     option(Client, 'L', "flowlabel", Value("N", |read, value| {
         let label = number_of_any_base(value.text).filter(|label| (1..=0xf_ffff).contains(label));
-        read.client.flow_label = Some(label.ok_or_else(|| {
+        read.client.parameters.flowlabel = Some(label.ok_or_else(|| {
             problem("unable to set IPv6 flow label (1 to 0xfffff)")
         })?);
         Ok(())
     }), "flow label of IPv6"),
-    option(Client, 'Z', "zerocopy", Flag(|read| &mut read.client.zerocopy), "send with sendfile(2)"),
+    option(Client, 'Z', "zerocopy", Flag(|read| &mut read.client.parameters.zerocopy), "send with sendfile(2)"),
     option(Client, 'O', "omit", Value("SECONDS", |read, value| {
-        read.client.omit = value.omitted()?;
+        read.client.parameters.omit = value.omitted()?;
         Ok(())
     }), "time at the beginning that does not count"),
-    option(Client, 'T', "title", Value("TEXT", |read, value| value.text_to(&mut read.client.title)),
+    option(Client, 'T', "title", Value("TEXT", |read, value| value.text_to(&mut read.client.parameters.title)),
         "text before each line"),
-    option(Client, ' ', "extra-data", Value("TEXT", |read, value| value.text_to(&mut read.client.extra_data)),
+    option(Client, ' ', "extra-data", Value("TEXT", |read, value| value.text_to(&mut read.client.parameters.extra_data)),
         "text for the JSON document"),
-    option(Client, ' ', "get-server-output", Flag(|read| &mut read.client.server_output),
+    option(Client, ' ', "get-server-output", Flag(|read| &mut read.client.parameters.get_server_output),
         "print the output of the server, too"),
-    option(ClientOrIdle, ' ', "udp-counters-64bit", Flag(|read| &mut read.client.counters_64bit),
+    option(ClientOrIdle, ' ', "udp-counters-64bit", Flag(|read| &mut read.client.parameters.counters_64bit),
         "numbers of datagrams have 64 bits"),
-    option(Client, ' ', "repeating-payload", Flag(|read| &mut read.client.repeating_payload),
+    option(Client, ' ', "repeating-payload", Flag(|read| &mut read.client.parameters.repeating_payload),
         "digits instead of random bytes"),
-    option(Client, ' ', "dont-fragment", Flag(|read| &mut read.client.dont_fragment),
+    option(Client, ' ', "dont-fragment", Flag(|read| &mut read.client.parameters.dont_fragment),
         "datagrams of IPv4 are not fragmented"),
     option(Client, ' ', "gsro", NotServed(""), ""),
     option(Client, ' ', "username", NotServed("NAME"), ""),

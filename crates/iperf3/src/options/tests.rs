@@ -25,7 +25,7 @@ fn letters_and_names_mean_the_same() {
     );
     assert_eq!(letters, names);
     assert_eq!(letters.rate, Some((50_000_000, 4)));
-    assert_eq!((letters.tos, letters.length), (16, Some(1024)));
+    assert_eq!((letters.parameters.tos, letters.length), (16, Some(1024)));
 }
 
 #[test]
@@ -188,13 +188,16 @@ fn values_are_read_as_the_original_reads_them() {
          --connect-timeout 1000ms -6",
     );
     assert_eq!(quiet.common.warnings, Vec::<String>::new());
-    assert_eq!((quiet.parallel, quiet.reverse), (2, true));
+    assert_eq!((quiet.parameters.parallel, quiet.reverse), (2, true));
     assert_eq!(quiet.rate, Some((50_000_000, 4)));
-    assert_eq!((quiet.length, quiet.fq_rate), (Some(65_536), 5_000_000));
+    assert_eq!(
+        (quiet.length, quiet.parameters.fqrate),
+        (Some(65_536), 5_000_000)
+    );
     assert_eq!((quiet.time, quiet.common.interval), (Some(12.0), Some(1.0)));
     let warned = client("-c h -b 5x -P 2x -A 0/0 -p 5x -t 1m stray -- -x");
     assert_eq!(warned.rate, Some((5, 0)));
-    assert_eq!((warned.parallel, warned.time), (2, Some(1.0)));
+    assert_eq!((warned.parameters.parallel, warned.time), (2, Some(1.0)));
     assert_eq!(warned.common.affinity, (Some(0), None));
     insta::assert_snapshot!(warned.common.warnings.join("\n"), @r"
     -b 5x: read as 5
@@ -276,7 +279,7 @@ fn code_points_have_names() {
         let Ok(Iperf3Command::Client(client)) = read(&format!("-c h --dscp {word}")) else {
             panic!("{word}");
         };
-        assert_eq!(client.tos, tos, "{word}");
+        assert_eq!(client.parameters.tos, tos, "{word}");
     }
     for word in ["64", "af44", "cs8", "af5", "x"] {
         assert!(read(&format!("-c h --dscp {word}")).is_err(), "{word}");

@@ -17,12 +17,13 @@ use netperf_model::figures::{count, four_columns, percent, prefixed, two_digits}
 
 pub use self::choice::PrintedTitles;
 pub use self::connections::{ConnectionLine, FirstWindow};
-pub use self::counts::{CountedInterval, IntervalCounts, MovedCounts};
+pub use self::counts::{CountedInterval, IntervalCounts};
 pub use self::directions::{DirectionKind, DirectionRow, sent_line};
 pub use self::heads::{ConnectingHead, ListeningHead};
 pub use self::reports::ReportRow;
 pub use self::sums::{SumKind, SumRow, pair_row};
 pub use self::units::{figures_of, is_one_host};
+pub use netperf_model::iperf2::MovedCounts;
 
 /// Unit of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

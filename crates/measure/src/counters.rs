@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use netperf_model::iperf2::MovedCounts;
 use netperf_model::{ArrivalOrder, Tally};
 
 use crate::reads::ReadSizes;
@@ -87,6 +88,26 @@ impl TransferCounts {
             load(&self.bytes).wrapping_add(bytes),
             load(&self.calls).wrapping_add(1),
         );
+    }
+}
+
+impl TransferCounts {
+    /// Counts so far, as the rows of iperf 2 show them.
+    #[must_use]
+    pub fn moved(&self) -> MovedCounts {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let calls = load(&self.calls);
+        MovedCounts {
+            bytes: load(&self.bytes),
+            calls,
+            datagrams: calls,
+            reads: self
+                .reads
+                .as_ref()
+                .map(ReadSizes::counts)
+                .unwrap_or_default(),
+            ..MovedCounts::default()
+        }
     }
 }
 

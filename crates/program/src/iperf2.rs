@@ -1,6 +1,5 @@
 //! Code for both ends of an iperf 2 test: counters, times of blocks, heads and rows.
 
-mod moved;
 mod shown_counts;
 mod timed;
 
@@ -23,7 +22,6 @@ use netperf_os::{Domain, Protocol, Socket, Type, process, tcp};
 
 use crate::output::{err, system_text};
 
-pub use self::moved::moved;
 pub use self::shown_counts::ShownCounts;
 pub use self::timed::{receive_timed_stream, send_timed_stream};
 

@@ -2,9 +2,9 @@
 
 use std::os::fd::AsFd as _;
 
-use netperf_iperf2::rows::MovedCounts;
 use netperf_iperf2::rows::enhanced::SenderState;
-use netperf_program::iperf2::{moved, sender_state};
+use netperf_model::iperf2::MovedCounts;
+use netperf_program::iperf2::sender_state;
 
 use crate::iperf2::session::Iperf2Stream;
 
@@ -13,7 +13,7 @@ pub(super) fn sent(stream: &Iperf2Stream) -> MovedCounts {
     let state = sender_state(stream.socket.as_fd());
     MovedCounts {
         retransmits: state.map_or(0, |(_, retransmits)| retransmits),
-        ..moved(&stream.sent.moved)
+        ..stream.sent.moved.moved()
     }
 }
 

@@ -105,20 +105,16 @@ impl DirectionRow<'_> {
         let (counts, time) = (&self.interval.counts, to.saturating_sub(from));
         let amount = (counts.bytes, time);
         match self.kind {
-            DirectionKind::Receives => enhanced::reads(&counts.reads),
+            DirectionKind::Receives => enhanced::reads(counts),
             DirectionKind::ReceivesBlocks => {
                 let bursts = enhanced::bursts(self.delays, self.has_one_clock, amount);
-                bursts + &enhanced::reads(&counts.reads)
+                bursts + &enhanced::reads(counts)
             }
             DirectionKind::ReceivesDatagrams => {
                 enhanced::delays(self.delays, self.has_one_clock, counts.calls, amount)
             }
-            DirectionKind::Sends => {
-                enhanced::sent(counts.calls, counts.retransmits, self.state, amount)
-            }
-            DirectionKind::SendsDatagrams => {
-                enhanced::sent_datagrams(counts.calls, counts.calls, time)
-            }
+            DirectionKind::Sends => enhanced::sent(counts, time, self.state),
+            DirectionKind::SendsDatagrams => enhanced::sent_datagrams(counts, counts.calls, time),
         }
     }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use netperf_model::figures::{count, whole};
-use netperf_model::iperf2::DelayMoments;
+use netperf_model::iperf2::{DelayMoments, MovedCounts};
 
 use super::{Iperf2Figures, per_second};
 
@@ -46,12 +46,8 @@ pub struct SenderState {
 /// Columns of a connection over which data is sent. A failed call ends a stream, so there is none
 /// in a row.
 #[must_use]
-pub fn sent(
-    calls: u64,
-    retransmits: u64,
-    state: Option<SenderState>,
-    (bytes, time): (u64, Duration),
-) -> String {
+pub fn sent(counts: &MovedCounts, time: Duration, state: Option<SenderState>) -> String {
+    let (calls, retransmits) = (counts.calls, counts.retransmits);
     let Some(state) = state else {
         return format!("  {calls}/0");
     };
@@ -60,26 +56,31 @@ pub fn sent(
         trip,
         variation,
     } = state;
-    let power = power(bytes, time, f64::from(trip.max(1)));
+    let power = power(counts.bytes, time, f64::from(trip.max(1)));
     format!("  {calls}/0 {retransmits:10} {window:8}K/{trip}({variation}) us  {power}")
 }
 
 /// Columns of the sum of connections over which data is sent.
 #[must_use]
-pub fn sent_by_all(calls: u64, retransmits: u64) -> String {
-    format!("  {calls}/0 {retransmits:9}")
+pub fn sent_by_all(counts: &MovedCounts) -> String {
+    format!("  {}/0 {:9}", counts.calls, counts.retransmits)
 }
 
-/// Columns of datagrams that are sent by so many calls. In a sum of both directions there are more
-/// datagrams than calls.
+/// Columns of so many datagrams that are sent. In a sum of both directions there are more datagrams
+/// than calls.
 #[must_use]
-pub fn sent_datagrams(calls: u64, datagrams: u64, time: Duration) -> String {
-    format!("  {calls}/0 {:8.0} pps", per_second(datagrams, time))
+pub fn sent_datagrams(counts: &MovedCounts, datagrams: u64, time: Duration) -> String {
+    format!(
+        "  {}/0 {:8.0} pps",
+        counts.calls,
+        per_second(datagrams, time)
+    )
 }
 
 /// Reads, and how many of them have which size.
 #[must_use]
-pub fn reads(sizes: &[u64]) -> String {
+pub fn reads(counts: &MovedCounts) -> String {
+    let sizes = &counts.reads;
     let reads: u64 = sizes.iter().sum();
     let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
     format!("  {reads}={}", sizes.join(":"))
@@ -194,13 +195,25 @@ mod tests {
             trip: 82,
             variation: 31,
         };
+        let moved = |calls, bytes| MovedCounts {
+            calls,
+            bytes,
+            ..MovedCounts::default()
+        };
         assert_eq!(
-            sent(48, 0, Some(state), (6_291_456, second)),
+            sent(&moved(48, 6_291_456), second, Some(state)),
             "  48/0          0     1151K/82(31) us  76725"
         );
-        assert_eq!(sent_by_all(20, 0), "  20/0         0");
-        assert_eq!(sent_datagrams(851, 851, second), "  851/0      851 pps");
-        assert_eq!(reads(&[2, 0, 0, 0, 0, 0, 0, 48]), "  50=2:0:0:0:0:0:0:48");
+        assert_eq!(sent_by_all(&moved(20, 0)), "  20/0         0");
+        assert_eq!(
+            sent_datagrams(&moved(851, 0), 851, second),
+            "  851/0      851 pps"
+        );
+        let sizes = MovedCounts {
+            reads: [2, 0, 0, 0, 0, 0, 0, 48],
+            ..MovedCounts::default()
+        };
+        assert_eq!(reads(&sizes), "  50=2:0:0:0:0:0:0:48");
         let late = moments(&[100_072.0, 100_082.0, 100_092.0]);
         assert_eq!(
             delays(&late, true, 180, (264_600, second)),

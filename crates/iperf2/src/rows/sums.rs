@@ -74,18 +74,18 @@ impl SumRow<'_> {
             }
             (SumKind::Reads, true) => (
                 either(enhanced::SUM_READ_TITLES, enhanced::READ_TITLES),
-                enhanced::reads(&all.reads),
+                enhanced::reads(all),
             ),
             (SumKind::Sent, true) => (
                 either(enhanced::SUM_SENT_TITLES, enhanced::SENT_TITLES),
-                enhanced::sent_by_all(all.calls, all.retransmits),
+                enhanced::sent_by_all(all),
             ),
             (SumKind::SentDatagrams, true) => (
                 either(
                     enhanced::SUM_SENT_DATAGRAM_TITLES,
                     enhanced::SENT_DATAGRAM_TITLES,
                 ),
-                enhanced::sent_datagrams(all.calls, all.datagrams, time),
+                enhanced::sent_datagrams(all, all.datagrams, time),
             ),
             (SumKind::Bytes, _)
             | (SumKind::Reads | SumKind::Sent | SumKind::SentDatagrams, false) => {

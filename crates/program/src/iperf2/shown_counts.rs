@@ -6,13 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 use netperf_engine::iperf2::TransferCounts;
-use netperf_iperf2::rows::MovedCounts;
 use netperf_iperf2::states::account::DatagramAccount;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::figures::whole;
-use netperf_model::iperf2::DelayMoments;
-
-use super::moved::moved;
+use netperf_model::iperf2::{DelayMoments, MovedCounts};
 
 /// Counters of one direction of a stream, which its thread writes.
 #[derive(Debug, Default)]
@@ -103,7 +100,7 @@ impl ShownCounts {
 
     /// Counts so far.
     pub fn now(&self) -> MovedCounts {
-        let counts = moved(&self.moved);
+        let counts = self.moved.moved();
         let order = self.moved.datagrams.read(counts.calls).order;
         MovedCounts {
             datagrams: order.highest,

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
+use netperf_measure::activity::ActivityWatch;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::counters::Counts;
 use netperf_measure::cpu::Meter;
@@ -15,7 +16,6 @@ use crate::early::StopReceiver;
 use crate::feedback::FeedbackWatch;
 use crate::finish::{self, DRAIN, FAST_SILENCE};
 use crate::live::Live;
-use crate::quiet::ActivityWatch;
 use crate::stop::{Ended, Lost, Phase, Stop, control_end, control_has_ended};
 use crate::timing;
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use netperf_measure::cpu;
+use netperf_model::sizes;
 use netperf_model::{
     CpuUsage, EndJob, EndPlan, EndResult, EndSetup, IoCounts, Meeting, RateUnit, Tally, TransportId,
 };
@@ -12,7 +13,6 @@ use netperf_transport::socket::{self, OpenedSocket, SocketFacts};
 use crate::error::{EngineError, Operation};
 use crate::path;
 use crate::ring::{Ring, RingLayout};
-use crate::sizes;
 
 /// Contents of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,8 @@ use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use netperf_model::plan::TouchPlan;
+use netperf_model::sizes::to_usize;
 use netperf_os::memory;
-
-use crate::sizes::to_usize;
 
 /// Default contents, repeated from buffer to buffer.
 const PATTERN: &[u8; 8] = b"netperf\0";

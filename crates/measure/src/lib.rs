@@ -1,6 +1,7 @@
 //! Measuring: the clock, times of operations, counters, CPU utilisation, TCP_INFO, the host, and how
 //! sure a mean is.
 
+pub mod activity;
 pub mod clock;
 pub mod confidence;
 pub mod contradiction;

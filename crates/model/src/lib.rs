@@ -35,6 +35,7 @@ pub mod rate;
 pub mod refusal;
 pub mod secret;
 pub mod series;
+pub mod sizes;
 mod tally;
 pub mod token;
 pub mod unanswered;

@@ -19,6 +19,7 @@ pub mod non_blocking;
 pub mod null;
 pub mod one_port;
 pub mod open;
+pub mod payload;
 pub mod place;
 pub mod registry;
 pub mod scripted;

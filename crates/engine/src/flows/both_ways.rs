@@ -2,6 +2,7 @@
 
 use std::io;
 
+use netperf_model::sizes::to_usize;
 use netperf_model::{Duplex, EndJob, Setting};
 use netperf_os::flow_label::flow_info;
 use netperf_os::{SockAddr, Socket, without};
@@ -16,7 +17,6 @@ use crate::end;
 use crate::error::{EngineError, Operation};
 use crate::path::{DataPath, PathClass};
 use crate::role::Role;
-use crate::sizes::to_usize;
 
 impl<N: Role, T, F: FnOnce() -> T> OpenFlows<'_, N, F> {
     /// Moves the bytes of connections both ways, each direction on its data path.

@@ -4,6 +4,7 @@
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
+use netperf_measure::activity::ActivityWatch;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::counters::{Counts, total};
 use netperf_os::{alarm, sockopt};
@@ -13,7 +14,6 @@ use crate::early::StopReceiverSlot;
 use crate::feedback::FeedbackWatch;
 use crate::finish::{self, drain_within};
 use crate::live::Live;
-use crate::quiet::ActivityWatch;
 use crate::stop::{Lost, control_end};
 
 /// Longest sleep between looks around.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use netperf_measure::clock::Moment;
+use netperf_model::sizes::to_usize;
 use netperf_model::{
     Duplex, EndFlows, EndJob, FlowThere, Flows, IoCounts, Latency, Paced, Quality, Tally,
 };
@@ -18,7 +19,6 @@ use crate::end;
 use crate::error::EngineError;
 use crate::finish::Drained;
 use crate::report::EndReport;
-use crate::sizes::to_usize;
 use crate::stop::{Ended, Lost};
 use crate::timing::PAD;
 

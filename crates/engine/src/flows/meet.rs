@@ -8,6 +8,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use netperf_model::sizes::to_usize;
 use netperf_model::{Duplex, EndJob, Feature, IoMethod};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, OnSocket, Parts};
@@ -37,7 +38,6 @@ use crate::moved::ConnectionFacts;
 use crate::path::{self, DataPath, PathClass};
 use crate::role::Role;
 use crate::run::Targets;
-use crate::sizes::to_usize;
 
 /// The flows of a run.
 #[derive(Clone, Copy)]

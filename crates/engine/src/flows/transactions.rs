@@ -8,6 +8,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_measure::recorder::{LatencyRecorder, Recorder};
 use netperf_model::EndJob;
+use netperf_model::sizes::to_usize;
 use netperf_os::events::Watch;
 use netperf_os::{SockAddr, Socket, io as calls, without};
 use netperf_transport::meeting::{AcceptFilter, Connects, Met, OnSocket};
@@ -27,7 +28,6 @@ use crate::due::pacing::{PaceRule, Pacing};
 use crate::error::{EngineError, Operation};
 use crate::meet::{LocalPorts, entered, port_is_taken, undone};
 use crate::moved::ConnectionFacts;
-use crate::sizes::to_usize;
 use crate::stop::{Ended, Lost};
 use crate::workload::connect::Exchange;
 

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::Duration;
 
+use netperf_measure::activity::ActivityWatch;
 use netperf_measure::clock;
 use netperf_model::{EndJob, LOCAL_PORTS, Tally, Token};
 use netperf_os::{SockAddr, Socket, alarm, tcp, without};
@@ -16,7 +17,6 @@ use super::{OneFlow, accept, gate};
 use crate::alarm_stop::AlarmStop;
 use crate::error::{EngineError, Operation};
 use crate::moved::{ConnectionFacts, Moved};
-use crate::quiet::ActivityWatch;
 use crate::role::Role;
 use crate::run::placed;
 use crate::stop::{Ended, Phase, Stop};

@@ -1,5 +1,6 @@
 //! Preparing one end: its sockets, sizes and buffers, before anything moves.
 
+use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
 use std::path::Path;
@@ -11,7 +12,7 @@ use netperf_model::{
 };
 use netperf_os::Socket;
 use netperf_transport::place::{self, Placed};
-use netperf_transport::{built, largest};
+use netperf_transport::{built, largest, payload};
 
 use super::sockets::{bind, listening, open, placed, report_drops};
 use super::test_end::{SecondSocket, TestEnd};
@@ -19,7 +20,7 @@ use crate::end::{self, DirectionUse, FillTime, Rings};
 use crate::error::{EngineError, Operation};
 use crate::meet::Work;
 use crate::role::Role;
-use crate::{flows, path, sendfile};
+use crate::{flows, path};
 
 impl<N: Role> TestEnd<N> {
     /// Opens the data socket, derives sizes and makes the buffers. netserver listens.
@@ -75,7 +76,7 @@ impl<N: Role> TestEnd<N> {
         permitted(&job, &mut setup, handoff.is_some(), reserve)?;
         // A file is sent as it is, and not copied into the buffers.
         let sends_file = job.test == TestId::TcpSendfile;
-        let file = sends_file.then(|| sendfile::source(&job, &setup));
+        let file = sends_file.then(|| sent_file(&job, &setup));
         let file = file.transpose()?;
         let fill = job.end.fill.as_deref().filter(|_| !sends_file);
         let rings = rings(&job, &setup, fill)?;
@@ -224,5 +225,22 @@ fn pace_of(bits: u64, size: u32) -> PacePlan {
     PacePlan {
         burst,
         interval: Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)),
+    }
+}
+
+/// The file that TCP_SENDFILE sends from (control-protocol.md 3.17): the user's file, or one without
+/// a name.
+///
+/// # Errors
+/// When the file cannot be opened, or is too short for every ring element to be sent.
+fn sent_file(job: &EndJob, setup: &EndSetup) -> Result<File, EngineError> {
+    let size = u64::from(setup.send_size.unwrap_or(0));
+    let needed = size * u64::from(setup.send_width);
+    let made = needed + u64::from(job.end.send.offset);
+    match job.end.fill.as_deref() {
+        Some(path) => {
+            payload::open(path, needed).map_err(Operation::SendFile(path.into()).failed())
+        }
+        None => payload::file(made).map_err(Operation::Buffers.failed()),
     }
 }

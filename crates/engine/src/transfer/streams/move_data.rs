@@ -8,7 +8,7 @@ use netperf_measure::recorder::NoRecorder;
 use netperf_model::{ArrivalOrder, Jitter, Tally};
 use netperf_os::{wait, without};
 use netperf_transport::open::transfer::{self, TransferEndpoint};
-use netperf_transport::{Endpoint, Received, Sent};
+use netperf_transport::{Endpoint, Received, Sent, payload};
 
 use super::super::pace::TransferPace;
 use super::hooks::StreamHooks;
@@ -172,15 +172,7 @@ fn fill(buffer: &mut [u8], size: usize, digits: bool) {
         }
         return;
     }
-    // Marsaglia's xorshift generator.
-    let mut state = netperf_measure::clock::monotonic() | 1;
-    for byte in buffer {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        let [_, _, _, top, ..] = state.to_ne_bytes();
-        *byte = top;
-    }
+    payload::fill(buffer, netperf_measure::clock::monotonic() | 1);
 }
 
 impl<F: DatagramFormat> ReadyStream<F> {

@@ -1,6 +1,6 @@
 //! Sizes and ring widths that were not asked for (control-protocol.md 3.3).
 
-use netperf_model::RingPlan;
+use crate::RingPlan;
 
 /// Size where the kernel does not report its buffer.
 const UNKNOWN_BUFFER: u32 = 4096;
@@ -48,7 +48,8 @@ fn asked(plan: &RingPlan) -> Option<u32> {
 }
 
 /// A number of bytes or elements as a length in memory.
-pub(crate) fn to_usize(number: u32) -> usize {
+#[must_use]
+pub fn to_usize(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 

@@ -2,19 +2,21 @@
 
 use std::time::Duration;
 
-use netperf_measure::clock::{self, Moment};
 use netperf_model::Tally;
+
+use crate::clock::{self, Moment};
 
 /// Watches a tally for signs of life.
 #[derive(Debug)]
-pub(crate) struct ActivityWatch {
+pub struct ActivityWatch {
     seen: Tally,
     since: Moment,
 }
 
 impl ActivityWatch {
     /// Nothing has moved since then.
-    pub(crate) fn since(since: Moment) -> Self {
+    #[must_use]
+    pub fn since(since: Moment) -> Self {
         Self {
             seen: Tally::default(),
             since,
@@ -22,7 +24,7 @@ impl ActivityWatch {
     }
 
     /// Looks at the tally: whether anything has moved since the last look. Failed sends move nothing.
-    pub(crate) fn look(&mut self, tally: &Tally) -> bool {
+    pub fn look(&mut self, tally: &Tally) -> bool {
         let failed_sends = self.seen.failed_sends;
         let moved = Tally {
             failed_sends,
@@ -36,14 +38,16 @@ impl ActivityWatch {
     }
 
     /// Time since the tally changed, as far as it was looked at.
-    pub(crate) fn lasted(&self) -> Duration {
+    #[must_use]
+    pub fn lasted(&self) -> Duration {
         self.since.elapsed()
     }
 
     /// Returns whether nothing has moved for this long after the time was over. Where nothing has
     /// moved at all the other end may only be late: the packet that opens a connection is sent
     /// again after a second where it was lost (RFC 6298).
-    pub(crate) fn is_end(&self, overtime: Duration, silence: Duration) -> bool {
+    #[must_use]
+    pub fn is_end(&self, overtime: Duration, silence: Duration) -> bool {
         self.seen != Tally::default() && self.lasted().min(overtime) >= silence
     }
 }

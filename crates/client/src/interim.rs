@@ -7,6 +7,7 @@ use netperf_cli::RunCommand;
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::tcp::tcp_facts;
+use netperf_model::intervals::Intervals;
 use netperf_model::{
     Duplex, Format, Interim, Iteration, Latency, RunPart, Tally, TestPlan, TransportId, Unit,
     UnitKind, figures,
@@ -48,7 +49,7 @@ struct InterimPrinter<'a> {
     unit: Unit,
     iteration: usize,
     kept: &'a mut Vec<Interim>,
-    last: (Moment, Tally),
+    intervals: Intervals<Moment, Tally>,
     /// Begin of the iteration.
     begun: Moment,
     /// The part of the run at the last line, if only one part counts.
@@ -63,7 +64,7 @@ struct InterimPrinter<'a> {
 impl InterimPrinter<'_> {
     /// Keeps what happened since the last line; [`Self::print`] prints it.
     fn keep(&mut self, now: Moment, tally: Tally, live: &Live) {
-        let (then, before) = std::mem::replace(&mut self.last, (now, tally));
+        let (then, before) = self.intervals.finish(now, tally);
         let part = live.part();
         let began = std::mem::replace(&mut self.part, part);
         let arrived = self.arrivals.next(live);
@@ -106,7 +107,7 @@ impl InterimPrinter<'_> {
         if report.format != Format::Human {
             return interim_line(plan, report, self.kept.len(), interim);
         }
-        let since = self.last.0.since(self.begun).as_secs_f64();
+        let since = self.intervals.end().since(self.begun).as_secs_f64();
         let line = person_line(interim, (since - interim.seconds).max(0.0), self.unit);
         let head = if interim.iteration == 1 && self.kept.is_empty() {
             "Time      Seconds       Rate\n"
@@ -126,7 +127,7 @@ impl InterimPrinter<'_> {
 
     /// Adds to the last interval, which is not printed yet, what happened in no time since.
     fn add_to_the_last(&mut self, tally: Tally, live: &Live) {
-        let before = std::mem::replace(&mut self.last.1, tally);
+        let before = self.intervals.add(tally);
         let arrived = self.arrivals.next(live);
         let Some(last) = self.kept.last_mut() else {
             return;
@@ -294,14 +295,14 @@ pub(super) fn beside<T>(
         return work();
     };
     let unit = figures::unit_in_force(&run.plan, run.report.unit);
-    let last = (clock::now(), Tally::default());
+    let begun = clock::now();
     let mut printer = InterimPrinter {
         run,
         unit,
         iteration,
         kept,
-        last,
-        begun: last.0,
+        intervals: Intervals::begin(begun, Tally::default()),
+        begun,
         part: None,
         arrivals: ArrivalCounts::of(&run.plan),
         times: Latency::default(),
@@ -312,7 +313,7 @@ pub(super) fn beside<T>(
     let prints = run.report.prints_interim && !run.report.format.is_json();
     let waits = run.plan.flow.counts_transactions() && prints;
     let every = if waits { interval / LOOKS } else { interval };
-    let mut due = last.0.plus(interval);
+    let mut due = begun.plus(interval);
     let tick = || {
         // What follows brings the connection to its end.
         if live.is_ending() {
@@ -321,7 +322,7 @@ pub(super) fn beside<T>(
         let (now, tally) = (clock::now(), live.read());
         // Parts of an interval are whole nanoseconds, and eight of them a little less than it.
         let early = now.plus(Duration::from_nanos(LOOKS.into())) < due;
-        let none = tally.transactions == printer.last.1.transactions;
+        let none = tally.transactions == printer.intervals.counts().transactions;
         if waits && (early || none) {
             return ControlFlow::Continue(());
         }
@@ -335,11 +336,11 @@ pub(super) fn beside<T>(
         printer.print();
         ControlFlow::Continue(())
     };
-    let done = ticker::beside((last.0, every), tick, work);
+    let done = ticker::beside((begun, every), tick, work);
     let tally = live.read();
-    if tally != printer.last.1 {
+    if tally != *printer.intervals.counts() {
         let over = live.over().unwrap_or_else(clock::now);
-        if printer.holds && over.since(printer.last.0) < SHORTEST {
+        if printer.holds && over.since(printer.intervals.end()) < SHORTEST {
             printer.add_to_the_last(tally, live);
         } else {
             printer.print();

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
+use netperf_model::intervals::Intervals;
 use netperf_model::{
     Duplex, EndSetup, Iteration, Limit, Tally, TestPlan, Unit, Until, UntilEnd, UntilPlan, Warning,
 };
@@ -81,7 +82,7 @@ struct Watcher<'a> {
     acknowledges: bool,
     unit: Unit,
     live: &'a Live,
-    last: (Moment, Tally),
+    intervals: Intervals<Moment, Tally>,
     feed: Feed<'a>,
 }
 
@@ -124,7 +125,7 @@ impl Watcher<'_> {
             return false;
         }
         let Some(tally) = tally else { return false };
-        let (then, before) = std::mem::replace(&mut self.last, (now, tally));
+        let (then, before) = self.intervals.finish(now, tally);
         let work = interim_work(self.plan, self.unit, &before, &tally);
         self.feed.add(work, now.since(then));
         if self.feed.wants_times() {
@@ -153,10 +154,10 @@ pub(super) fn beside<T>(
         acknowledges: false,
         unit,
         live,
-        last: (clock::now(), Tally::default()),
+        intervals: Intervals::begin(clock::now(), Tally::default()),
         feed: Feed::new(wanted, every, operation(plan, setup)),
     };
-    let grid = (watcher.last.0, every);
+    let grid = (watcher.intervals.end(), every);
     let done = ticker::beside(grid, || watcher.watch(), work);
     *found = Some(watcher.feed.found());
     done

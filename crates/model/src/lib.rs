@@ -20,6 +20,7 @@ pub mod figures;
 pub mod getopt;
 pub mod host;
 pub mod in_force;
+pub mod intervals;
 pub mod io;
 pub mod iperf2;
 mod keys;

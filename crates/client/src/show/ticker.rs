@@ -7,6 +7,7 @@ use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::{self, Meter};
 use netperf_model::figures::{count, data_unit, unit_in_force};
+use netperf_model::intervals::Intervals;
 use netperf_model::{CpuPlan, CpuUsage, Latency, Limit, Tally, TestPlan, TransportId, Unit};
 use netperf_os::tcp::TcpDetail;
 use netperf_report::interim_work;
@@ -92,7 +93,7 @@ pub(super) struct LiveTicker<'a> {
     live: &'a Live,
     unit: Unit,
     begun: Moment,
-    last: (Moment, Tally),
+    intervals: Intervals<Moment, Tally>,
     arrivals: ArrivalCounts,
     times: Latency,
     meter: Option<Meter>,
@@ -107,7 +108,7 @@ impl<'a> LiveTicker<'a> {
             live,
             unit: unit(run),
             begun,
-            last: (begun, Tally::default()),
+            intervals: Intervals::begin(begun, Tally::default()),
             arrivals: ArrivalCounts::of(&run.plan),
             times: Latency::default(),
             meter: meter(run),
@@ -116,10 +117,10 @@ impl<'a> LiveTicker<'a> {
 
     /// The current state.
     pub(super) fn tick(&mut self) -> LiveTick {
-        let before = self.last.1;
+        let before = *self.intervals.counts();
         let tally = self.arrivals.next(self.live).over(before, self.live.read());
         let now = self.live.over().unwrap_or_else(clock::now);
-        let (then, before) = std::mem::replace(&mut self.last, (now, tally));
+        let (then, before) = self.intervals.finish(now, tally);
         let since = now.since(then);
         let elapsed = now.since(self.begun);
         let work = |before: &Tally| interim_work(&self.run.plan, self.unit, before, &tally);

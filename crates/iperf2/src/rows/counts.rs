@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
+use netperf_model::intervals::Intervals;
 use netperf_model::iperf2::MovedCounts;
 
-/// Counts that grow, in intervals: when the last interval ended, and the counts at that time.
+/// Intervals of counts, from the time 0.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct IntervalCounts {
-    end: Duration,
-    counts: MovedCounts,
-}
+pub struct IntervalCounts(Intervals<Duration, MovedCounts>);
 
 /// Begin and end of an interval, and the counts in it.
 #[derive(Clone, Copy, Debug)]
@@ -23,25 +21,25 @@ pub struct CountedInterval {
 impl IntervalCounts {
     /// When the last interval ended; 0 before the first has.
     pub const fn end(&self) -> Duration {
-        self.end
+        self.0.end()
     }
 
     /// Counts until then.
     pub const fn counts(&self) -> MovedCounts {
-        self.counts
+        *self.0.counts()
     }
 
     /// When the next interval ends.
     pub const fn next_end(&self, every: Duration) -> Duration {
-        self.end.saturating_add(every)
+        self.end().saturating_add(every)
     }
 
     /// An interval ends, at this time and with these counts.
     pub fn finish(&mut self, end: Duration, counts: MovedCounts) -> CountedInterval {
-        let before = std::mem::replace(self, Self { end, counts });
+        let (begin, before) = self.0.finish(end, counts);
         CountedInterval {
-            times: (before.end, end),
-            counts: counts.since(before.counts),
+            times: (begin, end),
+            counts: counts.since(before),
         }
     }
 
@@ -53,8 +51,8 @@ impl IntervalCounts {
         counts: MovedCounts,
     ) -> Option<CountedInterval> {
         Some(CountedInterval {
-            times: rest(every, self.end, end)?,
-            counts: counts.since(self.counts),
+            times: rest(every, self.end(), end)?,
+            counts: counts.since(self.counts()),
         })
     }
 }

@@ -11,6 +11,7 @@ use netperf_iperf3::figures::{
 use netperf_iperf3::messages::{Counter, Parameters, Protocol};
 use netperf_measure::clock;
 use netperf_measure::tcp::tcp_facts;
+use netperf_model::intervals::Intervals;
 use netperf_model::{ProcessCpu, Tally};
 use netperf_os::net::addresses;
 use netperf_os::tcp::{self, TcpDetail};
@@ -56,8 +57,7 @@ pub struct Run {
     /// Start of the part that counts, and the readings at it.
     begun: u64,
     base: Vec<StreamSample>,
-    /// End of the last interval and the readings at it.
-    last: (u64, Vec<StreamSample>),
+    intervals: Intervals<u64, Vec<StreamSample>>,
     extremes: Vec<Extremes>,
     cpu: (Duration, Duration),
     started: u64,
@@ -118,7 +118,7 @@ impl Run {
             by_amount: is_client && (parameters.num > 0 || parameters.blockcount > 0),
             begun: 0,
             base: vec![StreamSample::default(); count],
-            last: (0, vec![StreamSample::default(); count]),
+            intervals: Intervals::begin(0, vec![StreamSample::default(); count]),
             extremes: vec![Extremes::default(); count],
             cpu: (Duration::ZERO, Duration::ZERO),
             started: 0,
@@ -133,7 +133,7 @@ impl Run {
         self.base.clone_from(&readings);
         let now = clock::monotonic();
         (self.begun, self.started) = (now, now);
-        self.last = (now, readings);
+        self.intervals = Intervals::begin(now, readings);
         self.streams.start();
     }
 
@@ -247,8 +247,8 @@ impl Run {
         readings: Vec<StreamSample>,
         omitted: bool,
     ) -> StreamInterval {
-        let (before, last) = std::mem::replace(&mut self.last, (now, readings));
-        let pairs = last.iter().zip(&self.last.1).zip(&self.infos);
+        let (before, last) = self.intervals.finish(now, readings);
+        let pairs = last.iter().zip(self.intervals.counts()).zip(&self.infos);
         let streams: Vec<StreamFigures> = pairs
             .map(|((last, now), info)| figures(last, now, info.sends, self.udp))
             .collect();
@@ -275,7 +275,7 @@ impl Run {
         let (now, readings) = (clock::monotonic(), self.readings());
         self.begun = now;
         self.base.clone_from(&readings);
-        self.last = (now, readings);
+        self.intervals = Intervals::begin(now, readings);
         self.cpu = process::cpu_times().unwrap_or_default();
         self.started = now;
     }
@@ -301,7 +301,7 @@ impl Run {
         let last_byte = late.fold(now, u64::max);
         let last = self.interval_of(last_byte, readings, false);
         let moved = last.streams.iter().any(|figures| figures.bytes > 0);
-        let readings = &self.last.1;
+        let readings = self.intervals.counts();
         let pairs = self.base.iter().zip(readings).zip(&self.infos);
         let streams = pairs.map(|((base, now), info)| figures(base, now, info.sends, self.udp));
         let ends = readings.iter().map(|one| {

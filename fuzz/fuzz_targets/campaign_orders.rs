@@ -1,5 +1,5 @@
 //! Orders to an agent of a campaign, in pieces and at any time: no input panics, no more loads run
-//! than may, and each load that was started is asked to end once nobody asks for it.
+//! than may, and each load that was started is asked to end once no order asks for it.
 
 #![no_main]
 

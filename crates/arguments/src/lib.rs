@@ -1,5 +1,5 @@
-//! What a command line of netperf or netserver is made of: the arguments that were typed, the shape of
-//! an option table and the loop that applies one, forms of values, and the remarks about wrong words.
+//! Parts of a command line of netperf or netserver: the arguments that were typed, the shape of an
+//! option table and the loop that applies one, forms of values, and the remarks about wrong words.
 
 pub mod args;
 pub mod command;

@@ -1,7 +1,7 @@
 //! Messages between the coordinator of a campaign and its agents (docs/spec/campaign.md).
 //!
 //! A message is its length, four bytes with the most significant first, and one JSON object. It is
-//! sent over a connection on which both ends have proven the agents' key, so that nobody else can
+//! sent over a connection on which both ends have proven the agents' key, so that no other program can
 //! read, change or repeat it. Times are readings of `CLOCK_MONOTONIC` (clock_gettime(2)) of the
 //! agent's host, nanoseconds.
 

@@ -6,7 +6,7 @@ const MANY: usize = 100;
 const PER_MEMBER: u64 = 6_000_000;
 
 /// Last message of an agent to a coordinator, and the time since when it waits for a reply;
-/// nanoseconds of its own clock.
+/// nanoseconds of that agent's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct AgentSigns {
     heard: u64,

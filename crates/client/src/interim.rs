@@ -315,7 +315,7 @@ pub(super) fn beside<T>(
     let every = if waits { interval / LOOKS } else { interval };
     let mut due = begun.plus(interval);
     let tick = || {
-        // What follows brings the connection to its end.
+        // The rest of the run closes the connection.
         if live.is_ending() {
             return ControlFlow::Break(());
         }

@@ -32,15 +32,15 @@ pub fn store_failure(error: HistoryError) -> Failure {
 /// Opens a store, or makes one.
 ///
 /// # Errors
-/// What is wrong with the store.
+/// A store that cannot be opened.
 pub fn open(asked: Option<&str>, make: bool) -> Result<Store, HistoryError> {
     Store::open(&place(asked)?, make)
 }
 
-/// Where a store is: the place asked for, or that of the environment.
+/// Place of a store: the one asked for, or that of the environment.
 ///
 /// # Errors
-/// What is wrong with the place.
+/// A place that cannot be read.
 pub fn place(asked: Option<&str>) -> Result<Location, HistoryError> {
     Location::find(asked, &variable)
 }

@@ -189,7 +189,7 @@ fn words(plan: &TestPlan, wanted: &UntilPlan, found: &Until) -> String {
     );
     let rest = found.would_take.map_or_else(String::new, |time| {
         let seconds = time.as_secs_f64().ceil();
-        // What arrives is not known before the end, and cannot lengthen the run.
+        // The amount that arrives is not known before the end, and cannot lengthen the run.
         let how = if settled::sends_datagrams(plan) {
             format!(" (-l {seconds:.0} without --until)")
         } else {

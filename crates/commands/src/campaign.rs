@@ -80,7 +80,7 @@ fn file(args: &CampaignArgs) -> &str {
     args.file.as_deref().unwrap_or("-")
 }
 
-/// How matrices are shown on standard output.
+/// Form of matrices on standard output.
 fn view() -> MatrixView {
     MatrixView {
         letters: if output::has_unicode() {
@@ -241,7 +241,7 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         output::err(&format!("netperf campaign: warning: {doubt}\n"));
     }
     let json = serde_json::to_string_pretty(&document).map_err(failure)?;
-    // What was measured is printed even if it cannot be written.
+    // Results are printed even if they cannot be written.
     let written = args
         .output
         .as_deref()

@@ -13,7 +13,7 @@ use netperf_os::process;
 use netperf_os::signals::{self, Signal, Signals};
 use serde_json::Value;
 
-/// How often a run looks for a signal.
+/// Interval between looks for a signal.
 const LOOK: Duration = Duration::from_millis(20);
 /// Signals within this time count as one request: a terminal and timeout(1) signal a whole group.
 const SAME_REQUEST: Duration = Duration::from_millis(200);

@@ -47,7 +47,7 @@ impl SweepColumn {
 }
 
 /// The columns of [`PERCENTILES`]: what took that time, the percentile, and its column. Kinds of
-/// operations with names of their own have none.
+/// operations with separate names have none.
 fn percentiles(columns: &[SweepColumn]) -> Vec<(&str, &'static str, &SweepColumn)> {
     let of = |percentile: &'static str| {
         let mut times = columns.iter().filter(|column| column.is_time());

@@ -2,7 +2,7 @@
 //!
 //! It has the user that netserver had at the start, so it can read files of root. It reads these
 //! files and no others, and ends with netserver. A file system may hang: each request is served by
-//! a process of its own, which the next request or a time-out ends; the listener does not wait.
+//! a separate process, which the next request or a time-out ends; the listener does not wait.
 
 use std::fs::File;
 use std::io::{self, Write as _};

@@ -1,5 +1,5 @@
-//! What netserver is as a daemon: the log, records and counts of its sessions, metrics, the sandbox,
-//! helper processes, its user and its supervisor.
+//! netserver as a daemon: the log, records and counts of its sessions, metrics, the sandbox, helper
+//! processes, its user and its supervisor.
 
 pub mod file_helper;
 pub mod helper_process;

@@ -74,7 +74,7 @@ const READ: [&str; 13] = [
     "/etc/selinux/config",
 ];
 const DEVICES: [&str; 2] = ["/dev/null", "/dev/vsock"];
-/// Devices that have bytes for everybody, with which buffers may be filled.
+/// Devices that every user may read, with which buffers may be filled.
 const FILLS: [&str; 3] = ["/dev/zero", "/dev/urandom", "/dev/random"];
 
 /// Memory limit of a session, at least.
@@ -105,7 +105,7 @@ fn limit(buffers: u64) -> io::Result<()> {
     privileges::limit(ResourceLimit::Processes, PROCESSES)
 }
 
-/// What the tests of a session may use.
+/// Resources that the tests of a session may use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SessionNeeds<'a> {
     /// Folder of files to fill buffers from.
@@ -177,7 +177,7 @@ fn allowed(files: Option<&Path>, connects: Option<u16>) -> Allowed {
     }
 }
 
-/// Resolves a fill file named by a client: a device that has bytes for everybody, or a plain file in
+/// Resolves a fill file named by a client: a device that every user may read, or a plain file in
 /// the permitted folder.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! The role of an end, as a type: a program contains the loops of its own role alone.
+//! The role of an end, as a type: a program contains the loops of one role alone.
 
 use std::fmt;
 

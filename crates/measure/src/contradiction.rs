@@ -20,7 +20,7 @@ pub struct DatagramClaims {
     pub lost: u64,
 }
 
-/// What one end counted as sent in one direction, and the other as received.
+/// Counts of one direction: sent at one end, received at the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WayClaims {
     /// Bytes sent.
@@ -40,7 +40,7 @@ pub struct WayClaims {
 }
 
 impl WayClaims {
-    /// What cannot be, if anything.
+    /// Description of the counts that are impossible, if some are.
     pub fn contradiction(&self) -> Option<String> {
         self.of_bytes()
             .or_else(|| self.of_datagrams())

@@ -1,4 +1,4 @@
-//! How long a test may go on behind its time, whatever its peer does.
+//! Time that a test may go on behind its end, whatever its peer does.
 
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Control characters, and those that have no picture of their own and change how others are shown:
+/// Control characters, and those without a separate picture that change how others are shown:
 /// direction marks, invisible separators and fillers, and what no text contains.
 #[must_use]
 pub fn is_unprintable(letter: char) -> bool {

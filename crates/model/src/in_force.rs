@@ -235,7 +235,7 @@ fn of_end(plan: &EndPlan, setup: &EndSetup, end: usize) -> Vec<Substitution> {
     let checked = CHECKS.iter().filter_map(|check| {
         let asked = (check.asked)(socket)?;
         let got = (check.got)(setup);
-        // netperf reads the sizes of its own buffers back. A system may be unable to say them.
+        // netperf reads its buffer sizes back. A system may be unable to say them.
         let is_unreadable = || end == 0 && check.options[0] == ["socket-buffer"];
         let is_unmet = match got {
             Some(got) => !(check.holds)(asked, got),

@@ -28,9 +28,9 @@ pub enum Iperf2Direction {
     Reverse,
     /// Both send on the same connection or flow (`--full-duplex`).
     FullDuplex,
-    /// Both send at once, the server on connections or flows of its own (`-d`).
+    /// Both send at once, the server on separate connections or flows (`-d`).
     Dual,
-    /// The server sends afterwards, on connections or flows of its own (`-r`).
+    /// The server sends afterwards, on separate connections or flows (`-r`).
     Tradeoff,
 }
 

@@ -461,7 +461,7 @@ impl Policy {
     }
 
     /// Permitted sources of the data of a test. A connection has consented by its handshake, and
-    /// datagrams that netserver only receives harm nobody: a client that names an address of
+    /// datagrams that netserver only receives are harmless: a client that names an address of
     /// either end for its data gets data from there.
     fn sources_of(&self, peer: Option<IpAddr>, job: &EndJob) -> Sources {
         let receives_only = job.receives && !job.sends;

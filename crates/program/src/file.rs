@@ -10,7 +10,7 @@ use netperf_model::escape::escaped_bytes;
 
 use crate::output::system_text;
 
-/// Mode of a file for everybody whom the umask lets.
+/// Mode of a file for all users that the umask permits.
 const USUAL: u32 = 0o666;
 
 /// Most bytes of a file that is read whole. A short file can seem to be longer than any memory.

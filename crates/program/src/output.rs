@@ -205,8 +205,7 @@ pub fn has_unicode() -> bool {
     })
 }
 
-/// What standard output shows: its letters, its width, and whether it has colours (NO_COLOR of
-/// no-color.org).
+/// Letters, width and colours (NO_COLOR of no-color.org) of standard output.
 pub fn look() -> TextLook {
     let size = terminal::columns(io::stdout().as_fd());
     let is_terminal = is_terminal(OutputStream::Stdout);

@@ -28,7 +28,7 @@ pub struct TimeDistribution {
     /// The 95 % confidence interval of the median, from the order of the values and as if they were
     /// independent. Null with fewer than six values.
     pub p50_interval_seconds: Option<[f64; 2]>,
-    /// That of the 99th percentile. Null if it would reach beyond the values.
+    /// Interval of the 99th percentile. Null if it would reach beyond the values.
     pub p99_interval_seconds: Option<[f64; 2]>,
 }
 
@@ -110,7 +110,7 @@ pub struct Increase {
     pub error_seconds: f64,
 }
 
-/// What two clocks drift apart at most, as a share of the time: quartz, without a step.
+/// Largest drift between two clocks, as a share of the time: quartz, without a step.
 const DRIFT: f64 = 30e-6;
 
 impl Increase {

@@ -1,4 +1,4 @@
-//! What the documents of the runs of a check say: the times of probes, and loads over time.
+//! Documents of the runs of a check: the times of probes, and loads over time.
 
 use netperf_report::document::{DatagramTime, DatagramTimes};
 use netperf_report::document::{
@@ -181,7 +181,7 @@ fn round_trips(sender: &MeasuredEnd) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// What arrived of datagrams at a rate, as a share of it.
+/// Share of the datagrams at a rate that arrived.
 fn asked_share(document: &Document) -> Option<f64> {
     let rate = document.rate.as_ref().filter(|rate| rate.unit == "bits")?;
     let ends = iteration(document)?;
@@ -193,7 +193,7 @@ fn asked_share(document: &Document) -> Option<f64> {
     Some(receiver.rates.received_bits_per_second.0? / rate.asked_per_second)
 }
 
-/// How the connections of a sender spent their time, and how busy its host was.
+/// Times of the connections of a sender, and CPU utilisation of its host.
 fn truth(sender: &MeasuredEnd) -> LoadTruth {
     let flows = sender.series.iter().flat_map(|series| &series.flows);
     let (mut time, mut busy, mut window) = (0.0, 0.0, 0.0);
@@ -245,7 +245,7 @@ pub struct CheckSeries {
     pub phase: String,
     /// The class of service.
     pub class: String,
-    /// What it is: "down", "up" (bits per second) or "round trip" (seconds).
+    /// Its kind: "down", "up" (bits per second) or "round trip" (seconds).
     pub of: String,
     /// Seconds since the check began, and the value. A lost probe has none.
     pub points: Vec<[f64; 2]>,

@@ -181,7 +181,7 @@ impl<'a> PhaseView<'a> {
         })
     }
 
-    /// What was measured of a class while the path was idle.
+    /// Latency of a class while the path was idle.
     fn idle_of(&self, class: ServiceClass) -> Option<&ClassLatency> {
         self.idle?.latency.iter().find(|one| one.class == class)
     }

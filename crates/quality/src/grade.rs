@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum GradeTable {
-    /// That of DSLReports, which LibreQoS uses for each phase.
+    /// The scale of DSLReports, which LibreQoS uses for each phase.
     #[default]
     DslReports,
 }

@@ -1,9 +1,9 @@
-//! Whether a load filled the link.
+//! Decides if a load filled the link.
 
 use netperf_stats::moments;
 use serde::{Deserialize, Serialize};
 
-/// What kept a load from filling the link.
+/// Reason for which a load did not fill the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -31,7 +31,7 @@ impl LoadLimit {
     }
 }
 
-/// How the senders of a load spent their time, as shares of it; `None` if unknown.
+/// Times of the senders of a load, as shares of the whole; `None` if unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadTruth {
@@ -41,7 +41,7 @@ pub struct LoadTruth {
     pub window_limited_share: Option<f64>,
     /// Utilisation of the busiest CPU of either host.
     pub busiest_cpu_share: Option<f64>,
-    /// What arrived, as a share of the rate of datagrams that was asked for. Null over TCP.
+    /// Share of the requested rate of datagrams that arrived. Null over TCP.
     pub asked_share: Option<f64>,
 }
 
@@ -51,8 +51,8 @@ const LIMITED: f64 = 0.1;
 const BUSY_CPU: f64 = 0.9;
 
 impl LoadTruth {
-    /// What limited the load, if it was not the link. A queue that grew is proof of a full link,
-    /// whatever else was busy: `queued` is whether latency rose.
+    /// Limit of the load, if it was not the link. A queue that grew proves a full link, whatever
+    /// else was busy: `queued` is true if latency rose.
     #[must_use]
     pub fn limit(&self, queued: bool) -> Option<LoadLimit> {
         let above = |share: Option<f64>, limit: f64| share.is_some_and(|share| share > limit);

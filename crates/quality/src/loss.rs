@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::distribution::DEVIATIONS;
 
-/// What became of the datagrams of a direction.
+/// Datagrams of a direction: arrived, lost, reordered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionLoss {

@@ -234,7 +234,7 @@ impl Datagrams {
         }
     }
 
-    /// Where datagrams were lost, if some were and the receiver knows.
+    /// Places at which datagrams were lost, if some were and the receiver knows.
     fn places_of_loss(&self) -> Option<String> {
         let lost = self.lost.filter(|lost| *lost > 0)?;
         let by_socket = self.dropped_by_socket?.min(lost);

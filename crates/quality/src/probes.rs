@@ -101,7 +101,7 @@ pub struct ProbeSet {
     pub duplicates: Option<usize>,
 }
 
-/// How late probes were sent.
+/// Delays of probes behind their due times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbeLateness {
@@ -184,7 +184,7 @@ impl DelayJitter {
     }
 }
 
-/// What became of the codepoint of a direction.
+/// Codepoints of a direction, as sent and as received.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DscpFate {
@@ -192,7 +192,7 @@ pub struct DscpFate {
     pub fate: String,
     /// The codepoint that was sent.
     pub sent: u8,
-    /// That of most arrivals. Null if none is known.
+    /// The codepoint of most arrivals. Null if none is known.
     pub arrived: Option<u8>,
     /// Arrivals with the ECN codepoints Not-ECT, ECT(1), ECT(0) and CE.
     pub ecn: [usize; 4],
@@ -249,7 +249,7 @@ impl ProbeSet {
         early.fold(0.0, f64::min)
     }
 
-    /// How late this host sent them.
+    /// Delays of this host in sending them.
     #[must_use]
     pub fn lateness(&self) -> ProbeLateness {
         let origin = self.origin();
@@ -332,7 +332,7 @@ impl ProbeSet {
         DelayJitter::of(&delays)
     }
 
-    /// What became of a codepoint on the way to netserver, and back.
+    /// Codepoints as received at netserver, and back at netperf.
     #[must_use]
     pub fn dscp(&self, tos: u8) -> [DscpFate; 2] {
         let up = self.each.iter().filter_map(|probe| probe.tos_up);

@@ -114,7 +114,7 @@ impl CheckPhase {
     }
 }
 
-/// What a check measures.
+/// Measurements of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

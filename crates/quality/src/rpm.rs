@@ -85,11 +85,11 @@ pub struct Responsiveness {
     pub exchange_milliseconds: f64,
     /// The round trip of connections under load: the mean of the best 95 %.
     pub loaded_milliseconds: f64,
-    /// Where the time under load comes from.
+    /// Source of the time under load.
     pub loaded_from: String,
-    /// Whether throughput and responsiveness were stable.
+    /// Stability of throughput and responsiveness.
     pub confidence: RpmConfidence,
-    /// What the draft calls it: poor, fair, good or excellent.
+    /// Rating of the draft: poor, fair, good or excellent.
     pub rating: String,
 }
 

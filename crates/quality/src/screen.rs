@@ -216,7 +216,7 @@ impl CheckSummary {
                 .sum::<usize>()
                 .saturating_sub(2)
         };
-        // What does not fit goes from the right, but not the name and the rate.
+        // Columns that do not fit go from the right, but not the name and the rate.
         while total(&shown) > width && shown.len() > 2 {
             shown.pop();
         }
@@ -236,7 +236,7 @@ impl CheckSummary {
         cells.iter().map(line).collect()
     }
 
-    /// What else is to be said: a title and words for each.
+    /// Further details: a title and words for each.
     fn details(&self) -> Vec<(&'static str, String)> {
         let mut lines: Vec<(&'static str, String)> = Vec::new();
         for phase in self.phases.iter().filter(|phase| phase.queue.is_some()) {
@@ -311,7 +311,7 @@ impl CheckSummary {
         lines
     }
 
-    /// What became of the codepoints of several classes, in the idle phase; `None` if nothing is known.
+    /// Codepoints of several classes as received, in the idle phase; `None` if nothing is known.
     fn codepoints(&self) -> Option<String> {
         let first = self
             .phases
@@ -341,7 +341,7 @@ impl CheckSummary {
     }
 }
 
-/// Where the queue of a phase is, and what it does.
+/// Place of the queue of a phase, and its effect.
 fn queue(phase: &PhaseSummary) -> String {
     let side = phase.queue.unwrap_or(QueueSide::Unknown);
     let mut words = format!("{}: {}", phase.phase.word(), side.words());

@@ -1,8 +1,8 @@
-//! The side of the path that queues, and whether flows have queues of their own.
+//! The side of the path that queues, and the queueing of flows.
 
 use serde::{Deserialize, Serialize};
 
-/// Where the queue is.
+/// Place of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -24,7 +24,7 @@ pub enum QueueSide {
 }
 
 impl QueueSide {
-    /// Where the queue is, in words.
+    /// Its name in words.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -67,7 +67,7 @@ impl SideIncreases {
         LEAST.max(2.0 * self.error)
     }
 
-    /// Where the queue is.
+    /// Place of the queue.
     #[must_use]
     pub fn side(&self) -> QueueSide {
         if self.round_trip < self.least() {
@@ -89,7 +89,7 @@ impl SideIncreases {
     }
 }
 
-/// Whether flows have queues of their own.
+/// Queueing of flows: one queue each, or one for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

@@ -1,4 +1,4 @@
-//! Whether a figure has become stable (draft-ietf-ippm-responsiveness, section 5).
+//! Detects that a figure has become stable (draft-ietf-ippm-responsiveness, section 5).
 
 use netperf_stats::moments;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ const AVERAGES: usize = 4;
 /// Standard deviation of a stable figure, as a share of its current value.
 const TOLERANCE: f64 = 0.05;
 
-/// How much a responsiveness can be relied on.
+/// Confidence in a responsiveness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

@@ -73,7 +73,7 @@ pub struct PhaseRuns {
     pub runs: Vec<(CheckRole, Result<Document, String>)>,
 }
 
-/// What was asked of a check.
+/// Settings of a check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckSettings {
@@ -98,13 +98,13 @@ pub struct CheckRuns {
     pub host: String,
     /// Address of this end on the path to the host, if known.
     pub source: Option<IpAddr>,
-    /// What was asked.
+    /// Its settings.
     pub settings: CheckSettings,
     /// The phases, in order.
     pub phases: Vec<PhaseRuns>,
     /// Why the check is not complete, and the exit status.
     pub error: Option<(String, u8)>,
-    /// What netserver cannot do, and what is missing therefore.
+    /// Features that netserver lacks, and the values that are missing therefore.
     pub missing: Vec<String>,
 }
 
@@ -125,11 +125,11 @@ pub struct CheckSummary {
     pub error: Option<RunError>,
     /// Begin of the first run, in seconds since 1970.
     pub started_unix_seconds: Option<f64>,
-    /// What was asked.
+    /// Its settings.
     pub settings: CheckSettings,
     /// The answer in words.
     pub answer: String,
-    /// What it is made of.
+    /// Parts of the verdict.
     pub verdict: PathVerdict,
     /// True if this host was late itself, so that its figures are not those of the path.
     pub degraded: bool,
@@ -141,7 +141,7 @@ pub struct CheckSummary {
     pub local: Option<PathEnd>,
     /// The other one.
     pub remote: Option<PathEnd>,
-    /// What netserver cannot do, and what is missing therefore.
+    /// Features that netserver lacks, and the values that are missing therefore.
     pub missing: Vec<String>,
     /// Warnings, each once.
     pub warnings: Vec<WarningText>,
@@ -179,7 +179,7 @@ pub struct SinceLast {
     pub ratio: f64,
 }
 
-/// What was measured in a phase.
+/// Measurements of a phase.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseSummary {
@@ -197,13 +197,13 @@ pub struct PhaseSummary {
     pub latency: Vec<ClassLatency>,
     /// Responsiveness under the load.
     pub responsiveness: Option<Responsiveness>,
-    /// Where the queue is. Null if the link was not filled.
+    /// Place of the queue. Null if the link was not filled.
     pub queue: Option<QueueSide>,
-    /// Whether flows have queues of their own.
+    /// Queueing of flows: one queue each, or one for all.
     pub flow_queueing: FlowQueueing,
     /// Why the link was not filled. Null if it was.
     pub not_filled: Option<String>,
-    /// How late this host sent probes.
+    /// Delays of this host in sending probes.
     pub lateness: Option<ProbeLateness>,
     /// CPU utilisation of this host.
     pub local_cpu: Option<BusyCpus>,
@@ -227,7 +227,7 @@ pub struct LoadSummary {
     pub retransmitted_segments: Option<u32>,
     /// Smoothed round trip of the loaded connections (`tcp_info`). Null if unknown.
     pub loaded_round_trip: Option<TimeDistribution>,
-    /// How the senders spent their time.
+    /// Times of the senders.
     pub senders: LoadTruth,
 }
 
@@ -272,9 +272,9 @@ pub struct ClassLatency {
     pub up_jitter: Option<DelayJitter>,
     /// Variation of the delay from it.
     pub down_jitter: Option<DelayJitter>,
-    /// What became of the codepoint on the way to netserver.
+    /// Codepoint on the way to netserver, as sent and as received.
     pub up_dscp: Option<DscpFate>,
-    /// What became of it on the way from netserver.
+    /// Codepoint on the way from netserver.
     pub down_dscp: Option<DscpFate>,
     /// The probes of the part that counts.
     #[serde(skip)]
@@ -579,7 +579,7 @@ pub fn schema() -> String {
 }
 
 impl CheckSummary {
-    /// What a later check compares itself with.
+    /// Values that a later check is compared with.
     #[must_use]
     pub fn as_last(&self) -> LastCheck {
         LastCheck {

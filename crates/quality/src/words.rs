@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::grade::Grade;
 use crate::side::QueueSide;
 
-/// What a call over the path would be like.
+/// Expected quality of a call over the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -52,7 +52,7 @@ pub struct PathVerdict {
     pub phases: Vec<PhaseVerdict>,
     /// The grade. Null if no phase filled the link.
     pub grade: Option<Grade>,
-    /// What a call would be like. Null without a grade.
+    /// Expected quality of a call. Null without a grade.
     pub calls: Option<CallsOutlook>,
 }
 
@@ -66,7 +66,7 @@ pub struct PhaseVerdict {
     pub increase_seconds: Option<f64>,
     /// The grade of this phase. Null if the link was not filled.
     pub grade: Option<Grade>,
-    /// Where the queue is. Null if the link was not filled.
+    /// Place of the queue. Null if the link was not filled.
     pub queue: Option<QueueSide>,
     /// Why the link was not filled. Null if it was.
     pub not_filled: Option<String>,
@@ -83,7 +83,7 @@ fn milliseconds(seconds: f64) -> String {
 }
 
 impl PhaseVerdict {
-    /// What loads it, as the beginning of a sentence.
+    /// Cause of the load, as the beginning of a sentence.
     fn subject(&self) -> &'static str {
         match self.phase.as_str() {
             "down" => "Downloads",

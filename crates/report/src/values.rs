@@ -137,7 +137,7 @@ pub(crate) fn bound_cpu(end: EndView<'_>) -> Value {
     end.plan.bind.filter(|_| !is_refused).into()
 }
 
-/// Whether the socket of an end has `TCP_CORK`.
+/// Returns true if the socket of an end has `TCP_CORK`.
 pub(crate) fn is_corked(plan: &TestPlan, end: EndView<'_>) -> bool {
     end.whose == Whose::Local && end.plan.socket.cork && plan.transport == TransportId::Tcp
 }

@@ -1,6 +1,6 @@
 //! The agent of campaigns beside the listener (`--agent`).
 //!
-//! The agent is the program netperf, in a process of its own that lives as long as the listener.
+//! The agent is the program netperf, in a separate process that lives as long as the listener.
 //! A session whose client has proven a key with the role agent passes it a socket and forwards
 //! between this socket and the encrypted connection. The agent gives the listener the keys of the
 //! current campaign's members (docs/decisions/0040-agents.md).
@@ -167,7 +167,7 @@ impl AgentProcess {
         }
     }
 
-    /// How the process ended, which has closed its messages.
+    /// End of the process, which has closed its messages.
     pub(super) fn ending(&mut self) -> String {
         const SOON: u32 = 100;
         let status = (0..SOON).find_map(|_| {

@@ -16,7 +16,7 @@ pub(crate) struct Environment {
     pub(crate) journal: bool,
     /// True if session records go to standard output.
     pub(crate) records: bool,
-    /// What the session serves.
+    /// Protocol of the session.
     pub(crate) protocol: ServedProtocol,
     /// Descriptor of the hand-off socket for data that arrives at the listener's port.
     pub(crate) handoff: Option<i32>,

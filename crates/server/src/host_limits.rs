@@ -28,7 +28,7 @@ const MOST_WAITING: u64 = 4096;
 /// Ports that Linux chooses from, where /proc does not tell.
 const EPHEMERAL: u64 = 28_232;
 
-/// What this host has.
+/// Resources of this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HostLimits {
     /// Memory, bytes.

@@ -171,7 +171,7 @@ pub(super) enum PendingStage {
 }
 
 impl PendingStage {
-    /// All, in the order in which those that began together make room.
+    /// All, in the order in which those that began together give way.
     const ALL: [Self; 5] = [
         Self::Silent,
         Self::Partial,
@@ -298,7 +298,7 @@ impl PendingConnections {
         self.remove(PendingStage::Complete, number)
     }
 
-    /// Makes room for this connection, where there are `most`: of its source, if that has as many as
+    /// Frees a place for this connection, where there are `most`: of its source, if that has as many as
     /// it leaves to all others, else of all. The one without progress for the longest time goes, so
     /// that silent or slow clients do not block others. Complete ones are removed last.
     pub(super) fn take_for(

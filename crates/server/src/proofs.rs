@@ -50,7 +50,7 @@ pub(super) struct ProofPool {
 pub(super) enum ProofPlace {
     /// A free one.
     Free,
-    /// That of a waiting connection of this source.
+    /// The place of a waiting connection of this source.
     InsteadOf(ProofSource),
 }
 

@@ -1,7 +1,7 @@
-//! What a session process serves.
+//! Protocol of a session process.
 
 netperf_model::words! {
-    /// What a session process serves.
+    /// Protocol of a session process.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) enum ServedProtocol {
         /// Tests of netperf.

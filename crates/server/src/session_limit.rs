@@ -1,4 +1,4 @@
-//! How many of a limited number of places a source may have.
+//! Limit of the places that a source may have.
 
 use netperf_model::SessionLoad;
 

@@ -83,7 +83,7 @@ impl Routed {
     }
 
     /// Sets the MTU of what the router sends towards the server. The server
-    /// does not know, and nobody knows a path's MTU any more.
+    /// does not know, and no host knows a path's MTU any more.
     pub fn narrow(&self, mtu: u32) {
         let mtu = mtu.to_string();
         ip(&["-n", &self.router, "link", "set", "server", "mtu", &mtu]);

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{PoisonError, RwLock};
 
 /// Between fork(2) and execve(2) a new process has copies of all sockets of this one, and a port that
-/// this one gives back is still in use. Whoever starts a process shares it.
+/// this one gives back is still in use. Each start of a process shares it.
 static STARTS: RwLock<()> = RwLock::new(());
 
 /// Starts a process.

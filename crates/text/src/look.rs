@@ -1,4 +1,4 @@
-//! What the place of a text can show.
+//! Letters, width and colours that a terminal or a file can show.
 
 use crate::unit::NO_BREAK;
 
@@ -7,7 +7,7 @@ const WIDTH: usize = 80;
 /// Widths between which a text follows the terminal.
 const WIDTHS: (usize, usize) = (60, 120);
 
-/// What a terminal or a file can show.
+/// Letters, width and colours of a terminal or a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextLook {
     /// Letters beyond ASCII.

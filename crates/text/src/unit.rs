@@ -75,8 +75,8 @@ impl Unit {
         }
     }
 
-    /// What stands between a prefix and the sign: things that are counted have names, and a prefix
-    /// belongs to their number.
+    /// Text between a prefix and the sign: things that are counted have names, and a prefix belongs
+    /// to their number.
     fn joint(&self, prefix: &str) -> &'static str {
         let is_name = matches!(self, Self::TransactionsPerSecond | Self::Count(_));
         if is_name && !prefix.is_empty() {

@@ -4,7 +4,7 @@
 const OBJECT: u64 = 640;
 /// Bytes for a further member: its part of nodes that are half full.
 const MEMBER: u64 = 128;
-/// Bytes for an element of a list, with the room that a list has to grow.
+/// Bytes for an element of a list, with the space that a list has to grow.
 const ELEMENT: u64 = 64;
 /// Bytes for a text, beside its letters.
 const TEXT: u64 = 48;

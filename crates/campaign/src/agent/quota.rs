@@ -151,7 +151,7 @@ pub(super) fn at_once(preparation: &Preparation, starts: &[Start]) -> usize {
         changes.push((start.at.saturating_sub(OPENING), true));
         changes.push((start.at.saturating_add(total), false));
     }
-    // One that ends makes room for one that begins then.
+    // One that ends frees a place for one that begins then.
     changes.sort_unstable();
     let (mut now, mut most) = (0_usize, 0);
     for (_, begins) in changes {

@@ -73,7 +73,7 @@ impl MatrixView {
 
 impl Matrix {
     /// The matrix in lines of at most `view.width` letters. Up to twenty members have their
-    /// values, as far as there is room; more have a letter for the class of a value, and where
+    /// values, as far as there is space; more have a letter for the class of a value, and where
     /// even these do not fit, several members share a row and a column. `!` is an outlier; a
     /// list of outliers follows.
     #[must_use]

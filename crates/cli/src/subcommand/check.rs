@@ -56,7 +56,7 @@ pub struct CheckArgs {
 
 type Opt = OptionSpec<CheckArgs>;
 
-/// What can be measured.
+/// Names of the profiles.
 const PROFILES: &[&str] = &["quick", "responsiveness", "rrul", "rrul_be", "phases"];
 /// Grades, best first.
 const GRADES: &[&str] = &["A+", "A", "B", "C", "D", "F"];

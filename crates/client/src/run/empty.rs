@@ -173,7 +173,7 @@ pub(super) fn unsent(tally: &Tally) -> Option<&'static str> {
     all_failed.then(|| dropped(SendingEnd::Netperf))
 }
 
-/// What drops all datagrams of an end.
+/// Cause that drops all datagrams of an end.
 const fn dropped(end: SendingEnd) -> &'static str {
     match end {
         SendingEnd::Netperf => {

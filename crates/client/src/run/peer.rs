@@ -44,7 +44,7 @@ impl PeerMeter {
         Self(meter.map(|meter| (clock::now(), meter)))
     }
 
-    /// What follows is not work of the test.
+    /// The work from now on is not part of the test.
     pub(super) fn note(&self) {
         if let Some((_, meter)) = &self.0 {
             meter.note();

@@ -247,7 +247,7 @@ impl Process {
         Ok(())
     }
 
-    /// Makes room: closes the oldest connection that is not that of the coordinator.
+    /// Frees a place: closes the oldest connection that is not that of the coordinator.
     fn close_oldest(&mut self) {
         let mut others = self.lines.keys();
         let oldest = others.find(|number| !self.agent.is_led_by(LineId(**number)));

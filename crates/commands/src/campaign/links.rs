@@ -12,7 +12,7 @@ use super::peer::AgentLink;
 /// Longest time to read replies before heartbeats go out, nanoseconds.
 const READING: u64 = 100_000_000;
 
-/// What was heard of an agent: its replies and when they had come, or why it is lost.
+/// Messages of an agent: its replies and the time of their arrival, or the reason of its loss.
 pub(super) type Heard = Result<(Vec<Reply>, u64), String>;
 
 /// The connections, by member.

@@ -1,4 +1,4 @@
-//! How a coordinator and its agents meet.
+//! Connections between a coordinator and its agents.
 
 use std::collections::BTreeMap;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -46,7 +46,7 @@ pub(super) fn dial(
 /// An agent's connection that has a number, once it has proven the key or ended.
 type Proven = (u64, Option<AgentLink>);
 
-/// Agents that join. Handshakes take round trips, and whoever says nothing takes its time: each
+/// Agents that join. Handshakes take round trips, and a silent connection takes its whole time: each
 /// has a thread and a place.
 pub(super) struct JoiningAgents<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
@@ -113,8 +113,8 @@ impl<'scope, 'env> JoiningAgents<'scope, 'env> {
         self.sockets.insert(number, stream.try_clone()?);
         let (proven, keys) = (self.proven.0.clone(), self.keys);
         let started = spawn(self.scope, move || {
-            // Whoever does not prove the key is not counted, and once enough have joined nobody
-            // takes it.
+            // Connections without a proof of the key are not counted, and are dropped once enough
+            // agents have joined.
             let _taken = proven.send((number, AgentLink::accept(stream, keys).ok()));
         });
         if started.is_err() {

@@ -10,7 +10,7 @@ use netperf_program::output::{err, progress};
 
 use super::live::LiveScreen;
 
-/// The line on standard error. Where that is no terminal, each state has a line of its own.
+/// The line on standard error. Where that is no terminal, each state has a separate line.
 pub(super) struct Progress {
     shown: bool,
     terminal: bool,

@@ -74,7 +74,7 @@ impl<'a> CampaignRun<'a> {
         })
     }
 
-    /// What is known.
+    /// State of the campaign.
     pub(super) const fn coordinator(&self) -> &CampaignCoordinator {
         &self.coordinator
     }

@@ -9,7 +9,7 @@ use netperf_program::output;
 use netperf_quality::{CheckPhase, CheckRole, CheckWay, ServiceClass, progress};
 use serde_json::Value;
 
-/// What the runs of a phase say so far.
+/// Messages of the runs of a phase so far.
 #[derive(Debug)]
 struct ShownPhase {
     phase: CheckPhase,

@@ -28,7 +28,7 @@ const MARGIN: f64 = 0.6;
 /// Interval of probes in seconds.
 const INTERVAL: f64 = 0.01;
 
-/// What is measured, and what netserver can do.
+/// Measurements to make, and features of netserver.
 #[derive(Clone, Debug)]
 pub(super) struct CheckParameters {
     pub(super) asked: CheckSettings,
@@ -79,7 +79,7 @@ impl Planned {
     }
 }
 
-/// What a stock netserver cannot do.
+/// Features that a stock netserver lacks.
 pub(super) fn missing() -> Vec<String> {
     vec![
         "this netserver does not stamp probes: they are requests over TCP, and neither the side \

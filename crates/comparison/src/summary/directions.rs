@@ -294,7 +294,7 @@ impl DatagramPair<'_> {
         }
     }
 
-    /// Where datagrams were lost, if some were and the receiver knows.
+    /// Places at which datagrams were lost, if some were and the receiver knows.
     fn places_of_loss(&self) -> Option<String> {
         let lost = self.lost().filter(|lost| *lost > 0)?;
         let counted = self.receiver.datagrams.as_ref()?;

@@ -1,4 +1,4 @@
-//! What limited a run, as far as both ends know it.
+//! The limit of a run, as far as both ends know it.
 
 use netperf_report::document::MeasuredEnd;
 use netperf_text::unit::{NO_BREAK, Unit, quantity};

@@ -37,7 +37,7 @@ impl RunSummary<'_> {
         Some(format!("mean latency {}", quantity(mean, Unit::Seconds)))
     }
 
-    /// That no request was answered.
+    /// Statement that no request was answered.
     pub(super) fn no_response(self) -> Option<String> {
         let latency = self.document.latency.as_ref()?;
         let is_none = latency.count == 0 && self.counts_transactions();

@@ -208,7 +208,7 @@ fn may<E, M>(
 
 /// Goes on with a connection of netperf's as far as it goes. Calls that `event` makes needless
 /// are spared: it says of an end what getsockopt(2) and recv(2) would, and what arrives after it
-/// has an event of its own.
+/// has a separate event.
 #[inline]
 fn asked<E: FlowEndpoint, R: WorkerRecorder>(
     (flow, event): (&mut FlowState<ConnectionSlot<E>, R::Mark>, EpollEvent),

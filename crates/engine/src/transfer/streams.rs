@@ -1,8 +1,8 @@
 //! Bulk data over sockets that are open already, each in one direction, with a thread for each:
 //! the streams of iperf3.
 //!
-//! The loops are those of [`crate::workload::stream`]. The counts of a stream are on a cache line
-//! of its own, which other threads read for intervals. Who owns the streams decides when they
+//! The loops are those of [`crate::workload::stream`]. The counts of a stream are on a separate
+//! cache line, which other threads read for intervals. The owner of the streams decides when they
 //! end: there is no alarm. Blocked calls return at least every [`PATIENCE`].
 
 mod hooks;

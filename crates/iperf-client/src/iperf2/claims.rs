@@ -1,4 +1,4 @@
-//! Whether what a server of iperf 2 sends and reports can be.
+//! Checks that data and reports of a server of iperf 2 are possible.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub fn contradiction(result: &Iperf2StreamResult) -> Option<String> {
     ))
 }
 
-/// What is wrong with the report on what the client sent.
+/// Contradiction in the report about data of the client.
 fn of_report(result: &Iperf2StreamResult) -> Option<String> {
     let (report, sent) = (result.report.as_ref()?, result.sent?);
     let way = WayClaims {
@@ -47,7 +47,7 @@ fn of_report(result: &Iperf2StreamResult) -> Option<String> {
     way.contradiction()
 }
 
-/// What is wrong with the numbers of the datagrams that the client received.
+/// Contradiction in the numbers of the datagrams that the client received.
 fn of_account(result: &Iperf2StreamResult) -> Option<String> {
     let (account, total) = result.account.as_ref()?;
     let seconds = Duration::from_micros(account.duration()).as_secs_f64();

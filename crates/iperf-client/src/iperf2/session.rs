@@ -98,18 +98,18 @@ pub struct Iperf2Stream {
     pub connect_time: Duration,
     /// State of a TCP connection when it was opened.
     pub tcp: Option<tcp::TcpInfo>,
-    /// What the client sends.
+    /// Counts of sent data.
     pub sent: Arc<ShownCounts>,
-    /// What the client receives.
+    /// Counts of received data.
     pub received: Arc<ShownCounts>,
 }
 
 /// Results of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct Iperf2StreamResult {
-    /// What the client sent.
+    /// Data sent.
     pub sent: Option<Transfer>,
-    /// What the client received.
+    /// Data received.
     pub received: Option<Transfer>,
     /// Account of the datagrams that the client received, and the number of the final one.
     pub account: Option<(DatagramAccount, u64)>,
@@ -135,7 +135,7 @@ pub struct TestPart<'a> {
 /// A test of a client, with open connections.
 #[derive(Debug)]
 pub struct Iperf2Client {
-    /// What was asked for.
+    /// Plan of the test.
     pub plan: Iperf2Plan,
     /// Its streams to the server.
     pub streams: Vec<Iperf2Stream>,

@@ -1,4 +1,4 @@
-//! Whether the results of a server of iperf3 can be.
+//! Checks that the results of a server of iperf3 are possible.
 
 use netperf_iperf3::figures::{StreamFigures, StreamInfo, Totals};
 use netperf_iperf3::messages::{Parameters, Protocol, Results, StreamResults};

@@ -204,7 +204,7 @@ const LARGE: f64 = 4_294_967_296.0;
 /// Millionths in a unit. Second words from this on are no millionths.
 const MILLION: f64 = 1e6;
 
-/// Words of a sum of squares. 2.1.8 sends a large one modulo 2^32, so that nobody knows it. The
+/// Words of a sum of squares. 2.1.8 sends a large one modulo 2^32, so that it is unknown. The
 /// server of this program sends it in millions behind a first word that no sum has, and a client
 /// of 2.1.8 shows as wrong a deviation as ever.
 pub(crate) fn words_of_squares(squares: f64) -> [u32; 2] {

@@ -152,7 +152,7 @@ pub(super) fn real_within<'de, D: Deserializer<'de>>(from: D, most: u32) -> Resu
     Err(de::Error::custom(problem))
 }
 
-/// A whole number up to `MOST`, for which its type has room.
+/// A whole number up to `MOST`, for which its type is large enough.
 pub(super) fn whole<'de, D: Deserializer<'de>, N: TryFrom<u64>, const MOST: u64>(
     from: D,
 ) -> Result<N, D::Error> {

@@ -188,7 +188,7 @@ fn every_pair_is_measured(count: usize) {
         assert_eq!(member["clock"]["method"], "inband");
     }
     agents.assert_no_process_left();
-    // The keys of the pairs are gone: nobody else is served.
+    // The keys of the pairs are gone: no other client is served.
     let client = ours!().client_of(&agents.agents[0]);
     let client = client.args(["-t", "TCP_RR", "-l", "1"]).run();
     assert!(

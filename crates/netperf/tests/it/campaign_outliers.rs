@@ -32,7 +32,7 @@ fn slow_down(hosts: &CampaignHosts, slow: Slow, rate: Bottleneck, slower: Bottle
         Slow::Sender(host) => return hosts.star.limit_sending(host, slower),
         Slow::Path(from, to) => (from, to),
     };
-    // Classes by the receiver's address. Their queues have room for a few packets before they are
+    // Classes by the receiver's address. Their queues have space for a few packets before they are
     // divided, of 64 KiB each.
     let class = |number: u32, rate: u32| {
         let (burst, limit) = ((rate * 10 / 8).max(3_028), 200_000);

@@ -379,7 +379,7 @@ fn threat_model_wrong_keys_cost_little_and_fill_no_log() {
     };
     let since = Stopwatch::start();
     // From one address, all but a few are refused before the key, until its penalty is over. With
-    // an address of its own, each costs a process and a handshake, which is only to be bounded:
+    // a separate address, each costs a process and a handshake, which is only to be bounded:
     // both depend on the build.
     let stand_in = environment("NETPERF_STAND_IN_DIR").unwrap_or_default();
     let is_optimised = stand_in.ends_with("release");

@@ -37,8 +37,8 @@ fn phase<'a>(summary: &'a Value, name: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("{name} is not in {summary}"))
 }
 
-/// Whether a probe was sent while the phase had its load: the programs of a phase begin apart on a
-/// busy host, and a load of 0.3 s may be over before the probes begin, or after they end.
+/// Returns true if a probe was sent while the phase had its load: the programs of a phase begin
+/// apart on a busy host, and a load of 0.3 s may be over before the probes begin, or after they end.
 fn has_probes(latency: &Value) -> bool {
     latency["round_trip"]["count"].as_u64() > Some(0)
 }

@@ -2,7 +2,7 @@
 //! (`SO_RCVTIMEO`, `SO_SNDTIMEO`).
 //!
 //! A caller that blocks with a time-out looks around when a call is interrupted, too, because the
-//! alarm interrupts calls as well. A thread of its own sends `SIGURG`, whose default is to do
+//! alarm interrupts calls as well. A separate thread sends `SIGURG`, whose default is to do
 //! nothing, to every thread that asked for it.
 
 use std::cell::Cell;

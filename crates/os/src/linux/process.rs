@@ -37,7 +37,7 @@ pub enum Forked {
 }
 
 /// fork(2), for a process whose own code runs in one thread. A preloaded library or an emulator may
-/// have threads of its own: they hold no lock of this program, and the C library keeps its own
+/// have its threads: they hold no lock of this program, and the C library keeps its own
 /// locks usable in the child.
 ///
 /// # Errors

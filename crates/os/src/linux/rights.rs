@@ -2,7 +2,7 @@
 //!
 //! The process that has the rights ([`serve`]) checks each call against a short list and makes it
 //! on the caller's socket, or opens a socket for it (unix(7), `SCM_RIGHTS`). Every call comes with
-//! a socket of its own for its answer, so that no caller can take the answer of another, or delay
+//! a separate socket for its answer, so that no caller can take the answer of another, or delay
 //! one.
 
 use std::io;

@@ -179,7 +179,7 @@ fn unlinked_file(folder: &Path) -> io::Result<OwnedFd> {
 /// others; its program is not looked at.
 ///
 /// The start is by fork(2) and execve(2), whose errors arrive here on every system: where
-/// vfork(2) is fork(2), a child of posix_spawn(3) ends with status 127 and nobody learns why.
+/// vfork(2) is fork(2), a child of posix_spawn(3) ends with status 127 and the reason is lost.
 /// execvp(3) would take a file that cannot be executed for a script.
 ///
 /// # Errors
@@ -344,7 +344,7 @@ pub fn report_drops(socket: &Socket) -> bool {
     sockopt::set(socket.as_fd(), option, 1).is_ok()
 }
 
-/// `SO_DONTROUTE`: what is sent goes to hosts of its own network only. Nothing on a system without
+/// `SO_DONTROUTE`: packets go to hosts of the local network only. Nothing on a system without
 /// it, as in netperf 2.7.
 ///
 /// # Errors

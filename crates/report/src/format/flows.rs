@@ -23,7 +23,7 @@ pub(super) fn print(view: &View<'_>) -> String {
     } else {
         "10^6bits/s"
     };
-    // What netserver received stands beside what was sent.
+    // The amount received by netserver stands beside the amount sent.
     let received = match arrived {
         Some(_) => "Bytes arrived",
         None => "Bytes received",

@@ -484,7 +484,7 @@ fn send(
     // The client may have closed it already.
     let _gone = half_close(to.as_fd());
     if sent.end == TransferEnd::Complete {
-        // What the send buffer still has at the end of the time counts, and so does its time.
+        // Data in the send buffer at the end of the time counts, and so does its time.
         sent.elapsed += acknowledged(to.as_fd(), DRAIN_TIME, stop);
     }
     Ok(sent)

@@ -1,5 +1,5 @@
 //! All flows of datagrams at a port: one thread receives, and each flow that netserver sends has
-//! a thread of its own.
+//! a separate thread.
 
 mod sender;
 
@@ -151,7 +151,7 @@ impl DatagramServer {
         }
         if let Some(report) = served.flow.report(bytes) {
             let length = u64::try_from(report.len()).unwrap_or_default();
-            // What the report uses is not there for other datagrams, and they share what there is.
+            // Credit of the report is not available to other datagrams, which share the rest.
             if served.permitted || served.credit.take(length, 0) {
                 // A lost report is asked for again.
                 let _lost = send_back(self.socket.as_fd(), &report, source);

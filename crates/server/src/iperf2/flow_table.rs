@@ -50,7 +50,7 @@ pub(super) struct ServedFlow {
     established: bool,
     network: Option<Network>,
     counted: FlowLoad,
-    /// What a server that prints shows of it.
+    /// Its rows, at a server that prints.
     pub(super) shown: Option<ShownFlow>,
 }
 

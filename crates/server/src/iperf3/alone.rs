@@ -197,7 +197,7 @@ fn serve_clients(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What came of waiting for a client.
+/// Result of waiting for a client.
 enum ClientWait {
     Client(NewClient),
     /// No client came in time.
@@ -224,7 +224,7 @@ fn next_client(arrived: &Receiver<NewClient>, most: Option<Duration>) -> ClientW
     }
 }
 
-/// Serves a client, on a thread of its own: a test may bind it to a CPU.
+/// Serves a client, on a separate thread: a test may bind it to a CPU.
 fn run_test(args: &Iperf3Server, client: NewClient, writer: &LineWriter) -> io::Result<ServerEnd> {
     let common = &args.common;
     let seconds = common.interval.unwrap_or(1.0);

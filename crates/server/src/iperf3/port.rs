@@ -25,7 +25,7 @@ pub(super) const MOST_WORDS: u32 = 1024;
 /// Datagrams and messages per round.
 const AT_ONCE: usize = 64;
 
-/// What a session expects.
+/// Next connection that a session expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expects {
     Nothing,

@@ -1,4 +1,4 @@
-//! What a server prints of a test, and what it sends to a client that asks for its output.
+//! Output of a server about a test, for its terminal and for a client that asks for it.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ impl Default for ReportOptions {
 #[derive(Debug, Default)]
 pub(crate) struct Iperf3Report {
     options: ReportOptions,
-    /// Where it is printed; `None` for nowhere.
+    /// Its destination; `None` if it is not printed.
     writer: Option<LineWriter>,
     /// The client asks for it.
     is_sent: bool,

@@ -16,7 +16,7 @@ use crate::udp::mark_the_end;
 /// Bytes of a number.
 const BYTES: usize = Stamps::NUMBER_BYTES as usize;
 
-/// Who tells when a datagram left.
+/// Source of the time at which a datagram left.
 const KERNEL: Option<StampSource> = Some(StampSource::Kernel);
 
 /// Destination of datagrams.

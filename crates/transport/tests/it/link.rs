@@ -118,7 +118,7 @@ fn frames_for_others_stay_away<F: FrameFormat>(transport: TransportId, device: &
     assert_eq!(other.recv(&mut [0; 16]).unwrap(), Received::TimedOut);
     // It was not asked, so there is no peer to tell of an end.
     assert!(other.part().mark().is_none());
-    // Over a cable the frame went to the other side, and to nobody there.
+    // Over a cable the frame went to the other side, and to no host there.
     if device == "lo" {
         let got = answering.recv(&mut [0; 16]).unwrap();
         assert_eq!(got, Received::Bytes(10));

@@ -374,7 +374,7 @@ fn a_silence_after_the_first_end_is_the_end_of_the_others_and_does_not_count() {
     }
     let plan = SocketPlan::default();
     let (server, to) = bound(TransportId::SctpMany, "127.0.0.1", &plan);
-    // As for a netperf of another make: nothing is known of how many there will be.
+    // As for another implementation of netperf: nothing is known of how many there will be.
     let mut answering = many(&plan, 1).answering(server).unwrap();
     let one = many(&plan, 1);
     let ask = || one.asking(open(TransportId::SctpMany, "127.0.0.1", &plan), to.clone());

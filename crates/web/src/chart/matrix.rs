@@ -14,11 +14,11 @@ pub const CLASSES: usize = 6;
 const MOST_SQUARES: usize = 96;
 /// Side of a square in CSS pixels: the least, the greatest, and the least with its value.
 const SIDES: (f64, f64, f64) = (3.0, 54.0, 44.0);
-/// Room for names of members.
+/// Space for names of members.
 const NAMES: f64 = 150.0;
 /// Space between the squares and their medians, and between a median and its number.
 const MEDIAN_GAPS: (f64, f64) = (6.0, 4.0);
-/// Room for the signs of rows and columns.
+/// Space for the signs of rows and columns.
 const SIGNS: f64 = 12.0;
 /// The name of the medians.
 const MEDIAN: &str = "median";

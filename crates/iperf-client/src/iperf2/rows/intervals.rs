@@ -121,7 +121,7 @@ impl ClientRows {
         let Some(stream) = client.streams.get(at) else {
             return;
         };
-        // How many datagrams are lost is not known before the report.
+        // The number of lost datagrams is not known before the report.
         let quality = DatagramQuality {
             jitter: 0,
             lost: 0,

@@ -138,7 +138,7 @@ impl ClientRows {
         moved
     }
 
-    /// Rows of what the server sent on connections or flows of its own. Returns what all moved, and
+    /// Rows of what the server sent on separate connections or flows. Returns what all moved, and
     /// the longest time.
     fn backward(
         &mut self,

@@ -106,7 +106,7 @@ impl ClientRows {
         is_sum && self.args.shows_sums()
     }
 
-    /// What the sum shows, by the directions of its streams.
+    /// Contents of the sum, by the directions of its streams.
     fn sum_kind(&self) -> SumKind {
         let udp = self.args.plan.udp;
         let direction = if self.is_second {
@@ -140,7 +140,7 @@ impl ClientRows {
     }
 }
 
-/// What moved until the end.
+/// Data moved until the end.
 const fn whole(end: Duration, all: &MovedCounts) -> CountedInterval {
     CountedInterval {
         times: (Duration::ZERO, end),

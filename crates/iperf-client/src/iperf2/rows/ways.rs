@@ -14,15 +14,15 @@ use crate::iperf2::session::Iperf2Client;
 /// A direction: its place among the client's own streams, or among those of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WayOf {
-    /// What an own stream sends.
+    /// Data that an own stream sends.
     Sent(usize),
-    /// What an own stream receives.
+    /// Data that an own stream receives.
     Received(usize),
-    /// What a stream of the server sends.
+    /// Data that a stream of the server sends.
     Back(usize),
 }
 
-/// What a direction moved in a time, and its delays.
+/// Data that a direction moved in a time, and its delays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WayMoved {
     pub(super) interval: CountedInterval,
@@ -61,7 +61,7 @@ impl ClientWay {
         }
     }
 
-    /// What the intervals so far add to a sum: calls are those of senders.
+    /// Counts that the intervals so far add to a sum: calls are those of senders.
     pub(super) fn summed(&self) -> MovedCounts {
         let counts = self.intervals.counts();
         let calls = match self.of {
@@ -102,8 +102,8 @@ impl ClientWay {
         Some(moved)
     }
 
-    /// What it moved in all, and behind its last interval if that has a row, once it has ended with
-    /// so many bytes.
+    /// Data that it moved in all, and behind its last interval if that has a row, once it has ended
+    /// with so many bytes.
     pub(super) fn end(
         &mut self,
         client: &Iperf2Client,

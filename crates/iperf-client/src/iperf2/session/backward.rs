@@ -93,11 +93,11 @@ pub struct BackStream {
     pub local: SocketAddr,
     /// Address of the server.
     pub remote: SocketAddr,
-    /// What the client receives.
+    /// Counts of received data.
     pub received: Arc<ShownCounts>,
 }
 
-/// Where the server connects to.
+/// Port to which the server connects.
 #[derive(Debug)]
 pub(super) struct BackListener {
     socket: Socket,

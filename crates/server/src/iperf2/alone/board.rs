@@ -31,7 +31,7 @@ const MOST_READ: usize = 64 << 20;
 pub(crate) struct ShownDirection {
     /// Number of the stream.
     pub(crate) number: u32,
-    /// The server sends, on a stream that the client also uses or on one of its own.
+    /// The server sends, on a stream that the client also uses or on a separate one.
     pub(crate) is_marked: bool,
     pub(crate) own: SocketAddr,
     pub(crate) client: SocketAddr,
@@ -108,7 +108,7 @@ struct BoardState {
     halves: HashMap<(u32, Option<Duration>), CountedInterval>,
     /// Intervals that have a sum of both directions of a stream, by its number.
     pairs: HashMap<u32, IntervalCounts>,
-    /// Flows for which the server sends on one of its own, now or later.
+    /// Flows for which the server sends on a separate one, now or later.
     backs: u32,
     /// Those that were printed since no stream ran.
     titles: PrintedTitles,
@@ -316,7 +316,7 @@ impl Iperf2Board {
         state.shown.is_empty() && state.backs == 0
     }
 
-    /// A flow for which the server sends on one of its own begins, or is over.
+    /// A flow for which the server sends on a separate one begins, or is over.
     pub(super) fn awaits_back(&self, begins: bool) {
         let mut state = self.state();
         state.backs = if begins {

@@ -51,7 +51,7 @@ pub(crate) struct ConnectionCounts {
 
 impl ShownConnection<'_> {
     /// Data begins to move: to the server, from it, or both; `back` is the connection over which
-    /// the server sends, if it has one of its own.
+    /// the server sends, if that is a separate one.
     pub(crate) fn begin(
         &mut self,
         control: &Socket,
@@ -115,7 +115,7 @@ impl ShownConnection<'_> {
         counts
     }
 
-    /// The server begins to send over a connection of its own.
+    /// The server begins to send over a separate connection.
     fn begin_back(
         &self,
         back: &Socket,
@@ -174,7 +174,7 @@ pub(crate) struct ShownFlow {
     received: Option<Arc<ShownCounts>>,
     /// Counters of what the server sends.
     pub(crate) sent: Option<Arc<ShownCounts>>,
-    /// The server sends on a flow of its own, which is not over.
+    /// The server sends on a separate flow, which is not over.
     has_back: bool,
 }
 

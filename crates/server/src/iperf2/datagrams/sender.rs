@@ -1,4 +1,4 @@
-//! Datagrams that netserver sends: on the flow of a client, or on one of its own.
+//! Datagrams that netserver sends: on the flow of a client, or on a separate one.
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ use netperf_program::iperf2::{ShownCounts, now};
 use super::super::alone::{Iperf2Board, ShownBack};
 use super::super::limits::{permitted, time_and_bytes};
 
-/// What the thread of a flow needs.
+/// Values for the thread of a flow.
 pub(super) struct FlowSender {
     /// Socket of the port.
     pub(super) socket: Arc<Socket>,
@@ -41,7 +41,7 @@ pub(super) struct FlowSender {
     pub(super) stop: Arc<AtomicBool>,
     /// Counters that are shown.
     pub(super) counts: Arc<ShownCounts>,
-    /// Where a flow of its own is shown.
+    /// Board that shows a flow back to the client.
     pub(super) board: Option<Arc<Iperf2Board>>,
     /// Header of the client.
     pub(super) header: Option<ClientHeader>,

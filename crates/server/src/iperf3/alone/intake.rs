@@ -41,7 +41,7 @@ pub(super) struct NewClient {
     pub(super) control: Socket,
     /// Its cookie, which has been read.
     pub(super) cookie: Cookie,
-    /// Where its streams come from.
+    /// Socket that hands over its streams.
     pub(super) handoff: Socket,
 }
 

@@ -10,7 +10,7 @@ use netperf_program::iperf3::run::plan;
 use super::{Iperf3Session, UNSUPPORTED, transport};
 
 impl Iperf3Session<'_> {
-    /// Whether the rate of all streams exceeds the limit.
+    /// Returns true if the rate of all streams exceeds the limit.
     pub(super) fn wants_too_much(&self) -> bool {
         let streams = u64::from(self.parameters.streams());
         let wanted = self.parameters.bandwidth.saturating_mul(streams);

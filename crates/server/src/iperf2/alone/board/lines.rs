@@ -11,7 +11,7 @@ use netperf_program::output::out;
 
 use super::Iperf2Board;
 
-/// What the line of a stream tells.
+/// Contents of the line of a stream.
 pub(crate) struct StreamLine<'a> {
     /// Addresses of the server and of the client.
     pub(crate) ends: (SocketAddr, SocketAddr),
@@ -75,7 +75,7 @@ impl Iperf2Board {
         number
     }
 
-    /// What a client reports of datagrams of the server. `is_known` is true if both ends have one
+    /// Report of a client about datagrams of the server. `is_known` is true if both ends have one
     /// clock.
     pub(crate) fn report(&self, number: u32, report: &ServerReport, is_known: bool) {
         if self.args.leaves_out('V') || self.args.sum_only {

@@ -108,11 +108,11 @@ impl Iperf2Board {
         }
     }
 
-    /// What a sum shows.
+    /// Contents of a sum.
     const fn sum_kind(&self, group: &ClientGroup) -> SumKind {
         match (self.args.plan.udp, group.is_two_way, group.sends) {
             (true, true, _) if !self.args.sum_only => SumKind::BothWays,
-            // What the server sends is not known to be lost.
+            // Loss of datagrams of the server is not known here.
             (true, ..) => SumKind::Datagrams {
                 has_loss: group.has_datagrams,
             },

@@ -1,5 +1,6 @@
 //! Code for both ends of an iperf 2 test: counters, times of blocks, heads and rows.
 
+mod direction_intervals;
 mod shown_counts;
 mod timed;
 
@@ -22,6 +23,7 @@ use netperf_os::{Domain, Protocol, Socket, Type, process, tcp};
 
 use crate::output::{err, system_text};
 
+pub use self::direction_intervals::{DirectionIntervals, DirectionPart};
 pub use self::shown_counts::ShownCounts;
 pub use self::timed::{receive_timed_stream, send_timed_stream};
 

@@ -8,10 +8,10 @@ use netperf_iperf2::rows::{
 };
 use netperf_measure::clock::Moment;
 use netperf_model::iperf2::DelayMoments;
-use netperf_program::iperf2::ShownCounts;
+use netperf_program::iperf2::{DirectionPart, ShownCounts};
 
 use super::ClientRows;
-use super::ways::{ClientWay, WayMoved, WayOf};
+use super::ways::{ClientWay, WayOf};
 use crate::iperf2::counts;
 use crate::iperf2::session::{Iperf2Client, Iperf2Stream, receives};
 
@@ -50,7 +50,7 @@ impl ClientRows {
         let mut is_any = false;
         for way in &mut ways {
             if let Some(moved) = way.next(client, every) {
-                self.way_row(client, way.of, &way.counts, &moved);
+                self.way_row(client, way.of, &way.intervals.counts, &moved);
                 is_any = true;
             }
         }
@@ -78,10 +78,10 @@ impl ClientRows {
             // The original has no row of the last datagrams that are sent.
             let is_sent = matches!(of, WayOf::Sent(_));
             if let Some(rest) = rest.filter(|_| !is_sent || !self.args.plan.udp) {
-                self.way_row(client, of, &way.counts, &rest);
+                self.way_row(client, of, &way.intervals.counts, &rest);
             }
             if !is_sent {
-                self.way_row(client, of, &way.counts, &whole);
+                self.way_row(client, of, &way.intervals.counts, &whole);
                 sum = MovedCounts {
                     calls: 0,
                     ..whole.interval.counts
@@ -98,7 +98,7 @@ impl ClientRows {
         client: &Iperf2Client,
         of: WayOf,
         counts: &ShownCounts,
-        moved: &WayMoved,
+        moved: &DirectionPart,
     ) {
         match of {
             WayOf::Sent(at) => self.sent_row(client, at, moved),
@@ -117,7 +117,7 @@ impl ClientRows {
     }
 
     /// A row of what an own stream sends in a part of the test.
-    fn sent_row(&mut self, client: &Iperf2Client, at: usize, moved: &WayMoved) {
+    fn sent_row(&mut self, client: &Iperf2Client, at: usize, moved: &DirectionPart) {
         let Some(stream) = client.streams.get(at) else {
             return;
         };
@@ -164,7 +164,7 @@ impl ClientRows {
         &mut self,
         (number, is_own, ends): (u32, bool, Option<(SocketAddr, SocketAddr)>),
         shown: &ShownCounts,
-        moved: &WayMoved,
+        moved: &DirectionPart,
     ) {
         let (plan, counts) = (&self.args.plan, &moved.interval.counts);
         let Some(ends) = ends else { return };

@@ -20,7 +20,7 @@ impl ClientRows {
         every: Duration,
     ) {
         let is_complete = |way: &ClientWay| way.is_new || way.is_over(every);
-        let last = ways.iter().map(|way| way.intervals.end()).max();
+        let last = ways.iter().map(|way| way.intervals.ended().end()).max();
         let Some(end) = last.filter(|_| ways.iter().all(is_complete)) else {
             return;
         };
@@ -41,7 +41,11 @@ impl ClientRows {
             let (Some(pair), [Some(received), Some(sent)]) = (self.pairs.get_mut(at), both) else {
                 continue;
             };
-            let end = received.intervals.end().min(sent.intervals.end());
+            let end = received
+                .intervals
+                .ended()
+                .end()
+                .min(sent.intervals.ended().end());
             if end <= pair.end() {
                 continue;
             }

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use netperf_iperf2::rows::{CountedInterval, IntervalCounts, MovedCounts};
+use netperf_iperf2::rows::MovedCounts;
 use netperf_measure::clock::Moment;
-use netperf_model::iperf2::DelayMoments;
-use netperf_program::iperf2::ShownCounts;
+use netperf_program::iperf2::{DirectionIntervals, DirectionPart, ShownCounts};
 
 use crate::iperf2::counts;
 use crate::iperf2::session::Iperf2Client;
@@ -22,34 +21,21 @@ pub(super) enum WayOf {
     Back(usize),
 }
 
-/// Data that a direction moved in a time, and its delays.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct WayMoved {
-    pub(super) interval: CountedInterval,
-    pub(super) delays: DelayMoments,
-}
-
 /// A direction that has rows.
 #[derive(Debug)]
 pub(super) struct ClientWay {
     pub(super) of: WayOf,
-    pub(super) counts: Arc<ShownCounts>,
-    /// Its intervals.
-    pub(super) intervals: IntervalCounts,
-    /// The last one is not part of a sum yet.
+    pub(super) intervals: DirectionIntervals,
+    /// The last interval is not part of a sum yet.
     pub(super) is_new: bool,
-    /// Delays of all so far.
-    delays: DelayMoments,
 }
 
 impl ClientWay {
     pub(super) fn new(of: WayOf, counts: &Arc<ShownCounts>) -> Self {
         Self {
             of,
-            counts: Arc::clone(counts),
-            intervals: IntervalCounts::default(),
+            intervals: DirectionIntervals::begin(counts),
             is_new: false,
-            delays: DelayMoments::default(),
         }
     }
 
@@ -57,13 +43,13 @@ impl ClientWay {
     fn counted(&self, client: &Iperf2Client) -> MovedCounts {
         match self.of {
             WayOf::Sent(at) => client.streams.get(at).map(counts::sent).unwrap_or_default(),
-            WayOf::Received(_) | WayOf::Back(_) => self.counts.now(),
+            WayOf::Received(_) | WayOf::Back(_) => self.intervals.counts.now(),
         }
     }
 
     /// Counts that the intervals so far add to a sum: calls are those of senders.
     pub(super) fn summed(&self) -> MovedCounts {
-        let counts = self.intervals.counts();
+        let counts = self.intervals.ended().counts();
         let calls = match self.of {
             WayOf::Sent(_) => counts.calls,
             WayOf::Received(_) | WayOf::Back(_) => 0,
@@ -73,33 +59,28 @@ impl ClientWay {
 
     /// When its next interval ends; `None` before it begins.
     pub(super) fn due(&self, every: Duration) -> Option<Moment> {
-        let begun = self.counts.begun()?;
-        Some(begun.plus(self.intervals.next_end(every)))
+        let begun = self.intervals.counts.begun()?;
+        Some(begun.plus(self.intervals.ended().next_end(every)))
     }
 
     /// True if it has ended before its next interval does. The last datagrams may arrive a little
     /// earlier than they should.
     pub(super) fn is_over(&self, every: Duration) -> bool {
-        let end = self.intervals.next_end(every);
-        let elapsed = self.counts.elapsed();
+        let end = self.intervals.ended().next_end(every);
+        let elapsed = self.intervals.counts.elapsed();
         elapsed.is_some_and(|elapsed| elapsed + every / 1000 < end)
     }
 
     /// Ends its next interval, if that is over.
-    pub(super) fn next(&mut self, client: &Iperf2Client, every: Duration) -> Option<WayMoved> {
-        let is_last = self.counts.elapsed().is_some();
+    pub(super) fn next(&mut self, client: &Iperf2Client, every: Duration) -> Option<DirectionPart> {
+        let is_last = self.intervals.counts.elapsed().is_some();
         let is_due = is_last || self.due(every)?.left().is_zero();
         if !is_due || self.is_over(every) {
             return None;
         }
-        let (end, counts) = (self.intervals.next_end(every), self.counted(client));
-        let moved = WayMoved {
-            interval: self.intervals.finish(end, counts),
-            delays: self.counts.end_interval(),
-        };
+        let counts = self.counted(client);
         self.is_new = true;
-        self.delays = self.delays.plus(&moved.delays);
-        Some(moved)
+        Some(self.intervals.finish(every, counts))
     }
 
     /// Data that it moved in all, and behind its last interval if that has a row, once it has ended
@@ -109,20 +90,11 @@ impl ClientWay {
         client: &Iperf2Client,
         every: Option<Duration>,
         (bytes, elapsed): (u64, Duration),
-    ) -> (WayMoved, Option<WayMoved>) {
+    ) -> (DirectionPart, Option<DirectionPart>) {
         let counts = MovedCounts {
             bytes,
             ..self.counted(client)
         };
-        let delays = self.counts.end_interval();
-        let whole = WayMoved {
-            interval: CountedInterval {
-                times: (Duration::ZERO, elapsed),
-                counts,
-            },
-            delays: self.delays.plus(&delays),
-        };
-        let rest = self.intervals.rest(every, elapsed, counts);
-        (whole, rest.map(|interval| WayMoved { interval, delays }))
+        self.intervals.end(every, elapsed, counts)
     }
 }

@@ -16,9 +16,9 @@ use netperf_iperf2::rows::{
     CountedInterval, DirectionKind, IntervalCounts, MovedCounts, PrintedTitles, id, sent_line,
 };
 use netperf_measure::clock::{self, Moment};
-use netperf_model::iperf2::{BLOCK, DelayMoments};
+use netperf_model::iperf2::BLOCK;
 use netperf_os::Socket;
-use netperf_program::iperf2::{ShownCounts, sender_state};
+use netperf_program::iperf2::{DirectionIntervals, ShownCounts, sender_state};
 use netperf_program::output::out;
 
 pub(crate) use self::lines::StreamLine;
@@ -48,13 +48,10 @@ pub(crate) struct ShownDirection {
 #[derive(Debug)]
 struct RunningDirection {
     direction: ShownDirection,
-    counts: Arc<ShownCounts>,
     since: Moment,
-    intervals: IntervalCounts,
+    intervals: DirectionIntervals,
     /// The last row is not part of a sum yet.
     is_new: Option<MovedCounts>,
-    /// Delays of the intervals so far.
-    delays: DelayMoments,
     /// The connection over which the server sends, for further columns.
     socket: Option<Socket>,
 }
@@ -62,7 +59,7 @@ struct RunningDirection {
 impl RunningDirection {
     /// Counts so far.
     fn counted(&self) -> MovedCounts {
-        let counted = self.counts.now();
+        let counted = self.intervals.counts.now();
         let state = self.sender_state();
         MovedCounts {
             datagrams: if self.direction.kind == DirectionKind::SendsDatagrams {
@@ -166,11 +163,9 @@ impl Iperf2Board {
         let is_new = !state.shown.iter().any(is_known);
         state.shown.push(RunningDirection {
             direction,
-            counts: Arc::clone(&counts),
             since: clock::now(),
-            intervals: IntervalCounts::default(),
+            intervals: DirectionIntervals::begin(&counts),
             is_new: None,
-            delays: DelayMoments::default(),
             socket,
         });
         let group = state.groups.entry(direction.client.ip()).or_default();
@@ -205,7 +200,7 @@ impl Iperf2Board {
     /// A direction has ended; it has no row if it failed.
     pub(crate) fn end(&self, counts: &Arc<ShownCounts>, transfer: Option<&Transfer>) {
         let mut state = self.state();
-        let own = |one: &RunningDirection| Arc::ptr_eq(&one.counts, counts);
+        let own = |one: &RunningDirection| Arc::ptr_eq(&one.intervals.counts, counts);
         let Some(at) = state.shown.iter().position(own) else {
             return;
         };
@@ -287,22 +282,16 @@ impl Iperf2Board {
         transfer: &Transfer,
     ) {
         let direction = shown.direction;
-        let rest = shown
-            .intervals
-            .rest(self.args.interval, transfer.elapsed, all);
-        let delays = shown.counts.end_interval();
+        let every = self.args.interval;
+        let (whole, rest) = shown.intervals.end(every, transfer.elapsed, all);
         if let Some(rest) = rest.filter(|_| direction.kind != DirectionKind::SendsDatagrams) {
-            self.row(state, shown, &rest, &delays);
+            self.row(state, shown, &rest);
         }
-        let whole = CountedInterval {
-            times: (Duration::ZERO, transfer.elapsed),
-            counts: all,
-        };
-        self.row(state, shown, &whole, &shown.delays.plus(&delays));
+        self.row(state, shown, &whole);
         if direction.kind == DirectionKind::SendsDatagrams && self.args.shows_rows() {
             out(&sent_line(&id(direction.number, false), all.datagrams));
         }
-        self.both_ways(state, &direction, None, whole);
+        self.both_ways(state, &direction, None, whole.interval);
     }
 
     /// Number of streams that have ended.
@@ -331,7 +320,7 @@ impl Iperf2Board {
         let every = self.args.interval?;
         let state = self.state();
         let all = state.shown.iter();
-        all.map(|one| one.since.plus(one.intervals.next_end(every)))
+        all.map(|one| one.since.plus(one.intervals.ended().next_end(every)))
             .min()
     }
 
@@ -344,17 +333,15 @@ impl Iperf2Board {
         let mut all = std::mem::take(&mut state.shown);
         let mut changed = Vec::new();
         for shown in &mut all {
-            let end = shown.intervals.next_end(every);
+            let end = shown.intervals.ended().next_end(every);
             if !shown.since.plus(end).left().is_zero() {
                 continue;
             }
-            let interval = shown.intervals.finish(end, shown.counted());
-            let delays = shown.counts.end_interval();
-            shown.delays = shown.delays.plus(&delays);
-            self.row(&mut state, shown, &interval, &delays);
-            self.both_ways(&mut state, &shown.direction, Some(end), interval);
+            let part = shown.intervals.finish(every, shown.counted());
+            self.row(&mut state, shown, &part);
+            self.both_ways(&mut state, &shown.direction, Some(end), part.interval);
             let earlier = shown.is_new.unwrap_or_default();
-            shown.is_new = Some(earlier.plus(interval.counts));
+            shown.is_new = Some(earlier.plus(part.interval.counts));
             changed.push(shown.direction.client.ip());
         }
         changed.dedup();
@@ -367,7 +354,7 @@ impl Iperf2Board {
             if !is_sum || !complete {
                 continue;
             }
-            let end = group.first().map(|one| one.intervals.end());
+            let end = group.first().map(|one| one.intervals.ended().end());
             let end = end.unwrap_or_default();
             let mut total = MovedCounts::default();
             for one in group {

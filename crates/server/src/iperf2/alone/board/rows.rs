@@ -6,8 +6,7 @@ use netperf_iperf2::rows::{
     CountedInterval, DatagramQuality, DirectionKind, DirectionRow, MovedCounts, SumKind, SumRow,
     pair_row,
 };
-use netperf_model::iperf2::DelayMoments;
-use netperf_program::iperf2::row_stamp;
+use netperf_program::iperf2::{DirectionPart, row_stamp};
 use netperf_program::output::out;
 
 use super::{BoardState, ClientGroup, Iperf2Board, RunningDirection, ShownDirection};
@@ -18,10 +17,9 @@ impl Iperf2Board {
         &self,
         state: &mut BoardState,
         shown: &RunningDirection,
-        interval: &CountedInterval,
-        delays: &DelayMoments,
+        part: &DirectionPart,
     ) {
-        let (direction, counts) = (&shown.direction, &interval.counts);
+        let (direction, counts) = (&shown.direction, &part.interval.counts);
         let is_received = direction.kind == DirectionKind::ReceivesDatagrams;
         let row = DirectionRow {
             kind: direction.kind,
@@ -30,10 +28,10 @@ impl Iperf2Board {
             ends: (direction.client, direction.own),
             is_enhanced: direction.is_enhanced,
             has_one_clock: direction.has_one_clock,
-            interval,
-            delays,
+            interval: &part.interval,
+            delays: &part.delays,
             quality: is_received.then(|| DatagramQuality {
-                jitter: shown.counts.jitter(),
+                jitter: shown.intervals.counts.jitter(),
                 lost: counts.lost,
                 datagrams: counts.datagrams,
                 late: counts.late,

@@ -4,7 +4,7 @@
 use netperf_stats::moments;
 use netperf_text::look::TextLook;
 use netperf_text::unit::{Quantity, Unit};
-use netperf_web::chart::{Body, Chart, Line, LineNotes, Lines, Phase, Point, Thin, X};
+use netperf_web::chart::{Body, Chart, Line, LineNotes, Lines, LoadPhase, Point, Thin, X};
 use netperf_web::table::Table;
 use netperf_web::{Figure, TooLarge};
 
@@ -119,8 +119,8 @@ impl CheckSummary {
     }
 
     /// The phases with their times, from the first to the last value of any series.
-    fn phases_of_series(&self) -> Vec<Phase> {
-        let mut phases: Vec<Phase> = Vec::new();
+    fn phases_of_series(&self) -> Vec<LoadPhase> {
+        let mut phases: Vec<LoadPhase> = Vec::new();
         for series in &self.series {
             let times = || series.points.iter().map(|[at, _]| *at);
             let (from, to) = (
@@ -131,8 +131,8 @@ impl CheckSummary {
                 continue;
             }
             match phases.iter_mut().find(|phase| phase.name == series.phase) {
-                Some(Phase { span, .. }) => *span = (span.0.min(from), span.1.max(to)),
-                None => phases.push(Phase {
+                Some(LoadPhase { span, .. }) => *span = (span.0.min(from), span.1.max(to)),
+                None => phases.push(LoadPhase {
                     name: series.phase.clone(),
                     span: (from, to),
                 }),

@@ -1,8 +1,8 @@
 //! The frame of a plot: axes with numbers and names, and grid lines.
 
-use super::Size;
 use super::scale::{AxisScale, Law, Tick};
 use super::scene::{Anchor, Ink, Plot, Scene, TextRole, width_of};
+use super::size::Size;
 use crate::unit::Unit;
 
 /// Height of a line of text.

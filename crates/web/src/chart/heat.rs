@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::frame::{Axis, framed};
 use super::scale::{AxisScale, Law};
 use super::scene::{Anchor, Ink, Scene, SceneItem, TextRole, width_of};
-use super::{Size, is_drawable};
+use super::size::{Size, is_drawable};
 use crate::number;
 use crate::record::Range;
 use crate::unit::{Quantity, Unit};

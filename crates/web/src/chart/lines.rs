@@ -4,7 +4,8 @@ use super::frame::{Axis, PlotFrame, framed};
 use super::legend::{self, Sign};
 use super::scale::{AxisScale, Law};
 use super::scene::{Anchor, Ink, Place, Scene, SceneItem, TextRole, fitted};
-use super::{Size, is_drawable, simplify};
+use super::simplify;
+use super::size::{Size, is_drawable};
 use crate::number;
 use crate::unit::{Quantity, Unit};
 
@@ -29,12 +30,12 @@ pub struct Lines {
     /// The reduction of points that do not fit.
     pub thin: Thin,
     /// Named parts of the horizontal axis.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<LoadPhase>,
 }
 
 /// A named part of the horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Phase {
+pub struct LoadPhase {
     /// Its name.
     pub name: String,
     /// Its begin and end.

@@ -4,7 +4,7 @@ use netperf_stats::moments::median;
 
 use super::legend::{self, Sign};
 use super::scene::{Anchor, Ink, Scene, SceneItem, TextRole, fitted, width_of};
-use super::{Size, WIDE, is_drawable};
+use super::size::{Size, WIDE, is_drawable};
 use crate::number;
 use crate::unit::{Quantity, Unit};
 

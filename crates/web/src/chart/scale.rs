@@ -47,7 +47,8 @@ pub(crate) struct Tick {
 impl AxisScale {
     /// An axis for all of `values`. A linear one has 0 on it and ends at round numbers.
     pub(crate) fn over(law: Law, unit: &Unit, values: impl Iterator<Item = f64>) -> Self {
-        let usable = |value: &f64| super::is_drawable(*value) && (law != Law::Log || *value > 0.0);
+        let usable =
+            |value: &f64| super::size::is_drawable(*value) && (law != Law::Log || *value > 0.0);
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(usable) {
             low = low.min(value);

@@ -4,7 +4,7 @@
 use super::frame::LINE;
 use super::scale::{AxisScale, Law};
 use super::scene::{Anchor, Ink, Scene, SceneItem, TextRole, fitted, width_of};
-use super::{Size, is_drawable};
+use super::size::{Size, is_drawable};
 use crate::number;
 use crate::unit::{Quantity, Unit};
 

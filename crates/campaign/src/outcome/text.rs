@@ -83,14 +83,23 @@ impl CampaignDocument {
                 self.cells_measured, self.cells_planned
             ),
         );
+        self.add_remarks(&mut text);
+        match view.letters {
+            Letters::Unicode => text,
+            Letters::Ascii => text.replace(['\u{a0}', '\u{202f}'], " "),
+        }
+    }
+
+    /// Adds the reasons to doubt the result, and the cells without a measurement.
+    fn add_remarks(&self, text: &mut String) {
         let doubts = self.doubts();
         let hidden = doubts.len().saturating_sub(MOST_DOUBTS);
         for doubt in doubts.into_iter().take(MOST_DOUBTS) {
-            add_line(&mut text, doubt);
+            add_line(text, doubt);
         }
         if hidden > 0 {
             add_line(
-                &mut text,
+                text,
                 format!("and {}: see --json", plural(hidden, "more line")),
             );
         }
@@ -99,20 +108,13 @@ impl CampaignDocument {
             let name = |index: usize| self.members.get(index).map_or("", |one| &one.member.name);
             let why = cell.missing.as_deref().unwrap_or_default();
             add_line(
-                &mut text,
+                text,
                 format!("Missing: {} -> {}: {why}", name(cell.from), name(cell.to)),
             );
         }
         let hidden = missing.count();
         if hidden > 0 {
-            add_line(
-                &mut text,
-                format!("and {hidden} more missing cells: see --json"),
-            );
-        }
-        match view.letters {
-            Letters::Unicode => text,
-            Letters::Ascii => text.replace(['\u{a0}', '\u{202f}'], " "),
+            add_line(text, format!("and {hidden} more missing cells: see --json"));
         }
     }
 

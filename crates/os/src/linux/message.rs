@@ -100,7 +100,7 @@ pub(super) fn controls(
         // SAFETY: the data follows the header.
         let data = unsafe { libc::CMSG_DATA(header) };
         let before = data.addr() - std::ptr::from_ref(header).addr();
-        let length = usize::try_from(header.cmsg_len).unwrap_or(0);
+        let length: usize = header.cmsg_len as _;
         let length = length.saturating_sub(before);
         // SAFETY: the kernel wrote this many bytes behind the header.
         let data = unsafe { std::slice::from_raw_parts(data, length) };

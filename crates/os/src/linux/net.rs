@@ -131,7 +131,7 @@ pub fn path_mtu(local: IpAddr, remote: SocketAddr) -> io::Result<u32> {
 pub fn path_mtu_of(socket: BorrowedFd<'_>) -> io::Result<u32> {
     let option = match without::domain(&SockRef::from(&socket)) {
         Ok(Domain::IPV6) => IntOption::PathMtuV6,
-        _ => IntOption::PathMtuV4,
+        Ok(_) | Err(_) => IntOption::PathMtuV4,
     };
     let mtu = sockopt::fetch(socket, option)?;
     u32::try_from(mtu).map_err(|_| io::ErrorKind::InvalidData.into())

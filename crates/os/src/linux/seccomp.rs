@@ -348,10 +348,11 @@ fn equal(argument: u8, value: u64) -> io::Result<SeccompCondition> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
 
     use nix::fcntl::{FcntlArg, fcntl};
-    use nix::sys::signal::kill;
+    use nix::sys::signal::{Signal, kill};
     use nix::unistd::{Pid, getppid};
 
     use super::*;
@@ -380,14 +381,14 @@ mod tests {
         // The policy is the one that every process has.
         let scheduler = refused(schedule(parent, libc::SCHED_OTHER, 0));
         // Signal 0 is none.
-        let signal = refused(kill(Pid::from_raw(parent), None).map_err(io::Error::from));
-        // SAFETY: as above.
+        let signal = refused(kill(Pid::from_raw(parent), None::<Signal>).map_err(io::Error::from));
+        // SAFETY: tgkill takes numbers; signal 0 is none.
         let thread = unsafe { libc::syscall(libc::SYS_tgkill, parent, parent, 0) };
         let thread = refused(checked(thread));
         // SAFETY: this command takes a number; there is no such descriptor.
         let owner = refused(checked(unsafe { libc::fcntl(-1, libc::F_SETOWN, parent) }));
         // There is no such file.
-        let mode = PermissionsExt::from_mode(0o666);
+        let mode = Permissions::from_mode(0o666);
         let mode = refused(std::fs::set_permissions("/no/such/file", mode));
         [
             ("limits", limit),

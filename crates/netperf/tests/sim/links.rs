@@ -173,6 +173,44 @@ fn until_judges_datagrams_by_what_arrives() {
 }
 
 #[test]
+fn warm_up_leaves_the_rate_of_what_arrived_and_not_of_what_was_sent() {
+    if !sim::available() {
+        return;
+    }
+    for options in ["--warmup 0.5", "--warmup 0.5 --cooldown 0.5 --flows 2"] {
+        let link = SimLink {
+            loss: 0.2,
+            ..SimLink::lossless(10, 10)
+        };
+        let words = format!("--time 4s -t UDP_STREAM --rate 4M {options}");
+        let run = netperf(link, &words, &format!("-m 1000 -k {KEYS}")).run();
+        // The rate is that of all flows.
+        assert_near(figures(&run).number("THROUGHPUT"), 3.2, 0.05);
+    }
+}
+
+#[test]
+fn until_has_the_rate_of_the_link_and_not_that_of_the_send_buffer() {
+    if !sim::available() {
+        return;
+    }
+    // The buffer takes half a minute of the first link's data, which netperf does not wait for.
+    for (mbit, test, test_words) in [
+        (1_u32, "TCP_STREAM", "-m 128K"),
+        (1, "UDP_STREAM", "-m 1400"),
+        (10, "TCP_STREAM", "-m 128K"),
+    ] {
+        let words = format!("-l 60 --until 10% -t {test}");
+        let link = SimLink::lossless(mbit.into(), 20);
+        let run = netperf(link, &words, &format!("{test_words} -k {KEYS}")).run();
+        let client = run.of("client");
+        assert_eq!(client.end.status(), Some(0), "{}", run.account());
+        let rate = Values::parse(&client.stdout).number("THROUGHPUT");
+        assert_near(rate, f64::from(mbit) * 0.97, 0.1);
+    }
+}
+
+#[test]
 fn flows_count_only_the_middle_between_warm_up_and_cool_down() {
     if !sim::available() {
         return;

@@ -194,7 +194,7 @@ pub(crate) fn bring_to_its_end(
             let _gone = llc2::send_end(socket);
             drain(socket, control)
         }
-        Parting::Shutdown => shut_down(socket),
+        Parting::Shutdown => shut_down(socket, control),
         Parting::Close | Parting::EmptyMessages => {
             empty_the_queue(socket);
             (Drained::Closed, Duration::ZERO)
@@ -205,7 +205,7 @@ pub(crate) fn bring_to_its_end(
 /// Ends an association: what was sent arrives, and then both directions are over.
 ///
 /// Everything has then arrived at the other host; netserver reads it to the end.
-fn shut_down(socket: &Socket) -> (Drained, Duration) {
+fn shut_down(socket: &Socket, control: Option<BorrowedFd<'_>>) -> (Drained, Duration) {
     let fd = socket.as_fd();
     // Without the notification the end is seen a little later.
     let _unheard = sctp::notify_of_changes(fd);
@@ -215,15 +215,23 @@ fn shut_down(socket: &Socket) -> (Drained, Duration) {
     let mut last_progress = start;
     let mut before = None;
     let mut scrap = [0; 65_536];
-    while start.elapsed() < AT_MOST {
+    let (mut limit, mut demanded) = (EndLimit::new(), false);
+    while !limit.is_over(start.elapsed(), last_progress.elapsed()) {
         let Ok(status) = sctp::status(fd, AssociationId::OWN) else {
             return (Drained::Closed, Duration::ZERO);
         };
         if before.replace(status) != Some(status) {
             last_progress = clock::now();
         }
-        if last_progress.elapsed() >= NO_PROGRESS {
-            return (Drained::Lost(Lost::NotClosed), last_progress.elapsed());
+        let rest = last_progress.elapsed();
+        if let Some(control) = control.filter(|_| rest >= SILENCE && !demanded) {
+            sockopt::demand_signs_of_life(control, Duration::ZERO, patience());
+            demanded = true;
+        }
+        let is_over = rest >= longest_outage(NO_PROGRESS, control.is_some());
+        let lost = is_over.then_some(Lost::NotClosed);
+        if let Some(lost) = control.and_then(control_end).or(lost) {
+            return (Drained::Lost(lost), rest);
         }
         if matches!(ready(fd, Interest::Read, LOOK), Ok(true)) {
             // A notification, or the rest of what netserver sent; the status tells the end.

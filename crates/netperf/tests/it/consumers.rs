@@ -32,12 +32,32 @@ fn run(server: &Netserver, words: &str) -> Finished {
     client(server, words).run().expect_clean()
 }
 
+/// Words without figures that matter: an amount in the place of a second. Intervals, bursts and CPU need
+/// their time.
+fn brief(words: &str) -> String {
+    let padded = format!("{words} ");
+    let needs_time = ["-D", "-c", "-w", "-l 5"]
+        .iter()
+        .any(|word| padded.contains(word));
+    let upper = padded.to_uppercase();
+    let length = if needs_time {
+        return padded;
+    } else if upper.contains("UDP_STREAM") {
+        "--time 200ms "
+    } else if ["RR", "CC", "-D 6"].iter().any(|test| upper.contains(test)) {
+        "-l -100 "
+    } else {
+        "-l -1M "
+    };
+    padded.replacen("-l 1 ", length, 1)
+}
+
 /// The same for several at once: their figures do not matter.
 #[track_caller]
 fn run_all(server: &Netserver, commands: &[&str]) -> Vec<Finished> {
     let running: Vec<_> = commands
         .iter()
-        .map(|words| client(server, words).spawn())
+        .map(|words| client(server, &brief(words)).spawn())
         .collect();
     let ended = running.into_iter().map(|running| running.finish());
     ended.map(Finished::expect_clean).collect()

@@ -25,7 +25,7 @@ fn i03_success_leaves_standard_error_empty() {
         commands(""),
         commands("-c -C"),
         commands("-v 2"),
-        commands("-D 0.3"),
+        vec!["-l 1 -D 0.3".to_owned(), "-l 1 -D 0.3 -t UDP_RR".to_owned()],
     ]
     .concat();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();

@@ -1,6 +1,7 @@
 //! Facts about processes from Linux's `/proc`.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::time::Duration;
 
 /// Every process there is.
@@ -14,7 +15,11 @@ pub fn all() -> Vec<u32> {
 /// Fields of `/proc/<pid>/stat` behind the name, which may itself hold blanks:
 /// state first, then the parent.
 fn stat(pid: u32) -> Option<Vec<String>> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // One read(2): some tests look at all processes again and again.
+    let mut bytes = [0; 1024];
+    let mut file = File::open(format!("/proc/{pid}/stat")).ok()?;
+    let length = file.read(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(bytes.get(..length)?);
     let (_, rest) = text.rsplit_once(')')?;
     Some(rest.split_whitespace().map(str::to_owned).collect())
 }
@@ -60,6 +65,16 @@ pub fn processor_time_of_ended(pid: u32) -> Duration {
     Duration::from_millis(10 * ticks.sum::<u64>())
 }
 
+/// Memory that new programs can use without swapping (`MemAvailable`), bytes.
+pub fn available_memory() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").expect("facts about memory");
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kibibytes.expect("the available memory") * 1024
+}
+
 /// Packets that the queues of all processors have dropped (`net.core.netdev_max_backlog`), in all
 /// network namespaces.
 pub fn dropped_by_processors() -> u64 {
@@ -72,21 +87,30 @@ pub fn dropped_by_processors() -> u64 {
         .sum()
 }
 
+/// Every process, and its parent.
+fn parents() -> Vec<(u32, u32)> {
+    let parent = |pid: u32| stat(pid)?.get(1)?.parse().ok();
+    let pairs = all().into_iter();
+    pairs.filter_map(|pid| Some((pid, parent(pid)?))).collect()
+}
+
 /// Direct children of a process, entries waiting to be reaped included.
 pub fn children(pid: u32) -> Vec<u32> {
-    let parent = pid.to_string();
-    all()
-        .into_iter()
-        .filter(|&child| stat(child).is_some_and(|fields| fields.get(1) == Some(&parent)))
-        .collect()
+    children_in(&parents(), pid).collect()
+}
+
+fn children_in(parents: &[(u32, u32)], pid: u32) -> impl Iterator<Item = u32> {
+    let own = parents.iter().filter(move |(_, parent)| *parent == pid);
+    own.map(|(child, _)| *child)
 }
 
 /// Children, their children, and so on.
 pub fn descendants(pid: u32) -> Vec<u32> {
-    let mut found = children(pid);
+    let parents = parents();
+    let mut found: Vec<u32> = children_in(&parents, pid).collect();
     let mut next = 0;
     while let Some(&child) = found.get(next) {
-        found.extend(children(child));
+        found.extend(children_in(&parents, child));
         next += 1;
     }
     found

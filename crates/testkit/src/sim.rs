@@ -16,7 +16,7 @@ pub use capture::Carried;
 pub use ends::SimEnd;
 
 use crate::process::Invocation;
-use crate::{Scratch, require};
+use crate::{Scratch, require, watchdog};
 
 /// Time limit of a simulation, by the clock of this machine, and for each of its processes.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -155,11 +155,13 @@ impl Simulation {
         let output = folder.path().join("out");
         let processes: usize = self.hosts.iter().map(|host| host.processes.len()).sum();
         let processes = u32::try_from(processes).expect("fewer processes");
+        let patience = PATIENCE + PATIENCE_EACH * processes;
+        watchdog::restart_with(patience + PATIENCE);
         let simulator = Invocation::new(Path::new("shadow"))
             .args(["--parallelism", "1", "--log-level", "error"])
             .arg("--data-directory")
             .args([&output, &scenario])
-            .patience(PATIENCE + PATIENCE_EACH * processes)
+            .patience(patience)
             .run();
         let said = format!("{}{}", simulator.stdout, simulator.stderr);
         let ends = ends::of(&said);

@@ -76,7 +76,7 @@ pub fn restart() {
     });
 }
 
-/// The same with another limit, before the test waits for others.
+/// The same with another limit, before the test waits for others or for many programs.
 pub(crate) fn restart_with(limit: Duration) {
     ENTRY.with(|entry| enter(entry, limit));
 }

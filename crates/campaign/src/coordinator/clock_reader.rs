@@ -10,7 +10,7 @@ const MOST_READINGS: usize = 128;
 /// Time after which no clock is read more often than necessary, nanoseconds.
 const READ_ON: u64 = 1_000_000_000;
 /// Clocks that are read at the same time, at most.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 128;
 /// Round trip from which a path is long, nanoseconds.
 pub(super) const LONG: u64 = 2_000_000;
 

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use netperf_testkit::sim::{self, SimRun};
 use netperf_testkit::{
-    Invocation, Scratch, SimHost, SimLink, SimProcess, Simulation, environment, note, ours,
+    Invocation, Scratch, SimHost, SimLink, SimProcess, Simulation, environment, note, ours, procfs,
 };
 use serde_json::Value;
 
@@ -69,9 +70,44 @@ fn number(variable: &str, default: usize) -> usize {
     environment(variable).map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// A campaign of agents that join a coordinator in London, one city after the other. One of them is
-/// killed at a time, if it is asked for.
-fn campaign(agents: usize, folder: &Path, killed: Option<Duration>) -> Simulation {
+/// A simulation that has run, and what it took of this machine.
+struct Weighed {
+    run: SimRun,
+    /// By how much the available memory fell meanwhile, bytes; by other programs, too.
+    memory: u64,
+}
+
+impl Weighed {
+    fn of(simulation: &Simulation) -> Self {
+        let before = procfs::available_memory();
+        let (least, is_over) = (AtomicU64::new(before), AtomicBool::new(false));
+        let run = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    least.fetch_min(procfs::available_memory(), Ordering::Relaxed);
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+            });
+            let run = simulation.run();
+            is_over.store(true, Ordering::Relaxed);
+            run
+        });
+        let memory = before - least.into_inner();
+        Self { run, memory }
+    }
+
+    /// Prints a row of the table in docs/manual/src/lab.md.
+    fn note_row(&self, simulated: &str, values: &str) {
+        let (seconds, mebibytes) = (self.run.took.as_secs(), self.memory >> 20);
+        note(&format!(
+            "| {simulated} | {seconds} s | {mebibytes} MiB | {values} |"
+        ));
+    }
+}
+
+/// A campaign of agents that join a coordinator in London, one city after the other. Some of them
+/// are killed at a time.
+fn campaign(agents: usize, folder: &Path, killed: &[(usize, Duration)]) -> Simulation {
     let programs = ours!();
     let netperf = || Invocation::new(&programs.netperf).folder(folder);
     netperf()
@@ -90,11 +126,13 @@ fn campaign(agents: usize, folder: &Path, killed: Option<Duration>) -> Simulatio
     let agent = |index: usize| {
         let start = Duration::from_millis(1500 + index as u64);
         let process = SimProcess::new(&programs.netserver, &words).at(start);
-        match killed.filter(|_| index == agents / 2) {
-            Some(at) => process.signalled(at, "SIGKILL"),
+        match killed.iter().find(|(killed, _)| *killed == index) {
+            Some((_, at)) => process.signalled(*at, "SIGKILL"),
             None => process,
         }
     };
+    // The coordinator reads 128 clocks at the same time, each for some seconds.
+    let length = Duration::from_secs(60 + agents as u64 / 20);
     let agents = (0..agents).map(|index| SimHost {
         place: index % CITIES.len(),
         ..SimHost::new(&format!("a{index}"), vec![agent(index)])
@@ -103,7 +141,7 @@ fn campaign(agents: usize, folder: &Path, killed: Option<Duration>) -> Simulatio
     let hosts = std::iter::once(coordinator).chain(agents).collect();
     Simulation {
         delays: delays(),
-        length: Duration::from_secs(120),
+        length,
         ..Simulation::of_hosts(SimLink::lossless(1000, 1), hosts)
     }
 }
@@ -123,9 +161,10 @@ fn city(member: &Value) -> usize {
 /// Runs a campaign; each figure is the one that the distance gives.
 fn measures_distances(agents: usize) {
     let folder = Scratch::new();
-    let run = campaign(agents, folder.path(), None).run();
-    let document = document(&run);
-    assert_eq!(document["complete"], true, "{:?}", run.of("coordinator"));
+    let weighed = Weighed::of(&campaign(agents, folder.path(), &[]));
+    let document = document(&weighed.run);
+    let coordinator = weighed.run.of("coordinator");
+    assert_eq!(document["complete"], true, "{coordinator:?}");
     let members = document["members"].as_array().expect("members");
     assert_eq!(members.len(), agents);
     let cells = document["cells"].as_array().expect("cells");
@@ -150,13 +189,25 @@ fn measures_distances(agents: usize) {
         );
         worst = worst.max(error / expected);
     }
-    note(&format!(
-        "{agents} agents in {} cities: {} cells, {:?} of real time, worst error {:.2} %",
-        CITIES.len(),
-        cells.len(),
-        run.took,
-        worst * 100.0
-    ));
+    let simulated = format!("{agents} agents, {} cells", cells.len());
+    let values = format!("worst error of a cell {:.2} %", worst * 100.0);
+    weighed.note_row(&simulated, &values);
+}
+
+/// Runs a campaign in which agents are killed while it measures: it ends, and names one of them.
+fn names_the_lost(agents: usize, lost: &[usize]) {
+    let folder = Scratch::new();
+    let at = Duration::from_secs(9);
+    let killed: Vec<(usize, Duration)> = lost.iter().map(|index| (*index, at)).collect();
+    let weighed = Weighed::of(&campaign(agents, folder.path(), &killed));
+    let document = document(&weighed.run);
+    assert_eq!(document["complete"], false, "{document}");
+    let ended = document["ended"].as_str().expect("a reason");
+    let is_named = |index: &usize| ended.starts_with(&format!("a{index} is lost"));
+    assert!(lost.iter().any(is_named), "{ended}");
+    assert_ne!(weighed.run.of("coordinator").end.status(), Some(0));
+    let simulated = format!("{agents} agents, {} of them killed", lost.len());
+    weighed.note_row(&simulated, &format!("the result ends with: {ended}"));
 }
 
 #[test]
@@ -167,28 +218,31 @@ fn a_campaign_of_agents_in_twenty_cities_measures_their_distances() {
 }
 
 #[test]
-#[ignore = "just lab-shadow scale: NETPERF_SIM_AGENTS agents, 33 MB each"]
+#[ignore = "just lab-shadow scale: NETPERF_SIM_AGENTS agents"]
 fn a_campaign_of_many_agents_measures_their_distances() {
     if sim::available() {
-        measures_distances(number("NETPERF_SIM_AGENTS", 500));
+        measures_distances(number("NETPERF_SIM_AGENTS", 1000));
     }
 }
 
 #[test]
 fn a_campaign_names_the_agent_that_is_lost_on_the_way() {
-    if !sim::available() {
-        return;
+    if sim::available() {
+        names_the_lost(10, &[5]);
     }
-    let folder = Scratch::new();
-    let run = campaign(10, folder.path(), Some(Duration::from_secs(9))).run();
-    let document = document(&run);
-    assert_eq!(document["complete"], false, "{document}");
-    let ended = document["ended"].as_str().expect("a reason");
-    assert!(ended.starts_with("a5 is lost"), "{ended}");
-    assert_ne!(run.of("coordinator").end.status(), Some(0));
 }
 
-/// Clients of one netserver, so many on a host, that begin within ten seconds.
+#[test]
+#[ignore = "just lab-shadow scale: NETPERF_SIM_AGENTS agents"]
+fn a_campaign_of_many_agents_names_one_that_is_lost_on_the_way() {
+    if sim::available() {
+        let agents = number("NETPERF_SIM_AGENTS", 1000);
+        names_the_lost(agents, &[agents / 4, agents / 2, agents - 1]);
+    }
+}
+
+/// Clients of one netserver, so many on a host, that begin within three seconds and measure for
+/// four: all are served at the same time.
 fn serves(clients: usize) {
     const ON_A_HOST: usize = 50;
     let programs = ours!();
@@ -197,7 +251,7 @@ fn serves(clients: usize) {
     let server = SimProcess::new(&programs.netserver, &format!("-D -4 {limits}"));
     let words = "-4 -H server -t TCP_RR -l 4 -P 0 -v 0";
     let client = |index: usize| {
-        let start = Duration::from_millis(1000 + 10_000 * index as u64 / clients as u64);
+        let start = Duration::from_millis(1000 + 3_000 * index as u64 / clients as u64);
         SimProcess::new(&programs.netperf, words).at(start)
     };
     let mut hosts = vec![SimHost::new("server", vec![server])];
@@ -209,10 +263,10 @@ fn serves(clients: usize) {
         length: Duration::from_secs(60),
         ..Simulation::of_hosts(SimLink::lossless(10_000, 20), hosts)
     };
-    let run = simulation.run();
+    let weighed = Weighed::of(&simulation);
     let mut rates: BTreeMap<String, usize> = BTreeMap::new();
     for host in simulation.hosts.iter().skip(1) {
-        for client in run.all_of(&host.name) {
+        for client in weighed.run.all_of(&host.name) {
             assert_eq!(client.end.status(), Some(0), "{client:?}");
             *rates.entry(client.stdout.trim().to_owned()).or_default() += 1;
         }
@@ -224,10 +278,8 @@ fn serves(clients: usize) {
             "{count} clients: {rate} transactions/s"
         );
     }
-    note(&format!(
-        "{clients} clients: {:?} of real time, rates {rates:?}",
-        run.took
-    ));
+    let values = format!("transactions/s, and clients that had them: {rates:?}");
+    weighed.note_row(&format!("{clients} clients"), &values);
 }
 
 #[test]
@@ -238,7 +290,7 @@ fn one_netserver_serves_a_hundred_clients() {
 }
 
 #[test]
-#[ignore = "just lab-shadow scale: NETPERF_SIM_CLIENTS clients, 3 MB each"]
+#[ignore = "just lab-shadow scale: NETPERF_SIM_CLIENTS clients"]
 fn one_netserver_serves_thousands_of_clients() {
     if sim::available() {
         serves(number("NETPERF_SIM_CLIENTS", 5000));

@@ -142,6 +142,8 @@ struct TestRun<'a> {
     done: &'a mut RunSoFar,
     /// The port that netserver had in the previous iteration.
     data_port: Option<u16>,
+    /// Time for which netserver's answer to a request was waited for.
+    answered: Duration,
     /// True if facts about the hosts are needed.
     facts: bool,
     /// Host facts from netserver.
@@ -213,6 +215,7 @@ impl<'a> TestRun<'a> {
             begun,
             done,
             data_port: None,
+            answered: Duration::ZERO,
             facts: facts::wanted(run),
             remote_host: None,
             peer_version: None,
@@ -279,9 +282,9 @@ impl<'a> TestRun<'a> {
             })
         });
         let mut ran = ran.map_err(|error| {
-            let after = begun.elapsed();
+            let waited = (self.answered, begun.elapsed());
             let failure = failure::engine(&error, plan.transport, family);
-            blocked::explained(failure, &error, plan, &hosts, &remotes, after)
+            blocked::explained(failure, &error, plan, &hosts, &remotes, waited)
         })?;
         trace::dump_tcp_info(plan, &ran);
         self.keep(ran.latency.take());

@@ -21,7 +21,7 @@ use netperf_iperf3::states::client::{
 };
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::overtime;
-use netperf_os::wait::{Interest, ready};
+use netperf_os::wait::{Interest, all_ready, ready};
 use netperf_os::{Socket, alarm, io as calls, process};
 use netperf_program::iperf3::lines::LineWriter;
 use netperf_program::iperf3::run::Run;
@@ -198,6 +198,8 @@ impl<'a> ClientRun<'a> {
 struct Timing {
     /// Set-up of the streams.
     setup: Duration,
+    /// When data came before the message that the test runs.
+    first_data: Option<Moment>,
     /// End of the part that does not count.
     omitted_until: Option<Moment>,
     /// End of the next interval.
@@ -252,13 +254,8 @@ impl Test<'_> {
             (_, _) => LOOK,
         };
         let wait = next.unwrap_or(most).min(most);
-        let readable = ready(
-            self.control.as_fd(),
-            Interest::Read,
-            // poll(2) takes whole milliseconds: a shorter wait would be none.
-            wait.max(Duration::from_millis(1)),
-        );
-        if matches!(readable, Ok(true)) {
+        // poll(2) takes whole milliseconds: a shorter wait would be none.
+        if self.waits_for_message(wait.max(Duration::from_millis(1))) {
             self.read_control(machine);
         }
         let interrupted = alarm::stopped_by_user() && !self.observer.takes_signals();
@@ -270,6 +267,21 @@ impl Test<'_> {
         if self.end.is_none() {
             self.tick(machine);
         }
+    }
+
+    /// Returns true if the server says something within this time. Notes when the first data comes
+    /// before the server says that the test runs, in another connection.
+    fn waits_for_message(&mut self, within: Duration) -> bool {
+        let mut waited = vec![self.control.as_fd()];
+        let run = self.run.as_ref().filter(|run| !run.has_begun());
+        if self.timing.first_data.is_none() {
+            waited.extend(run.map(Run::receiving).unwrap_or_default());
+        }
+        let readable = all_ready(&waited, within).unwrap_or_default();
+        if readable.iter().skip(1).any(|readable| *readable) {
+            self.timing.first_data = Some(clock::now());
+        }
+        readable.first() == Some(&true)
     }
 
     fn read_control(&mut self, machine: &mut ClientTest) {
@@ -381,8 +393,8 @@ impl Test<'_> {
         let Some(run) = &mut self.run else {
             return;
         };
-        run.start();
-        let now = clock::now();
+        run.start(self.timing.first_data);
+        let now = self.timing.first_data.unwrap_or_else(clock::now);
         let omit = Duration::from_secs(self.parameters.omit.into());
         self.timing.omitted_until = (!omit.is_zero()).then(|| now.plus(omit));
         self.timing.interval_at = self.interval().map(|interval| now.plus(interval));

@@ -21,6 +21,9 @@ const OPEN: &str = "open that port";
 /// The same where the test can use one port.
 const OPEN_OR_ONE_PORT: &str = "open that port, or use --one-port";
 
+/// Time for an answer after which netserver may wait for the data no more.
+const LATE_ANSWER: Duration = Duration::from_secs(5);
+
 /// Remedy for a blocked data port.
 pub(super) fn advice(plan: &TestPlan) -> &'static str {
     if has_one_port(plan) == Ok(Some(true)) {
@@ -64,28 +67,49 @@ fn has_one_port(plan: &TestPlan) -> Result<Option<bool>, Refusal> {
     }))
 }
 
-/// Adds address, time and the way out to the failure of a data connection.
+/// Reason why a data port is closed, if netserver's answer took long: netserver waits only seconds
+/// for the data.
+pub(super) fn closed_meanwhile(answered: Duration, port: u32, name: &str) -> Option<String> {
+    (answered >= LATE_ANSWER).then(|| {
+        format!(
+            "netserver's answer took {}, and port {port} of {name} was probably closed by then: run \
+             the test again",
+            whole_or_tenths(answered)
+        )
+    })
+}
+
+/// Adds address, time and the way out to the failure of a data connection, given the time for which
+/// netserver's answer was waited for, and then the connection.
 pub(super) fn explained(
     failure: Failure,
     error: &EngineError,
     plan: &TestPlan,
     hosts: &Hosts,
     remotes: &[Address],
-    after: Duration,
+    (answered, after): (Duration, Duration),
 ) -> Failure {
+    let kind = error.error.kind();
+    let is_connecting = error.operation == Operation::Connect;
+    let is_refused = kind == io::ErrorKind::ConnectionRefused;
     // Without a netserver, a closed port is no sign of a firewall.
-    let told = plan.control.is_some() && error.operation == Operation::Connect;
+    let told = plan.control.is_some() && (is_connecting || is_refused);
     let Some(Address::Inet(to)) = remotes.first().filter(|_| told) else {
         return failure;
     };
     let (transport, name, port) = (plan.transport.row().label, &hosts.remote.name, to.port());
+    if let Some(why) = closed_meanwhile(answered, port.into(), name).filter(|_| is_refused) {
+        return failure.and(&format!("netperf: {why}\n"));
+    }
+    if !is_connecting {
+        return failure;
+    }
     let rejected = [
         io::ErrorKind::ConnectionRefused,
         io::ErrorKind::HostUnreachable,
         io::ErrorKind::NetworkUnreachable,
         io::ErrorKind::PermissionDenied,
     ];
-    let kind = error.error.kind();
     let why = if kind == io::ErrorKind::TimedOut {
         format!(
             "port {port} of {name} gave no answer within {}: a firewall probably blocks \
@@ -98,10 +122,7 @@ pub(super) fn explained(
         return failure;
     };
     let way_out = elsewhere::explanation(plan).unwrap_or_else(|| advice(plan));
-    Failure {
-        stderr: format!("{}netperf: {why}: {way_out}\n", failure.stderr),
-        ..failure
-    }
+    failure.and(&format!("netperf: {why}: {way_out}\n"))
 }
 
 /// Carries out `--one-port auto`: if no data arrives over a separate port in a short trial, the

@@ -1,6 +1,7 @@
 //! Runs in which nothing arrived. They have no result; a firewall is the usual reason.
 
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 use netperf_model::{Agreed, Hosts, Iteration, Tally, TestPlan, Warning};
 use netperf_os::tcp::{self, TcpDetail};
@@ -31,6 +32,8 @@ pub(super) struct Surroundings {
     pub(super) stopped: bool,
     /// True if the path carries no other traffic that could keep data away.
     pub(super) idle: bool,
+    /// Time for which netserver's answer to the request was waited for.
+    pub(super) answered: Duration,
 }
 
 /// Returns whether the round trips of the control connection are those of a path without traffic.
@@ -77,7 +80,8 @@ pub(super) fn failure(
     let is_dropped = || matches!(of_all(plan, runs, around), Some(EmptyCause::Sends(_)));
     let is_late = || runs.iter().any(|run| comes_late(plan, run));
     let is_elsewhere = || elsewhere::explanation(plan).is_some() || plan.remote.one_port;
-    if has_connection(plan) || is_dropped() || is_late() || is_elsewhere() {
+    let is_closed = blocked::closed_meanwhile(around.answered, 0, "").is_some();
+    if is_closed || has_connection(plan) || is_dropped() || is_late() || is_elsewhere() {
         return Some(cause);
     }
     Some(format!("{cause}: {}", blocked::advice(plan)))
@@ -154,6 +158,9 @@ pub(super) fn cause(
         return Some(format!(
             "{what}: the path probably loses all packets of this size, or at this rate"
         ));
+    }
+    if let Some(why) = blocked::closed_meanwhile(around.answered, agreed.data_port, host) {
+        return Some(format!("{what}: {why}"));
     }
     let size = agreed.local.send_size.filter(|size| *size > FULL_PACKET);
     let fragments = size.filter(|_| !transport.reliable).map(|size| {
@@ -435,6 +442,7 @@ mod tests {
         const RAN: Surroundings = Surroundings {
             stopped: false,
             idle: false,
+            answered: Duration::ZERO,
         };
         const STOPPED: Surroundings = Surroundings {
             stopped: true,

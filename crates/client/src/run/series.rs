@@ -132,6 +132,7 @@ impl TestRun<'_> {
         let around = empty::Surroundings {
             stopped,
             idle: control.is_some_and(empty::is_idle),
+            answered: self.answered,
         };
         let unknown = unknown_result(plan, &done.iterations).filter(|_| stopped);
         let missing = empty::failure(plan, &self.hosts, &agreed, &done.iterations, around);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use netperf_cli::OutputStream;
 use netperf_engine::{Client, EndMark, EndReport, PATIENCE, TestEnd};
-use netperf_measure::cpu;
+use netperf_measure::{clock, cpu};
 use netperf_model::many::flows_have_sessions;
 use netperf_model::{
     Address, ControlPlan, CpuUsage, Denied, EndResult, Feature, Format, Hosts, ReportPlan, TestPlan,
@@ -197,12 +197,13 @@ impl TestRun<'_> {
             for feature in self.optional.iter().filter(wanted) {
                 offer::request_optional(asked.to_mut(), *feature);
             }
-            let agreement = offer::request(&asked, &local)
-                .and_then(|request| talk.agree(request))
-                .map_err(|error| {
-                    let failure = failure::refused(&error, plan, &hosts.remote.name);
-                    unserved::explained(&error, plan, failure)
-                })?;
+            let before = clock::now();
+            let answer = offer::request(&asked, &local).and_then(|request| talk.agree(request));
+            self.answered = before.elapsed();
+            let agreement = answer.map_err(|error| {
+                let failure = failure::refused(&error, plan, &hosts.remote.name);
+                unserved::explained(&error, plan, failure)
+            })?;
             if plan.flow.receives
                 && !plan.flow.counts_transactions()
                 && !plan.transport.row().reliable

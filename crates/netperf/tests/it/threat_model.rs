@@ -71,8 +71,8 @@ const HELD: &[(&str, &str, &str)] = &[
     ),
     (
         "occupying sessions with iperf3 clients that say nothing more",
-        "crates/netperf/tests/it/iperf3/faults.rs",
-        "threat_model_a_client_that_says_nothing_more_frees_its_seat_within_seconds",
+        "crates/netperf/tests/sim/late.rs",
+        "threat_model_an_iperf3_client_that_says_nothing_more_frees_its_seat_after_half_a_minute",
     ),
     (
         "absurd parameters and results of iperf3",

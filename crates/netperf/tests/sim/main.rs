@@ -4,6 +4,7 @@
 mod ends;
 mod interop;
 mod joining;
+mod late;
 mod links;
 mod overtime;
 mod random;

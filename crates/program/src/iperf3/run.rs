@@ -9,7 +9,7 @@ use netperf_iperf3::figures::{
     wanted,
 };
 use netperf_iperf3::messages::{Counter, Parameters, Protocol};
-use netperf_measure::clock;
+use netperf_measure::clock::{self, Moment};
 use netperf_measure::tcp::tcp_facts;
 use netperf_model::intervals::Intervals;
 use netperf_model::{ProcessCpu, Tally};
@@ -126,15 +126,29 @@ impl Run {
         })
     }
 
-    /// Starts the streams.
-    pub fn start(&mut self) {
+    /// Starts the streams. Their time began when their first data came, if that is known.
+    pub fn start(&mut self, first_data: Option<Moment>) {
         self.cpu = process::cpu_times().unwrap_or_default();
         let readings = self.readings();
         self.base.clone_from(&readings);
         let now = clock::monotonic();
-        (self.begun, self.started) = (now, now);
-        self.intervals = Intervals::begin(now, readings);
+        let begun = first_data.map_or(now, Moment::monotonic);
+        (self.begun, self.started) = (begun, now);
+        self.intervals = Intervals::begin(begun, readings);
         self.streams.start();
+    }
+
+    /// Connections over which this end receives.
+    pub fn receiving(&self) -> Vec<BorrowedFd<'_>> {
+        self.connections(false)
+    }
+
+    fn connections(&self, send: bool) -> Vec<BorrowedFd<'_>> {
+        let pairs = self.watched.iter().zip(&self.infos);
+        let chosen = pairs.filter(|(_, info)| info.sends == send);
+        chosen
+            .filter_map(|(socket, _)| socket.as_ref().map(AsFd::as_fd))
+            .collect()
     }
 
     fn readings(&self) -> Vec<StreamSample> {
@@ -177,11 +191,7 @@ impl Run {
 
     /// The connections over which this end sends.
     pub fn sending(&self) -> Vec<BorrowedFd<'_>> {
-        let pairs = self.watched.iter().zip(&self.infos);
-        let sending = pairs.filter(|(_, info)| info.sends);
-        sending
-            .filter_map(|(socket, _)| socket.as_ref().map(AsFd::as_fd))
-            .collect()
+        self.connections(true)
     }
 
     /// Returns true if the amount of a client's test has been moved, or a stream failed.

@@ -32,11 +32,11 @@ use crate::admission;
 use crate::iperf3::report::Iperf3Report;
 
 /// Time limit for each message of a client.
-pub(super) const ANSWER: Duration = Duration::from_secs(10);
+pub(super) const ANSWER: Duration = Duration::from_secs(30);
 /// Time for which a session waits until others of the same address have opened their streams.
 const TURN: Duration = Duration::from_secs(60);
 /// Time that a client may take longer than its test.
-const LATE: Duration = Duration::from_secs(10);
+const LATE: Duration = Duration::from_secs(30);
 /// Time for which data may arrive after that. The message that ends the test waits in the same
 /// queues.
 const QUEUED: Duration = Duration::from_secs(60);
@@ -371,7 +371,7 @@ impl Iperf3Session<'_> {
         let Some(run) = &mut self.run else {
             return;
         };
-        run.start();
+        run.start(None);
         let now = clock::now();
         self.progress = (0, now);
         let omit = Duration::from_secs(self.parameters.omit.into());

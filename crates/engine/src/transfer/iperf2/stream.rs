@@ -119,7 +119,7 @@ pub fn send_stream_by(
 }
 
 /// Receives to the end of the data. `before` bytes were read before and count. `longest` limits
-/// the whole time.
+/// the whole time, and an outage within it.
 ///
 /// # Errors
 /// Whatever recv(2) reports, except that the peer has reset the connection.
@@ -148,6 +148,7 @@ pub fn receive_stream_to(
     let start = clock::now();
     let mut run = Transfer::begun(before);
     counts.bytes.store(before, Ordering::Relaxed);
+    let outage = longest.clamp(STALLED, overtime::OF_OWN_DATA);
     let mut last = start;
     loop {
         if stop.load(Ordering::Relaxed) {
@@ -174,7 +175,7 @@ pub fn receive_stream_to(
                 last = now;
             }
             Err(error) => {
-                if let Some(end) = ended_by(error, now.since(last), STALLED)? {
+                if let Some(end) = ended_by(error, now.since(last), outage)? {
                     run.end = end;
                     break;
                 }

@@ -34,8 +34,9 @@ use super::{
     receives,
 };
 
-/// Time for the server to take what was sent and to close.
-const CLOSE_TIME: Duration = Duration::from_secs(10);
+/// Time for the server to take what was sent and to close. The end waits behind data of other
+/// streams.
+const CLOSE_TIME: Duration = overtime::OF_OWN_DATA;
 
 /// Runs a stream to its end.
 pub(super) fn run(

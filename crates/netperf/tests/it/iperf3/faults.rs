@@ -138,23 +138,6 @@ fn a_client_that_vanishes_in_any_state_frees_its_seat() {
 }
 
 #[test]
-fn threat_model_a_client_that_says_nothing_more_frees_its_seat_within_seconds() {
-    let scratch = Scratch::new();
-    let own = link(&scratch);
-    let server = Server::ours(&["--max-sessions", "1", "--max-session-rate", "1000"]);
-    // All wait at the same time; the first of them has the seat.
-    let silent = come_so_far(&server, 3);
-    let served = eventually(Duration::from_secs(40), || {
-        // Asked a few times a second.
-        std::thread::sleep(Duration::from_millis(300));
-        let next = client(&own, &server, "127.0.0.1", &["-n", "1K", "-l", "1K"]);
-        next.run().status.success()
-    });
-    assert!(served);
-    drop(silent);
-}
-
-#[test]
 fn a_busy_server_says_so_and_goes_on_with_its_test() {
     let Some(stock) = stock() else { return };
     let scratch = Scratch::new();

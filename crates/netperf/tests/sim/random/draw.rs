@@ -1,11 +1,12 @@
 //! A case from a seed: programs, their words, a link and a fault.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_testkit::{Programs, SimLink, SimProcess, Simulation};
 
+use crate::late::faulty_peer;
 use crate::links::{linked, stock};
 
 /// A generator of random numbers (SplitMix64).
@@ -381,15 +382,10 @@ fn with_peer(
     } else {
         late
     };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts/faulty_peer.py");
-    let process = SimProcess::new(
-        Path::new("/usr/bin/python3"),
-        &format!(
-            "{} {port} {} {size} {towards} {number} {fault} {late}",
-            script.display(),
-            port + 1
-        ),
-    );
+    let process = faulty_peer(&format!(
+        "{port} {} {size} {towards} {number} {fault} {late}",
+        port + 1
+    ));
     let mut server = server;
     let more = format!("-p {} {words}", port + 1);
     server

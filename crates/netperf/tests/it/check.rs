@@ -43,21 +43,24 @@ fn has_probes(latency: &Value) -> bool {
     latency["round_trip"]["count"].as_u64() > Some(0)
 }
 
+/// Titles of the lines that every summary has.
+const TITLES: [&str; 9] = [
+    "idle",
+    "down",
+    "up",
+    "both down",
+    "both up",
+    "UDP",
+    "Host",
+    "Client",
+    "Server",
+];
+
 #[test]
 fn the_summary_has_every_phase_fits_a_terminal_and_the_second_one_the_change() {
     let (folder, server) = (Scratch::new(), ours!().serve());
     let first = short(&folder, server.port(), &[]).expect_clean();
-    for title in [
-        "idle",
-        "down",
-        "up",
-        "both down",
-        "both up",
-        "UDP",
-        "Host",
-        "Client",
-        "Server",
-    ] {
+    for title in TITLES {
         assert!(
             !lines(&first.stdout, title).is_empty(),
             "{title}: {}",

@@ -36,7 +36,12 @@ pub fn index(name: &str) -> io::Result<u32> {
 /// # Errors
 /// `ENXIO` when there is none of that index.
 pub fn name(index: u32) -> io::Result<String> {
-    Ok(if_indextoname(index)?.to_string_lossy().into_owned())
+    let name = if_indextoname(index)?.to_string_lossy().into_owned();
+    // nix 0.32 takes no null for an error.
+    if name.is_empty() {
+        return Err(io::Error::from_raw_os_error(libc::ENXIO));
+    }
+    Ok(name)
 }
 
 /// `SIOCGIFMTU`: the most bytes of a frame's payload.

@@ -273,27 +273,27 @@ impl ResourceLimit {
 
 /// A limit, and the most to which this process may raise it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Limits {
+pub(super) struct LimitPair {
     pub(super) now: u64,
     pub(super) most: u64,
 }
 
 /// getrlimit(2). On 32-bit systems, too, in 64 bits.
-pub(super) fn limits(limit: ResourceLimit) -> io::Result<Limits> {
+pub(super) fn limits(limit: ResourceLimit) -> io::Result<LimitPair> {
     let mut raw = libc::rlimit64 {
         rlim_cur: 0,
         rlim_max: 0,
     };
     // SAFETY: `raw` is valid for writing.
     checked(unsafe { libc::getrlimit64(limit.number(), &raw mut raw) })?;
-    Ok(Limits {
+    Ok(LimitPair {
         now: raw.rlim_cur,
         most: raw.rlim_max,
     })
 }
 
 /// setrlimit(2). Only root raises what is the most.
-pub(super) fn set_limits(limit: ResourceLimit, limits: Limits) -> io::Result<()> {
+pub(super) fn set_limits(limit: ResourceLimit, limits: LimitPair) -> io::Result<()> {
     let raw = libc::rlimit64 {
         rlim_cur: limits.now,
         rlim_max: limits.most,
@@ -318,7 +318,7 @@ pub fn raise_limit(limit: ResourceLimit, least: u64) {
     }
     for most in [limits.most.max(least), limits.most] {
         let now = least.min(most);
-        if set_limits(limit, Limits { now, most }).is_ok() {
+        if set_limits(limit, LimitPair { now, most }).is_ok() {
             return;
         }
     }
@@ -330,7 +330,7 @@ pub fn raise_limit(limit: ResourceLimit, least: u64) {
 /// Whatever getrlimit(2) and setrlimit(2) report.
 pub fn limit(limit: ResourceLimit, most: u64) -> io::Result<()> {
     let before = limits(limit)?;
-    let lowered = Limits {
+    let lowered = LimitPair {
         now: before.now.min(most),
         most: before.most.min(most),
     };

@@ -22,7 +22,7 @@ use nix::sys::time::TimeVal;
 use nix::unistd::{self, ForkResult, Pid};
 
 use super::call::{checked, number, zeroed};
-use super::privileges::{self, Limits, ResourceLimit};
+use super::privileges::{self, LimitPair, ResourceLimit};
 use super::signals::{Disposition, dispose};
 use super::{pass, without};
 
@@ -341,7 +341,7 @@ pub fn raise_open_files() -> io::Result<u64> {
     let limits = privileges::limits(ResourceLimit::OpenFiles)?;
     if limits.now < limits.most {
         let now = limits.most;
-        privileges::set_limits(ResourceLimit::OpenFiles, Limits { now, ..limits })?;
+        privileges::set_limits(ResourceLimit::OpenFiles, LimitPair { now, ..limits })?;
     }
     Ok(limits.most)
 }
